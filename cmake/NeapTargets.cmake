@@ -1,0 +1,96 @@
+# Functions that turn a folder of sources into a target. Sources are globbed: a new file needs no edit here.
+
+# neap_flags(target): the language flags, warnings and include paths of every target in the project.
+function(neap_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+  if(NEAP_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE $<$<BOOL:${NEAP_CPU}>:NEAP_CPU=1>
+                                               $<$<BOOL:${NEAP_VULKAN}>:NEAP_VULKAN=1>)
+endfunction()
+
+# neap_pch(target header dep...): a precompiled header that other targets with the same flags take by REUSE_FROM.
+function(neap_pch target header)
+  set(source ${CMAKE_BINARY_DIR}/pch/${target}.cpp)
+  if(NOT EXISTS ${source})
+    file(WRITE ${source} "// Holds the precompiled header ${target}.\n")
+  endif()
+  add_library(${target} OBJECT ${source})
+  neap_flags(${target})
+  target_link_libraries(${target} PRIVATE neap_deps ${ARGN})
+  target_precompile_headers(${target} PRIVATE ${header})
+endfunction()
+
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=native NEAP_MARCH_NATIVE)
+set(NEAP_HOST_FLAGS -O3 $<$<BOOL:${NEAP_MARCH_NATIVE}>:-march=native>)
+
+neap_pch(neap_pch ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+
+# neap_host_sources(source...): compiles backends/cpu/gemm*.cpp, Eigen's matrix products, for this machine's vector units.
+# Everything else stays at the architecture's baseline: generated code asks LLVM for the host's features at run time.
+function(neap_host_sources)
+  list(FILTER ARGN INCLUDE REGEX "/backends/cpu/gemm[^/]*\\.cpp$")
+  if(ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${NEAP_HOST_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
+# neap_add_folder(folder): object library neap_<folder> of all sources below the folder; no sources, no target.
+# backends/cpu and backends/vulkan are left out unless their option is on.
+function(neap_add_folder folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  if(NOT NEAP_CPU)
+    list(FILTER sources EXCLUDE REGEX "/backends/cpu/")
+  endif()
+  if(NOT NEAP_VULKAN)
+    list(FILTER sources EXCLUDE REGEX "/backends/vulkan/")
+  endif()
+  if(NOT sources)
+    return()
+  endif()
+  add_library(neap_${folder} OBJECT ${sources})
+  neap_flags(neap_${folder})
+  target_link_libraries(neap_${folder} PRIVATE neap_deps)
+  target_precompile_headers(neap_${folder} REUSE_FROM neap_pch)
+  neap_host_sources(${sources})
+  if(folder STREQUAL backends AND NEAP_CPU)
+    target_link_libraries(neap_backends PRIVATE neap_llvm)
+    # LLVM is built without RTTI. Using its classes is fine; a file that derives from one of them and is linked with
+    # "undefined symbol: typeinfo for llvm::..." needs RTTI off, and the precompiled header (built with it) off too:
+    #   set_source_files_properties(<file> PROPERTIES COMPILE_OPTIONS -fno-rtti SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES neap_${folder})
+endfunction()
+
+# neap_add_library(): the static library `neap` of all object libraries so far; what programs link.
+function(neap_add_library)
+  get_property(libraries GLOBAL PROPERTY NEAP_OBJECT_LIBRARIES)
+  if(NOT libraries)
+    message(STATUS "neap: no sources yet")
+    return()
+  endif()
+  set(objects)
+  foreach(library ${libraries})
+    list(APPEND objects $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  add_library(neap STATIC ${objects})
+  set_target_properties(neap PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(neap PUBLIC ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(neap PUBLIC neap_deps)
+  if(NEAP_CPU)
+    target_link_libraries(neap PUBLIC neap_llvm)
+  endif()
+endfunction()
+
+# neap_add_program(target source...): an executable of this project, in build/<preset>/bin.
+function(neap_add_program target)
+  add_executable(${target} ${ARGN})
+  neap_flags(${target})
+  target_link_libraries(${target} PRIVATE neap)
+endfunction()
