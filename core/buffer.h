@@ -1,0 +1,72 @@
+// Memory. Every byte that scales with data comes from allocate(); <neap/memory.h> reports on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace neap {
+
+class Buffer;
+using BufferPtr = std::shared_ptr<Buffer>;
+
+// A block of memory, live (and counted) for as long as a handle to it lives.
+class Buffer {
+ public:
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  std::byte* data() const { return data_; }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data_);
+  }
+  // The size asked for.
+  size_t requested() const { return requested_; }
+  // The size counted: requested() rounded up to 64; for wrapped memory 0 of it is counted.
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Access;  // the allocator's side, in buffer.cpp
+  friend struct Access;
+  Buffer() = default;
+
+  std::byte* data_ = nullptr;
+  size_t requested_ = 0;
+  size_t bytes_ = 0;
+  size_t capacity_ = 0;          // what the operating system gave; at least bytes_
+  uint8_t origin_ = 0;           // which allocator the block goes back to
+  std::shared_ptr<void> owner_;  // wrapped memory: its owner; a carved piece: its slab
+};
+
+// What allocate() accounts for a request: `bytes` rounded up to 64.
+constexpr size_t round_up_64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
+// Uninitialised memory: 64-byte aligned, page aligned from 64 KiB, huge pages from 1 MiB. Zero bytes give a valid
+// handle with a non-null data(). `what` names the purpose in the message of OutOfMemoryError, which is thrown past
+// memory::limit(), past the memory that the machine has available, and where the system refuses.
+BufferPtr allocate(size_t bytes, std::string_view what);
+
+// A range of a slab, in bytes; offsets are multiples of 64.
+struct Piece {
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
+// Turns a slab into independent buffers for some disjoint ranges of it. The slab must be the only handle to memory from
+// allocate(). Afterwards only the pieces (each rounded up to 64) are counted; whole pages that belong to no piece go
+// back to the operating system at once, and those of a piece when it dies.
+std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
+
+// Memory that somebody else owns, kept alive through `owner`. It is not counted.
+BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
+
+// Fills a range with 0xCD: reading a value after its death then gives nonsense, not luck.
+void poison(const Buffer& buffer, size_t offset, size_t bytes);
+
+}  // namespace neap

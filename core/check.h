@@ -1,0 +1,39 @@
+// Invariants. A failed check throws InternalError: "internal: <condition>: <message>  [file.cpp:12]".
+#pragma once
+
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace neap::detail {
+
+[[noreturn]] void check_failed(std::string_view condition, const std::string& message, std::source_location loc);
+
+inline std::string check_message() { return {}; }
+template <class... Args>
+std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
+  return fmt::format(format, std::forward<Args>(args)...);
+}
+
+}  // namespace neap::detail
+
+// NEAP_CHECK(condition) or NEAP_CHECK(condition, "fmt {}", value). Always on; the message is built only on failure.
+#define NEAP_CHECK(condition, ...)                                                         \
+  do {                                                                                     \
+    if (!(condition)) [[unlikely]]                                                         \
+      ::neap::detail::check_failed(#condition, ::neap::detail::check_message(__VA_ARGS__), \
+                                   std::source_location::current());                       \
+  } while (false)
+
+// The same, in builds without NDEBUG only: for checks that cost time.
+#ifdef NDEBUG
+#define NEAP_DCHECK(condition, ...) \
+  do {                              \
+  } while (false)
+#else
+#define NEAP_DCHECK(...) NEAP_CHECK(__VA_ARGS__)
+#endif

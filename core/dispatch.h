@@ -1,0 +1,34 @@
+// From a dtype known at run time to a C++ type.
+#pragma once
+
+#include <neap/dtype.h>
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace neap {
+
+// Calls f.operator()<T>() with the C++ element type of `t` (bool, int8_t, ..., float16, bfloat16, float, double) and
+// returns its result: dispatch(t, [&]<class T>() { ... }).
+template <class F>
+decltype(auto) dispatch(DType t, F&& f) {
+  switch (t) {
+    case DType::bool_: return f.template operator()<bool>();
+    case DType::i8: return f.template operator()<int8_t>();
+    case DType::i16: return f.template operator()<int16_t>();
+    case DType::i32: return f.template operator()<int32_t>();
+    case DType::i64: return f.template operator()<int64_t>();
+    case DType::u8: return f.template operator()<uint8_t>();
+    case DType::u16: return f.template operator()<uint16_t>();
+    case DType::u32: return f.template operator()<uint32_t>();
+    case DType::u64: return f.template operator()<uint64_t>();
+    case DType::f16: return f.template operator()<float16>();
+    case DType::bf16: return f.template operator()<bfloat16>();
+    case DType::f32: return f.template operator()<float>();
+    case DType::f64: return f.template operator()<double>();
+  }
+  detail::check_failed("dtype in range", "", std::source_location::current());
+}
+
+}  // namespace neap

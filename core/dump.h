@@ -1,0 +1,25 @@
+// NEAP_DUMP=folder: where plans, graphs and kernels are written.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace neap {
+
+// The folder that NEAP_DUMP names, made on first use; nullopt where the variable is unset or empty.
+const std::optional<std::filesystem::path>& dump_dir();
+
+// A number for the names of one dump's files, 0, 1, 2, ... in this process, so that "<number>-<what>.<ext>" is unique.
+int next_dump_number();
+
+// Writes dump_dir() / name, whole or not at all; nothing where dumping is off. A dump that cannot be written is
+// reported once on standard error and does not stop the program.
+void dump_text(std::string_view name, std::string_view text);
+
+// Writes the file through a temporary one in the same folder and a rename, so that no reader sees half of it. Makes the
+// folder. Throws std::system_error.
+void write_file_atomic(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace neap

@@ -1,0 +1,29 @@
+// NumPy's .npy files.
+#pragma once
+
+#include <neap/shape.h>
+
+#include <filesystem>
+#include <source_location>
+
+#include "core/buffer.h"
+
+namespace neap {
+
+// A concrete array in host memory: row-major, without gaps.
+struct HostArray {
+  Aval aval;
+  BufferPtr data;
+};
+
+// Reads format versions 1 to 3, little-endian or single-byte elements; Fortran order is transposed while reading. NumPy
+// has no bf16: '<V2', 'bfloat16' and what write_npy writes read as bf16. OptionError where the file is missing, damaged
+// or of another type.
+HostArray read_npy(const std::filesystem::path& path, std::source_location loc = std::source_location::current());
+
+// Writes version 1 (2 where the header is long). bf16 is written as '<V2', as NumPy with ml_dtypes does. The file
+// appears whole or not at all (a temporary file, renamed).
+void write_npy(const std::filesystem::path& path, const HostArray& array,
+               std::source_location loc = std::source_location::current());
+
+}  // namespace neap

@@ -1,0 +1,24 @@
+// Byte counts: literals, printing, reading.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace neap {
+
+namespace literals {
+constexpr size_t operator""_KiB(unsigned long long n) { return static_cast<size_t>(n) << 10; }
+constexpr size_t operator""_MiB(unsigned long long n) { return static_cast<size_t>(n) << 20; }
+constexpr size_t operator""_GiB(unsigned long long n) { return static_cast<size_t>(n) << 30; }
+}  // namespace literals
+
+// "4.00 GiB", "1.50 MiB", "512 B": two decimals in the largest binary unit that is not above the number.
+std::string format_bytes(size_t bytes);
+
+// Reads "512MiB", "1.5 GB", "64k", "4096": a decimal number and a unit, in either case. KiB, MiB, ... and a bare K, M,
+// G, T are powers of 1024; KB, MB, GB, TB powers of 1000. nullopt for anything else, or where size_t overflows.
+std::optional<size_t> parse_bytes(std::string_view text);
+
+}  // namespace neap

@@ -1,0 +1,158 @@
+// Element types: the enumeration, the two half types, and the promotion rules (JAX's lattice).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace neap {
+
+enum class DType : uint8_t { bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
+
+inline constexpr int kDTypeCount = 13;
+
+inline constexpr DType bool_ = DType::bool_;
+inline constexpr DType i8 = DType::i8;
+inline constexpr DType i16 = DType::i16;
+inline constexpr DType i32 = DType::i32;
+inline constexpr DType i64 = DType::i64;
+inline constexpr DType u8 = DType::u8;
+inline constexpr DType u16 = DType::u16;
+inline constexpr DType u32 = DType::u32;
+inline constexpr DType u64 = DType::u64;
+inline constexpr DType f16 = DType::f16;
+inline constexpr DType bf16 = DType::bf16;
+inline constexpr DType f32 = DType::f32;
+inline constexpr DType f64 = DType::f64;
+
+// Bytes of one element; bool is one byte holding 0 or 1.
+constexpr size_t size_of(DType t) {
+  constexpr uint8_t kSize[kDTypeCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  return kSize[static_cast<int>(t)];
+}
+
+// "bool", "i8", ..., "bf16", "f64".
+std::string_view name(DType t);
+// The inverse of name(); nullopt for anything else.
+std::optional<DType> parse_dtype(std::string_view text);
+
+constexpr bool is_float(DType t) { return t >= DType::f16; }
+constexpr bool is_signed(DType t) { return t >= DType::i8 && t <= DType::i64; }    // signed integers only
+constexpr bool is_unsigned(DType t) { return t >= DType::u8 && t <= DType::u64; }  // unsigned integers, not bool
+constexpr bool is_integer(DType t) { return is_signed(t) || is_unsigned(t); }      // not bool
+
+// The dtype in which an operation on arrays of dtypes `a` and `b` computes. JAX's lattice: u64 with a signed integer
+// is f32, bf16 with f16 is f32, an integer with a float is that float.
+DType promote(DType a, DType b);
+
+// What a C++ scalar is before it meets an array: it has a kind and no width.
+enum class WeakKind : uint8_t { bool_, integer, floating };
+
+// The dtype in which an array of dtype `array` and a C++ scalar of this kind compute: the array's own, unless the
+// scalar is of a higher kind (bool < integer < floating), then i32 or f32.
+DType promote_weak(DType array, WeakKind scalar);
+// The dtype of a scalar that meets no array: bool, i32, f32.
+DType default_dtype(WeakKind kind);
+// The dtype in which a function such as sin computes: floats stay, bool and every integer become f32.
+constexpr DType to_float_dtype(DType t) { return is_float(t) ? t : DType::f32; }
+
+namespace detail {
+
+constexpr uint16_t f16_bits(float value) {
+  const uint32_t x = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = (x >> 16) & 0x8000u;
+  const uint32_t a = x & 0x7fffffffu;
+  if (a > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((a >> 13) & 0x3ffu));
+  if (a >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
+  if (a < 0x38800000u) {  // subnormal: the ulp of 0.5f is that of f16 there
+    const float shifted = std::bit_cast<float>(a) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
+  }
+  return static_cast<uint16_t>(sign | ((a + 0xc8000fffu + ((a >> 13) & 1u)) >> 13));
+}
+
+constexpr float f16_value(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+  const uint32_t a = bits & 0x7fffu;
+  if (a >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((a & 0x3ffu) << 13));
+  if (a >= 0x400u) return std::bit_cast<float>(sign | ((a << 13) + 0x38000000u));
+  const float magnitude = static_cast<float>(a) * 0x1p-24f;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
+}
+
+constexpr uint16_t bf16_bits(float value) {
+  const uint32_t x = std::bit_cast<uint32_t>(value);
+  if ((x & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((x >> 16) | 0x40u);
+  return static_cast<uint16_t>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
+}
+
+// Rounds to odd, so that rounding the result once more, to a half type, equals rounding `value` directly.
+constexpr float round_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  if (!(back != value) || value != value) return nearest;
+  const uint32_t bits = std::bit_cast<uint32_t>(nearest);
+  if (bits & 1u) return nearest;
+  const bool too_far = value > 0 ? back > value : back < value;  // |nearest| > |value|: the odd neighbour is below
+  return std::bit_cast<float>(too_far ? bits - 1u : bits + 1u);
+}
+
+}  // namespace detail
+
+// IEEE binary16. Conversion from float rounds to nearest even; NaN stays NaN. Arithmetic happens in float.
+struct float16 {
+  uint16_t bits = 0;
+
+  constexpr float16() = default;
+  constexpr explicit float16(float value) : bits(detail::f16_bits(value)) {}
+  constexpr operator float() const { return detail::f16_value(bits); }
+  static constexpr float16 from_bits(uint16_t b) {
+    float16 h;
+    h.bits = b;
+    return h;
+  }
+  // One rounding, where float16(float(value)) would round twice.
+  static constexpr float16 from_double(double value) { return float16(detail::round_to_odd(value)); }
+};
+
+// The upper half of an IEEE binary32. Conversion from float rounds to nearest even; NaN stays NaN.
+struct bfloat16 {
+  uint16_t bits = 0;
+
+  constexpr bfloat16() = default;
+  constexpr explicit bfloat16(float value) : bits(detail::bf16_bits(value)) {}
+  constexpr operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  static constexpr bfloat16 from_bits(uint16_t b) {
+    bfloat16 h;
+    h.bits = b;
+    return h;
+  }
+  // One rounding, where bfloat16(float(value)) would round twice.
+  static constexpr bfloat16 from_double(double value) { return bfloat16(detail::round_to_odd(value)); }
+};
+
+// The dtype of a C++ element type: dtype_of<float>() is f32. Integers go by size and sign, so long and long long agree.
+template <class T>
+constexpr DType dtype_of() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, bool>) {
+    return DType::bool_;
+  } else if constexpr (std::is_same_v<U, float16>) {
+    return DType::f16;
+  } else if constexpr (std::is_same_v<U, bfloat16>) {
+    return DType::bf16;
+  } else if constexpr (std::is_same_v<U, float>) {
+    return DType::f32;
+  } else if constexpr (std::is_same_v<U, double>) {
+    return DType::f64;
+  } else {
+    static_assert(std::is_integral_v<U> && sizeof(U) <= 8, "not an element type");
+    constexpr int kLog = std::countr_zero(sizeof(U));
+    return static_cast<DType>(static_cast<int>(std::is_signed_v<U> ? DType::i8 : DType::u8) + kLog);
+  }
+}
+
+}  // namespace neap

@@ -1,0 +1,72 @@
+// Three families of errors: UserError (the program asks for something that has no meaning), RuntimeError (the machine
+// cannot do it now) and InternalError (Neap is wrong). A user or runtime error that nobody catches prints its message
+// as "neap: <message>" on standard error and ends the process with exit code 2.
+#pragma once
+
+#include <cstddef>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace neap {
+
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct ShapeError : UserError {
+  using UserError::UserError;
+};
+struct DTypeError : UserError {
+  using UserError::UserError;
+};
+// An axis, position or number of indices outside what the operand has.
+struct IndexError : UserError {
+  using UserError::UserError;
+};
+// A traced value was used where a concrete one is needed, or outside its trace.
+struct TracerError : UserError {
+  using UserError::UserError;
+};
+struct OptionError : UserError {
+  using UserError::UserError;
+};
+// No plan fits the memory budget.
+struct BudgetError : UserError {
+  explicit BudgetError(const std::string& message, size_t smallest_peak_bytes = 0)
+      : UserError(message), smallest_peak_bytes(smallest_peak_bytes) {}
+  size_t smallest_peak_bytes;  // the smallest budget that the planner can meet
+};
+
+struct RuntimeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct OutOfMemoryError : RuntimeError {
+  using RuntimeError::RuntimeError;
+};
+// A device is absent, lost, or failed a command.
+struct DeviceError : RuntimeError {
+  using RuntimeError::RuntimeError;
+};
+
+// A broken invariant: a defect of Neap, never the user's.
+struct InternalError : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+// "op: got; expected ...; hint  [model.cpp:41]", leaving out the parts that are empty. `got` says what was found,
+// `expected` what would do ("expected" itself is added), `hint` what to do; the file loses its folder.
+std::string user_message(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint,
+                         std::source_location loc);
+// "model.cpp:41"
+std::string to_string(const std::source_location& loc);
+
+// Throws E with the message that user_message makes.
+template <class E>
+[[noreturn]] void throw_user(std::string_view op, std::string got, std::string expected, std::string hint,
+                             std::source_location loc) {
+  throw E(user_message(op, got, expected, hint, loc));
+}
+
+}  // namespace neap

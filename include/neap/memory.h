@@ -1,0 +1,32 @@
+// What Neap's allocator holds, and what the process holds. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+namespace neap::memory {
+
+// The bytes of all arrays, arenas and scratch that are alive, each rounded up to 64.
+size_t live_bytes();
+// The highest live_bytes() since the start of the process or the last reset_peak().
+size_t peak_bytes();
+// Makes peak_bytes() equal to live_bytes().
+void reset_peak();
+
+// A hard limit on live_bytes(): an allocation that would pass it throws OutOfMemoryError. nullopt: none.
+void set_limit(std::optional<size_t> bytes);
+std::optional<size_t> limit();
+
+// Freed blocks kept for reuse. live_bytes() + cached_bytes() never exceeds the highest live_bytes() so far.
+size_t cached_bytes();
+// Gives all cached blocks back to the operating system.
+void release_cached();
+
+// The process's resident set, as the kernel counts it; 0 where the kernel does not tell.
+size_t resident_bytes();
+// The highest resident set since the start of the process or the last reset_peak_resident().
+size_t peak_resident_bytes();
+// Makes peak_resident_bytes() equal to resident_bytes(); false where the kernel refuses.
+bool reset_peak_resident();
+
+}  // namespace neap::memory

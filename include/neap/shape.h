@@ -1,0 +1,50 @@
+// Shapes, and the abstract value (shape and dtype) that is all a trace knows of an array.
+#pragma once
+
+#include <neap/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace neap {
+
+using Shape = std::vector<int64_t>;  // empty: a scalar
+
+// The product of the extents, 1 for a scalar. InternalError if an extent is negative or the product leaves int64.
+int64_t element_count(std::span<const int64_t> shape);
+// Strides in elements of the row-major layout: {12, 4, 1} for {2, 3, 4}.
+Shape row_major_strides(std::span<const int64_t> shape);
+// "[2,3]"; "[]" for a scalar.
+std::string to_string(const Shape& shape);
+
+struct Aval {
+  Shape shape;
+  DType dtype = DType::f32;
+
+  bool operator==(const Aval&) const = default;
+  int64_t ndim() const { return static_cast<int64_t>(shape.size()); }
+  int64_t size() const { return element_count(shape); }
+  // size() times the element's bytes; InternalError where that leaves int64.
+  size_t bytes() const;
+};
+
+// "f32[2,3]"; "f32[]" for a scalar.
+std::string to_string(const Aval& aval);
+
+// The shape that both broadcast to, by NumPy's rule (aligned at the last axis, 1 stretches); nullopt if there is none.
+std::optional<Shape> broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// `axis`, counted from the end where negative, as a number in [0, ndim); IndexError names `op` where it is outside.
+int64_t normalize_axis(int64_t axis, int64_t ndim, std::string_view op,
+                       std::source_location loc = std::source_location::current());
+// normalize_axis of each, in the order given; IndexError also where an axis appears twice.
+std::vector<int64_t> normalize_axes(std::span<const int64_t> axes, int64_t ndim, std::string_view op,
+                                    std::source_location loc = std::source_location::current());
+
+}  // namespace neap
