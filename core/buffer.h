@@ -11,6 +11,10 @@
 
 namespace neap {
 
+namespace detail {
+struct Slab;
+}
+
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
@@ -28,7 +32,7 @@ class Buffer {
   }
   // The size asked for.
   size_t requested() const { return requested_; }
-  // The size counted: requested() rounded up to 64; for wrapped memory 0 of it is counted.
+  // requested() rounded up to 64: what is counted, unless the memory is wrapped.
   size_t bytes() const { return bytes_; }
 
  private:
@@ -39,9 +43,9 @@ class Buffer {
   std::byte* data_ = nullptr;
   size_t requested_ = 0;
   size_t bytes_ = 0;
-  size_t capacity_ = 0;          // what the operating system gave; at least bytes_
-  uint8_t origin_ = 0;           // which allocator the block goes back to
-  std::shared_ptr<void> owner_;  // wrapped memory: its owner; a carved piece: its slab
+  detail::Slab* slab_ = nullptr;  // the mapping that this is a part of; nullptr for a small or a wrapped block
+  std::shared_ptr<void> owner_;   // of a small block or of wrapped memory
+  bool counted_ = true;
 };
 
 // What allocate() accounts for a request: `bytes` rounded up to 64.

@@ -18,8 +18,4 @@ int next_dump_number();
 // reported once on standard error and does not stop the program.
 void dump_text(std::string_view name, std::string_view text);
 
-// Writes the file through a temporary one in the same folder and a rename, so that no reader sees half of it. Makes the
-// folder. Throws std::system_error.
-void write_file_atomic(const std::filesystem::path& path, std::string_view contents);
-
 }  // namespace neap

@@ -16,13 +16,13 @@ struct HostArray {
   BufferPtr data;
 };
 
-// Reads format versions 1 to 3, little-endian or single-byte elements; Fortran order is transposed while reading. NumPy
-// has no bf16: '<V2', 'bfloat16' and what write_npy writes read as bf16. OptionError where the file is missing, damaged
-// or of another type.
+// Reads format versions 1 to 3, little-endian or single-byte elements; Fortran order is transposed while reading.
+// NumPy has no bf16, and files of two-byte void ('V2', what ml_dtypes' bfloat16 saves as) read as bf16. UserError where
+// the file is missing, damaged or of another element type.
 HostArray read_npy(const std::filesystem::path& path, std::source_location loc = std::source_location::current());
 
 // Writes version 1 (2 where the header is long). bf16 is written as '<V2', as NumPy with ml_dtypes does. The file
-// appears whole or not at all (a temporary file, renamed).
+// appears whole or not at all. UserError where it cannot be written.
 void write_npy(const std::filesystem::path& path, const HostArray& array,
                std::source_location loc = std::source_location::current());
 

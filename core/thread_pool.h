@@ -13,7 +13,7 @@ int num_threads();
 void set_num_threads(int n);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, n). Ranges start at multiples of `grain` and have `grain`
-// elements or more (the last may have fewer). Runs on the calling thread alone if n <= grain or there is one thread;
+// elements or more. Runs on the calling thread alone if n <= grain or there is one thread;
 // the split may depend on the number of threads, so a result that must not depend on it must not depend on the split.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 

@@ -17,7 +17,8 @@ void reset_peak();
 void set_limit(std::optional<size_t> bytes);
 std::optional<size_t> limit();
 
-// Freed blocks kept for reuse. live_bytes() + cached_bytes() never exceeds the highest live_bytes() so far.
+// Freed memory kept for reuse, in whole pages. Live and cached pages together never exceed the most that live ones
+// ever were, nor the limit: keeping them does not raise the resident set above its natural peak.
 size_t cached_bytes();
 // Gives all cached blocks back to the operating system.
 void release_cached();

@@ -1,0 +1,38 @@
+#include "core/dump.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "core/file.h"
+
+namespace neap {
+
+const std::optional<std::filesystem::path>& dump_dir() {
+  static const std::optional<std::filesystem::path> dir = []() -> std::optional<std::filesystem::path> {
+    const char* name = std::getenv("NEAP_DUMP");
+    if (!name || !*name) return std::nullopt;
+    std::error_code ignored;  // dump_text reports what it cannot write
+    std::filesystem::create_directories(name, ignored);
+    return name;
+  }();
+  return dir;
+}
+
+int next_dump_number() {
+  static std::atomic<int> counter{0};
+  return counter++;
+}
+
+void dump_text(std::string_view name, std::string_view text) {
+  if (!dump_dir()) return;
+  try {
+    write_file_atomic(*dump_dir() / name, text);
+  } catch (const std::exception& error) {
+    static std::atomic<bool> reported{false};
+    if (!reported.exchange(true)) std::fprintf(stderr, "neap: NEAP_DUMP: %s\n", error.what());
+  }
+}
+
+}  // namespace neap

@@ -1,0 +1,40 @@
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include "core/check.h"
+#include "core/terminate.h"
+
+namespace neap {
+
+namespace {
+// Every program that can throw one of Neap's errors links this file, and so gets the handler.
+[[maybe_unused]] const bool kHandlerInstalled = detail::install_terminate_handler();
+}  // namespace
+
+std::string to_string(const std::source_location& loc) {
+  const std::string_view path = loc.file_name();
+  return fmt::format("{}:{}", path.substr(path.find_last_of("/\\") + 1), loc.line());
+}
+
+std::string user_message(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint,
+                         std::source_location loc) {
+  std::string text;
+  auto append = [&](std::string_view separator, std::string_view part) {
+    if (part.empty()) return;
+    if (!text.empty()) text += separator;
+    text += part;
+  };
+  append("", op);
+  append(": ", got);
+  if (!expected.empty()) append("; ", fmt::format("expected {}", expected));
+  append("; ", hint);
+  return fmt::format("{}  [{}]", text, to_string(loc));
+}
+
+void detail::check_failed(std::string_view condition, const std::string& message, std::source_location loc) {
+  throw InternalError(
+      fmt::format("internal: {}{}{}  [{}]", condition, message.empty() ? "" : ": ", message, to_string(loc)));
+}
+
+}  // namespace neap

@@ -1,0 +1,94 @@
+#include "core/thread_pool.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+namespace neap {
+
+namespace {
+
+struct Pool {
+  explicit Pool(int n)
+      : threads(std::max(n, 1)),
+        // TBB starts no more threads than the hardware has unless told to.
+        control(tbb::global_control::max_allowed_parallelism,
+                std::max<size_t>(threads, std::thread::hardware_concurrency())),
+        arena(threads) {}
+
+  int threads;
+  tbb::global_control control;
+  tbb::task_arena arena;
+};
+
+int initial_threads() {
+  if (const char* text = std::getenv("NEAP_NUM_THREADS")) {
+    if (const int n = std::atoi(text); n > 0) return n;
+  }
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Never destroyed: a loop may run in the destructor of a static object.
+std::unique_ptr<Pool>& pool() {
+  static auto& instance = *new std::unique_ptr<Pool>(std::make_unique<Pool>(initial_threads()));
+  return instance;
+}
+
+// Isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
+template <class Partitioner>
+void run_blocks(int64_t blocks, FunctionRef<void(int64_t, int64_t)> body, const Partitioner& partitioner) {
+  pool()->arena.execute([&] {
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<int64_t>(0, blocks, 1),
+          [&](const tbb::blocked_range<int64_t>& range) { body(range.begin(), range.end()); }, partitioner);
+    });
+  });
+}
+
+}  // namespace
+
+int num_threads() { return pool()->threads; }
+
+void set_num_threads(int n) {
+  n = std::max(n, 1);
+  if (n != num_threads()) pool() = std::make_unique<Pool>(n);
+}
+
+void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  if (n <= grain || num_threads() == 1) {
+    body(0, n);
+    return;
+  }
+  const int64_t blocks = n / grain;  // the last block takes the remainder
+  if (blocks == 1) {
+    body(0, n);
+    return;
+  }
+  run_blocks(
+      blocks, [&](int64_t begin, int64_t end) { body(begin * grain, end == blocks ? n : end * grain); },
+      tbb::auto_partitioner());
+}
+
+void parallel_tasks(int n, FunctionRef<void(int)> task) {
+  if (n <= 1 || num_threads() == 1) {
+    for (int i = 0; i < n; ++i) task(i);
+    return;
+  }
+  run_blocks(
+      n,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) task(static_cast<int>(i));
+      },
+      tbb::simple_partitioner());
+}
+
+}  // namespace neap
