@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "core/check.h"
+#include "core/hash.h"
+#include "trace/graph.h"
+
+namespace neap::trace {
+namespace {
+
+constexpr std::string_view kAttrNames[] = {
+    "axes",        "axis",         "body",      "dtype",        "full_shape", "high",  "interior",  "length",
+    "lhs_batch",   "lhs_contract", "limit",     "low",          "mode",       "name",  "num_carry", "num_consts",
+    "permutation", "reverse",      "rhs_batch", "rhs_contract", "shape",      "start", "stride",    "value",
+};
+static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::value) + 1);
+
+// Doubles compare by bits (a NaN equals itself, 0 differs from -0), sub-graphs by structure.
+bool equal(const AttrValue& a, const AttrValue& b) {
+  if (a.index() != b.index()) return false;
+  if (const double* x = std::get_if<double>(&a)) {
+    return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(std::get<double>(b));
+  }
+  if (const GraphPtr* x = std::get_if<GraphPtr>(&a)) {
+    const GraphPtr& y = std::get<GraphPtr>(b);
+    return *x == y || (*x && y && **x == *y);
+  }
+  return a == b;
+}
+
+struct HashValue {
+  uint64_t operator()(int64_t v) const { return static_cast<uint64_t>(v); }
+  uint64_t operator()(double v) const { return std::bit_cast<uint64_t>(v); }
+  uint64_t operator()(DType v) const { return static_cast<uint64_t>(v); }
+  uint64_t operator()(const Ints& v) const { return xxh3_64(v.data(), v.size() * sizeof(int64_t)); }
+  uint64_t operator()(const std::string& v) const { return xxh3_64(v); }
+  uint64_t operator()(const GraphPtr& v) const { return v ? v->hash() : 0; }
+};
+
+template <class T>
+const T& get(const Attrs& attrs, Attr key, std::string_view kind) {
+  const AttrValue* value = attrs.find(key);
+  NEAP_CHECK(value, "attribute {} is missing", name(key));
+  const T* typed = std::get_if<T>(value);
+  NEAP_CHECK(typed, "attribute {} is no {}", name(key), kind);
+  return *typed;
+}
+
+}  // namespace
+
+std::string_view name(Attr attr) { return kAttrNames[static_cast<int>(attr)]; }
+
+Attrs::Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items) {
+  for (const auto& [key, value] : items) set(key, value);
+}
+
+void Attrs::set(Attr key, AttrValue value) {
+  auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
+  if (it != items_.end() && it->first == key) {
+    it->second = std::move(value);
+  } else {
+    items_.emplace(it, key, std::move(value));
+  }
+}
+
+const AttrValue* Attrs::find(Attr key) const {
+  const auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
+  return it != items_.end() && it->first == key ? &it->second : nullptr;
+}
+
+int64_t Attrs::integer(Attr key) const { return get<int64_t>(*this, key, "integer"); }
+
+int64_t Attrs::integer_or(Attr key, int64_t otherwise) const { return has(key) ? integer(key) : otherwise; }
+
+double Attrs::real(Attr key) const {
+  const AttrValue* value = find(key);
+  if (value && std::holds_alternative<int64_t>(*value)) return static_cast<double>(std::get<int64_t>(*value));
+  return get<double>(*this, key, "number");
+}
+
+const Ints& Attrs::ints(Attr key) const { return get<Ints>(*this, key, "list of integers"); }
+DType Attrs::dtype(Attr key) const { return get<DType>(*this, key, "dtype"); }
+const std::string& Attrs::string(Attr key) const { return get<std::string>(*this, key, "string"); }
+const GraphPtr& Attrs::graph(Attr key) const { return get<GraphPtr>(*this, key, "graph"); }
+
+bool Attrs::operator==(const Attrs& other) const {
+  return std::ranges::equal(items_, other.items_, [](const auto& a, const auto& b) {
+    return a.first == b.first && equal(a.second, b.second);
+  });
+}
+
+size_t Attrs::hash() const {
+  std::vector<uint64_t> words;
+  for (const auto& [key, value] : items_) {
+    words.push_back(static_cast<uint64_t>(key) << 8 | value.index());
+    words.push_back(std::visit(HashValue{}, value));
+  }
+  return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
+}
+
+}  // namespace neap::trace

@@ -1,0 +1,141 @@
+#include "trace/op_table.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/check.h"
+
+namespace neap::trace {
+namespace {
+
+constexpr std::array<OpInfo, kOpCount> kTable = {{
+#define NEAP_UNARY(name, types, dx, kernel, reference, doc) \
+  {Op::name, #name, 1, Family::elementwise, TypeRule::types, doc},
+#define NEAP_BINARY(name, types, dx, dy, kernel, reference, doc) \
+  {Op::name, #name, 2, Family::elementwise, TypeRule::types, doc},
+#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, doc) \
+  {Op::name, #name, 3, Family::elementwise, TypeRule::types, doc},
+#include <neap/ops.def>
+#undef NEAP_UNARY
+#undef NEAP_BINARY
+#undef NEAP_TERNARY
+#define NEAP_STRUCTURAL(name, family, arity, doc) {Op::name, #name, arity, Family::family, TypeRule::structural, doc},
+#include "trace/ops_structural.def"
+#undef NEAP_STRUCTURAL
+}};
+
+constexpr int kElementwiseCount = static_cast<int>(
+    std::ranges::count_if(kTable, [](const OpInfo& row) { return row.family == Family::elementwise; }));
+
+constexpr std::array<Op, kElementwiseCount> kElementwise = [] {
+  std::array<Op, kElementwiseCount> ops{};
+  for (int i = 0, n = 0; i < kOpCount; ++i) {
+    if (kTable[i].family == Family::elementwise) ops[n++] = kTable[i].op;
+  }
+  return ops;
+}();
+
+}  // namespace
+
+const OpInfo& op_info(Op op) {
+  NEAP_CHECK(op < Op::count_, "op {}", static_cast<int>(op));
+  return kTable[static_cast<int>(op)];
+}
+
+std::optional<Op> find_op(std::string_view name) {
+  const auto row = std::ranges::find(kTable, name, &OpInfo::name);
+  if (row == kTable.end()) return std::nullopt;
+  return row->op;
+}
+
+std::span<const OpInfo> op_table() { return kTable; }
+std::span<const Op> elementwise_ops() { return kElementwise; }
+
+std::string_view name(Family family) {
+  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout", "reduce", "argreduce",
+                                         "dot",         "gather", "scatter", "random", "control"};
+  return kNames[static_cast<int>(family)];
+}
+
+std::string_view name(TypeRule rule) {
+  constexpr std::string_view kNames[] = {"numeric", "floating", "integral", "predicate",
+                                         "compare", "select",   "any",      "structural"};
+  return kNames[static_cast<int>(rule)];
+}
+
+bool accepts(TypeRule rule, DType t) {
+  switch (rule) {
+    case TypeRule::numeric: return t != DType::bool_;
+    case TypeRule::floating:
+    case TypeRule::predicate: return is_float(t);
+    case TypeRule::integral: return !is_float(t);
+    case TypeRule::compare:
+    case TypeRule::select:
+    case TypeRule::any: return true;
+    case TypeRule::structural: return false;
+  }
+  return false;
+}
+
+DType result_dtype(TypeRule rule, DType t) {
+  return rule == TypeRule::predicate || rule == TypeRule::compare ? DType::bool_ : t;
+}
+
+std::span<const Attr> required_attrs(Op op) {
+  using enum Attr;
+  static constexpr Attr kConstant[] = {value, dtype, shape};
+  static constexpr Attr kIota[] = {dtype, shape, axis};
+  static constexpr Attr kDtype[] = {dtype};
+  static constexpr Attr kBroadcast[] = {shape, axes};
+  static constexpr Attr kShape[] = {shape};
+  static constexpr Attr kTranspose[] = {permutation};
+  static constexpr Attr kSlice[] = {start, limit, stride};
+  static constexpr Attr kPad[] = {low, high, interior};
+  static constexpr Attr kAxis[] = {axis};
+  static constexpr Attr kAxes[] = {axes};
+  static constexpr Attr kDot[] = {lhs_batch, rhs_batch, lhs_contract, rhs_contract};
+  static constexpr Attr kIndexed[] = {axes, mode};
+  static constexpr Attr kBits[] = {shape, dtype};
+  static constexpr Attr kScan[] = {body, length, num_consts, num_carry, reverse};
+  switch (op) {
+    case Op::constant: return kConstant;
+    case Op::iota: return kIota;
+    case Op::convert:
+    case Op::bitcast: return kDtype;
+    case Op::broadcast_in_dim: return kBroadcast;
+    case Op::reshape:
+    case Op::dynamic_slice:
+    case Op::random_split: return kShape;
+    case Op::transpose: return kTranspose;
+    case Op::slice: return kSlice;
+    case Op::pad: return kPad;
+    case Op::concatenate:
+    case Op::argmax:
+    case Op::argmin: return kAxis;
+    case Op::reverse:
+    case Op::reduce_sum:
+    case Op::reduce_prod:
+    case Op::reduce_max:
+    case Op::reduce_min:
+    case Op::reduce_any:
+    case Op::reduce_all: return kAxes;
+    case Op::dot_general: return kDot;
+    case Op::gather:
+    case Op::scatter_set:
+    case Op::scatter_add:
+    case Op::scatter_mul:
+    case Op::scatter_min:
+    case Op::scatter_max: return kIndexed;
+    case Op::random_bits: return kBits;
+    case Op::scan: return kScan;
+    default: return {};
+  }
+}
+
+bool allows_attr(Op op, Attr attr) {
+  if (attr == Attr::name || (attr == Attr::full_shape && op == Op::random_bits)) return true;
+  return std::ranges::find(required_attrs(op), attr) != required_attrs(op).end();
+}
+
+}  // namespace neap::trace
