@@ -21,6 +21,8 @@ using BufferPtr = std::shared_ptr<Buffer>;
 // A block of memory, live (and counted) for as long as a handle to it lives.
 class Buffer {
  public:
+  struct Access;  // the allocator's side, in buffer.cpp
+
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
@@ -36,8 +38,6 @@ class Buffer {
   size_t bytes() const { return bytes_; }
 
  private:
-  struct Access;  // the allocator's side, in buffer.cpp
-  friend struct Access;
   Buffer() = default;
 
   std::byte* data_ = nullptr;

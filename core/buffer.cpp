@@ -1,0 +1,133 @@
+#include "core/buffer.h"
+
+#include <fmt/format.h>
+#include <neap/bytes.h>
+#include <neap/error.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/heap.h"
+
+namespace neap {
+
+namespace {
+constexpr size_t kSlabThreshold = size_t{1} << 20;  // from here a block is a mapping of its own
+constexpr size_t kPageAligned = size_t{64} << 10;
+constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
+}  // namespace
+
+struct Buffer::Access {
+  struct Constructible : Buffer {};
+
+  static std::shared_ptr<Buffer> make(std::byte* data, size_t requested) {
+    std::shared_ptr<Buffer> buffer = std::make_shared<Constructible>();
+    buffer->data_ = data;
+    buffer->requested_ = requested;
+    buffer->bytes_ = round_up_64(requested);
+    return buffer;
+  }
+
+  static BufferPtr allocate_slab(size_t bytes, std::string_view what) {
+    detail::Slab* slab = detail::Heap::instance().map(round_up_64(bytes), what);
+    BufferPtr buffer = make(slab->base, bytes);
+    buffer->slab_ = slab;
+    return buffer;
+  }
+
+  static BufferPtr allocate_small(size_t bytes, std::string_view what) {
+    const size_t rounded = round_up_64(bytes);
+    void* memory = nullptr;
+    if (posix_memalign(&memory, bytes >= kPageAligned ? 4096 : 64, std::max<size_t>(rounded, 64)) != 0) {
+      throw OutOfMemoryError(fmt::format("out of memory: {} needs {}; the system refuses", what, format_bytes(bytes)));
+    }
+    std::shared_ptr<void> owner(memory, std::free);
+    detail::Heap::instance().count(rounded, what);
+    BufferPtr buffer = make(static_cast<std::byte*>(memory), bytes);
+    buffer->owner_ = std::move(owner);
+    return buffer;
+  }
+
+  static BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
+    BufferPtr buffer = make(static_cast<std::byte*>(data), bytes);
+    buffer->owner_ = std::move(owner);
+    buffer->counted_ = false;
+    return buffer;
+  }
+
+  static std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
+    NEAP_CHECK(slab && slab.use_count() == 1 && slab->counted_, "carve needs the only handle of an allocated slab");
+    std::vector<detail::Range> ranges;
+    std::vector<BufferPtr> result;
+    for (const Piece& piece : pieces) {
+      NEAP_CHECK(piece.offset % 64 == 0 && piece.offset <= slab->bytes_ && piece.bytes <= slab->bytes_ - piece.offset,
+                 "piece of {} bytes at {} in a slab of {}", piece.bytes, piece.offset, slab->bytes_);
+      if (piece.bytes == 0) {
+        result.push_back(allocate_small(0, "an empty piece"));
+        continue;
+      }
+      BufferPtr& buffer = result.emplace_back(make(slab->data_ + piece.offset, piece.bytes));
+      buffer->counted_ = false;  // until all checks are done
+      ranges.push_back({piece.offset, piece.offset + buffer->bytes_});
+    }
+    std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    for (size_t i = 1; i < ranges.size(); ++i) {
+      NEAP_CHECK(ranges[i - 1].end <= ranges[i].begin, "pieces overlap at {}", ranges[i].begin);
+    }
+    hand_over(*slab, std::move(ranges), result);
+    return result;
+  }
+
+  // Moves the slab's life, and its accounting, to the pieces.
+  static void hand_over(Buffer& slab, std::vector<detail::Range> ranges, const std::vector<BufferPtr>& pieces) {
+    size_t kept = 0;
+    for (const BufferPtr& piece : pieces) {
+      if (piece->bytes_ == 0) continue;
+      kept += piece->bytes_;
+      piece->counted_ = true;
+      piece->slab_ = slab.slab_;
+      piece->owner_ = slab.owner_;
+    }
+    if (slab.slab_) {
+      detail::Heap::instance().split(slab.slab_, std::move(ranges));
+    } else {
+      detail::Heap::instance().discount(slab.bytes_ - kept);
+    }
+    slab.slab_ = nullptr;
+    slab.counted_ = false;
+  }
+};
+
+Buffer::~Buffer() {
+  if (slab_) {
+    detail::Heap::instance().unmap(slab_, static_cast<size_t>(data_ - slab_->base));
+  } else if (counted_) {
+    detail::Heap::instance().discount(bytes_);
+  }
+}
+
+BufferPtr allocate(size_t bytes, std::string_view what) {
+  if (bytes > kLargest) {
+    throw OutOfMemoryError(fmt::format("out of memory: {} needs {} bytes; no machine has them", what, bytes));
+  }
+  return bytes >= kSlabThreshold ? Buffer::Access::allocate_slab(bytes, what)
+                                 : Buffer::Access::allocate_small(bytes, what);
+}
+
+std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
+  return Buffer::Access::carve(std::move(slab), pieces);
+}
+
+BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
+  return Buffer::Access::wrap(data, bytes, std::move(owner));
+}
+
+void poison(const Buffer& buffer, size_t offset, size_t bytes) {
+  NEAP_CHECK(offset <= buffer.bytes() && bytes <= buffer.bytes() - offset, "poison {} bytes at {} of {}", bytes, offset,
+             buffer.bytes());
+  std::memset(buffer.data() + offset, 0xCD, bytes);
+}
+
+}  // namespace neap

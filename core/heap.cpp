@@ -1,0 +1,290 @@
+// Fresh pages cost more than the arithmetic that fills them, so freed pages are kept; but the promise is that the
+// process grows by the planned peak and no more, so they are kept only where that is free. The rules:
+//
+// 1. A block of 1 MiB or more is a mapping of its own (a slab), aligned to huge pages. Start reading at map() and
+// unmap().
+// 2. A piece that dies leaves its pages behind as idle. A slab whose pieces are all dead serves a later request that
+//    fills 8/9 of it or more: the second run of a plan asks for what the first freed, and touches no fresh page.
+// 3. Live and idle pages together never exceed the most that live ones ever were (the ceiling). So a peak is never
+//    higher because of what is cached. Past the ceiling idle pages go back to the system, the longest dead first.
+// 4. A carved slab gives back the pages that no piece needs at once, and is an ordinary slab with a hole from then on.
+//
+// All sizes here are bytes; `used_`, `cached_` and idle ranges are whole pages, `live_` and `peak_` multiples of 64.
+#include "core/heap.h"
+
+#include <fmt/format.h>
+#include <neap/bytes.h>
+#include <neap/error.h>
+#include <neap/memory.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/check.h"
+#include "core/system_memory.h"
+
+namespace neap::detail {
+
+namespace {
+constexpr size_t kPage = 4096;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+constexpr size_t page_floor(size_t n) { return n & ~(kPage - 1); }
+constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
+
+// An aligned mapping; nullptr where the system refuses.
+std::byte* map_pages(size_t bytes) {
+  const size_t padded = bytes + kHugePage;
+  void* mapped = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* start = static_cast<std::byte*>(mapped);
+  const size_t head = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
+  if (head != 0) munmap(start, head);
+  if (head != kHugePage) munmap(start + head + bytes, kHugePage - head);
+  madvise(start + head, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages refuses, and nothing is lost
+  return start + head;
+}
+
+// The pages of the whole slab that some piece touches.
+size_t touched(const std::vector<Range>& pieces) {
+  size_t total = 0;
+  size_t covered = 0;  // pages before this are counted
+  for (const Range& piece : pieces) {
+    const size_t begin = std::max(page_floor(piece.begin), covered);
+    covered = std::max(page_ceil(piece.end), covered);
+    total += covered - begin;
+  }
+  return total;
+}
+}  // namespace
+
+Heap& Heap::instance() {
+  static Heap& heap = *new Heap;  // never destroyed: arrays in static objects die after it would
+  return heap;
+}
+
+Slab* Heap::map(size_t bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  check_limit(bytes, what);
+  const size_t pages = page_ceil(bytes);
+  Slab* slab = reuse(pages);
+  if (!slab) slab = map_fresh(pages, bytes, what);
+  slab->pieces = {{0, bytes}};
+  used_ += pages;
+  high_water_ = std::max(high_water_, used_);
+  trim(ceiling());
+  add_live(bytes);
+  return slab;
+}
+
+Slab* Heap::reuse(size_t pages) {
+  const auto found = free_.lower_bound(pages);
+  if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
+  Slab* slab = found->second;
+  free_.erase(found);
+  std::vector<Range> rest;  // idle pages past the request stay idle
+  for (const Range& range : slab->idle) {
+    cached_ -= range.size();
+    if (range.end > pages) rest.push_back({std::max(range.begin, pages), range.end});
+  }
+  slab->idle.clear();
+  aging_.erase(slab->died);
+  for (const Range& range : rest) add_idle(slab, range);
+  return slab;
+}
+
+Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
+  const size_t ceiling_with = std::max(ceiling(), used_ + pages);
+  trim(ceiling_with - pages);
+  require_available(pages, bytes, what);
+  std::byte* base = map_pages(pages);
+  if (!base) {
+    trim(used_);
+    base = map_pages(pages);
+  }
+  if (!base) out_of_memory(bytes, what, "the system refuses the mapping");
+  Slab* slab = new Slab;
+  slab->base = base;
+  slab->capacity = pages;
+  return slab;
+}
+
+void Heap::require_available(size_t pages, size_t bytes, std::string_view what) {
+  const std::optional<size_t> available = available_memory();
+  if (!available) return;
+  // What live buffers have been promised and have not touched yet will come out of the available memory too.
+  const size_t held = used_ + cached_;
+  const size_t resident = memory::resident_bytes();
+  const size_t promised = held > resident ? held - resident : 0;
+  const size_t wanted = pages + promised;
+  if (wanted <= *available) return;
+  const size_t missing = wanted - *available;
+  if (missing > cached_) {
+    out_of_memory(bytes, what, fmt::format("the machine has {} available", format_bytes(*available + cached_)));
+  }
+  trim(used_ + cached_ - missing);
+}
+
+void Heap::split(Slab* slab, std::vector<Range> pieces) {
+  const std::lock_guard lock(mutex_);
+  const Range whole = slab->pieces.front();
+  size_t kept = 0;
+  size_t end = 0;  // pages before this belong to some piece
+  auto give_back = [&](size_t from, size_t to) {
+    if (from < to) madvise(slab->base + from, to - from, MADV_DONTNEED);
+  };
+  for (const Range& piece : pieces) {
+    give_back(end, page_floor(piece.begin));
+    end = page_ceil(piece.end);
+    kept += piece.size();
+  }
+  give_back(end, page_ceil(whole.end));
+  used_ -= page_ceil(whole.end) - touched(pieces);
+  live_ -= whole.size() - kept;
+  slab->pieces = std::move(pieces);
+  if (slab->pieces.empty()) {
+    if (slab->idle.empty()) {
+      munmap(slab->base, slab->capacity);
+      delete slab;
+    } else {
+      free_.emplace(slab->capacity, slab);
+    }
+  }
+  trim(ceiling());
+}
+
+void Heap::unmap(Slab* slab, size_t begin) {
+  const std::lock_guard lock(mutex_);
+  auto& pieces = slab->pieces;
+  const auto piece = std::lower_bound(pieces.begin(), pieces.end(), begin,
+                                      [](const Range& range, size_t value) { return range.begin < value; });
+  NEAP_DCHECK(piece != pieces.end() && piece->begin == begin, "no piece begins at {}", begin);
+  live_ -= piece->size();
+  // A page shared with a living neighbour stays the neighbour's.
+  Range pages{page_floor(piece->begin), page_ceil(piece->end)};
+  if (piece != pieces.begin()) pages.begin = std::max(pages.begin, page_ceil(std::prev(piece)->end));
+  if (std::next(piece) != pieces.end()) pages.end = std::min(pages.end, page_floor(std::next(piece)->begin));
+  pieces.erase(piece);
+  if (pieces.empty()) free_.emplace(slab->capacity, slab);
+  if (pages.begin < pages.end) {
+    used_ -= pages.size();
+    add_idle(slab, pages);
+  }
+  trim(ceiling());
+}
+
+void Heap::add_idle(Slab* slab, Range range) {
+  if (!slab->idle.empty()) aging_.erase(slab->died);
+  slab->died = ++clock_;
+  aging_.emplace(slab->died, slab);
+  cached_ += range.size();
+  auto& idle = slab->idle;
+  auto next = std::lower_bound(idle.begin(), idle.end(), range.begin,
+                               [](const Range& other, size_t value) { return other.begin < value; });
+  if (next != idle.begin() && std::prev(next)->end == range.begin) {
+    --next;
+    next->end = range.end;
+  } else {
+    next = idle.insert(next, range);
+  }
+  if (const auto after = std::next(next); after != idle.end() && after->begin == next->end) {
+    next->end = after->end;
+    idle.erase(after);
+  }
+}
+
+size_t Heap::ceiling() const { return limit_ ? std::min(high_water_, std::max(*limit_, used_)) : high_water_; }
+
+// Gives idle pages back until live and idle ones together are at most `kept`, or none is idle.
+void Heap::trim(size_t kept) {
+  while (used_ + cached_ > kept && !aging_.empty()) {
+    Slab* slab = aging_.begin()->second;
+    cached_ -= drop_idle(slab, used_ + cached_ - kept);
+    if (!slab->idle.empty()) continue;
+    aging_.erase(aging_.begin());
+    if (!slab->pieces.empty()) continue;
+    const auto [first, last] = free_.equal_range(slab->capacity);
+    const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == slab; });
+    if (found != last) free_.erase(found);
+    munmap(slab->base, slab->capacity);
+    delete slab;
+  }
+}
+
+// Gives back the end of the slab's last idle range: `excess` bytes, rounded up so as not to tear a huge page.
+size_t Heap::drop_idle(Slab* slab, size_t excess) {
+  Range& last = slab->idle.back();
+  size_t begin = last.begin;
+  if (excess < last.size()) begin = std::max(begin, (last.end - excess) & ~(kHugePage - 1));
+  const size_t dropped = last.end - begin;
+  madvise(slab->base + begin, dropped, MADV_DONTNEED);
+  last.end = begin;
+  if (last.size() == 0) slab->idle.pop_back();
+  return dropped;
+}
+
+void Heap::check_limit(size_t bytes, std::string_view what) const {
+  if (limit_ && (bytes > *limit_ || live_ > *limit_ - bytes)) {
+    out_of_memory(bytes, what, fmt::format("the limit is {}", format_bytes(*limit_)));
+  }
+}
+
+void Heap::add_live(size_t bytes) {
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
+}
+
+void Heap::out_of_memory(size_t bytes, std::string_view what, std::string_view reason) const {
+  throw OutOfMemoryError(fmt::format("out of memory: {} needs {} ({} bytes) with {} live; {}", what,
+                                     format_bytes(bytes), bytes, format_bytes(live_), reason));
+}
+
+void Heap::count(size_t bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  check_limit(bytes, what);
+  add_live(bytes);
+}
+
+void Heap::discount(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  live_ -= bytes;
+}
+
+size_t Heap::live() const {
+  const std::lock_guard lock(mutex_);
+  return live_;
+}
+
+size_t Heap::peak() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void Heap::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = live_;
+}
+
+size_t Heap::cached() const {
+  const std::lock_guard lock(mutex_);
+  return cached_;
+}
+
+void Heap::release_cached() {
+  const std::lock_guard lock(mutex_);
+  trim(0);
+}
+
+std::optional<size_t> Heap::limit() const {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void Heap::set_limit(std::optional<size_t> bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+  trim(ceiling());
+}
+
+}  // namespace neap::detail

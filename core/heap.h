@@ -1,0 +1,83 @@
+// The allocator behind core/buffer.h; the essay is in heap.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.h"
+
+namespace neap::detail {
+
+struct Range {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t size() const { return end - begin; }
+};
+
+// One mapping of the operating system.
+struct Slab {
+  std::byte* base = nullptr;
+  size_t capacity = 0;        // bytes, whole pages
+  std::vector<Range> pieces;  // what live buffers hold of it, sorted, disjoint
+  std::vector<Range> idle;    // whole pages that no live buffer touches and that may be resident, sorted, disjoint
+  uint64_t died = 0;          // when a piece last died, for trimming the oldest first
+};
+
+class Heap {
+ public:
+  static Heap& instance();
+
+  // A slab with the single piece [0, bytes).
+  Slab* map(size_t bytes, std::string_view what);
+  // Replaces the slab's only piece by these, sorted and disjoint.
+  void split(Slab* slab, std::vector<Range> pieces);
+  // Ends the life of the piece that begins at `begin`.
+  void unmap(Slab* slab, size_t begin);
+
+  // The accounting of blocks that are not mapped here: past the limit OutOfMemoryError, else counted as live.
+  void count(size_t bytes, std::string_view what);
+  void discount(size_t bytes);
+
+  size_t live() const;
+  size_t peak() const;
+  void reset_peak();
+  size_t cached() const;
+  void release_cached();
+  std::optional<size_t> limit() const;
+  void set_limit(std::optional<size_t> bytes);
+
+ private:
+  Heap() = default;
+  void check_limit(size_t bytes, std::string_view what) const;
+  void add_live(size_t bytes);
+  Slab* reuse(size_t pages);
+  Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
+  void require_available(size_t pages, size_t bytes, std::string_view what);
+  size_t ceiling() const;
+  void trim(size_t kept);
+  size_t drop_idle(Slab* slab, size_t excess);
+  void add_idle(Slab* slab, Range range);
+  [[noreturn]] void out_of_memory(size_t bytes, std::string_view what, std::string_view reason) const;
+
+  mutable std::mutex mutex_;
+  size_t live_ = 0;
+  size_t peak_ = 0;
+  std::optional<size_t> limit_;
+
+  // Of slabs alone, in whole pages.
+  size_t used_ = 0;        // pages that live pieces touch
+  size_t high_water_ = 0;  // the most that used_ ever was
+  size_t cached_ = 0;      // the sum of all idle ranges
+  uint64_t clock_ = 0;
+  std::multimap<size_t, Slab*> free_;  // slabs without a live piece, by capacity
+  std::map<uint64_t, Slab*> aging_;    // slabs with idle ranges, by died
+};
+
+}  // namespace neap::detail

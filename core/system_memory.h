@@ -1,0 +1,13 @@
+// What the operating system says of memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+namespace neap::detail {
+
+// The bytes that the machine, or the control group that the process is in, can still give without swapping or killing;
+// nullopt where the system does not tell.
+std::optional<size_t> available_memory();
+
+}  // namespace neap::detail
