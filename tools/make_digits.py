@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes tests/data/digits_images.npy and digits_labels.npy: python3 tools/make_digits.py
 
-Takes the digits data set out of scikit-learn's wheel, which pip downloads from PyPI into a temporary folder. Images become
-f32[1797, 64] in [0, 1] (the data's 0..16 divided by 16), labels i32[1797]. tests/data/README.md names source and licence.
+Takes the digits data set out of scikit-learn's wheel, which pip downloads from PyPI into a temporary folder. Images
+become f32[1797, 64] in [0, 1] (the data's 0..16 divided by 16), labels i32[1797]. tests/data/README.md names source and
+licence.
 """
 
 import csv
