@@ -4,8 +4,8 @@
 
 The key is key(seed), seed a signed 64-bit integer. With "batch": [b...] the call is vmapped over
 split(key(seed), batch) and the shape starts with the batch. "shape" is the shape of the stored result: of a key (split,
-fold_in), both words last. params hold what the function takes besides key, shape and dtype. compare: "exact" (every bit)
-or "close" (about 2e-5 relative: JAX's f32 erf_inv, and so its normals, are off by up to 64 ulp).
+fold_in), both words last. params hold what the function takes besides key, shape and dtype. compare: "exact"
+(every bit) or "close" (about 2e-5 relative: JAX's f32 erf_inv, and so its normals, are off by up to 64 ulp).
 """
 
 import jax
