@@ -112,8 +112,10 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
                        std::source_location loc) {
   std::vector<const std::pair<const std::string, HostArray>*> order;
   for (const auto& item : arrays) order.push_back(&item);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return size_of(a->second.aval.dtype) > size_of(b->second.aval.dtype);
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const size_t width_a = size_of(a->second.aval.dtype);
+    const size_t width_b = size_of(b->second.aval.dtype);
+    return width_a != width_b ? width_a > width_b : a->first < b->first;
   });
 
   json header = json::object();

@@ -1,0 +1,102 @@
+#include "core/thread_pool.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+namespace neap {
+namespace {
+
+class ThreadPoolTest : public testing::Test {
+ protected:
+  ~ThreadPoolTest() override { set_num_threads(before_); }
+  const int before_ = num_threads();
+};
+
+TEST_F(ThreadPoolTest, CoversTheRangeOnceInGrains) {
+  for (const int threads : {1, 2, 4}) {
+    set_num_threads(threads);
+    EXPECT_EQ(num_threads(), threads);
+    for (const int64_t n : {0, 1, 9, 10, 11, 19, 20, 1000, 12347}) {
+      std::vector<std::atomic<int>> seen(static_cast<size_t>(n));
+      parallel_for(n, 10, [&](int64_t begin, int64_t end) {
+        EXPECT_EQ(begin % 10, 0);
+        EXPECT_TRUE(end - begin >= 10 || (begin == 0 && end == n));
+        for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+      });
+      for (const auto& count : seen) ASSERT_EQ(count, 1);
+    }
+  }
+  set_num_threads(0);
+  EXPECT_EQ(num_threads(), 1);
+}
+
+TEST_F(ThreadPoolTest, UsesAsManyThreadsAsAskedEvenBeyondTheHardware) {
+  set_num_threads(4);
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  // Four tasks that wait for one another end only if four threads run them. Give up after 20 s.
+  std::atomic<int> arrived{0};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  parallel_tasks(4, [&](int) {
+    {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    }
+    ++arrived;
+    while (arrived < 4 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  });
+  EXPECT_EQ(ids.size(), 4u);
+}
+
+TEST_F(ThreadPoolTest, SerialOnTheCallersThread) {
+  const auto caller = std::this_thread::get_id();
+  auto same = [&](int64_t, int64_t) { EXPECT_EQ(std::this_thread::get_id(), caller); };
+  set_num_threads(4);
+  parallel_for(100, 100, same);
+  set_num_threads(1);
+  parallel_for(1000000, 1, same);
+}
+
+TEST_F(ThreadPoolTest, TasksRunOnceEachAndNest) {
+  set_num_threads(3);
+  std::vector<std::atomic<int>> seen(200);
+  parallel_tasks(20, [&](int outer) {
+    parallel_for(10, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(outer * 10 + i)];
+    });
+  });
+  for (const auto& count : seen) EXPECT_EQ(count, 1);
+  parallel_tasks(0, [](int) { FAIL(); });
+}
+
+TEST_F(ThreadPoolTest, ExceptionsReachTheCaller) {
+  set_num_threads(2);
+  EXPECT_THROW(parallel_for(1000, 1, [](int64_t, int64_t) { throw std::runtime_error("x"); }), std::runtime_error);
+  EXPECT_THROW(parallel_tasks(10,
+                              [](int i) {
+                                if (i == 7) throw std::logic_error("x");
+                              }),
+               std::logic_error);
+}
+
+TEST_F(ThreadPoolTest, CallsFromManyThreads) {
+  set_num_threads(2);
+  std::atomic<int64_t> total{0};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) {
+        parallel_for(1000, 10, [&](int64_t begin, int64_t end) { total += end - begin; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(total, 4 * 50 * 1000);
+}
+
+}  // namespace
+}  // namespace neap
