@@ -58,7 +58,8 @@ struct Buffer::Access {
   }
 
   static std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
-    NEAP_CHECK(slab && slab.use_count() == 1 && slab->counted_, "carve needs the only handle of an allocated slab");
+    NEAP_CHECK(slab && slab.use_count() == 1 && slab->counted_ && !slab->carved_,
+               "carve needs the only handle of an allocated block");
     std::vector<detail::Range> ranges;
     std::vector<BufferPtr> result;
     for (const Piece& piece : pieces) {
@@ -87,6 +88,7 @@ struct Buffer::Access {
       if (piece->bytes_ == 0) continue;
       kept += piece->bytes_;
       piece->counted_ = true;
+      piece->carved_ = true;
       piece->slab_ = slab.slab_;
       piece->owner_ = slab.owner_;
     }

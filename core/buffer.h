@@ -46,6 +46,7 @@ class Buffer {
   detail::Slab* slab_ = nullptr;  // the mapping that this is a part of; nullptr for a small or a wrapped block
   std::shared_ptr<void> owner_;   // of a small block or of wrapped memory
   bool counted_ = true;
+  bool carved_ = false;
 };
 
 // What allocate() accounts for a request: `bytes` rounded up to 64.
@@ -62,9 +63,9 @@ struct Piece {
   size_t bytes = 0;
 };
 
-// Turns a slab into independent buffers for some disjoint ranges of it. The slab must be the only handle to memory from
-// allocate(). Afterwards only the pieces (each rounded up to 64) are counted; whole pages that belong to no piece go
-// back to the operating system at once, and those of a piece when it dies.
+// Turns a slab into independent buffers for some disjoint ranges of it. The slab must be the only handle to what
+// allocate() returned, not itself a piece. Afterwards only the pieces (each rounded up to 64) are counted; whole pages
+// that belong to no piece go back to the operating system at once, and those of a piece when it dies.
 std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 
 // Memory that somebody else owns, kept alive through `owner`. It is not counted.
