@@ -198,7 +198,7 @@ class Parser {
     std::vector<ValueId> operands;
     // An operand and the next node's first output look alike, but that a colon follows the latter.
     while (peek() == '%' && !is_definition()) operands.push_back(use(numbers));
-    const NodeId id = graph.add_node(*op, std::move(operands), attrs(), std::source_location());
+    const NodeId id = append(graph, *op, std::move(operands), attrs());
     const std::vector<ValueId>& made = graph.nodes[id].outputs;
     if (made.size() != outputs.size()) fail(fmt::format("{} has {} outputs", op_name, made.size()));
     for (size_t i = 0; i < made.size(); ++i) {
@@ -206,6 +206,14 @@ class Parser {
         fail(fmt::format("{} gives {}, not {},", op_name, to_string(graph.aval(made[i])), to_string(outputs[i].aval)));
       }
       define(numbers, outputs[i].number, made[i]);
+    }
+  }
+
+  NodeId append(Graph& graph, Op op, std::vector<ValueId> operands, Attrs attrs) const {
+    try {
+      return graph.add_node(op, std::move(operands), std::move(attrs), std::source_location());
+    } catch (const std::exception& error) {
+      fail(error.what());
     }
   }
 

@@ -1,0 +1,95 @@
+#include "trace/reference_math.h"
+
+#include <numbers>
+
+namespace neap::ref {
+namespace {
+
+double half_nextafter(double x, double y, uint16_t bits, double (*value)(uint16_t)) {
+  if (x != x || y != y) return x + y;
+  if (x == y) return y;
+  if (x == 0) return std::copysign(value(1), y);
+  // Finite values of one sign are ordered as their bits are.
+  return value(static_cast<uint16_t>((x < y) == (x > 0) ? bits + 1 : bits - 1));
+}
+
+}  // namespace
+
+double sigmoid(double x) {
+  const double e = std::exp(-std::fabs(x));
+  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+// Winitzki's approximation (2e-3), then Halley steps on erf in the middle and on erfc, which keeps its digits, outside.
+double erf_inv(double x) {
+  if (!(std::fabs(x) <= 1)) return std::numeric_limits<double>::quiet_NaN();
+  if (std::fabs(x) == 1) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  if (x == 0) return x;
+  const double magnitude = std::fabs(x);
+  const double tail = 1 - magnitude;  // exact where it is used
+  const double a = 0.147;
+  const double l = std::log1p(-magnitude) + std::log1p(magnitude);
+  const double b = 2 / (std::numbers::pi * a) + l / 2;
+  double t = std::sqrt(std::sqrt(b * b - l / a) - b);
+  if (magnitude < 1e-3) t = magnitude * 0.88622692545275801365;  // the formula above loses its digits there
+  for (int i = 0; i < 3; ++i) {
+    const double error = magnitude < 0.5 ? magnitude - std::erf(t) : std::erfc(t) - tail;
+    t += error / (1.12837916709551257390 * std::exp(-t * t) - t * error);
+  }
+  return std::copysign(t, x);
+}
+
+double lgamma(double x) { return std::lgamma(x); }
+
+double digamma(double x) {
+  if (x != x || (x <= 0 && x == std::floor(x))) return std::numeric_limits<double>::quiet_NaN();
+  if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
+  long double result = 0;
+  long double z = x;
+  if (x < 0) {  // reflection, with pi x reduced so that the tangent keeps its digits
+    const long double pi = std::numbers::pi_v<long double>;
+    result = -pi / std::tan(pi * (z - std::nearbyint(z)));
+    z = 1 - z;
+  }
+  for (; z < 16; z += 1) result -= 1 / z;
+  const long double w = 1 / (z * z);
+  // log z - 1/(2z) - sum of B(2k) / (2k z^2k)
+  const long double series =
+      w *
+      (1.0L / 12 -
+       w * (1.0L / 120 -
+            w * (1.0L / 252 -
+                 w * (1.0L / 240 - w * (1.0L / 132 - w * (691.0L / 32760 - w * (1.0L / 12 - w * (3617.0L / 8160))))))));
+  return static_cast<double>(result + std::log(z) - 0.5L / z - series);
+}
+
+double nextafter(double x, double y, DType type) {
+  switch (type) {
+    case DType::f16:
+      return half_nextafter(x, y, float16(static_cast<float>(x)).bits,
+                            [](uint16_t bits) -> double { return float16::from_bits(bits); });
+    case DType::bf16:
+      return half_nextafter(x, y, bfloat16(static_cast<float>(x)).bits,
+                            [](uint16_t bits) -> double { return bfloat16::from_bits(bits); });
+    case DType::f32: return std::nextafter(static_cast<float>(x), static_cast<float>(y));
+    default: return std::nextafter(x, y);
+  }
+}
+
+std::pair<uint32_t, uint32_t> threefry2x32(uint32_t k0, uint32_t k1, uint32_t c0, uint32_t c1) {
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  const uint32_t keys[3] = {k0, k1, 0x1BD11BDA ^ k0 ^ k1};
+  uint32_t x0 = c0 + keys[0];
+  uint32_t x1 = c1 + keys[1];
+  for (uint32_t group = 0; group < 5; ++group) {
+    for (const int rotation : kRotations[group % 2]) {
+      x0 += x1;
+      x1 = std::rotl(x1, rotation) ^ x0;
+    }
+    x0 += keys[(group + 1) % 3];
+    x1 += keys[(group + 2) % 3] + group + 1;
+  }
+  return {x0, x1};
+}
+
+}  // namespace neap::ref

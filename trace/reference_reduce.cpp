@@ -1,0 +1,125 @@
+// Reductions and products.
+#include "trace/reference_math.h"
+#include "trace/reference_values.h"
+
+namespace neap::trace {
+namespace {
+
+template <class A>
+A lowest() {
+  if constexpr (std::is_floating_point_v<A>) return -std::numeric_limits<A>::infinity();
+  return std::numeric_limits<A>::lowest();
+}
+template <class A>
+A highest() {
+  if constexpr (std::is_floating_point_v<A>) return std::numeric_limits<A>::infinity();
+  return std::numeric_limits<A>::max();
+}
+
+template <class A>
+A sum(A x, A y) {
+  if constexpr (std::is_floating_point_v<A>) return x + y;
+  return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+template <class A>
+A product(A x, A y) {
+  if constexpr (std::is_floating_point_v<A>) return x * y;
+  return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+
+// T: the storage type, A: what accumulates.
+template <class T, class A, class Combine>
+HostValue reduce(const HostValue& x, const Ints& axes, Aval out, A identity, Combine combine) {
+  const auto from = elements<T>(x);
+  const std::vector<int64_t> kept = offsets_along(x.aval.shape, other_axes(x.aval.ndim(), axes));
+  const std::vector<int64_t> reduced = offsets_along(x.aval.shape, axes);
+  std::vector<A> result;
+  for (const int64_t start : kept) {
+    A total = identity;
+    for (const int64_t offset : reduced) total = combine(total, static_cast<A>(from[start + offset]));
+    result.push_back(total);
+  }
+  return encode(result, std::move(out));
+}
+
+}  // namespace
+
+HostValue reference_reduce(Op op, const HostValue& x, const Attrs& attrs, Aval out) {
+  Ints axes = attrs.ints(Attr::axes);
+  std::ranges::sort(axes);  // elements are combined in row-major order
+  return dispatch(x.aval.dtype, [&]<class T>() {
+    if constexpr (std::same_as<T, bool>) {
+      if (op == Op::reduce_any) return reduce<bool>(x, axes, out, false, [](bool a, bool b) { return a || b; });
+      return reduce<bool>(x, axes, out, true, [](bool a, bool b) { return a && b; });
+    } else {
+      using C = Compute<T>;
+      using A = Accumulator<T>;
+      constexpr C kLowest = std::is_integral_v<C> ? C(std::numeric_limits<T>::lowest()) : C(0);
+      constexpr C kHighest = std::is_integral_v<C> ? C(std::numeric_limits<T>::max()) : C(0);
+      switch (op) {
+        case Op::reduce_sum: return reduce<T>(x, axes, out, A(0), sum<A>);
+        case Op::reduce_prod: return reduce<T>(x, axes, out, A(1), product<A>);
+        case Op::reduce_max:
+          return reduce<T>(x, axes, out, std::is_integral_v<C> ? kLowest : lowest<C>(), ref::maximum<C>);
+        case Op::reduce_min:
+          return reduce<T>(x, axes, out, std::is_integral_v<C> ? kHighest : highest<C>(), ref::minimum<C>);
+        default: throw InternalError("no reduction");
+      }
+    }
+  });
+}
+
+HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Aval out) {
+  const int64_t axis = attrs.integer(Attr::axis);
+  return dispatch(x.aval.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const auto from = elements<T>(x);
+    const int64_t stride = row_major_strides(x.aval.shape)[axis];
+    const auto better = [&](C a, C b) { return a != a ? b == b : op == Op::argmax ? a > b : a < b; };
+    std::vector<int64_t> result;
+    for (const int64_t start : offsets_along(x.aval.shape, other_axes(x.aval.ndim(), {axis}))) {
+      int64_t best = 0;
+      for (int64_t i = 1; i < x.aval.shape[axis]; ++i) {
+        const C candidate = static_cast<C>(from[start + i * stride]);
+        if (better(candidate, static_cast<C>(from[start + best * stride]))) best = i;
+      }
+      result.push_back(best);
+    }
+    return encode(result, std::move(out));
+  });
+}
+
+HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs& attrs, Aval out) {
+  const auto along = [](const HostValue& x, const Ints& batch, const Ints& contract) {
+    Ints used = batch;
+    used.insert(used.end(), contract.begin(), contract.end());
+    const Shape& shape = x.aval.shape;
+    return std::array{offsets_along(shape, batch), offsets_along(shape, other_axes(x.aval.ndim(), used)),
+                      offsets_along(shape, contract)};
+  };
+  const auto [lhs_batch, lhs_free, lhs_contract] =
+      along(lhs, attrs.ints(Attr::lhs_batch), attrs.ints(Attr::lhs_contract));
+  const auto [rhs_batch, rhs_free, rhs_contract] =
+      along(rhs, attrs.ints(Attr::rhs_batch), attrs.ints(Attr::rhs_contract));
+  return dispatch(out.dtype, [&]<class T>() {
+    using A = Accumulator<T>;
+    const auto a = elements<T>(lhs);
+    const auto b = elements<T>(rhs);
+    std::vector<A> result;
+    for (size_t batch = 0; batch < lhs_batch.size(); ++batch) {
+      for (const int64_t row : lhs_free) {
+        for (const int64_t column : rhs_free) {
+          A total = 0;
+          for (size_t k = 0; k < lhs_contract.size(); ++k) {
+            total = sum(total, product(static_cast<A>(a[lhs_batch[batch] + row + lhs_contract[k]]),
+                                       static_cast<A>(b[rhs_batch[batch] + column + rhs_contract[k]])));
+          }
+          result.push_back(total);
+        }
+      }
+    }
+    return encode(result, std::move(out));
+  });
+}
+
+}  // namespace neap::trace
