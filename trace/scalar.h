@@ -24,27 +24,75 @@ namespace neap::scalar {
 
 enum class Opcode : uint8_t {
   constant,  // imm: the bits of the value, zero extended
-  index,     // imm: loop level (0 outer or kept, 1 inner or reduced); type i64, or u32 / i32 when the range is known to fit
+  index,     // imm: loop level (0 outer or kept, 1 inner or reduced); type i64, or u32 / i32 when the range is known to
+             // fit
   param,     // imm: number of a run-time i64 parameter of the kernel
   load,      // imm: buffer number; a: element index (u32, i32 or i64)
-  add, sub, mul, div, rem,  // integers wrap; div and rem truncate, operands are never such that they trap
-  mulhi,                    // u32: high word of the 64-bit product
-  neg, abs, sqrt, floor, ceil, trunc, rint, fma,  // floats (neg, abs: also signed integers)
-  lt, le, eq, ne,           // to bool; signed, unsigned or ordered float compare (ne: unordered or unequal)
-  select,                   // a: bool, b, c
-  bit_and, bit_or, bit_xor, bit_not,  // integers and bool
-  shl, shr,                 // b below the width; shr is arithmetic for signed types
-  rotl,                     // imm: count; u32
-  popcount, clz,
-  convert,                  // C conversion with our rules: floats to integers truncate and saturate, NaN is 0; to bool != 0
+  add,
+  sub,
+  mul,
+  div,
+  rem,    // integers wrap; div and rem truncate, operands are never such that they trap
+  mulhi,  // u32: high word of the 64-bit product
+  neg,
+  abs,
+  sqrt,
+  floor,
+  ceil,
+  trunc,
+  rint,
+  fma,  // floats (neg, abs: also signed integers)
+  lt,
+  le,
+  eq,
+  ne,      // to bool; signed, unsigned or ordered float compare (ne: unordered or unequal)
+  select,  // a: bool, b, c
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,  // integers and bool
+  shl,
+  shr,   // b below the width; shr is arithmetic for signed types
+  rotl,  // imm: count; u32
+  popcount,
+  clz,
+  convert,  // C conversion with our rules: floats to integers truncate and saturate, NaN is 0; to bool != 0
   bitcast,
-  call,                     // imm: Function; scalar f64 maths from the C library (rare functions and f64)
+  call,  // imm: Function; scalar f64 maths from the C library (rare functions and f64)
 };
 
 /// C library functions reachable by Opcode::call, all on f64; `two` takes a second operand.
 enum class Function : uint8_t {
-  exp, exp2, expm1, log, log2, log10, log1p, pow, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh,
-  acosh, atanh, cbrt, hypot, erf, erfc, erf_inv, lgamma, digamma, fmod, nextafter,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  pow,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  cbrt,
+  hypot,
+  erf,
+  erfc,
+  erf_inv,
+  lgamma,
+  digamma,
+  fmod,
+  nextafter,
 };
 const char* symbol(Function);  // the C symbol, resolved by the JIT ("exp", "neap_erf_inv", ...)
 int arity(Function);
@@ -71,9 +119,9 @@ class Dag {
   const Inst& operator[](int32_t id) const { return insts_[id]; }
   int32_t size() const { return static_cast<int32_t>(insts_.size()); }
 
-  X constant(double value, DType type);          // rounded to type
+  X constant(double value, DType type);  // rounded to type
   X constant_bits(uint64_t bits, DType type);
-  X integer(int64_t value, DType type);          // exact for 64-bit integers
+  X integer(int64_t value, DType type);  // exact for 64-bit integers
   X index(int level, DType type);
   X param(int number);
   X load(int buffer, DType type, X index);

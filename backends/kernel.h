@@ -1,0 +1,92 @@
+// The kernel IR: one loop nest of two levels over element expressions. Every backend reads it.
+//
+// A kernel runs over extent[0] x extent[1]. Expressions (kernel.dag) refer to the two loop indices (Opcode::index 0 and
+// 1), to run-time parameters, and to elements of buffers by flat index. Which level becomes vector lanes is
+// `vector_level`: expressions that do not depend on the inner index are computed once outside the inner loop.
+//
+//   map      for i0, for i1: each store writes value at index
+//   reduce   for i0 (kept), for i1 (reduced): accumulate; then write the accumulators at part * extent[0] + i0,
+//            or, when `finish`, the result converted to the output's type at i0
+//   scatter  for i0, for i1, in this order: table[part * table_elements + index] combined with value, where valid
+//
+// A caller may run any sub-range; the ranges of map kernels are independent, those of reduce are independent between
+// different `part` and different i0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/plan.h"
+#include "trace/scalar.h"
+
+namespace neap::backends {
+
+enum class Combine : uint8_t { set, add, mul, max, min, any, all, argmax, argmin };
+
+struct KernelBuffer {
+  DType type;
+  bool written = false;
+  std::string label;
+};
+
+struct Store {
+  int buffer;
+  int32_t index, value;  // instruction ids
+};
+
+struct Reduction {
+  Combine combine;
+  int32_t value;
+  DType
+      accumulator;  // f64 for floats, i64 / u64 for integers, bool; of the compared value for max, min, argmax, argmin
+  DType output;     // type written when `finish` (i32 for argmax and argmin)
+  int buffer;       // written: accumulators, or the output when `finish`
+};
+
+struct Scatter {
+  Combine combine;
+  int buffer;  // the table
+  int64_t table_elements;
+  int32_t index, value;
+  int32_t valid = -1;  // bool instruction; -1: always valid
+};
+
+struct Kernel {
+  enum class Kind : uint8_t { map, reduce, scatter };
+  std::string name;
+  Kind kind = Kind::map;
+  scalar::Dag dag;
+  std::array<int64_t, 2> extent{1, 1};
+  int vector_level = 1;
+  bool finish = true;  // reduce
+  std::vector<KernelBuffer> buffers;
+  std::vector<Store> stores;
+  std::vector<Reduction> reductions;
+  std::vector<Scatter> scatters;
+  int num_params = 0;
+  double cost_per_element = 1;  // vector instructions, for the choice of grain
+
+  /// Text form, also the cache key of the compiled code.
+  std::string print() const;
+};
+
+/// A compiled kernel: runs rows [begin0, end0) by columns [begin1, end1).
+using KernelFunction = void (*)(void* const* buffers, const int64_t* params, int64_t begin0, int64_t end0,
+                                int64_t begin1, int64_t end1, int64_t part);
+
+/// One kernel of a step and how to split it. buffers[i] of the kernel is operands[i] of the step's list
+/// (reads, then writes, then scratch).
+struct Launch {
+  Kernel kernel;
+  std::vector<int> operands;
+  int parts = 1;           // > 1: part p of level-1 (or flat, for scatter) range p; each part runs whole on one thread
+  int part0_operand = -1;  // >= 0: part 0 writes its table here, part p writes table p - 1 of the scratch
+  std::vector<int> zero_fill;  // operands cleared before the kernel runs (scatter tables)
+};
+
+/// Lowers a map, reduce or scatter step to its kernels, in order of execution.
+std::vector<Launch> lower(const planner::PlanStep& step);
+
+}  // namespace neap::backends

@@ -1,0 +1,200 @@
+// Array: a cheap value, and Operand, what operators and functions take.
+//
+// An Array is a handle. It is concrete (holds elements in memory), traced (stands for a value of a graph that is being
+// built), or a spec (shape and dtype only, for planning). Arrays never change after they are made.
+#pragma once
+
+#include <neap/dtype.h>
+#include <neap/error.h>
+#include <neap/shape.h>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace neap {
+
+class Array;
+class Operand;
+namespace detail {
+struct ArrayImpl;
+}
+
+template <class T>
+concept Scalar = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
+
+/// start : stop : step along one axis, as in Python; negative bounds count from the end.
+struct Slice {
+  std::optional<int64_t> start, stop;
+  int64_t step = 1;
+};
+/// slice() is everything, slice(n) the first n, slice(a, b) a <= i < b.
+inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) {
+  return {start, stop, step};
+}
+inline Slice slice(int64_t stop) { return {std::nullopt, stop, 1}; }
+
+struct NewAxis {};
+struct Ellipsis {};
+inline constexpr NewAxis newaxis{};
+inline constexpr Ellipsis ellipsis{};
+inline constexpr std::nullopt_t none = std::nullopt;
+
+/// One entry of x[...]: an integer, a slice, newaxis, ellipsis, or an integer array.
+using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, std::shared_ptr<detail::ArrayImpl>>;
+
+/// Everything between the brackets of x[...], and the caller's line.
+class IndexList {
+ public:
+  struct Entry {
+    Index index;
+    Entry(std::integral auto i) : index(static_cast<int64_t>(i)) {}
+    Entry(Slice s) : index(s) {}
+    Entry(NewAxis n) : index(n) {}
+    Entry(Ellipsis e) : index(e) {}
+    Entry(const Array& a);
+  };
+  IndexList(std::initializer_list<Entry> entries, std::source_location loc = std::source_location::current());
+  IndexList(std::integral auto i, std::source_location loc = std::source_location::current())
+      : IndexList(Entry(i), loc) {}
+  IndexList(Slice s, std::source_location loc = std::source_location::current()) : IndexList(Entry(s), loc) {}
+  IndexList(NewAxis n, std::source_location loc = std::source_location::current()) : IndexList(Entry(n), loc) {}
+  IndexList(Ellipsis e, std::source_location loc = std::source_location::current()) : IndexList(Entry(e), loc) {}
+  IndexList(const Array& a, std::source_location loc = std::source_location::current());
+
+  const std::vector<Index>& entries() const { return entries_; }
+  std::source_location loc() const { return loc_; }
+
+ private:
+  IndexList(const Entry& entry, std::source_location loc) : entries_{entry.index}, loc_(loc) {}
+  std::vector<Index> entries_;
+  std::source_location loc_;
+};
+
+/// What an index that is out of range does, after negative indices have counted from the end.
+enum class GatherMode {
+  clip,               // read the nearest element; drop the update
+  fill,               // read NaN (integers: the lowest value; unsigned: the highest); drop the update
+  promise_in_bounds,  // the caller promises that it does not happen; still never outside the array
+};
+
+class IndexUpdate;
+
+class Array {
+ public:
+  Array() = default;  // no value; using it is a UserError
+  explicit Array(std::shared_ptr<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
+
+  const Shape& shape() const { return aval().shape; }
+  /// Extent of one axis; negative axes count from the end.
+  int64_t shape(int64_t axis) const;
+  DType dtype() const { return aval().dtype; }
+  int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
+  int64_t size() const { return element_count(shape()); }  // number of elements
+  size_t bytes() const { return aval().bytes(); }
+  const Aval& aval() const;
+
+  /// True when the array holds elements (is neither traced, nor a spec, nor donated away, nor empty-handed).
+  bool is_concrete() const;
+  explicit operator bool() const = delete;  // use item<bool>()
+
+  /// The one element, converted to T. TracerError for a traced array, ShapeError when there are several.
+  template <Scalar T>
+  T item(std::source_location loc = std::source_location::current()) const;
+  /// All elements in row-major order, converted to T.
+  template <Scalar T>
+  std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const;
+  /// The elements themselves, row-major; DTypeError unless T is the array's dtype. Valid while the array lives.
+  template <Scalar T>
+  const T* data(std::source_location loc = std::source_location::current()) const {
+    return static_cast<const T*>(raw_data(dtype_of<T>(), loc));
+  }
+  /// The elements as bytes.
+  std::span<const std::byte> raw(std::source_location loc = std::source_location::current()) const;
+  /// Returns when the elements are there. (On the CPU they are, when a call returns.)
+  void wait(std::source_location loc = std::source_location::current()) const;
+
+  /// NumPy's basic and advanced indexing: x[0], x[{slice(1, 3), newaxis}], x[{i, j, k}], x[{ellipsis, 0}].
+  /// Integer arrays are broadcast together; their axes come first unless they stand side by side.
+  Array operator[](const IndexList& index) const;
+  /// x.at(i).add(y) is x with y added at x[i]; x itself does not change.
+  IndexUpdate at(const IndexList& index, GatherMode mode = GatherMode::fill) const;
+
+  Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
+
+  const std::shared_ptr<detail::ArrayImpl>& impl() const { return impl_; }
+
+ private:
+  const void* raw_data(DType dtype, std::source_location loc) const;
+  std::shared_ptr<detail::ArrayImpl> impl_;
+};
+
+/// x.at(i): updates of x at an index. Rows of repeated indices all count (set: the last wins).
+class IndexUpdate {
+ public:
+  IndexUpdate(Array array, IndexList index, GatherMode mode)
+      : array_(std::move(array)), index_(std::move(index)), mode_(mode) {}
+  Array set(const Operand& y) const;
+  Array add(const Operand& y) const;
+  Array mul(const Operand& y) const;
+  Array min(const Operand& y) const;
+  Array max(const Operand& y) const;
+
+ private:
+  Array array_;
+  IndexList index_;
+  GatherMode mode_;
+};
+
+/// An argument of an operator or function: an array or a C++ scalar, with the caller's line. Scalars are weakly typed:
+/// they take the dtype of the array they meet (an integer array meeting a float becomes f32).
+class Operand {
+ public:
+  Operand(const Array& array, std::source_location loc = std::source_location::current()) : array_(array), loc_(loc) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Operand(T value, std::source_location loc = std::source_location::current())
+      : scalar_(true),
+        kind_(std::same_as<T, bool> ? WeakKind::bool_
+              : std::integral<T>    ? WeakKind::integer
+                                    : WeakKind::floating),
+        real_(static_cast<double>(value)),
+        integer_(std::integral<T> ? static_cast<int64_t>(value) : 0),
+        loc_(loc) {}
+
+  bool is_scalar() const { return scalar_; }
+  const Array& array() const { return array_; }
+  WeakKind kind() const { return kind_; }
+  double real() const { return real_; }
+  int64_t integer() const { return integer_; }
+  std::source_location loc() const { return loc_; }
+  /// The array's dtype, or the scalar's default (bool, i32, f32).
+  DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(); }
+  const Shape& shape() const;
+  /// As an array of `dtype` (the scalar's value, or the array converted).
+  Array as(DType dtype) const;
+  Array as_array() const { return scalar_ ? as(dtype()) : array_; }
+
+ private:
+  Array array_;
+  bool scalar_ = false;
+  WeakKind kind_ = WeakKind::bool_;
+  double real_ = 0;
+  int64_t integer_ = 0;
+  std::source_location loc_;
+};
+
+inline IndexList::Entry::Entry(const Array& a) : index(a.impl()) {}
+inline IndexList::IndexList(const Array& a, std::source_location loc) : IndexList(Entry(a), loc) {}
+
+/// Shape and dtype only, for jit(f).plan(...). UserError when an extent is negative (or NaN was cast to one).
+Array spec(const Shape& shape, DType dtype, std::source_location loc = std::source_location::current());
+
+}  // namespace neap

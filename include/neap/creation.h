@@ -1,0 +1,97 @@
+// Making arrays: from scalars and C++ containers, filled, counted, and from files.
+#pragma once
+
+#include <neap/array.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace neap {
+
+using Loc = std::source_location;
+
+Array zeros(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
+Array ones(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
+/// All elements equal to `value`. dtype: the operand's own unless given.
+Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {}, Loc loc = Loc::current());
+Array zeros_like(const Operand& x);
+Array ones_like(const Operand& x);
+
+/// The numbers start, start + step, ... below stop. dtype: i32 unless given or a bound is floating (then f32).
+Array arange(const Operand& stop, std::optional<DType> dtype = {});
+Array arange(const Operand& start, const Operand& stop, const Operand& step = 1, std::optional<DType> dtype = {});
+/// `count` evenly spaced numbers from start to stop, both included.
+Array linspace(const Operand& start, const Operand& stop, int64_t count, DType dtype = f32);
+/// The index along `axis`, in every element.
+Array iota(const Shape& shape, int64_t axis, DType dtype = i32, Loc loc = Loc::current());
+/// Ones on the diagonal.
+Array eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = f32, Loc loc = Loc::current());
+
+namespace detail {
+Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc);
+Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc);
+}  // namespace detail
+
+/// A scalar of the dtype that the C++ type names (float: f32, double: f64, int: i32, ...).
+template <Scalar T>
+Array array(T value, Loc loc = Loc::current()) {
+  if constexpr (std::integral<T>)
+    return detail::scalar_constant(static_cast<double>(value), static_cast<int64_t>(value), dtype_of<T>(), loc);
+  else
+    return detail::scalar_constant(static_cast<double>(static_cast<float>(0) + value), 0, dtype_of<T>(), loc);
+}
+/// Copies the elements (row-major). shape: one axis unless given; ShapeError when its size is not the count.
+template <Scalar T>
+Array array(std::span<const T> values, std::optional<Shape> shape = {}, Loc loc = Loc::current());
+template <Scalar T>
+Array array(const std::vector<T>& values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
+  if constexpr (std::same_as<T, bool>) {
+    std::vector<uint8_t> bytes(values.begin(), values.end());
+    return array(std::span<const bool>(reinterpret_cast<const bool*>(bytes.data()), bytes.size()), shape, loc);
+  } else {
+    return array(std::span<const T>(values), shape, loc);
+  }
+}
+template <Scalar T>
+Array array(std::initializer_list<T> values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
+  return array(std::span<const T>(values.begin(), values.size()), shape, loc);
+}
+/// A matrix, row by row.
+template <Scalar T>
+Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc::current());
+
+/// Reads a NumPy .npy file. UserError when it is missing, damaged or of a type that Neap does not have.
+Array load_npy(const std::filesystem::path& path, Loc loc = Loc::current());
+/// Writes one; the file appears whole or not at all.
+void save_npy(const std::filesystem::path& path, const Array& array, Loc loc = Loc::current());
+/// Reads and writes .safetensors files: arrays by name.
+std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc = Loc::current());
+void save_safetensors(const std::filesystem::path& path, const std::map<std::string, Array>& arrays,
+                      Loc loc = Loc::current());
+
+// --- implementation of the templates
+
+namespace detail {
+void check_count(int64_t count, const Shape& shape, Loc loc);
+}
+
+template <Scalar T>
+Array array(std::span<const T> values, std::optional<Shape> shape, Loc loc) {
+  Shape s = shape ? *shape : Shape{static_cast<int64_t>(values.size())};
+  detail::check_count(static_cast<int64_t>(values.size()), s, loc);
+  return detail::from_host(values.data(), s, dtype_of<T>(), loc);
+}
+
+template <Scalar T>
+Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {
+  std::vector<T> flat;
+  const int64_t columns = rows.size() ? static_cast<int64_t>(rows.begin()->size()) : 0;
+  for (const auto& row : rows) {
+    detail::check_count(static_cast<int64_t>(row.size()), {columns}, loc);
+    flat.insert(flat.end(), row.begin(), row.end());
+  }
+  return array(std::span<const T>(flat), Shape{static_cast<int64_t>(rows.size()), columns}, loc);
+}
+
+}  // namespace neap

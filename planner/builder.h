@@ -1,0 +1,72 @@
+// Builds a graph through rules: what every rewriting pass adds nodes with.
+//
+// Operands are always simplified already, so one pass over a graph, through add(), applies every rule everywhere: a rule
+// looks at one node that is about to be made and at the definitions of its operands, and gives a value that equals it,
+// bit for bit, or no_value. Tested in tests/planner/simplify_test.cpp.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// A node that is about to be made.
+struct Term {
+  trace::Op op;
+  std::vector<trace::ValueId> inputs;
+  trace::Attrs attrs;
+  std::source_location loc;
+};
+
+class Builder {
+ public:
+  /// light: constants are folded, nothing else (the naive pipeline). full: all rules and common subexpressions.
+  enum class Level { light, full };
+  explicit Builder(Level level) : level_(level) {}
+
+  trace::Graph graph;
+
+  /// A value equal to the term: simplified, or known already, or a new node.
+  trace::ValueId add(Term term);
+  trace::ValueId add(trace::Op op, std::vector<trace::ValueId> inputs, trace::Attrs attrs, std::source_location loc) {
+    return add(Term{op, std::move(inputs), std::move(attrs), loc});
+  }
+  /// A constant in the canonical form: the value as int64 for other than floats.
+  trace::ValueId constant(trace::AttrValue value, DType dtype, Shape shape, std::source_location loc);
+  trace::ValueId reshape(trace::ValueId v, Shape shape, std::source_location loc);
+
+  Level level() const { return level_; }
+  const Aval& aval(trace::ValueId v) const { return graph.aval(v); }
+  /// The defining node if it is this op, else nullptr. The pointer is valid until the next add().
+  const trace::Node* match(trace::ValueId v, trace::Op op) const {
+    return graph.is(v, op) ? graph.def(v) : nullptr;
+  }
+
+ private:
+  trace::ValueId intern(Term term);
+  Level level_;
+  std::unordered_multimap<size_t, trace::NodeId> known_;
+};
+
+// The rules, by family; each gives no_value where it does not apply. One source each, simplify_<family>.cpp.
+trace::ValueId fold_constants(Builder& b, const Term& term);     // all operands are constants
+trace::ValueId simplify_algebra(Builder& b, const Term& term);   // elementwise, convert, reductions
+trace::ValueId simplify_layout(Builder& b, const Term& term);    // reshape, transpose, broadcast, slice, pad, reverse
+trace::ValueId simplify_join(Builder& b, const Term& term);      // concatenate
+trace::ValueId simplify_indexed(Builder& b, const Term& term);   // gather, scatter
+
+/// Appends a node whose outputs have the avals of `node`'s in `from`; returns its id.
+trace::NodeId append_copy(trace::Graph& to, const trace::Graph& from, const trace::Node& node,
+                          std::vector<trace::ValueId> inputs);
+
+/// Whether every value of `from` is a value of `to` (converting there and back is the identity).
+bool holds_exactly(DType to, DType from);
+
+/// Whether the axes but those of extent 1 are in ascending order: moving them so is a reshape.
+bool is_reshape(const Shape& shape, const trace::Ints& permutation);
+
+}  // namespace neap::planner

@@ -1,0 +1,29 @@
+// The one form of matrix product that backends implement, and the way of every dot_general there.
+//
+// Canonical: lhs [batch, m, k] or [batch, k, m], rhs [batch, k, n] or [batch, n, k], both row-major f32 or f64, axis 0
+// the batch, one contracted axis; output [batch, m, n]. Tested in tests/planner/dot_test.cpp.
+#pragma once
+
+#include "planner/builder.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// A canonical dot_general in words of matrix products.
+struct DotForm {
+  int64_t batch = 1, m = 1, n = 1, k = 1;
+  bool lhs_transposed = false;  // lhs is [batch, k, m]
+  bool rhs_transposed = false;  // rhs is [batch, n, k]
+  DType dtype = DType::f32;
+  bool operator==(const DotForm&) const = default;
+};
+
+bool is_canonical_dot(const trace::Graph& graph, const trace::Node& node);
+/// Of a canonical dot_general node.
+DotForm dot_form(const trace::Graph& graph, const trace::Node& node);
+
+/// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at the
+/// end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for others.
+trace::ValueId lower_dot(Builder& b, const Term& term);
+
+}  // namespace neap::planner

@@ -1,0 +1,128 @@
+// A plan: what will run, where every byte lies, and why. A plain value: it never allocates and never runs anything.
+//
+// Buffers are numbered; steps name them. A buffer is an argument, a captured array, an output, an intermediate or
+// scratch. Intermediates and scratch (and outputs when `slab`) lie in one arena at `offset`. A step is one fused group:
+// a small graph whose inputs are the buffers it reads and whose outputs are the buffers it writes, lowered to kernels
+// by backends/lower.h, or an opaque kernel (dot), or a loop over a plan of its own (scan).
+#pragma once
+
+#include <neap/dtype.h>
+#include <neap/shape.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+enum class Storage : uint8_t { argument, captured, output, intermediate, scratch };
+std::string_view name(Storage);
+
+struct PlanBuffer {
+  Aval aval;
+  size_t bytes = 0;  // rounded up to 64; what the buffer adds to the live bytes when it is not an alias
+  Storage storage = Storage::intermediate;
+  int64_t offset = -1;  // in the arena; -1: a buffer of its own (arguments, captured arrays, outputs unless slab)
+  int first = 0;        // first step that needs it
+  int last = 0;         // last step that needs it (inclusive); outputs: the last step of the plan
+  int alias_of = -1;    // the bytes are those of this buffer (in place, donated); never a chain
+  std::string label;    // for the report: the op that makes it
+  std::source_location source;
+};
+
+/// How a scatter-add keeps partial results (scratch tables of the step, `parts` of them).
+enum class ScatterForm : uint8_t {
+  direct,  // one pass in row order straight into the output
+  tables,  // `parts` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial 0
+           // lies in the output when table_dtype has the output's size, else all lie in scratch
+  counts,  // the same with u32 counts, for an update that is one constant c: out = operand + c * count
+};
+
+struct PlanStep {
+  enum class Kind : uint8_t {
+    map,      // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
+    reduce,   // the same below, outputs are reductions (same operand shape and axes) of it
+    scatter,  // one scatter node at the output, its operand, indices and updates fused
+    dot,      // one canonical dot_general (see planner/dot.h); opaque
+    scan,     // body run `length` times
+  };
+  Kind kind = Kind::map;
+  trace::Graph group;        // inputs: reads; outputs: writes. For dot: one node. For scan: one node (its avals)
+  std::vector<int> reads;    // buffer of each group input
+  std::vector<int> writes;   // buffer of each group output
+  std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
+                             // scatter: one of tables [parts or parts - 1, elements]; dot: [packing]; scan: [arena]
+  int parts = 1;             // partial results; by shape and budget, never by threads
+  ScatterForm form = ScatterForm::direct;
+  DType table_dtype = DType::f32;
+  bool operand_in_place = false;                // scatter: writes[0] already holds the operand
+  std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
+
+  // Report.
+  std::string op;  // "sum(multiply(gather))", "normal", ...
+  std::string strategy = "fused";
+  std::string reason;
+  std::source_location source;
+  size_t bytes_added = 0;  // bytes that come to life with this step
+  size_t bytes_live = 0;   // bytes held during it, arguments and the arena's extent included
+};
+
+struct Alternative {
+  std::string name;
+  size_t peak_bytes = 0;
+  double cost = 0;  // predicted seconds
+};
+
+struct Decision {
+  std::string what;  // "random_bits at model.cpp:41"
+  std::string chosen;
+  std::string reason;
+  std::vector<Alternative> alternatives;  // the chosen one included
+};
+
+struct PlanData {
+  std::string name;
+  bool naive = false;  // every buffer is its own allocation, made at its first step and dropped after its last
+  bool slab = false;   // outputs lie in the arena, which is cut up (Buffer carve) after the last step
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanStep> steps;
+  std::vector<int> inputs;         // buffer of each graph input: arguments, then captured
+  std::vector<int> outputs;        // buffer of each graph output; may be an argument's (returned as it is), may repeat
+  std::vector<Aval> output_avals;  // an output's buffer may be shared by a reshape
+  std::vector<bool> donated;       // of each input
+  int num_captured = 0;
+  std::vector<Decision> decisions;
+  size_t arena_bytes = 0;
+  size_t peak_bytes = 0;         // arguments + captured + outputs + arena (planned), exact
+  size_t lower_bound_bytes = 0;  // largest sum of live bytes in this order
+  size_t naive_peak_bytes = 0;   // of the naive pipeline, 0 when not computed
+  double predicted_seconds = 0;
+  std::optional<size_t> budget;
+  std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
+};
+
+/// What a plan may assume and must keep to.
+struct PlanOptions {
+  std::string name;
+  bool naive = false;
+  std::optional<size_t> memory_budget;
+  std::vector<bool> donated;            // of each input; empty: none
+  std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
+  std::optional<int64_t> chunks;        // pinned K
+  int threads_hint = 2;                 // for predicted time only; never changes what is computed
+  bool want_alternatives = true;        // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
+};
+
+/// Graph to plan. Throws BudgetError when no plan fits memory_budget.
+PlanData make_plan(const trace::Graph& graph, const PlanOptions& options);
+
+std::string to_text(const PlanData&);
+std::string to_json(const PlanData&);  // see docs/plan-json.md
+std::string to_html(const PlanData&);
+
+}  // namespace neap::planner

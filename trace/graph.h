@@ -1,0 +1,152 @@
+// The one intermediate representation: a graph in static single assignment form.
+//
+// A Graph is a list of nodes in topological order. Every value has a static shape and dtype (its Aval). Control flow
+// (scan) holds its body as a sub-graph in an attribute. Every transform and every pass is a function Graph -> Graph.
+// Inputs are the function's parameters followed by `num_captured` captured arrays (concrete arrays, or values of an
+// outer trace, that the function closed over).
+#pragma once
+
+#include <neap/dtype.h>
+#include <neap/shape.h>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace neap::trace {
+
+struct Graph;
+using GraphPtr = std::shared_ptr<const Graph>;
+using ValueId = int32_t;
+using NodeId = int32_t;
+inline constexpr ValueId no_value = -1;
+inline constexpr NodeId no_node = -1;  // the definition of a graph input
+
+/// One enumerator for each row of the op table (trace/ops.def and trace/ops_structural.def).
+enum class Op : uint16_t {
+#define NEAP_OP(name, ...) name,
+#include "trace/all_ops.inc"
+#undef NEAP_OP
+  count_
+};
+
+/// Names of attributes; an op's row documents which it takes.
+enum class Attr : uint8_t {
+  axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
+  axis,          // int: the axis of iota, concatenate, argmax, ...
+  body,          // graph: the body of scan
+  dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
+  full_shape,    // ints: random_bits with an offset operand: the shape whose flat index is the counter
+  high,          // ints: pad
+  interior,      // ints: pad
+  length,        // int: trip count of scan
+  lhs_batch,     // ints: dot_general
+  lhs_contract,  // ints
+  limit,         // ints: slice
+  low,           // ints: pad
+  mode,          // int: IndexMode of gather and scatter
+  name,          // string: a label shown in reports
+  num_carry,     // int: scan
+  num_consts,    // int: scan
+  permutation,   // ints: transpose
+  reverse,       // int (0/1): scan
+  rhs_batch,     // ints
+  rhs_contract,  // ints
+  shape,         // ints
+  start,         // ints: slice
+  stride,        // ints: slice
+  value,         // double or int: constant
+};
+std::string_view name(Attr);
+
+/// How gather and scatter treat an index that is out of range after negative indices have counted from the end.
+enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2 };
+
+using Ints = std::vector<int64_t>;
+using AttrValue = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
+
+/// A small sorted map from Attr to value.
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items);
+  void set(Attr key, AttrValue value);
+  bool has(Attr key) const { return find(key) != nullptr; }
+  int64_t integer(Attr key) const;
+  int64_t integer_or(Attr key, int64_t otherwise) const;
+  double real(Attr key) const;  // also of an int
+  const Ints& ints(Attr key) const;
+  DType dtype(Attr key) const;
+  const std::string& string(Attr key) const;
+  const GraphPtr& graph(Attr key) const;
+  const AttrValue* find(Attr key) const;
+  const std::vector<std::pair<Attr, AttrValue>>& items() const { return items_; }
+  bool operator==(const Attrs&) const;  // sub-graphs compare by structure
+  size_t hash() const;
+
+ private:
+  std::vector<std::pair<Attr, AttrValue>> items_;
+};
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;
+  Attrs attrs;
+  std::vector<ValueId> outputs;  // one, except scan
+  std::source_location loc;
+
+  ValueId out() const { return outputs[0]; }
+};
+
+struct Value {
+  Aval aval;
+  NodeId def = no_node;  // defining node, or no_node for a graph input
+  int index = 0;         // which output of def, or which input of the graph
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  int num_captured = 0;  // the last inputs are captured arrays
+
+  const Aval& aval(ValueId v) const { return values[v].aval; }
+  const Node* def(ValueId v) const { return values[v].def == no_node ? nullptr : &nodes[values[v].def]; }
+  bool is(ValueId v, Op op) const { return def(v) && def(v)->op == op; }
+
+  /// Appends an input of the given aval.
+  ValueId add_input(Aval aval);
+  /// Appends a node; infers the avals of its outputs (throws ShapeError / DTypeError at `loc`).
+  NodeId add_node(Op op, std::vector<ValueId> inputs, Attrs attrs, std::source_location loc);
+  /// The same for an op with one output.
+  ValueId add(Op op, std::vector<ValueId> inputs, Attrs attrs = {},
+              std::source_location loc = std::source_location::current());
+  /// A constant of shape `shape` whose elements all equal `value`.
+  ValueId constant(double value, DType dtype, Shape shape = {});
+
+  bool operator==(const Graph&) const;  // structure, not locations or names
+  size_t hash() const;
+};
+
+/// Number of uses of each value as a node input or a graph output.
+std::vector<int> count_uses(const Graph& graph);
+/// Consumers (node ids, each once, ascending) of each value.
+std::vector<std::vector<NodeId>> consumers(const Graph& graph);
+/// Removes nodes whose outputs are never used. Inputs stay.
+Graph eliminate_dead_code(const Graph& graph);
+
+/// Text form; parse(print(g)) == g. See trace/print.cpp for the grammar.
+std::string print(const Graph& graph);
+Graph parse(std::string_view text);
+
+/// Throws InternalError when the graph is malformed (order, arity, avals, attributes). Runs between passes in debug
+/// builds.
+void verify(const Graph& graph);
+
+}  // namespace neap::trace

@@ -1,0 +1,205 @@
+// Elementwise functions and operators: promotion, broadcasting, then one node.
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include "trace/ops_common.h"
+
+namespace neap {
+
+using namespace trace;
+
+namespace trace {
+
+DType common_dtype(std::span<const Operand* const> operands) {
+  std::optional<DType> dtype;
+  std::optional<WeakKind> weak;
+  for (const Operand* x : operands) {
+    if (x->is_scalar())
+      weak = std::max(weak.value_or(x->kind()), x->kind());
+    else
+      dtype = dtype ? promote(*dtype, x->dtype()) : x->dtype();
+  }
+  if (!dtype) return default_dtype(*weak);
+  return weak ? promote_weak(*dtype, *weak) : *dtype;
+}
+
+Shape common_shape(std::string_view op, std::span<const Operand* const> operands) {
+  Shape shape;
+  for (const Operand* x : operands) {
+    const auto joined = broadcast_shapes(shape, x->shape());
+    if (!joined)
+      throw_user<ShapeError>(op, "shapes " + to_string(shape) + " and " + to_string(x->shape()) + " do not broadcast",
+                             "axes, aligned at the last, that are equal or 1",
+                             "insert axes with x[{slice(), newaxis}] or reshape", user_line(operands[0]->loc()));
+    shape = *joined;
+  }
+  return shape;
+}
+
+Array fit(const Operand& x, const Shape& shape, DType dtype) {
+  Array a = x.as(dtype);
+  return a.shape() == shape ? a : broadcast_to(Operand(a, x.loc()), shape);
+}
+
+Array elementwise(Op op, std::span<const Operand* const> operands) {
+  const std::source_location loc = operands[0]->loc();
+  const TypeRule rule = op_info(op).types;
+  const bool select = rule == TypeRule::select;
+  DType dtype = common_dtype(select ? operands.subspan(1) : operands);
+  if (rule == TypeRule::floating || rule == TypeRule::predicate) dtype = to_float_dtype(dtype);
+  if (rule == TypeRule::numeric && dtype == DType::bool_) {
+    // JAX: sums and maxima of bools are or, products and minima and; the rest is done in i32.
+    if (op == Op::add || op == Op::maximum)
+      op = Op::bitwise_or;
+    else if (op == Op::multiply || op == Op::minimum)
+      op = Op::bitwise_and;
+    else
+      dtype = DType::i32;
+  }
+  const Shape shape = common_shape(name(op), operands);
+  Arrays inputs;
+  for (size_t i = 0; i < operands.size(); ++i)
+    inputs.push_back(fit(*operands[i], shape, select && i == 0 ? operands[i]->dtype() : dtype));
+  return apply(op, inputs, {}, loc);
+}
+
+}  // namespace trace
+
+namespace {
+template <class... T>
+Array elementwise_of(Op op, const T&... x) {
+  const std::array<const Operand*, sizeof...(T)> operands{&x...};
+  return elementwise(op, operands);
+}
+bool is_integral(const Operand& x) { return x.is_scalar() ? x.kind() != WeakKind::floating : !is_float(x.dtype()); }
+}  // namespace
+
+#define NEAP_UNARY(name, ...) \
+  Array name(const Operand& x) { return elementwise_of(Op::name, x); }
+#define NEAP_BINARY(name, ...) \
+  Array name(const Operand& x, const Operand& y) { return elementwise_of(Op::name, x, y); }
+#define NEAP_TERNARY(name, ...) \
+  Array name(const Operand& x, const Operand& y, const Operand& z) { return elementwise_of(Op::name, x, y, z); }
+#include <neap/ops.def>
+#undef NEAP_UNARY
+#undef NEAP_BINARY
+#undef NEAP_TERNARY
+
+Array operator-(const Operand& x) { return negative(x); }
+Array operator~(const Operand& x) { return bitwise_not(x); }
+Array operator!(const Operand& x) { return logical_not(x); }
+Array operator+(const Operand& x, const Operand& y) { return add(x, y); }
+Array operator-(const Operand& x, const Operand& y) { return subtract(x, y); }
+Array operator*(const Operand& x, const Operand& y) { return multiply(x, y); }
+Array operator%(const Operand& x, const Operand& y) { return mod(x, y); }
+Array operator&(const Operand& x, const Operand& y) { return bitwise_and(x, y); }
+Array operator|(const Operand& x, const Operand& y) { return bitwise_or(x, y); }
+Array operator^(const Operand& x, const Operand& y) { return bitwise_xor(x, y); }
+Array operator&&(const Operand& x, const Operand& y) { return logical_and(x, y); }
+Array operator||(const Operand& x, const Operand& y) { return logical_or(x, y); }
+Array operator<<(const Operand& x, const Operand& y) { return shift_left(x, y); }
+Array operator>>(const Operand& x, const Operand& y) { return shift_right(x, y); }
+Array operator==(const Operand& x, const Operand& y) { return equal(x, y); }
+Array operator!=(const Operand& x, const Operand& y) { return not_equal(x, y); }
+Array operator<(const Operand& x, const Operand& y) { return less(x, y); }
+Array operator<=(const Operand& x, const Operand& y) { return less_equal(x, y); }
+Array operator>(const Operand& x, const Operand& y) { return greater(x, y); }
+Array operator>=(const Operand& x, const Operand& y) { return greater_equal(x, y); }
+
+Array operator/(const Operand& x, const Operand& y) {
+  const std::array<const Operand*, 2> operands{&x, &y};
+  const DType dtype = to_float_dtype(common_dtype(operands));
+  const AtLine line(x.loc());
+  return divide(x.as(dtype), y.as(dtype));
+}
+
+static Array as_bool(const Operand& x) { return x.dtype() == DType::bool_ ? x.as_array() : convert(x, DType::bool_); }
+Array logical_and(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return bitwise_and(as_bool(x), as_bool(y));
+}
+Array logical_or(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return bitwise_or(as_bool(x), as_bool(y));
+}
+Array logical_not(const Operand& x) {
+  const AtLine line(x.loc());
+  return bitwise_not(as_bool(x));
+}
+
+Array where(const Operand& condition, const Operand& x, const Operand& y) {
+  const AtLine line(condition.loc());
+  return select(as_bool(condition), x, y);
+}
+Array clamp(const Operand& x, const Operand& low, const Operand& high) {
+  const AtLine line(x.loc());
+  return minimum(maximum(x, low), high);
+}
+Array clip(const Operand& x, const Operand& low, const Operand& high) { return clamp(x, low, high); }
+
+Array mod(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const Array r = remainder(x, y);
+  const std::array<const Operand*, 2> operands{&x, &y};
+  if (is_unsigned(common_dtype(operands))) return r;
+  const Array wrap = (r != 0) & ((r < 0) != (y < 0));
+  return select(wrap, r + y, r);
+}
+
+Array floor_divide(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  if (!is_integral(x) || !is_integral(y)) {
+    const Array m = mod(x, y);
+    return rint((x - m) / y);
+  }
+  const Array q = divide(x, y);
+  const std::array<const Operand*, 2> operands{&x, &y};
+  if (is_unsigned(common_dtype(operands))) return q;
+  const Array inexact = (remainder(x, y) != 0) & ((x < 0) != (y < 0));
+  return select(inexact, q - 1, q);
+}
+
+Array power(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  if (!y.is_scalar() || y.kind() != WeakKind::integer) return pow(x, y);
+  int64_t n = y.integer();
+  if (n < 0) return reciprocal(power(x, -n));
+  Array base = x.as_array(), result;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) result = result.impl() ? multiply(result, base) : base;
+    if (n > 1) base = square(base);
+  }
+  return result.impl() ? result : ones_like(x);
+}
+
+Array logaddexp(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const Array high = maximum(x, y), low = minimum(x, y);
+  const Array finite = isfinite(high);
+  // Infinities: equal ones would give inf - inf.
+  return select(finite, high + log1p(exp(select(finite, low - high, zeros_like(high)))), high);
+}
+Array relu(const Operand& x) { return maximum(x, 0); }
+Array softplus(const Operand& x) {
+  const AtLine line(x.loc());
+  return logaddexp(x, 0.0f);
+}
+Array gelu(const Operand& x) {
+  const AtLine line(x.loc());
+  return x * 0.5 * (erf(x * 0.70710678118654752440) + 1);
+}
+Array silu(const Operand& x) {
+  const AtLine line(x.loc());
+  return x * sigmoid(x);
+}
+Array signbit(const Operand& x) {
+  const AtLine line(x.loc());
+  return copysign(ones_like(x), x) < 0;
+}
+
+Array convert(const Operand& x, DType dtype) { return x.as(dtype); }
+Array bitcast(const Operand& x, DType dtype) {
+  return apply(Op::bitcast, {x.as_array()}, {{Attr::dtype, dtype}}, x.loc());
+}
+
+}  // namespace neap

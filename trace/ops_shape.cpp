@@ -1,0 +1,189 @@
+// Functions that move elements.
+#include <neap/creation.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "trace/ops_common.h"
+
+namespace neap {
+
+using namespace trace;
+
+Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& axes) {
+  return apply(Op::broadcast_in_dim, {x.as_array()}, {{Attr::shape, shape}, {Attr::axes, axes}}, x.loc());
+}
+
+Array broadcast_to(const Operand& x, const Shape& shape) {
+  const Array a = x.as_array();
+  if (a.shape() == shape) return a;
+  if (broadcast_shapes(a.shape(), shape) != shape)
+    throw_user<ShapeError>("broadcast_to", to_string(a.aval()) + " does not broadcast to " + to_string(shape),
+                           "axes, aligned at the last, that are equal or 1", "", x.loc());
+  Shape axes(a.shape().size());
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(shape.size() - axes.size()));
+  return broadcast_in_dim(a, shape, axes);
+}
+
+Array reshape(const Operand& x, Shape shape) {
+  const Array a = x.as_array();
+  const auto unknown = std::ranges::find(shape, -1);
+  if (unknown != shape.end()) {
+    *unknown = 1;
+    const int64_t rest =
+        std::ranges::find_if(shape, [](int64_t n) { return n < 0; }) == shape.end() ? element_count(shape) : 0;
+    if (rest == 0 || a.size() % rest != 0)
+      throw_user<ShapeError>("reshape", to_string(a.aval()) + " has " + std::to_string(a.size()) + " elements",
+                             "a multiple of " + std::to_string(rest), "only one extent may be -1", x.loc());
+    *unknown = a.size() / rest;
+  }
+  if (a.shape() == shape) return a;
+  return apply(Op::reshape, {a}, {{Attr::shape, shape}}, x.loc());
+}
+
+Array ravel(const Operand& x) { return reshape(x, {-1}); }
+
+Array transpose(const Operand& x, std::optional<Shape> permutation) {
+  const Array a = x.as_array();
+  Shape p;
+  if (permutation) {
+    p = normalize_axes(*permutation, a.ndim(), "transpose", x.loc());
+  } else {
+    p.resize(a.shape().size());
+    std::iota(p.rbegin(), p.rend(), 0);
+  }
+  if (std::ranges::is_sorted(p) && static_cast<int64_t>(p.size()) == a.ndim()) return a;
+  return apply(Op::transpose, {a}, {{Attr::permutation, p}}, x.loc());
+}
+
+Array swapaxes(const Operand& x, int64_t a, int64_t b) {
+  const int64_t ndim = static_cast<int64_t>(x.shape().size());
+  Shape p(ndim);
+  std::iota(p.begin(), p.end(), 0);
+  std::swap(p[normalize_axis(a, ndim, "swapaxes", x.loc())], p[normalize_axis(b, ndim, "swapaxes", x.loc())]);
+  return transpose(x, p);
+}
+
+Array moveaxis(const Operand& x, int64_t from, int64_t to) {
+  const int64_t ndim = static_cast<int64_t>(x.shape().size());
+  from = normalize_axis(from, ndim, "moveaxis", x.loc());
+  to = normalize_axis(to, ndim, "moveaxis", x.loc());
+  Shape p(ndim);
+  std::iota(p.begin(), p.end(), 0);
+  p.erase(p.begin() + from);
+  p.insert(p.begin() + to, from);
+  return transpose(x, p);
+}
+
+Array expand_dims(const Operand& x, int64_t axis) {
+  Shape shape = x.shape();
+  axis = normalize_axis(axis, static_cast<int64_t>(shape.size()) + 1, "expand_dims", x.loc());
+  shape.insert(shape.begin() + axis, 1);
+  return reshape(x, shape);
+}
+
+Array squeeze(const Operand& x, std::optional<int64_t> axis) {
+  Shape shape = x.shape();
+  if (!axis) {
+    std::erase(shape, 1);
+    return reshape(x, shape);
+  }
+  const int64_t a = normalize_axis(*axis, static_cast<int64_t>(shape.size()), "squeeze", x.loc());
+  if (shape[a] != 1)
+    throw_user<ShapeError>(
+        "squeeze",
+        "axis " + std::to_string(a) + " of " + to_string(shape) + " has " + std::to_string(shape[a]) + " elements", "1",
+        "", x.loc());
+  shape.erase(shape.begin() + a);
+  return reshape(x, shape);
+}
+
+Array reverse(const Operand& x, const Shape& axes) {
+  return apply(Op::reverse, {x.as_array()},
+               {{Attr::axes, normalize_axes(axes, static_cast<int64_t>(x.shape().size()), "reverse", x.loc())}},
+               x.loc());
+}
+
+Array flip(const Operand& x, std::optional<int64_t> axis) {
+  Shape axes(x.shape().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  return reverse(x, axis ? Shape{*axis} : axes);
+}
+
+Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride) {
+  return apply(Op::slice, {x.as_array()},
+               {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride.value_or(Shape(start.size(), 1))}},
+               x.loc());
+}
+
+Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis) {
+  Shape limits = x.shape();
+  Shape starts(limits.size(), 0);
+  axis = normalize_axis(axis, static_cast<int64_t>(limits.size()), "slice_in_dim", x.loc());
+  starts[axis] = start;
+  limits[axis] = limit;
+  return strided_slice(x, starts, limits);
+}
+
+Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& value, std::optional<Shape> interior) {
+  return apply(Op::pad, {x.as_array(), value.as(x.dtype())},
+               {{Attr::low, low}, {Attr::high, high}, {Attr::interior, interior.value_or(Shape(low.size(), 0))}},
+               x.loc());
+}
+
+Array concatenate(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
+  const AtLine line(loc);
+  if (arrays.empty()) throw_user<ShapeError>("concatenate", "no arrays", "one or more", "", loc);
+  DType dtype = arrays[0].dtype();
+  for (const Array& a : arrays) dtype = promote(dtype, a.dtype());
+  Arrays inputs;
+  for (const Array& a : arrays) inputs.push_back(Operand(a, loc).as(dtype));
+  axis = normalize_axis(axis, arrays[0].ndim(), "concatenate", loc);
+  if (inputs.size() == 1) return inputs[0];
+  return apply(Op::concatenate, inputs, {{Attr::axis, axis}}, loc);
+}
+
+Array stack(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
+  const AtLine line(loc);
+  if (arrays.empty()) throw_user<ShapeError>("stack", "no arrays", "one or more", "", loc);
+  std::vector<Array> expanded;
+  for (const Array& a : arrays) expanded.push_back(expand_dims(Operand(a, loc), axis));
+  return concatenate(expanded, normalize_axis(axis, arrays[0].ndim() + 1, "stack", loc), loc);
+}
+
+std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
+  const AtLine line(x.loc());
+  axis = normalize_axis(axis, static_cast<int64_t>(x.shape().size()), "split", x.loc());
+  const int64_t n = x.shape()[axis];
+  if (parts < 1 || n % parts != 0)
+    throw_user<ShapeError>("split", std::to_string(parts) + " parts of " + std::to_string(n) + " elements",
+                           "equal parts", "", x.loc());
+  std::vector<Array> result;
+  for (int64_t i = 0; i < parts; ++i) result.push_back(slice_in_dim(x, i * (n / parts), (i + 1) * (n / parts), axis));
+  return result;
+}
+
+Array tile(const Operand& x, const Shape& repeats) {
+  const AtLine line(x.loc());
+  Shape reps = repeats, shape = x.shape();
+  while (reps.size() < shape.size()) reps.insert(reps.begin(), 1);
+  while (shape.size() < reps.size()) shape.insert(shape.begin(), 1);
+  Shape wide, axes, result;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    wide.push_back(reps[i]);
+    axes.push_back(static_cast<int64_t>(wide.size()));
+    wide.push_back(shape[i]);
+    result.push_back(reps[i] * shape[i]);
+  }
+  return reshape(broadcast_in_dim(Operand(reshape(x, shape), x.loc()), wide, axes), result);
+}
+
+Array dynamic_slice(const Operand& x, const Operand& start, const Shape& shape) {
+  return apply(Op::dynamic_slice, {x.as_array(), start.as(DType::i64)}, {{Attr::shape, shape}}, x.loc());
+}
+
+Array dynamic_update_slice(const Operand& x, const Operand& update, const Operand& start) {
+  return apply(Op::dynamic_update_slice, {x.as_array(), update.as(x.dtype()), start.as(DType::i64)}, {}, x.loc());
+}
+
+}  // namespace neap
