@@ -14,7 +14,7 @@
 namespace neap {
 
 namespace {
-constexpr size_t kSlabThreshold = size_t{1} << 20;  // from here a block is a mapping of its own
+constexpr size_t kSlabThreshold = size_t{128} << 10;  // from here a block is a mapping of its own
 constexpr size_t kPageAligned = size_t{64} << 10;
 constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
 }  // namespace

@@ -1,8 +1,8 @@
 // Fresh pages cost more than the arithmetic that fills them, so freed pages are kept; but the promise is that the
 // process grows by the planned peak and no more, so they are kept only where that is free. The rules:
 //
-// 1. A block of 1 MiB or more is a mapping of its own (a slab), aligned to huge pages. Start reading at map() and
-// unmap().
+// 1. A block of 128 KiB or more is a mapping of its own (a slab), from 1 MiB on aligned to huge pages. Start reading
+//    at map() and unmap().
 // 2. A piece that dies leaves its pages behind as idle. A slab whose pieces are all dead serves a later request that
 //    fills 8/9 of it or more: the second run of a plan asks for what the first freed, and touches no fresh page.
 // 3. Live and idle pages together never exceed the most that live ones ever were (the ceiling). So a peak is never
@@ -29,19 +29,24 @@ namespace neap::detail {
 namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kHugeThreshold = size_t{1} << 20;
+constexpr size_t kCheckEvery = size_t{32} << 20;  // asking the system takes as long as touching 100 KiB
 
 constexpr size_t page_floor(size_t n) { return n & ~(kPage - 1); }
 constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
 
-// An aligned mapping; nullptr where the system refuses.
+// A mapping; nullptr where the system refuses. From 1 MiB it begins at a huge page; smaller ones may lie side by side,
+// for the kernel to merge: it limits the number of mappings.
 std::byte* map_pages(size_t bytes) {
-  const size_t padded = bytes + kHugePage;
-  void* mapped = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t padding = bytes >= kHugeThreshold ? kHugePage : 0;
+  void* mapped =
+      mmap(nullptr, bytes + padding, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(mapped);
+  if (padding == 0) return start;
   const size_t head = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
   if (head != 0) munmap(start, head);
-  if (head != kHugePage) munmap(start + head + bytes, kHugePage - head);
+  munmap(start + head + bytes, kHugePage - head);
   madvise(start + head, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages refuses, and nothing is lost
   return start + head;
 }
@@ -111,6 +116,8 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
 }
 
 void Heap::require_available(size_t pages, size_t bytes, std::string_view what) {
+  unchecked_ += pages;
+  if (unchecked_ < kCheckEvery) return;
   const std::optional<size_t> available = available_memory();
   if (!available) return;
   // What live buffers have been promised and have not touched yet will come out of the available memory too.
@@ -118,7 +125,10 @@ void Heap::require_available(size_t pages, size_t bytes, std::string_view what) 
   const size_t resident = memory::resident_bytes();
   const size_t promised = held > resident ? held - resident : 0;
   const size_t wanted = pages + promised;
-  if (wanted <= *available) return;
+  if (wanted <= *available) {
+    unchecked_ = 0;
+    return;
+  }
   const size_t missing = wanted - *available;
   if (missing > cached_) {
     out_of_memory(bytes, what, fmt::format("the machine has {} available", format_bytes(*available + cached_)));

@@ -75,6 +75,7 @@ class Heap {
   size_t used_ = 0;        // pages that live pieces touch
   size_t high_water_ = 0;  // the most that used_ ever was
   size_t cached_ = 0;      // the sum of all idle ranges
+  size_t unchecked_ = 0;   // pages mapped since the system was last asked what it has left
   uint64_t clock_ = 0;
   std::multimap<size_t, Slab*> free_;  // slabs without a live piece, by capacity
   std::map<uint64_t, Slab*> aging_;    // slabs with idle ranges, by died
