@@ -1,4 +1,5 @@
 // Elementwise functions and operators: promotion, broadcasting, then one node.
+#include <fmt/format.h>
 #include <neap/creation.h>
 #include <neap/ops.h>
 
@@ -57,10 +58,16 @@ Array elementwise(Op op, std::span<const Operand* const> operands) {
       dtype = DType::i32;
   }
   const Shape shape = common_shape(name(op), operands);
+  const auto dtype_of_operand = [&](size_t i) { return select && i == 0 ? operands[i]->dtype() : dtype; };
+  // Scalars become arrays without axes, so that outside a trace one executable serves all their values.
   Arrays inputs;
   for (size_t i = 0; i < operands.size(); ++i)
-    inputs.push_back(fit(*operands[i], shape, select && i == 0 ? operands[i]->dtype() : dtype));
-  return apply(op, inputs, {}, loc);
+    inputs.push_back(operands[i]->is_scalar() ? operands[i]->as(dtype_of_operand(i)) : operands[i]->array());
+  return composite(fmt::format("{} {}", name(op), neap::name(dtype)), inputs, [&](const Arrays& in) {
+    Arrays fitted;
+    for (size_t i = 0; i < in.size(); ++i) fitted.push_back(fit(Operand(in[i], loc), shape, dtype_of_operand(i)));
+    return apply(op, fitted, {}, loc);
+  });
 }
 
 }  // namespace trace

@@ -1,0 +1,170 @@
+// jit: traces a function once per signature, plans its memory, compiles it, and runs it.
+//
+// The signature is the tree, shapes and dtypes of the arguments, and the static values in them (numbers, strings,
+// enums). Arrays that the function closes over are captured when it is traced, as they are then; they are counted in
+// the plan and never copied. Under another transform or another jit the function is simply traced into the graph
+// outside.
+#pragma once
+
+#include <neap/memory.h>
+#include <neap/plan.h>
+#include <neap/tree.h>
+
+#include <any>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace neap {
+
+struct Device {
+  enum class Kind : uint8_t { cpu, vulkan } kind = Kind::cpu;
+  int index = 0;
+};
+inline Device cpu() { return {}; }
+Device vulkan(int index = 0);
+
+enum class Pipeline { planned, naive };
+
+struct JitOptions {
+  Device device = {};
+  std::optional<size_t> memory_budget = {};  // bytes; planning throws BudgetError when it cannot be met
+  Pipeline pipeline = Pipeline::planned;
+  std::vector<int> donate = {};  // arguments whose memory the call may take; they cannot be used afterwards
+  std::string name = {};         // in reports
+  std::optional<std::string> strategy =
+      {};                              // pins a choice: "fused", "chunked", "subkey", "nocopy-gather-grad", "naive"
+  std::optional<int64_t> chunks = {};  // pins K
+};
+
+namespace detail {
+
+/// A call, with trees taken apart.
+struct FlatCall {
+  std::vector<Array> leaves;  // of all arguments, in order
+  std::vector<int> argument;  // which argument each leaf belongs to
+  std::string statics;        // bytes of static values and container sizes
+};
+
+template <class T>
+void flatten_argument(const T& argument, int number, FlatCall& call) {
+  visit_tree(
+      argument,
+      [&](const Array& a) {
+        call.leaves.push_back(a);
+        call.argument.push_back(number);
+      },
+      [&](const void* bytes, size_t n) { call.statics.append(static_cast<const char*>(bytes), n); });
+}
+
+/// The result's leaves for traced leaves; sets `prototype` to the result (a tree whose arrays are to be replaced).
+using FlatFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves, std::any& prototype)>;
+
+struct CompiledCall;  // one entry of the signature cache
+
+class JitState {
+ public:
+  explicit JitState(JitOptions options);
+  ~JitState();
+  /// Runs (compiling first when the signature is new). Sets `prototype` to that of the trace.
+  std::vector<Array> call(FlatCall& call, const FlatFunction& f, const std::any*& prototype, std::source_location loc);
+  Plan plan(const FlatCall& call, const FlatFunction& f, std::source_location loc);
+  Plan last_plan(std::source_location loc) const;
+  /// Compiles for this signature without running.
+  void compile(const FlatCall& call, const FlatFunction& f, std::source_location loc);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+bool tracing_now();
+
+/// The compiled function that jit returns. Copies share the cache. Calls from several threads are safe.
+template <class F>
+class Jitted {
+ public:
+  Jitted(F f, JitOptions options) : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))) {}
+
+  /// Runs on arrays. Returns when the result is there (CPU).
+  template <class... A>
+  auto operator()(A&&... arguments) const {
+    using R = std::decay_t<std::invoke_result_t<const F&, const std::decay_t<A>&...>>;
+    if (tracing_now()) return static_cast<R>(f_(arguments...));
+    FlatCall call = flatten(arguments...);
+    const std::any* prototype = nullptr;
+    const auto outputs = state_->call(call, flat_function<R>(arguments...), prototype, std::source_location{});
+    return tree_unflatten(*std::any_cast<R>(prototype), std::span<const Array>(outputs));
+  }
+
+  /// Plans for arguments (specs, arrays or trees of them) without allocating or running anything.
+  template <class... A>
+  Plan plan(const A&... arguments) const {
+    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+    return state_->plan(flatten(arguments...), flat_function<R>(arguments...), std::source_location{});
+  }
+  /// Plans and compiles without running.
+  template <class... A>
+  void compile(const A&... arguments) const {
+    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+    state_->compile(flatten(arguments...), flat_function<R>(arguments...), std::source_location{});
+  }
+  /// The plan of the latest call.
+  Plan last_plan(std::source_location loc = std::source_location::current()) const { return state_->last_plan(loc); }
+
+ private:
+  template <class... A>
+  static FlatCall flatten(const A&... arguments) {
+    FlatCall call;
+    int number = 0;
+    (flatten_argument(arguments, number++, call), ...);
+    return call;
+  }
+
+  template <class R, class... A>
+  FlatFunction flat_function(const A&... arguments) const {
+    return [this, &arguments...](const std::vector<Array>& leaves, std::any& prototype) {
+      size_t next = 0;
+      const auto rebuild = [&]<class T>(const T& argument) {
+        const size_t n = tree_leaves(argument).size();
+        T tree = tree_unflatten(argument, std::span<const Array>(leaves).subspan(next, n));
+        next += n;
+        return tree;
+      };
+      std::tuple<A...> trees{rebuild(arguments)...};  // braces: left to right
+      R result = std::apply([&](const A&... t) -> R { return f_(t...); }, trees);
+      std::vector<Array> outputs = tree_leaves(result);
+      // The prototype keeps the structure and static values, not the traced arrays.
+      prototype = tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size())));
+      return outputs;
+    };
+  }
+
+  F f_;
+  std::shared_ptr<JitState> state_;
+};
+
+}  // namespace detail
+
+/// Compiles f. `neap::jit(f)(x)` computes what `f(x)` does.
+template <class F>
+detail::Jitted<std::decay_t<F>> jit(F&& f, JitOptions options = {}) {
+  return {std::forward<F>(f), std::move(options)};
+}
+
+/// While one lives, operations on this thread are evaluated by the reference interpreter: plain loops in double
+/// precision, one rounding for each op. The oracle of every test.
+class eager_reference {
+ public:
+  eager_reference();
+  ~eager_reference();
+  eager_reference(const eager_reference&) = delete;
+  eager_reference& operator=(const eager_reference&) = delete;
+};
+
+/// Worker threads of the CPU backend; results never depend on their number. Also NEAP_NUM_THREADS.
+void set_num_threads(int threads);
+int num_threads();
+
+}  // namespace neap

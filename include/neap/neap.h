@@ -1,0 +1,17 @@
+// Everything.
+#pragma once
+
+#include <neap/array.h>
+#include <neap/bytes.h>
+#include <neap/control.h>
+#include <neap/creation.h>
+#include <neap/dtype.h>
+#include <neap/error.h>
+#include <neap/jit.h>
+#include <neap/memory.h>
+#include <neap/ops.h>
+#include <neap/plan.h>
+#include <neap/random.h>
+#include <neap/shape.h>
+#include <neap/transforms.h>
+#include <neap/tree.h>

@@ -1,0 +1,51 @@
+// Plan: what a compiled function will do and hold, known before it runs.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace neap {
+
+namespace planner {
+struct PlanData;
+}
+
+class Plan {
+ public:
+  Plan() = default;
+  explicit Plan(std::shared_ptr<const planner::PlanData> data) : data_(std::move(data)) {}
+
+  /// The most bytes that a run holds at once: arguments, captured arrays, outputs, intermediates and scratch, each
+  /// rounded up to 64. A run's allocator reaches exactly this.
+  size_t peak_bytes() const;
+  /// The largest sum of live bytes in the plan's order: no placement can be below it.
+  size_t lower_bound_bytes() const;
+  /// The peak that the naive pipeline would have.
+  size_t naive_peak_bytes() const;
+  size_t num_steps() const;
+  /// Names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad", ...
+  std::vector<std::string> strategies() const;
+  /// What the planner chose for the decision whose name contains `what`; empty when there is none.
+  std::string decision(const std::string& what) const;
+
+  std::string to_text() const;  // a table: one line a step, widest moment marked; what std::cout << plan prints
+  std::string to_json() const;  // docs/plan-json.md
+  std::string to_html() const;  // one self-contained page
+  /// The file appears whole or not at all; UserError when it cannot be written.
+  void write_json(const std::filesystem::path& path) const;
+  void write_html(const std::filesystem::path& path) const;
+
+  const planner::PlanData& data() const { return *data_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  std::shared_ptr<const planner::PlanData> data_;
+};
+
+std::ostream& operator<<(std::ostream& out, const Plan& plan);
+
+}  // namespace neap

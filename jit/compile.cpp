@@ -1,0 +1,77 @@
+#include "jit/compile.h"
+
+#include <fmt/format.h>
+
+#include "core/dump.h"
+
+namespace neap::jit_detail {
+namespace {
+
+void check_device(const Device& device) {
+  if (device.kind == Device::Kind::vulkan)
+    throw DeviceError(fmt::format("vulkan:{}: this build has no Vulkan backend; use neap::cpu()", device.index));
+}
+
+/// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
+std::string dump(const trace::Graph& graph, const planner::PlanOptions& options) {
+  if (!dump_dir()) return {};
+  std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);
+  for (char& c : stem)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+  dump_text(stem + ".graph.txt", trace::print(graph));
+  const Plan plan = make_report(graph, options);
+  dump_text(stem + ".plan.txt", plan.to_text());
+  dump_text(stem + ".plan.json", plan.to_json());
+  dump_text(stem + ".plan.html", plan.to_html());
+  return stem;
+}
+
+}  // namespace
+
+Plan make_report(const trace::Graph& graph, planner::PlanOptions options) {
+  options.want_alternatives = true;
+  return Plan(std::make_shared<const planner::PlanData>(planner::make_plan(graph, options)));
+}
+
+Compiled::Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device)
+    : function_(std::move(function)), options_(std::move(options)) {
+  check_device(device);
+#ifndef NDEBUG
+  trace::verify(function_.graph);
+#endif
+  options_.want_alternatives = false;
+  planner::PlanData plan = planner::make_plan(function_.graph, options_);
+  executable_ = backends::compile_cpu(std::move(plan), dump(function_.graph, options_));
+}
+
+trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location loc) const {
+  using Kind = detail::ArrayImpl::Kind;
+  const planner::PlanData& plan = executable_->plan();
+  std::vector<BufferPtr> buffers;
+  buffers.reserve(arguments.size() + function_.captured.size());
+  for (const Array& a : arguments) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
+  for (const Array& a : function_.captured) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
+  for (size_t i = 0; i < arguments.size() && i < plan.donated.size(); ++i) {
+    if (!plan.donated[i]) continue;
+    detail::ArrayImpl& impl = *arguments[i].impl();
+    if (impl.data.use_count() > 2)  // the array's and ours
+      throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
+                            "memory of its own", "make a copy of it first, or do not donate this argument", loc);
+    impl.data.reset();
+    impl.kind = Kind::donated;
+    impl.source = loc;
+  }
+  std::vector<BufferPtr> results = executable_->run(buffers);
+  trace::Arrays outputs;
+  outputs.reserve(results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs.push_back(detail::make_concrete(plan.output_avals[i], std::move(results[i])));
+  return outputs;
+}
+
+Plan Compiled::report() const {
+  std::call_once(reported_, [&] { report_ = make_report(function_.graph, options_); });
+  return report_;
+}
+
+}  // namespace neap::jit_detail

@@ -1,0 +1,38 @@
+// The pipeline end to end: graph -> plan -> machine code, and calls of the result with Arrays.
+#pragma once
+
+#include <neap/jit.h>
+
+#include <memory>
+#include <mutex>
+
+#include "backends/executable.h"
+#include "planner/plan.h"
+#include "trace/tracing.h"
+
+namespace neap::jit_detail {
+
+/// A graph compiled for a device, with the arrays it captured.
+class Compiled {
+ public:
+  Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device);
+
+  /// Runs on concrete arrays, one for each parameter. Leaves whose flag is set in PlanOptions::donated are consumed.
+  trace::Arrays run(const trace::Arrays& arguments, std::source_location loc) const;
+
+  /// The plan, with alternatives and the naive pipeline's peak (computed on first use).
+  Plan report() const;
+  const planner::PlanData& plan() const { return executable_->plan(); }
+
+ private:
+  trace::TracedFunction function_;
+  planner::PlanOptions options_;
+  std::shared_ptr<const backends::Executable> executable_;
+  mutable std::once_flag reported_;
+  mutable Plan report_;
+};
+
+/// Plans a graph, for Jitted::plan: nothing is compiled.
+Plan make_report(const trace::Graph& graph, planner::PlanOptions options);
+
+}  // namespace neap::jit_detail

@@ -1,0 +1,134 @@
+// Operations on concrete arrays outside a trace: each runs at once, as a compiled executable cached under its graph.
+#include <algorithm>
+#include <limits>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "core/dispatch.h"
+#include "jit/compile.h"
+#include "trace/reference.h"
+
+namespace neap {
+namespace {
+
+thread_local int reference_depth = 0;
+
+}  // namespace
+
+eager_reference::eager_reference() { ++reference_depth; }
+eager_reference::~eager_reference() { --reference_depth; }
+
+namespace trace {
+namespace {
+
+using jit_detail::Compiled;
+
+Arrays run_reference(const Graph& graph, const Arrays& inputs) {
+  std::vector<HostArray> host;
+  for (const Array& a : inputs) host.push_back({a.aval(), concrete_buffer(a, "eager_reference", {})});
+  Arrays outputs;
+  for (HostArray& y : evaluate_reference(graph, host))
+    outputs.push_back(detail::make_concrete(std::move(y.aval), std::move(y.data)));
+  return outputs;
+}
+
+/// Executables by graph.
+class GraphCache {
+ public:
+  std::shared_ptr<const Compiled> find_or_compile(const Graph& graph) {
+    const size_t hash = graph.hash();
+    {
+      const std::shared_lock lock(mutex_);
+      const auto [begin, end] = entries_.equal_range(hash);
+      for (auto it = begin; it != end; ++it)
+        if (it->second.first == graph) return it->second.second;
+    }
+    auto compiled =
+        std::make_shared<const Compiled>(TracedFunction{graph, {}}, planner::PlanOptions{.name = graph.name}, Device{});
+    const std::unique_lock lock(mutex_);
+    return entries_.emplace(hash, std::pair(graph, std::move(compiled)))->second.second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_multimap<size_t, std::pair<Graph, std::shared_ptr<const Compiled>>> entries_;
+};
+
+/// Executables of composites, by name and avals.
+struct CompositeCache {
+  std::shared_mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const Compiled>> entries;
+};
+
+template <class T>
+T convert_constant(double value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    // Truncates and saturates, NaN is 0, as convert does.
+    if (!(value > static_cast<double>(std::numeric_limits<T>::min())))
+      return value != value ? 0 : std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  }
+  return static_cast<T>(value);
+}
+
+// Constants are as many as there are numbers: they are filled in, not compiled.
+Array fill(const Attrs& attrs) {
+  Aval aval{attrs.ints(Attr::shape), attrs.dtype(Attr::dtype)};
+  BufferPtr buffer = allocate(aval.bytes(), "constant");
+  const int64_t n = aval.size();
+  const auto* integer = std::get_if<int64_t>(attrs.find(Attr::value));
+  dispatch(aval.dtype, [&]<class T>() {
+    T value;
+    if constexpr (std::is_class_v<T>)
+      value = T(static_cast<float>(attrs.real(Attr::value)));
+    else
+      value = integer ? static_cast<T>(*integer) : convert_constant<T>(attrs.real(Attr::value));
+    std::fill_n(buffer->as<T>(), n, value);
+  });
+  return detail::make_concrete(std::move(aval), std::move(buffer));
+}
+
+}  // namespace
+
+Arrays run_eagerly(const Graph& graph, const Arrays& inputs) {
+  if (reference_depth) return run_reference(graph, inputs);
+  static GraphCache cache;
+  return cache.find_or_compile(graph)->run(inputs, {});
+}
+
+Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc) {
+  Graph graph;
+  std::vector<ValueId> values;
+  for (const Array& x : inputs) values.push_back(graph.add_input(x.aval()));
+  graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
+  if (op == Op::constant && !reference_depth) return {fill(attrs)};
+  return run_eagerly(graph, inputs);
+}
+
+Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
+  if (tracing()) return f(inputs);
+  const auto traced = [&] {
+    std::vector<Aval> avals;
+    for (const Array& x : inputs) avals.push_back(x.aval());
+    return trace_closed(avals, [&](const Arrays& in) { return Arrays{f(in)}; }, key);
+  };
+  if (reference_depth) return run_reference(traced(), inputs)[0];
+  static CompositeCache cache;
+  std::string full_key = key;
+  for (const Array& x : inputs) full_key += to_string(x.aval());
+  std::shared_ptr<const Compiled> compiled;
+  {
+    const std::shared_lock lock(cache.mutex);
+    if (const auto it = cache.entries.find(full_key); it != cache.entries.end()) compiled = it->second;
+  }
+  if (!compiled) {
+    auto fresh =
+        std::make_shared<const Compiled>(TracedFunction{traced(), {}}, planner::PlanOptions{.name = key}, Device{});
+    const std::unique_lock lock(cache.mutex);
+    compiled = cache.entries.try_emplace(std::move(full_key), std::move(fresh)).first->second;
+  }
+  return compiled->run(inputs, {})[0];
+}
+
+}  // namespace trace
+}  // namespace neap

@@ -1,0 +1,116 @@
+#include <neap/jit.h>
+
+#include <algorithm>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "core/thread_pool.h"
+#include "jit/compile.h"
+
+namespace neap {
+
+Device vulkan(int index) { return {Device::Kind::vulkan, index}; }
+
+namespace detail {
+
+bool tracing_now() { return trace::tracing(); }
+
+struct CompiledCall {
+  std::unique_ptr<jit_detail::Compiled> compiled;
+  std::any prototype;
+};
+
+namespace {
+
+std::string signature(const FlatCall& call) {
+  std::string key = call.statics;
+  for (const Array& a : call.leaves) {
+    const Aval& aval = trace::aval_of(a, std::source_location{});
+    key.push_back(static_cast<char>(aval.dtype));
+    const uint32_t rank = static_cast<uint32_t>(aval.shape.size());
+    key.append(reinterpret_cast<const char*>(&rank), sizeof rank);
+    key.append(reinterpret_cast<const char*>(aval.shape.data()), rank * sizeof(int64_t));
+  }
+  return key;
+}
+
+}  // namespace
+
+struct JitState::Impl {
+  JitOptions options;
+  mutable std::shared_mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<CompiledCall>> cache;
+  std::shared_ptr<CompiledCall> last;
+
+  planner::PlanOptions plan_options(const FlatCall& call) const {
+    planner::PlanOptions p;
+    p.name = options.name;
+    p.naive = options.pipeline == Pipeline::naive;
+    p.memory_budget = options.memory_budget;
+    p.strategy = options.strategy;
+    p.chunks = options.chunks;
+    p.threads_hint = neap::num_threads();
+    for (size_t i = 0; i < call.leaves.size(); ++i)
+      p.donated.push_back(std::ranges::find(options.donate, call.argument[i]) != options.donate.end());
+    return p;
+  }
+
+  static trace::TracedFunction trace_call(const FlatCall& call, const FlatFunction& f, const std::string& name,
+                                          std::any& prototype) {
+    std::vector<Aval> avals;
+    for (const Array& a : call.leaves) avals.push_back(trace::aval_of(a, std::source_location{}));
+    return trace::trace(avals, [&](const trace::Arrays& in) { return f(in, prototype); }, name);
+  }
+
+  std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f) {
+    std::string key = signature(call);
+    {
+      const std::shared_lock lock(mutex);
+      if (const auto it = cache.find(key); it != cache.end()) return it->second;
+    }
+    auto entry = std::make_shared<CompiledCall>();
+    trace::TracedFunction traced = trace_call(call, f, options.name, entry->prototype);
+    planner::PlanOptions p = plan_options(call);
+    p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
+    entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device);
+    const std::unique_lock lock(mutex);
+    return cache.try_emplace(std::move(key), std::move(entry)).first->second;
+  }
+};
+
+JitState::JitState(JitOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
+JitState::~JitState() = default;
+
+std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const std::any*& prototype,
+                                  std::source_location loc) {
+  const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f);
+  prototype = &entry->prototype;  // lives in the cache
+  std::vector<Array> outputs = entry->compiled->run(call.leaves, loc);
+  const std::unique_lock lock(impl_->mutex);
+  impl_->last = entry;
+  return outputs;
+}
+
+Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location) {
+  std::any prototype;
+  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype);
+  planner::PlanOptions p = impl_->plan_options(call);
+  p.donated.resize(traced.graph.inputs.size(), false);
+  return jit_detail::make_report(traced.graph, std::move(p));
+}
+
+Plan JitState::last_plan(std::source_location loc) const {
+  std::shared_ptr<CompiledCall> last;
+  {
+    const std::shared_lock lock(impl_->mutex);
+    last = impl_->last;
+  }
+  if (!last)
+    throw_user<UserError>("last_plan", "the function has not been called", "", "call it, or use plan(...)", loc);
+  return last->compiled->report();
+}
+
+void JitState::compile(const FlatCall& call, const FlatFunction& f, std::source_location) { impl_->compile(call, f); }
+
+}  // namespace detail
+}  // namespace neap

@@ -1,0 +1,30 @@
+#include <neap/plan.h>
+
+#include <ostream>
+
+#include "core/file.h"
+#include "planner/plan.h"
+
+namespace neap {
+
+size_t Plan::peak_bytes() const { return data_->peak_bytes; }
+size_t Plan::lower_bound_bytes() const { return data_->lower_bound_bytes; }
+size_t Plan::naive_peak_bytes() const { return data_->naive_peak_bytes; }
+size_t Plan::num_steps() const { return data_->steps.size(); }
+std::vector<std::string> Plan::strategies() const { return data_->strategies; }
+
+std::string Plan::decision(const std::string& what) const {
+  for (const planner::Decision& d : data_->decisions)
+    if (d.what.find(what) != std::string::npos) return d.chosen;
+  return {};
+}
+
+std::string Plan::to_text() const { return planner::to_text(*data_); }
+std::string Plan::to_json() const { return planner::to_json(*data_); }
+std::string Plan::to_html() const { return planner::to_html(*data_); }
+void Plan::write_json(const std::filesystem::path& path) const { write_file_atomic(path, to_json()); }
+void Plan::write_html(const std::filesystem::path& path) const { write_file_atomic(path, to_html()); }
+
+std::ostream& operator<<(std::ostream& out, const Plan& plan) { return out << plan.to_text(); }
+
+}  // namespace neap
