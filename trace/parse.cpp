@@ -89,7 +89,7 @@ class Parser {
     skip();
     const size_t begin = position_;
     while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) ||
-                                        std::string_view("+-.:").find(text_[position_]) != std::string_view::npos)) {
+                                        std::string_view("+-.").find(text_[position_]) != std::string_view::npos)) {
       ++position_;
     }
     return text_.substr(begin, position_ - begin);
@@ -160,10 +160,11 @@ class Parser {
     if (text_.substr(position_).starts_with("graph")) return std::make_shared<const Graph>(graph());
     const std::string_view token = number_text();
     if (const auto dtype = parse_dtype(token)) return *dtype;
-    if (token.starts_with("nan:")) {
+    if (token == "nan" && accept(":")) {
+      const std::string_view digits = word();
       uint64_t bits = 0;
-      const auto [end, error] = std::from_chars(token.data() + 4, token.data() + token.size(), bits, 16);
-      if (error != std::errc() || end != token.data() + token.size()) fail(fmt::format("'{}' is no number", token));
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+      if (error != std::errc() || end != digits.data() + digits.size()) fail(fmt::format("'{}' is no number", digits));
       return std::bit_cast<double>(bits);
     }
     if (token.find_first_of(".en") == std::string_view::npos) return number<int64_t>(token);

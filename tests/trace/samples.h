@@ -1,0 +1,109 @@
+// A small well-formed graph for every op: what the tests that walk the op table run on.
+#pragma once
+
+#include <memory>
+
+#include "core/check.h"
+#include "trace/op_table.h"
+
+namespace neap::trace {
+
+/// carry + const * x and the carry's old value, for 3 steps over x: f32[3].
+inline Graph scan_sample() {
+  Graph body;
+  body.name = "step";
+  const ValueId weight = body.add_input({{}, f32});
+  const ValueId carry = body.add_input({{}, f32});
+  const ValueId x = body.add_input({{}, f32});
+  body.outputs = {body.add(Op::add, {carry, body.add(Op::multiply, {weight, x})}), carry};
+
+  Graph graph;
+  graph.name = "scan";
+  const ValueId w = graph.add_input({{}, f32});
+  const ValueId start = graph.add_input({{}, f32});
+  const ValueId xs = graph.add_input({{3}, f32});
+  const NodeId scan = graph.add_node(Op::scan, {w, start, xs},
+                                     {{Attr::body, std::make_shared<const Graph>(body)},
+                                      {Attr::length, 3},
+                                      {Attr::num_consts, 1},
+                                      {Attr::num_carry, 1},
+                                      {Attr::reverse, 0}},
+                                     std::source_location::current());
+  graph.outputs = graph.nodes[scan].outputs;
+  return graph;
+}
+
+/// One node of `op`; elementwise ops on operands of dtype `dtype`, structural ops on those of their own.
+inline Graph sample_graph(Op op, DType dtype = f32) {
+  if (op == Op::scan) return scan_sample();
+  Graph graph;
+  graph.name = std::string(name(op));
+  const auto input = [&](Shape shape, DType type) { return graph.add_input({std::move(shape), type}); };
+  const auto finish = [&](std::vector<ValueId> operands, Attrs attrs = {}) {
+    graph.outputs = {graph.add(op, std::move(operands), std::move(attrs))};
+    return graph;
+  };
+  const OpInfo& info = op_info(op);
+  if (info.family == Family::elementwise) {
+    std::vector<ValueId> operands;
+    for (int i = 0; i < info.arity; ++i) {
+      operands.push_back(input({2, 3}, i == 0 && info.types == TypeRule::select ? bool_ : dtype));
+    }
+    return finish(operands);
+  }
+  const Attrs indexed{{Attr::axes, Ints{0}}, {Attr::mode, static_cast<int64_t>(IndexMode::clip)}};
+  switch (op) {
+    case Op::constant: return finish({}, {{Attr::value, 0.1}, {Attr::dtype, f32}, {Attr::shape, Ints{2}}});
+    case Op::iota: return finish({}, {{Attr::dtype, i32}, {Attr::shape, Ints{2, 3}}, {Attr::axis, 1}});
+    case Op::convert: return finish({input({2, 3}, f32)}, {{Attr::dtype, i8}});
+    case Op::bitcast: return finish({input({2, 3}, f32)}, {{Attr::dtype, u32}});
+    case Op::broadcast_in_dim:
+      return finish({input({3, 1}, f32)}, {{Attr::shape, Ints{2, 3, 4}}, {Attr::axes, Ints{1, 2}}});
+    case Op::reshape: return finish({input({2, 3}, f32)}, {{Attr::shape, Ints{3, 2}}});
+    case Op::transpose: return finish({input({2, 3, 4}, f32)}, {{Attr::permutation, Ints{2, 0, 1}}});
+    case Op::slice:
+      return finish({input({4, 5}, f32)},
+                    {{Attr::start, Ints{1, 0}}, {Attr::limit, Ints{3, 5}}, {Attr::stride, Ints{1, 2}}});
+    case Op::pad:
+      return finish({input({2, 3}, f32), input({}, f32)},
+                    {{Attr::low, Ints{1, -1}}, {Attr::high, Ints{0, 2}}, {Attr::interior, Ints{0, 1}}});
+    case Op::concatenate: return finish({input({2, 3}, f32), input({2, 1}, f32)}, {{Attr::axis, 1}});
+    case Op::reverse: return finish({input({2, 3}, f32)}, {{Attr::axes, Ints{1}}});
+    case Op::dynamic_slice: return finish({input({4, 5}, f32), input({2}, i64)}, {{Attr::shape, Ints{2, 3}}});
+    case Op::dynamic_update_slice: return finish({input({4, 5}, f32), input({2, 3}, f32), input({2}, i64)});
+    case Op::reduce_any:
+    case Op::reduce_all: return finish({input({2, 3}, bool_)}, {{Attr::axes, Ints{1}}});
+    case Op::reduce_sum:
+    case Op::reduce_prod:
+    case Op::reduce_max:
+    case Op::reduce_min: return finish({input({2, 3}, f32)}, {{Attr::axes, Ints{0}}});
+    case Op::argmax:
+    case Op::argmin: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}});
+    case Op::dot_general:
+      return finish({input({5, 2, 3}, f32), input({5, 3, 4}, f32)}, {{Attr::lhs_batch, Ints{0}},
+                                                                     {Attr::rhs_batch, Ints{0}},
+                                                                     {Attr::lhs_contract, Ints{2}},
+                                                                     {Attr::rhs_contract, Ints{1}}});
+    case Op::gather: return finish({input({4, 3}, f32), input({2, 1}, i32)}, indexed);
+    case Op::scatter_set:
+    case Op::scatter_add:
+    case Op::scatter_mul:
+    case Op::scatter_min:
+    case Op::scatter_max: return finish({input({4, 3}, f32), input({2, 1}, i16), input({2, 3}, f32)}, indexed);
+    case Op::random_bits:
+      return finish({input({2}, u32), input({2}, i64)},
+                    {{Attr::shape, Ints{2, 3}}, {Attr::dtype, u32}, {Attr::full_shape, Ints{8, 3}}});
+    case Op::random_split: return finish({input({2}, u32)}, {{Attr::shape, Ints{4}}});
+    case Op::random_fold_in: return finish({input({5, 2}, u32), input({5}, u32)});
+    default: break;
+  }
+  throw InternalError(fmt::format("{}: no sample", name(op)));
+}
+
+/// The first dtype that an elementwise op takes, f32 where it takes that.
+inline DType sample_dtype(Op op) {
+  const TypeRule rule = op_info(op).types;
+  return rule == TypeRule::integral ? i32 : f32;
+}
+
+}  // namespace neap::trace
