@@ -85,7 +85,8 @@ TEST(Parse, ExplainsWhatItCannotRead) {
   EXPECT_THAT(message("graph (%0: f32[2], %0: f32[2]) { return }"), HasSubstr("defined twice"));
   EXPECT_THAT(message("graph () { return } more"), HasSubstr("text after the graph"));
   EXPECT_THAT(message("graph () { return"), HasSubstr("'}' expected"));
-  EXPECT_THAT(message("graph (%0: f32[2]) { %1: f32[] = reduce_sum %0 {axis=[0]} return %1 }"), HasSubstr("attribute axes is missing"));
+  EXPECT_THAT(message("graph (%0: f32[2]) { %1: f32[] = reduce_sum %0 {axis=[0]} return %1 }"),
+              HasSubstr("attribute axes is missing"));
 }
 
 }  // namespace
