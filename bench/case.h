@@ -1,0 +1,58 @@
+// A case: what one benchmark computes, at which sizes and in which forms. bench/cases holds one file for each family.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/options.h"
+
+namespace bench {
+
+// One measured run, whole: what a fresh process is told.
+struct Request {
+  std::string name, form, under, pipeline, dtype, device, strategy;
+  std::vector<int64_t> shape;
+  int64_t chunks = 0;
+  size_t budget = 0;  // 0: none
+  int threads = 0, reps = 0;
+  bool plan_only = false;
+  std::string plan_file, plan_html, trace_file;  // "": not wanted
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, name, form, under, pipeline, dtype, device, strategy, shape, chunks, budget,
+                                   threads, reps, plan_only, plan_file, plan_html, trace_file)
+
+class Job;  // bench/job.h
+
+struct Case {
+  std::string name, what;                          // what: one line for --list
+  std::string size_means;                          // "extents", "rows", "steps", "samples"
+  std::vector<int64_t> size, full;                 // default and full
+  bool any_rank = false;                           // --size may have any number of extents
+  bool first_call = false;                         // what is measured is the first call in a process
+  std::vector<std::string> dtypes, forms, unders;  // the first of each is the default
+  std::function<std::unique_ptr<Job>(const Request&)> build;
+};
+
+// In the order of --list.
+const std::vector<Case>& all_cases();
+// The case of that name, which must exist.
+const Case& find_case(const std::string& name);
+
+// The request that the options make of a case, without pipeline. UsageError where the case does not offer what they
+// ask.
+Request resolve(const Case& c, const Options& o);
+
+// bench/cases/*.cpp
+void add_random_cases(std::vector<Case>& cases);
+void add_random_loop_cases(std::vector<Case>& cases);
+void add_random_matmul_cases(std::vector<Case>& cases);
+void add_monte_carlo_cases(std::vector<Case>& cases);
+void add_gather_cases(std::vector<Case>& cases);
+void add_dropout_mlp_cases(std::vector<Case>& cases);
+void add_dispatch_cases(std::vector<Case>& cases);
+
+}  // namespace bench

@@ -1,0 +1,95 @@
+// A job: one case at one size, ready to be planned, compiled, given its arguments, and run.
+#pragma once
+
+#include <neap/neap.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bench/case.h"
+
+namespace bench {
+
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  // From shapes alone; nothing is allocated. nullopt where there is nothing to plan (a loop outside jit).
+  virtual std::optional<neap::Plan> plan() { return std::nullopt; }
+  virtual void compile() {}
+  virtual void make_arguments() {}
+  // Computes the outputs and keeps them.
+  virtual void run() = 0;
+  virtual void drop_outputs() { outputs.clear(); }
+  // After everything was measured: what else the case has to show, as text for the table.
+  virtual std::string remarks() { return {}; }
+
+  std::vector<neap::Array> outputs;
+  size_t output_bytes = 0;
+  double elements = 1;        // what elements_per_second counts, of one call
+  int calls = 1;              // calls that one run() makes
+  bool first_call = false;    // the first run is what is measured, in this process before anything else
+  size_t argument_bytes = 0;  // of a job without a plan, for the check that it fits
+};
+
+neap::JitOptions jit_options(const Request& request);
+// The size of the arrays in a tree of specs.
+template <class Tree>
+size_t tree_bytes(const Tree& tree) {
+  size_t bytes = 0;
+  for (const neap::Array& a : neap::tree_leaves(tree)) bytes += (a.bytes() + 63) / 64 * 64;
+  return bytes;
+}
+
+// f, compiled for the specs (a tuple), called on what make() returns (a tuple of the same arrays, concrete).
+template <class Jitted, class Specs, class Make>
+class JittedJob : public Job {
+ public:
+  JittedJob(Jitted f, Specs specs, Make make) : f_(std::move(f)), specs_(std::move(specs)), make_(std::move(make)) {}
+
+  std::optional<neap::Plan> plan() override {
+    return std::apply([&](const auto&... s) { return f_.plan(s...); }, specs_);
+  }
+  void compile() override {
+    std::apply([&](const auto&... s) { f_.compile(s...); }, specs_);
+  }
+  void make_arguments() override { arguments_.emplace(make_()); }
+  void run() override {
+    for (int i = 0; i < calls; ++i) {
+      outputs = neap::tree_leaves(std::apply([&](const auto&... a) { return f_(a...); }, *arguments_));
+    }
+    for (const neap::Array& a : outputs) a.wait();
+  }
+
+  std::function<std::string(const std::vector<neap::Array>&)> describe;
+  std::string remarks() override { return describe ? describe(outputs) : std::string(); }
+
+ protected:
+  Jitted f_;
+  Specs specs_;
+  Make make_;
+  std::optional<Specs> arguments_;
+};
+
+template <class F, class Specs, class Make>
+auto make_job(const Request& request, F f, Specs specs, Make make) {
+  auto jitted = neap::jit(std::move(f), jit_options(request));
+  return std::make_unique<JittedJob<decltype(jitted), Specs, Make>>(std::move(jitted), std::move(specs),
+                                                                    std::move(make));
+}
+
+// --- arguments, filled on the host: making them neither compiles nor leaves pages behind.
+
+// Index rows i32 or i16 [n, 3] into a cube of `side`; `negative`: half of them count from the end; `skewed`: half of
+// the rows name one cell.
+neap::Array index_rows(int64_t n, neap::DType dtype, bool negative, bool skewed);
+// Uniform in [-1, 1).
+neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed);
+
+}  // namespace bench

@@ -1,0 +1,220 @@
+// neap-bench: the command that shows what Neap does. Parses the command line, runs each request in a fresh process
+// (runner.h), and renders the rows as a table, JSON or HTML.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "bench/compare.h"
+#include "bench/measure.h"
+#include "bench/report_html.h"
+#include "bench/table.h"
+
+namespace bench {
+namespace {
+
+void print_list() {
+  for (const Case& c : all_cases()) {
+    fmt::print("{}\n  {}\n  {} {}, full {}; dtypes {}", c.name, c.what, c.size_means, fmt::join(c.size, "x"),
+               fmt::join(c.full, "x"), fmt::join(c.dtypes, " "));
+    if (c.forms.size() > 1) fmt::print("; forms {}", fmt::join(c.forms, " "));
+    if (c.unders.size() > 1) fmt::print("; under {}", fmt::join(c.unders, " "));
+    fmt::print("\n");
+  }
+}
+
+// Without --case: the three cases at full size, and the one that no machine of this size can run, at one that it can.
+std::vector<Request> default_suite(Options o) {
+  std::vector<Request> suite;
+  const auto add = [&](const char* name, const char* size, bool plan_only) {
+    o.size = size;
+    o.plan_only = plan_only;
+    suite.push_back(resolve(find_case(name), o));
+  };
+  const bool only = o.plan_only;
+  add("random-normal", "full", only);
+  add("random-loop", "full", only);
+  add("monte-carlo", "full", only);
+  add("gather-forward", "full", true);
+  add("gather-grad", "full", true);
+  add("gather-grad", "67108864", only);
+  return suite;
+}
+
+std::vector<Request> requests(const Options& o) {
+  std::vector<Request> base;
+  if (o.cases.empty()) base = default_suite(o);
+  for (const auto& name : o.cases) base.push_back(resolve(find_case(name), o));
+  std::vector<Request> all;
+  for (Request& r : base) {
+    for (const char* pipeline : {"naive", "planned"}) {
+      if (o.pipeline != "both" && o.pipeline != pipeline) continue;
+      r.pipeline = pipeline;
+      if (o.pipeline == "both" && r.pipeline == "naive") {
+        Request naive = r;  // budget and pins are the planner's business
+        naive.budget = 0, naive.chunks = 0, naive.strategy.clear();
+        all.push_back(naive);
+      } else {
+        all.push_back(r);
+      }
+    }
+  }
+  return all;
+}
+
+// One line on standard error, rewritten; nothing unless a person is watching.
+class ProgressLine {
+ public:
+  explicit ProgressLine(size_t total) : total_(total), on_(isatty(STDERR_FILENO) && isatty(STDOUT_FILENO)) {}
+  ~ProgressLine() { clear(); }
+  void show(size_t done, const std::string& what) {
+    if (!on_) return;
+    constexpr size_t kWidth = 20;
+    const size_t filled = total_ ? kWidth * done / total_ : 0;
+    fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(kWidth - filled, ' '), done + 1,
+               total_, what.substr(0, 50));
+    std::fflush(stderr);
+  }
+  void clear() {
+    if (on_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  size_t total_;
+  bool on_;
+};
+
+// Files of the runs, named by whoever wants them; the folder goes with this object.
+class Scratch {
+ public:
+  Scratch() : folder_(std::filesystem::temp_directory_path() / fmt::format("neap-bench-report-{}", getpid())) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A first call can only be measured once in a process: as many processes as reps, and their median.
+RunResult run_request(const Request& request, const std::function<void(const std::string&)>& progress) {
+  RunResult result = run_fresh(request, progress);
+  if (!find_case(request.name).first_call || request.plan_only || result.exit_code != 0) return result;
+  std::vector<double> seconds{result.row["seconds_median"].get<double>()};
+  for (int i = 1; i < (request.reps > 0 ? request.reps : 5); ++i) {
+    const RunResult again = run_fresh(request, progress);
+    if (again.exit_code != 0) return again;
+    seconds.push_back(again.row["seconds_median"].get<double>());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double elements = result.row["elements_per_second"].get<double>() * result.row["seconds_median"].get<double>();
+  const double median = (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]) / 2;
+  result.row["seconds_median"] = median;
+  result.row["seconds_min"] = seconds.front();
+  result.row["elements_per_second"] = elements / median;
+  return result;
+}
+
+bool was_left_out(const Json& row) {
+  const Json note = row.value("note", Json());
+  return note.is_string() && note.get<std::string>().starts_with("not run");
+}
+
+struct Outcome {
+  std::vector<Json> rows;
+  std::vector<PlanPage> plans;
+};
+
+Outcome run_all(const Options& o, const Scratch& scratch) {
+  const std::vector<Request> all = requests(o);
+  ProgressLine line(all.size());
+  Outcome out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    Request r = all[i];
+    const std::string what = fmt::format("{} {}", r.name, r.pipeline);
+    line.show(i, what);
+    r.plan_html = o.html_file.empty() ? "" : scratch.file("plan.html");
+    r.plan_file = o.plan_file.empty() ? "" : scratch.file("plan.json");
+    r.trace_file = o.trace_file.empty() ? "" : scratch.file("trace.json");
+    RunResult result = run_request(r, [&](const std::string& step) { line.show(i, what + ": " + step); });
+    if (result.exit_code == 2) throw UsageError{result.error};
+    if (result.exit_code != 0) throw std::runtime_error(result.error);
+    if (!r.plan_html.empty() && std::filesystem::exists(r.plan_html)) {
+      out.plans.push_back({fmt::format("{} ({})", title(result.row), r.pipeline), read_file(r.plan_html)});
+      std::filesystem::remove(r.plan_html);
+    }
+    out.rows.push_back(std::move(result.row));
+    if (o.limits && r.pipeline == all.back().pipeline) add_limits(r, out.rows);
+    if (o.peers && r.pipeline == all.back().pipeline) add_peers(r, out.rows);
+  }
+  return out;
+}
+
+void write_results(const Options& o, const Outcome& out, const Scratch& scratch) {
+  // The last pipeline that ran is the planned one, where there are both: its plan and trace stay.
+  if (!o.plan_file.empty() && std::filesystem::exists(scratch.file("plan.json"))) {
+    write_file(o.plan_file, read_file(scratch.file("plan.json")));
+  }
+  if (!o.trace_file.empty() && std::filesystem::exists(scratch.file("trace.json"))) {
+    write_file(o.trace_file, read_file(scratch.file("trace.json")));
+  }
+  if (!o.html_file.empty()) write_file(o.html_file, render_html(out.rows, out.plans));
+  if (o.json_file == "-") {
+    std::cout << Json(out.rows).dump(1) << "\n";
+  } else {
+    if (!o.json_file.empty()) write_file(o.json_file, Json(out.rows).dump(1) + "\n");
+    std::cout << render_table(out.rows);
+  }
+  std::cout.flush();
+}
+
+int run(int argc, char** argv) {
+  const auto options = parse_options(argc, argv);
+  if (!options) return 0;
+  if (options->list) return print_list(), 0;
+  const Scratch scratch;
+  const Outcome out = run_all(*options, scratch);
+  const bool nothing_ran = !options->plan_only && std::all_of(out.rows.begin(), out.rows.end(), was_left_out);
+  if (nothing_ran) {
+    if (options->json_file == "-") std::cout << Json(out.rows).dump(1) << std::endl;
+    for (const Json& row : out.rows) {
+      throw UsageError{fmt::format("{} {}: {}", title(row), row.value("pipeline", ""), row["note"].get<std::string>())};
+    }
+  }
+  write_results(*options, out, scratch);
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  if (argc == 3 && !std::strcmp(argv[1], bench::kChildFlag)) return bench::measure_one(argv[2]);
+  try {
+    return bench::run(argc, argv);
+  } catch (const bench::UsageError& e) {
+    fmt::print(stderr, "neap-bench: {}\n", e.message);
+    return 2;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "neap-bench: {}\n", e.what());
+    return 1;
+  }
+}

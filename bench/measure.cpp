@@ -1,0 +1,221 @@
+// How a row's numbers come about, in this order:
+//   plan       planned_peak_bytes, lower_bound_bytes, strategies: from shapes alone
+//   compile    the resident size after it is the base of rss_growth_bytes
+//   arguments  made on the host
+//   first run  the allocator's and the system's high-water marks are reset before it, read after it
+//   reps       timed, each with the outputs of the one before dropped
+//   checksum   of the last outputs, outside the timing
+#include "bench/measure.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "bench/checksum.h"
+#include "bench/job.h"
+#include "bench/report_html.h"
+#include "bench/trace.h"
+
+namespace bench {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+void progress(const std::string& text) { send_to_parent({{"progress", text}}); }
+
+size_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key, rest; file >> key && std::getline(file, rest);) {
+    if (key == "MemAvailable:") return std::strtoull(rest.c_str(), nullptr, 10) * 1024;
+  }
+  return SIZE_MAX;
+}
+
+Json empty_row(const Request& r) {
+  return {{"case", r.name},
+          {"form", r.form},
+          {"under", r.under},
+          {"pipeline", r.pipeline},
+          {"device", r.device},
+          {"dtype", r.dtype},
+          {"shape", r.shape},
+          {"planned_peak_bytes", nullptr},
+          {"measured_peak_bytes", nullptr},
+          {"rss_growth_bytes", nullptr},
+          {"output_bytes", nullptr},
+          {"lower_bound_bytes", nullptr},
+          {"seconds_median", nullptr},
+          {"seconds_min", nullptr},
+          {"elements_per_second", nullptr},
+          {"checksum", nullptr},
+          {"output_sum", nullptr},
+          {"strategies", Json::array()},
+          {"note", nullptr}};
+}
+
+void put_plan(Json& row, const Request& r, const neap::Plan& plan) {
+  row["planned_peak_bytes"] = plan.peak_bytes();
+  row["lower_bound_bytes"] = plan.lower_bound_bytes();
+  row["strategies"] = plan.strategies();
+  if (!r.plan_file.empty()) plan.write_json(r.plan_file);
+  if (!r.plan_html.empty()) plan.write_html(r.plan_html);
+}
+
+void settle_memory() {
+  neap::memory::release_cached();
+  malloc_trim(0);
+}
+
+void put_times(Json& row, std::vector<double> seconds, const Job& job) {
+  std::sort(seconds.begin(), seconds.end());
+  const size_t n = seconds.size();
+  const double median = (seconds[(n - 1) / 2] + seconds[n / 2]) / 2 / job.calls;
+  row["seconds_median"] = median;
+  row["seconds_min"] = seconds.front() / job.calls;
+  row["elements_per_second"] = median > 0 ? job.elements / median : 0;
+}
+
+double timed_run(Job& job) {
+  const double start = now();
+  job.run();
+  return now() - start;
+}
+
+// A first run that takes longer than all reps together may take stands for them.
+std::vector<double> repeat(Job& job, const Request& r, double first, Trace& trace) {
+  constexpr double kPatience = 10;
+  const int most = r.reps > 0 ? r.reps : 5;
+  if (job.first_call || (r.reps == 0 && first > kPatience)) return {first};
+  std::vector<double> seconds;
+  const double start = now();
+  while (static_cast<int>(seconds.size()) < most) {
+    job.drop_outputs();
+    const auto slice = trace.slice(fmt::format("repetition {}", seconds.size() + 1));
+    seconds.push_back(timed_run(job));
+    progress(fmt::format("{}/{}", seconds.size(), most));
+    if (r.reps == 0 && now() - start > kPatience) break;
+  }
+  return seconds;
+}
+
+void measure(Json& row, const Request& r, Job& job, Trace& trace) {
+  size_t base = 0;
+  if (!job.first_call) {
+    progress("compiling");
+    const auto slice = trace.slice("compile");
+    job.compile();
+    settle_memory();
+    base = neap::memory::resident_bytes();
+  }
+  progress("arguments");
+  {
+    const auto slice = trace.slice("arguments");
+    job.make_arguments();
+    settle_memory();
+  }
+  if (job.first_call) base = neap::memory::resident_bytes();
+  const bool resident_known = neap::memory::reset_peak_resident();
+  neap::memory::reset_peak();
+  progress("first run");
+  const double first = [&] {
+    const auto slice = trace.slice("first run");
+    return timed_run(job);
+  }();
+  row["measured_peak_bytes"] = neap::memory::peak_bytes();
+  if (resident_known) {
+    row["rss_growth_bytes"] = static_cast<int64_t>(neap::memory::peak_resident_bytes()) - static_cast<int64_t>(base);
+  }
+  put_times(row, repeat(job, r, first, trace), job);
+  progress("checksum");
+  const Digest digest = digest_of(job.outputs);
+  row["checksum"] = digest.checksum;
+  row["output_sum"] = digest.sum;
+  if (const std::string remarks = job.remarks(); !remarks.empty()) row["note"] = remarks;
+}
+
+// Memory that the run needs and the machine has not; 0 where it fits.
+size_t missing_memory(size_t needed) {
+  const size_t margin = needed / 64 + (size_t{256} << 20);  // page tables, code, stacks
+  return needed + margin > available_memory() ? needed : 0;
+}
+
+Json run(const Request& r) {
+  Json row = empty_row(r);
+  Trace trace(!r.trace_file.empty());
+  progress("planning");
+  const std::unique_ptr<Job> job = find_case(r.name).build(r);
+  row["output_bytes"] = job->output_bytes;
+  const auto plan_now = [&]() -> size_t {
+    const auto plan = job->plan();
+    if (plan) put_plan(row, r, *plan);
+    return plan ? plan->peak_bytes() : job->output_bytes + job->argument_bytes;
+  };
+  if (job->first_call && !r.plan_only) {  // planning would warm what is to be measured
+    measure(row, r, *job, trace);
+    plan_now();
+    if (!r.trace_file.empty()) trace.write(r.trace_file);
+    return row;
+  }
+  const size_t needed = [&] {
+    const auto slice = trace.slice("plan");
+    return plan_now();
+  }();
+  if (r.plan_only) return row;
+  if (missing_memory(needed)) {
+    row["note"] = fmt::format("not run: needs {}", neap::format_bytes(needed));
+    return row;
+  }
+  measure(row, r, *job, trace);
+  if (!r.trace_file.empty()) trace.write(r.trace_file);
+  return row;
+}
+
+int fail(const std::string& message, int code) {
+  send_to_parent({{"error", message}});
+  return code;
+}
+
+// A folder of this process's own, gone at its end.
+class ScratchFolder {
+ public:
+  ScratchFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("neap-bench-{}", getpid())) {
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+int measure_one(const std::string& request_json) {
+  try {
+    const Request r = nlohmann::json::parse(request_json).get<Request>();
+    const ScratchFolder scratch;
+    if (r.threads > 0) setenv("NEAP_NUM_THREADS", std::to_string(r.threads).c_str(), 1);
+    setenv("NEAP_CACHE_DIR", scratch.path().c_str(), 1);  // an empty disk cache: each run pays its own compilation
+    send_to_parent({{"row", run(r)}});
+    return 0;
+  } catch (const UsageError& e) {
+    return fail(e.message, 2);
+  } catch (const neap::UserError& e) {
+    return fail(e.what(), 2);
+  } catch (const neap::RuntimeError& e) {
+    return fail(e.what(), 2);
+  } catch (const std::exception& e) {
+    return fail(e.what(), 1);
+  }
+}
+
+}  // namespace bench

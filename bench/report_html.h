@@ -1,0 +1,21 @@
+// neap-report.html: one file, opens offline. The table, and below each case the plan's own report.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/runner.h"
+
+namespace bench {
+
+struct PlanPage {
+  std::string title, html;  // html: a whole page, embedded as it is
+};
+
+std::string render_html(std::span<const Json> rows, std::span<const PlanPage> plans);
+
+// Writes `text` whole or not at all: a temporary file beside it, renamed. UsageError where that cannot be.
+void write_file(const std::string& path, const std::string& text);
+
+}  // namespace bench

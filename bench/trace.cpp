@@ -1,0 +1,51 @@
+#include "bench/trace.h"
+
+#include <neap/memory.h>
+
+#include "bench/report_html.h"
+
+namespace bench {
+
+Trace::Trace(bool on) : on_(on) {
+  if (!on_) return;
+  sampler_ = std::jthread([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      sample();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+}
+
+Trace::~Trace() = default;
+
+double Trace::microseconds() const {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Trace::sample() {
+  const double at = microseconds();
+  const size_t live = neap::memory::live_bytes(), resident = neap::memory::resident_bytes();
+  const std::lock_guard lock(mutex_);
+  events_.push_back({{"name", "live bytes"}, {"ph", "C"}, {"ts", at}, {"pid", 1}, {"args", {{"bytes", live}}}});
+  events_.push_back({{"name", "resident bytes"}, {"ph", "C"}, {"ts", at}, {"pid", 1}, {"args", {{"bytes", resident}}}});
+}
+
+std::shared_ptr<void> Trace::slice(const std::string& name) {
+  if (!on_) return nullptr;
+  sample();
+  const double begin = microseconds();
+  return {nullptr, [this, name, begin](void*) {
+            sample();
+            const std::lock_guard lock(mutex_);
+            events_.push_back(
+                {{"name", name}, {"ph", "X"}, {"ts", begin}, {"dur", microseconds() - begin}, {"pid", 1}, {"tid", 1}});
+          }};
+}
+
+void Trace::write(const std::string& path) {
+  sampler_ = {};  // stops and joins
+  const std::lock_guard lock(mutex_);
+  write_file(path, nlohmann::json{{"traceEvents", events_}, {"displayTimeUnit", "ms"}}.dump());
+}
+
+}  // namespace bench
