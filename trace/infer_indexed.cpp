@@ -48,7 +48,8 @@ Shape check_indices(const Site& site) {
         "", whole ? "pass one column per dimension" : "pass one column per indexed axis");
   }
   const int64_t mode = site.attrs.integer(Attr::mode);
-  if (mode < 0 || mode > static_cast<int64_t>(IndexMode::promise_in_bounds)) {
+  const IndexMode last = site.op == Op::gather ? IndexMode::promise_in_bounds : IndexMode::clamp_update;
+  if (mode < 0 || mode > static_cast<int64_t>(last)) {
     throw InternalError(fmt::format("{}: index mode {}", name(site.op), mode));
   }
   return Shape(indices.shape.begin(), indices.shape.end() - 1);

@@ -30,7 +30,7 @@ class Rows {
       const int64_t extent = shape_[axes_[j]];
       int64_t index = columns_[r * static_cast<int64_t>(axes_.size()) + static_cast<int64_t>(j)];
       if (index < 0) index += extent;
-      if (clamp) index = std::clamp<int64_t>(index, 0, extent - 1);
+      if (clamp && extent > 0) index = std::clamp<int64_t>(index, 0, extent - 1);
       if (index < 0 || index >= extent) return std::nullopt;
       offset += index * strides_[axes_[j]];
     }
@@ -99,11 +99,12 @@ HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& a
   const HostValue& x = in[0];
   const HostValue& updates = in[2];
   const Rows rows(x, in[1], attrs);
+  const bool clamp = attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::clamp_update);
   if (op == Op::scatter_set) {
     HostValue result = copy_of(x);
     int64_t i = 0;
     for (int64_t r = 0; r < rows.count(); ++r) {
-      const std::optional<int64_t> base = rows.base(r, /*clamp=*/false);
+      const std::optional<int64_t> base = rows.base(r, clamp);
       for (const int64_t offset : rows.window()) {
         if (base) copy_element(result, *base + offset, updates, i);
         ++i;
@@ -122,7 +123,7 @@ HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& a
       for (size_t i = 0; i < old.size(); ++i) result[i] = static_cast<A>(old[i]);
       size_t i = 0;
       for (int64_t r = 0; r < rows.count(); ++r) {
-        const std::optional<int64_t> base = rows.base(r, /*clamp=*/false);
+        const std::optional<int64_t> base = rows.base(r, clamp);
         for (const int64_t offset : rows.window()) {
           if (base) result[*base + offset] = combine<A>(op, result[*base + offset], static_cast<A>(update[i]));
           ++i;
