@@ -25,7 +25,6 @@ X acosh(X x) { return through_f64(Function::acosh, x); }
 X atanh(X x) { return through_f64(Function::atanh, x); }
 X erf(X x) { return through_f64(Function::erf, x); }
 X erfc(X x) { return through_f64(Function::erfc, x); }
-X erf_inv(X x) { return through_f64(Function::erf_inv, x); }
 X lgamma(X x) { return through_f64(Function::lgamma, x); }
 X digamma(X x) { return through_f64(Function::digamma, x); }
 X pow(X x, X y) { return through_f64(Function::pow, x, y); }
