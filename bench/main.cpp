@@ -141,6 +141,7 @@ bool was_left_out(const Json& row) {
 struct Outcome {
   std::vector<Json> rows;
   std::vector<PlanPage> plans;
+  std::vector<std::string> failures;
 };
 
 Outcome run_all(const Options& o, const Scratch& scratch) {
@@ -156,7 +157,10 @@ Outcome run_all(const Options& o, const Scratch& scratch) {
     r.trace_file = o.trace_file.empty() ? "" : scratch.file("trace.json");
     RunResult result = run_request(r, [&](const std::string& step) { line.show(i, what + ": " + step); });
     if (result.exit_code == 2) throw UsageError{result.error};
-    if (result.exit_code != 0) throw std::runtime_error(result.error);
+    if (result.exit_code != 0) {  // a defect: the other cases still have something to show
+      out.failures.push_back(result.error);
+      continue;
+    }
     if (!r.plan_html.empty() && std::filesystem::exists(r.plan_html)) {
       out.plans.push_back({fmt::format("{} ({})", title(result.row), r.pipeline), read_file(r.plan_html)});
       std::filesystem::remove(r.plan_html);
@@ -190,8 +194,13 @@ int run(int argc, char** argv) {
   const auto options = parse_options(argc, argv);
   if (!options) return 0;
   if (options->list) return print_list(), 0;
+  for (const auto* path : {&options->plan_file, &options->json_file, &options->html_file, &options->trace_file}) {
+    if (!path->empty() && *path != "-") require_writable(*path);
+  }
   const Scratch scratch;
   const Outcome out = run_all(*options, scratch);
+  for (const auto& failure : out.failures) fmt::print(stderr, "neap-bench: {}\n", failure);
+  if (out.rows.empty()) return 1;
   const bool nothing_ran = !options->plan_only && std::all_of(out.rows.begin(), out.rows.end(), was_left_out);
   if (nothing_ran) {
     if (options->json_file == "-") std::cout << Json(out.rows).dump(1) << std::endl;
@@ -200,7 +209,7 @@ int run(int argc, char** argv) {
     }
   }
   write_results(*options, out, scratch);
-  return 0;
+  return out.failures.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct Flags {
 };
 
 void declare(Flags& f, Options& o) {
+  const CLI::Range at_least_one(1, 1 << 30);
   CLI::App& app = f.app;
   app.add_flag("--list", o.list, "print every case: default size, full size, dtypes, forms");
   app.add_option("--case", o.cases, "case to run; may be repeated (default: the suite that README.md describes)")
@@ -46,12 +47,11 @@ void declare(Flags& f, Options& o) {
   app.add_option("--under", o.under, "transform around the case: none, vmap8, grad or scan");
   app.add_option("--form", o.form, "how the case is written; --list names the forms");
   app.add_option("--strategy", o.strategy, "pin this strategy wherever the planner may choose it");
-  app.add_option("--chunks", o.chunks, "number of slices, for --strategy chunked and subkey")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--chunks", o.chunks, "number of slices, for --strategy chunked and subkey")->check(at_least_one);
   app.add_option("--device", o.device, "cpu, vulkan or vulkan:N");
   app.add_option("--budget", f.budget, "memory budget of the planned pipeline, such as 512MiB");
-  app.add_option("--threads", o.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
-  app.add_option("--reps", o.reps, "timed repetitions (default: up to 5 within 10 s)")->check(CLI::PositiveNumber);
+  app.add_option("--threads", o.threads, "threads (default: all cores)")->check(at_least_one);
+  app.add_option("--reps", o.reps, "timed repetitions (default: up to 5 within 10 s)")->check(at_least_one);
   app.add_flag("--plan-only", o.plan_only, "plan, do not run");
   app.add_flag("--limits", o.limits, "also run the hand-written kernels of bench/limits");
   app.add_flag("--peers", o.peers, "also run the peers, with the Python of $NEAP_PEERS_PYTHON");

@@ -5,6 +5,7 @@
 #include <neap/bytes.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -96,6 +97,15 @@ std::string notes_html(const Json& r) {
   return "<p class=\"note\">" + text + "</p>\n";
 }
 
+std::string temporary_name(const std::string& path) { return fmt::format("{}.{}.tmp", path, getpid()); }
+
+UsageError cannot_write(const std::string& path, const std::string& temporary) {
+  const int error = errno;
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  return {fmt::format("cannot write {}: {}", path, error ? std::strerror(error) : "it is a folder")};
+}
+
 }  // namespace
 
 std::string render_html(std::span<const Json> rows, std::span<const PlanPage> plans) {
@@ -131,19 +141,19 @@ std::string render_html(std::span<const Json> rows, std::span<const PlanPage> pl
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  const auto fail = [&](const char* what) {
-    const int error = errno;
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    return UsageError{fmt::format("cannot {} {}: {}", what, path, std::strerror(error))};
-  };
+  const std::string temporary = temporary_name(path);
   std::ofstream file(temporary, std::ios::binary);
-  if (!file) throw fail("create");
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (!file) throw fail("write");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) throw fail("write");
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) throw cannot_write(path, temporary);
+}
+
+void require_writable(const std::string& path) {
+  const std::string temporary = temporary_name(path);
+  std::ofstream file(temporary, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) throw cannot_write(path, temporary);
+  file.close();
+  std::filesystem::remove(temporary);
 }
 
 }  // namespace bench

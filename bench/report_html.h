@@ -15,6 +15,9 @@ struct PlanPage {
 
 std::string render_html(std::span<const Json> rows, std::span<const PlanPage> plans);
 
+// UsageError unless a file can be made at `path`; leaves nothing behind. To ask before minutes of work.
+void require_writable(const std::string& path);
+
 // Writes `text` whole or not at all: a temporary file beside it, renamed. UsageError where that cannot be.
 void write_file(const std::string& path, const std::string& text);
 

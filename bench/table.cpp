@@ -105,12 +105,12 @@ std::string render_table(std::span<const Json> rows) {
                          bytes(*r, "rss_growth_bytes"), bytes(*r, "output_bytes"),
                          ratio(peak(*r), number(*r, "output_bytes")), bytes(*r, "lower_bound_bytes"));
     }
-    out += fmt::format("  {:<9}{:>11}{:>11}{:>11}{:>22}{:>21}\n", "time", "median", "minimum", "elements",
+    out += fmt::format("  {:<9}{:>11}{:>11}{:>11}{:>20}{:>13}\n", "time", "median", "minimum", "elements",
                        "naive/this: bytes", "time");
     for (const Json* r : group) {
       const double median = number(*r, "seconds_median"), least = number(*r, "seconds_min");
       const Json* naive = naive_of(rows, *r);
-      out += fmt::format("  {:<9}{:>11}{:>11}{:>11}{:>22}{:>21}\n", r->value("pipeline", ""),
+      out += fmt::format("  {:<9}{:>11}{:>11}{:>11}{:>20}{:>13}\n", r->value("pipeline", ""),
                          median > 0 ? format_seconds(median) : "-", least > 0 ? format_seconds(least) : "-",
                          median > 0 ? format_rate(number(*r, "elements_per_second")) : "-",
                          naive && naive != r ? ratio(peak(*naive), peak(*r)) : "-",

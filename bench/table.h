@@ -16,7 +16,7 @@ std::string title(const Json& row);
 // The naive row of the same case, form, shape, ...; nullptr where there is none.
 const Json* naive_of(std::span<const Json> rows, const Json& row);
 
-// At most 100 columns.
+// At most 80 columns, the notes aside.
 std::string render_table(std::span<const Json> rows);
 
 }  // namespace bench
