@@ -1,0 +1,356 @@
+#include "backends/cpu/analysis.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace neap::cpu {
+
+using scalar::Inst;
+using scalar::Opcode;
+
+namespace {
+
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
+constexpr size_t kMaxTerms = 6;
+
+bool integral(DType t) { return !is_float(t); }
+
+// The exact range of a sum or product, or nullopt where it leaves int64.
+template <class Op>
+std::optional<Interval> corners(const Interval& a, const Interval& b, Op overflows) {
+  Interval r{kMax, kMin};
+  for (const int64_t x : {a.lo, a.hi}) {
+    for (const int64_t y : {b.lo, b.hi}) {
+      int64_t z;
+      if (overflows(x, y, &z)) return std::nullopt;
+      r = {std::min(r.lo, z), std::max(r.hi, z)};
+    }
+  }
+  return r;
+}
+
+std::optional<Interval> exact_range(Opcode op, const Interval& a, const Interval& b) {
+  switch (op) {
+    case Opcode::add:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_add_overflow(x, y, z); });
+    case Opcode::sub:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_sub_overflow(x, y, z); });
+    case Opcode::mul:
+      return corners(a, b, [](int64_t x, int64_t y, int64_t* z) { return __builtin_mul_overflow(x, y, z); });
+    default: return std::nullopt;
+  }
+}
+
+// a + scale * b, modulo 2^64.
+Linear combine(const Linear& a, const Linear& b, int64_t scale) {
+  const auto wrap_add = [](int64_t x, int64_t y) {
+    return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+  };
+  const auto wrap_mul = [](int64_t x, int64_t y) {
+    return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+  };
+  Linear r;
+  r.exact = a.exact && b.exact;
+  r.constant = wrap_add(a.constant, wrap_mul(scale, b.constant));
+  size_t i = 0, j = 0;
+  while (i < a.terms.size() || j < b.terms.size()) {
+    std::pair<int32_t, int64_t> term;
+    if (j == b.terms.size() || (i < a.terms.size() && a.terms[i].first < b.terms[j].first)) {
+      term = a.terms[i++];
+    } else {
+      term = {b.terms[j].first, wrap_mul(scale, b.terms[j].second)};
+      if (i < a.terms.size() && a.terms[i].first == term.first)
+        term.second = wrap_add(term.second, a.terms[i++].second);
+      ++j;
+    }
+    if (term.second != 0) r.terms.push_back(term);
+  }
+  return r;
+}
+
+bool is_constant(const scalar::Dag& dag, int32_t id) { return dag[id].op == Opcode::constant; }
+
+int64_t signed_constant(const Inst& i) {
+  switch (i.type) {
+    case DType::i8: return static_cast<int8_t>(i.imm);
+    case DType::i16: return static_cast<int16_t>(i.imm);
+    case DType::i32: return static_cast<int32_t>(i.imm);
+    default: return static_cast<int64_t>(i.imm);
+  }
+}
+
+}  // namespace
+
+Interval range_of(DType t) {
+  switch (t) {
+    case DType::bool_: return {0, 1};
+    case DType::i8: return {-128, 127};
+    case DType::i16: return {-32768, 32767};
+    case DType::i32: return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    case DType::u8: return {0, 255};
+    case DType::u16: return {0, 65535};
+    case DType::u32: return {0, std::numeric_limits<uint32_t>::max()};
+    default: return {kMin, kMax};
+  }
+}
+
+Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit) : kernel(k), facts_(k.dag.size()) {
+  using Kind = backends::Kernel::Kind;
+  // Lanes along the inner loop, unless the order of the loops matters.
+  if (k.vector_level == 0 && (k.kind == Kind::map || (k.kind == Kind::scatter && k.extent[1] <= 1)))
+    std::swap(outer, inner);
+  vector_depth = k.vector_level == inner ? 2 : 1;
+  find_dependence();
+  for (int32_t id = 0; id < k.dag.size(); ++id) {
+    if (!integral(k.dag[id].type)) continue;
+    facts_[id].range = find_range(id);
+    facts_[id].linear = find_linear(id);
+  }
+  mark_needed();
+  choose_lanes(unit);
+  if (k.kind == Kind::scatter && vector_depth == 1) lanes = 1;  // rows are scattered in order
+  if (lanes > 1) group_strided_loads();
+}
+
+void Analysis::find_dependence() {
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    const Inst& i = kernel.dag[id];
+    Facts& f = facts_[id];
+    if (i.op == Opcode::index) {
+      f.depth = static_cast<int>(i.imm) == inner ? 2 : 1;
+      f.varying = static_cast<int>(i.imm) == kernel.vector_level;
+    }
+    for (const int32_t operand : {i.a, i.b, i.c}) {
+      if (operand < 0) continue;
+      f.depth = std::max(f.depth, facts_[operand].depth);
+      f.varying |= facts_[operand].varying;
+    }
+  }
+}
+
+Interval Analysis::find_range(int32_t id) const {
+  const Inst& i = kernel.dag[id];
+  const Interval all = range_of(i.type);
+  const auto of = [&](int32_t operand) { return facts_[operand].range; };
+  const auto clipped = [&](const Interval& r) { return r.inside(all) ? r : all; };
+  switch (i.op) {
+    case Opcode::constant: {
+      const int64_t v = i.type == DType::bool_ ? static_cast<int64_t>(i.imm & 1) : signed_constant(i);
+      return i.type == DType::u64 && v < 0 ? all : Interval{v, v};
+    }
+    case Opcode::index: return {0, std::max<int64_t>(kernel.extent[i.imm] - 1, 0)};
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul: {
+      const auto r = exact_range(i.op, of(i.a), of(i.b));
+      // u64 values above int64 are not representable as an Interval: only what is surely inside counts.
+      if (!r || !r->inside(all) || (i.type == DType::u64 && (r->lo < 0 || of(i.a).lo < 0 || of(i.b).lo < 0)))
+        return all;
+      return *r;
+    }
+    case Opcode::div:
+      if (is_constant(kernel.dag, i.b) && of(i.b).lo > 0 && (i.type != DType::u64 || of(i.a).lo >= 0)) {
+        return {of(i.a).lo / of(i.b).lo, of(i.a).hi / of(i.b).lo};
+      }
+      return all;
+    case Opcode::rem:
+      if (is_constant(kernel.dag, i.b) && of(i.b).lo > 0) {
+        const int64_t m = of(i.b).lo - 1;
+        if (of(i.a).lo >= 0) return {0, std::min(m, of(i.a).hi)};
+        if (i.type != DType::u64) return {-m, m};
+      }
+      return all;
+    case Opcode::bit_and:
+      if (of(i.b).lo >= 0) return {0, of(i.a).lo >= 0 ? std::min(of(i.a).hi, of(i.b).hi) : of(i.b).hi};
+      return of(i.a).lo >= 0 ? Interval{0, of(i.a).hi} : all;
+    case Opcode::shr:
+      if (is_constant(kernel.dag, i.b) && of(i.b).lo >= 0 && of(i.b).lo < 63 &&
+          (i.type != DType::u64 || of(i.a).lo >= 0)) {
+        return {of(i.a).lo >> of(i.b).lo, of(i.a).hi >> of(i.b).lo};
+      }
+      return all;
+    case Opcode::shl:
+      if (is_constant(kernel.dag, i.b) && of(i.b).lo >= 0 && of(i.b).lo < 62) {
+        const auto r = exact_range(Opcode::mul, of(i.a), {int64_t{1} << of(i.b).lo, int64_t{1} << of(i.b).lo});
+        if (r && r->inside(all) && (i.type != DType::u64 || r->lo >= 0)) return *r;
+      }
+      return all;
+    case Opcode::select: {
+      const Inst& c = kernel.dag[i.a];
+      const Interval x = of(i.b), y = of(i.c);
+      if (c.op == Opcode::lt || c.op == Opcode::le) {  // a minimum, a maximum, or x < 0 ? x + n : x
+        const bool comparable = kernel.dag[c.a].type == i.type && i.type != DType::u64;
+        if (comparable && c.a == i.b && c.b == i.c) return {std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
+        if (comparable && c.a == i.c && c.b == i.b) return {std::max(x.lo, y.lo), std::max(x.hi, y.hi)};
+      }
+      return {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+    }
+    case Opcode::convert: return integral(kernel.dag[i.a].type) && i.type != DType::bool_ ? clipped(of(i.a)) : all;
+    case Opcode::popcount:
+    case Opcode::clz: return {0, 64};
+    default: return all;
+  }
+}
+
+std::optional<Linear> Analysis::find_linear(int32_t id) const {
+  const Inst& i = kernel.dag[id];
+  const Facts& f = facts_[id];
+  const bool wide = size_of(i.type) == 8;
+  const auto of = [&](int32_t operand) -> const std::optional<Linear>& { return facts_[operand].linear; };
+  const auto atom = [&]() -> std::optional<Linear> {
+    if (f.varying && i.op != Opcode::index) return std::nullopt;
+    return Linear{{{id, 1}}, 0, true};
+  };
+  if (i.type == DType::bool_) return atom();
+  // A result that may wrap is no longer an exact sum, unless addresses, which wrap at 64 bits too, cannot tell.
+  const auto finish = [&](Linear sum, bool in_range) -> std::optional<Linear> {
+    sum.exact = wide || (sum.exact && in_range);
+    if (sum.terms.size() > kMaxTerms || (!sum.exact && !f.varying)) return atom();
+    return sum;
+  };
+  switch (i.op) {
+    case Opcode::constant: return Linear{{}, signed_constant(i), true};
+    case Opcode::add:
+    case Opcode::sub: {
+      if (!of(i.a) || !of(i.b)) return atom();
+      const auto r = exact_range(i.op, facts_[i.a].range, facts_[i.b].range);
+      return finish(combine(*of(i.a), *of(i.b), i.op == Opcode::add ? 1 : -1), r && r->inside(range_of(i.type)));
+    }
+    case Opcode::mul:
+    case Opcode::shl: {
+      const bool by_b = is_constant(kernel.dag, i.b), by_a = i.op == Opcode::mul && is_constant(kernel.dag, i.a);
+      if (!by_a && !by_b) return atom();
+      const int32_t x = by_b ? i.a : i.b;
+      if (!of(x)) return atom();
+      const int64_t c = signed_constant(kernel.dag[by_b ? i.b : i.a]);
+      if (i.op == Opcode::shl && (c < 0 || c > 62)) return atom();
+      const int64_t scale = i.op == Opcode::shl ? int64_t{1} << c : c;
+      const auto r = exact_range(Opcode::mul, facts_[x].range, {scale, scale});
+      return finish(combine(Linear{}, *of(x), scale), r && r->inside(range_of(i.type)));
+    }
+    case Opcode::convert: {
+      const DType from = kernel.dag[i.a].type;
+      if (!is_integer(from) || !of(i.a)) return atom();
+      const bool widens = size_of(i.type) > size_of(from);
+      if (widens && !of(i.a)->exact) return atom();
+      const bool in_range =
+          facts_[i.a].range.inside(range_of(i.type)) && !(from == DType::u64 && facts_[i.a].range.lo < 0);
+      // A negative number sign-extends into u64; u64 addresses wrap like i64 ones.
+      return finish(*of(i.a), in_range);
+    }
+    default: return atom();
+  }
+}
+
+bool Analysis::is_vector_index(int32_t id) const {
+  return kernel.dag[id].op == Opcode::index && static_cast<int>(kernel.dag[id].imm) == kernel.vector_level;
+}
+
+int64_t Analysis::stride(const Linear& address) const {
+  int64_t total = 0;
+  for (const auto& [id, coefficient] : address.terms) {
+    if (is_vector_index(id)) total += coefficient;
+  }
+  return total;
+}
+
+int Analysis::depth(const Linear& sum) const {
+  int d = 0;
+  for (const auto& [id, coefficient] : sum.terms) d = std::max(d, facts_[id].depth);
+  return d;
+}
+
+Access Analysis::access(int32_t id) const {
+  const Linear* address = linear(id);
+  if (!address || !address->exact) return Access::scattered;
+  const int64_t s = stride(*address);
+  if (s == 0) return Access::uniform;
+  if (s == 1) return Access::contiguous;
+  if (s == -1) return Access::reversed;
+  return s >= 2 && s <= 8 ? Access::strided : Access::scattered;
+}
+
+void Analysis::mark_needed() {
+  const auto mark_terms = [&](const Linear& sum) {
+    for (const auto& [id, coefficient] : sum.terms) {
+      if (kernel.dag[id].op != Opcode::index) facts_[id].needed = true;
+    }
+  };
+  const auto mark_address = [&](int32_t id) {
+    const Linear* address = linear(id);
+    if (address && address->exact) {
+      mark_terms(*address);
+    } else {
+      facts_[id].needed = true;
+    }
+  };
+  for (const auto& s : kernel.stores) {
+    facts_[s.value].needed = true;
+    mark_address(s.index);
+  }
+  for (const auto& r : kernel.reductions) facts_[r.value].needed = true;
+  for (const auto& s : kernel.scatters) {
+    facts_[s.index].needed = facts_[s.value].needed = true;
+    if (s.valid >= 0) facts_[s.valid].needed = true;
+  }
+  for (int32_t id = kernel.dag.size(); id-- > 0;) {
+    if (!facts_[id].needed) continue;
+    const Inst& i = kernel.dag[id];
+    if (i.op == Opcode::load) {
+      mark_address(i.a);
+    } else if (facts_[id].varying && facts_[id].linear) {
+      mark_terms(*facts_[id].linear);
+    } else {
+      for (const int32_t operand : {i.a, i.b, i.c}) {
+        if (operand >= 0) facts_[operand].needed = true;
+      }
+    }
+  }
+}
+
+void Analysis::choose_lanes(const VectorUnit& unit) {
+  using Kind = backends::Kernel::Kind;
+  int count[9] = {}, total = 0;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    if (!needed(id) || !varying(id) || kernel.dag[id].type == DType::bool_) continue;
+    ++count[size_of(kernel.dag[id].type)];
+    ++total;
+  }
+  const bool wide = 3 * count[8] > total;
+  const int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
+  lanes = 2 * unit.bits / 8 / size;
+  // Accumulators in f64 or i64 of one- and two-byte values would not fit the registers.
+  if (kernel.kind == Kind::reduce) lanes = std::min(lanes, 2 * unit.bits / 8 / 4);
+  const int64_t extent = kernel.extent[kernel.vector_level];
+  while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+}
+
+void Analysis::group_strided_loads() {
+  struct Item {
+    const Linear* address;
+    int32_t load;
+  };
+  std::vector<Item> items;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    const Inst& i = kernel.dag[id];
+    if (i.op == Opcode::load && needed(id) && varying(id) && access(i.a) == Access::strided) {
+      items.push_back({linear(i.a), id});
+    }
+  }
+  const auto key = [&](const Item& x) { return std::make_pair(kernel.dag[x.load].imm, x.address->terms); };
+  std::sort(items.begin(), items.end(), [&](const Item& x, const Item& y) {
+    return std::make_pair(key(x), x.address->constant) < std::make_pair(key(y), y.address->constant);
+  });
+  const Item* first = nullptr;
+  for (const Item& item : items) {
+    const int64_t s = stride(*item.address);
+    if (!first || key(*first) != key(item) || item.address->constant - first->address->constant >= s) {
+      first = &item;
+      groups_.push_back({static_cast<int>(kernel.dag[item.load].imm), s, {}});
+    }
+    groups_.back().loads.emplace_back(item.address->constant - first->address->constant, item.load);
+    facts_[item.load].group = static_cast<int>(groups_.size()) - 1;
+  }
+}
+
+}  // namespace neap::cpu

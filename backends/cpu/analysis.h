@@ -1,0 +1,94 @@
+// What the emitter must know of a kernel before it writes code: on which loop each instruction depends, the range of
+// every integer, and which integers are affine in the loop indices, so that loads through them are contiguous.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backends/kernel.h"
+
+namespace neap::cpu {
+
+/// The machine's vector units, as far as the emitter's choices depend on them.
+struct VectorUnit {
+  int bits = 128;     // of one register
+  bool avx2 = false;  // byte shuffles and cvttps2dq by their x86 names
+};
+
+/// Closed range of the values of an integer instruction.
+struct Interval {
+  int64_t lo = 0, hi = 0;
+  bool inside(const Interval& o) const { return lo >= o.lo && hi <= o.hi; }
+};
+
+/// constant + sum of coefficient * value(instruction). Every term is the index of the vector loop or has one value for
+/// all lanes. `exact`: equal as integers, not only modulo 2^bits of the type.
+struct Linear {
+  std::vector<std::pair<int32_t, int64_t>> terms;  // ascending instructions, no zero coefficients
+  int64_t constant = 0;
+  bool exact = true;
+};
+
+/// Loads at a common base and a small common stride, which share wide loads and pick their lanes by shuffles.
+struct StridedGroup {
+  int buffer = 0;
+  int64_t stride = 0;
+  std::vector<std::pair<int64_t, int32_t>> loads;  // (element offset from the first, instruction), ascending
+};
+
+/// How the lanes of a varying load or store lie in memory.
+enum class Access : uint8_t { uniform, contiguous, reversed, strided, scattered };
+
+class Analysis {
+ public:
+  Analysis(const backends::Kernel& kernel, const VectorUnit& unit);
+
+  const backends::Kernel& kernel;
+  int lanes = 1;             // W
+  int outer = 0, inner = 1;  // the loop index of depth 1 and of depth 2
+  int vector_depth = 2;      // the depth whose loop steps by W
+
+  /// 0: once a call; 1: once an iteration of the outer loop; 2: in the inner loop.
+  int depth(int32_t id) const { return facts_[id].depth; }
+  /// Differs between lanes.
+  bool varying(int32_t id) const { return facts_[id].depth > 0 && facts_[id].varying; }
+  /// Has a register of its own: instructions only used inside affine addresses have none.
+  bool needed(int32_t id) const { return facts_[id].needed; }
+  const Interval& range(int32_t id) const { return facts_[id].range; }
+  const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
+  /// Elements from one lane to the next, of an address that is an exact Linear.
+  int64_t stride(const Linear& address) const;
+  /// For the element index `id` of a load or store.
+  Access access(int32_t id) const;
+  /// The group that a strided load belongs to, or -1.
+  int group(int32_t load) const { return facts_[load].group; }
+  const std::vector<StridedGroup>& groups() const { return groups_; }
+  /// The depth at which a sum of these terms can be computed.
+  int depth(const Linear& sum) const;
+  bool is_vector_index(int32_t id) const;
+
+ private:
+  struct Facts {
+    int depth = 0;
+    bool varying = false, needed = false;
+    int group = -1;
+    Interval range;
+    std::optional<Linear> linear;
+  };
+  void find_dependence();
+  Interval find_range(int32_t id) const;
+  std::optional<Linear> find_linear(int32_t id) const;
+  void mark_needed();
+  void group_strided_loads();
+  void choose_lanes(const VectorUnit& unit);
+
+  std::vector<Facts> facts_;
+  std::vector<StridedGroup> groups_;
+};
+
+/// The range of all values of an integer type or bool (u64 and i64: of int64).
+Interval range_of(DType type);
+
+}  // namespace neap::cpu

@@ -1,0 +1,318 @@
+// Operands, addresses, loads and stores.
+#include <llvm/Analysis/VectorUtils.h>
+
+#include <algorithm>
+
+#include "backends/cpu/emitter.h"
+#include "core/check.h"
+
+namespace neap::cpu {
+
+void Emitter::at(Body& body, int depth) {
+  llvm::BasicBlock* block = body.blocks[depth];
+  if (llvm::Instruction* end = block->getTerminator()) {
+    b.SetInsertPoint(end);
+  } else {
+    b.SetInsertPoint(block);
+  }
+}
+
+Value* Emitter::value(Body& body, int32_t id) {
+  Value* v = cache(body, a.depth(id)).values[id];
+  NEAP_CHECK(v, "instruction {} of {} is used before it is computed", id, k.name);
+  return v;
+}
+
+Value* Emitter::lanes(Body& body, int32_t id) {
+  Value* v = value(body, id);
+  if (W == 1 || a.varying(id)) return v;
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(v)) {
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(W)), constant);
+  }
+  Value*& cached = cache(body, a.depth(id)).splats[id];
+  if (!cached) {
+    const llvm::IRBuilder<>::InsertPointGuard guard(b);
+    at(body, a.depth(id));
+    cached = splat(v);
+  }
+  return cached;
+}
+
+Value* Emitter::lane_numbers(llvm::Type* e) {
+  if (W == 1) return llvm::Constant::getNullValue(e);
+  llvm::SmallVector<llvm::Constant*, 64> numbers;
+  for (int lane = 0; lane < W; ++lane) numbers.push_back(llvm::ConstantInt::get(e, static_cast<uint64_t>(lane)));
+  return llvm::ConstantVector::get(numbers);
+}
+
+// The terms of the deepest loop are added last, so that what is left can be hoisted.
+Value* Emitter::sum(Body& body, const Linear& linear) {
+  const int d = a.depth(linear);
+  auto& cached = cache(body, d).sums;
+  const SumKey key{linear.terms, linear.constant};
+  if (const auto found = cached.find(key); found != cached.end()) return found->second;
+  Linear shallow;
+  shallow.constant = linear.constant;
+  std::vector<std::pair<int32_t, int64_t>> deep;
+  for (const auto& term : linear.terms) (a.depth(term.first) < d ? shallow.terms : deep).push_back(term);
+  Value* total =
+      shallow.terms.empty() || deep.empty() ? b.getInt64(static_cast<uint64_t>(linear.constant)) : sum(body, shallow);
+  const llvm::IRBuilder<>::InsertPointGuard guard(b);
+  for (const auto& [id, coefficient] : deep) {
+    const Inst& i = k.dag[id];
+    Value* v = i.op == Opcode::index ? body.index[i.imm] : value(body, id);
+    at(body, d);
+    v = b.CreateIntCast(v, b.getInt64Ty(), is_signed(i.type));
+    if (coefficient != 1) v = b.CreateMul(v, b.getInt64(static_cast<uint64_t>(coefficient)));
+    total = b.CreateAdd(v, total);
+  }
+  return cached[key] = total;
+}
+
+Value* Emitter::address(Body& body, int buffer, const Linear& linear) {
+  llvm::Type* type = memory_element(k.buffers[buffer].type);
+  const int d = a.depth(linear);
+  Linear shallow, deep;
+  for (const auto& term : linear.terms) (a.depth(term.first) < d ? shallow : deep).terms.push_back(term);
+  auto& pointers = cache(body, d).pointers;
+  const std::pair<int, SumKey> key{buffer, {linear.terms, 0}};
+  Value* pointer = buffers_[buffer];
+  if (!linear.terms.empty()) {
+    if (const auto found = pointers.find(key); found != pointers.end()) {
+      pointer = found->second;
+    } else {
+      const llvm::IRBuilder<>::InsertPointGuard guard(b);
+      if (!shallow.terms.empty()) pointer = address(body, buffer, shallow);
+      Value* offset = sum(body, deep);
+      at(body, d);
+      pointer = pointers[key] = b.CreateGEP(type, pointer, offset);
+    }
+  }
+  return linear.constant == 0 ? pointer : b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(linear.constant));
+}
+
+Value* Emitter::affine(Body& body, int32_t id) {
+  const Linear& linear = *a.linear(id);
+  llvm::Type* type = element(k.dag[id].type);
+  Value* base = sum(body, linear);
+  at(body, a.depth(id));
+  base = splat(b.CreateTrunc(base, type));
+  if (W == 1) return base;
+  Value* offsets = body.offsets ? b.CreateIntCast(body.offsets, like(type, base), true) : lane_numbers(type);
+  const int64_t stride = a.stride(linear);
+  if (stride != 1) offsets = b.CreateMul(offsets, llvm::ConstantInt::getSigned(like(type, base), stride));
+  return b.CreateAdd(base, offsets);
+}
+
+Value* Emitter::from_memory(Value* v, DType type) {
+  return type == DType::bool_ ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+
+Value* Emitter::to_memory(Value* v, DType type) {
+  return type == DType::bool_ ? b.CreateZExt(v, like(b.getInt8Ty(), v)) : v;
+}
+
+Value* Emitter::load(Body& body, int32_t id) {
+  const Inst& i = k.dag[id];
+  const int buffer = static_cast<int>(i.imm);
+  NEAP_CHECK(k.buffers[buffer].type == i.type, "{}: load of {} from a buffer of {}", k.name, name(i.type),
+             name(k.buffers[buffer].type));
+  llvm::Type* type = memory_element(i.type);
+  const llvm::Align align(size_of(i.type));
+  const Access access = a.access(i.a);
+  if (!a.linear(i.a) || !a.linear(i.a)->exact) {
+    Value* index = lanes(body, i.a);
+    at(body, a.depth(id));
+    const Interval& range = a.range(i.a);
+    const bool narrow = range.inside(range_of(DType::i32));
+    const DType index_type = k.dag[i.a].type;
+    if (size_of(index_type) < 4 || !narrow) {
+      index = b.CreateIntCast(index, like(narrow ? b.getInt32Ty() : b.getInt64Ty(), index), is_signed(index_type));
+    }
+    if (W == 1) {
+      Value* pointer =
+          b.CreateGEP(type, buffers_[buffer], b.CreateIntCast(index, b.getInt64Ty(), narrow || is_signed(index_type)));
+      return from_memory(b.CreateAlignedLoad(type, pointer, align), i.type);
+    }
+    return from_memory(gather(type, buffers_[buffer], index), i.type);
+  }
+  const Linear& linear = *a.linear(i.a);
+  if (access == Access::strided && a.group(id) >= 0 && !body.count) {
+    if (Value* v = load_strided(body, a.groups()[a.group(id)], id)) return from_memory(v, i.type);
+  }
+  Value* pointer = nullptr;
+  {
+    at(body, a.depth(id));
+    pointer = address(body, buffer, linear);
+  }
+  if (!a.varying(id) || W == 1) return from_memory(b.CreateAlignedLoad(type, pointer, align), i.type);
+  llvm::Type* vector = with_lanes(type, W);
+  if (!body.count && access == Access::contiguous)
+    return from_memory(b.CreateAlignedLoad(vector, pointer, align), i.type);
+  if (!body.count && access == Access::reversed) {
+    pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(1 - W));
+    return from_memory(b.CreateVectorReverse(b.CreateAlignedLoad(vector, pointer, align)), i.type);
+  }
+  const int64_t stride = a.stride(linear);
+  Value* offsets = body.offsets ? body.offsets : lane_numbers(b.getInt32Ty());
+  offsets = b.CreateIntCast(offsets, like(b.getInt64Ty(), offsets), true);
+  offsets = b.CreateMul(offsets, llvm::ConstantInt::getSigned(offsets->getType(), stride));
+  return from_memory(gather(type, pointer, offsets), i.type);
+}
+
+Value* Emitter::gather(llvm::Type* type, Value* pointer, Value* offsets) {
+  const llvm::Align align(type->getPrimitiveSizeInBits() / 8);
+  Value* result = llvm::PoisonValue::get(with_lanes(type, W));
+  for (int lane = 0; lane < W; ++lane) {
+    const auto index = static_cast<uint64_t>(lane);
+    Value* address = b.CreateGEP(type, pointer, b.CreateExtractElement(offsets, index));
+    result = b.CreateInsertElement(result, b.CreateAlignedLoad(type, address, align), index);
+  }
+  return result;
+}
+
+// Lane l of a load with offset o is element l * stride + o of the range that the group covers. The range is read with
+// whole registers, the last of which is moved back so as to end with the range.
+Value* Emitter::load_strided(Body& body, const StridedGroup& group, int32_t id) {
+  const DType dtype = k.dag[id].type;
+  llvm::Type* type = memory_element(dtype);
+  const int size = static_cast<int>(size_of(dtype));
+  const int width = std::min(unit_.bits / 8 / size, W);
+  const int64_t total = (W - 1) * group.stride + group.loads.back().first + 1;
+  if (total < width) return nullptr;
+  const int first = group.loads.front().second;
+  const Linear& linear = *a.linear(k.dag[first].a);
+  at(body, a.depth(id));
+  std::vector<Value*> registers;
+  std::vector<int64_t> starts;
+  const auto* index = group.loads.data();
+  const std::pair<int, SumKey> key{-1 - a.group(id), {}};
+  for (int64_t start = 0; start < total; start += width) {
+    starts.push_back(std::min(start, total - width));
+    const std::pair<int, SumKey> part{key.first, {{}, start}};
+    Value*& cached = cache(body, a.depth(id)).pointers[part];
+    if (!cached) {
+      Value* pointer = address(body, group.buffer, linear);
+      pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(starts.back()));
+      cached = b.CreateAlignedLoad(with_lanes(type, width), pointer, llvm::Align(static_cast<uint64_t>(size)));
+    }
+    registers.push_back(cached);
+  }
+  while (index->second != id) ++index;
+  const auto source = [&](int lane) {  // register and lane in it
+    const int64_t e = lane * group.stride + index->first;
+    const int64_t r = std::min<int64_t>(e / width, static_cast<int64_t>(registers.size()) - 1);
+    return std::pair<int, int>(static_cast<int>(r), static_cast<int>(e - starts[r]));
+  };
+  std::vector<Value*> pieces;
+  for (int piece = 0; piece < W; piece += width) {
+    // Where no two lanes come from the same place of different registers, blends and one permutation do; else each
+    // register is merged in its turn.
+    std::vector<int> at_place(static_cast<size_t>(width), -1);
+    bool blends = true;
+    for (int lane = 0; lane < width; ++lane) {
+      const auto [r, place] = source(piece + lane);
+      blends &= at_place[place] < 0;
+      at_place[place] = r;
+    }
+    Value* merged = nullptr;
+    llvm::SmallVector<int, 64> mask(static_cast<size_t>(width));
+    if (blends) {
+      for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+        if (std::find(at_place.begin(), at_place.end(), r) == at_place.end()) continue;
+        for (int j = 0; j < width; ++j) mask[j] = at_place[j] == r && merged ? width + j : j;
+        merged = merged ? b.CreateShuffleVector(merged, registers[r], mask) : registers[r];
+      }
+      for (int lane = 0; lane < width; ++lane) mask[lane] = source(piece + lane).second;
+      pieces.push_back(b.CreateShuffleVector(merged, mask));
+      continue;
+    }
+    for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+      bool used = false;
+      for (int lane = 0; lane < width; ++lane) {
+        const auto [from, place] = source(piece + lane);
+        mask[lane] = from == r ? width + place : merged ? lane : llvm::PoisonMaskElem;
+        used |= from == r;
+      }
+      if (!used) continue;
+      merged = b.CreateShuffleVector(merged ? merged : registers[r], registers[r], mask);
+    }
+    pieces.push_back(merged);
+  }
+  return llvm::concatenateVectors(b, pieces);
+}
+
+void Emitter::store_contiguous(Body& body, Value* pointer, Value* v, DType type) {
+  const llvm::Align align(size_of(type));
+  if (!body.count || W == 1) {
+    b.CreateAlignedStore(v, pointer, align);
+    return;
+  }
+  llvm::AllocaInst* whole = stack(v->getType(), "tail");
+  b.CreateStore(v, whole);
+  Value* bytes = b.CreateMul(body.count, b.getInt64(size_of(type)));
+  b.CreateMemCpy(pointer, align, whole, whole->getAlign(), bytes);
+}
+
+void Emitter::store(Body& body, const backends::Store& s) {
+  const DType type = k.buffers[s.buffer].type;
+  NEAP_CHECK(k.dag[s.value].type == type, "{}: store of {} to a buffer of {}", k.name, name(k.dag[s.value].type),
+             name(type));
+  llvm::Type* e = memory_element(type);
+  const llvm::Align align(size_of(type));
+  const Access access = a.access(s.index);
+  const bool scattered = access == Access::scattered || access == Access::strided || access == Access::uniform;
+  Value* v = lanes(body, s.value);
+  at(body, 2);
+  v = to_memory(v, type);
+  if (!scattered && !(access == Access::reversed && (body.count || W == 1))) {
+    Value* pointer = address(body, s.buffer, *a.linear(s.index));
+    if (access == Access::reversed) {
+      v = b.CreateVectorReverse(v);
+      pointer = b.CreateConstGEP1_64(e, pointer, static_cast<uint64_t>(1 - W));
+    }
+    store_contiguous(body, pointer, v, type);
+    return;
+  }
+  Value* base = buffers_[s.buffer];
+  Value* offsets = nullptr;
+  if (const Linear* linear = a.linear(s.index); linear && linear->exact) {
+    base = address(body, s.buffer, *linear);
+    if (W == 1) {
+      b.CreateAlignedStore(v, base, align);
+      return;
+    }
+    offsets = lane_numbers(b.getInt64Ty());
+    offsets = b.CreateMul(offsets, llvm::ConstantInt::getSigned(offsets->getType(), a.stride(*linear)));
+  } else {
+    offsets = lanes(body, s.index);
+    offsets = b.CreateIntCast(offsets, like(b.getInt64Ty(), offsets), is_signed(k.dag[s.index].type));
+    if (W == 1) {
+      b.CreateAlignedStore(v, b.CreateGEP(e, base, offsets), align);
+      return;
+    }
+  }
+  if (!body.count) {
+    for (int lane = 0; lane < W; ++lane) {
+      const auto index = static_cast<uint64_t>(lane);
+      b.CreateAlignedStore(b.CreateExtractElement(v, index),
+                           b.CreateGEP(e, base, b.CreateExtractElement(offsets, index)), align);
+    }
+    return;
+  }
+  llvm::AllocaInst* values = stack(v->getType(), "values");
+  llvm::AllocaInst* places = stack(offsets->getType(), "places");
+  b.CreateStore(v, values);
+  b.CreateStore(offsets, places);
+  std::vector<Value*> none;
+  loop(
+      b.getInt64(0), body.count, 1, none,
+      [&](Value* lane, std::vector<Value*>&) {
+        Value* place = b.CreateLoad(b.getInt64Ty(), b.CreateGEP(b.getInt64Ty(), places, lane));
+        b.CreateAlignedStore(b.CreateLoad(e, b.CreateGEP(e, values, lane)), b.CreateGEP(e, base, place), align);
+      },
+      "lane");
+  body.blocks[2] = b.GetInsertBlock();
+}
+
+}  // namespace neap::cpu

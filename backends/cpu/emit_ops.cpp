@@ -1,0 +1,256 @@
+// Instructions that only compute.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <bit>
+#include <cmath>
+
+#include "backends/cpu/emitter.h"
+#include "core/check.h"
+
+namespace neap::cpu {
+
+using llvm::Intrinsic::ID;
+
+llvm::Type* Emitter::element(DType t) {
+  switch (t) {
+    case DType::bool_: return b.getInt1Ty();
+    case DType::f32: return b.getFloatTy();
+    case DType::f64: return b.getDoubleTy();
+    default: return b.getIntNTy(8 * static_cast<unsigned>(size_of(t)));
+  }
+}
+
+llvm::Type* Emitter::memory_element(DType t) { return t == DType::bool_ ? b.getInt8Ty() : element(t); }
+
+llvm::Type* Emitter::with_lanes(llvm::Type* e, int lanes) {
+  return lanes == 1 ? e : llvm::FixedVectorType::get(e, static_cast<unsigned>(lanes));
+}
+
+int Emitter::lanes_of(Value* v) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return vector ? static_cast<int>(vector->getNumElements()) : 1;
+}
+
+llvm::Type* Emitter::like(llvm::Type* e, Value* shape) { return with_lanes(e, lanes_of(shape)); }
+
+Value* Emitter::splat(Value* scalar) { return W == 1 ? scalar : b.CreateVectorSplat(static_cast<unsigned>(W), scalar); }
+
+Value* Emitter::constant_like(llvm::Type* e, double v, Value* shape) {
+  llvm::Type* type = like(e, shape);
+  if (e->isFloatingPointTy()) return llvm::ConstantFP::get(type, v);
+  return llvm::ConstantInt::get(type, static_cast<uint64_t>(static_cast<int64_t>(v)), true);
+}
+
+Value* Emitter::uniform_constant(const Inst& inst) {
+  if (inst.type == DType::f32)
+    return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<float>(static_cast<uint32_t>(inst.imm))));
+  if (inst.type == DType::f64) return llvm::ConstantFP::get(context_, llvm::APFloat(std::bit_cast<double>(inst.imm)));
+  return llvm::ConstantInt::get(element(inst.type), inst.imm);
+}
+
+Value* Emitter::intrinsic(ID id, std::initializer_list<Value*> operands) {
+  return b.CreateIntrinsic((*operands.begin())->getType(), id,
+                           llvm::ArrayRef<Value*>(operands.begin(), operands.size()));
+}
+
+Value* Emitter::instruction(Body& body, int32_t id) {
+  const Inst& i = k.dag[id];
+  if (i.op == Opcode::load) return load(body, id);
+  if (a.varying(id) && a.linear(id)) return affine(body, id);
+  if (i.op == Opcode::constant) return uniform_constant(i);
+  if (i.op == Opcode::index) {  // of the loop without lanes
+    at(body, a.depth(id));
+    return b.CreateTrunc(body.index[i.imm], element(i.type));
+  }
+  if (i.op == Opcode::param) {
+    at(body, 0);
+    return b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), params_, i.imm));
+  }
+  const bool wide = a.varying(id);
+  const auto operand = [&](int32_t o, bool scalar_will_do = false) -> Value* {
+    if (o < 0) return nullptr;
+    return wide && !scalar_will_do ? lanes(body, o) : value(body, o);
+  };
+  Value* x = operand(i.a, i.op == Opcode::select);
+  Value* y = operand(i.b);
+  Value* z = operand(i.c);
+  at(body, a.depth(id));
+  return arithmetic(i, x, y, z, k.dag[i.a].type);
+}
+
+Value* Emitter::arithmetic(const Inst& i, Value* x, Value* y, Value* z, DType from) {
+  const bool real = is_float(i.type), sign = is_signed(from);
+  switch (i.op) {
+    case Opcode::add: return real ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
+    case Opcode::sub: return real ? b.CreateFSub(x, y) : b.CreateSub(x, y);
+    case Opcode::mul: return real ? b.CreateFMul(x, y) : b.CreateMul(x, y);
+    case Opcode::div: return real ? b.CreateFDiv(x, y) : sign ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+    case Opcode::rem: return real ? b.CreateFRem(x, y) : sign ? b.CreateSRem(x, y) : b.CreateURem(x, y);
+    case Opcode::mulhi: {
+      const unsigned bits = 8 * static_cast<unsigned>(size_of(from));
+      llvm::Type* twice = like(b.getIntNTy(2 * bits), x);
+      Value* product = b.CreateMul(b.CreateZExt(x, twice), b.CreateZExt(y, twice));
+      return b.CreateTrunc(b.CreateLShr(product, bits), x->getType());
+    }
+    case Opcode::neg: return real ? b.CreateFNeg(x) : b.CreateNeg(x);
+    case Opcode::abs: {
+      if (real) return intrinsic(llvm::Intrinsic::fabs, {x});
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getFalse());
+    }
+    case Opcode::sqrt: return intrinsic(llvm::Intrinsic::sqrt, {x});
+    case Opcode::floor: return intrinsic(llvm::Intrinsic::floor, {x});
+    case Opcode::ceil: return intrinsic(llvm::Intrinsic::ceil, {x});
+    case Opcode::trunc: return intrinsic(llvm::Intrinsic::trunc, {x});
+    case Opcode::rint: return intrinsic(llvm::Intrinsic::nearbyint, {x});
+    case Opcode::fma: return intrinsic(llvm::Intrinsic::fma, {x, y, z});
+    case Opcode::lt:
+    case Opcode::le:
+    case Opcode::eq:
+    case Opcode::ne: return compare(i.op, from, x, y);
+    case Opcode::select: return b.CreateSelect(x, y, z);
+    case Opcode::bit_and: return b.CreateAnd(x, y);
+    case Opcode::bit_or: return b.CreateOr(x, y);
+    case Opcode::bit_xor: return b.CreateXor(x, y);
+    case Opcode::bit_not: return b.CreateNot(x);
+    case Opcode::shl: return b.CreateShl(x, y);
+    case Opcode::shr: return sign ? b.CreateAShr(x, y) : b.CreateLShr(x, y);
+    case Opcode::rotl: return intrinsic(llvm::Intrinsic::fshl, {x, x, llvm::ConstantInt::get(x->getType(), i.imm)});
+    case Opcode::popcount: return intrinsic(llvm::Intrinsic::ctpop, {x});
+    case Opcode::clz: return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, b.getFalse());
+    case Opcode::convert: return convert(x, from, i.type);
+    case Opcode::bitcast: return b.CreateBitCast(x, like(element(i.type), x));
+    case Opcode::call: return call(i, x, y);
+    default: break;
+  }
+  NEAP_CHECK(false, "opcode {} has no code", static_cast<int>(i.op));
+  return nullptr;
+}
+
+Value* Emitter::compare(Opcode op, DType type, Value* x, Value* y) {
+  using P = llvm::CmpInst::Predicate;
+  if (is_float(type)) {
+    const P p = op == Opcode::lt   ? P::FCMP_OLT
+                : op == Opcode::le ? P::FCMP_OLE
+                : op == Opcode::eq ? P::FCMP_OEQ
+                                   : P::FCMP_UNE;
+    return b.CreateFCmp(p, x, y);
+  }
+  const bool sign = is_signed(type);
+  const P p = op == Opcode::lt   ? (sign ? P::ICMP_SLT : P::ICMP_ULT)
+              : op == Opcode::le ? (sign ? P::ICMP_SLE : P::ICMP_ULE)
+              : op == Opcode::eq ? P::ICMP_EQ
+                                 : P::ICMP_NE;
+  return b.CreateICmp(p, x, y);
+}
+
+Value* Emitter::convert(Value* v, DType from, DType to) {
+  if (from == to) return v;
+  if (from == DType::f16 || from == DType::bf16) {
+    Value* single;
+    if (from == DType::f16) {
+      single = b.CreateFPExt(b.CreateBitCast(v, like(b.getHalfTy(), v)), like(b.getFloatTy(), v));
+    } else {
+      Value* bits = b.CreateShl(b.CreateZExt(v, like(b.getInt32Ty(), v)), 16);
+      single = b.CreateBitCast(bits, like(b.getFloatTy(), v));
+    }
+    return convert(single, DType::f32, to);
+  }
+  if (to == DType::bool_) {
+    Value* zero = llvm::Constant::getNullValue(v->getType());
+    return is_float(from) ? b.CreateFCmpUNE(v, zero) : b.CreateICmpNE(v, zero);
+  }
+  if (to == DType::f16 || to == DType::bf16) return to_half(v, from, to);
+  llvm::Type* type = like(element(to), v);
+  if (is_float(from)) {
+    if (is_float(to)) return b.CreateFPCast(v, type);
+    return float_to_int(v, from, to);
+  }
+  if (!is_float(to)) return b.CreateIntCast(v, type, is_signed(from));
+  if (from == DType::bool_) {
+    return b.CreateSelect(v, llvm::ConstantFP::get(type, 1.0), llvm::ConstantFP::get(type, 0.0));
+  }
+  return is_signed(from) ? b.CreateSIToFP(v, type) : b.CreateUIToFP(v, type);
+}
+
+// Nearest even; NaN stays NaN. A double is first rounded to odd, so that the second rounding is the only one.
+Value* Emitter::to_half(Value* v, DType from, DType to) {
+  llvm::Type* i32 = like(b.getInt32Ty(), v);
+  llvm::Type* i16 = like(b.getInt16Ty(), v);
+  Value* single = v;
+  if (from == DType::f64) {
+    Value* nearest = b.CreateFPTrunc(v, like(b.getFloatTy(), v));
+    Value* back = b.CreateFPExt(nearest, v->getType());
+    Value* bits = b.CreateBitCast(nearest, i32);
+    Value* even = b.CreateICmpEQ(b.CreateAnd(bits, 1), llvm::Constant::getNullValue(i32));
+    Value* fix = b.CreateAnd(b.CreateFCmpONE(back, v), even);
+    Value* too_far = b.CreateFCmpOGT(intrinsic(llvm::Intrinsic::fabs, {back}), intrinsic(llvm::Intrinsic::fabs, {v}));
+    Value* step = b.CreateSelect(too_far, llvm::ConstantInt::getSigned(i32, -1), llvm::ConstantInt::get(i32, 1));
+    single = b.CreateBitCast(b.CreateSelect(fix, b.CreateAdd(bits, step), bits), like(b.getFloatTy(), v));
+  } else if (from != DType::f32) {
+    single = convert(v, from, DType::f32);
+  }
+  if (to == DType::f16) return b.CreateBitCast(b.CreateFPTrunc(single, like(b.getHalfTy(), v)), i16);
+  Value* bits = b.CreateBitCast(single, i32);
+  Value* odd = b.CreateAnd(b.CreateLShr(bits, 16), 1);
+  Value* rounded = b.CreateAdd(b.CreateAdd(bits, llvm::ConstantInt::get(i32, 0x7fff)), odd);
+  Value* quiet = b.CreateOr(bits, llvm::ConstantInt::get(i32, 0x400000));
+  Value* chosen = b.CreateSelect(b.CreateFCmpUNO(single, single), quiet, rounded);
+  return b.CreateTrunc(b.CreateLShr(chosen, 16), i16);
+}
+
+// Truncates and saturates; NaN is 0.
+Value* Emitter::float_to_int(Value* v, DType from, DType to) {
+  const int bits = 8 * static_cast<int>(size_of(to));
+  const bool sign = is_signed(to);
+  llvm::Type* real = element(from);
+  llvm::Type* type = like(element(to), v);
+  const double above = std::ldexp(1.0, sign ? bits - 1 : bits);
+  Value* high = b.CreateFCmpOGE(v, constant_like(real, above, v));
+  if (unit_.avx2 && from == DType::f32 && to == DType::i32 && lanes_of(v) % 8 == 0) {
+    // cvttps2dq gives 0x80000000 for whatever does not fit: right below, its complement above.
+    std::vector<Value*> parts;
+    for (int lane = 0; lane < lanes_of(v); lane += 8) {
+      Value* eight = b.CreateShuffleVector(v, llvm::createSequentialMask(static_cast<unsigned>(lane), 8, 0));
+      parts.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx_cvtt_ps2dq_256, {}, {eight}));
+    }
+    Value* result = llvm::concatenateVectors(b, parts);
+    result = b.CreateXor(result, b.CreateSExt(high, type));
+    return b.CreateAnd(result, b.CreateSExt(b.CreateFCmpORD(v, v), type));
+  }
+  const double below = sign ? -std::ldexp(1.0, bits - 1) : 0.0;  // inclusive: what saturates is the same value
+  Value* low = b.CreateFCmpOLE(v, constant_like(real, below, v));
+  Value* inside = b.CreateNot(b.CreateOr(b.CreateOr(high, low), b.CreateFCmpUNO(v, v)));
+  Value* safe = b.CreateSelect(inside, v, llvm::Constant::getNullValue(v->getType()));
+  llvm::Type* wide = bits < 32 ? like(b.getInt32Ty(), v) : type;
+  Value* result = sign || bits < 32 ? b.CreateFPToSI(safe, wide) : b.CreateFPToUI(safe, wide);
+  result = b.CreateTrunc(result, type);
+  const llvm::APInt most = sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  const llvm::APInt least = sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0);
+  result = b.CreateSelect(high, llvm::ConstantInt::get(type, most), result);
+  return b.CreateSelect(low, llvm::ConstantInt::get(type, least), result);
+}
+
+Value* Emitter::call(const Inst& i, Value* x, Value* y) {
+  const auto function = static_cast<scalar::Function>(i.imm);
+  llvm::SmallVector<llvm::Type*, 2> types(static_cast<size_t>(scalar::arity(function)), b.getDoubleTy());
+  auto callee =
+      module_.getOrInsertFunction(scalar::symbol(function), llvm::FunctionType::get(b.getDoubleTy(), types, false));
+  const auto one = [&](Value* p, Value* q) {
+    llvm::SmallVector<Value*, 2> arguments{p};
+    if (types.size() == 2) arguments.push_back(q);
+    return b.CreateCall(callee, arguments);
+  };
+  const int n = lanes_of(x);
+  if (n == 1) return one(x, y);
+  Value* result = llvm::PoisonValue::get(x->getType());
+  for (int lane = 0; lane < n; ++lane) {
+    const auto index = static_cast<uint64_t>(lane);
+    Value* q = types.size() == 2 ? b.CreateExtractElement(y, index) : nullptr;
+    result = b.CreateInsertElement(result, one(b.CreateExtractElement(x, index), q), index);
+  }
+  return result;
+}
+
+}  // namespace neap::cpu

@@ -1,0 +1,280 @@
+// Reductions. Each lane has its own accumulator; lanes are combined at the end by halves, in an order that depends on
+// the number of lanes alone. With lanes along the kept index, each lane is one result.
+#include <limits>
+
+#include "backends/cpu/emitter.h"
+#include "core/check.h"
+
+namespace neap::cpu {
+
+using backends::Combine;
+using backends::Reduction;
+
+namespace {
+
+bool is_arg(const Reduction& r) { return r.combine == Combine::argmax || r.combine == Combine::argmin; }
+bool picks(Combine c) { return c == Combine::max || c == Combine::min || c == Combine::argmax || c == Combine::argmin; }
+
+// Halves are compared and added as f32; bool is kept in bytes, which vectorise better than bits.
+DType working(const Reduction& r) {
+  return r.accumulator == DType::f16 || r.accumulator == DType::bf16 ? DType::f32 : r.accumulator;
+}
+
+}  // namespace
+
+std::vector<Value*> Emitter::identities(int lanes) {
+  std::vector<Value*> result;
+  for (const Reduction& r : k.reductions) {
+    const DType t = working(r);
+    const bool highest = r.combine == Combine::min || r.combine == Combine::argmin;
+    llvm::Constant* c;
+    if (t == DType::bool_) {
+      c = b.getInt8(r.combine == Combine::all || r.combine == Combine::mul || highest ? 1 : 0);
+    } else if (is_float(t)) {
+      llvm::Type* e = element(t);
+      c = picks(r.combine) ? llvm::ConstantFP::getInfinity(e, !highest)
+                           : llvm::ConstantFP::get(e, r.combine == Combine::mul ? 1.0 : 0.0);
+    } else {
+      const auto bits = static_cast<unsigned>(8 * size_of(t));
+      llvm::APInt v(bits, r.combine == Combine::mul ? 1 : 0);
+      if (picks(r.combine)) {
+        v = is_signed(t) ? (highest ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
+                         : (highest ? llvm::APInt::getMaxValue(bits) : llvm::APInt(bits, 0));
+      }
+      c = llvm::ConstantInt::get(context_, v);
+    }
+    const auto push = [&](llvm::Constant* one) {
+      result.push_back(
+          lanes == 1 ? one
+                     : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), one));
+    };
+    push(c);
+    if (is_arg(r)) push(b.getInt32(~0u));  // no index yet: the largest unsigned number
+  }
+  return result;
+}
+
+Value* Emitter::combine(Combine how, DType t, Value* x, Value* y) {
+  switch (how) {
+    case Combine::add:
+      if (t == DType::bool_) return b.CreateOr(x, y);
+      return is_float(t) ? b.CreateFAdd(x, y) : b.CreateAdd(x, y);
+    case Combine::mul:
+      if (t == DType::bool_) return b.CreateAnd(x, y);
+      return is_float(t) ? b.CreateFMul(x, y) : b.CreateMul(x, y);
+    case Combine::any: return b.CreateOr(x, y);
+    case Combine::all: return b.CreateAnd(x, y);
+    case Combine::max:
+    case Combine::min: {
+      const bool max = how == Combine::max;
+      Value* first = max ? y : x;
+      Value* second = max ? x : y;
+      if (!is_float(t)) {
+        Value* take = is_signed(t) ? b.CreateICmpSLT(second, first) : b.CreateICmpULT(second, first);
+        return b.CreateSelect(take, y, x);
+      }
+      // NaN stays once it is there, and comes in: y > x or y is NaN.
+      Value* take = b.CreateOr(b.CreateFCmpOLT(second, first), b.CreateFCmpUNO(y, y));
+      return b.CreateSelect(take, y, x);
+    }
+    case Combine::set: return y;
+    default: break;
+  }
+  NEAP_CHECK(false, "{}: no such combination", k.name);
+  return nullptr;
+}
+
+// Whether (value, index) comes before (best, best_index): larger (smaller), NaN before all, then the smaller index.
+Value* Emitter::better(const Reduction& r, Value* value, Value* index, Value* best, Value* best_index) {
+  const DType t = working(r);
+  const bool max = r.combine == Combine::argmax;
+  Value* more;
+  Value* same;
+  if (is_float(t)) {
+    Value* nan = b.CreateFCmpUNO(value, value);
+    Value* best_nan = b.CreateFCmpUNO(best, best);
+    more = max ? b.CreateFCmpOGT(value, best) : b.CreateFCmpOLT(value, best);
+    more = b.CreateOr(more, b.CreateAnd(nan, b.CreateNot(best_nan)));
+    same = b.CreateOr(b.CreateFCmpOEQ(value, best), b.CreateAnd(nan, best_nan));
+  } else {
+    const auto p = is_signed(t) ? (max ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_SLT)
+                                : (max ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_ULT);
+    more = b.CreateICmp(p, value, best);
+    same = b.CreateICmpEQ(value, best);
+  }
+  return b.CreateOr(more, b.CreateAnd(same, b.CreateICmpULT(index, best_index)));
+}
+
+std::vector<Value*> Emitter::accumulate(Body& body, const std::vector<Value*>& old) {
+  std::vector<Value*> result = old;
+  const bool lanes_reduced = a.vector_depth == 2;
+  Value* live = nullptr;
+  if (body.count && lanes_reduced) {
+    Value* count = splat(b.CreateTrunc(body.count, b.getInt32Ty()));
+    live = b.CreateICmpULT(lane_numbers(b.getInt32Ty()), count);
+  }
+  const auto keep = [&](Value* next, Value* before) { return live ? b.CreateSelect(live, next, before) : next; };
+  size_t at_slot = 0;
+  for (const Reduction& r : k.reductions) {
+    const DType t = working(r);
+    Value* v = lanes(body, r.value);
+    at(body, 2);
+    const DType from = k.dag[r.value].type;
+    v = t == DType::bool_ ? b.CreateZExt(convert(v, from, t), like(b.getInt8Ty(), v)) : convert(v, from, t);
+    if (is_arg(r)) {
+      Value* index = b.CreateTrunc(body.index[1], b.getInt32Ty());
+      index = splat(index);
+      if (lanes_reduced) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty()));
+      Value* take = better(r, v, index, old[at_slot], old[at_slot + 1]);
+      if (live) take = b.CreateAnd(take, live);
+      result[at_slot] = b.CreateSelect(take, v, old[at_slot]);
+      result[at_slot + 1] = b.CreateSelect(take, index, old[at_slot + 1]);
+      at_slot += 2;
+    } else {
+      result[at_slot] = keep(combine(r.combine, t, old[at_slot], v), old[at_slot]);
+      ++at_slot;
+    }
+  }
+  return result;
+}
+
+std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
+  for (int width = W; width > 1; width /= 2) {
+    llvm::SmallVector<int, 64> low, high;
+    for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(i + width / 2);
+    const auto half = [&](Value* v, const llvm::SmallVector<int, 64>& mask) -> Value* {
+      return width == 2 ? b.CreateExtractElement(v, static_cast<uint64_t>(mask[0])) : b.CreateShuffleVector(v, mask);
+    };
+    size_t slot = 0;
+    for (const Reduction& r : k.reductions) {
+      Value* x = half(all[slot], low);
+      Value* y = half(all[slot], high);
+      if (is_arg(r)) {
+        Value* i = half(all[slot + 1], low);
+        Value* j = half(all[slot + 1], high);
+        Value* take = better(r, y, j, x, i);
+        all[slot] = b.CreateSelect(take, y, x);
+        all[slot + 1] = b.CreateSelect(take, j, i);
+        slot += 2;
+      } else {
+        all[slot++] = combine(r.combine, working(r), x, y);
+      }
+    }
+  }
+  return all;
+}
+
+// Writes the totals of row `row` (the first of the lanes, if these are kept elements).
+void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body) {
+  Value* place = row;
+  if (!k.finish) place = b.CreateAdd(row, b.CreateMul(part_, b.getInt64(static_cast<uint64_t>(k.extent[0]))));
+  size_t slot = 0;
+  for (const Reduction& r : k.reductions) {
+    DType type = working(r);
+    Value* v = totals[slot];
+    if (type == DType::bool_) v = b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+    if (is_arg(r)) {
+      NEAP_CHECK(k.finish, "{}: an argmax has no partial results", k.name);
+      v = totals[slot + 1];
+      type = DType::i32;
+    }
+    slot += is_arg(r) ? 2 : 1;
+    const DType to = k.finish ? r.output : r.accumulator;
+    NEAP_CHECK(k.buffers[r.buffer].type == to, "{}: {} written to a buffer of {}", k.name, name(to),
+               name(k.buffers[r.buffer].type));
+    v = to_memory(convert(v, type, to), to);
+    Value* pointer = b.CreateGEP(memory_element(to), buffers_[r.buffer], place);
+    if (a.vector_depth == 1) {
+      store_contiguous(body, pointer, v, to);
+    } else {
+      b.CreateAlignedStore(v, pointer, llvm::Align(size_of(to)));
+    }
+  }
+}
+
+void Emitter::emit_reduce() {
+  llvm::BasicBlock* start = new_block("start");
+  b.CreateCondBr(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), start, return_);
+  b.SetInsertPoint(start);
+  const bool empty = k.extent[1] == 0;  // then no operand has an element to hoist
+  std::vector<Value*> none;
+  const auto body_at = [&](Value* row, Value* column) {
+    Body body(static_cast<size_t>(k.dag.size()));
+    body.blocks[0] = start;
+    body.blocks[1] = row_block_;
+    body.blocks[2] = b.GetInsertBlock();
+    body.index[0] = row;
+    body.index[1] = column;
+    return body;
+  };
+  const auto inner_lanes = [&](Value* row) {
+    std::vector<Value*> totals = identities(W);
+    Value* end = bounds_[1][1];
+    if (!empty) {
+      Value* stopped = loop(
+          bounds_[1][0], end, W, totals,
+          [&](Value* i, std::vector<Value*>& carried) {
+            Body body = body_at(row, i);
+            compute(body);
+            carried = accumulate(body, carried);
+          },
+          "lanes");
+      if (W > 1) {
+        Value* rest = b.CreateSub(end, stopped);
+        branch(
+            b.CreateICmpSGT(rest, b.getInt64(0)), totals,
+            [&](std::vector<Value*>& carried) {
+              Body body = body_at(row, stopped);
+              start_tail(body, rest);
+              compute(body);
+              carried = accumulate(body, carried);
+            },
+            "tail");
+      }
+    }
+    Body body = body_at(row, end);
+    finish_reduce(horizontal(totals), row, body);
+  };
+  const auto outer_lanes = [&](Value* row, Value* count) {
+    std::vector<Value*> totals = identities(W);
+    Body body = body_at(row, nullptr);
+    if (count) start_tail(body, count);
+    if (!empty) {
+      loop(
+          bounds_[1][0], bounds_[1][1], 1, totals,
+          [&](Value* i, std::vector<Value*>& carried) {
+            body.blocks[2] = b.GetInsertBlock();
+            body.index[1] = i;
+            compute(body);
+            carried = accumulate(body, carried);
+          },
+          "column");
+    }
+    finish_reduce(totals, row, body);
+  };
+  const int64_t step = a.vector_depth == 1 ? W : 1;
+  Value* stopped = loop(
+      bounds_[0][0], bounds_[0][1], step, none,
+      [&](Value* row, std::vector<Value*>&) {
+        row_block_ = b.GetInsertBlock();
+        if (a.vector_depth == 1) {
+          outer_lanes(row, nullptr);
+        } else {
+          inner_lanes(row);
+        }
+      },
+      "row");
+  if (step > 1) {
+    Value* rest = b.CreateSub(bounds_[0][1], stopped);
+    branch(
+        b.CreateICmpSGT(rest, b.getInt64(0)), none,
+        [&](std::vector<Value*>&) {
+          row_block_ = b.GetInsertBlock();
+          outer_lanes(stopped, rest);
+        },
+        "tail");
+  }
+  b.CreateBr(return_);
+}
+
+}  // namespace neap::cpu

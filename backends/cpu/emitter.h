@@ -1,0 +1,144 @@
+// The emitter's state while it writes one kernel.
+//
+// The code is two nested loops. One of them, the vector loop, steps by W lanes and ends with a tail: one more iteration
+// for the last 1 to W - 1 elements, in which a lane past the end repeats the last element. So every lane always
+// computes a value that some element has: nothing reads outside a buffer, and only what is written or accumulated needs
+// a mask. A Body is the code of one variant (full or tail) of the vector loop.
+//
+// Each instruction is written at its depth: before the loops, in the outer loop, or in the inner one; hoisting is this
+// placement, no pass does it. Uniform instructions are scalars and are splat where a lane-wise one uses them. Integers
+// that are affine in the vector index are computed as a scalar base plus constant lane offsets, and addresses as a
+// hoisted base pointer plus the inner index.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/analysis.h"
+
+namespace neap::cpu {
+
+using llvm::Value;
+using scalar::Inst;
+using scalar::Opcode;
+
+using SumKey = std::pair<std::vector<std::pair<int32_t, int64_t>>, int64_t>;
+
+/// Values by instruction, and what is derived from them.
+struct Cache {
+  std::vector<Value*> values, splats;
+  std::map<SumKey, Value*> sums;
+  std::map<std::pair<int, SumKey>, Value*> pointers;
+  explicit Cache(size_t n) : values(n), splats(n) {}
+};
+
+struct Body {
+  llvm::BasicBlock* blocks[3] = {};  // of each depth; those of depth 0 and 1 end in a terminator, code goes before it
+  Value* index[2] = {};              // i64: the loop indices, of lane 0
+  Value* count = nullptr;            // tail: lanes that count, i64, 1 to W; else null
+  Value* offsets = nullptr;          // tail: <W x i32> min(lane, count - 1)
+  Cache own;                         // of depths from the vector loop inwards
+  explicit Body(size_t n) : own(n) {}
+};
+
+class Emitter {
+ public:
+  Emitter(const backends::Kernel& kernel, const std::string& name, const VectorUnit& unit, llvm::Module& module);
+  void emit();
+
+ private:
+  // emit.cpp: loops.
+  void emit_map();
+  /// for (i = begin; i + step <= end; i += step) body(i); the builder then stands after the loop. `carried` are values
+  /// that the body replaces. Returns the index after the loop.
+  Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
+              const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label);
+  /// if (condition) then(); phis of `carried` afterwards.
+  void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
+              const char* label);
+  void start_tail(Body& body, Value* count);
+  /// Computes every needed instruction that the body's cache lacks; the builder then stands in the inner loop.
+  void compute(Body& body);
+  llvm::BasicBlock* new_block(const char* label);
+
+  // emit_reduce.cpp
+  void emit_reduce();
+  std::vector<Value*> identities(int lanes);
+  std::vector<Value*> accumulate(Body& body, const std::vector<Value*>& old);
+  std::vector<Value*> horizontal(std::vector<Value*> all);
+  Value* combine(backends::Combine how, DType type, Value* x, Value* y);
+  Value* better(const backends::Reduction& r, Value* value, Value* index, Value* best, Value* best_index);
+  void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
+
+  // emit_scatter.cpp
+  void scatter_rows(Body& body);
+  void scatter_one(const backends::Scatter& s, Value* table, Value* index, Value* value);
+
+  // emit_ops.cpp
+  Value* instruction(Body& body, int32_t id);
+  Value* uniform_constant(const Inst& inst);
+  Value* arithmetic(const Inst& inst, Value* x, Value* y, Value* z, DType from);
+  Value* convert(Value* v, DType from, DType to);
+  Value* float_to_int(Value* v, DType from, DType to);
+  Value* to_half(Value* v, DType from, DType to);
+  Value* compare(Opcode op, DType type, Value* x, Value* y);
+  Value* call(const Inst& inst, Value* x, Value* y);
+  Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
+
+  // emit_memory.cpp
+  /// The value of an operand as the lanes of `body` want it: a scalar when uniform, else a vector.
+  Value* value(Body& body, int32_t id);
+  /// The same, splat when uniform.
+  Value* lanes(Body& body, int32_t id);
+  Value* affine(Body& body, int32_t id);
+  /// sum of the terms, i64, for lane 0.
+  Value* sum(Body& body, const Linear& linear);
+  Value* address(Body& body, int buffer, const Linear& linear);
+  Value* load(Body& body, int32_t id);
+  Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
+  Value* gather(llvm::Type* element, Value* pointer, Value* offsets);
+  void store(Body& body, const backends::Store& s);
+  /// Writes lanes (memory type) contiguously, those that count.
+  void store_contiguous(Body& body, Value* pointer, Value* lanes, DType type);
+  Value* to_memory(Value* v, DType type);
+  Value* from_memory(Value* v, DType type);
+  Value* lane_numbers(llvm::Type* element);
+
+  // Types.
+  llvm::Type* element(DType type);         // in registers: bool is i1, halves are i16
+  llvm::Type* memory_element(DType type);  // bool is i8
+  llvm::Type* with_lanes(llvm::Type* element, int lanes);
+  llvm::Type* like(llvm::Type* element, Value* shape);  // element, with the lanes of `shape`
+  static int lanes_of(Value* v);
+  Value* splat(Value* scalar);
+  Value* constant_like(llvm::Type* element, double v, Value* shape);
+  llvm::AllocaInst* stack(llvm::Type* type, const char* label);
+
+  Cache& cache(Body& body, int depth) { return depth < a.vector_depth ? shared_ : body.own; }
+  /// Puts the builder where code of this depth goes.
+  void at(Body& body, int depth);
+
+  Analysis a;
+  const backends::Kernel& k;
+  const VectorUnit& unit_;
+  const int W;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b;
+  llvm::Function* function_;
+  std::vector<Value*> buffers_;
+  Value* params_ = nullptr;
+  Value* bounds_[2][2] = {};  // [level][begin, end]
+  Value* part_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;      // allocas
+  llvm::BasicBlock* row_block_ = nullptr;  // depth 1: the first block of the outer loop's body
+  llvm::BasicBlock* return_ = nullptr;
+  Cache shared_;
+};
+
+}  // namespace neap::cpu

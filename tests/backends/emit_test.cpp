@@ -1,0 +1,290 @@
+// The code that backends/cpu emits, against the kernel interpreter: every opcode and type, every way that lanes lie in
+// memory, every remainder.
+#include "tests/backends/cpu_harness.h"
+
+namespace neap::cpu::test {
+namespace {
+
+constexpr DType kAll[] = {DType::bool_, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
+                          DType::u32,   DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257};
+
+bool half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+// out[i] = f(in[i], in2[i]) over [1, n].
+template <class F>
+void check_elementwise(DType from, int64_t n, F f) {
+  Kernel k;
+  k.extent = {1, n};
+  Trial run;
+  const int a = run.input(k, from, n, 1), b = run.input(k, from, n, 99);
+  const X i = k.dag.index(1, u32);
+  const X value = f(k, k.dag.load(a, from, i), k.dag.load(b, from, i));
+  k.stores.push_back({run.output(k, value.type(), n), i.id, value.id});
+  run.check(k);
+}
+
+TEST(EmitMap, CopiesEveryTypeAndSize) {
+  for (const DType t : kAll) {
+    for (const int64_t n : kSizes) check_elementwise(t, n, [](Kernel&, X x, X) { return x; });
+  }
+}
+
+TEST(EmitMap, ConvertsBetweenAllTypes) {
+  for (const DType from : kAll) {
+    for (const DType to : kAll) {
+      if (from == to) continue;
+      check_elementwise(from, 515, [&](Kernel& k, X x, X) { return k.dag.convert(x, to); });
+    }
+  }
+}
+
+TEST(EmitMap, ComputesEveryBinaryOpcode) {
+  for (const Opcode op : {Opcode::add, Opcode::sub, Opcode::mul, Opcode::lt, Opcode::le, Opcode::eq, Opcode::ne,
+                          Opcode::bit_and, Opcode::bit_or, Opcode::bit_xor}) {
+    const bool bits = op >= Opcode::bit_and;
+    const bool arithmetic = op <= Opcode::mul;
+    for (const DType t : kAll) {
+      if (half(t) || (bits && is_float(t)) || (arithmetic && t == DType::bool_)) continue;
+      if (t == DType::bool_ && !bits) continue;
+      check_elementwise(t, 133, [&](Kernel& k, X x, X y) { return k.dag.binary(op, x, y); });
+    }
+  }
+}
+
+TEST(EmitMap, DividesShiftsAndCounts) {
+  for (const DType t : kAll) {
+    if (half(t) || t == DType::bool_) continue;
+    check_elementwise(t, 75, [&](Kernel& k, X x, X y) {
+      if (is_integer(t))
+        y = k.dag.binary(Opcode::bit_or, k.dag.binary(Opcode::bit_and, y, k.dag.integer(63, t)), k.dag.integer(1, t));
+      return k.dag.binary(Opcode::div, x, y);
+    });
+    if (!is_integer(t)) {
+      for (const Opcode op : {Opcode::neg, Opcode::abs, Opcode::floor, Opcode::ceil, Opcode::trunc, Opcode::rint}) {
+        check_elementwise(t, 75, [&](Kernel& k, X x, X) { return k.dag.unary(op, x); });
+      }
+      check_elementwise(t, 75,
+                        [&](Kernel& k, X x, X) { return k.dag.unary(Opcode::sqrt, k.dag.unary(Opcode::abs, x)); });
+      check_elementwise(t, 75, [&](Kernel& k, X x, X y) { return k.dag.fma(x, y, x); });
+      continue;
+    }
+    check_elementwise(t, 75, [&](Kernel& k, X x, X y) {
+      y = k.dag.binary(Opcode::bit_or, k.dag.binary(Opcode::bit_and, y, k.dag.integer(63, t)), k.dag.integer(1, t));
+      return k.dag.binary(Opcode::rem, x, y);
+    });
+    for (const Opcode op : {Opcode::shl, Opcode::shr}) {
+      check_elementwise(t, 75, [&](Kernel& k, X x, X y) {
+        return k.dag.binary(
+            op, x, k.dag.binary(Opcode::bit_and, y, k.dag.integer(static_cast<int64_t>(8 * size_of(t)) - 1, t)));
+      });
+    }
+    for (const Opcode op : {Opcode::neg, Opcode::bit_not, Opcode::popcount, Opcode::clz}) {
+      check_elementwise(t, 75, [&](Kernel& k, X x, X) { return k.dag.unary(op, x); });
+    }
+    if (is_signed(t)) check_elementwise(t, 75, [&](Kernel& k, X x, X) { return k.dag.unary(Opcode::abs, x); });
+  }
+  check_elementwise(u32, 75, [&](Kernel& k, X x, X y) { return k.dag.binary(Opcode::mulhi, x, y); });
+  for (const int count : {1, 8, 13, 16, 24, 31})
+    check_elementwise(u32, 75, [&](Kernel& k, X x, X) { return k.dag.rotl(x, count); });
+}
+
+TEST(EmitMap, SelectsBitcastsAndCalls) {
+  for (const DType t : kAll) {
+    check_elementwise(t, 75, [&](Kernel& k, X x, X y) {
+      const X wide = is_float(t) ? k.dag.convert(x, f32) : k.dag.convert(x, i64);
+      const X zero = k.dag.constant(0, wide.type());
+      return k.dag.select(k.dag.binary(Opcode::le, wide, zero), x, y);
+    });
+  }
+  check_elementwise(f32, 75, [](Kernel& k, X x, X) { return k.dag.bitcast(x, u32); });
+  check_elementwise(u16, 75, [](Kernel& k, X x, X) { return k.dag.bitcast(x, bf16); });
+  check_elementwise(f64, 75, [](Kernel& k, X x, X) { return k.dag.call(scalar::Function::cbrt, x); });
+  check_elementwise(f64, 75, [](Kernel& k, X x, X y) { return k.dag.call(scalar::Function::hypot, x, y); });
+}
+
+TEST(EmitMap, UsesConstantsAndIndicesAsValues) {
+  for (const DType t : kAll) {
+    if (t == DType::bool_) continue;
+    for (const int level : {0, 1}) {
+      Kernel k;
+      k.extent = {5, 37};
+      k.vector_level = level;
+      Trial run;
+      const X i = k.dag.index(0, i64), j = k.dag.index(1, u32);
+      const X flat =
+          k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, i, k.dag.integer(37, i64)), k.dag.convert(j, i64));
+      X value = k.dag.convert(k.dag.binary(Opcode::mul, j, k.dag.integer(3, u32)), t);
+      if (!half(t)) value = k.dag.binary(Opcode::add, value, k.dag.convert(i, t));
+      const X chosen = k.dag.select(k.dag.binary(Opcode::lt, j, k.dag.integer(20, u32)), value, k.dag.constant(2.0, t));
+      k.stores.push_back({run.output(k, t, 5 * 37), flat.id, chosen.id});
+      run.check(k);
+    }
+  }
+}
+
+// in[a * i0 + b * i1 + c] for many strides, with lanes along either level.
+TEST(EmitMap, ReadsAndWritesEveryStride) {
+  for (const DType t : {DType::bool_, DType::i16, DType::f32, DType::f64}) {
+    for (const int64_t stride : {-3, -1, 0, 1, 2, 3, 4, 5, 7, 8, 11}) {
+      for (const int level : {0, 1}) {
+        for (const int64_t n : {1, 5, 16, 40, 67}) {
+          Kernel k;
+          k.extent = level == 1 ? std::array<int64_t, 2>{3, n} : std::array<int64_t, 2>{n, 3};
+          k.vector_level = level;
+          Trial run;
+          const int64_t span = std::abs(stride) * (n - 1) + 9 + 2 * 100;
+          const int in = run.input(k, t, span);
+          const int out = run.output(k, t, span);
+          const X i = k.dag.index(level, i32), row = k.dag.index(1 - level, i32);
+          X at = k.dag.binary(Opcode::mul, i, k.dag.integer(stride, i32));
+          if (stride < 0) at = k.dag.binary(Opcode::add, at, k.dag.integer(-stride * (n - 1), i32));
+          const X other = k.dag.binary(Opcode::add, at, k.dag.binary(Opcode::mul, row, k.dag.integer(100, i32)));
+          X sum;
+          for (const int offset : {0, 2, 1, 7}) {  // some of them share wide loads
+            X x = k.dag.load(in, t, k.dag.binary(Opcode::add, other, k.dag.integer(offset, i32)));
+            if (t == DType::bool_) {
+              sum = sum.dag ? k.dag.binary(Opcode::bit_xor, sum, x) : x;
+            } else {
+              sum = sum.dag ? k.dag.binary(Opcode::sub, sum, x) : x;
+            }
+          }
+          // Contiguous output where the input is strided, and a strided copy where lanes do not collide.
+          const X flat = k.dag.binary(Opcode::add, i, k.dag.binary(Opcode::mul, row, k.dag.integer(n, i32)));
+          k.stores.push_back({run.output(k, t, 3 * n), flat.id, sum.id});
+          if (std::abs(stride) * (n - 1) < 100 && stride != 0) k.stores.push_back({out, other.id, sum.id});
+          run.check(k);
+        }
+      }
+    }
+  }
+}
+
+TEST(EmitMap, GathersByComputedIndices) {
+  for (const DType t : kAll) {
+    for (const DType index : {DType::i8, DType::u8, DType::i16, DType::i32, DType::u32, DType::i64}) {
+      Kernel k;
+      k.extent = {2, 45};
+      Trial run;
+      const int table = run.input(k, t, 50), rows = run.input(k, index, 90);
+      const int out = run.output(k, t, 90);
+      const X flat = k.dag.binary(Opcode::add, k.dag.index(1, u32),
+                                  k.dag.binary(Opcode::mul, k.dag.index(0, u32), k.dag.integer(45, u32)));
+      X x = k.dag.load(rows, index, flat);
+      const X last = k.dag.integer(49, index), zero = k.dag.integer(0, index);
+      x = k.dag.select(k.dag.binary(Opcode::lt, last, x), last, x);
+      x = k.dag.select(k.dag.binary(Opcode::lt, x, zero), zero, x);
+      k.stores.push_back({out, flat.id, k.dag.load(table, t, x).id});
+      run.check(k);
+    }
+  }
+}
+
+struct Sum {
+  backends::Combine combine;
+  DType type, accumulator, output;
+};
+
+void check_reduce(const Sum& s, int64_t kept, int64_t reduced, int level, bool finish = true) {
+  Kernel k;
+  k.kind = Kernel::Kind::reduce;
+  k.extent = {kept, reduced};
+  k.vector_level = level;
+  k.finish = finish;
+  Trial run;
+  run.tolerance = s.combine == backends::Combine::add || s.combine == backends::Combine::mul ? 1e-13 : 0;
+  if (s.output == DType::f32) run.tolerance *= 1e6;
+  const int in = run.input(k, s.type, std::max<int64_t>(kept * reduced, 1));
+  const X i = k.dag.index(0, u32), j = k.dag.index(1, u32);
+  // Row-major with lanes along the reduced level, column-major else: contiguous either way.
+  const X flat = level == 1 ? k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, i, k.dag.integer(reduced, u32)), j)
+                            : k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, j, k.dag.integer(kept, u32)), i);
+  X x = k.dag.load(in, s.type, flat);
+  x = k.dag.convert(x, s.accumulator);
+  const bool arg = s.combine >= backends::Combine::argmax;
+  const DType written = finish ? (arg ? DType::i32 : s.output) : s.accumulator;
+  k.reductions.push_back({s.combine, x.id, s.accumulator, arg ? DType::i32 : s.output, run.output(k, written, kept)});
+  run.check(k);
+}
+
+TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
+  using enum backends::Combine;
+  const Sum sums[] = {
+      {add, f32, f64, f32},    {add, bf16, f64, bf16},     {add, f16, f64, f16},       {add, f64, f64, f64},
+      {add, i32, i64, i32},    {add, u8, u64, u32},        {add, bool_, i64, i32},     {mul, f32, f64, f32},
+      {mul, i16, i64, i16},    {max, f32, f32, f32},       {min, f32, f32, f32},       {max, f64, f64, f64},
+      {max, bf16, f32, bf16},  {max, i8, i8, i8},          {min, u8, u8, u8},          {max, u64, u64, u64},
+      {min, i64, i64, i64},    {any, bool_, bool_, bool_}, {all, bool_, bool_, bool_}, {argmax, f32, f32, i32},
+      {argmin, f32, f32, i32}, {argmax, i16, i16, i32},    {argmin, f64, f64, i32},    {argmax, u8, u8, i32}};
+  for (const Sum& s : sums) {
+    for (const int level : {0, 1}) {
+      for (const auto& [kept, reduced] :
+           {std::pair<int64_t, int64_t>{1, 1}, {1, 300}, {3, 17}, {40, 5}, {67, 33}, {5, 1}}) {
+        check_reduce(s, kept, reduced, level);
+        if (s.combine < argmax) check_reduce(s, kept, reduced, level, false);
+      }
+      if (s.combine < argmax) check_reduce(s, 5, 0, level);
+    }
+  }
+}
+
+TEST(EmitReduce, FixesTheOrderOfTheSum) {
+  // The bits of a row do not depend on which rows are asked for.
+  Kernel k;
+  k.kind = Kernel::Kind::reduce;
+  k.extent = {7, 1001};
+  Trial run;
+  std::vector<float> values(7 * 1001);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i)) * 1e3f;
+  const int in = run.add(k, f32, bytes_of(values));
+  const X flat = k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, k.dag.index(0, u32), k.dag.integer(1001, u32)),
+                              k.dag.index(1, u32));
+  k.reductions.push_back({backends::Combine::add, k.dag.convert(k.dag.load(in, f32, flat), f64).id, f64, f64, 1});
+  k.buffers.push_back({f64, true, "out"});
+  const Kernel* one[] = {&k};
+  const auto code = compile_kernels(one, "")[0];
+  std::vector<double> whole(7), rows(7);
+  void* pointers[] = {run.buffers[in].data(), whole.data()};
+  code(pointers, nullptr, 0, 7, 0, 1001, 0);
+  pointers[1] = rows.data();
+  for (int64_t r = 0; r < 7; ++r) code(pointers, nullptr, r, r + 1, 0, 1001, 0);
+  EXPECT_EQ(whole, rows);
+}
+
+TEST(EmitScatter, CombinesInRowOrder) {
+  using enum backends::Combine;
+  for (const DType t : kAll) {
+    for (const auto combine : {set, add, mul, max, min}) {
+      if (t == DType::bool_ && combine != set) continue;
+      for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{1, 100}, {5, 33}, {77, 1}}) {
+        for (const bool with_valid : {false, true}) {
+          for (const bool uniform : {false, true}) {
+            for (const int level : {0, 1}) {
+              Kernel k;
+              k.kind = Kernel::Kind::scatter;
+              k.extent = {rows, columns};
+              k.vector_level = level;
+              Trial run;
+              const int updates = run.input(k, t, rows * columns), index = run.input(k, u8, rows * columns);
+              const int table = run.add(k, t, random_elements(t, 40, 5), true);
+              const X flat =
+                  k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, k.dag.index(0, u32), k.dag.integer(columns, u32)),
+                               k.dag.index(1, u32));
+              X at = k.dag.convert(k.dag.load(index, u8, flat), i32);
+              const X limit = k.dag.integer(40, i32);
+              const X valid = k.dag.binary(Opcode::lt, at, limit);
+              if (!with_valid) at = k.dag.binary(Opcode::rem, at, limit);
+              const X value = uniform ? k.dag.constant(1.0, t) : k.dag.load(updates, t, flat);
+              k.scatters.push_back({combine, table, 40, at.id, value.id, with_valid ? valid.id : -1});
+              run.check(k);
+              if (HasFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace neap::cpu::test
