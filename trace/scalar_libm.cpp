@@ -28,10 +28,10 @@ double neap_erf_inv(double x) {
   return std::copysign(y, x);
 }
 
-/// Derivative of log gamma: reflection, recurrence up to 10, then the asymptotic series (Abramowitz and Stegun 6.3).
+/// Derivative of log gamma, NaN at its poles: reflection, recurrence up to 10, then the asymptotic series (Abramowitz
+/// and Stegun 6.3).
 double neap_digamma(double x) {
-  if (x == 0.0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (x < 0.0) {
+  if (x <= 0.0) {
     const double fraction = x - std::floor(x);
     if (fraction == 0.0) return std::nan("");
     return neap_digamma(1.0 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
