@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "backends/kernel.h"
+
+namespace neap::backends {
+namespace {
+
+constexpr const char* kKinds[] = {"map", "reduce", "scatter"};
+constexpr const char* kCombines[] = {"set", "add", "mul", "max", "min", "any", "all", "argmax", "argmin"};
+
+const char* text_of(Combine combine) { return kCombines[static_cast<size_t>(combine)]; }
+
+}  // namespace
+
+// The name is left out: kernels that differ in nothing else share their code.
+std::string Kernel::print() const {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{} [{}, {}] lanes {}", kKinds[static_cast<size_t>(kind)], extent[0], extent[1], vector_level);
+  if (kind == Kind::reduce) text += finish ? " finish" : " partial";
+  if (num_params > 0) fmt::format_to(out, " params {}", num_params);
+  text += "\nbuffers";
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    fmt::format_to(out, "{} {}:{} {}", i ? "," : "", i, neap::name(buffers[i].type), buffers[i].written ? "out" : "in");
+  }
+  text += '\n';
+  text += dag.print();
+  for (const Store& s : stores) fmt::format_to(out, "store {}[%{}] = %{}\n", s.buffer, s.index, s.value);
+  for (const Reduction& r : reductions) {
+    fmt::format_to(out, "{} {} of %{} to {} as {}\n", text_of(r.combine), neap::name(r.accumulator), r.value, r.buffer,
+                   neap::name(r.output));
+  }
+  for (const Scatter& s : scatters) {
+    fmt::format_to(out, "{} {}[%{} of {}] with %{}", text_of(s.combine), s.buffer, s.index, s.table_elements, s.value);
+    if (s.valid >= 0) fmt::format_to(out, " where %{}", s.valid);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace neap::backends

@@ -1,0 +1,140 @@
+// What a kernel costs, roughly: enough to choose its loop levels and the size of a parallel task.
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "backends/lower.h"
+#include "trace/scalar_eval.h"
+
+namespace neap::backends {
+
+using scalar::Inst;
+using scalar::Opcode;
+
+namespace {
+
+constexpr double kLanes = 16;
+constexpr double kRowOverhead = 8;
+
+// How far the instruction's value moves with each loop index; nullopt: unknown.
+using Strides = std::array<std::optional<int64_t>, 2>;
+
+struct Facts {
+  std::vector<bool> live;
+  std::vector<uint8_t> levels;
+  std::vector<Strides> strides;
+};
+
+std::vector<int32_t> roots_of(const Kernel& kernel) {
+  std::vector<int32_t> roots;
+  for (const Store& s : kernel.stores) roots.insert(roots.end(), {s.index, s.value});
+  for (const Reduction& r : kernel.reductions) roots.push_back(r.value);
+  for (const Scatter& s : kernel.scatters) {
+    roots.insert(roots.end(), {s.index, s.value});
+    if (s.valid >= 0) roots.push_back(s.valid);
+  }
+  return roots;
+}
+
+Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32_t id, uint8_t levels) {
+  const Inst& inst = dag[id];
+  Strides out;
+  for (int level = 0; level < 2; ++level) {
+    if (!(levels >> level & 1)) {
+      out[level] = 0;
+      continue;
+    }
+    auto operand = [&](int32_t i) { return i < 0 ? std::optional<int64_t>(0) : of[i][level]; };
+    const auto a = operand(inst.a), b = operand(inst.b);
+    switch (inst.op) {
+      case Opcode::index: out[level] = 1; break;
+      case Opcode::convert: out[level] = is_integer(inst.type) ? a : std::nullopt; break;
+      case Opcode::add:
+        if (a && b) out[level] = *a + *b;
+        break;
+      case Opcode::sub:
+        if (a && b) out[level] = *a - *b;
+        break;
+      case Opcode::mul:
+        if (a && dag[inst.b].op == Opcode::constant && is_integer(inst.type)) {
+          out[level] = *a * static_cast<int64_t>(dag[inst.b].imm);
+        }
+        break;
+      default: break;
+    }
+  }
+  return out;
+}
+
+Facts facts_of(const Kernel& kernel) {
+  const scalar::Dag& dag = kernel.dag;
+  Facts f{live_instructions(kernel), std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size())};
+  for (int32_t id = 0; id < dag.size(); ++id) {
+    const Inst& inst = dag[id];
+    if (inst.op == Opcode::index) f.levels[id] = static_cast<uint8_t>(1u << inst.imm);
+    for (int32_t operand : {inst.a, inst.b, inst.c}) {
+      if (operand >= 0) f.levels[id] |= f.levels[operand];
+    }
+    f.strides[id] = strides_of(dag, f.strides, id, f.levels[id]);
+  }
+  return f;
+}
+
+// A memory access per vector, by what happens from lane to lane.
+double access_cost(const Strides& strides, int vector_level) {
+  const auto& stride = strides[vector_level];
+  if (!stride) return 12;
+  if (std::abs(*stride) <= 1) return 1;
+  return std::abs(*stride) <= 8 ? 3 : 12;
+}
+
+double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level) {
+  const Inst& inst = kernel.dag[id];
+  const DType from = inst.a >= 0 ? kernel.dag[inst.a].type : inst.type;
+  const double wide = size_of(inst.type) == 8 || size_of(from) == 8 ? 2 : 1;
+  switch (inst.op) {
+    case Opcode::constant:
+    case Opcode::param:
+    case Opcode::index: return 0;
+    case Opcode::load: return access_cost(f.strides[inst.a], vector_level);
+    case Opcode::div:
+    case Opcode::rem:
+      if (is_float(inst.type)) return wide * 5;
+      return kernel.dag[inst.b].op == Opcode::constant ? wide * 6 : wide * 20;
+    case Opcode::sqrt: return wide * 8;
+    case Opcode::call: return 150;
+    default: return wide;
+  }
+}
+
+// Weights of what runs once for each outer index, and of what runs in the inner loop.
+std::array<double, 2> weights(const Kernel& kernel, int vector_level) {
+  const Facts f = facts_of(kernel);
+  std::array<double, 2> sum{0, 1};
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    if (f.live[id] && f.levels[id] != 0) sum[f.levels[id] >> 1] += weight(kernel, f, id, vector_level);
+  }
+  for (const Store& s : kernel.stores) sum[1] += access_cost(f.strides[s.index], vector_level);
+  for (size_t i = 0; i < kernel.reductions.size(); ++i) sum[1] += 2;
+  for (size_t i = 0; i < kernel.scatters.size(); ++i) sum[1] += 2 * kLanes;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<bool> live_instructions(const Kernel& kernel) { return scalar::needed(kernel.dag, roots_of(kernel)); }
+
+double estimate(const Kernel& kernel, int vector_level) {
+  const auto [outer, inner] = weights(kernel, vector_level);
+  const auto rows = static_cast<double>(kernel.extent[0]), columns = static_cast<double>(kernel.extent[1]);
+  if (vector_level == 1) return rows * (kRowOverhead + outer + std::ceil(columns / kLanes) * inner);
+  return std::ceil(rows / kLanes) * (kRowOverhead + outer + columns * inner);
+}
+
+double cost_per_element(const Kernel& kernel) {
+  const auto [outer, inner] = weights(kernel, kernel.vector_level);
+  return inner + outer / static_cast<double>(std::max<int64_t>(kernel.extent[1], 1));
+}
+
+}  // namespace neap::backends

@@ -1,0 +1,80 @@
+// The expression of one element of any value of a graph, at symbolic coordinates.
+//
+// Elements are pulled from the roots: an elementwise op asks its operands for the same coordinates, a layout op for
+// others, a gather for coordinates that the kernel computes, and a graph input becomes a load. Nothing between is
+// stored. Every load is inside its buffer whatever the data are: a value that a select drops is loaded at clamped
+// coordinates.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backends/lower_index.h"
+#include "trace/graph.h"
+#include "trace/scalar.h"
+
+namespace neap::backends {
+
+using Coords = std::vector<IndexExpr>;  // one for each axis, each within its extent
+
+class ElementBuilder {
+ public:
+  /// Input i of the graph is buffer i of the kernel.
+  ElementBuilder(const trace::Graph& graph, scalar::Dag& dag) : graph_(graph), dag_(dag), index_(dag) {}
+
+  IndexAlgebra& index() { return index_; }
+
+  /// The element of `v` at these coordinates. `v` has at least one element.
+  scalar::X value(trace::ValueId v, Coords coords);
+
+  /// Where the indices of row `batch` of a gather or scatter point in an operand of shape `shape`.
+  struct Located {
+    Coords coords;    // of the indexed axes, in their order
+    Condition valid;  // all in range; mode fill_or_drop only
+  };
+  /// `clamped`: the coordinates stay in range where they are not valid.
+  Located locate(trace::ValueId indices, const Coords& batch, const trace::Ints& axes, const Shape& shape,
+                 trace::IndexMode mode, bool clamped);
+
+ private:
+  scalar::X build(trace::ValueId v, const Coords& coords);
+  scalar::X structural(const trace::Node& node, const Coords& coords);
+  scalar::X input(int number, const Aval& aval, const Coords& coords);
+  scalar::X iota(const trace::Node& node, const Coords& coords);
+  scalar::X reshape(const trace::Node& node, const Coords& coords);
+  scalar::X pad(const trace::Node& node, const Coords& coords);
+  scalar::X concatenate(const trace::Node& node, const Coords& coords);
+  scalar::X dynamic_slice(const trace::Node& node, const Coords& coords);
+  scalar::X dynamic_update_slice(const trace::Node& node, const Coords& coords);
+  scalar::X gather(const trace::Node& node, const Coords& coords);
+  scalar::X random_bits(const trace::Node& node, const Coords& coords);
+  scalar::X random_split(const trace::Node& node, const Coords& coords);
+  scalar::X random_fold_in(const trace::Node& node, const Coords& coords);
+
+  /// Entry `axis` of a start vector, clamped to [0, limit].
+  IndexExpr start(trace::ValueId vector, int64_t axis, int64_t limit);
+  /// The two words of the generator at counter `flat`, under the key of batch row `batch`.
+  std::pair<scalar::X, scalar::X> words(trace::ValueId key, const Coords& batch, const IndexExpr& flat);
+  scalar::X word(const std::pair<scalar::X, scalar::X>& words, const IndexExpr& which);
+
+  struct Key {
+    trace::ValueId value;
+    Coords coords;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+
+  const trace::Graph& graph_;
+  scalar::Dag& dag_;
+  IndexAlgebra index_;
+  std::unordered_map<Key, scalar::X, KeyHash> known_;
+};
+
+/// A constant of any dtype from a node's `value` attribute.
+scalar::X constant(scalar::Dag& dag, const trace::Attrs& attrs, DType type);
+
+}  // namespace neap::backends

@@ -1,0 +1,68 @@
+#include <map>
+
+#include "backends/lower.h"
+#include "core/check.h"
+
+namespace neap::backends {
+
+void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& flat, scalar::X value) {
+  kernel.stores.push_back({buffer, elements.index().emit(flat).id, value.id});
+}
+
+Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
+                const StoreElements& store) {
+  int divisions = 0;
+  auto build = [&](int64_t rows, int64_t columns) {
+    Kernel kernel = kernel_of(step, Kernel::Kind::map, scratch);
+    kernel.extent = {rows, columns};
+    ElementBuilder elements(step.group, kernel.dag);
+    IndexAlgebra& index = elements.index();
+    store(elements, index.add(index.scale(index.loop(0, rows), columns), index.loop(1, columns)), kernel);
+    divisions = index.divisions();
+    return kernel;
+  };
+  const int64_t count = element_count(shape);
+  Kernel best = build(1, count);
+  if (divisions == 0) return best;
+  double best_cost = estimate(best, 1);
+  int64_t rows = 1;
+  for (size_t axis = 0; axis + 1 < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    rows *= shape[axis];
+    if (rows == count) break;
+    Kernel kernel = build(rows, count / rows);
+    const double cost = estimate(kernel, 1);
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = std::move(kernel);
+    }
+  }
+  return best;
+}
+
+// Outputs with equally many elements share a kernel, and so every instruction they have in common.
+std::vector<Launch> lower_map(const planner::PlanStep& step) {
+  const trace::Graph& graph = step.group;
+  std::map<int64_t, std::vector<size_t>> by_count;
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const int64_t count = graph.aval(graph.outputs[i]).size();
+    if (count > 0 && by_count[count].empty()) order.push_back(count);
+    by_count[count].push_back(i);
+  }
+  std::vector<Launch> launches;
+  for (int64_t count : order) {
+    const std::vector<size_t>& outputs = by_count[count];
+    auto store = [&](ElementBuilder& elements, const IndexExpr& flat, Kernel& kernel) {
+      for (size_t i : outputs) {
+        const trace::ValueId v = graph.outputs[i];
+        const scalar::X x = elements.value(v, elements.index().unflatten(flat, graph.aval(v).shape));
+        add_store(elements, kernel, static_cast<int>(graph.inputs.size() + i), flat, x);
+      }
+    };
+    launches.push_back(launch_of(best_map(step, {}, graph.aval(graph.outputs[outputs[0]]).shape, store)));
+  }
+  return launches;
+}
+
+}  // namespace neap::backends

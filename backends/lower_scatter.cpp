@@ -1,0 +1,204 @@
+// Scatters. The rows of the indices are the outer loop and the window of each the inner one, or, for small windows, all
+// updates are one flat loop.
+//
+//   direct  the operand's elements, unless they are there already; then the updates, in order, straight into the output
+//   tables  partial sums of fixed ranges of rows in tables that start at zero; then operand + sum of the tables
+//   counts  the same with counts of rows; then operand + c * sum of the counts, rounded once
+#include "backends/lower.h"
+#include "core/check.h"
+#include "trace/op_table.h"
+
+namespace neap::backends {
+namespace {
+
+using planner::ScatterForm;
+using scalar::Dag;
+using scalar::Opcode;
+using scalar::X;
+using trace::Attr;
+using trace::Graph;
+using trace::IndexMode;
+using trace::Node;
+using trace::Op;
+
+constexpr int64_t kWindowLoop = 8;  // from this size on a window has a loop of its own
+
+Combine combine_of(Op op) {
+  switch (op) {
+    case Op::scatter_set: return Combine::set;
+    case Op::scatter_add: return Combine::add;
+    case Op::scatter_mul: return Combine::mul;
+    case Op::scatter_min: return Combine::min;
+    case Op::scatter_max: return Combine::max;
+    default: break;
+  }
+  NEAP_CHECK(false, "{} is no scatter", trace::name(op));
+  __builtin_unreachable();
+}
+
+class ScatterStep {
+ public:
+  explicit ScatterStep(const planner::PlanStep& step)
+      : step_(step),
+        graph_(step.group),
+        node_(scatter_node()),
+        operand_(node_.inputs[0]),
+        indices_(node_.inputs[1]),
+        updates_(node_.inputs[2]),
+        out_(graph_.aval(graph_.outputs[0])),
+        output_(static_cast<int>(graph_.inputs.size())) {
+    const Shape& updates = graph_.aval(updates_).shape;
+    const auto rank = graph_.aval(indices_).ndim() - 1;
+    rows_.assign(updates.begin(), updates.begin() + rank);
+    window_.assign(updates.begin() + rank, updates.end());
+    table_type_ = step.form == ScatterForm::counts ? u32 : step.table_dtype;
+    if (step.form == ScatterForm::direct) return;
+    first_in_output_ = size_of(table_type_) == size_of(out_.dtype);
+    // Sums go on top of an operand that lies there; counts cannot.
+    if (step.operand_in_place && table_type_ != out_.dtype) first_in_output_ = false;
+    tables_ = step.parts - (first_in_output_ ? 1 : 0);
+    if (tables_ > 0) scratch_.push_back(table_type_);
+  }
+
+  std::vector<Launch> lower() const {
+    if (out_.size() == 0) return {};
+    return step_.form == ScatterForm::direct || graph_.aval(updates_).size() == 0 ? direct() : tables();
+  }
+
+ private:
+  const Node& scatter_node() const {
+    NEAP_CHECK(graph_.outputs.size() == 1 && graph_.def(graph_.outputs[0]), "{}: not one scatter", step_.op);
+    return *graph_.def(graph_.outputs[0]);
+  }
+  bool is_zero(X x) const { return x.dag->is_constant(x) && (*x.dag)[x.id].imm == 0; }
+  bool operand_is_zero() const {
+    Dag dag;
+    ElementBuilder elements(graph_, dag);
+    return is_zero(
+        elements.value(operand_, elements.index().unflatten(elements.index().loop(1, out_.size()), out_.shape)));
+  }
+
+  std::vector<Launch> direct() const {
+    std::vector<Launch> launches;
+    const bool updated = graph_.aval(updates_).size() > 0;
+    const bool clear = updated && !step_.operand_in_place && operand_is_zero();
+    if (!step_.operand_in_place && !clear) {
+      launches.push_back(launch_of(
+          best_map(step_, scratch_, out_.shape, [&](ElementBuilder& e, const IndexExpr& flat, Kernel& kernel) {
+            add_store(e, kernel, output_, flat, e.value(operand_, e.index().unflatten(flat, out_.shape)));
+          })));
+    }
+    if (updated) {
+      launches.push_back(launch_of(scatter_kernel(output_, out_.dtype)));
+      if (clear) launches.back().zero_fill.push_back(output_);
+    }
+    return launches;
+  }
+
+  std::vector<Launch> tables() const {
+    NEAP_CHECK(node_.op == Op::scatter_add, "tables of partial results of {}", trace::name(node_.op));
+    std::vector<Launch> launches;
+    launches.push_back(launch_of(scatter_kernel(tables_ > 0 ? output_ + 1 : output_, table_type_)));
+    Launch& scatter = launches.back();
+    scatter.parts = step_.parts;
+    if (tables_ > 0) scatter.zero_fill.push_back(output_ + 1);
+    if (first_in_output_) {
+      if (tables_ > 0) scatter.part0_operand = output_;
+      if (!step_.operand_in_place) scatter.zero_fill.push_back(output_);
+    }
+    const bool operand_counted = step_.operand_in_place && first_in_output_;
+    const bool done = tables_ == 0 && step_.form == ScatterForm::tables && table_type_ == out_.dtype &&
+                      (operand_counted || operand_is_zero());
+    if (!done) launches.push_back(launch_of(combining_kernel(operand_counted)));
+    return launches;
+  }
+
+  Kernel scatter_kernel(int table, DType type) const {
+    Kernel kernel = kernel_of(step_, Kernel::Kind::scatter, scratch_);
+    kernel.buffers[table].type = type;  // the output may hold counts for a while
+    ElementBuilder elements(graph_, kernel.dag);
+    IndexAlgebra& index = elements.index();
+    const int64_t rows = element_count(rows_), window = element_count(window_);
+    IndexExpr row, column;
+    if (window >= kWindowLoop) {
+      kernel.extent = {rows, window};
+      row = index.loop(0, rows);
+      column = index.loop(1, window);
+    } else {
+      kernel.extent = {1, rows * window};
+      const IndexExpr flat = index.loop(1, rows * window);
+      row = index.div(flat, window);
+      column = index.mod(flat, window);
+    }
+    const Coords batch = index.unflatten(row, rows_), inner = index.unflatten(column, window_);
+    const trace::Ints& axes = node_.attrs.ints(Attr::axes);
+    const bool promised = node_.attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::promise_in_bounds);
+    // An update out of range is dropped in every other mode.
+    const auto located = elements.locate(indices_, batch, axes, out_.shape,
+                                         promised ? IndexMode::promise_in_bounds : IndexMode::fill_or_drop, false);
+    Coords at;
+    size_t indexed = 0, free = 0;
+    for (int64_t d = 0; d < out_.ndim(); ++d) {
+      const bool by_index = indexed < axes.size() && axes[indexed] == d;
+      at.push_back(by_index ? located.coords[indexed++] : inner[free++]);
+    }
+    Scatter scatter{combine_of(node_.op), table, out_.size(), index.emit(index.flatten(at, out_.shape)).id, -1, -1};
+    if (!located.valid.always()) {
+      scatter.valid = located.valid.never() ? kernel.dag.constant_bits(0, bool_).id : located.valid.value.id;
+    }
+    scatter.value = update(elements, kernel.dag, batch, inner, type).id;
+    kernel.scatters.push_back(scatter);
+    return kernel;
+  }
+
+  X update(ElementBuilder& elements, Dag& dag, const Coords& batch, const Coords& inner, DType type) const {
+    if (step_.form == ScatterForm::counts) return dag.integer(1, type);
+    Coords at = batch;
+    at.insert(at.end(), inner.begin(), inner.end());
+    return dag.convert(elements.value(updates_, std::move(at)), type);
+  }
+
+  // output = operand + what the tables hold, computed in the widest type of its kind.
+  Kernel combining_kernel(bool operand_counted) const {
+    const DType type = is_float(out_.dtype) ? f64 : is_signed(out_.dtype) ? i64 : u64;
+    return best_map(step_, scratch_, out_.shape, [&](ElementBuilder& e, const IndexExpr& flat, Kernel& kernel) {
+      Dag& dag = kernel.dag;
+      const bool counts = step_.form == ScatterForm::counts;
+      std::optional<X> total;
+      auto add = [&](X x) { total = total ? dag.binary(Opcode::add, *total, x) : x; };
+      auto add_table = [&](int buffer, const IndexExpr& at) {
+        add(dag.convert(dag.load(buffer, table_type_, e.index().emit(at)), counts ? u64 : type));
+      };
+      if (first_in_output_) add_table(output_, flat);
+      for (int64_t t = 0; t < tables_; ++t) add_table(output_ + 1, e.index().add(flat, t * out_.size()));
+      if (counts) {
+        // The update is one value wherever it is read.
+        const X once = e.value(updates_, Coords(graph_.aval(updates_).shape.size()));
+        total = dag.binary(Opcode::mul, dag.convert(*total, type), dag.convert(once, type));
+      }
+      if (!operand_counted) {
+        const X operand = e.value(operand_, e.index().unflatten(flat, out_.shape));
+        if (!is_zero(operand)) total = dag.binary(Opcode::add, dag.convert(operand, type), *total);
+      }
+      add_store(e, kernel, output_, flat, dag.convert(*total, out_.dtype));
+    });
+  }
+
+  const planner::PlanStep& step_;
+  const Graph& graph_;
+  const Node& node_;
+  trace::ValueId operand_, indices_, updates_;
+  const Aval& out_;
+  int output_;  // operand number; scratch follows
+  Shape rows_, window_;
+  DType table_type_ = f32;
+  bool first_in_output_ = false;
+  int64_t tables_ = 0;  // in scratch
+  std::vector<DType> scratch_;
+};
+
+}  // namespace
+
+std::vector<Launch> lower_scatter(const planner::PlanStep& step) { return ScatterStep(step).lower(); }
+
+}  // namespace neap::backends

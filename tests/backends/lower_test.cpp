@@ -1,0 +1,240 @@
+// Map steps: every op that a fused group may hold, alone and composed, and the form of the kernels.
+#include "tests/backends/lowering.h"
+#include "tests/trace/samples.h"
+#include "trace/op_table.h"
+
+namespace neap::backends {
+namespace {
+
+using trace::Family;
+
+std::array<int64_t, 2> extent(const std::vector<Launch>& launches) { return launches.at(0).kernel.extent; }
+
+Graph unary(Aval in, Op op, Attrs attrs) {
+  Graph g;
+  g.outputs = {g.add(op, {g.add_input(std::move(in))}, std::move(attrs))};
+  return g;
+}
+
+TEST(Lower, EveryOpThatAGroupMayHold) {
+  int count = 0;
+  for (const trace::OpInfo& info : trace::op_table()) {
+    if (info.family == Family::dot || info.family == Family::control) continue;
+    SCOPED_TRACE(info.name);
+    for (DType type : {f32, i32, f16, bf16, u8}) {
+      if (info.family == Family::elementwise ? !trace::accepts(info.types, type) : type != f32) continue;
+      PlanStep step = step_of(trace::sample_graph(info.op, type));
+      if (info.family == Family::reduce || info.family == Family::argreduce) step.kind = PlanStep::Kind::reduce;
+      if (info.family == Family::scatter) step.kind = PlanStep::Kind::scatter;
+      std::mt19937 rng(1);
+      auto inputs = random_inputs(step.group, rng);
+      // An offset must lie within the full shape.
+      if (info.op == Op::random_bits && inputs.size() > 1) std::memset(inputs[1].data->data(), 0, 16);
+      check(step, inputs);
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 100);
+}
+
+TEST(Lower, ElementwiseChainIsFlat) {
+  for (const Shape& shape : {Shape{5, 7, 3}, Shape{}, Shape{1}, Shape{0, 4}, Shape{300}}) {
+    Graph g;
+    const ValueId x = g.add_input({shape, f32}), y = g.add_input({shape, f32});
+    const ValueId sum = g.add(Op::add, {x, y});
+    g.outputs = {g.add(Op::multiply, {sum, g.add(Op::tanh, {sum})}), sum};
+    const auto launches = check(step_of(g));
+    if (element_count(shape) == 0) {
+      EXPECT_TRUE(launches.empty());
+      continue;
+    }
+    ASSERT_EQ(launches.size(), 1u);
+    EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, element_count(shape)}));
+    EXPECT_EQ(divisions(launches[0].kernel), 0);
+    EXPECT_EQ(count_live(launches[0].kernel, {scalar::Opcode::load}), 2) << "shared between the outputs";
+  }
+}
+
+TEST(Lower, RandomIsFlat) {
+  for (DType type : {u8, u16, u32, u64}) {
+    Graph g;
+    const ValueId key = g.add_input({{2}, u32});
+    const ValueId bits = g.add(Op::random_bits, {key}, {{Attr::shape, Ints{5, 7}}, {Attr::dtype, type}});
+    g.outputs = {g.add(Op::convert, {bits}, {{Attr::dtype, f32}}), bits};
+    const auto launches = check(step_of(g));
+    EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, 35}));
+    EXPECT_EQ(divisions(launches[0].kernel), 0);
+  }
+}
+
+TEST(Lower, RandomOfKeysIsRowsByColumns) {
+  Graph g;
+  const ValueId key = g.add_input({{3, 2, 2}, u32});
+  g.outputs = {g.add(Op::random_bits, {key}, {{Attr::shape, Ints{5, 20}}, {Attr::dtype, u32}})};
+  const auto launches = check(step_of(g));
+  EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{6, 100}));
+  EXPECT_EQ(divisions(launches[0].kernel), 0);
+}
+
+TEST(Lower, RandomWithOffset) {
+  for (const Ints& offset : {Ints{0, 0}, Ints{2, 3}, Ints{4, 0}}) {
+    Graph g;
+    const ValueId key = g.add_input({{2}, u32}), start = g.add_input({{2}, i64});
+    g.outputs = {g.add(Op::random_bits, {key, start},
+                       {{Attr::shape, Ints{3, 20}}, {Attr::dtype, u32}, {Attr::full_shape, Ints{7, 23}}})};
+    std::mt19937 rng(3);
+    auto inputs = random_inputs(g, rng);
+    std::copy(offset.begin(), offset.end(), inputs[1].data->as<int64_t>());
+    check(step_of(g), inputs);
+  }
+}
+
+TEST(Lower, RandomPastTwoToThe32) {
+  // The last elements of 2^33 + 6: the high word of the counter is needed.
+  Graph g;
+  const int64_t n = (int64_t{1} << 33) + 6;
+  const ValueId key = g.add_input({{2}, u32});
+  const ValueId bits = g.add(Op::random_bits, {key}, {{Attr::shape, Ints{n}}, {Attr::dtype, u32}});
+  g.outputs = {g.add(Op::slice, {bits}, {{Attr::start, Ints{n - 9}}, {Attr::limit, Ints{n}}, {Attr::stride, Ints{1}}})};
+  const auto launches = lower(step_of(g));
+  std::mt19937 rng(3);
+  const auto inputs = random_inputs(g, rng);
+  const auto got = run_kernels(step_of(g), inputs, launches);
+  Graph small;
+  const ValueId k = small.add_input({{2}, u32}), start = small.add_input({{1}, i64});
+  small.outputs = {small.add(Op::random_bits, {k, start},
+                             {{Attr::shape, Ints{9}}, {Attr::dtype, u32}, {Attr::full_shape, Ints{n}}})};
+  auto small_inputs = inputs;
+  small_inputs.push_back({{{1}, i64}, allocate(8, "test")});
+  small_inputs[1].data->as<int64_t>()[0] = n - 9;
+  expect_equal(got[0], trace::evaluate_reference(small, small_inputs)[0]);
+}
+
+TEST(Lower, BroadcastRowsStayOnTheOuterLoop) {
+  Graph g;
+  const ValueId x = g.add_input({{6, 40}, f32}), column = g.add_input({{6}, f32}), row = g.add_input({{40}, f32});
+  const ValueId b = g.add(Op::broadcast_in_dim, {column}, {{Attr::shape, Ints{6, 40}}, {Attr::axes, Ints{0}}});
+  const ValueId c = g.add(Op::broadcast_in_dim, {row}, {{Attr::shape, Ints{6, 40}}, {Attr::axes, Ints{1}}});
+  g.outputs = {g.add(Op::add, {g.add(Op::multiply, {x, b}), c})};
+  const auto launches = check(step_of(g));
+  EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{6, 40}));
+  EXPECT_EQ(divisions(launches[0].kernel), 0);
+}
+
+TEST(Lower, ReshapeLeavesNoDivision) {
+  for (const Shape& to : {Shape{6, 20}, Shape{120}, Shape{2, 3, 4, 5}, Shape{1, 24, 1, 5}, Shape{8, 15}}) {
+    const auto launches = check(step_of(unary({{4, 6, 5}, f32}, Op::reshape, {{Attr::shape, to}})));
+    EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, 120}));
+    EXPECT_EQ(divisions(launches[0].kernel), 0);
+  }
+}
+
+TEST(Lower, ReshapeOfTranspose) {
+  Graph g;
+  const ValueId x = g.add_input({{4, 6, 5}, f32});
+  const ValueId t = g.add(Op::transpose, {x}, {{Attr::permutation, Ints{2, 0, 1}}});
+  const ValueId r = g.add(Op::reshape, {t}, {{Attr::shape, Ints{10, 12}}});
+  const ValueId back = g.add(Op::transpose, {g.add(Op::reshape, {r}, {{Attr::shape, Ints{5, 4, 6}}})},
+                             {{Attr::permutation, Ints{1, 2, 0}}});
+  g.outputs = {r};
+  check(step_of(g));
+  g.outputs = {back};
+  const auto launches = check(step_of(g));
+  EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, 120})) << "it is the identity";
+  EXPECT_EQ(divisions(launches[0].kernel), 0);
+}
+
+TEST(Lower, SplitAndMergeOfOneAxis) {
+  Graph g;
+  const ValueId x = g.add_input({{6, 35}, f32});
+  const ValueId wide = g.add(Op::reshape, {x}, {{Attr::shape, Ints{2, 3, 5, 7}}});
+  const ValueId t = g.add(Op::transpose, {wide}, {{Attr::permutation, Ints{1, 0, 2, 3}}});
+  g.outputs = {g.add(Op::reshape, {t}, {{Attr::shape, Ints{210}}})};
+  check(step_of(g));
+}
+
+// Columns [n] of an index joined to [n, 3] and taken apart again.
+TEST(Lower, GatherReadsTheColumnsOfAConcatenation) {
+  Graph g;
+  const ValueId x = g.add_input({{4, 5, 6}, f32});
+  std::vector<ValueId> columns;
+  for (int i = 0; i < 3; ++i) {
+    columns.push_back(g.add(Op::reshape, {g.add_input({{50}, u8})}, {{Attr::shape, Ints{50, 1}}}));
+  }
+  const ValueId index = g.add(Op::concatenate, columns, {{Attr::axis, 1}});
+  g.outputs = {g.add(Op::gather, {x, index}, {{Attr::axes, Ints{0, 1, 2}}, {Attr::mode, 2}})};
+  std::mt19937 rng(5);
+  auto inputs = random_inputs(g, rng);
+  for (int c = 0; c < 3; ++c) {
+    for (int i = 0; i < 50; ++i) inputs[1 + c].data->as<uint8_t>()[i] = static_cast<uint8_t>(rng() % (4 + c));
+  }
+  const auto launches = check(step_of(g), inputs);
+  EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, 50}));
+  EXPECT_EQ(selects(launches[0].kernel), 0);
+  EXPECT_EQ(divisions(launches[0].kernel), 0);
+  EXPECT_EQ(count_live(launches[0].kernel, {scalar::Opcode::load}), 4);
+}
+
+TEST(Lower, GatherModesAndIndexTypes) {
+  for (int64_t mode = 0; mode < 2; ++mode) {
+    for (DType type : {i8, i16, i32, i64, u8, u16, u64}) {
+      for (const Ints& axes : {Ints{0}, Ints{1}, Ints{0, 2}, Ints{0, 1, 2}}) {
+        Graph g;
+        const ValueId x = g.add_input({{4, 9, 6}, i32});
+        const ValueId index = g.add_input({{3, 7, static_cast<int64_t>(axes.size())}, type});
+        g.outputs = {g.add(Op::gather, {x, index}, {{Attr::axes, axes}, {Attr::mode, mode}})};
+        check(step_of(g), static_cast<unsigned>(mode + 1));
+      }
+    }
+  }
+}
+
+TEST(Lower, PadConcatenateEmpty) {
+  Graph g;
+  const ValueId empty = g.add_input({{3, 0}, f32}), x = g.add_input({{3, 2}, f32}), fill = g.add_input({{}, f32});
+  const ValueId padded =
+      g.add(Op::pad, {empty, fill}, {{Attr::low, Ints{0, 1}}, {Attr::high, Ints{0, 2}}, {Attr::interior, Ints{0, 3}}});
+  g.outputs = {g.add(Op::concatenate, {empty, x, empty, padded, x}, {{Attr::axis, 1}})};
+  check(step_of(g));
+}
+
+TEST(Lower, OutputsOfSeveralSizes) {
+  Graph g;
+  const ValueId x = g.add_input({{6, 4}, f32});
+  const ValueId y = g.add(Op::negative, {x});
+  g.outputs = {
+      y, g.add(Op::slice, {y}, {{Attr::start, Ints{1, 0}}, {Attr::limit, Ints{6, 4}}, {Attr::stride, Ints{2, 3}}}),
+      g.add(Op::reshape, {y}, {{Attr::shape, Ints{24}}}), g.add(Op::transpose, {y}, {{Attr::permutation, Ints{1, 0}}}),
+      x};
+  const auto launches = check(step_of(g));
+  EXPECT_EQ(launches.size(), 2u);
+}
+
+TEST(Lower, LargeExtentsUseWideIndices) {
+  Graph g;
+  const int64_t n = int64_t{1} << 33;
+  const ValueId x = g.add_input({{n, 3}, f32});
+  g.outputs = {
+      g.add(Op::slice, {x}, {{Attr::start, Ints{0, 1}}, {Attr::limit, Ints{n, 2}}, {Attr::stride, Ints{1, 1}}})};
+  const auto launches = lower(step_of(g));
+  const Kernel& kernel = launches.at(0).kernel;
+  EXPECT_EQ(kernel.extent, (std::array<int64_t, 2>{1, n}));
+  EXPECT_EQ(kernel.dag[kernel.stores[0].index].type, i64);
+  EXPECT_EQ(divisions(kernel), 0);
+}
+
+TEST(Lower, PrintNamesEverything) {
+  Graph g;
+  const ValueId x = g.add_input({{4}, f32});
+  g.outputs = {g.add(Op::negative, {x})};
+  EXPECT_EQ(lower(step_of(g)).at(0).kernel.print(),
+            "map [1, 4] lanes 1\n"
+            "buffers 0:f32 in, 1:f32 out\n"
+            "%0 = index u32 1\n"
+            "%1 = load f32 0 %0\n"
+            "%2 = neg f32 %1\n"
+            "store 1[%0] = %2\n");
+}
+
+}  // namespace
+}  // namespace neap::backends
