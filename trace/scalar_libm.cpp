@@ -32,7 +32,7 @@ double neap_erf_inv(double x) {
 /// and Stegun 6.3).
 double neap_digamma(double x) {
   if (x <= 0.0) {
-    const double fraction = x - std::floor(x);
+    const double fraction = x - std::nearbyint(x);  // exact, also of a small negative x
     if (fraction == 0.0) return std::nan("");
     return neap_digamma(1.0 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
   }
