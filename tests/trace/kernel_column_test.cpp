@@ -122,11 +122,9 @@ TEST_P(KernelColumn, AgreesWithTheReference) {
         }
         if (d > worst) worst = d, where = i;
       }
-      // Halves round the f32 result once more; f64 comes from the C library.
-      const double allowed = !kIsFloat<T> || out != dtype ? 0
-                             : std::same_as<T, float>     ? 4
-                             : std::same_as<T, double>    ? 8
-                                                          : 1;
+      // Halves round the f32 result once more; f64 comes from C functions, of which digamma cancels near its zeros.
+      const double float_ulps = std::same_as<T, float> ? 4 : std::same_as<T, double> ? 32 : 1;
+      const double allowed = kIsFloat<T> && out == dtype ? float_ulps : 0;
       std::string operands;
       for (const HostValue& x : in) {
         if (where >= 0) operands += fmt::format(" {:#x} ({})", bits_at(x, where), as_double<T>(bits_at(x, where)));
