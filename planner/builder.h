@@ -1,8 +1,8 @@
 // Builds a graph through rules: what every rewriting pass adds nodes with.
 //
-// Operands are always simplified already, so one pass over a graph, through add(), applies every rule everywhere: a rule
-// looks at one node that is about to be made and at the definitions of its operands, and gives a value that equals it,
-// bit for bit, or no_value. Tested in tests/planner/simplify_test.cpp.
+// Operands are always simplified already, so one pass over a graph, through add(), applies every rule everywhere: a
+// rule looks at one node that is about to be made and at the definitions of its operands, and gives a value that equals
+// it, bit for bit, or no_value. Tested in tests/planner/simplify_test.cpp.
 #pragma once
 
 #include <optional>
@@ -42,9 +42,7 @@ class Builder {
   Level level() const { return level_; }
   const Aval& aval(trace::ValueId v) const { return graph.aval(v); }
   /// The defining node if it is this op, else nullptr. The pointer is valid until the next add().
-  const trace::Node* match(trace::ValueId v, trace::Op op) const {
-    return graph.is(v, op) ? graph.def(v) : nullptr;
-  }
+  const trace::Node* match(trace::ValueId v, trace::Op op) const { return graph.is(v, op) ? graph.def(v) : nullptr; }
 
  private:
   trace::ValueId intern(Term term);
@@ -53,11 +51,11 @@ class Builder {
 };
 
 // The rules, by family; each gives no_value where it does not apply. One source each, simplify_<family>.cpp.
-trace::ValueId fold_constants(Builder& b, const Term& term);     // all operands are constants
-trace::ValueId simplify_algebra(Builder& b, const Term& term);   // elementwise, convert, reductions
-trace::ValueId simplify_layout(Builder& b, const Term& term);    // reshape, transpose, broadcast, slice, pad, reverse
-trace::ValueId simplify_join(Builder& b, const Term& term);      // concatenate
-trace::ValueId simplify_indexed(Builder& b, const Term& term);   // gather, scatter
+trace::ValueId fold_constants(Builder& b, const Term& term);    // all operands are constants
+trace::ValueId simplify_algebra(Builder& b, const Term& term);  // elementwise, convert, reductions
+trace::ValueId simplify_layout(Builder& b, const Term& term);   // reshape, transpose, broadcast, slice, pad, reverse
+trace::ValueId simplify_join(Builder& b, const Term& term);     // concatenate
+trace::ValueId simplify_indexed(Builder& b, const Term& term);  // gather, scatter
 
 /// Appends a node whose outputs have the avals of `node`'s in `from`; returns its id.
 trace::NodeId append_copy(trace::Graph& to, const trace::Graph& from, const trace::Node& node,

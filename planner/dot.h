@@ -18,12 +18,16 @@ struct DotForm {
   bool operator==(const DotForm&) const = default;
 };
 
+/// Attr::name of the multiply inside a dot_general that became multiply and reduce_sum.
+inline constexpr const char* kDotProduct = "dot";
+
 bool is_canonical_dot(const trace::Graph& graph, const trace::Node& node);
 /// Of a canonical dot_general node.
 DotForm dot_form(const trace::Graph& graph, const trace::Node& node);
 
-/// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at the
-/// end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for others.
+/// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at
+/// the end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for
+/// others.
 trace::ValueId lower_dot(Builder& b, const Term& term);
 
 }  // namespace neap::planner

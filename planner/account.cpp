@@ -1,0 +1,147 @@
+#include "planner/account.h"
+
+#include <algorithm>
+
+#include "planner/cost.h"
+#include "planner/dot.h"
+#include "planner/place.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr double kDotUnitsPerMultiply = 1.5;
+
+bool is_input(const PlanBuffer& buffer) {
+  return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
+}
+
+// Which buffers lie in the arena, and how they are placed.
+struct Arena {
+  std::vector<int> members;
+  std::vector<Block> blocks;
+  Placement placement;
+
+  void add(const PlanData& plan, int b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    members.push_back(b);
+    blocks.push_back({buffer.first, buffer.last, buffer.bytes});
+  }
+};
+
+Arena make_arena(const PlanData& plan, bool with_outputs) {
+  Arena arena;
+  for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    if (buffer.alias_of >= 0 || is_input(buffer) || buffer.last < buffer.first) continue;
+    if (buffer.storage != Storage::output || with_outputs) arena.add(plan, b);
+  }
+  arena.placement = place(arena.blocks);
+  return arena;
+}
+
+void use_arena(PlanData& plan, const Arena& arena) {
+  plan.arena_bytes = arena.placement.extent;
+  for (size_t i = 0; i < arena.members.size(); ++i) {
+    plan.buffers[arena.members[i]].offset = arena.placement.offsets[i];
+  }
+  for (PlanBuffer& buffer : plan.buffers) {
+    if (buffer.alias_of >= 0) buffer.offset = plan.buffers[buffer.alias_of].offset;
+  }
+}
+
+size_t sum_of(const PlanData& plan, Storage storage) {
+  size_t bytes = 0;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.storage == storage && buffer.alias_of < 0) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+// bytes_added and bytes_live of each step, `held` bytes being there throughout.
+void count_steps(PlanData& plan, size_t held) {
+  for (PlanStep& step : plan.steps) step.bytes_added = step.bytes_live = 0;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.alias_of >= 0 || is_input(buffer)) continue;
+    for (int s = buffer.first; s <= buffer.last && s < static_cast<int>(plan.steps.size()); ++s) {
+      if (plan.naive) {
+        plan.steps[s].bytes_live += buffer.bytes;
+      } else if (buffer.offset >= 0) {
+        plan.steps[s].bytes_live =
+            std::max(plan.steps[s].bytes_live, static_cast<size_t>(buffer.offset) + buffer.bytes);
+      }
+    }
+    if (buffer.first < static_cast<int>(plan.steps.size())) plan.steps[buffer.first].bytes_added += buffer.bytes;
+  }
+  for (PlanStep& step : plan.steps) step.bytes_live += held;
+}
+
+void predict(PlanData& plan, int threads) {
+  plan.predicted_seconds = 0;
+  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
+}
+
+}  // namespace
+
+double predict_seconds(const PlanStep& step, int threads) {
+  const Graph& group = step.group;
+  double units = 0, bytes = 0;
+  if (step.kind == PlanStep::Kind::scan) {
+    const double length = static_cast<double>(group.nodes[0].attrs.integer(Attr::length));
+    return length * (step.body ? step.body->predicted_seconds : 0);
+  }
+  for (const ValueId v : group.inputs) bytes += static_cast<double>(group.aval(v).bytes()) * kReadUnitsPerByte;
+  for (const ValueId v : group.outputs) bytes += static_cast<double>(group.aval(v).bytes()) * kWriteUnitsPerByte;
+  for (const Node& node : group.nodes) {
+    const bool folds = op_info(node.op).family == Family::reduce || op_info(node.op).family == Family::argreduce;
+    const ValueId domain = folds ? node.inputs[0] : node.op == Op::scatter_add ? node.inputs[2] : node.out();
+    units += element_cost(group, node) * static_cast<double>(group.aval(domain).size());
+  }
+  if (step.kind == PlanStep::Kind::dot) {
+    const DotForm form = dot_form(group, group.nodes[0]);
+    units += kDotUnitsPerMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
+             static_cast<double>(form.n) * static_cast<double>(form.k);
+  }
+  return (std::max(units, bytes) / std::max(1, threads) + kLaunchUnits) / kUnitsPerSecond;
+}
+
+void account(PlanData& plan, int threads) {
+  const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
+  const size_t outputs = sum_of(plan, Storage::output);
+  const Arena slab = make_arena(plan, true);
+  plan.lower_bound_bytes = inputs + live_bytes_bound(slab.blocks);
+  if (plan.naive) {
+    count_steps(plan, inputs);
+    plan.peak_bytes = plan.lower_bound_bytes;
+  } else {
+    const Arena apart = make_arena(plan, false);
+    plan.slab = slab.placement.extent < outputs + apart.placement.extent;
+    use_arena(plan, plan.slab ? slab : apart);
+    const size_t held = inputs + (plan.slab ? 0 : outputs);
+    plan.peak_bytes = held + plan.arena_bytes;
+    count_steps(plan, held);
+  }
+  predict(plan, threads);
+}
+
+void account_body(PlanData& body, int num_carry, int threads) {
+  const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
+  for (int j = 0; j < num_carry; ++j) {
+    PlanBuffer& carry = body.buffers[body.outputs[j]];
+    if (carry.alias_of >= 0) continue;
+    carry.storage = Storage::intermediate;  // its bytes are copied out after the last step
+    carry.last = last;
+  }
+  body.slab = true;
+  const Arena arena = make_arena(body, false);
+  use_arena(body, arena);
+  body.lower_bound_bytes = live_bytes_bound(arena.blocks);
+  body.peak_bytes = body.arena_bytes;
+  count_steps(body, 0);
+  predict(body, threads);
+}
+
+}  // namespace neap::planner

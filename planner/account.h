@@ -1,0 +1,22 @@
+// Offsets, peak and live bytes of a plan whose steps, order and aliases are fixed: the promise that a run keeps.
+//
+// Planned: arguments, captured arrays, outputs and the arena are held for the whole run, so the peak is their sum. A
+// step's bytes_live counts the arena up to the highest end in use during the step; the widest step's is the peak.
+// Outputs lie in the arena (`slab`) when that is lower. Naive: each buffer is held from its first step to its last, and
+// bytes_live is what is held. Tested in tests/planner/plan_test.cpp.
+#pragma once
+
+#include "planner/plan.h"
+
+namespace neap::planner {
+
+/// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
+void account(PlanData& plan, int threads);
+
+/// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
+void account_body(PlanData& body, int num_carry, int threads);
+
+/// Predicted seconds of a step on so many threads.
+double predict_seconds(const PlanStep& step, int threads);
+
+}  // namespace neap::planner

@@ -1,0 +1,21 @@
+// In place: an output that takes the buffer of an operand that dies with the step, or of a donated argument.
+//
+// Sound only if the step reads the operand's element i for nothing but the output's element i, so that no iteration
+// needs what another has overwritten. Tested in tests/planner/alias_test.cpp.
+#pragma once
+
+#include "planner/plan.h"
+
+namespace neap::planner {
+
+/// Whether `step` may write buffer `out` over buffer `in`, which it reads.
+bool can_alias(const PlanStep& step, int in, int out);
+
+/// Says in the step that it does so: a scatter then keeps its operand where it lies.
+void mark_in_place(PlanStep& step, int in, int out);
+
+/// Aliases wherever that is sound; needs live ranges, which it extends to those of the shared bytes.
+/// A buffer that is an output or donated argument owns the bytes, others point to it.
+void alias_in_place(PlanData& plan);
+
+}  // namespace neap::planner

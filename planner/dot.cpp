@@ -1,0 +1,190 @@
+#include "planner/dot.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/check.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+// One operand and the roles of its axes.
+struct Side {
+  ValueId value;
+  Ints batch, free, contract;
+};
+
+bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second);
+
+Side make_side(const Builder& b, ValueId value, Ints batch, Ints contract) {
+  Side side{value, std::move(batch), {}, std::move(contract)};
+  for (int64_t axis = 0; axis < b.aval(value).ndim(); ++axis) {
+    if (std::ranges::find(side.batch, axis) == side.batch.end() &&
+        std::ranges::find(side.contract, axis) == side.contract.end()) {
+      side.free.push_back(axis);
+    }
+  }
+  // Read what was transposed, if its order in memory is one that the product takes.
+  if (const Node* node = b.match(side.value, Op::transpose)) {
+    const Ints& permutation = node->attrs.ints(Attr::permutation);
+    Side source = side;
+    for (Ints* axes : {&source.batch, &source.free, &source.contract}) {
+      for (int64_t& axis : *axes) axis = permutation[axis];
+    }
+    source.value = node->inputs[0];
+    if (in_order(b, source, source.free, source.contract) || in_order(b, source, source.contract, source.free)) {
+      return source;
+    }
+  }
+  return side;
+}
+
+int64_t extent(const Builder& b, const Side& side, const Ints& axes) {
+  int64_t product = 1;
+  for (const int64_t axis : axes) product *= b.aval(side.value).shape[axis];
+  return product;
+}
+
+Ints joined(std::initializer_list<const Ints*> parts) {
+  Ints all;
+  for (const Ints* part : parts) all.insert(all.end(), part->begin(), part->end());
+  return all;
+}
+
+// The operand as three axes (batch, first, second); copies only if the axes are not in this order in memory.
+ValueId as_matrices(Builder& b, const Side& side, const Ints& first, const Ints& second, std::source_location loc) {
+  const Shape shape{extent(b, side, side.batch), extent(b, side, first), extent(b, side, second)};
+  const Ints order = joined({&side.batch, &first, &second});
+  ValueId v = side.value;
+  if (!is_reshape(b.aval(v).shape, order)) v = b.add(Op::transpose, {v}, {{Attr::permutation, order}}, loc);
+  return b.reshape(v, shape, loc);
+}
+
+bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second) {
+  return is_reshape(b.aval(side.value).shape, joined({&side.batch, &first, &second}));
+}
+
+ValueId convert(Builder& b, ValueId v, DType dtype, std::source_location loc) {
+  return b.aval(v).dtype == dtype ? v : b.add(Op::convert, {v}, {{Attr::dtype, dtype}}, loc);
+}
+
+// sum over k of lhs[b, m, k] * rhs[b, n, k], as ops that fuse.
+ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_location loc) {
+  const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
+                k = extent(b, lhs, lhs.contract);
+  const bool outer = k == 1;
+  // Axes of extent 1 are left out, so that the loops are as simple as the product is.
+  Shape shape{batch};
+  if (m != 1) shape.push_back(m);
+  if (n != 1) shape.push_back(n);
+  if (!outer) shape.push_back(k);
+  const auto spread = [&](const Side& side, int64_t rows, bool first) {
+    const ValueId matrix = as_matrices(b, side, side.free, side.contract, loc);
+    Shape own{batch};
+    Ints axes{0};
+    if (rows != 1) {
+      own.push_back(rows);
+      axes.push_back(first || m == 1 ? 1 : 2);
+    }
+    if (!outer) {
+      own.push_back(k);
+      axes.push_back(static_cast<int64_t>(shape.size()) - 1);
+    }
+    return b.add(Op::broadcast_in_dim, {b.reshape(matrix, own, loc)}, {{Attr::shape, shape}, {Attr::axes, axes}}, loc);
+  };
+  const ValueId left = spread(lhs, m, true);
+  const ValueId right = spread(rhs, n, false);
+  // The label tells the naive pipeline that this is one op.
+  const ValueId product =
+      b.add(Op::multiply, {left, right}, outer ? Attrs{} : Attrs{{Attr::name, std::string(kDotProduct)}}, loc);
+  if (outer) return product;
+  return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{std::ssize(shape) - 1}}}, loc);
+}
+
+}  // namespace
+
+bool is_canonical_dot(const Graph& graph, const Node& node) {
+  if (node.op != Op::dot_general) return false;
+  const Aval& lhs = graph.aval(node.inputs[0]);
+  const Aval& rhs = graph.aval(node.inputs[1]);
+  return lhs.ndim() == 3 && rhs.ndim() == 3 && (lhs.dtype == DType::f32 || lhs.dtype == DType::f64) &&
+         node.attrs.ints(Attr::lhs_batch) == Ints{0} && node.attrs.ints(Attr::rhs_batch) == Ints{0} &&
+         node.attrs.ints(Attr::lhs_contract).size() == 1;
+}
+
+DotForm dot_form(const Graph& graph, const Node& node) {
+  NEAP_CHECK(is_canonical_dot(graph, node), "dot_general is not canonical");
+  const Aval& lhs = graph.aval(node.inputs[0]);
+  const Aval& rhs = graph.aval(node.inputs[1]);
+  DotForm form;
+  form.lhs_transposed = node.attrs.ints(Attr::lhs_contract)[0] == 1;
+  form.rhs_transposed = node.attrs.ints(Attr::rhs_contract)[0] == 2;
+  form.batch = lhs.shape[0];
+  form.m = lhs.shape[form.lhs_transposed ? 2 : 1];
+  form.k = lhs.shape[form.lhs_transposed ? 1 : 2];
+  form.n = rhs.shape[form.rhs_transposed ? 1 : 2];
+  form.dtype = lhs.dtype;
+  return form;
+}
+
+ValueId lower_dot(Builder& b, const Term& term) {
+  if (term.op != Op::dot_general) return no_value;
+  const Attrs& attrs = term.attrs;
+  const DType dtype = b.aval(term.inputs[0]).dtype;
+
+  Ints lhs_contract = attrs.ints(Attr::lhs_contract), rhs_contract = attrs.ints(Attr::rhs_contract);
+  std::vector<size_t> order(lhs_contract.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return lhs_contract[i]; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    lhs_contract[i] = attrs.ints(Attr::lhs_contract)[order[i]];
+    rhs_contract[i] = attrs.ints(Attr::rhs_contract)[order[i]];
+  }
+  const Side lhs = make_side(b, term.inputs[0], attrs.ints(Attr::lhs_batch), lhs_contract);
+  const Side rhs = make_side(b, term.inputs[1], attrs.ints(Attr::rhs_batch), rhs_contract);
+
+  Shape shape;
+  const auto append = [&](const Side& side, const Ints& axes) {
+    for (const int64_t axis : axes) shape.push_back(b.aval(side.value).shape[axis]);
+  };
+  append(lhs, lhs.batch);
+  append(lhs, lhs.free);
+  append(rhs, rhs.free);
+
+  const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
+                k = extent(b, lhs, lhs.contract);
+  const bool reduction = !is_float(dtype) || m <= 1 || n <= 1 || k <= 1 || batch == 0;
+  if (!reduction && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
+    Graph probe;  // canonical already?
+    probe.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
+    if (is_canonical_dot(probe, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
+  }
+  // Halves multiply exactly in f32, and are rounded once, at the end.
+  const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
+  Side wide_lhs = lhs, wide_rhs = rhs;
+  wide_lhs.value = convert(b, lhs.value, wide, term.loc);
+  wide_rhs.value = convert(b, rhs.value, wide, term.loc);
+  ValueId product;
+  if (reduction) {
+    product = as_reduction(b, wide_lhs, wide_rhs, term.loc);
+  } else {
+    const bool lhs_transposed = !in_order(b, lhs, lhs.free, lhs.contract) && in_order(b, lhs, lhs.contract, lhs.free);
+    const bool rhs_transposed = !in_order(b, rhs, rhs.contract, rhs.free) && in_order(b, rhs, rhs.free, rhs.contract);
+    const ValueId left = lhs_transposed ? as_matrices(b, wide_lhs, lhs.contract, lhs.free, term.loc)
+                                        : as_matrices(b, wide_lhs, lhs.free, lhs.contract, term.loc);
+    const ValueId right = rhs_transposed ? as_matrices(b, wide_rhs, rhs.free, rhs.contract, term.loc)
+                                         : as_matrices(b, wide_rhs, rhs.contract, rhs.free, term.loc);
+    product = b.add(Op::dot_general, {left, right},
+                    {{Attr::lhs_batch, Ints{0}},
+                     {Attr::rhs_batch, Ints{0}},
+                     {Attr::lhs_contract, Ints{lhs_transposed ? 1 : 2}},
+                     {Attr::rhs_contract, Ints{rhs_transposed ? 2 : 1}}},
+                    term.loc);
+  }
+  return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,230 @@
+#include "planner/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "core/check.h"
+#include "planner/cost.h"
+#include "planner/fuse_groups.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time
+constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
+
+// Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
+// one per element where the value only depends on the row.
+struct Use {
+  int group;
+  double aligned = 0, moved = 0, hoisted_aligned = 0, hoisted_moved = 0;
+  double evaluations() const { return aligned + moved; }
+  double hoisted() const { return hoisted_aligned + hoisted_moved; }
+};
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const FuseOptions& options)
+      : graph_(graph), options_(options), stored_(must_store(graph)), uses_(graph.values.size()) {
+    fusion_.group_of.assign(graph.values.size(), -1);
+    fusion_.recomputed.assign(graph.values.size(), false);
+  }
+
+  Fusion run() {
+    fusion_.groups = share_steps(graph_, stored_);
+    for (int g = 0; g < static_cast<int>(fusion_.groups.size()); ++g) {
+      for (const ValueId v : fusion_.groups[g].roots) fusion_.group_of[v] = g;
+    }
+    nodes_.assign(fusion_.groups.size(), 0);
+    for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
+    std::ranges::reverse(fusion_.decisions);
+    sort_groups(graph_, fusion_);
+    return std::move(fusion_);
+  }
+
+ private:
+  double size(ValueId v) const { return static_cast<double>(graph_.aval(v).size()); }
+
+  void visit(const Node& node) {
+    if (!is_fusible(node.op)) return visit_root(node, size(node.inputs.empty() ? node.out() : node.inputs[0]));
+    const ValueId v = node.out();
+    if (!stored_[v]) decide(node);
+    if (stored_[v]) {
+      if (fusion_.group_of[v] < 0) store(v);
+      return visit_root(node, size(v));
+    }
+    for (const Use& use : uses_[v]) {
+      ++nodes_[use.group];
+      read_operands(node, use.group, use.evaluations(), use.hoisted());
+    }
+  }
+
+  void visit_root(const Node& node, double evaluations) {
+    const Family family = op_info(node.op).family;
+    if (family == Family::dot || family == Family::control) return;
+    const int group = fusion_.group_of[node.out()];
+    if (family == Family::scatter) {
+      const double updates = size(node.inputs[2]);
+      const double rows = std::max(1.0, size(node.inputs[1]));
+      read(node.inputs[0], group, size(node.out()), size(node.out()), true);
+      read(node.inputs[1], group, std::max(updates, rows), rows, false);
+      read(node.inputs[2], group, updates, updates, false);
+    } else {
+      read_operands(node, group, evaluations, evaluations);
+    }
+  }
+
+  void store(ValueId v) {
+    fusion_.group_of[v] = static_cast<int>(fusion_.groups.size());
+    fusion_.groups.push_back({PlanStep::Kind::map, {v}});
+    nodes_.push_back(0);
+    stored_[v] = true;
+  }
+
+  // What evaluating `node` so often asks of its operands.
+  void read_operands(const Node& node, int group, double evaluations, double hoisted) {
+    const double columns = node.op == Op::gather || node.op == Op::random_bits
+                               ? static_cast<double>(graph_.aval(node.inputs.back()).shape.back())
+                               : 1;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId x = node.inputs[i];
+      switch (op_info(node.op).family) {
+        case Family::gather:
+          if (i == 1) {
+            const bool rows = graph_.aval(node.out()).size() >
+                              graph_.aval(x).size() / std::max<int64_t>(1, graph_.aval(x).shape.back());
+            read(x, group, evaluations * columns, rows ? row_evaluations(x, hoisted) : hoisted * columns, false);
+            break;
+          }
+          read(x, group, evaluations, hoisted, false);
+          break;
+        case Family::random: read(x, group, evaluations * 2, row_evaluations(x, hoisted * 2), false); break;
+        case Family::layout:
+          if (node.op == Op::broadcast_in_dim && spreads_rows(node)) {
+            read(x, group, evaluations, row_evaluations(x, hoisted), false);
+          } else {
+            read(x, group, evaluations, hoisted, node.op == Op::reshape);
+          }
+          break;
+        default: read(x, group, evaluations, hoisted, true);
+      }
+    }
+  }
+
+  // A value of the row is computed once for the row, by scalar instructions.
+  double row_evaluations(ValueId x, double evaluations) const { return std::min(evaluations, kLanes * size(x)); }
+
+  // Whether each operand element fills a contiguous run of the output.
+  bool spreads_rows(const Node& node) const {
+    const Ints& axes = node.attrs.ints(Attr::axes);
+    const Shape& shape = graph_.aval(node.inputs[0]).shape;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] != static_cast<int64_t>(i) || shape[i] != node.attrs.ints(Attr::shape)[i]) return false;
+    }
+    return true;
+  }
+
+  void read(ValueId x, int group, double evaluations, double hoisted, bool aligned) {
+    auto& uses = uses_[x];
+    auto it = std::ranges::find(uses, group, &Use::group);
+    if (it == uses.end()) it = uses.insert(uses.end(), Use{group});
+    if (aligned) {
+      it->aligned = std::max(it->aligned, evaluations);
+      it->hoisted_aligned = std::max(it->hoisted_aligned, hoisted);
+    } else {
+      it->moved += evaluations;
+      it->hoisted_moved += hoisted;
+    }
+  }
+
+  // Store, or compute in every reader?
+  void decide(const Node& node) {
+    const ValueId v = node.out();
+    if (node.op == Op::constant || node.op == Op::iota || node.op == Op::reshape || uses_[v].empty()) return;
+    const double n = size(v);
+    double evaluations = 0, hoisted = 0;
+    bool crowded = false;
+    for (const Use& use : uses_[v]) {
+      evaluations += use.evaluations();
+      hoisted += use.hoisted();
+      crowded |= nodes_[use.group] > kMaxKernelNodes;
+    }
+    const auto groups = static_cast<double>(uses_[v].size());
+    if (crowded && n > 2 && n <= evaluations) return store(v);
+    if (n <= 2 || (groups == 1 && evaluations <= n)) return;
+
+    const Slice slice = slice_of(graph_, stored_, {v});
+    const auto bytes = static_cast<double>(graph_.aval(v).bytes());
+    const bool small = bytes <= static_cast<double>(kSmallBytes);
+    // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
+    const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * slice.cost;
+    const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
+    const bool random = !slice.random_nodes.empty() && !small;
+    const bool keep = work > traffic * (random ? options_.random_weight : options_.keep_weight);
+    if (groups > 1 && slice.cost >= 8) record(node, slice, keep, work, traffic);
+    if (keep) {
+      store(v);
+    } else if (groups > 1 && slice.cost >= 8) {
+      for (const NodeId id : slice.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
+    }
+  }
+
+  void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
+    if (fusion_.recomputed[node.out()]) return;  // part of a larger decision
+    const Node& subject = slice.random_nodes.empty() ? node : graph_.nodes[slice.random_nodes[0]];
+    Decision decision;
+    decision.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
+    decision.chosen = keep ? "keep" : "recompute";
+    decision.reason = fmt::format("{} readers of {}: computing again costs {:.2g} of the traffic of keeping it",
+                                  uses_[node.out()].size(), to_string(graph_.aval(node.out())), work / traffic);
+    decision.alternatives = {{"keep", graph_.aval(node.out()).bytes(), traffic / kUnitsPerSecond},
+                             {"recompute", 0, work / kUnitsPerSecond}};
+    fusion_.decisions.push_back(std::move(decision));
+  }
+
+  const Graph& graph_;
+  FuseOptions options_;
+  std::vector<bool> stored_;
+  std::vector<std::vector<Use>> uses_;
+  std::vector<double> nodes_;  // of each group, in registers
+  Fusion fusion_;
+};
+
+}  // namespace
+
+ValueId base(const Graph& graph, ValueId v) {
+  while (graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
+  return v;
+}
+
+Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+
+Fusion fuse_nothing(const Graph& graph) {
+  std::vector<bool> stored = must_store(graph);
+  for (const Node& node : graph.nodes) {
+    const bool view = node.op == Op::constant || node.op == Op::broadcast_in_dim || node.op == Op::reshape;
+    const auto* label = node.attrs.find(Attr::name);
+    const bool part_of_dot = label && *label == AttrValue(std::string(kDotProduct));
+    if (!view && !part_of_dot) {
+      for (const ValueId v : node.outputs) stored[v] = true;
+    }
+    if (op_info(node.op).family == Family::scatter) {
+      for (const ValueId v : node.inputs) {
+        if (graph.def(base(graph, v))) stored[base(graph, v)] = true;
+      }
+    }
+  }
+  Fusion fusion;
+  fusion.recomputed.assign(graph.values.size(), false);
+  fusion.groups = single_steps(graph, stored);
+  sort_groups(graph, fusion);
+  return fusion;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,45 @@
+// Which values are stored, and which are computed where they are read.
+//
+// A value is stored if it must be (an output, an operand or result of an opaque step, a reduction, a scatter) or if
+// storing it costs less than computing it again for each reader. Everything else lives in registers inside the kernels
+// of the stored values that need it. That one choice is fusion: a step is a stored value with all it needs down to
+// other stored values. Reductions over the same elements, and outputs of the same shape, share a step.
+// Tested in tests/planner/fuse_test.cpp.
+#pragma once
+
+#include <vector>
+
+#include "planner/plan.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// A step to be: the stored values that it makes.
+struct Group {
+  PlanStep::Kind kind = PlanStep::Kind::map;
+  std::vector<trace::ValueId> roots;
+};
+
+struct Fusion {
+  std::vector<Group> groups;  // in an order in which they can run
+  std::vector<int> group_of;  // of each value: the group that stores it, or -1 (inputs and values in registers)
+  std::vector<Decision> decisions;
+  std::vector<bool> recomputed;  // of each value: several groups compute it
+};
+
+/// How much a stored byte of random numbers, or of anything, weighs against computing again.
+struct FuseOptions {
+  double keep_weight = 1;     // a value is kept when the work saved exceeds this times the traffic
+  double random_weight = 40;  // the same for what random numbers go into
+};
+
+/// The value whose bytes `v` shares: through reshapes, to what they reshape.
+trace::ValueId base(const trace::Graph& graph, trace::ValueId v);
+
+/// Of a simplified graph with canonical dots.
+Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});
+
+/// The naive pipeline: a group for each node, but constants and broadcasts, which every framework reads in place.
+Fusion fuse_nothing(const trace::Graph& graph);
+
+}  // namespace neap::planner

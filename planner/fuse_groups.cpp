@@ -1,0 +1,295 @@
+#include "planner/fuse_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/check.h"
+#include "planner/cost.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr size_t kMaxSlice = 512;
+constexpr int64_t kTiny = 256;  // elements: merging steps so small saves a launch and costs no memory
+
+PlanStep::Kind kind_of(const Node& node) {
+  switch (op_info(node.op).family) {
+    case Family::reduce:
+    case Family::argreduce: return PlanStep::Kind::reduce;
+    case Family::scatter: return PlanStep::Kind::scatter;
+    case Family::dot: return PlanStep::Kind::dot;
+    case Family::control: return PlanStep::Kind::scan;
+    default: return PlanStep::Kind::map;
+  }
+}
+
+Ints reduced_axes(const Node& node) {
+  if (op_info(node.op).family == Family::argreduce) return {node.attrs.integer(Attr::axis)};
+  Ints axes = node.attrs.ints(Attr::axes);
+  std::ranges::sort(axes);
+  return axes;
+}
+
+// Merges groups of one kind that loop over the same elements.
+class Merger {
+ public:
+  Merger(const Graph& graph, const std::vector<bool>& stored) : graph_(graph), stored_(stored) {
+    group_of_.assign(graph.values.size(), -1);
+    is_output_.assign(graph.values.size(), false);
+    for (const ValueId v : graph.outputs) is_output_[base(graph, v)] = true;
+    seen_.assign(graph.nodes.size(), 0);
+  }
+
+  std::vector<Group> run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
+      const Node& node = graph_.nodes[id];
+      if (!stored_[node.out()]) continue;
+      const PlanStep::Kind kind = kind_of(node);
+      int group = -1;
+      if (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) group = join(node, kind);
+      if (group < 0) {
+        group = static_cast<int>(groups_.size());
+        groups_.push_back({kind, {}});
+        slices_.emplace_back();
+        if (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map)
+          candidates_[key(node, kind)].push_back(group);
+      }
+      for (const ValueId v : node.outputs) {
+        groups_[group].roots.push_back(v);
+        group_of_[v] = group;
+      }
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  size_t key(const Node& node, PlanStep::Kind kind) const {
+    size_t hash = static_cast<size_t>(kind);
+    const auto mix = [&](int64_t x) { hash = hash * 0x9E3779B97F4A7C15u + static_cast<size_t>(x) + 1; };
+    const bool reduces = kind == PlanStep::Kind::reduce;
+    for (const int64_t extent : graph_.aval(reduces ? node.inputs[0] : node.out()).shape) mix(extent);
+    if (reduces) {
+      for (const int64_t axis : reduced_axes(node)) mix(-1 - axis);
+    }
+    return hash;
+  }
+
+  const Slice& slice(int group) {
+    if (!slices_[group]) slices_[group] = slice_of(graph_, stored_, groups_[group].roots);
+    return *slices_[group];
+  }
+
+  // The group that the node can and should join, or -1.
+  int join(const Node& node, PlanStep::Kind kind) {
+    const auto it = candidates_.find(key(node, kind));
+    if (it == candidates_.end()) return -1;
+    const Slice own = slice_of(graph_, stored_, {node.out()});
+    const auto& candidates = it->second;
+    for (size_t i = candidates.size(); i-- > 0 && i + 4 >= candidates.size();) {
+      const int group = candidates[i];
+      if (!own.complete || !worth_merging(group, node, own) || depends(node, group)) continue;
+      slices_[group].reset();
+      return group;
+    }
+    return -1;
+  }
+
+  bool worth_merging(int group, const Node& node, const Slice& own) {
+    const Group& other = groups_[group];
+    if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
+    const bool reduces = other.kind == PlanStep::Kind::reduce;
+    const int64_t elements = graph_.aval(reduces ? node.inputs[0] : node.out()).size();
+    if (elements <= kTiny) return true;
+    const Slice& theirs = slice(group);
+    if (!theirs.complete) return false;
+    // Arrays that only one of them reads would have to be alive together.
+    const auto large = [&](const Slice& slice) {
+      std::vector<ValueId> leaves;
+      for (const ValueId v : slice.leaves) {
+        if (graph_.aval(v).size() * 16 > elements && graph_.def(v)) leaves.push_back(v);
+      }
+      return leaves;
+    };
+    if (large(own) != large(theirs)) return false;
+    std::vector<NodeId> shared;
+    std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
+    double saved = 0;
+    for (const NodeId id : shared) {
+      if (graph_.aval(graph_.nodes[id].out()).size() * 4 > elements) saved += element_cost(graph_, graph_.nodes[id]);
+    }
+    std::vector<ValueId> read;
+    std::ranges::set_intersection(own.leaves, theirs.leaves, std::back_inserter(read));
+    for (const ValueId v : read) {
+      if (graph_.aval(v).size() * 4 > elements)
+        saved += kReadUnitsPerByte * static_cast<double>(size_of(graph_.aval(v).dtype));
+    }
+    if (reduces) return saved >= 4;
+    const auto is_output = [&](ValueId v) { return is_output_[v]; };
+    return saved >= (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output) ? 8 : 60);
+  }
+
+  // Whether the node needs, through any chain of groups, what `group` makes.
+  bool depends(const Node& node, int group) {
+    ++epoch_;
+    std::vector<ValueId> pending(node.inputs);
+    NodeId first = graph_.values[groups_[group].roots[0]].def;
+    while (!pending.empty()) {
+      const ValueId v = pending.back();
+      pending.pop_back();
+      const NodeId def = graph_.values[v].def;
+      if (def == no_node || seen_[def] == epoch_) continue;
+      const int other = group_of_[v];
+      if (other == group) return true;
+      seen_[def] = epoch_;
+      const bool merged = other >= 0 && groups_[other].roots.size() > 1;
+      if (def < first && !merged) continue;
+      const Node& source = graph_.nodes[def];
+      pending.insert(pending.end(), source.inputs.begin(), source.inputs.end());
+      if (!merged) continue;
+      for (const ValueId root : groups_[other].roots) {
+        const Node& member = graph_.nodes[graph_.values[root].def];
+        pending.insert(pending.end(), member.inputs.begin(), member.inputs.end());
+      }
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  const std::vector<bool>& stored_;
+  std::vector<Group> groups_;
+  std::vector<std::optional<Slice>> slices_;
+  std::vector<int> group_of_;
+  std::vector<bool> is_output_;
+  std::unordered_map<size_t, std::vector<int>> candidates_;
+  std::vector<int> seen_;
+  int epoch_ = 0;
+};
+
+}  // namespace
+
+std::vector<bool> must_store(const Graph& graph) {
+  std::vector<bool> stored(graph.values.size(), false);
+  for (const ValueId v : graph.inputs) stored[v] = true;
+  for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
+  for (const Node& node : graph.nodes) {
+    if (is_fusible(node.op)) continue;
+    for (const ValueId v : node.outputs) stored[v] = true;
+    const PlanStep::Kind kind = kind_of(node);
+    if (kind != PlanStep::Kind::dot && kind != PlanStep::Kind::scan) continue;
+    for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
+  }
+  return stored;
+}
+
+Slice slice_of(const Graph& graph, const std::vector<bool>& stored, const std::vector<ValueId>& roots) {
+  Slice slice;
+  std::unordered_set<NodeId> nodes;
+  std::unordered_set<ValueId> leaves;
+  std::vector<NodeId> pending;
+  int64_t largest = 0;
+  for (const ValueId v : roots) {
+    const NodeId def = graph.values[v].def;
+    if (nodes.insert(def).second) pending.push_back(def);
+    largest = std::max(largest, graph.aval(v).size());
+  }
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    const Node& node = graph.nodes[id];
+    if (graph.aval(node.out()).size() > 2) slice.cost += element_cost(graph, node);
+    if (op_info(node.op).family == Family::random) slice.random_nodes.push_back(id);
+    for (const ValueId v : node.inputs) {
+      const NodeId def = graph.values[v].def;
+      if (stored[v]) {
+        leaves.insert(v);
+      } else if (nodes.size() >= kMaxSlice) {
+        slice.complete = false;
+      } else if (nodes.insert(def).second) {
+        pending.push_back(def);
+      }
+    }
+  }
+  slice.nodes.assign(nodes.begin(), nodes.end());
+  slice.leaves.assign(leaves.begin(), leaves.end());
+  std::ranges::sort(slice.nodes);
+  std::ranges::sort(slice.leaves);
+  std::ranges::sort(slice.random_nodes);
+  return slice;
+}
+
+std::vector<Group> single_steps(const Graph& graph, const std::vector<bool>& stored) {
+  std::vector<Group> groups;
+  for (const Node& node : graph.nodes) {
+    if (stored[node.out()]) groups.push_back({kind_of(node), node.outputs});
+  }
+  return groups;
+}
+
+std::vector<Group> share_steps(const Graph& graph, const std::vector<bool>& stored) {
+  return Merger(graph, stored).run();
+}
+
+void sort_groups(const Graph& graph, Fusion& fusion) {
+  const size_t count = fusion.groups.size();
+  fusion.group_of.assign(graph.values.size(), -1);
+  for (size_t g = 0; g < count; ++g) {
+    for (const ValueId v : fusion.groups[g].roots) fusion.group_of[v] = static_cast<int>(g);
+  }
+  // A group runs after those that store what it reads; among groups that can run, the one that ends first in program.
+  std::vector<std::vector<int>> readers(count);
+  std::vector<int> missing(count, 0);
+  std::vector<NodeId> last(count, 0);
+  for (size_t g = 0; g < count; ++g) {
+    std::unordered_set<NodeId> seen;
+    std::unordered_set<int> sources;
+    std::vector<NodeId> pending;
+    for (const ValueId v : fusion.groups[g].roots) {
+      const NodeId def = graph.values[v].def;
+      last[g] = std::max(last[g], def);
+      if (seen.insert(def).second) pending.push_back(def);
+    }
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      for (const ValueId v : graph.nodes[id].inputs) {
+        const NodeId def = graph.values[v].def;
+        if (def == no_node) continue;
+        const int source = fusion.group_of[v];
+        if (source >= 0 && source != static_cast<int>(g)) {
+          if (sources.insert(source).second) readers[source].push_back(static_cast<int>(g)), ++missing[g];
+        } else if (seen.insert(def).second) {
+          pending.push_back(def);
+        }
+      }
+    }
+  }
+  using Ready = std::pair<NodeId, int>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (size_t g = 0; g < count; ++g) {
+    if (missing[g] == 0) ready.emplace(last[g], static_cast<int>(g));
+  }
+  std::vector<Group> sorted;
+  while (!ready.empty()) {
+    const int g = ready.top().second;
+    ready.pop();
+    sorted.push_back(std::move(fusion.groups[g]));
+    for (const int reader : readers[g]) {
+      if (--missing[reader] == 0) ready.emplace(last[reader], reader);
+    }
+  }
+  NEAP_CHECK(sorted.size() == count, "the groups depend on each other");
+  fusion.groups = std::move(sorted);
+  for (size_t g = 0; g < count; ++g) {
+    for (const ValueId v : fusion.groups[g].roots) fusion.group_of[v] = static_cast<int>(g);
+  }
+}
+
+}  // namespace neap::planner

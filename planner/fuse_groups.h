@@ -1,0 +1,36 @@
+// Parts of fusion (planner/fuse.h): what must be stored, what a step computes, which steps merge.
+#pragma once
+
+#include <vector>
+
+#include "planner/dot.h"
+#include "planner/fuse.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// Values that have to be in memory: outputs, operands and results of dot and scan, reductions, scatters; and inputs.
+std::vector<bool> must_store(const trace::Graph& graph);
+
+/// What computing some values takes, down to stored ones.
+struct Slice {
+  std::vector<trace::NodeId> nodes;    // in registers, ascending
+  std::vector<trace::ValueId> leaves;  // stored values read, ascending
+  std::vector<trace::NodeId> random_nodes;
+  double cost = 0;       // of one element of each
+  bool complete = true;  // false: too large, cut off
+};
+
+/// The slice of `roots` themselves (their defining nodes included, though they may be stored).
+Slice slice_of(const trace::Graph& graph, const std::vector<bool>& stored, const std::vector<trace::ValueId>& roots);
+
+/// One group for each stored value that is not an input, in program order.
+std::vector<Group> single_steps(const trace::Graph& graph, const std::vector<bool>& stored);
+
+/// The same, with reductions of the same elements in one group, and outputs of equal shape that share work.
+std::vector<Group> share_steps(const trace::Graph& graph, const std::vector<bool>& stored);
+
+/// Puts groups in an order in which they can run, as near to program order as that allows; fills group_of.
+void sort_groups(const trace::Graph& graph, Fusion& fusion);
+
+}  // namespace neap::planner

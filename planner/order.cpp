@@ -1,0 +1,219 @@
+#include "planner/order.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "planner/steps.h"
+
+namespace neap::planner {
+
+namespace {
+
+constexpr int kExactSteps = 12;
+
+// The problem as a graph of steps.
+struct Dependences {
+  std::vector<std::vector<int>> after;    // steps that must come later
+  std::vector<int> before;                // number of steps that must come earlier
+  std::vector<std::vector<int>> starts;   // values whose first writer the step is
+  std::vector<std::vector<int>> touches;  // values that the step reads or writes
+  std::vector<int> uses;                  // of each value: how many steps touch it
+
+  explicit Dependences(const OrderProblem& problem)
+      : after(problem.steps), before(problem.steps, 0), starts(problem.steps), touches(problem.steps) {
+    for (int v = 0; v < static_cast<int>(problem.values.size()); ++v) {
+      const OrderProblem::Value& value = problem.values[v];
+      std::vector<int> all = value.writers;
+      all.insert(all.end(), value.readers.begin(), value.readers.end());
+      std::ranges::sort(all);
+      all.erase(std::ranges::unique(all).begin(), all.end());
+      for (const int s : all) touches[s].push_back(v);
+      uses.push_back(static_cast<int>(all.size()));
+      if (value.writers.empty()) continue;
+      starts[value.writers[0]].push_back(v);
+      for (size_t w = 0; w < value.writers.size(); ++w) {
+        const int writer = value.writers[w];
+        const bool has_next = w + 1 < value.writers.size();
+        const int next = has_next ? value.writers[w + 1] : problem.steps;
+        for (const int reader : value.readers) {
+          if (reader > writer && reader < next) add(writer, reader);
+          if (has_next && reader < next && reader > writer) add(reader, next);
+        }
+        if (has_next) add(writer, next);
+      }
+    }
+  }
+
+  void add(int a, int b) {
+    if (a == b) return;
+    after[a].push_back(b);
+    ++before[b];
+  }
+};
+
+// Bytes alive while steps run one after the other.
+class Simulation {
+ public:
+  Simulation(const OrderProblem& problem, const Dependences& dependences)
+      : problem_(problem), dependences_(dependences), remaining_(dependences.uses) {}
+
+  size_t during(int step) const {
+    size_t bytes = live_ + problem_.scratch[step];
+    for (const int v : dependences_.starts[step]) bytes += problem_.values[v].bytes;
+    return bytes;
+  }
+  // Growth of the live bytes by the step, after it.
+  int64_t growth(int step) const {
+    int64_t bytes = 0;
+    for (const int v : dependences_.starts[step]) bytes += static_cast<int64_t>(problem_.values[v].bytes);
+    for (const int v : dependences_.touches[step]) {
+      if (remaining_[v] == 1 && !problem_.values[v].kept) bytes -= static_cast<int64_t>(problem_.values[v].bytes);
+    }
+    return bytes;
+  }
+  void run(int step) {
+    peak = std::max(peak, during(step));
+    live_ = static_cast<size_t>(static_cast<int64_t>(live_) + growth(step));
+    for (const int v : dependences_.touches[step]) --remaining_[v];
+  }
+
+  size_t peak = 0;
+
+ private:
+  const OrderProblem& problem_;
+  const Dependences& dependences_;
+  std::vector<int> remaining_;
+  size_t live_ = 0;
+};
+
+// Among the steps that can run: one that frees more than it makes and passes the peak least, else the earliest.
+std::vector<int> list_schedule(const OrderProblem& problem, const Dependences& dependences) {
+  Simulation simulation(problem, dependences);
+  std::vector<int> missing = dependences.before, ready, order;
+  for (int s = 0; s < problem.steps; ++s) {
+    if (missing[s] == 0) ready.push_back(s);
+  }
+  while (!ready.empty()) {
+    const auto rank = [&](int s) {
+      const size_t during = simulation.during(s);
+      return std::tuple(std::max(during, simulation.peak), simulation.growth(s), s);
+    };
+    const auto best = std::ranges::min_element(ready, {}, rank);
+    const int step = *best;
+    ready.erase(best);
+    simulation.run(step);
+    order.push_back(step);
+    for (const int next : dependences.after[step]) {
+      if (--missing[next] == 0) ready.push_back(next);
+    }
+  }
+  return order;
+}
+
+// Dynamic programming over sets of steps done.
+std::vector<int> exact_schedule(const OrderProblem& problem, const Dependences& dependences) {
+  const int n = problem.steps;
+  const size_t sets = size_t{1} << n;
+  std::vector<uint32_t> needs(n, 0), touched(problem.values.size(), 0);
+  for (int s = 0; s < n; ++s) {
+    for (const int next : dependences.after[s]) needs[next] |= 1u << s;
+    for (const int v : dependences.touches[s]) touched[v] |= 1u << s;
+  }
+  const auto live = [&](size_t done) {  // after the steps of the set
+    size_t bytes = 0;
+    for (size_t v = 0; v < problem.values.size(); ++v) {
+      const auto& value = problem.values[v];
+      if (value.writers.empty() || !(done >> value.writers[0] & 1)) continue;
+      if (value.kept || (touched[v] & ~done) != 0) bytes += value.bytes;
+    }
+    return bytes;
+  };
+  constexpr size_t kNever = std::numeric_limits<size_t>::max();
+  std::vector<size_t> peak(sets, kNever);
+  std::vector<int8_t> last(sets, -1);
+  peak[0] = 0;
+  for (size_t done = 0; done + 1 < sets; ++done) {
+    if (peak[done] == kNever) continue;
+    const size_t before = live(done);
+    for (int s = 0; s < n; ++s) {
+      if ((done >> s & 1) || (needs[s] & ~done) != 0) continue;
+      size_t during = before + problem.scratch[s];
+      for (const int v : dependences.starts[s]) during += problem.values[v].bytes;
+      const size_t then = std::max(peak[done], during);
+      const size_t next = done | size_t{1} << s;
+      if (then < peak[next]) peak[next] = then, last[next] = static_cast<int8_t>(s);
+    }
+  }
+  std::vector<int> order;
+  for (size_t done = sets - 1; done != 0; done &= ~(size_t{1} << last[done])) order.push_back(last[done]);
+  std::ranges::reverse(order);
+  return order;
+}
+
+size_t peak_with(const OrderProblem& problem, const Dependences& dependences, const std::vector<int>& order) {
+  Simulation simulation(problem, dependences);
+  for (const int s : order) simulation.run(s);
+  return simulation.peak;
+}
+
+// No order is below what the widest step touches.
+size_t widest_step(const OrderProblem& problem, const Dependences& dependences) {
+  size_t widest = 0;
+  for (int s = 0; s < problem.steps; ++s) {
+    size_t bytes = problem.scratch[s];
+    for (const int v : dependences.touches[s]) bytes += problem.values[v].bytes;
+    widest = std::max(widest, bytes);
+  }
+  return widest;
+}
+
+}  // namespace
+
+size_t peak_of_order(const OrderProblem& problem, const std::vector<int>& order) {
+  return peak_with(problem, Dependences(problem), order);
+}
+
+std::vector<int> order_steps(const OrderProblem& problem) {
+  std::vector<int> best(problem.steps);
+  std::iota(best.begin(), best.end(), 0);
+  if (problem.steps < 3) return best;
+  const Dependences dependences(problem);
+  size_t lowest = peak_with(problem, dependences, best);
+  if (lowest == widest_step(problem, dependences)) return best;
+  const auto offer = [&](std::vector<int> order) {
+    const size_t peak = peak_with(problem, dependences, order);
+    if (peak < lowest) lowest = peak, best = std::move(order);
+  };
+  if (problem.steps <= kExactSteps) {
+    offer(exact_schedule(problem, dependences));
+  } else {
+    offer(list_schedule(problem, dependences));
+  }
+  return best;
+}
+
+void order(PlanData& plan) {
+  OrderProblem problem;
+  problem.steps = static_cast<int>(plan.steps.size());
+  problem.values.resize(plan.buffers.size());
+  problem.scratch.assign(problem.steps, 0);
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Storage storage = plan.buffers[b].storage;
+    if (storage == Storage::intermediate || storage == Storage::output) problem.values[b].bytes = plan.buffers[b].bytes;
+  }
+  for (const int b : plan.outputs) problem.values[b].kept = true;
+  for (int s = 0; s < problem.steps; ++s) {
+    for (const int b : plan.steps[s].reads) problem.values[b].readers.push_back(s);
+    for (const int b : plan.steps[s].writes) problem.values[b].writers.push_back(s);
+    for (const int b : plan.steps[s].scratch) problem.scratch[s] += plan.buffers[b].bytes;
+  }
+  const std::vector<int> order = order_steps(problem);
+  std::vector<PlanStep> steps;
+  steps.reserve(order.size());
+  for (const int s : order) steps.push_back(std::move(plan.steps[s]));
+  plan.steps = std::move(steps);
+  set_live_ranges(plan);
+}
+
+}  // namespace neap::planner

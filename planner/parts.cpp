@@ -1,0 +1,118 @@
+#include "planner/parts.h"
+
+#include <algorithm>
+
+#include "planner/dot.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr int64_t kReducePart = 65536;  // elements that are worth a part
+constexpr int64_t kMaxReduceParts = 64;
+constexpr int64_t kManyRows = 64;       // kept elements that keep all threads busy
+constexpr int64_t kDirectRows = 65536;  // below, one pass in row order
+constexpr int64_t kFewRows = int64_t{1} << 22;
+constexpr int64_t kMaxCount = int64_t{1} << 32;
+
+bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
+
+DType accumulator(Op op, DType value) {
+  if (value == DType::f16 || value == DType::bf16) value = DType::f32;
+  if (op != Op::reduce_sum && op != Op::reduce_prod) return value;
+  return is_float(value) ? DType::f64 : is_signed(value) ? DType::i64 : DType::u64;
+}
+
+int reduce_parts(const Graph& group) {
+  int64_t operand = 0, kept = 0;
+  for (const ValueId v : group.outputs) {
+    const Node& node = *group.def(v);
+    if (is_argreduce(node.op)) return 1;  // a partial argmax would need its index beside it
+    operand = group.aval(node.inputs[0]).size();
+    kept = group.aval(v).size();
+  }
+  if (kept == 0 || kept >= kManyRows) return 1;
+  return static_cast<int>(std::clamp<int64_t>(operand / kept / kReducePart, 1, kMaxReduceParts));
+}
+
+bool is_splat(const Graph& group, ValueId v) {
+  while (const Node* node = group.def(v)) {
+    if (node->op == Op::constant) return true;
+    if (node->op == Op::broadcast_in_dim && group.aval(node->inputs[0]).size() == 1) return true;
+    if (node->op != Op::reshape && node->op != Op::broadcast_in_dim) return false;
+    v = node->inputs[0];
+  }
+  return false;
+}
+
+int64_t tables_in_scratch(const PlanStep& step) {
+  const DType table = step.form == ScatterForm::counts ? DType::u32 : step.table_dtype;
+  const DType out = step.group.aval(step.group.outputs[0]).dtype;
+  const bool first_in_output = size_of(table) == size_of(out) && !(step.operand_in_place && table != out);
+  return step.parts - (first_in_output ? 1 : 0);
+}
+
+void choose_scatter(PlanStep& step, size_t table_budget) {
+  step.form = ScatterForm::direct;
+  step.parts = 1;
+  const Graph& group = step.group;
+  const Node& node = *group.def(group.outputs[0]);
+  const Aval& out = group.aval(node.out());
+  const Aval& updates = group.aval(node.inputs[2]);
+  const Aval& indices = group.aval(node.inputs[1]);
+  const int64_t rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  if (node.op != Op::scatter_add || rows < kDirectRows) return;
+  const bool counts = is_splat(group, node.inputs[2]) && is_float(out.dtype);
+  step.form = counts ? ScatterForm::counts : ScatterForm::tables;
+  step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
+  const bool cheap_tables = counts || !is_float(out.dtype);
+  const int wanted = cheap_tables && updates.size() >= kFewRows ? 4 : 2;
+  const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
+  for (step.parts = wanted; step.parts >= least; --step.parts) {
+    const size_t bytes = static_cast<size_t>(tables_in_scratch(step) * out.size()) * size_of(step.table_dtype);
+    if (bytes <= table_budget) return;
+  }
+  step.form = ScatterForm::direct;
+  step.parts = 1;
+}
+
+}  // namespace
+
+void choose_parts(PlanStep& step, size_t table_budget) {
+  if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group);
+  if (step.kind == PlanStep::Kind::scatter) choose_scatter(step, table_budget);
+}
+
+std::vector<Aval> scratch_of(const PlanStep& step) {
+  std::vector<Aval> scratch;
+  const Graph& group = step.group;
+  switch (step.kind) {
+    case PlanStep::Kind::reduce:
+      if (step.parts == 1) break;
+      for (const ValueId v : group.outputs) {
+        const Node& node = *group.def(v);
+        scratch.push_back({{step.parts, group.aval(v).size()}, accumulator(node.op, group.aval(node.inputs[0]).dtype)});
+      }
+      break;
+    case PlanStep::Kind::scatter: {
+      if (step.form == ScatterForm::direct) break;
+      const int64_t tables = tables_in_scratch(step);
+      const int64_t elements = group.aval(group.outputs[0]).size();
+      if (tables > 0) scratch.push_back({{tables, elements}, step.table_dtype});
+      break;
+    }
+    case PlanStep::Kind::dot: break;
+    case PlanStep::Kind::scan:
+      if (step.body && step.body->arena_bytes > 0) {
+        scratch.push_back({{static_cast<int64_t>(step.body->arena_bytes)}, DType::u8});
+      }
+      break;
+    case PlanStep::Kind::map: break;
+  }
+  return scratch;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,92 @@
+#include "planner/place.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace neap::planner {
+
+namespace {
+
+constexpr size_t kManyBlocks = 4000;  // above, one order of placing has to do
+
+// Places blocks one after the other in the gap between those placed before that are alive with them.
+Placement place_in_order(std::span<const Block> blocks, const std::vector<int>& order, bool best_fit) {
+  Placement result;
+  result.offsets.assign(blocks.size(), 0);
+  struct Placed {
+    size_t begin, end;
+    int first, last;
+  };
+  std::vector<Placed> placed;  // by begin
+  for (const int i : order) {
+    const Block& block = blocks[i];
+    if (block.bytes == 0) continue;
+    size_t at = 0, best = std::numeric_limits<size_t>::max(), slack = best;
+    for (const Placed& other : placed) {
+      if (other.last < block.first || other.first > block.last) continue;
+      if (other.begin >= at + block.bytes && other.begin - at - block.bytes < slack) {
+        best = at;
+        slack = best_fit ? other.begin - at - block.bytes : 0;
+        if (!best_fit) break;
+      }
+      at = std::max(at, other.end);
+    }
+    if (best == std::numeric_limits<size_t>::max()) best = at;
+    result.offsets[i] = static_cast<int64_t>(best);
+    result.extent = std::max(result.extent, best + block.bytes);
+    const Placed now{best, best + block.bytes, block.first, block.last};
+    placed.insert(std::ranges::upper_bound(placed, best, {}, &Placed::begin), now);
+  }
+  return result;
+}
+
+}  // namespace
+
+size_t live_bytes_bound(std::span<const Block> blocks) {
+  int end = 0;
+  for (const Block& block : blocks) end = std::max(end, block.last + 1);
+  std::vector<size_t> starts(end + 1, 0), stops(end + 1, 0);
+  for (const Block& block : blocks) {
+    starts[block.first] += block.bytes;
+    stops[block.last + 1] += block.bytes;
+  }
+  size_t live = 0, most = 0;
+  for (int s = 0; s < end; ++s) {
+    live += starts[s];
+    live -= stops[s];
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+Placement place(std::span<const Block> blocks) {
+  const size_t bound = live_bytes_bound(blocks);
+  const auto area = [&](int i) {
+    return static_cast<double>(blocks[i].bytes) * (blocks[i].last - blocks[i].first + 1);
+  };
+  const std::vector<std::function<bool(int, int)>> orders = {
+      [&](int a, int b) { return blocks[a].bytes > blocks[b].bytes; },
+      [&](int a, int b) { return area(a) > area(b); },
+      [&](int a, int b) { return blocks[a].first < blocks[b].first; },
+      [&](int a, int b) { return blocks[a].last - blocks[a].first > blocks[b].last - blocks[b].first; },
+      [&](int a, int b) { return blocks[a].last > blocks[b].last; },
+  };
+  Placement best;
+  best.extent = std::numeric_limits<size_t>::max();
+  for (const auto& before : orders) {
+    std::vector<int> order(blocks.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, [&](int a, int b) { return before(a, b) || (!before(b, a) && a < b); });
+    for (const bool best_fit : {true, false}) {
+      Placement candidate = place_in_order(blocks, order, best_fit);
+      if (candidate.extent < best.extent) best = std::move(candidate);
+      if (best.extent == bound) return best;
+    }
+    if (blocks.size() > kManyBlocks) break;
+  }
+  return best;
+}
+
+}  // namespace neap::planner

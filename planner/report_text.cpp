@@ -1,0 +1,102 @@
+// The plan as text: one line a step, the widest moment marked, then what is alive there and what was decided.
+#include <neap/bytes.h>
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/plan.h"
+#include "planner/report.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+namespace {
+
+std::string where(const std::source_location& loc) { return loc.line() == 0 ? "" : to_string(loc); }
+
+std::string shortened(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+void add_steps(std::string& out, const PlanData& plan, const std::string& indent) {
+  const int widest = widest_step(plan);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    std::string result;
+    for (const trace::ValueId v : step.group.outputs) {
+      if (!result.empty()) result += " ";
+      result += to_string(step.group.aval(v));
+    }
+    out += fmt::format("{}{:>3} {} {:<18} {:<23} {:>10} {:>11}  {}\n", indent, s,
+                       static_cast<int>(s) == widest ? '>' : ' ', shortened(step.strategy, 18), shortened(result, 23),
+                       format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step.source));
+    const int64_t offset = step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset;
+    out +=
+        fmt::format("{}      {}{}{}\n", indent, shortened(step.op, 70), step.reason.empty() ? "" : ": " + step.reason,
+                    offset >= 0 ? fmt::format(" (at {})", offset) : "");
+    if (step.body) add_steps(out, *step.body, indent + "    ");
+  }
+}
+
+}  // namespace
+
+int widest_step(const PlanData& plan) {
+  const auto it = std::ranges::max_element(plan.steps, {}, &PlanStep::bytes_live);
+  return it == plan.steps.end() ? -1 : static_cast<int>(it - plan.steps.begin());
+}
+
+std::vector<int> alive_at(const PlanData& plan, int step) {
+  std::vector<int> alive;
+  for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    const bool input = buffer.storage == Storage::argument || buffer.storage == Storage::captured;
+    if (buffer.alias_of >= 0 || buffer.bytes == 0) continue;
+    if (input || (buffer.first <= step && step <= buffer.last)) alive.push_back(b);
+  }
+  std::ranges::sort(
+      alive, [&](int a, int b) { return std::pair(plan.buffers[b].bytes, a) < std::pair(plan.buffers[a].bytes, b); });
+  return alive;
+}
+
+std::string describe_alive(const PlanData& plan, const std::string& indent) {
+  std::string out;
+  for (const int b : alive_at(plan, widest_step(plan))) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    out += fmt::format("{}{:>10}  {:<12} {:<22} {}  {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
+                       to_string(buffer.aval), shortened(buffer.label, 40), where(buffer.source));
+  }
+  return out;
+}
+
+std::string to_text(const PlanData& plan) {
+  std::string out = fmt::format("plan of {}: {} steps{}\n", plan.name.empty() ? "a function" : plan.name,
+                                plan.steps.size(), plan.naive ? ", naive" : "");
+  out += fmt::format("{:>3}   {:<18} {:<23} {:>10} {:>11}  {}\n", "#", "strategy", "result", "adds", "live", "source");
+  add_steps(out, plan, "");
+  out += fmt::format("\npeak         {:>11}  ({} bytes)\n", format_bytes(plan.peak_bytes), plan.peak_bytes);
+  out += fmt::format("lower bound  {:>11}  ({} bytes, peak / bound {:.3f})\n", format_bytes(plan.lower_bound_bytes),
+                     plan.lower_bound_bytes,
+                     plan.lower_bound_bytes
+                         ? static_cast<double>(plan.peak_bytes) / static_cast<double>(plan.lower_bound_bytes)
+                         : 1.0);
+  if (plan.naive_peak_bytes > 0) {
+    out +=
+        fmt::format("naive        {:>11}  ({:.2f} x)\n", format_bytes(plan.naive_peak_bytes),
+                    static_cast<double>(plan.naive_peak_bytes) / std::max(1.0, static_cast<double>(plan.peak_bytes)));
+  }
+  if (plan.budget) out += fmt::format("budget       {:>11}\n", format_bytes(*plan.budget));
+  out += "\nalive at the widest moment:\n" + describe_alive(plan, "  ");
+  if (!plan.decisions.empty()) out += "\ndecisions:\n";
+  for (const Decision& decision : plan.decisions) {
+    out += fmt::format("  {}: {}  ({})\n", decision.what, decision.chosen, decision.reason);
+    for (const Alternative& other : decision.alternatives) {
+      out += fmt::format("    {:<20} {:>11}  {:.3g} s{}\n", other.name, format_bytes(other.peak_bytes), other.cost,
+                         other.name == decision.chosen ? "  *" : "");
+    }
+  }
+  return out;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,108 @@
+#include "planner/scan.h"
+
+#include <algorithm>
+
+#include "planner/alias.h"
+#include "planner/builder.h"
+#include "planner/fuse.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+class CopyInserter {
+ public:
+  CopyInserter(const Graph& graph, bool is_body)
+      : graph_(graph), uses_(count_uses(graph)), renamed_(graph.values.size(), no_value) {
+    result_.name = graph.name;
+    result_.num_captured = graph.num_captured;
+    for (const ValueId v : graph.inputs) renamed_[v] = result_.add_input(graph.aval(v));
+    find_output_copies(is_body);
+    // Copies of inputs come first, so that they never keep a carry from being written in place.
+    for (size_t i = 0; i < output_copy_.size(); ++i) {
+      if (output_copy_[i] && !graph.def(graph.outputs[i])) copy_output(i);
+    }
+    for (const Node& node : graph.nodes) add(node);
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      if (output_copy_[i] && copied_[i] == no_value) copy_output(i);
+      result_.outputs.push_back(output_copy_[i] ? copied_[i] : renamed_[graph.outputs[i]]);
+    }
+  }
+
+  Graph take() { return std::move(result_); }
+
+ private:
+  void find_output_copies(bool is_body) {
+    std::vector<ValueId> taken;
+    copied_.assign(graph_.outputs.size(), no_value);
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const ValueId v = base(graph_, graph_.outputs[i]);
+      bool copy = graph_.is(v, Op::constant);  // readers inside should not load it
+      if (is_body) copy |= !graph_.def(v) || std::ranges::find(taken, v) != taken.end();
+      taken.push_back(v);
+      output_copy_.push_back(copy);
+    }
+  }
+
+  void copy_output(size_t i) {
+    const ValueId v = graph_.outputs[i];
+    const Node* def = graph_.def(v);
+    copied_[i] = copy(renamed_[v], def ? def->loc : std::source_location{});
+  }
+
+  ValueId copy(ValueId v, std::source_location loc) { return result_.add(Op::stop_gradient, {v}, {}, loc); }
+
+  // Whether something else than the scan reads the value, or it is not ours to overwrite.
+  bool needs_copy(ValueId v) const {
+    for (;; v = graph_.def(v)->inputs[0]) {
+      if (!graph_.def(v) || uses_[v] > 1 || graph_.is(v, Op::constant)) return true;
+      if (!graph_.is(v, Op::reshape)) return false;
+    }
+  }
+
+  void add(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
+    if (node.op == Op::scan) {
+      const auto consts = node.attrs.integer(Attr::num_consts);
+      for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
+        if (needs_copy(node.inputs[consts + j])) inputs[consts + j] = copy(inputs[consts + j], node.loc);
+      }
+    }
+    const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
+    for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = result_.nodes[id].outputs[i];
+  }
+
+  const Graph& graph_;
+  std::vector<int> uses_;
+  std::vector<ValueId> renamed_;
+  std::vector<bool> output_copy_;
+  std::vector<ValueId> copied_;
+  Graph result_;
+};
+
+}  // namespace
+
+Graph insert_copies(const Graph& graph, bool is_body) { return CopyInserter(graph, is_body).take(); }
+
+void alias_carries(PlanData& body, int num_consts, int num_carry) {
+  for (int j = 0; j < num_carry; ++j) {
+    const int in = body.inputs[num_consts + j];
+    const int out = body.outputs[j];
+    const int write = body.buffers[out].first;
+    bool safe = body.buffers[in].aval.bytes() == body.buffers[out].aval.bytes();
+    for (int s = 0; safe && s < static_cast<int>(body.steps.size()); ++s) {
+      const PlanStep& step = body.steps[s];
+      const bool reads = std::ranges::find(step.reads, in) != step.reads.end();
+      if (reads && (s > write || (s == write && !can_alias(step, in, out)))) safe = false;
+    }
+    if (!safe) continue;
+    body.buffers[out].alias_of = in;
+    body.buffers[in].last = body.buffers[out].last;
+    mark_in_place(body.steps[write], in, out);
+  }
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,35 @@
+#include "planner/simplify.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+Graph simplify(const Graph& graph, Builder::Level level) {
+  const Graph live = eliminate_dead_code(graph);
+  const std::vector<int> uses = count_uses(live);
+  Builder b(level);
+  b.graph.name = live.name;
+  b.graph.num_captured = live.num_captured;
+  std::vector<ValueId> renamed(live.values.size(), no_value);
+  const auto rename = [&](const std::vector<ValueId>& ids) {
+    std::vector<ValueId> out;
+    out.reserve(ids.size());
+    for (const ValueId v : ids) out.push_back(renamed[v]);
+    return out;
+  };
+  for (const ValueId v : live.inputs) renamed[v] = b.graph.add_input(live.aval(v));
+  for (const Node& node : live.nodes) {
+    if (node.op == Op::scan) {
+      std::vector<bool> used;
+      for (const ValueId v : node.outputs) used.push_back(uses[v] > 0);
+      const std::vector<ValueId> outputs = simplify_scan(b, live, node, rename(node.inputs), used);
+      for (size_t i = 0; i < outputs.size(); ++i) renamed[node.outputs[i]] = outputs[i];
+    } else {
+      renamed[node.out()] = b.add(node.op, rename(node.inputs), node.attrs, node.loc);
+    }
+  }
+  b.graph.outputs = rename(live.outputs);
+  return eliminate_dead_code(b.graph);
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,22 @@
+// The first pass: the same outputs, bit for bit, from fewer and simpler nodes.
+//
+// Dead code and common subexpressions go, constants fold, views compose, gather and scatter read indices in their own
+// dtype, every dot_general becomes canonical (planner/dot.h), and scans lose what nobody reads. The rules are listed in
+// planner/builder.h. Tested in tests/planner/simplify_test.cpp.
+#pragma once
+
+#include "planner/builder.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// Level::light folds constants and removes dead code, as any framework does while tracing; the naive pipeline uses it.
+trace::Graph simplify(const trace::Graph& graph, Builder::Level level = Builder::Level::full);
+
+/// Of a scan: removes outputs that nobody reads with what only they need, carries that never change (they become
+/// constants) and operands that the body does not read. `used[i]`: output i of the node is read. Returns the new node's
+/// outputs in terms of the old ones: the value in `b.graph`, or no_value where it was removed.
+std::vector<trace::ValueId> simplify_scan(Builder& b, const trace::Graph& from, const trace::Node& node,
+                                          std::vector<trace::ValueId> inputs, const std::vector<bool>& used);
+
+}  // namespace neap::planner

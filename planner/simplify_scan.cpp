@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "planner/simplify.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+// A scan in parts that can be removed one by one.
+struct Scan {
+  Graph body;  // inputs and outputs are ignored: the lists below say what they are
+  std::vector<ValueId> consts, carry_in, carry_out, xs, ys;  // in the body
+  std::vector<ValueId> const_operands, inits, xs_operands;   // outside
+  std::vector<size_t> carry_index, y_index;                  // output of the original node
+};
+
+template <class T>
+void erase_at(std::vector<T>& list, size_t i) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+// Which values of the body its live outputs and the nodes behind them read.
+std::vector<bool> read_values(const Scan& scan, size_t without_carry) {
+  std::vector<bool> read(scan.body.values.size(), false);
+  for (size_t j = 0; j < scan.carry_out.size(); ++j) {
+    if (j != without_carry) read[scan.carry_out[j]] = true;
+  }
+  for (const ValueId v : scan.ys) read[v] = true;
+  for (size_t i = scan.body.nodes.size(); i-- > 0;) {
+    const Node& node = scan.body.nodes[i];
+    if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
+    for (const ValueId v : node.inputs) read[v] = true;
+  }
+  return read;
+}
+
+void remove_carry(Scan& scan, size_t j) {
+  erase_at(scan.carry_in, j);
+  erase_at(scan.carry_out, j);
+  erase_at(scan.inits, j);
+  erase_at(scan.carry_index, j);
+}
+
+// One round; true when something changed. `result` holds what becomes of the node's outputs.
+bool shrink(Scan& scan, const std::vector<bool>& used, std::vector<ValueId>& result) {
+  for (size_t j = 0; j < scan.carry_in.size(); ++j) {
+    if (scan.carry_out[j] == scan.carry_in[j]) {  // never changes
+      result[scan.carry_index[j]] = scan.inits[j];
+      scan.consts.push_back(scan.carry_in[j]);
+      scan.const_operands.push_back(scan.inits[j]);
+      remove_carry(scan, j);
+      return true;
+    }
+    if (!used[scan.carry_index[j]] && !read_values(scan, j)[scan.carry_in[j]]) {  // feeds only itself
+      remove_carry(scan, j);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& node, std::vector<ValueId> inputs,
+                                   const std::vector<bool>& used) {
+  const Graph& original = *node.attrs.graph(Attr::body);
+  if (b.level() == Builder::Level::light) {
+    const NodeId id = append_copy(b.graph, from, node, std::move(inputs));
+    b.graph.nodes[id].attrs.set(Attr::body, std::make_shared<const Graph>(simplify(original, b.level())));
+    return b.graph.nodes[id].outputs;
+  }
+  const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
+  const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+
+  Scan scan{simplify(original), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId v = scan.body.inputs[i];
+    (i < num_consts ? scan.consts : i < num_consts + num_carry ? scan.carry_in : scan.xs).push_back(v);
+    (i < num_consts               ? scan.const_operands
+     : i < num_consts + num_carry ? scan.inits
+                                  : scan.xs_operands)
+        .push_back(inputs[i]);
+  }
+  for (size_t i = 0; i < scan.body.outputs.size(); ++i) {
+    if (i < num_carry) {
+      scan.carry_out.push_back(scan.body.outputs[i]);
+      scan.carry_index.push_back(i);
+    } else if (used[i]) {
+      scan.ys.push_back(scan.body.outputs[i]);
+      scan.y_index.push_back(i);
+    }
+  }
+  std::vector<ValueId> result(node.outputs.size(), no_value);
+  while (shrink(scan, used, result)) {}
+  const std::vector<bool> read = read_values(scan, scan.carry_out.size());
+  for (auto [values, operands] : {std::pair{&scan.consts, &scan.const_operands}, {&scan.xs, &scan.xs_operands}}) {
+    for (size_t i = values->size(); i-- > 0;) {
+      if (read[(*values)[i]]) continue;
+      erase_at(*values, i);
+      erase_at(*operands, i);
+    }
+  }
+  if (scan.carry_out.empty() && scan.ys.empty()) return result;
+
+  Graph body;
+  body.name = scan.body.name;
+  std::vector<ValueId> renamed(scan.body.values.size(), no_value);
+  for (const auto* list : {&scan.consts, &scan.carry_in, &scan.xs}) {
+    for (const ValueId v : *list) renamed[v] = body.add_input(scan.body.aval(v));
+  }
+  for (const Node& inner : scan.body.nodes) {
+    if (std::ranges::none_of(inner.outputs, [&](ValueId v) { return read[v]; })) continue;
+    std::vector<ValueId> operands;
+    for (const ValueId v : inner.inputs) operands.push_back(renamed[v]);
+    const NodeId id = append_copy(body, scan.body, inner, std::move(operands));
+    for (size_t i = 0; i < inner.outputs.size(); ++i) renamed[inner.outputs[i]] = body.nodes[id].outputs[i];
+  }
+  for (const auto* list : {&scan.carry_out, &scan.ys}) {
+    for (const ValueId v : *list) body.outputs.push_back(renamed[v]);
+  }
+
+  Node smaller{Op::scan, {}, node.attrs, {}, node.loc};
+  for (const auto* list : {&scan.const_operands, &scan.inits, &scan.xs_operands}) {
+    smaller.inputs.insert(smaller.inputs.end(), list->begin(), list->end());
+  }
+  smaller.attrs.set(Attr::num_consts, static_cast<int64_t>(scan.consts.size()));
+  smaller.attrs.set(Attr::num_carry, static_cast<int64_t>(scan.carry_in.size()));
+  smaller.attrs.set(Attr::body, std::make_shared<const Graph>(std::move(body)));
+  for (const auto* list : {&scan.carry_index, &scan.y_index}) {
+    for (const size_t i : *list) smaller.outputs.push_back(node.outputs[i]);  // avals are read from `from`
+  }
+  const NodeId id = append_copy(b.graph, from, smaller, smaller.inputs);
+  size_t next = 0;
+  for (const auto* list : {&scan.carry_index, &scan.y_index}) {
+    for (const size_t i : *list) result[i] = b.graph.nodes[id].outputs[next++];
+  }
+  return result;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,20 @@
+// From fused groups to the steps and buffers of a plan, still without offsets. Tested in tests/planner/plan_test.cpp.
+#pragma once
+
+#include "planner/fuse.h"
+#include "planner/plan.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// Steps in the order of the groups, each with its sub-graph, reads, writes and scratch; buffers with their storage.
+/// `graph` is simplified and has its copies (planner/scan.h).
+PlanData make_steps(const trace::Graph& graph, const Fusion& fusion, const PlanOptions& options);
+
+/// Sets first and last of every buffer from the steps, after they were made or moved.
+void set_live_ranges(PlanData& plan);
+
+/// The plan of a scan's body (planner/make_plan.cpp).
+PlanData plan_body(const trace::Graph& body, int num_consts, int num_carry, const PlanOptions& options);
+
+}  // namespace neap::planner
