@@ -132,10 +132,11 @@ class ScatterStep {
     }
     const Coords batch = index.unflatten(row, rows_), inner = index.unflatten(column, window_);
     const trace::Ints& axes = node_.attrs.ints(Attr::axes);
-    const bool promised = node_.attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::promise_in_bounds);
-    // An update out of range is dropped in every other mode.
-    const auto located = elements.locate(indices_, batch, axes, out_.shape,
-                                         promised ? IndexMode::promise_in_bounds : IndexMode::fill_or_drop, false);
+    // An update out of range is clamped as a read is, promised not to happen, or (also in mode clip) dropped.
+    auto mode = static_cast<IndexMode>(node_.attrs.integer(Attr::mode));
+    if (mode == IndexMode::clamp_update) mode = IndexMode::clip;
+    else if (mode == IndexMode::clip) mode = IndexMode::fill_or_drop;
+    const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, false);
     Coords at;
     size_t indexed = 0, free = 0;
     for (int64_t d = 0; d < out_.ndim(); ++d) {
