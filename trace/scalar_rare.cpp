@@ -4,22 +4,12 @@
 namespace neap::scalar::m {
 
 X cbrt(X x) { return through_f64(Function::cbrt, x); }
-X exp(X x) { return through_f64(Function::exp, x); }
-X exp2(X x) { return through_f64(Function::exp2, x); }
-X expm1(X x) { return through_f64(Function::expm1, x); }
-X log(X x) { return through_f64(Function::log, x); }
-X log2(X x) { return through_f64(Function::log2, x); }
-X log10(X x) { return through_f64(Function::log10, x); }
-X log1p(X x) { return through_f64(Function::log1p, x); }
 X sin(X x) { return through_f64(Function::sin, x); }
 X cos(X x) { return through_f64(Function::cos, x); }
 X tan(X x) { return through_f64(Function::tan, x); }
 X asin(X x) { return through_f64(Function::asin, x); }
 X acos(X x) { return through_f64(Function::acos, x); }
 X atan(X x) { return through_f64(Function::atan, x); }
-X sinh(X x) { return through_f64(Function::sinh, x); }
-X cosh(X x) { return through_f64(Function::cosh, x); }
-X tanh(X x) { return through_f64(Function::tanh, x); }
 X asinh(X x) { return through_f64(Function::asinh, x); }
 X acosh(X x) { return through_f64(Function::acosh, x); }
 X atanh(X x) { return through_f64(Function::atanh, x); }
@@ -32,9 +22,5 @@ X hypot(X x, X y) { return through_f64(Function::hypot, x, y); }
 X atan2(X y, X x) { return through_f64(Function::atan2, y, x); }
 
 X rsqrt(X x) { return c(x, 1) / sqrt(x); }
-X sigmoid(X x) {
-  const X e = exp(-x);
-  return c(x, 1) / (e + c(x, 1));
-}
 
 }  // namespace neap::scalar::m
