@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -75,6 +76,27 @@ bool check_bits() {
   uint32_t across[600];  // a range that crosses 2^32 equals its two halves
   limits::bits_u32(0, 42, across, (int64_t{1} << 32) - 300, (int64_t{1} << 32) + 300);
   return good && across[300] == 0xd61fff96;
+}
+
+// The half kernels deal elements to lanes in another order; they must give the single kernels' numbers, rounded.
+bool check_halves() {
+  constexpr int64_t kBegin = (int64_t{1} << 32) - 1001, kCount = 5003;
+  std::vector<float> f(kCount);
+  std::vector<uint16_t> h(kCount);
+  const auto same = [&](uint16_t most) {
+    for (int64_t i = 0; i < kCount; ++i) {
+      const uint32_t b = std::bit_cast<uint32_t>(f[i]);
+      const auto rounded = static_cast<uint16_t>((b + 0x7fff + ((b >> 16) & 1)) >> 16);
+      if (h[i] != std::min(rounded, most)) return false;
+    }
+    return true;
+  };
+  limits::uniform_f32(3, 4, f.data(), kBegin, kBegin + kCount);
+  limits::uniform_bf16(3, 4, h.data(), kBegin, kBegin + kCount);
+  if (!same(0x3f7f)) return false;
+  limits::normal_f32(3, 4, f.data(), kBegin, kBegin + kCount);
+  limits::normal_bf16(3, 4, h.data(), kBegin, kBegin + kCount);
+  return same(0xffff);
 }
 
 Row random_row(const char* name, const Options& o, double ref1, double ref2, std::function<void(int)> f, int64_t n) {
@@ -196,6 +218,10 @@ int main(int argc, char** argv) {
   }
   if (!check_bits()) {
     fmt::print(stderr, "neap-limits: threefry's known answers do not hold\n");
+    return 1;
+  }
+  if (!check_halves()) {
+    fmt::print(stderr, "neap-limits: bf16 kernels differ from f32 kernels rounded\n");
     return 1;
   }
   std::vector<Row> rows;

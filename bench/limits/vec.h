@@ -110,14 +110,34 @@ inline void four_rounds(Block<vu, U>& x, Block<vu, U>& y) {
   round.template operator()<D>();
 }
 
+// Which element of a block each lane holds. AVX2 packs two registers of words into one of halves within each half of
+// the register only; `halves` deals the elements so that the packed register has them in order.
+enum class Order { words, halves };
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+inline constexpr bool kDealt = true;
+#else
+inline constexpr bool kDealt = false;
+#endif
+
+template <Order order>
+inline vu element_of_lane(int i) {
+  if constexpr (order == Order::words || !kDealt) {
+    return lane_index() + static_cast<uint32_t>(i * kLanes);
+  } else {
+    const vu lane = lane_index();
+    return lane + (lane & 4u) + static_cast<uint32_t>(i / 2 * 2 * kLanes + i % 2 * 4);
+  }
+}
+
 // threefry2x32, 20 rounds, of the counters (hi, lo), (hi, lo + 1), ...; gives w0 ^ w1, the 32 bits of each element.
-template <int U>
+template <int U, Order order = Order::words>
 inline Block<vu, U> threefry_bits(Key k, uint32_t hi, uint32_t lo) {
   const uint32_t k2 = 0x1BD11BDAu ^ k.k0 ^ k.k1;
   Block<vu, U> x, y;
   for (int i = 0; i < U; ++i) {
     x.v[i] = splat(hi + k.k0);
-    y.v[i] = splat(lo + k.k1 + static_cast<uint32_t>(i * kLanes)) + lane_index();
+    y.v[i] = splat(lo + k.k1) + element_of_lane<order>(i);
   }
   auto inject = [&](uint32_t a, uint32_t b) {
     for (int i = 0; i < U; ++i) x.v[i] += a, y.v[i] += b;
@@ -188,10 +208,30 @@ inline Block<vf, U> normal_from_bits(const Block<vu, U>& bits) {
   return quantile(each<U>([&](int i) { return max(fma(unit_uniform(bits.v[i]), splat(2.0f), low), low); }));
 }
 
-// Nearest even; finite values only.
-inline vh to_bf16(vf x) {
+// Nearest even, in the low half of each lane; finite values only.
+inline vu bf16_bits(vf x) {
   const vu b = as_bits(x);
-  return __builtin_convertvector((b + 0x7fffu + ((b >> 16) & 1u)) >> 16, vh);
+  return (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
+}
+
+// U registers of words, in Order::halves, as U * kLanes halves in order, none above `most`.
+template <int U>
+inline void store_halves(const Block<vu, U>& x, uint16_t most, uint16_t* out) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  static_assert(U % 2 == 0);
+  using halves = uint16_t __attribute__((vector_size(32)));
+  for (int i = 0; i < U; i += 2) {
+    const auto p = reinterpret_cast<halves>(
+        __builtin_ia32_packusdw256(reinterpret_cast<vi>(x.v[i]), reinterpret_cast<vi>(x.v[i + 1])));
+    const halves m = most - halves{};
+    store(out + i * kLanes, p < m ? p : m);
+  }
+#else
+  for (int i = 0; i < U; ++i) {
+    const vh p = __builtin_convertvector(x.v[i], vh), m = most - vh{};
+    store(out + i * kLanes, p < m ? p : m);
+  }
+#endif
 }
 
 // e^x for |x| < 80, within 2 ulp.
