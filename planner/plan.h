@@ -101,6 +101,7 @@ struct PlanData {
   size_t peak_bytes = 0;         // arguments + captured + outputs + arena (planned), exact
   size_t lower_bound_bytes = 0;  // largest sum of live bytes in this order
   size_t naive_peak_bytes = 0;   // of the naive pipeline, 0 when not computed
+  std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
