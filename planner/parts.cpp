@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/dot.h"
+#include "planner/dot_scratch.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -104,7 +105,9 @@ std::vector<Aval> scratch_of(const PlanStep& step) {
       if (tables > 0) scratch.push_back({{tables, elements}, step.table_dtype});
       break;
     }
-    case PlanStep::Kind::dot: break;
+    case PlanStep::Kind::dot:
+      scratch.push_back({{static_cast<int64_t>(dot_scratch_bytes(dot_form(group, group.nodes[0])))}, DType::u8});
+      break;
     case PlanStep::Kind::scan:
       if (step.body && step.body->arena_bytes > 0) {
         scratch.push_back({{static_cast<int64_t>(step.body->arena_bytes)}, DType::u8});

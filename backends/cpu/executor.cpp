@@ -1,0 +1,133 @@
+// The executable of a plan: memory as the plan lays it out, then its steps.
+#include <chrono>
+#include <cstring>
+
+#include "backends/cpu/program.h"
+#include "backends/executable.h"
+#include "core/check.h"
+
+namespace neap::cpu {
+namespace {
+
+using planner::PlanData;
+using planner::Storage;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+class CpuExecutable final : public backends::Executable {
+ public:
+  CpuExecutable(PlanData plan, const std::string& dump_name)
+      : plan_(std::move(plan)), program_(compile_program(plan_, dump_name)), input_of_(plan_.buffers.size(), -1) {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) input_of_[plan_.inputs[i]] = static_cast<int>(i);
+    if (plan_.naive) {
+      births_.resize(plan_.steps.size());
+      deaths_.resize(plan_.steps.size());
+    }
+    const int last_step = static_cast<int>(plan_.steps.size()) - 1;
+    std::vector<bool> is_output(plan_.buffers.size(), false);
+    for (const int b : plan_.outputs) is_output[program_->root[b]] = true;
+    for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+      const auto& buffer = plan_.buffers[b];
+      if (program_->root[b] != b) {
+        aliases_.push_back(b);
+      } else if (input_of_[b] >= 0 || (buffer.offset >= 0 && !plan_.naive)) {
+        continue;
+      } else if (plan_.naive && buffer.first >= 0 && buffer.first <= last_step && buffer.first <= buffer.last) {
+        births_[buffer.first].push_back(b);
+        if (!is_output[b] && buffer.last <= last_step) deaths_[buffer.last].push_back(b);
+      } else if (buffer.last >= buffer.first || is_output[b]) {
+        own_.push_back(b);
+      }
+    }
+  }
+
+  const PlanData& plan() const override { return plan_; }
+
+  std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs,
+                             std::vector<backends::StepTiming>* timings) const override {
+    NEAP_CHECK(inputs.size() == plan_.inputs.size(), "{}: {} inputs for {}", plan_.name, inputs.size(),
+               plan_.inputs.size());
+    std::vector<std::byte*> memory(plan_.buffers.size(), nullptr);
+    std::vector<BufferPtr> owned(plan_.buffers.size());
+    for (size_t i = 0; i < inputs.size(); ++i) memory[plan_.inputs[i]] = inputs[i]->data();
+    for (const int b : own_) own(b, memory, owned);
+    BufferPtr arena;
+    if (!plan_.naive && plan_.arena_bytes > 0) {
+      arena = allocate(plan_.arena_bytes, plan_.name);
+      if (poisoning()) poison(*arena, 0, arena->bytes());
+      for (const auto& [b, offset] : program_->in_arena) memory[b] = arena->data() + offset;
+    }
+    for (const int b : aliases_) memory[b] = memory[program_->root[b]];
+
+    for (size_t s = 0; s < program_->steps.size(); ++s) {
+      if (plan_.naive) start_naive(s, memory, owned);
+      const double begin = timings ? now() : 0;
+      run_step(program_->steps[s], memory.data());
+      if (timings) timings->push_back({static_cast<int>(s), begin, now()});
+      if (plan_.naive) {
+        for (const int b : deaths_[s]) owned[b].reset();
+      } else if (poisoning()) {
+        for (const auto& [offset, bytes] : program_->steps[s].dead) poison(*arena, static_cast<size_t>(offset), bytes);
+      }
+    }
+    return results(inputs, std::move(arena), owned);
+  }
+
+ private:
+  void own(int b, std::vector<std::byte*>& memory, std::vector<BufferPtr>& owned) const {
+    owned[b] = allocate(plan_.buffers[b].aval.bytes(), plan_.buffers[b].label);
+    memory[b] = owned[b]->data();
+  }
+
+  void start_naive(size_t s, std::vector<std::byte*>& memory, std::vector<BufferPtr>& owned) const {
+    for (const int b : births_[s]) own(b, memory, owned);
+    if (births_[s].empty()) return;
+    for (const int b : aliases_) memory[b] = memory[program_->root[b]];
+  }
+
+  std::vector<BufferPtr> results(std::vector<BufferPtr>& inputs, BufferPtr arena, std::vector<BufferPtr>& owned) const {
+    std::vector<Piece> pieces;
+    std::vector<int> piece_of(plan_.buffers.size(), -1);
+    for (const int output : plan_.outputs) {
+      const int b = program_->root[output];
+      if (owned[b] || input_of_[b] >= 0 || piece_of[b] >= 0) continue;
+      piece_of[b] = static_cast<int>(pieces.size());
+      pieces.push_back(
+          {static_cast<size_t>(std::max<int64_t>(plan_.buffers[b].offset, 0)), plan_.buffers[b].aval.bytes()});
+    }
+    std::vector<BufferPtr> carved;
+    if (!pieces.empty() && arena) {
+      carved = carve(std::move(arena), pieces);
+    } else {
+      for (const Piece& piece : pieces) carved.push_back(allocate(piece.bytes, plan_.name));
+    }
+    std::vector<BufferPtr> outputs;
+    outputs.reserve(plan_.outputs.size());
+    for (const int output : plan_.outputs) {
+      const int b = program_->root[output];
+      outputs.push_back(owned[b] ? owned[b] : input_of_[b] >= 0 ? inputs[input_of_[b]] : carved[piece_of[b]]);
+    }
+    for (size_t i = 0; i < inputs.size() && i < plan_.donated.size(); ++i) {
+      if (plan_.donated[i]) inputs[i].reset();
+    }
+    return outputs;
+  }
+
+  PlanData plan_;
+  std::unique_ptr<Program> program_;
+  std::vector<int> input_of_;                      // plan input that a buffer is, or -1
+  std::vector<int> own_;                           // allocated for the whole run
+  std::vector<int> aliases_;                       // buffers that share another's bytes
+  std::vector<std::vector<int>> births_, deaths_;  // naive: buffers by step
+};
+
+}  // namespace
+}  // namespace neap::cpu
+
+namespace neap::backends {
+
+std::shared_ptr<const Executable> compile_cpu(planner::PlanData plan, const std::string& dump_name) {
+  return std::make_shared<cpu::CpuExecutable>(std::move(plan), dump_name);
+}
+
+}  // namespace neap::backends

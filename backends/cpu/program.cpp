@@ -1,0 +1,200 @@
+#include "backends/cpu/program.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cpu/jit.h"
+#include "core/check.h"
+
+namespace neap::cpu {
+
+using backends::Kernel;
+using backends::Launch;
+using planner::PlanData;
+using planner::PlanStep;
+using planner::Storage;
+using trace::Attr;
+
+namespace {
+
+constexpr double kTaskSeconds = 20e-6;      // what a task must cost to be worth its start
+constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core
+constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
+constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it
+
+// A launch waiting for its code.
+struct Pending {
+  Launch launch;
+  LaunchCode* code;
+};
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+void choose_split(const Launch& launch, LaunchCode& code) {
+  const Kernel& kernel = launch.kernel;
+  const auto [rows, columns] = kernel.extent;
+  code.extent = kernel.extent;
+  code.parts = launch.parts;
+  if (launch.parts > 1) {
+    code.split = Split::parts;
+    code.part_level = kernel.kind == Kernel::Kind::scatter && rows > 1 ? 0 : 1;
+    code.grain = (code.extent[code.part_level] + launch.parts - 1) / launch.parts;
+    if (code.part_level == 1) code.grain = round_up(code.grain, kRangeUnit);
+    return;
+  }
+  if (kernel.kind == Kernel::Kind::scatter) return;
+  const double seconds = kernel.cost_per_element / kUnitsPerSecond + kElementSeconds;
+  const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
+  if (static_cast<double>(rows) * static_cast<double>(columns) < 2 * elements) return;
+  constexpr int64_t kManyRows = 32;
+  const auto per_task = [&](int64_t other) {
+    return static_cast<int64_t>(elements / static_cast<double>(std::max<int64_t>(other, 1))) + 1;
+  };
+  if (kernel.kind == Kernel::Kind::reduce || rows >= kManyRows || columns < 2 * kRangeUnit) {
+    if (rows < 2) return;
+    code.split = Split::rows;
+    code.grain = per_task(columns);
+    if (kernel.vector_level == 0) code.grain = round_up(code.grain, kRangeUnit);
+    if (code.grain * 2 > rows) code.split = Split::none;
+    return;
+  }
+  code.split = Split::columns;
+  code.grain = round_up(per_task(rows), kRangeUnit);
+  if (code.grain * 2 > columns) code.split = Split::none;
+}
+
+class Compiler {
+ public:
+  std::unique_ptr<Program> program(const PlanData& plan) {
+    auto result = std::make_unique<Program>();
+    const auto count = static_cast<int>(plan.buffers.size());
+    for (int b = 0; b < count; ++b) {
+      const auto& buffer = plan.buffers[b];
+      result->root.push_back(buffer.alias_of < 0 ? b : buffer.alias_of);
+      NEAP_CHECK(buffer.alias_of < 0 || plan.buffers[buffer.alias_of].alias_of < 0, "a chain of aliases");
+      if (buffer.alias_of < 0 && buffer.offset >= 0) result->in_arena.emplace_back(b, buffer.offset);
+    }
+    result->arena_bytes = plan.arena_bytes;
+    result->steps.resize(plan.steps.size());
+    for (size_t s = 0; s < plan.steps.size(); ++s) step(plan, static_cast<int>(s), result->steps[s]);
+    return result;
+  }
+
+  void finish(const std::string& dump_name) {
+    std::vector<const Kernel*> kernels;
+    for (const Pending& p : pending_) kernels.push_back(&p.launch.kernel);
+    const auto code = compile_kernels(kernels, dump_name);
+    for (size_t i = 0; i < pending_.size(); ++i) pending_[i].code->function = code[i];
+  }
+
+ private:
+  void step(const PlanData& plan, int number, StepCode& code) {
+    const PlanStep& step = plan.steps[number];
+    code.kind = step.kind;
+    std::vector<bool> is_output(plan.buffers.size(), false);
+    for (const int b : plan.outputs) is_output[plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of] = true;
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      const auto& buffer = plan.buffers[b];
+      if (buffer.alias_of < 0 && buffer.offset >= 0 && buffer.last == number && !is_output[b]) {
+        code.dead.emplace_back(buffer.offset, buffer.bytes);
+      }
+    }
+    switch (step.kind) {
+      case PlanStep::Kind::dot: return dot(step, code.dot);
+      case PlanStep::Kind::scan: return scan(plan, step, code.scan);
+      default: return launches(plan, step, code);
+    }
+  }
+
+  void launches(const PlanData& plan, const PlanStep& step, StepCode& code) {
+    std::vector<int> operands = step.reads;
+    operands.insert(operands.end(), step.writes.begin(), step.writes.end());
+    operands.insert(operands.end(), step.scratch.begin(), step.scratch.end());
+    std::vector<Launch> all = backends::lower(step);
+    code.launches.resize(all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      LaunchCode& c = code.launches[i];
+      for (const int o : all[i].operands) {
+        NEAP_CHECK(o < static_cast<int>(operands.size()), "{}: operand {} of {}", step.op, o, operands.size());
+        c.buffers.push_back(operands[o]);
+      }
+      choose_split(all[i], c);
+      for (const int o : all[i].zero_fill)
+        c.zero_fill.emplace_back(operands[o], plan.buffers[operands[o]].aval.bytes());
+      if (all[i].part0_operand >= 0) {
+        c.part0_buffer = operands[all[i].part0_operand];
+        c.table = all[i].kernel.scatters.at(0).buffer;
+      }
+      pending_.push_back({std::move(all[i]), &c});
+    }
+  }
+
+  static void dot(const PlanStep& step, DotCode& code) {
+    code.form = planner::dot_form(step.group, step.group.nodes.at(0));
+    // The group lists each operand once, so that x @ x has one read.
+    const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
+    code.lhs = read(step.group.nodes[0].inputs[0]);
+    code.rhs = read(step.group.nodes[0].inputs[1]);
+    code.out = step.writes.at(0);
+    if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {
+    const trace::Node& node = step.group.nodes.at(0);
+    const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
+    const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+    const PlanData& body = *step.body;
+    code.body = program(body);
+    code.length = node.attrs.integer(Attr::length);
+    code.reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
+    if (!step.scratch.empty()) code.arena = step.scratch[0];
+    const auto read = [&](size_t i) {
+      const auto& value = step.group.values[node.inputs[i]];
+      NEAP_CHECK(value.def == trace::no_node, "{}: an operand of the scan is computed inside its group", step.op);
+      return step.reads.at(static_cast<size_t>(value.index));
+    };
+    for (size_t i = 0; i < body.inputs.size(); ++i) {
+      const int b = body.inputs[i];
+      if (i < num_consts) {
+        code.fixed.emplace_back(b, read(i));
+      } else if (i < num_consts + num_carry) {
+        const int carry = step.writes.at(i - num_consts);
+        code.fixed.emplace_back(b, carry);
+        const int from = read(i);
+        if (from != carry) code.initial.push_back({from, carry, plan.buffers[carry].aval.bytes()});
+      } else {
+        code.sliced.push_back({b, read(i), body.buffers[b].aval.bytes()});
+      }
+    }
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+      const int b = body.outputs[i];
+      const int root = code.body->root[b];
+      if (i < num_carry) {
+        const int place = body.inputs[num_consts + i];
+        if (root != place) code.carried.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes()});
+      } else {
+        code.sliced.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes()});
+      }
+    }
+    for (size_t b = 0; b < body.buffers.size(); ++b) {
+      for (const auto& s : code.sliced) {
+        if (code.body->root[b] == s.body_buffer && static_cast<int>(b) != s.body_buffer) {
+          code.sliced_aliases.emplace_back(static_cast<int>(b), s.body_buffer);
+        }
+      }
+    }
+  }
+
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string& dump_name) {
+  Compiler compiler;
+  auto program = compiler.program(plan);
+  compiler.finish(dump_name);
+  return program;
+}
+
+}  // namespace neap::cpu

@@ -1,0 +1,83 @@
+// A plan as the executor runs it: compiled launches, and for every step the plan buffers that they touch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/kernel.h"
+#include "planner/dot.h"
+#include "planner/plan.h"
+
+namespace neap::cpu {
+
+struct Program;
+
+/// How a launch is spread over threads. Only `parts` decides bits: the ranges of parts are fixed by the kernel's shape.
+enum class Split : uint8_t { none, rows, columns, parts };
+
+struct LaunchCode {
+  backends::KernelFunction function = nullptr;
+  std::array<int64_t, 2> extent{};
+  std::vector<int> buffers;  // plan buffer of each of the kernel's
+  Split split = Split::none;
+  int64_t grain = 1;   // rows or columns of the smallest task; of parts: of each part
+  int part_level = 1;  // the level whose range the parts share
+  int parts = 1;
+  int part0_buffer = -1;                          // plan buffer that part 0 writes its table to
+  int table = -1;                                 // which of `buffers` that replaces
+  std::vector<std::pair<int, size_t>> zero_fill;  // plan buffer, bytes
+};
+
+struct ScanCode {
+  std::unique_ptr<Program> body;
+  int64_t length = 0;
+  bool reverse = false;
+  int arena = -1;                          // plan buffer
+  std::vector<std::pair<int, int>> fixed;  // (body buffer, plan buffer): consts and carries
+  struct Sliced {
+    int body_buffer, plan_buffer;
+    size_t bytes;  // of a slice
+  };
+  std::vector<Sliced> sliced;                       // xs and ys
+  std::vector<std::pair<int, int>> sliced_aliases;  // (body buffer, the sliced one whose bytes it shares)
+  struct Copy {
+    int from, to;
+    size_t bytes;
+  };
+  std::vector<Copy> initial;  // plan buffers, where the carry does not start in place
+  std::vector<Copy> carried;  // body buffer to plan buffer, after each iteration
+};
+
+struct DotCode {
+  planner::DotForm form;
+  int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers; scratch may be none
+};
+
+struct StepCode {
+  planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
+  std::vector<LaunchCode> launches;
+  DotCode dot;
+  ScanCode scan;
+  std::vector<std::pair<int64_t, size_t>> dead;  // (offset, bytes) in the arena that nobody reads after this step
+};
+
+struct Program {
+  std::vector<int> root;                          // of each buffer: itself, or the one whose bytes it shares
+  std::vector<std::pair<int, int64_t>> in_arena;  // (buffer, offset)
+  std::vector<StepCode> steps;
+  size_t arena_bytes = 0;
+};
+
+/// Lowers and compiles all kernels of the plan, those of loop bodies included, as one module.
+std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const std::string& dump_name);
+
+/// Runs the steps. `memory`: of each plan buffer, aliases filled in.
+void run_step(const StepCode& step, std::byte** memory);
+
+/// Whether NEAP_POISON=1: what dies is overwritten, so that reading it again gives nonsense.
+bool poisoning();
+
+}  // namespace neap::cpu

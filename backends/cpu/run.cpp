@@ -1,0 +1,119 @@
+// Running steps: launches over threads, matrix products, loops.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/program.h"
+#include "core/thread_pool.h"
+
+namespace neap::cpu {
+namespace {
+
+constexpr size_t kInlineBuffers = 64;
+constexpr int64_t kFillGrain = int64_t{1} << 20;
+
+// Pointers of a kernel's buffers: on the stack, unless there are very many.
+class Pointers {
+ public:
+  Pointers(const std::vector<int>& buffers, std::byte* const* memory) {
+    if (buffers.size() > kInlineBuffers) more_.resize(buffers.size());
+    void** p = data();
+    for (size_t i = 0; i < buffers.size(); ++i) p[i] = memory[buffers[i]];
+  }
+  void** data() { return more_.empty() ? few_ : more_.data(); }
+
+ private:
+  void* few_[kInlineBuffers];
+  std::vector<void*> more_;
+};
+
+void zero(std::byte* data, size_t bytes) {
+  parallel_for(static_cast<int64_t>(bytes), kFillGrain,
+               [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });
+}
+
+void run_parts(const LaunchCode& launch, void* const* buffers, std::byte* const* memory) {
+  parallel_tasks(launch.parts, [&](int part) {
+    const int64_t extent = launch.extent[launch.part_level];
+    const int64_t begin = std::min(extent, part * launch.grain), end = std::min(extent, begin + launch.grain);
+    int64_t range[2][2] = {{0, launch.extent[0]}, {0, launch.extent[1]}};
+    range[launch.part_level][0] = begin;
+    range[launch.part_level][1] = end;
+    const auto run = [&](void* const* own, int table) {
+      launch.function(own, nullptr, range[0][0], range[0][1], range[1][0], range[1][1], table);
+    };
+    if (launch.part0_buffer < 0) return run(buffers, part);
+    if (part > 0) return run(buffers, part - 1);
+    Pointers first(launch.buffers, memory);
+    first.data()[launch.table] = memory[launch.part0_buffer];
+    run(first.data(), 0);
+  });
+}
+
+void run_launch(const LaunchCode& launch, std::byte* const* memory) {
+  for (const auto& [buffer, bytes] : launch.zero_fill) zero(memory[buffer], bytes);
+  Pointers buffers(launch.buffers, memory);
+  void* const* p = buffers.data();
+  const auto [rows, columns] = launch.extent;
+  switch (launch.split) {
+    case Split::none: return launch.function(p, nullptr, 0, rows, 0, columns, 0);
+    case Split::rows:
+      return parallel_for(rows, launch.grain,
+                          [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); });
+    case Split::columns:
+      return parallel_for(columns, launch.grain,
+                          [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); });
+    case Split::parts: return run_parts(launch, p, memory);
+  }
+}
+
+void run_scan(const ScanCode& scan, std::byte* const* memory) {
+  const Program& body = *scan.body;
+  for (const auto& copy : scan.initial) {
+    if (memory[copy.from] != memory[copy.to]) std::memcpy(memory[copy.to], memory[copy.from], copy.bytes);
+  }
+  std::vector<std::byte*> inner(body.root.size(), nullptr);
+  for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = memory[scan.arena] + offset;
+  for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
+  for (size_t b = 0; b < inner.size(); ++b) {
+    if (body.root[b] != static_cast<int>(b)) inner[b] = inner[body.root[b]];
+  }
+  for (int64_t i = 0; i < scan.length; ++i) {
+    const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
+    for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
+    for (const auto& [buffer, root] : scan.sliced_aliases) inner[buffer] = inner[root];
+    for (const StepCode& step : body.steps) {
+      run_step(step, inner.data());
+      if (!poisoning()) continue;
+      for (const auto& [offset, bytes] : step.dead) std::memset(memory[scan.arena] + offset, 0xCD, bytes);
+    }
+    for (const auto& copy : scan.carried) std::memcpy(memory[copy.to], inner[copy.from], copy.bytes);
+  }
+}
+
+}  // namespace
+
+bool poisoning() {
+  static const bool on = [] {
+    const char* text = std::getenv("NEAP_POISON");
+    return text && std::strcmp(text, "1") == 0;
+  }();
+  return on;
+}
+
+void run_step(const StepCode& step, std::byte** memory) {
+  using Kind = planner::PlanStep::Kind;
+  switch (step.kind) {
+    case Kind::scan: return run_scan(step.scan, memory);
+    case Kind::dot: {
+      const DotCode& dot = step.dot;
+      return gemm(dot.form, memory[dot.lhs], memory[dot.rhs], memory[dot.out],
+                  dot.scratch < 0 ? nullptr : memory[dot.scratch]);
+    }
+    default:
+      for (const LaunchCode& launch : step.launches) run_launch(launch, memory);
+  }
+}
+
+}  // namespace neap::cpu
