@@ -75,7 +75,8 @@ std::unique_ptr<Job> build_nonlinear(const Request& r) {
   if (what == "hvp") {
     const auto hvp = [loss](const Array& x, const Array& w, const Array& index, const Array& v) {
       const auto in_x = [&](const Array& y) { return loss(y, w, index); };
-      return neap::jvp(neap::grad(in_x), std::tuple{x}, std::tuple{v}).tangent;
+      const auto [gradient, product] = neap::jvp(neap::grad(in_x), std::tuple{x}, std::tuple{v});
+      return product;
     };
     return sized(
         make_job(
