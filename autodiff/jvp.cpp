@@ -1,0 +1,110 @@
+#include "autodiff/jvp.h"
+
+#include <algorithm>
+
+#include "autodiff/jvp_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+using trace::Family;
+
+// The tangent of a node's one result.
+Array tangent_of(const JvpSite& site) {
+  if (!is_float(site.out.dtype())) return {};
+  switch (trace::op_info(site.node.op).family) {
+    case Family::elementwise: return jvp_elementwise(site);
+    case Family::convert:
+      // Bits have no derivative.
+      return site.node.op == Op::convert ? convert(site.tangent[0], site.out.dtype()) : Array();
+    case Family::layout: return jvp_layout(site);
+    case Family::reduce: return jvp_reduce(site);
+    case Family::dot: return jvp_dot(site);
+    case Family::gather: return jvp_gather(site);
+    case Family::scatter: return jvp_scatter(site);
+    case Family::leaf:
+    case Family::argreduce:
+    case Family::random: return {};
+    case Family::control: break;
+  }
+  throw InternalError("jvp: no rule");
+}
+
+}  // namespace
+
+ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
+  NEAP_CHECK(active.size() == g.inputs.size(), "{} marks for {} inputs", active.size(), g.inputs.size());
+  std::vector<Aval> parameters;
+  for (const trace::ValueId v : g.inputs) parameters.push_back(g.aval(v));
+  for (size_t i = 0; i < active.size(); ++i) {
+    if (!active[i]) continue;
+    NEAP_CHECK(is_float(parameters[i].dtype), "input {} is {}", i, to_string(parameters[i]));
+    parameters.push_back(Aval(parameters[i]));
+  }
+
+  ActiveJvp result;
+  result.graph = trace::trace_closed(
+      parameters,
+      [&](const Arrays& inputs) {
+        Arrays value(g.values.size());
+        Arrays tangent(g.values.size());
+        size_t next = g.inputs.size();
+        for (size_t i = 0; i < g.inputs.size(); ++i) {
+          value[g.inputs[i]] = inputs[i];
+          if (active[i]) tangent[g.inputs[i]] = inputs[next++];
+        }
+        for (const Node& node : g.nodes) {
+          const trace::AtLine at(node.loc);
+          Arrays in, t;
+          for (const trace::ValueId v : node.inputs) {
+            in.push_back(value[v]);
+            t.push_back(tangent[v]);
+          }
+          const bool depends = !std::ranges::all_of(t, is_zero);
+          if (node.op == Op::scan && depends) {
+            ScanJvp both = jvp_scan(node, in, t);
+            for (size_t i = 0; i < node.outputs.size(); ++i) {
+              value[node.outputs[i]] = both.out[i];
+              tangent[node.outputs[i]] = both.tangent[i];
+            }
+            continue;
+          }
+          const Arrays out = trace::apply_many(node.op, in, node.attrs, node.loc);
+          for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
+          if (depends) tangent[node.out()] = tangent_of({node, in, out[0], t});
+        }
+        Arrays outputs;
+        for (const trace::ValueId v : g.outputs) outputs.push_back(value[v]);
+        for (const trace::ValueId v : g.outputs) {
+          result.active.push_back(!is_zero(tangent[v]));
+          if (result.active.back()) outputs.push_back(tangent[v]);
+        }
+        return outputs;
+      },
+      g.name);
+  return result;
+}
+
+Graph jvp(const Graph& g, const std::vector<bool>& active) {
+  const ActiveJvp sparse = jvp_active(g, active);
+  std::vector<Aval> parameters;
+  for (const trace::ValueId v : sparse.graph.inputs) parameters.push_back(sparse.graph.aval(v));
+  return trace::trace_closed(
+      parameters,
+      [&](const Arrays& inputs) {
+        const Arrays out = trace::inline_graph(sparse.graph, inputs);
+        Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(g.outputs.size()));
+        size_t next = g.outputs.size();
+        for (size_t i = 0; i < g.outputs.size(); ++i) {
+          const Aval& aval = g.aval(g.outputs[i]);
+          if (sparse.active[i])
+            outputs.push_back(out[next++]);
+          else if (is_float(aval.dtype))
+            outputs.push_back(zeros(aval.shape, aval.dtype));
+        }
+        return outputs;
+      },
+      g.name);
+}
+
+}  // namespace neap::autodiff

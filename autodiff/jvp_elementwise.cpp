@@ -1,0 +1,81 @@
+// Tangents of elementwise ops: the dx, dy and dz columns of <neap/ops.def>.
+#include "autodiff/jvp_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+// The share of the derivative of max or min (r) that goes to x: all where x won, half where both did.
+Array tie(const Array& x, const Array& y, const Array& r) {
+  const auto constant = [&](double value) { return full(r.shape(), value, r.dtype()); };
+  return select(x == r, select(y == r, constant(0.5), constant(1)), constant(0));
+}
+
+// pow's derivative in its exponent is 0, not 0 * -inf, at x = 0.
+Array safe_log(const Array& x) { return log(select(x == 0, ones_like(x), x)); }
+
+// Collects the contributions of the operands.
+struct Sum {
+  Array value;
+  void operator+=(const Array& term) { value = sum_of(value, term); }
+  void operator+=(std::nullopt_t) {}
+};
+
+// Rows name what they need of x, y, z, r (the result) and t (the operand's tangent).
+#define NEAP_TERM(operand, dx)                               \
+  if (const Array& t = site.tangent[operand]; !is_zero(t)) { \
+    sum += (dx);                                             \
+  }
+#define NEAP_UNARY(name, types, dx, ...)                                                \
+  Sum name##_jvp([[maybe_unused]] const JvpSite& site, [[maybe_unused]] const Array& x, \
+                 [[maybe_unused]] const Array& r) {                                     \
+    Sum sum;                                                                            \
+    NEAP_TERM(0, dx)                                                                    \
+    return sum;                                                                         \
+  }
+#define NEAP_BINARY(name, types, dx, dy, ...)                                           \
+  Sum name##_jvp([[maybe_unused]] const JvpSite& site, [[maybe_unused]] const Array& x, \
+                 [[maybe_unused]] const Array& y, [[maybe_unused]] const Array& r) {    \
+    Sum sum;                                                                            \
+    NEAP_TERM(0, dx)                                                                    \
+    NEAP_TERM(1, dy)                                                                    \
+    return sum;                                                                         \
+  }
+#define NEAP_TERNARY(name, types, dx, dy, dz, ...)                                                                    \
+  Sum name##_jvp([[maybe_unused]] const JvpSite& site, [[maybe_unused]] const Array& x,                               \
+                 [[maybe_unused]] const Array& y, [[maybe_unused]] const Array& z, [[maybe_unused]] const Array& r) { \
+    Sum sum;                                                                                                          \
+    NEAP_TERM(0, dx)                                                                                                  \
+    NEAP_TERM(1, dy)                                                                                                  \
+    NEAP_TERM(2, dz)                                                                                                  \
+    return sum;                                                                                                       \
+  }
+#include <neap/ops.def>
+#undef NEAP_UNARY
+#undef NEAP_BINARY
+#undef NEAP_TERNARY
+#undef NEAP_TERM
+
+}  // namespace
+
+Array jvp_elementwise(const JvpSite& site) {
+  const Arrays& in = site.in;
+  // Both branches at once: one select instead of a sum of two.
+  if (site.node.op == Op::select && !is_zero(site.tangent[1]) && !is_zero(site.tangent[2]))
+    return select(in[0], site.tangent[1], site.tangent[2]);
+  switch (site.node.op) {
+#define NEAP_UNARY(name, ...) \
+  case Op::name: return name##_jvp(site, in[0], site.out).value;
+#define NEAP_BINARY(name, ...) \
+  case Op::name: return name##_jvp(site, in[0], in[1], site.out).value;
+#define NEAP_TERNARY(name, ...) \
+  case Op::name: return name##_jvp(site, in[0], in[1], in[2], site.out).value;
+#include <neap/ops.def>
+#undef NEAP_UNARY
+#undef NEAP_BINARY
+#undef NEAP_TERNARY
+    default: break;
+  }
+  throw InternalError("jvp: not elementwise");
+}
+
+}  // namespace neap::autodiff

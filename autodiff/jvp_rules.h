@@ -1,0 +1,63 @@
+// What the jvp rules share. A rule runs inside a trace; a tangent without a value (`Array()`) is zero.
+#pragma once
+
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include <optional>
+
+#include "core/check.h"
+#include "trace/op_table.h"
+#include "trace/tracing.h"
+
+namespace neap::autodiff {
+
+using trace::Arrays;
+using trace::Attr;
+using trace::Graph;
+using trace::IndexMode;
+using trace::Ints;
+using trace::Node;
+using trace::Op;
+
+inline bool is_zero(const Array& tangent) { return !tangent.impl(); }
+inline Array or_zeros(const Array& tangent, const Array& like) { return is_zero(tangent) ? zeros_like(like) : tangent; }
+/// The sum of two tangents.
+inline Array sum_of(const Array& a, const Array& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
+
+struct JvpSite {
+  const Node& node;
+  const Arrays& in;       // operands
+  const Array& out;       // the result (not of scan)
+  const Arrays& tangent;  // of the operands; at least one is not zero
+
+  Array apply(const Arrays& operands) const { return trace::apply(node.op, operands, node.attrs, node.loc); }
+};
+
+// Each gives the tangent of the result.
+Array jvp_elementwise(const JvpSite& site);
+Array jvp_layout(const JvpSite& site);
+Array jvp_reduce(const JvpSite& site);
+Array jvp_dot(const JvpSite& site);
+Array jvp_gather(const JvpSite& site);
+Array jvp_scatter(const JvpSite& site);
+
+/// Values and tangents of a scan's results, by one scan that carries both.
+struct ScanJvp {
+  Arrays out;
+  Arrays tangent;
+};
+ScanJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent);
+
+/// True [B] where the index row [B..., k] addresses an element; nullopt when every row does, by its dtype.
+/// Negative indices count from the end. `extents` are those of the indexed axes.
+std::optional<Array> in_range(const Array& indices, const Shape& extents);
+/// gather, with 0 where the row is out of range and the mode drops it (any scatter mode).
+Array gather_or_zero(const Array& x, const Array& indices, const Ints& axes, IndexMode scatter_mode);
+/// A mask or an array over rows [B...], broadcast over the trailing axes of `shape`.
+Array over_rows(const Array& rows, const Shape& shape);
+IndexMode index_mode(const Node& node);
+Array gather_axes(const Array& x, const Array& indices, const Ints& axes, IndexMode mode);
+Array scatter_axes(Op op, const Array& x, const Array& indices, const Array& updates, const Ints& axes, IndexMode mode);
+
+}  // namespace neap::autodiff

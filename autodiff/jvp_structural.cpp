@@ -1,0 +1,92 @@
+// Tangents of the ops that move, reduce and multiply.
+#include <algorithm>
+
+#include "autodiff/jvp_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+// r broadcast back over the axes that were reduced.
+Array spread(const Array& r, const Shape& shape, const Ints& reduced) {
+  Shape kept;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
+    if (std::ranges::find(reduced, axis) == reduced.end()) kept.push_back(axis);
+  return broadcast_in_dim(r, shape, kept);
+}
+
+// All elements that reach the extreme share its derivative equally.
+Array extreme(const JvpSite& site) {
+  const Array& x = site.in[0];
+  const Ints& axes = site.node.attrs.ints(Attr::axes);
+  const Array reached = x == spread(site.out, x.shape(), axes);
+  const Array& t = site.tangent[0];
+  return sum(select(reached, t, zeros_like(t)), axes) / sum(select(reached, ones_like(t), zeros_like(t)), axes);
+}
+
+// The product by halves, with the product rule at each: no division, so zeros are exact.
+Array product(const JvpSite& site) {
+  const Shape& shape = site.in[0].shape();
+  const Ints& axes = site.node.attrs.ints(Attr::axes);
+  Ints order;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) order.push_back(axis);
+  order.insert(order.end(), axes.begin(), axes.end());
+  Shape flat = site.out.shape();
+  flat.push_back(1);
+  for (const int64_t axis : axes) flat.back() *= shape[axis];
+  if (flat.back() == 0) return {};
+
+  const int64_t last = static_cast<int64_t>(flat.size()) - 1;
+  Array p = reshape(transpose(site.in[0], order), flat);
+  Array t = reshape(transpose(site.tangent[0], order), flat);
+  while (p.shape().back() > 1) {
+    if (p.shape().back() % 2 != 0) {
+      Shape none(flat.size(), 0), one = none;
+      one.back() = 1;
+      p = pad(p, none, one, 1);
+      t = pad(t, none, one, 0);
+    }
+    const int64_t n = p.shape().back();
+    const Array a = slice_in_dim(p, 0, n / 2, last), b = slice_in_dim(p, n / 2, n, last);
+    t = slice_in_dim(t, 0, n / 2, last) * b + a * slice_in_dim(t, n / 2, n, last);
+    p = a * b;
+  }
+  return reshape(t, site.out.shape());
+}
+
+}  // namespace
+
+Array jvp_layout(const JvpSite& site) {
+  const Arrays& t = site.tangent;
+  switch (site.node.op) {
+    case Op::pad:
+    case Op::concatenate: {
+      Arrays operands;
+      for (size_t i = 0; i < t.size(); ++i) operands.push_back(or_zeros(t[i], site.in[i]));
+      return site.apply(operands);
+    }
+    case Op::dynamic_slice: return site.apply({t[0], site.in[1]});
+    case Op::dynamic_update_slice:
+      return site.apply({or_zeros(t[0], site.in[0]), or_zeros(t[1], site.in[1]), site.in[2]});
+    default: return site.apply({t[0]});
+  }
+}
+
+Array jvp_reduce(const JvpSite& site) {
+  switch (site.node.op) {
+    case Op::reduce_sum: return site.apply({site.tangent[0]});
+    case Op::reduce_max:
+    case Op::reduce_min: return extreme(site);
+    case Op::reduce_prod: return product(site);
+    default: break;
+  }
+  throw InternalError("jvp: no reduction");
+}
+
+Array jvp_dot(const JvpSite& site) {
+  const Arrays& t = site.tangent;
+  return sum_of(is_zero(t[0]) ? Array() : site.apply({t[0], site.in[1]}),
+                is_zero(t[1]) ? Array() : site.apply({site.in[0], t[1]}));
+}
+
+}  // namespace neap::autodiff

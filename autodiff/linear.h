@@ -1,0 +1,45 @@
+// Partial evaluation: what a jvp graph computes splits into the part that depends on no tangent and the linear rest.
+//
+// Residuals are the values of the first part that the second one uses. Inlined into one graph they are just values: the
+// planner decides which to keep and which to compute again. Only a scan decides here, because its two halves run at
+// different times: see keep_in_scan in linear_scan.cpp. tests/autodiff/linear_test.cpp.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "trace/graph.h"
+
+namespace neap::autodiff {
+
+using trace::Graph;
+using trace::ValueId;
+
+struct Linearized {
+  Graph primal;   // inputs of g -> outputs of g, then residuals
+  Graph tangent;  // (residuals, tangents of the active inputs) -> tangents of the outputs marked in `active`
+  size_t residuals = 0;
+  std::vector<bool> active;
+};
+Linearized linearize(const Graph& g, const std::vector<bool>& active);
+
+/// Which values depend on a marked input. A result of a node depends on all its operands.
+std::vector<bool> depends_on(const Graph& g, const std::vector<bool>& inputs);
+
+/// A graph cut in two. Outputs marked in `unknown_outputs` come from `unknown`.
+struct Split {
+  Graph known;                     // known inputs -> known outputs, then residuals
+  Graph unknown;                   // residuals, unknown inputs -> unknown outputs
+  std::vector<ValueId> residuals;  // values of the graph that was split
+  std::vector<bool> unknown_outputs;
+};
+/// `unknown_inputs` and what depends on them are unknown; so are the outputs marked in `forced`. A known value that the
+/// unknown part uses becomes a residual where keep(value), else it is computed again there from its operands
+/// (inputs are always kept).
+Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
+            const std::function<bool(ValueId)>& keep);
+
+/// The same graph with each scan that mixes known and unknown results cut into a known and an unknown scan.
+Graph split_scans(const Graph& g, const std::vector<bool>& unknown_inputs);
+
+}  // namespace neap::autodiff

@@ -1,0 +1,164 @@
+// Cutting a scan that carries values and tangents into a scan of the values, which stacks what the other needs, and a
+// linear scan of the tangents.
+#include <algorithm>
+
+#include "autodiff/copier.h"
+#include "autodiff/linear.h"
+#include "autodiff/scan.h"
+#include "trace/op_table.h"
+
+namespace neap::autodiff {
+namespace {
+
+using trace::Family;
+using trace::Node;
+using trace::Op;
+
+// What the linear scan is given rather than computes again. Carries, constants and stacked inputs always are; of the
+// values in between only those that are dear to compute, or smaller than what they are made of. So a step costs a copy
+// of its carry and not of every intermediate, and random numbers are drawn again from their key.
+bool keep_in_scan(const Graph& body, const std::vector<bool>& varies, ValueId v) {
+  if (!varies[v]) return false;  // the same in every step
+  switch (trace::op_info(body.def(v)->op).family) {
+    case Family::dot:
+    case Family::reduce:
+    case Family::argreduce:
+    case Family::scatter:
+    case Family::control: return true;
+    default: return false;
+  }
+}
+
+struct CutBody {
+  Split halves;
+  std::vector<bool> unknown_inputs;
+};
+
+CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
+  Graph body;
+  std::vector<bool> forced(scan.results, false);
+  for (bool settled = false; !settled;) {  // a carry is unknown when it starts so or the body makes it so
+    body = split_scans(scan.body, unknown);
+    const std::vector<bool> depends = depends_on(body, unknown);
+    settled = true;
+    for (size_t i = 0; i < scan.carries; ++i) {
+      forced[i] = unknown[scan.consts + i] || depends[body.outputs[i]];
+      if (forced[i] == unknown[scan.consts + i]) continue;
+      unknown[scan.consts + i] = true;
+      settled = false;
+    }
+  }
+  std::vector<bool> changing(scan.operands);
+  for (size_t i = 0; i < scan.operands; ++i) changing[i] = !scan.is_const(i);
+  const std::vector<bool> varies = depends_on(body, changing);
+  return {split(body, unknown, forced, [&](ValueId v) { return keep_in_scan(body, varies, v); }), unknown};
+}
+
+// Emits the two scans into copy.to.
+void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
+  const Split& halves = body.halves;
+  const std::vector<bool>& unknown = body.unknown_inputs;
+
+  // Residuals that are constants or stacked inputs are handed to the linear scan as they are; the rest is stacked.
+  // The body was copied by split_scans with its inputs in place, so input i of it has value id residual_input.
+  Graph known = halves.known;
+  const size_t known_outputs = known.outputs.size() - halves.residuals.size();
+  std::vector<ValueId> stacked;
+  std::vector<ValueId> const_operands, stacked_operands;  // of the linear scan; no_value: a stacked residual
+  std::vector<size_t> const_inputs, stacked_inputs;       // inputs of halves.unknown
+  std::vector<size_t> known_inputs;
+  for (size_t i = 0; i < scan.operands; ++i)
+    if (!unknown[i]) known_inputs.push_back(i);
+  for (size_t r = 0; r < halves.residuals.size(); ++r) {
+    const ValueId value = known.outputs[known_outputs + r];
+    const bool is_input = known.values[value].def == trace::no_node;
+    const size_t input = is_input ? known_inputs[static_cast<size_t>(known.values[value].index)] : 0;
+    if (is_input && scan.is_const(input)) {
+      const_operands.push_back(copy[scan.node.inputs[input]]);
+      const_inputs.push_back(r);
+    } else {
+      const bool at_hand = is_input && scan.is_stacked(input);
+      if (!at_hand) stacked.push_back(value);
+      stacked_operands.push_back(at_hand ? copy[scan.node.inputs[input]] : trace::no_value);
+      stacked_inputs.push_back(r);
+    }
+  }
+  known.outputs.resize(known_outputs);
+  known.outputs.insert(known.outputs.end(), stacked.begin(), stacked.end());
+
+  // The scan of values.
+  std::vector<ValueId> operands;
+  size_t consts = 0, carries = 0;
+  for (const size_t i : known_inputs) {
+    operands.push_back(copy[scan.node.inputs[i]]);
+    consts += scan.is_const(i);
+    carries += scan.is_carry(i);
+  }
+  std::vector<ValueId> results;
+  if (!known.outputs.empty()) {
+    const trace::NodeId id = copy.to.add_node(
+        Op::scan, operands, scan_attrs(trace::eliminate_dead_code(known), scan.length, consts, carries, scan.reverse),
+        scan.node.loc);
+    results = copy.to.nodes[id].outputs;
+  }
+  for (size_t i = 0, next = 0; i < scan.results; ++i)
+    if (!halves.unknown_outputs[i]) copy.set(scan.node.outputs[i], results[next++]);
+  for (size_t next = known_outputs; ValueId & operand : stacked_operands)
+    if (operand == trace::no_value) operand = results[next++];
+
+  // The linear scan: residual constants, unknown constants, unknown carries, residual and unknown stacked inputs.
+  operands = const_operands;
+  std::vector<size_t> order = const_inputs;
+  consts = const_operands.size();
+  carries = 0;
+  size_t next = halves.residuals.size();
+  const auto take_unknown = [&](auto&& which) {
+    for (size_t i = 0; i < scan.operands; ++i) {
+      if (!unknown[i] || !which(i)) continue;
+      operands.push_back(copy[scan.node.inputs[i]]);
+      order.push_back(next++);
+    }
+  };
+  take_unknown([&](size_t i) { return scan.is_const(i); });
+  consts = operands.size();
+  take_unknown([&](size_t i) { return scan.is_carry(i); });
+  carries = operands.size() - consts;
+  operands.insert(operands.end(), stacked_operands.begin(), stacked_operands.end());
+  order.insert(order.end(), stacked_inputs.begin(), stacked_inputs.end());
+  take_unknown([&](size_t i) { return scan.is_stacked(i); });
+  const Graph linear = with_inputs_ordered(halves.unknown, order);
+  const trace::NodeId id = copy.to.add_node(
+      Op::scan, operands, scan_attrs(linear, scan.length, consts, carries, scan.reverse), scan.node.loc);
+  for (size_t i = 0, out = 0; i < scan.results; ++i)
+    if (halves.unknown_outputs[i]) copy.set(scan.node.outputs[i], copy.to.nodes[id].outputs[out++]);
+}
+
+}  // namespace
+
+Graph split_scans(const Graph& g, const std::vector<bool>& unknown_inputs) {
+  const auto is_scan = [](const Node& node) { return node.op == Op::scan; };
+  if (std::ranges::none_of(g.nodes, is_scan)) return g;
+  Copier copy(g);
+  for (const ValueId v : g.inputs) copy.input(v);
+  std::vector<bool> unknown(g.values.size(), false);
+  for (size_t i = 0; i < g.inputs.size(); ++i) unknown[g.inputs[i]] = unknown_inputs[i];
+  for (const Node& node : g.nodes) {
+    const bool depends = std::ranges::any_of(node.inputs, [&](ValueId v) { return unknown[v]; });
+    if (!depends || !is_scan(node)) {
+      copy.node(node);
+      for (const ValueId v : node.outputs) unknown[v] = depends;
+      continue;
+    }
+    const ScanParts scan(node);
+    std::vector<bool> inputs;
+    for (const ValueId v : node.inputs) inputs.push_back(unknown[v]);
+    const CutBody body = cut(scan, inputs);
+    emit(scan, body, copy);
+    for (size_t i = 0; i < node.outputs.size(); ++i) unknown[node.outputs[i]] = body.halves.unknown_outputs[i];
+  }
+  copy.to.outputs = copy.all(g.outputs);
+  copy.to.num_captured = g.num_captured;
+  return std::move(copy.to);
+}
+
+}  // namespace neap::autodiff

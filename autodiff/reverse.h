@@ -1,0 +1,24 @@
+// Reverse mode: linearise, then transpose. tests/autodiff/reverse_test.cpp.
+#pragma once
+
+#include <source_location>
+#include <vector>
+
+#include "autodiff/linear.h"
+
+namespace neap::autodiff {
+
+/// The pullback of a linearised graph. Inputs: residuals, then a cotangent for each output of a floating dtype.
+/// Outputs: the cotangent of each active input (zeros where no output depends on it).
+Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized& linearized);
+
+/// Inputs: g's, then a cotangent for each output of a floating dtype. Outputs: g's, then the cotangent of each active
+/// input.
+Graph vjp(const Graph& g, const std::vector<bool>& active);
+
+/// Inputs: g's. Outputs: the one output of g (with_value), then its gradient in each input of `wrt`.
+/// ShapeError unless g has one scalar output, DTypeError unless it is floating. `op` and `loc` name the caller's call.
+Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std::string_view op = "grad",
+           std::source_location loc = std::source_location::current());
+
+}  // namespace neap::autodiff

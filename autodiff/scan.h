@@ -1,0 +1,68 @@
+// The parts of a scan node, and making one. Operands, results and the body's inputs and outputs are ordered
+// (constants, carries, stacked), results without constants.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "trace/tracing.h"
+
+namespace neap::autodiff {
+
+struct ScanParts {
+  explicit ScanParts(const trace::Node& node)
+      : node(node),
+        body(*node.attrs.graph(trace::Attr::body)),
+        length(node.attrs.integer(trace::Attr::length)),
+        consts(static_cast<size_t>(node.attrs.integer(trace::Attr::num_consts))),
+        carries(static_cast<size_t>(node.attrs.integer(trace::Attr::num_carry))),
+        reverse(node.attrs.integer(trace::Attr::reverse) != 0),
+        operands(node.inputs.size()),
+        results(node.outputs.size()) {}
+
+  bool is_const(size_t input) const { return input < consts; }
+  bool is_carry(size_t input) const { return input >= consts && input < consts + carries; }
+  bool is_stacked(size_t input) const { return input >= consts + carries; }
+
+  const trace::Node& node;
+  const trace::Graph& body;
+  int64_t length;
+  size_t consts;
+  size_t carries;
+  bool reverse;
+  size_t operands;
+  size_t results;
+};
+
+inline trace::Attrs scan_attrs(trace::Graph body, int64_t length, size_t consts, size_t carries, bool reverse) {
+  return {{trace::Attr::body, std::make_shared<const trace::Graph>(std::move(body))},
+          {trace::Attr::length, length},
+          {trace::Attr::num_consts, static_cast<int64_t>(consts)},
+          {trace::Attr::num_carry, static_cast<int64_t>(carries)},
+          {trace::Attr::reverse, static_cast<int64_t>(reverse)}};
+}
+
+/// The graph with its inputs in another order: input i becomes what input order[i] was.
+inline trace::Graph with_inputs_ordered(trace::Graph graph, const std::vector<size_t>& order) {
+  NEAP_CHECK(order.size() == graph.inputs.size());
+  std::vector<trace::ValueId> inputs;
+  for (const size_t i : order) {
+    graph.values[graph.inputs[i]].index = static_cast<int>(inputs.size());
+    inputs.push_back(graph.inputs[i]);
+  }
+  graph.inputs = std::move(inputs);
+  graph.num_captured = 0;
+  return graph;
+}
+
+/// The avals of a graph's inputs.
+inline std::vector<Aval> input_avals(const trace::Graph& graph) {
+  std::vector<Aval> avals;
+  for (const trace::ValueId v : graph.inputs) avals.push_back(graph.aval(v));
+  return avals;
+}
+
+}  // namespace neap::autodiff

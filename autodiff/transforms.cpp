@@ -1,0 +1,260 @@
+// Transforms of functions on leaves: trace, transform the graph, then stage it into the trace outside or run it.
+#include <neap/creation.h>
+#include <neap/ops.h>
+#include <neap/transforms.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autodiff/jvp.h"
+#include "autodiff/reverse.h"
+#include "autodiff/scan.h"
+#include "trace/vmap.h"
+
+namespace neap::detail {
+
+using namespace autodiff;
+using trace::Arrays;
+using trace::TracedFunction;
+using Loc = std::source_location;
+
+namespace {
+
+std::vector<Aval> avals_of(const Arrays& arrays, Loc loc) {
+  std::vector<Aval> avals;
+  for (const Array& a : arrays) avals.push_back(trace::aval_of(a, loc));
+  return avals;
+}
+
+Arrays joined(Arrays a, const Arrays& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
+  return trace::tracing() ? trace::inline_graph(graph, inputs) : trace::run_eagerly(graph, inputs);
+}
+
+// Marks of the inputs of a traced function: the floating leaves; captured arrays are constants.
+std::vector<bool> floating_inputs(const TracedFunction& traced, size_t leaves) {
+  std::vector<bool> active(traced.graph.inputs.size(), false);
+  for (size_t i = 0; i < leaves; ++i) active[i] = is_float(traced.graph.aval(traced.graph.inputs[i]).dtype);
+  return active;
+}
+
+void check_like(std::string_view op, std::string_view what, size_t i, const Aval& got, const Aval& expected, Loc loc) {
+  if (got == expected) return;
+  const std::string found = fmt::format("{} {} is {}", what, i, to_string(got));
+  if (got.dtype != expected.dtype && got.shape == expected.shape)
+    throw_user<DTypeError>(op, found, to_string(expected), "", loc);
+  throw_user<ShapeError>(op, found, to_string(expected), "", loc);
+}
+
+}  // namespace
+
+Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of,
+               const std::vector<int>& wrt, bool with_value, Loc loc) {
+  const std::string_view op = with_value ? "value_and_grad" : "grad";
+  const std::vector<Aval> avals = avals_of(leaves, loc);
+  std::vector<size_t> inputs;
+  for (const int argument : wrt) {
+    const size_t before = inputs.size();
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (argument_of[i] != argument) continue;
+      if (!is_float(avals[i].dtype))
+        throw_user<DTypeError>(
+            op,
+            fmt::format("argument {} {} {}", argument, std::ranges::count(argument_of, argument) > 1 ? "holds" : "is",
+                        to_string(avals[i])),
+            "a floating dtype", "convert it, or choose another argument, as in grad<1>(f)", loc);
+      inputs.push_back(i);
+    }
+    if (inputs.size() == before)
+      throw_user<UserError>(op, fmt::format("argument {} holds no array", argument), "",
+                            "make it an array, for example array(1.0f)", loc);
+  }
+  const TracedFunction traced = trace::trace(avals, f);
+  return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, op, loc), joined(leaves, traced.captured));
+}
+
+Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangents, Loc loc) {
+  const std::vector<Aval> avals = avals_of(leaves, loc);
+  if (tangents.size() != leaves.size())
+    throw_user<ShapeError>("jvp", fmt::format("{} arrays of tangents", tangents.size()),
+                           fmt::format("{}, as of primals", leaves.size()), "", loc);
+  const TracedFunction traced = trace::trace(avals, f);
+  const std::vector<bool> active = floating_inputs(traced, leaves.size());
+  Arrays inputs = joined(leaves, traced.captured);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!active[i]) continue;
+    check_like("jvp", "tangent", i, trace::aval_of(tangents[i], loc), avals[i], loc);
+    inputs.push_back(tangents[i]);
+  }
+  const Arrays out = stage_or_run(autodiff::jvp(traced.graph, active), inputs);
+  const size_t n = traced.graph.outputs.size();
+  Arrays result(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
+  for (size_t i = 0, next = n; i < n; ++i)
+    result.push_back(is_float(out[i].dtype()) ? out[next++] : zeros(out[i].shape(), out[i].dtype(), loc));
+  return result;
+}
+
+struct LinearMap::Impl {
+  std::string_view op, what;
+  Graph graph;  // (residuals, floating inputs) -> floating outputs
+  Arrays residuals;
+  std::vector<Aval> inputs, outputs;  // of all leaves; those that are not floating are ignored, and zero
+};
+
+Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
+  if (inputs.size() != impl_->inputs.size())
+    throw_user<ShapeError>(impl_->op, fmt::format("{} arrays", inputs.size()), fmt::format("{}", impl_->inputs.size()),
+                           "", loc);
+  Arrays operands = impl_->residuals;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_float(impl_->inputs[i].dtype)) continue;
+    check_like(impl_->op, impl_->what, i, trace::aval_of(inputs[i], loc), impl_->inputs[i], loc);
+    operands.push_back(inputs[i]);
+  }
+  const Arrays out = stage_or_run(impl_->graph, operands);
+  Arrays result;
+  size_t next = 0;
+  for (const Aval& aval : impl_->outputs)
+    result.push_back(is_float(aval.dtype) ? out[next++] : zeros(aval.shape, aval.dtype, loc));
+  return result;
+}
+
+namespace {
+
+// A linearised function: its value now, and what its map needs.
+struct Evaluated {
+  TracedFunction traced;
+  std::vector<bool> active;
+  Linearized linearized;
+  Arrays value;
+  std::shared_ptr<LinearMap::Impl> map = std::make_shared<LinearMap::Impl>();
+};
+
+Evaluated evaluate(const LeafFunction& f, const Arrays& leaves, Loc loc) {
+  Evaluated e;
+  e.traced = trace::trace(avals_of(leaves, loc), f);
+  e.active = floating_inputs(e.traced, leaves.size());
+  e.linearized = autodiff::linearize(e.traced.graph, e.active);
+  const Arrays out = stage_or_run(e.linearized.primal, joined(leaves, e.traced.captured));
+  const auto results = static_cast<std::ptrdiff_t>(e.traced.graph.outputs.size());
+  e.value.assign(out.begin(), out.begin() + results);
+  e.map->residuals.assign(out.begin() + results, out.end());
+  return e;
+}
+
+}  // namespace
+
+Linear vjp_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
+  Evaluated e = evaluate(f, leaves, loc);
+  e.map->op = "vjp";
+  e.map->what = "cotangent";
+  e.map->graph = pullback(e.traced.graph, e.active, e.linearized);
+  e.map->inputs = avals_of(e.value, loc);
+  e.map->outputs = avals_of(leaves, loc);
+  return {std::move(e.value), LinearMap(std::move(e.map))};
+}
+
+Linear linearize_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
+  Evaluated e = evaluate(f, leaves, loc);
+  e.map->op = "linearize";
+  e.map->what = "tangent";
+  e.map->inputs = avals_of(leaves, loc);
+  e.map->outputs = avals_of(e.value, loc);
+  e.map->graph = trace::trace_closed(input_avals(e.linearized.tangent), [&](const Arrays& in) {
+    const Arrays out = trace::inline_graph(e.linearized.tangent, in);
+    Arrays dense;
+    size_t next = 0;
+    for (size_t i = 0; i < e.value.size(); ++i) {
+      const Aval& aval = e.map->outputs[i];
+      if (e.linearized.active[i])
+        dense.push_back(out[next++]);
+      else if (is_float(aval.dtype))
+        dense.push_back(zeros(aval.shape, aval.dtype));
+    }
+    return dense;
+  });
+  return {std::move(e.value), LinearMap(std::move(e.map))};
+}
+
+Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, size_t arguments,
+               const VmapOptions& options, Loc loc) {
+  if (!options.in_axes.empty() && options.in_axes.size() != arguments)
+    throw_user<OptionError>("vmap",
+                            fmt::format("in_axes has {} entries for {} arguments", options.in_axes.size(), arguments),
+                            "one for each argument", "none leaves an argument whole", loc);
+  std::vector<Aval> avals = avals_of(leaves, loc);
+  std::vector<std::optional<int64_t>> axes;
+  std::optional<int64_t> size;
+  size_t sized_by = 0;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    axes.push_back(options.in_axes.empty() ? std::optional<int64_t>(0) : options.in_axes[argument_of[i]]);
+    if (!axes[i]) continue;
+    if (avals[i].shape.empty())
+      throw_user<ShapeError>("vmap", fmt::format("argument {} has {}", argument_of[i], to_string(avals[i])),
+                             "an axis to map over", "pass none for it in in_axes", loc);
+    axes[i] = normalize_axis(*axes[i], avals[i].ndim(), "vmap", loc);
+    const int64_t n = avals[i].shape[*axes[i]];
+    if (size && *size != n)
+      throw_user<ShapeError>("vmap",
+                             fmt::format("axis {} of argument {} ({}) has {} elements, argument {} {}", *axes[i],
+                                         argument_of[i], to_string(avals[i]), n, argument_of[sized_by], *size),
+                             "equal extents", "", loc);
+    if (!size) sized_by = i;
+    size = n;
+    avals[i].shape.erase(avals[i].shape.begin() + *axes[i]);
+  }
+  if (!size) throw_user<UserError>("vmap", "no array is mapped", "at least one", "give an axis in in_axes", loc);
+  const TracedFunction traced = trace::trace(avals, f);
+  axes.resize(traced.graph.inputs.size());  // captured arrays are whole
+  std::vector<int64_t> out_axes;
+  for (const trace::ValueId v : traced.graph.outputs)
+    out_axes.push_back(normalize_axis(options.out_axes, traced.graph.aval(v).ndim() + 1, "vmap", loc));
+  return stage_or_run(trace::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
+}
+
+Array jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
+                  bool forward, Loc loc) {
+  const std::string_view op = forward ? "jacfwd" : "jacrev";
+  const std::vector<Aval> avals = avals_of(leaves, loc);
+  const size_t leaf = static_cast<size_t>(std::ranges::find(argument_of, argument) - argument_of.begin());
+  if (std::ranges::count(argument_of, argument) != 1)
+    throw_user<UserError>(
+        op, fmt::format("argument {} holds {} arrays", argument, std::ranges::count(argument_of, argument)), "one", "",
+        loc);
+  if (!is_float(avals[leaf].dtype))
+    throw_user<DTypeError>(op, fmt::format("argument {} is {}", argument, to_string(avals[leaf])), "a floating dtype",
+                           "", loc);
+  const TracedFunction traced = trace::trace(avals, f);
+  const Aval from = avals[leaf], to = traced.graph.aval(traced.graph.outputs[0]);
+  if (!is_float(to.dtype))
+    throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(to)), "a floating dtype", "", loc);
+  std::vector<bool> active(traced.graph.inputs.size(), false);
+  active[leaf] = true;
+
+  // jvp or vjp for each unit vector: only the last input is mapped.
+  const Graph one = forward ? autodiff::jvp(traced.graph, active) : autodiff::vjp(traced.graph, active);
+  const Aval& unit = forward ? from : to;
+  std::vector<std::optional<int64_t>> axes(one.inputs.size());
+  axes.back() = 0;
+  const int64_t out_axis = forward ? to.ndim() : 0;
+  const Graph all = trace::vmap(one, axes, unit.size(), {0, out_axis});
+  Shape shape = to.shape;
+  shape.insert(shape.end(), from.shape.begin(), from.shape.end());
+  Graph jacobian = trace::trace_closed(input_avals(traced.graph), [&](const Arrays& in) {
+    Shape basis = unit.shape;
+    basis.insert(basis.begin(), unit.size());
+    Arrays inputs = in;
+    inputs.push_back(reshape(eye(unit.size(), {}, unit.dtype), basis));
+    return Arrays{reshape(trace::inline_graph(all, inputs)[1], shape)};
+  });
+  jacobian = trace::eliminate_dead_code(jacobian);
+  jacobian.num_captured = traced.graph.num_captured;
+  return stage_or_run(jacobian, joined(leaves, traced.captured))[0];
+}
+
+}  // namespace neap::detail

@@ -1,0 +1,105 @@
+#include "autodiff/transpose.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autodiff/linear.h"
+#include "autodiff/transpose_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+using trace::Family;
+using trace::ValueId;
+
+Array transpose_reduce_sum(const TransposeSite& site) {
+  const Ints& axes = site.node.attrs.ints(Attr::axes);
+  Shape kept;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(site.shape(0).size()); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) kept.push_back(axis);
+  return broadcast_in_dim(site.ct(), site.shape(0), kept);
+}
+
+Arrays transpose_node(const TransposeSite& site) {
+  switch (trace::op_info(site.node.op).family) {
+    case Family::elementwise: return transpose_elementwise(site);
+    case Family::layout: return transpose_layout(site);
+    case Family::dot: return transpose_dot(site);
+    case Family::gather: return transpose_gather(site);
+    case Family::scatter: return transpose_scatter(site);
+    case Family::control: return transpose_scan(site);
+    case Family::convert:
+      if (site.node.op == Op::convert) return {convert(site.ct(), site.aval(0).dtype)};
+      break;
+    case Family::reduce:
+      if (site.node.op == Op::reduce_sum) return {transpose_reduce_sum(site)};
+      break;
+    default: break;
+  }
+  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+}
+
+}  // namespace
+
+Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, const std::vector<bool>& cotangents) {
+  NEAP_CHECK(linear.size() == g.inputs.size() && cotangents.size() == g.outputs.size());
+  std::vector<Aval> parameters;
+  for (size_t i = 0; i < linear.size(); ++i)
+    if (!linear[i]) parameters.push_back(g.aval(g.inputs[i]));
+  const size_t known_inputs = parameters.size();
+  for (size_t i = 0; i < cotangents.size(); ++i)
+    if (cotangents[i]) parameters.push_back(g.aval(g.outputs[i]));
+
+  const std::vector<bool> depends = depends_on(g, linear);
+  Transposed result;
+  result.graph = trace::trace_closed(
+      parameters,
+      [&](const Arrays& inputs) {
+        Arrays value(g.values.size());
+        for (size_t i = 0, next = 0; i < linear.size(); ++i)
+          if (!linear[i]) value[g.inputs[i]] = inputs[next++];
+        for (const Node& node : g.nodes) {
+          if (depends[node.outputs[0]]) continue;
+          Arrays in;
+          for (const ValueId v : node.inputs) in.push_back(value[v]);
+          const trace::AtLine at(node.loc);
+          const Arrays out = trace::apply_many(node.op, in, node.attrs, node.loc);
+          for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
+        }
+
+        Arrays ct(g.values.size());
+        for (size_t i = 0, next = known_inputs; i < cotangents.size(); ++i)
+          if (cotangents[i]) ct[g.outputs[i]] = sum_of(ct[g.outputs[i]], inputs[next++]);
+        for (auto node = g.nodes.rbegin(); node != g.nodes.rend(); ++node) {
+          if (!depends[node->outputs[0]]) continue;
+          Arrays of_results;
+          for (const ValueId v : node->outputs) of_results.push_back(std::exchange(ct[v], Array()));
+          if (std::ranges::all_of(of_results, is_zero)) continue;
+          Arrays in;
+          std::vector<bool> linear_operands;
+          for (const ValueId v : node->inputs) {
+            linear_operands.push_back(depends[v]);
+            in.push_back(depends[v] ? Array() : value[v]);
+          }
+          const trace::AtLine at(node->loc);
+          const Arrays of_operands = transpose_node({g, *node, in, linear_operands, of_results});
+          NEAP_CHECK(of_operands.size() == in.size(), "{}", trace::name(node->op));
+          for (size_t i = 0; i < in.size(); ++i) {
+            if (!linear_operands[i]) continue;
+            Array& total = ct[node->inputs[i]];
+            total = sum_of(total, of_operands[i]);
+          }
+        }
+        Arrays outputs;
+        for (size_t i = 0; i < linear.size(); ++i) {
+          result.active.push_back(linear[i] && !is_zero(ct[g.inputs[i]]));
+          if (result.active[i]) outputs.push_back(ct[g.inputs[i]]);
+        }
+        return outputs;
+      },
+      g.name);
+  return result;
+}
+
+}  // namespace neap::autodiff

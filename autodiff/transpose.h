@@ -1,0 +1,23 @@
+// Transposition of a linear graph: from tangents forward to cotangents backward.
+//
+// The graph is linear in its marked inputs; every node that depends on one is linear in that operand (jvp and linearize
+// make only such). A cotangent that is zero because nothing used the value is absent. tests/autodiff/.
+#pragma once
+
+#include <vector>
+
+#include "trace/graph.h"
+
+namespace neap::autodiff {
+
+using trace::Graph;
+
+/// Inputs: the inputs of g that are not linear, then the cotangents of the outputs marked in `cotangents`.
+/// Outputs: the cotangents of the linear inputs marked in `active` (one mark for each input of g).
+struct Transposed {
+  Graph graph;
+  std::vector<bool> active;
+};
+Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, const std::vector<bool>& cotangents);
+
+}  // namespace neap::autodiff

@@ -1,0 +1,63 @@
+// Transposition of gather and scatter.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autodiff/transpose_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+// Of the rows that set the same cell, the one that wins: the last. True [B...] also for rows that are dropped.
+Array winners(const TransposeSite& site, const Array& indices, const Ints& axes) {
+  const Shape rows(indices.shape().begin(), indices.shape().end() - 1);
+  Shape cells;
+  for (const int64_t axis : axes) cells.push_back(site.shape(0)[axis]);
+  const int64_t count = element_count(rows);
+  const DType dtype = count < (int64_t{1} << 31) ? DType::i32 : DType::i64;
+  const Array number = reshape(iota({count}, 0, dtype), rows);
+  Ints all(axes.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  const Array owner = scatter_axes(Op::scatter_set, zeros(cells, dtype), indices, number, all, index_mode(site.node));
+  return gather_or_zero(owner, indices, all, index_mode(site.node)) == number;
+}
+
+}  // namespace
+
+// A read that was clamped sends its cotangent to the element that it read.
+Arrays transpose_gather(const TransposeSite& site) {
+  const IndexMode mode = index_mode(site.node) == IndexMode::clip ? IndexMode::clamp_update : index_mode(site.node);
+  return {
+      scatter_axes(Op::scatter_add, site.zeros_of(0), site.in[1], site.ct(), site.node.attrs.ints(Attr::axes), mode),
+      {}};
+}
+
+Arrays transpose_scatter(const TransposeSite& site) {
+  const Ints& axes = site.node.attrs.ints(Attr::axes);
+  const IndexMode mode = index_mode(site.node);
+  const Array &ct = site.ct(), &indices = site.in[1];
+  const auto read = [&] { return gather_or_zero(ct, indices, axes, mode); };
+  Arrays result(3);
+  switch (site.node.op) {
+    case Op::scatter_add:
+      if (site.linear[0]) result[0] = ct;
+      if (site.linear[2]) result[2] = read();
+      return result;
+    case Op::scatter_set:
+      if (site.linear[0]) result[0] = scatter_axes(Op::scatter_set, ct, indices, site.zeros_of(2), axes, mode);
+      if (site.linear[2]) {
+        result[2] = read();
+        const Array wins = over_rows(winners(site, indices, axes), result[2].shape());
+        result[2] = select(wins, result[2], zeros_like(result[2]));
+      }
+      return result;
+    case Op::scatter_mul:
+      NEAP_CHECK(!site.linear[2], "a product with a tangent's scatter");
+      result[0] = scatter_axes(Op::scatter_mul, ct, indices, site.in[2], axes, mode);
+      return result;
+    default: break;
+  }
+  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+}
+
+}  // namespace neap::autodiff

@@ -1,0 +1,29 @@
+// What the transposition rules share. A rule runs inside a trace and gives the cotangent of each operand; one without a
+// value (`Array()`) is zero.
+#pragma once
+
+#include "autodiff/jvp_rules.h"
+
+namespace neap::autodiff {
+
+struct TransposeSite {
+  const Graph& graph;
+  const Node& node;
+  const Arrays& in;                 // operands that are not linear; no value for the others
+  const std::vector<bool>& linear;  // of the operands; at least one is
+  const Arrays& cotangents;         // of the results; at least one is not zero
+
+  const Array& ct() const { return cotangents[0]; }
+  const Aval& aval(size_t operand) const { return graph.aval(node.inputs[operand]); }
+  const Shape& shape(size_t operand) const { return aval(operand).shape; }
+  Array zeros_of(size_t operand) const { return zeros(shape(operand), aval(operand).dtype); }
+};
+
+Arrays transpose_elementwise(const TransposeSite& site);
+Arrays transpose_layout(const TransposeSite& site);
+Arrays transpose_dot(const TransposeSite& site);
+Arrays transpose_gather(const TransposeSite& site);
+Arrays transpose_scatter(const TransposeSite& site);
+Arrays transpose_scan(const TransposeSite& site);
+
+}  // namespace neap::autodiff

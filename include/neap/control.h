@@ -1,0 +1,54 @@
+// Loops inside a trace. The body is traced once; arrays that it closes over are constants of the loop.
+#pragma once
+
+#include <neap/transform_detail.h>
+
+namespace neap {
+
+namespace detail {
+
+struct LoopResult {
+  std::vector<Array> carry, stacked;
+};
+/// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given.
+LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
+                   std::optional<int64_t> length, bool reverse, std::source_location loc);
+/// The numbers lo, lo + 1, ... below hi, i32 where they fit, else i64.
+Array counters(int64_t lo, int64_t hi, std::source_location loc);
+
+}  // namespace detail
+
+/// f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the last).
+/// Gives std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes. xs may hold no
+/// array (nullptr): then length says how often.
+template <class F, class Carry, class Xs>
+auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length = {}, bool reverse = false,
+          std::source_location loc = std::source_location::current()) {
+  detail::LeafwiseCall<F, Carry, Xs> call(f, init, xs);
+  static_assert(detail::is_tuple<typename detail::LeafwiseCall<F, Carry, Xs>::Result>,
+                "scan: the body returns std::pair{carry, y}");
+  const detail::LoopResult out =
+      detail::scan_of(call.function(), tree_leaves(init), tree_leaves(xs), length, reverse, loc);
+  std::vector<Array> leaves = out.carry;
+  leaves.insert(leaves.end(), out.stacked.begin(), out.stacked.end());
+  return call.result(leaves);
+}
+
+/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar.
+template <class F, class Carry>
+Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
+                std::source_location loc = std::source_location::current()) {
+  return scan(
+             [&](const Carry& carry, const Array& i) { return std::pair<Carry, std::nullptr_t>(f(i, carry), nullptr); },
+             init, detail::counters(lo, hi, loc), {}, false, loc)
+      .first;
+}
+
+/// f of each slice of xs along axis 0, stacked: vmap as a loop.
+template <class F, class Xs>
+auto map(const F& f, const Xs& xs, std::source_location loc = std::source_location::current()) {
+  return scan([&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, f(x)); }, nullptr, xs, {}, false, loc)
+      .second;
+}
+
+}  // namespace neap

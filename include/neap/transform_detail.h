@@ -1,0 +1,167 @@
+// How transforms see a function on trees: as a function on the arrays in them.
+#pragma once
+
+#include <neap/tree.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace neap {
+
+/// Axes that vmap maps over. in_axes: one entry for each argument (for all its arrays), none for an argument that every
+/// call gets whole; empty: axis 0 of every argument. out_axes: where the results' axis goes. Negative from the end.
+struct VmapOptions {
+  std::vector<std::optional<int64_t>> in_axes = {};
+  int64_t out_axes = 0;
+};
+
+namespace detail {
+
+using LeafFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves)>;
+
+/// A function and its arguments, taken apart. Lives for one call of a transform.
+template <class F, class... A>
+class LeafwiseCall {
+ public:
+  using Result = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+
+  explicit LeafwiseCall(const F& f, const A&... arguments) : f_(f), arguments_(arguments...) {
+    [[maybe_unused]] int number = 0;
+    [[maybe_unused]] const auto take = [&](const auto& argument) {
+      for (Array& leaf : tree_leaves(argument)) {
+        leaves.push_back(std::move(leaf));
+        argument_of.push_back(number);
+      }
+      ++number;
+    };
+    (take(arguments), ...);
+  }
+
+  std::vector<Array> leaves;     // of all arguments, in order
+  std::vector<int> argument_of;  // each leaf's argument
+
+  /// Calls f on other leaves and keeps the structure of what it returned.
+  LeafFunction function() {
+    return [this](const std::vector<Array>& other) {
+      std::tuple<A...> trees = std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_);
+      trees = tree_unflatten(trees, std::span<const Array>(other));
+      result_.emplace(std::apply([&](const A&... t) -> Result { return f_(t...); }, trees));
+      return tree_leaves(*result_);
+    };
+  }
+  /// The result of the latest call with other arrays.
+  Result result(std::span<const Array> arrays) const { return tree_unflatten(*result_, arrays); }
+
+  template <size_t I>
+  const auto& argument() const {
+    return std::get<I>(arguments_);
+  }
+
+ private:
+  const F& f_;
+  std::tuple<const A&...> arguments_;
+  std::optional<Result> result_;
+};
+
+/// The one element of a tuple, or the tuple.
+template <class... T>
+auto unwrapped(std::tuple<T...> tuple) {
+  if constexpr (sizeof...(T) == 1)
+    return std::get<0>(std::move(tuple));
+  else
+    return tuple;
+}
+
+template <class T>
+auto as_tuple(const T& t) {
+  if constexpr (is_tuple<T>)
+    return t;
+  else
+    return std::tuple<T>(t);
+}
+
+/// A linear function of arrays: a graph and the residuals that it uses.
+class LinearMap {
+ public:
+  struct Impl;
+  explicit LinearMap(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::vector<Array> operator()(const std::vector<Array>& inputs, std::source_location loc) const;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+struct Linear {
+  std::vector<Array> value;
+  LinearMap map;
+};
+
+// The transforms on leaves; autodiff/transforms.cpp.
+/// The value where with_value, then gradients of the leaves of each argument of `wrt`, in that order.
+std::vector<Array> grad_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
+                           const std::vector<int>& wrt, bool with_value, std::source_location loc);
+/// Results, then as many tangents.
+std::vector<Array> jvp_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<Array>& tangents,
+                          std::source_location loc);
+Linear vjp_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
+Linear linearize_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
+std::vector<Array> vmap_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
+                           size_t arguments, const VmapOptions& options, std::source_location loc);
+Array jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
+                  int argument, bool forward, std::source_location loc);
+
+template <bool with_value, class F, size_t... I>
+struct Grad {
+  F f;
+  std::source_location loc;
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    static_assert(((I < sizeof...(A)) && ...), "grad: the function is called with fewer arguments");
+    LeafwiseCall<F, A...> flat(f, arguments...);
+    const std::vector<Array> out =
+        grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...}, with_value, loc);
+    const std::tuple<std::decay_t<decltype(flat.template argument<I>())>...> whole(flat.template argument<I>()...);
+    auto gradients = unwrapped(tree_unflatten(whole, std::span<const Array>(out).subspan(with_value ? 1 : 0)));
+    if constexpr (with_value)
+      return std::pair{flat.result(std::span<const Array>(out).first(1)), std::move(gradients)};
+    else
+      return gradients;
+  }
+};
+
+template <class F>
+struct Vmap {
+  F f;
+  VmapOptions options;
+  std::source_location loc;
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    LeafwiseCall<F, A...> flat(f, arguments...);
+    const std::vector<Array> out = vmap_of(flat.function(), flat.leaves, flat.argument_of, sizeof...(A), options, loc);
+    return flat.result(out);
+  }
+};
+
+template <size_t I, bool forward, class F>
+struct Jacobian {
+  F f;
+  std::source_location loc;
+
+  template <class... A>
+  Array operator()(const A&... arguments) const {
+    static_assert(I < sizeof...(A), "jacobian: the function is called with fewer arguments");
+    LeafwiseCall<F, A...> flat(f, arguments...);
+    static_assert(std::is_same_v<typename LeafwiseCall<F, A...>::Result, Array>,
+                  "jacobian: of a function to one Array");
+    return jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, loc);
+  }
+};
+
+}  // namespace detail
+}  // namespace neap

@@ -1,0 +1,79 @@
+// Loops on leaves.
+#include <neap/control.h>
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "trace/tracing.h"
+
+namespace neap::detail {
+
+using namespace trace;
+
+namespace {
+
+// The body's inputs as scan wants them: captured arrays first.
+Graph with_captured_first(Graph body) {
+  const auto parameters = body.inputs.end() - body.num_captured;
+  std::rotate(body.inputs.begin(), parameters, body.inputs.end());
+  for (size_t i = 0; i < body.inputs.size(); ++i) body.values[body.inputs[i]].index = static_cast<int>(i);
+  body.num_captured = 0;
+  return body;
+}
+
+}  // namespace
+
+LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
+                   std::optional<int64_t> length, bool reverse, std::source_location loc) {
+  const AtLine line(loc);
+  std::vector<Aval> avals;
+  for (const Array& a : init) avals.push_back(aval_of(a, loc));
+  for (size_t i = 0; i < xs.size(); ++i) {
+    Aval aval = aval_of(xs[i], loc);
+    if (aval.shape.empty())
+      throw_user<ShapeError>("scan", fmt::format("stacked input {} is {}", i, to_string(aval)), "an axis to go along",
+                             "", loc);
+    if (length && *length != aval.shape[0])
+      throw_user<ShapeError>(
+          "scan", fmt::format("stacked input {} is {}, which is {} steps", i, to_string(aval), aval.shape[0]),
+          fmt::format("{} steps", *length), "", loc);
+    length = aval.shape[0];
+    aval.shape.erase(aval.shape.begin());
+    avals.push_back(std::move(aval));
+  }
+  if (!length)
+    throw_user<UserError>("scan", "neither stacked inputs nor a length", "one of them", "pass the length", loc);
+  if (*length < 0) throw_user<ShapeError>("scan", fmt::format("length {}", *length), "0 or more", "", loc);
+
+  const TracedFunction traced = neap::trace::trace(avals, f);
+  const std::vector<ValueId>& outputs = traced.graph.outputs;
+  if (outputs.size() < init.size())
+    throw_user<ShapeError>("scan", fmt::format("the body returns a carry of {} arrays", outputs.size()),
+                           fmt::format("{}, as it takes", init.size()), "", loc);
+  Arrays operands = traced.captured;
+  operands.insert(operands.end(), init.begin(), init.end());
+  operands.insert(operands.end(), xs.begin(), xs.end());
+  const Attrs attrs{{Attr::body, std::make_shared<const Graph>(with_captured_first(traced.graph))},
+                    {Attr::length, *length},
+                    {Attr::num_consts, static_cast<int64_t>(traced.captured.size())},
+                    {Attr::num_carry, static_cast<int64_t>(init.size())},
+                    {Attr::reverse, static_cast<int64_t>(reverse)}};
+  if (outputs.empty()) return {};
+  const Arrays results = apply_many(Op::scan, operands, attrs, loc);
+  const auto carries = static_cast<std::ptrdiff_t>(init.size());
+  return {Arrays(results.begin(), results.begin() + carries), Arrays(results.begin() + carries, results.end())};
+}
+
+Array counters(int64_t lo, int64_t hi, std::source_location loc) {
+  const AtLine line(loc);
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  const DType dtype = lo >= -kMax && hi <= kMax ? DType::i32 : DType::i64;
+  return iota({std::max<int64_t>(hi - lo, 0)}, 0, dtype, loc) + full({}, lo, dtype, loc);
+}
+
+}  // namespace neap::detail

@@ -1,0 +1,193 @@
+#include "trace/vmap.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "trace/vmap_rules.h"
+
+namespace neap::trace {
+
+Array repeated(const Array& x, int64_t size) {
+  Shape axes(x.shape().size());
+  std::iota(axes.begin(), axes.end(), 1);
+  return broadcast_in_dim(x, after(size, x.shape()), axes);
+}
+
+Ints shifted(const Ints& axes) {
+  Ints result;
+  for (const int64_t axis : axes) result.push_back(axis + 1);
+  return result;
+}
+
+Ints after(int64_t first, const Ints& list) {
+  Ints result{first};
+  result.insert(result.end(), list.begin(), list.end());
+  return result;
+}
+
+Array VmapSite::with_batch(size_t operand) const {
+  return batched[operand] ? in[operand] : repeated(in[operand], size);
+}
+
+Array VmapSite::apply(const Arrays& operands, const Attrs& attrs) const {
+  return trace::apply(node.op, operands, attrs, node.loc);
+}
+
+namespace {
+
+Arrays all_with_batch(const VmapSite& site) {
+  Arrays operands;
+  for (size_t i = 0; i < site.in.size(); ++i) operands.push_back(site.with_batch(i));
+  return operands;
+}
+
+Array vmap_node(const VmapSite& site) {
+  Attrs attrs = site.node.attrs;
+  switch (op_info(site.node.op).family) {
+    case Family::elementwise: return site.apply(all_with_batch(site), attrs);
+    case Family::convert: return site.apply(site.in, attrs);
+    case Family::layout: return vmap_layout(site);
+    case Family::reduce: attrs.set(Attr::axes, shifted(attrs.ints(Attr::axes))); return site.apply(site.in, attrs);
+    case Family::argreduce: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
+    case Family::dot: return vmap_dot(site);
+    case Family::gather: return vmap_gather(site);
+    case Family::scatter: return vmap_scatter(site);
+    case Family::random:  // an array of keys is a batch already
+      if (site.node.op == Op::random_fold_in) return site.apply(all_with_batch(site), attrs);
+      NEAP_CHECK(site.in.size() < 2 || !site.batched[1], "vmap of a random offset");
+      return site.apply(site.in, attrs);
+    case Family::leaf:
+    case Family::control: break;
+  }
+  throw InternalError("vmap: no rule");
+}
+
+}  // namespace
+
+BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size) {
+  NEAP_CHECK(batched.size() == g.inputs.size(), "{} marks for {} inputs", batched.size(), g.inputs.size());
+  std::vector<Aval> parameters;
+  for (size_t i = 0; i < batched.size(); ++i) {
+    parameters.push_back(g.aval(g.inputs[i]));
+    if (batched[i]) parameters[i].shape.insert(parameters[i].shape.begin(), size);
+  }
+  BatchedGraph result;
+  result.graph = trace_closed(
+      parameters,
+      [&](const Arrays& inputs) {
+        Arrays value(g.values.size());
+        std::vector<bool> has_batch(g.values.size(), false);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          value[g.inputs[i]] = inputs[i];
+          has_batch[g.inputs[i]] = batched[i];
+        }
+        for (const Node& node : g.nodes) {
+          const AtLine at(node.loc);
+          Arrays in;
+          std::vector<bool> marks;
+          for (const ValueId v : node.inputs) {
+            in.push_back(value[v]);
+            marks.push_back(has_batch[v]);
+          }
+          BatchedResults out;
+          const VmapSite site{g, node, in, marks, size};
+          if (std::ranges::find(marks, true) == marks.end())
+            out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
+          else if (node.op == Op::scan)
+            out = vmap_scan(site);
+          else
+            out = {{vmap_node(site)}, {true}};
+          for (size_t i = 0; i < node.outputs.size(); ++i) {
+            value[node.outputs[i]] = out.values[i];
+            has_batch[node.outputs[i]] = out.batched[i];
+          }
+        }
+        Arrays outputs;
+        for (const ValueId v : g.outputs) {
+          outputs.push_back(value[v]);
+          result.batched.push_back(has_batch[v]);
+        }
+        return outputs;
+      },
+      g.name);
+  return result;
+}
+
+Graph vmap(const Graph& g, const std::vector<std::optional<int64_t>>& in_axes, int64_t size,
+           const std::vector<int64_t>& out_axes) {
+  NEAP_CHECK(in_axes.size() == g.inputs.size() && out_axes.size() == g.outputs.size());
+  std::vector<Aval> parameters;
+  std::vector<bool> batched;
+  for (size_t i = 0; i < in_axes.size(); ++i) {
+    parameters.push_back(g.aval(g.inputs[i]));
+    batched.push_back(in_axes[i].has_value());
+    if (in_axes[i]) parameters[i].shape.insert(parameters[i].shape.begin() + *in_axes[i], size);
+  }
+  const BatchedGraph inner = vmap_active(g, batched, size);
+  Graph result = trace_closed(
+      parameters,
+      [&](const Arrays& inputs) {
+        Arrays moved = inputs;
+        for (size_t i = 0; i < moved.size(); ++i)
+          if (in_axes[i]) moved[i] = moveaxis(moved[i], *in_axes[i], 0);
+        Arrays outputs = inline_graph(inner.graph, moved);
+        for (size_t i = 0; i < outputs.size(); ++i) {
+          if (!inner.batched[i]) outputs[i] = repeated(outputs[i], size);
+          outputs[i] = moveaxis(outputs[i], 0, out_axes[i]);
+        }
+        return outputs;
+      },
+      g.name);
+  result.num_captured = g.num_captured;
+  return result;
+}
+
+// --- scan
+
+// Whether a carry has a batch is found by the least fixed point. Stacked operands have the loop's axis before the
+// batch's.
+BatchedResults vmap_scan(const VmapSite& site) {
+  const Attrs& attrs = site.node.attrs;
+  const Graph& body = *attrs.graph(Attr::body);
+  const auto consts = static_cast<size_t>(attrs.integer(Attr::num_consts));
+  const auto carries = static_cast<size_t>(attrs.integer(Attr::num_carry));
+  std::vector<bool> batched = site.batched;
+  BatchedGraph inner;
+  for (bool settled = false; !settled;) {
+    inner = vmap_active(body, batched, site.size);
+    settled = true;
+    for (size_t i = 0; i < carries; ++i) {
+      if (!inner.batched[i] || batched[consts + i]) continue;
+      batched[consts + i] = true;
+      settled = false;
+    }
+  }
+  std::vector<Aval> parameters;
+  for (const ValueId v : inner.graph.inputs) parameters.push_back(inner.graph.aval(v));
+  Graph step = trace_closed(
+      parameters,
+      [&](const Arrays& in) {
+        Arrays out = inline_graph(inner.graph, in);
+        for (size_t i = 0; i < carries; ++i)
+          if (batched[consts + i] && !inner.batched[i]) out[i] = repeated(out[i], site.size);
+        return out;
+      },
+      body.name);
+  Arrays operands = site.in;
+  for (size_t i = consts; i < operands.size(); ++i) {
+    if (i < consts + carries && batched[i]) operands[i] = site.with_batch(i);
+    if (i >= consts + carries && batched[i]) operands[i] = moveaxis(operands[i], 0, 1);
+  }
+  Attrs with_body = attrs;
+  with_body.set(Attr::body, std::make_shared<const Graph>(std::move(step)));
+  BatchedResults out{apply_many(Op::scan, operands, with_body, site.node.loc), inner.batched};
+  for (size_t i = 0; i < out.values.size(); ++i) {
+    if (i < carries)
+      out.batched[i] = batched[consts + i];
+    else if (out.batched[i])
+      out.values[i] = moveaxis(out.values[i], 1, 0);
+  }
+  return out;
+}
+
+}  // namespace neap::trace
