@@ -6,23 +6,6 @@
 namespace neap::scalar::m {
 namespace {
 
-// Adding this rounds to a whole number, which then stands in the low mantissa bits.
-constexpr double kRound = 0x1.8p23;
-
-// 2^n as the product of two powers, so that it reaches from 2^-252 to 2^256: results may be denormal or infinite.
-struct Scale {
-  X first, second;
-  X operator()(X x) const { return x * first * second; }
-};
-
-Scale split_scale(X rounded) {
-  const X n = bitcast(rounded, DType::i32), half = shr(n, 1);
-  const X one = bits(n, 0x3f800000);
-  return {bitcast(shl(half, 23) + one, DType::f32), bitcast(shl(n - half, 23) + one, DType::f32)};
-}
-
-// x, at most `limit`; NaN stays.
-X at_most(X x, double limit) { return select(lt(c(x, limit), x), c(x, limit), x); }
 X clamp(X x, double low, double high) { return at_most(select(lt(x, low), c(x, low), x), high); }
 
 X exp_f32(X x) {
@@ -34,11 +17,17 @@ X exp_f32(X x) {
 }
 
 X exp2_f32(X x) {
-  const X y = clamp(x, -151.0, 129.0);
-  const X rounded = y + c(x, kRound), r = y - (rounded - c(x, kRound));
-  const X p = polynomial(r, {1.0, 0.6931471824645996, 0.24022647738456726, 0.05550329387187958, 0.009618449956178665,
-                             0.0013400170719251037, 0.0001535231276648119});
-  return split_scale(rounded)(p);
+  const X y = clamp(x, -151.0, 129.0), rounded = y + c(x, kRound);
+  return split_scale(rounded)(exp2_core(y - (rounded - c(x, kRound))));
+}
+
+// (exp(x) - 1) / 2 for -18 <= x < 89.4, accurate near 0.
+X half_expm1(X x) {
+  const Reduced a = reduce_exp(x);
+  const X q = polynomial(
+      a.r, {0.4999999701976776, 0.16666539013385773, 0.04166722297668457, 0.008367180824279785, 0.0013882395578548312});
+  const X p = fma(a.r * a.r, q, a.r), s = power_of_two(a.rounded, -1);
+  return fma(s, p, s - c(x, 0.5));
 }
 
 X expm1_f32(X x) {
@@ -96,6 +85,22 @@ bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
 
+X at_most(X x, double limit) { return select(lt(c(x, limit), x), c(x, limit), x); }
+
+X Scale::operator()(X x) const { return x * first * second; }
+
+Scale split_scale(X rounded) {
+  const X n = bitcast(rounded, DType::i32), half = shr(n, 1);
+  const X one = bits(n, 0x3f800000);
+  return {bitcast(shl(half, 23) + one, DType::f32), bitcast(shl(n - half, 23) + one, DType::f32)};
+}
+
+X exp2_slope(X r) {
+  return polynomial(r, {0.6931471824645996, 0.24022647738456726, 0.05550329387187958, 0.009618449956178665,
+                        0.0013400170719251037, 0.0001535231276648119});
+}
+X exp2_core(X r) { return fma(exp2_slope(r), r, 1.0); }
+
 Reduced reduce_exp(X x) {
   const X rounded = fma(x, 1.4426950408889634, kRound), n = rounded - c(x, kRound);
   // ln 2 in two parts, the first short enough that n times it is exact.
@@ -106,14 +111,6 @@ Reduced reduce_exp(X x) {
 X power_of_two(X rounded, int offset) {
   const X n = bitcast(rounded, DType::i32);
   return bitcast(shl(n, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32);
-}
-
-X half_expm1(X x) {
-  const Reduced a = reduce_exp(x);
-  const X q = polynomial(
-      a.r, {0.4999999701976776, 0.16666539013385773, 0.04166722297668457, 0.008367180824279785, 0.0013882395578548312});
-  const X p = fma(a.r * a.r, q, a.r), s = power_of_two(a.rounded, -1);
-  return fma(s, p, s - c(x, 0.5));
 }
 
 X exp(X x) { return is_f32(x) ? exp_f32(x) : through_f64(Function::exp, x); }
