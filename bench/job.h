@@ -62,6 +62,7 @@ class JittedJob : public Job {
   void make_arguments() override { arguments_.emplace(make_()); }
   void run() override {
     for (int i = 0; i < calls; ++i) {
+      outputs.clear();
       outputs = neap::tree_leaves(std::apply([&](const auto&... a) { return f_(a...); }, *arguments_));
     }
     for (const neap::Array& a : outputs) a.wait();
