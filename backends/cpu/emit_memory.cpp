@@ -115,8 +115,9 @@ Value* Emitter::to_memory(Value* v, DType type) {
 Value* Emitter::load(Body& body, int32_t id) {
   const Inst& i = k.dag[id];
   const int buffer = static_cast<int>(i.imm);
-  NEAP_CHECK(k.buffers[buffer].type == i.type, "{}: load of {} from a buffer of {}", k.name, name(i.type),
-             name(k.buffers[buffer].type));
+  // A table of counts lies where the result will.
+  NEAP_CHECK(size_of(k.buffers[buffer].type) == size_of(i.type), "{}: load of {} from a buffer of {}", k.name,
+             name(i.type), name(k.buffers[buffer].type));
   llvm::Type* type = memory_element(i.type);
   const llvm::Align align(size_of(i.type));
   const Access access = a.access(i.a);
