@@ -25,8 +25,8 @@ using StoreElements = std::function<void(ElementBuilder&, const IndexExpr& flat,
 Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
                 const StoreElements& store);
 
-/// The index where a map kernel stores the element at `flat`, and its value.
-void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& flat, scalar::X value);
+/// Makes a map kernel store `value` at element `index` of a buffer.
+void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& index, scalar::X value);
 
 /// Cost of a whole kernel in vector instructions, if `vector_level` becomes the lanes.
 double estimate(const Kernel& kernel, int vector_level);

@@ -1,12 +1,14 @@
+#include <algorithm>
 #include <map>
+#include <span>
 
 #include "backends/lower.h"
 #include "core/check.h"
 
 namespace neap::backends {
 
-void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& flat, scalar::X value) {
-  kernel.stores.push_back({buffer, elements.index().emit(flat).id, value.id});
+void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& index, scalar::X value) {
+  kernel.stores.push_back({buffer, elements.index().emit(index).id, value.id});
 }
 
 Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
@@ -40,17 +42,60 @@ Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, c
   return best;
 }
 
+namespace {
+
+constexpr int64_t kWorthALaunch = 4096;  // elements
+constexpr int64_t kLongRun = 16;
+constexpr size_t kMaxPieces = 16;
+
+// Whether an output is better written piece by piece: a select would load from all pieces at clamped places.
+bool written_in_pieces(const trace::Graph& graph, trace::ValueId v) {
+  if (!graph.is(v, trace::Op::concatenate) || graph.aval(v).size() < kWorthALaunch) return false;
+  const trace::Node& node = *graph.def(v);
+  const int64_t axis = node.attrs.integer(trace::Attr::axis);
+  return node.inputs.size() <= kMaxPieces && std::ranges::all_of(node.inputs, [&](trace::ValueId piece) {
+           const Shape& shape = graph.aval(piece).shape;
+           const int64_t run = element_count(std::span(shape).subspan(axis));
+           return run == 0 || run >= kLongRun;
+         });
+}
+
+void lower_pieces(const planner::PlanStep& step, trace::ValueId v, int buffer, std::vector<Launch>& launches) {
+  const trace::Graph& graph = step.group;
+  const trace::Node& node = *graph.def(v);
+  const int64_t axis = node.attrs.integer(trace::Attr::axis);
+  int64_t begin = 0;
+  for (const trace::ValueId piece : node.inputs) {
+    const Shape& shape = graph.aval(piece).shape;
+    auto store = [&](ElementBuilder& elements, const IndexExpr& flat, Kernel& kernel) {
+      IndexAlgebra& index = elements.index();
+      const Coords from = index.unflatten(flat, shape);
+      Coords to = from;
+      to[axis] = index.add(to[axis], begin);
+      add_store(elements, kernel, buffer, index.flatten(to, graph.aval(v).shape), elements.value(piece, from));
+    };
+    if (element_count(shape) > 0) launches.push_back(launch_of(best_map(step, {}, shape, store)));
+    begin += shape[axis];
+  }
+}
+
+}  // namespace
+
 // Outputs with equally many elements share a kernel, and so every instruction they have in common.
 std::vector<Launch> lower_map(const planner::PlanStep& step) {
   const trace::Graph& graph = step.group;
   std::map<int64_t, std::vector<size_t>> by_count;
   std::vector<int64_t> order;
+  std::vector<Launch> launches;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (written_in_pieces(graph, graph.outputs[i])) {
+      lower_pieces(step, graph.outputs[i], static_cast<int>(graph.inputs.size() + i), launches);
+      continue;
+    }
     const int64_t count = graph.aval(graph.outputs[i]).size();
     if (count > 0 && by_count[count].empty()) order.push_back(count);
     by_count[count].push_back(i);
   }
-  std::vector<Launch> launches;
   for (int64_t count : order) {
     const std::vector<size_t>& outputs = by_count[count];
     auto store = [&](ElementBuilder& elements, const IndexExpr& flat, Kernel& kernel) {

@@ -134,8 +134,10 @@ class ScatterStep {
     const trace::Ints& axes = node_.attrs.ints(Attr::axes);
     // An update out of range is clamped as a read is, promised not to happen, or (also in mode clip) dropped.
     auto mode = static_cast<IndexMode>(node_.attrs.integer(Attr::mode));
-    if (mode == IndexMode::clamp_update) mode = IndexMode::clip;
-    else if (mode == IndexMode::clip) mode = IndexMode::fill_or_drop;
+    if (mode == IndexMode::clamp_update)
+      mode = IndexMode::clip;
+    else if (mode == IndexMode::clip)
+      mode = IndexMode::fill_or_drop;
     const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, false);
     Coords at;
     size_t indexed = 0, free = 0;

@@ -41,7 +41,7 @@ TEST(LowerScatter, DirectOfEveryOp) {
   for (Op op : {Op::scatter_set, Op::scatter_add, Op::scatter_mul, Op::scatter_min, Op::scatter_max}) {
     for (DType type : {f32, f64, i32, u8, i64}) {
       for (const Ints& axes : kAxes) {
-        for (int64_t mode : {0, 1}) {
+        for (int64_t mode : {0, 1, 3}) {
           Case c{.op = op, .type = type, .axes = axes, .mode = mode};
           if (op == Op::scatter_mul) c.batch = {5};
           SCOPED_TRACE(testing::Message() << trace::name(op) << " " << name(type) << " mode " << mode);

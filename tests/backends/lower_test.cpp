@@ -198,6 +198,22 @@ TEST(Lower, PadConcatenateEmpty) {
   check(step_of(g));
 }
 
+TEST(Lower, LargeConcatenationsAreWrittenPieceByPiece) {
+  for (int64_t axis : {0, 1, 2}) {
+    Graph g;
+    Shape a{10, 20, 30}, b = a, none = a;
+    b[axis] = 17;
+    none[axis] = 0;
+    const ValueId x = g.add_input({a, f32}), y = g.add_input({b, f32}), z = g.add_input({none, f32});
+    const ValueId joined = g.add(Op::concatenate, {g.add(Op::negative, {x}), z, y}, {{Attr::axis, axis}});
+    g.outputs = {joined, g.add(Op::negative, {joined})};
+    const auto launches = check(step_of(g));
+    ASSERT_EQ(launches.size(), 3u) << "two pieces, and the other output";
+    EXPECT_EQ(selects(launches[0].kernel) + selects(launches[1].kernel), 0);
+    EXPECT_EQ(divisions(launches[0].kernel), 0);
+  }
+}
+
 TEST(Lower, OutputsOfSeveralSizes) {
   Graph g;
   const ValueId x = g.add_input({{6, 4}, f32});
