@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -84,8 +85,9 @@ inline std::vector<size_t> scratch_bytes(const PlanStep& step, const std::vector
 }
 
 /// The outputs of the step's kernels. Memory starts as 0xCD; an operand in place is copied to the output before.
+using Runner = std::function<void(std::span<const Launch>, std::span<const std::span<std::byte>>)>;
 inline std::vector<HostValue> run_kernels(const PlanStep& step, std::span<const HostValue> inputs,
-                                          const std::vector<Launch>& launches) {
+                                          const std::vector<Launch>& launches, const Runner& runner = evaluate) {
   std::vector<std::span<std::byte>> operands;
   for (const HostValue& x : inputs) operands.push_back({x.data->data(), x.aval.bytes()});
   std::vector<HostValue> outputs;
@@ -106,7 +108,7 @@ inline std::vector<HostValue> run_kernels(const PlanStep& step, std::span<const 
     std::memset(scratch.back()->data(), 0xCD, bytes);
     operands.push_back({scratch.back()->data(), bytes});
   }
-  evaluate(launches, operands);
+  runner(launches, operands);
   return outputs;
 }
 
@@ -133,10 +135,11 @@ inline void expect_equal(const HostValue& got, const HostValue& expected) {
 }
 
 /// Lowers, runs, compares; returns the launches for a look at their form.
-inline std::vector<Launch> check(const PlanStep& step, std::span<const HostValue> inputs) {
+inline std::vector<Launch> check(const PlanStep& step, std::span<const HostValue> inputs,
+                                 const Runner& runner = evaluate) {
   const bool failed_before = testing::Test::HasFailure();
   const std::vector<Launch> launches = lower(step);
-  const auto got = run_kernels(step, inputs, launches);
+  const auto got = run_kernels(step, inputs, launches, runner);
   const auto expected = trace::evaluate_reference(step.group, inputs);
   for (size_t i = 0; i < got.size(); ++i) {
     SCOPED_TRACE("output " + std::to_string(i));
