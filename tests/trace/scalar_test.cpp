@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "trace/op_table.h"
 #include "trace/scalar_eval.h"
 #include "trace/scalar_math.h"
 
@@ -228,6 +229,33 @@ TEST(ApplyOp, NextafterIsThatOfTheType) {
   }
   EXPECT_EQ(apply(Op::nextafter, DType::bf16, DType::bf16, {0x3f80, 0}), 0x3f7fu);
   EXPECT_EQ(apply(Op::nextafter, DType::f16, DType::f16, {0, 0xbc00}), 0x8001u);
+}
+
+TEST(ApplyOp, EveryRowHasAnExpressionOfItsType) {
+  for (Op op : trace::elementwise_ops()) {
+    const trace::OpInfo& info = trace::op_info(op);
+    for (int t = 0; t < kDTypeCount; ++t) {
+      const auto type = static_cast<DType>(t);
+      if (!trace::accepts(info.types, type)) continue;
+      Dag dag;
+      std::vector<X> operands;
+      for (int i = 0; i < info.arity; ++i) {
+        const bool condition = op == Op::select && i == 0;
+        operands.push_back(dag.load(i, condition ? DType::bool_ : type, dag.index(1, DType::i64)));
+      }
+      const X x = apply_op(op, operands, trace::result_dtype(info.types, type));
+      EXPECT_EQ(x.type(), trace::result_dtype(info.types, type)) << info.name;
+      for (int32_t id = 0; id < dag.size(); ++id) {
+        const Inst& inst = dag[id];
+        const bool half = inst.type == DType::f16 || inst.type == DType::bf16;
+        const bool moves = inst.op == Opcode::load || inst.op == Opcode::convert || inst.op == Opcode::select ||
+                           inst.op == Opcode::bitcast || inst.op == Opcode::constant;
+        EXPECT_TRUE(!half || moves) << info.name;
+      }
+      const uint64_t one = type == DType::bool_ ? 1 : 0x3f;
+      value(dag, x, {one, one, one});  // runs
+    }
+  }
 }
 
 TEST(ApplyOp, CostsGrowWithTheWork) {

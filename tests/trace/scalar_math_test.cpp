@@ -1,0 +1,294 @@
+// Every f32 function of the scalar language against the C library in double: a dense sample of all bit patterns,
+// special values, and every value of the half types. Limits are in ulps of the true value; denormals count like all
+// others.
+#include "trace/scalar_math.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "trace/op_table.h"
+#include "trace/scalar_eval.h"
+
+namespace neap::scalar {
+namespace {
+
+using trace::Op;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The quantile: one step of Newton's method from neap_erf_inv's value, in long double.
+double true_erf_inv(double x) {
+  const double start = call_function(Function::erf_inv, x, 0);
+  if (!std::isfinite(start) || start == 0.0) return start;
+  const long double y = std::fabs(start), a = std::fabs(x);
+  const long double error = a < 0.5L ? std::erf(y) - a : (1.0L - a) - std::erfc(y);
+  const long double slope = 1.128379167095512573896158903121545172L * std::exp(-y * y);
+  return std::copysign(static_cast<double>(y - error / slope), x);
+}
+double true_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
+double true_rsqrt(double x) { return 1 / std::sqrt(x); }
+
+struct Case {
+  Op op;
+  double (*one)(double) = nullptr;
+  double (*two)(double, double) = nullptr;
+  double limit = 2;
+};
+std::string name_of(const testing::TestParamInfo<Case>& info) { return std::string(trace::name(info.param.op)); }
+
+#define NEAP_CASE(name)                             \
+  Case {                                            \
+    Op::name, [](double x) { return std::name(x); } \
+  }
+#define NEAP_CASE2(name)                                                  \
+  Case {                                                                  \
+    Op::name, nullptr, [](double x, double y) { return std::name(x, y); } \
+  }
+const Case kCases[] = {NEAP_CASE(exp),
+                       NEAP_CASE(exp2),
+                       NEAP_CASE(expm1),
+                       NEAP_CASE(log),
+                       NEAP_CASE(log2),
+                       NEAP_CASE(log10),
+                       NEAP_CASE(log1p),
+                       NEAP_CASE(sin),
+                       NEAP_CASE(cos),
+                       NEAP_CASE(tan),
+                       NEAP_CASE(asin),
+                       NEAP_CASE(acos),
+                       NEAP_CASE(atan),
+                       NEAP_CASE(sinh),
+                       NEAP_CASE(cosh),
+                       NEAP_CASE(tanh),
+                       NEAP_CASE(asinh),
+                       NEAP_CASE(acosh),
+                       NEAP_CASE(atanh),
+                       NEAP_CASE(sqrt),
+                       NEAP_CASE(cbrt),
+                       NEAP_CASE(erf),
+                       NEAP_CASE(erfc),
+                       NEAP_CASE(lgamma),
+                       {Op::erf_inv, true_erf_inv, nullptr, 3.5},
+                       {Op::rsqrt, true_rsqrt},
+                       {Op::sigmoid, true_sigmoid},
+                       NEAP_CASE2(pow),
+                       NEAP_CASE2(atan2),
+                       NEAP_CASE2(hypot)};
+#undef NEAP_CASE
+#undef NEAP_CASE2
+
+// What a float format can say: its digits, and the exponents of its smallest normal and of the first power beyond it.
+struct Format {
+  int digits, lowest, beyond;
+};
+constexpr Format kF32{24, -126, 128}, kF16{11, -14, 16}, kBf16{8, -126, 128};
+
+// |got - truth| in ulps of truth; infinite where kinds of value or signs of zero differ. Infinity counts as the first
+// power of two beyond the format.
+double ulps(double got, double truth, Format format) {
+  if (std::isnan(got) || std::isnan(truth)) return std::isnan(got) == std::isnan(truth) ? 0 : kInfinity;
+  if (truth == 0) return got == 0 && std::signbit(got) == std::signbit(truth) ? 0 : kInfinity;
+  if (std::signbit(got) != std::signbit(truth)) return kInfinity;
+  if (std::isinf(got) && std::isinf(truth)) return 0;
+  const double beyond = std::ldexp(1.0, format.beyond);
+  if (std::isinf(truth)) return kInfinity;
+  const double a = std::min(std::fabs(got), beyond), b = std::min(std::fabs(truth), beyond);
+  const int exponent = std::clamp(std::ilogb(b), format.lowest, format.beyond - 1);
+  return std::fabs(a - b) / std::ldexp(1.0, exponent - format.digits + 1);
+}
+
+double truth(const Case& c, double x, double y) { return c.one ? c.one(x) : c.two(x, y); }
+
+constexpr int kLanes = 1024;
+
+// Runs an op on batches of bits.
+class Runner {
+ public:
+  Runner(Op op, DType type) {
+    std::vector<X> operands;
+    for (int i = 0; i < trace::op_info(op).arity; ++i)
+      operands.push_back(dag_.load(i, type, dag_.index(1, DType::i64)));
+    root_ = apply_op(op, operands, type).id;
+  }
+  std::vector<uint64_t> operator()(const std::vector<uint64_t>& x, const std::vector<uint64_t>& y) const {
+    auto leaf = [&](const Inst& inst, const uint64_t*, std::span<uint64_t> out) {
+      if (inst.op == Opcode::load) std::ranges::copy(inst.imm == 0 ? x : y, out.begin());
+    };
+    return evaluate(dag_, std::array{root_}, static_cast<int>(x.size()), leaf)[0];
+  }
+
+ private:
+  Dag dag_;
+  int32_t root_;
+};
+
+double f32_value(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
+
+struct Worst {
+  double error = 0, x = 0, y = 0, got = 0;
+  void update(double e, double at_x, double at_y, double value) {
+    if (e > error) *this = {e, at_x, at_y, value};
+  }
+  std::string text() const {
+    return std::to_string(error) + " ulp at " + std::to_string(x) + " (" + testing::PrintToString(x) + "), " +
+           testing::PrintToString(y) + ": got " + testing::PrintToString(got);
+  }
+};
+
+class ScalarMath : public testing::TestWithParam<Case> {};
+
+void check(const Case& c, const Runner& run, const std::vector<uint64_t>& x, const std::vector<uint64_t>& y,
+           Worst& worst) {
+  const std::vector<uint64_t> r = run(x, y);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double p = f32_value(x[i]), q = f32_value(y[i]), got = f32_value(r[i]);
+    worst.update(ulps(got, truth(c, p, q), kF32), p, q, got);
+  }
+}
+
+TEST_P(ScalarMath, DenseSampleOfF32) {
+  const Case& c = GetParam();
+  const Runner run(c.op, DType::f32);
+  Worst worst;
+  std::vector<uint64_t> x, y;
+  uint64_t state = 0x9E3779B97F4A7C15;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1999) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t other = state >> 32;
+    if (state & 0x10000) other = (other & 0x83ffffff) | 0x3e000000;  // half of them of ordinary size
+    x.push_back(bits);
+    y.push_back(other);
+    if (x.size() == kLanes) {
+      check(c, run, x, y, worst);
+      x.clear();
+      y.clear();
+    }
+  }
+  check(c, run, x, y, worst);
+  RecordProperty("max_ulp", std::to_string(worst.error));
+  EXPECT_LE(worst.error, c.limit) << worst.text();
+}
+
+TEST_P(ScalarMath, SpecialValues) {
+  const Case& c = GetParam();
+  const Runner run(c.op, DType::f32);
+  std::vector<float> values{0.0f,        1e-45f,      1.1754942e-38f, 1.17549435e-38f,
+                            1e-20f,      0x1p-25f,    0.25f,          0.5f,
+                            0.6f,        0.70710677f, 0.99999994f,    1.0f,
+                            1.0000001f,  1.5f,        1.5707964f,     2.0f,
+                            2.5f,        3.0f,        3.1415927f,     4.0f,
+                            10.0546f,    10.1f,       16.0f,          17.5f,
+                            88.72283f,   88.72284f,   89.41598f,      89.41599f,
+                            103.97207f,  103.97208f,  104.0f,         127.99999f,
+                            128.0f,      149.0f,      149.5f,         150.0f,
+                            16777216.0f, 33554432.0f, 1e10f,          1.47853e28f,
+                            0x1p53f,     0x1p81f,     0x1p109f,       3.4028235e38f,
+                            INFINITY,    NAN};
+  for (size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
+  std::vector<uint64_t> x, y;
+  for (float p : values) {
+    for (float q : values) {
+      x.push_back(std::bit_cast<uint32_t>(p));
+      y.push_back(std::bit_cast<uint32_t>(q));
+    }
+  }
+  Worst worst;
+  check(c, run, x, y, worst);
+  EXPECT_LE(worst.error, c.limit) << worst.text();
+}
+
+// Halves compute in f32 and round: nearly always to the nearest half of the true value.
+TEST_P(ScalarMath, EveryHalf) {
+  const Case& c = GetParam();
+  std::vector<uint64_t> x(65536), y(65536);
+  std::iota(x.begin(), x.end(), 0);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = (i * 40503) & 0xffff;
+  for (DType t : {DType::f16, DType::bf16}) {
+    const std::vector<uint64_t> r = Runner(c.op, t)(x, y);
+    auto value = [t](uint64_t bits) -> double {
+      const auto b = static_cast<uint16_t>(bits);
+      return t == DType::f16 ? float16::from_bits(b) : bfloat16::from_bits(b);
+    };
+    Worst worst;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double p = value(x[i]), q = value(y[i]), exact = truth(c, p, q), got = value(r[i]);
+      const bool vanishes = got == 0 && std::fabs(exact) < 1e-10 && std::signbit(got) == std::signbit(exact);
+      const bool both_zero = got == 0 && exact == 0;
+      if (vanishes || both_zero) continue;
+      worst.update(ulps(got, exact, t == DType::f16 ? kF16 : kBf16), p, q, got);
+    }
+    EXPECT_LE(worst.error, 0.51) << name(t) << ": " << worst.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScalarMath, testing::ValuesIn(kCases), name_of);
+
+// Where the quantile bends most: the last floats before 1.
+TEST(ScalarMathErfInv, UpperTail) {
+  const Case c{Op::erf_inv, true_erf_inv};
+  const Runner run(c.op, DType::f32);
+  std::vector<uint64_t> x(100000);
+  std::iota(x.begin(), x.end(), 0x3f800000 - x.size());
+  Worst worst;
+  check(c, run, x, x, worst);
+  EXPECT_LE(worst.error, 3.5) << worst.text();
+}
+
+TEST(ScalarMathF64, CallsTheCLibrary) {
+  Dag dag;
+  const X x = dag.load(0, DType::f64, dag.index(1, DType::i64));
+  const X results[] = {m::exp(x), m::sin(x), m::erf_inv(x), m::sigmoid(x), m::digamma(x), m::pow(x, x)};
+  std::vector<int32_t> roots;
+  for (X r : results) roots.push_back(r.id);
+  const double at = 0.37;
+  auto leaf = [&](const Inst& inst, const uint64_t*, std::span<uint64_t> out) {
+    for (uint64_t& o : out) o = inst.op == Opcode::load ? std::bit_cast<uint64_t>(at) : 0;
+  };
+  const auto values = evaluate(dag, roots, 1, leaf);
+  auto value = [&](int i) { return std::bit_cast<double>(values[i][0]); };
+  EXPECT_EQ(value(0), std::exp(at));
+  EXPECT_EQ(value(1), std::sin(at));
+  EXPECT_NEAR(std::erf(value(2)), at, 1e-16);
+  EXPECT_NEAR(value(3), 1 / (1 + std::exp(-at)), 1e-16);
+  EXPECT_NEAR(value(4), (std::lgamma(at + 1e-5) - std::lgamma(at - 1e-5)) / 2e-5, 1e-8);
+  EXPECT_EQ(value(5), std::pow(at, at));
+}
+
+// The f64 functions that the C library lacks.
+TEST(ScalarMathF64, ErfInvAndDigamma) {
+  for (double x : {1e-300, 1e-9, 1e-3, 0.1, 0.49, 0.5, 0.51, 0.9, 0.999, 0.999999999, 1 - 0x1p-53}) {
+    const double y = call_function(Function::erf_inv, x, 0);
+    EXPECT_NEAR(y, true_erf_inv(x), 4e-16 * y) << x;
+    EXPECT_EQ(call_function(Function::erf_inv, -x, 0), -y);
+  }
+  EXPECT_EQ(call_function(Function::erf_inv, 1, 0), kInfinity);
+  EXPECT_TRUE(std::isnan(call_function(Function::erf_inv, 1.5, 0)));
+  constexpr double kEuler = 0.57721566490153286061, kPi = 3.14159265358979323846;
+  auto digamma = [](double x) { return call_function(Function::digamma, x, 0); };
+  EXPECT_NEAR(digamma(1), -kEuler, 1e-15);
+  EXPECT_NEAR(digamma(0.5), -kEuler - 2 * std::log(2.0), 4e-15);
+  EXPECT_NEAR(digamma(0.25), -kEuler - kPi / 2 - 3 * std::log(2.0), 4e-15);
+  EXPECT_NEAR(digamma(11), 2.35175258906672110764743, 1e-15);
+  EXPECT_NEAR(digamma(-0.5), 0.03648997397857652056, 1e-15);
+  EXPECT_NEAR(digamma(1e10), std::log(1e10) - 0.5e-10, 1e-14);
+  EXPECT_TRUE(std::isnan(digamma(0.0)));
+  EXPECT_TRUE(std::isnan(digamma(-3)));
+}
+
+// f32 functions that the random distributions and the usual models are made of run without a call, lane by lane.
+TEST(ScalarMath, CommonFunctionsCallNothing) {
+  for (const Case& c : kCases) {
+    if (c.op == Op::asinh || c.op == Op::acosh || c.op == Op::atanh || c.op == Op::lgamma) continue;
+    EXPECT_LT(op_cost(c.op, DType::f32), 150) << trace::name(c.op);
+  }
+  EXPECT_LE(op_cost(Op::erf_inv, DType::f32), 36);
+}
+
+}  // namespace
+}  // namespace neap::scalar
