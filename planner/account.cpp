@@ -61,22 +61,27 @@ size_t sum_of(const PlanData& plan, Storage storage) {
   return bytes;
 }
 
-// bytes_added and bytes_live of each step, `held` bytes being there throughout.
+// bytes_added and bytes_live of each step, `held` bytes being there throughout. Holes that placing could not fill count
+// at every step, so that the widest step's bytes are the peak.
 void count_steps(PlanData& plan, size_t held) {
-  for (PlanStep& step : plan.steps) step.bytes_added = step.bytes_live = 0;
+  const int count = static_cast<int>(plan.steps.size());
+  std::vector<size_t> added(count, 0), starts(count + 1, 0), stops(count + 1, 0);
   for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.alias_of >= 0 || is_input(buffer)) continue;
-    for (int s = buffer.first; s <= buffer.last && s < static_cast<int>(plan.steps.size()); ++s) {
-      if (plan.naive) {
-        plan.steps[s].bytes_live += buffer.bytes;
-      } else if (buffer.offset >= 0) {
-        plan.steps[s].bytes_live =
-            std::max(plan.steps[s].bytes_live, static_cast<size_t>(buffer.offset) + buffer.bytes);
-      }
-    }
-    if (buffer.first < static_cast<int>(plan.steps.size())) plan.steps[buffer.first].bytes_added += buffer.bytes;
+    if (buffer.alias_of >= 0 || is_input(buffer) || buffer.first >= count) continue;
+    added[buffer.first] += buffer.bytes;
+    if (!plan.naive && buffer.offset < 0) continue;  // an output of its own: held throughout
+    starts[buffer.first] += buffer.bytes;
+    stops[std::min(buffer.last, count - 1) + 1] += buffer.bytes;
   }
-  for (PlanStep& step : plan.steps) step.bytes_live += held;
+  size_t live = 0, most = 0;
+  for (int s = 0; s < count; ++s) {
+    live = live + starts[s] - stops[s];
+    most = std::max(most, live);
+    plan.steps[s].bytes_added = added[s];
+    plan.steps[s].bytes_live = held + live;
+  }
+  const size_t holes = plan.naive ? 0 : plan.arena_bytes - most;
+  for (PlanStep& step : plan.steps) step.bytes_live += holes;
 }
 
 void predict(PlanData& plan, int threads) {

@@ -2,21 +2,25 @@
 #include <algorithm>
 #include <set>
 
-#include "core/check.h"
 #include "planner/account.h"
 #include "planner/alias.h"
+#include "planner/budget.h"
+#include "planner/decisions.h"
 #include "planner/fuse.h"
 #include "planner/order.h"
 #include "planner/plan.h"
 #include "planner/scan.h"
 #include "planner/simplify.h"
 #include "planner/steps.h"
+#include "planner/subkey.h"
 
 namespace neap::planner {
 
 using trace::Graph;
 
 namespace {
+
+constexpr int64_t kDefaultChunks = 8;
 
 void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   for (const PlanStep& step : plan.steps) {
@@ -25,27 +29,33 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   }
 }
 
-PlanData plan_steps(const Graph& simplified, bool is_body, const PlanOptions& options) {
-  const Graph graph = insert_copies(simplified, is_body);
+Planned plan_steps(const Graph& simplified, bool is_body, const PlanOptions& options, const FuseOptions& fuse_options) {
+  Planned result{insert_copies(simplified, is_body), {}};
 #ifndef NDEBUG
-  trace::verify(graph);
+  trace::verify(result.graph);
 #endif
-  PlanData plan = make_steps(graph, options.naive ? fuse_nothing(graph) : fuse(graph), options);
-  if (!options.naive) order(plan);
-  return plan;
+  const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
+  result.plan = make_steps(result.graph, fusion, options, fuse_options);
+  if (!options.naive) order(result.plan);
+  return result;
 }
 
-PlanData plan_graph(const Graph& graph, const PlanOptions& options) {
-  const Graph simple = simplify(graph, options.naive ? Builder::Level::light : Builder::Level::full);
-  PlanData plan = plan_steps(simple, false, options);
-  plan.name = options.name.empty() ? graph.name : options.name;
-  alias_in_place(plan);
-  account(plan, options.threads_hint);
-  plan.budget = options.memory_budget;
-  std::set<std::string> names;
-  collect_strategies(plan, names);
-  plan.strategies.assign(names.begin(), names.end());
-  return plan;
+PlanData plan_naive(const Graph& graph, PlanOptions options) {
+  options.naive = true;
+  return plan_simplified(simplify(graph, Builder::Level::light), options, {}).plan;
+}
+
+PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
+  const std::string pinned = options.strategy.value_or("");
+  if (options.naive || pinned == "naive") return plan_naive(graph, options);
+  const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
+  const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
+  if (pinned == "chunked" && options.chunks) return plan_in_chunks(simple, options, chunks);
+  Planned planned = plan_simplified(simple, options, {});
+  const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
+  if (fits && pinned == "chunked") return plan_in_chunks(simple, options, chunks);
+  if (!fits) return meet_budget(simple, std::move(planned), options);
+  return std::move(planned.plan);
 }
 
 }  // namespace
@@ -55,10 +65,21 @@ std::string_view name(Storage storage) {
   return kNames[static_cast<int>(storage)];
 }
 
-PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options) {
+Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options) {
+  Planned result = plan_steps(simplified, false, options, fuse_options);
+  PlanData& plan = result.plan;
+  plan.name = options.name.empty() ? simplified.name : options.name;
+  plan.budget = options.memory_budget;
+  alias_in_place(plan);
+  account(plan, options.threads_hint);
+  return result;
+}
+
+PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
+                   const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
-  PlanData body = plan_steps(graph, true, inner);
+  PlanData body = plan_steps(graph, true, inner, fuse_options).plan;
   body.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body, num_consts, num_carry);
   alias_in_place(body);
@@ -66,6 +87,20 @@ PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const Plan
   return body;
 }
 
-PlanData make_plan(const Graph& graph, const PlanOptions& options) { return plan_graph(graph, options); }
+PlanData make_plan(const Graph& graph, const PlanOptions& options) {
+  PlanData plan = plan_chosen(graph, options);
+  if (options.memory_budget) check_budget(plan);
+  std::set<std::string> names;
+  collect_strategies(plan, names);
+  if (options.strategy == "subkey") names.insert("subkey");
+  plan.strategies.assign(names.begin(), names.end());
+  record_choices(plan, options);
+  if (options.want_alternatives) {
+    if (!plan.naive) plan.naive_plan = std::make_shared<const PlanData>(plan_naive(graph, options));
+    plan.naive_peak_bytes = plan.naive ? plan.peak_bytes : plan.naive_plan->peak_bytes;
+    add_alternatives(plan, graph, options);
+  }
+  return plan;
+}
 
 }  // namespace neap::planner

@@ -31,7 +31,8 @@ struct PlanBuffer {
   int first = 0;        // first step that needs it
   int last = 0;         // last step that needs it (inclusive); outputs: the last step of the plan
   int alias_of = -1;    // the bytes are those of this buffer (in place, donated); never a chain
-  std::string label;    // for the report: the op that makes it
+  trace::ValueId value = trace::no_value;  // in the graph that was planned; scratch has none
+  std::string label;                       // for the report: the op that makes it
   std::source_location source;
 };
 
@@ -98,9 +99,9 @@ struct PlanData {
   int num_captured = 0;
   std::vector<Decision> decisions;
   size_t arena_bytes = 0;
-  size_t peak_bytes = 0;         // arguments + captured + outputs + arena (planned), exact
-  size_t lower_bound_bytes = 0;  // largest sum of live bytes in this order
-  size_t naive_peak_bytes = 0;   // of the naive pipeline, 0 when not computed
+  size_t peak_bytes = 0;                       // arguments + captured + outputs + arena (planned), exact
+  size_t lower_bound_bytes = 0;                // largest sum of live bytes in this order
+  size_t naive_peak_bytes = 0;                 // of the naive pipeline, 0 when not computed
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;

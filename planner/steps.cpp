@@ -23,8 +23,12 @@ constexpr size_t kTableBytes = size_t{32} << 20;
 
 class StepMaker {
  public:
-  StepMaker(const Graph& graph, const Fusion& fusion, const PlanOptions& options)
-      : graph_(graph), fusion_(fusion), options_(options), buffer_of_(graph.values.size(), -1) {
+  StepMaker(const Graph& graph, const Fusion& fusion, const PlanOptions& options, const FuseOptions& fuse_options)
+      : graph_(graph),
+        fusion_(fusion),
+        options_(options),
+        fuse_options_(fuse_options),
+        buffer_of_(graph.values.size(), -1) {
     stored_.assign(graph.values.size(), false);
     for (const ValueId v : graph.inputs) stored_[v] = true;
     for (size_t v = 0; v < stored_.size(); ++v) stored_[v] = stored_[v] || fusion.group_of[v] >= 0;
@@ -97,6 +101,7 @@ class StepMaker {
                        std::string(name(node.op)), node.loc);
       }
       buffer_of_[v] = buffer_of_[holder];
+      plan_.buffers[buffer_of_[v]].value = holder;
     }
   }
 
@@ -114,7 +119,7 @@ class StepMaker {
       const Attrs& attrs = step.group.nodes[0].attrs;
       step.body = std::make_shared<const PlanData>(
           plan_body(*attrs.graph(Attr::body), static_cast<int>(attrs.integer(Attr::num_consts)),
-                    static_cast<int>(attrs.integer(Attr::num_carry)), options_));
+                    static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_));
     }
     choose_parts(step, table_budget_);
     for (const Aval& aval : scratch_of(step)) {
@@ -182,6 +187,7 @@ class StepMaker {
   const Graph& graph_;
   const Fusion& fusion_;
   const PlanOptions& options_;
+  const FuseOptions& fuse_options_;
   std::vector<bool> stored_;
   std::vector<int> buffer_of_;
   std::unordered_map<ValueId, ValueId> carried_;
@@ -191,8 +197,9 @@ class StepMaker {
 
 }  // namespace
 
-PlanData make_steps(const Graph& graph, const Fusion& fusion, const PlanOptions& options) {
-  return StepMaker(graph, fusion, options).run();
+PlanData make_steps(const Graph& graph, const Fusion& fusion, const PlanOptions& options,
+                    const FuseOptions& fuse_options) {
+  return StepMaker(graph, fusion, options, fuse_options).run();
 }
 
 void set_live_ranges(PlanData& plan) {

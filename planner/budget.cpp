@@ -1,0 +1,267 @@
+#include "planner/budget.h"
+
+#include <neap/bytes.h>
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "planner/chunk.h"
+#include "planner/fuse.h"
+#include "planner/fuse_groups.h"
+#include "planner/report.h"
+#include "planner/simplify.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kRounds = 6;         // regions in slices, one after the other
+constexpr size_t kCandidates = 6;  // values tried as the hidden one in each round
+constexpr int64_t kProbeChunks = 16;
+constexpr int64_t kEveryChunks = 32;  // up to here every K is tried, above only some
+constexpr int kPatience = 8;          // so many K without gain end a round
+constexpr size_t kNegligible = 64;    // a value this much smaller than the largest is no reason to slice
+
+// A region in slices, and where it came from.
+struct Sliced {
+  Graph graph;  // simplified
+  PlanData plan;
+  std::string what, how;
+  int64_t chunks = 0;
+};
+
+struct Choice {
+  std::vector<ValueId> hidden;
+  int64_t axis = 0;
+};
+
+class Search {
+ public:
+  Search(Graph simplified, Planned first, PlanOptions options)
+      : options_(std::move(options)), graph_(std::move(simplified)), planned_(std::move(first)) {
+    best_.plan = planned_.plan;
+    find_stored();
+    fused_ = {"fused", planned_.plan.peak_bytes, planned_.plan.predicted_seconds};
+  }
+
+  PlanData run() {
+    if (fits(best_.plan)) return best_.plan;
+    fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
+    replan();
+    offer({graph_, planned_.plan, "values with several readers", "recompute", 0});
+    for (int round = 0; !fits(best_.plan) && round < kRounds; ++round) {
+      if (!slice_one_region()) break;
+    }
+    return std::move(best_.plan);
+  }
+
+  // One region in a fixed number of slices; false where there is none.
+  bool slice_once(int64_t chunks) {
+    std::optional<Sliced> best;
+    for (const Choice& choice : choices(true)) {
+      if (auto sliced = try_slices(choice, chunks, true); sliced && (!best || lower(*sliced, *best)))
+        best = std::move(sliced);
+    }
+    if (!best) {
+      for (const Choice& choice : choices(false)) {
+        if (auto sliced = try_slices(choice, chunks, false); sliced && (!best || lower(*sliced, *best)))
+          best = std::move(sliced);
+      }
+    }
+    if (!best) return false;
+    best->plan.decisions.push_back(decision_of(*best, "as pinned"));
+    best_ = std::move(*best);
+    return true;
+  }
+
+  PlanData take() { return std::move(best_.plan); }
+
+ private:
+  static bool lower(const Sliced& a, const Sliced& b) {
+    return std::pair(a.plan.peak_bytes, a.plan.predicted_seconds) <
+           std::pair(b.plan.peak_bytes, b.plan.predicted_seconds);
+  }
+  bool fits(const PlanData& plan) const { return options_.memory_budget && plan.peak_bytes <= *options_.memory_budget; }
+
+  void replan() {
+    planned_ = plan_simplified(graph_, options_, fuse_options_);
+    find_stored();
+  }
+  void find_stored() {
+    const Fusion fusion = fuse(planned_.graph, fuse_options_);
+    stored_.assign(planned_.graph.values.size(), false);
+    for (const ValueId v : planned_.graph.inputs) stored_[v] = true;
+    for (size_t v = 0; v < stored_.size(); ++v) stored_[v] = stored_[v] || fusion.group_of[v] >= 0;
+  }
+
+  // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
+  bool offer(Sliced sliced) {
+    if (sliced.plan.peak_bytes >= best_.plan.peak_bytes) return false;
+    if (sliced.chunks > 0) {
+      const std::string reason =
+          fits(sliced.plan) ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
+                            : "lowers the peak";
+      std::vector<Decision> all = decisions_;
+      all.push_back(decision_of(sliced, reason));
+      sliced.plan.decisions.insert(sliced.plan.decisions.end(), all.begin(), all.end());
+    }
+    best_ = std::move(sliced);
+    return true;
+  }
+
+  Decision decision_of(const Sliced& sliced, const std::string& reason) const {
+    Decision decision;
+    decision.what = sliced.what;
+    decision.chosen = "chunked";
+    decision.reason = fmt::format("{}: {}", sliced.how, reason);
+    decision.alternatives = {fused_, {"chunked", sliced.plan.peak_bytes, sliced.plan.predicted_seconds}};
+    if (previous_) decision.alternatives.push_back(*previous_);
+    return decision;
+  }
+
+  // Which values to keep out of memory: the large ones alive at the widest step, alone, all together, or with all other
+  // large intermediates; or outputs.
+  std::vector<Choice> choices(bool hide) const {
+    std::vector<ValueId> values;
+    const PlanData& plan = planned_.plan;
+    const int widest = widest_step(plan);
+    const auto is_output = [&](ValueId v) {
+      return std::ranges::any_of(plan.outputs, [&](int b) { return plan.buffers[b].value == v; });
+    };
+    for (const PlanBuffer& buffer : plan.buffers) {
+      if (buffer.value == no_value || buffer.bytes == 0) continue;
+      if (hide ? is_output(buffer.value) || widest < buffer.first || buffer.last < widest : !is_output(buffer.value))
+        continue;
+      values.push_back(buffer.value);
+    }
+    const auto bytes = [&](ValueId v) { return planned_.graph.aval(v).bytes(); };
+    std::ranges::sort(values, [&](ValueId a, ValueId b) { return std::pair(bytes(b), a) < std::pair(bytes(a), b); });
+    values.erase(std::ranges::unique(values).begin(), values.end());
+    if (values.size() > kCandidates) values.resize(kCandidates);
+    std::vector<Choice> all;
+    for (const ValueId v : values) {
+      const Shape& shape = planned_.graph.aval(v).shape;
+      for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+        if (shape[axis] < 2) continue;
+        all.push_back({{v}, axis});
+        if (!hide || v != values[0]) continue;
+        Choice together{{v}, axis};
+        for (const ValueId other : values) {
+          if (other != v && bytes(other) * kNegligible > bytes(v)) together.hidden.push_back(other);
+        }
+        if (together.hidden.size() > 1) all.push_back(together);
+        const size_t before = together.hidden.size();
+        for (const PlanBuffer& buffer : plan.buffers) {
+          if (buffer.value == no_value || buffer.bytes * kNegligible < bytes(v) || is_output(buffer.value)) continue;
+          if (std::ranges::find(together.hidden, buffer.value) == together.hidden.end()) {
+            together.hidden.push_back(buffer.value);
+          }
+        }
+        if (together.hidden.size() > before) all.push_back(std::move(together));
+      }
+    }
+    return all;
+  }
+
+  std::optional<Sliced> try_slices(const Choice& choice, int64_t chunks, bool hide) const {
+    const Graph& graph = planned_.graph;
+    const std::optional<Region> region = grow_region(graph, stored_, choice.hidden, choice.axis, hide);
+    if (!region) return std::nullopt;
+    const int64_t slices = std::min(chunks, region->extent);
+    std::optional<Graph> sliced = chunk(graph, *region, slices);
+    if (!sliced) return std::nullopt;
+    Sliced result;
+    result.graph = simplify(*sliced);
+    result.plan = plan_simplified(result.graph, options_, fuse_options_).plan;
+    result.chunks = slices;
+    const Node& subject = subject_of(*region, choice.hidden[0]);
+    result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
+    result.how = fmt::format("{} slices of {} along axis {} of {}", slices, (region->extent + slices - 1) / slices,
+                             choice.axis, to_string(graph.aval(choice.hidden[0])));
+    return result;
+  }
+
+  // What the region is about: its random numbers if it draws any, else the hidden value.
+  const Node& subject_of(const Region& region, ValueId hidden) const {
+    ValueId first = hidden;
+    for (const auto& [v, axis] : region.axis) {
+      if (!planned_.graph.is(v, Op::random_bits)) continue;
+      if (!planned_.graph.is(first, Op::random_bits) || v < first) first = v;
+    }
+    return *planned_.graph.def(first);
+  }
+
+  bool slice_one_region() {
+    std::optional<Sliced> best;
+    std::optional<Choice> choice;
+    for (const Choice& c : choices(true)) {
+      auto sliced = try_slices(c, kProbeChunks, true);
+      if (sliced && (!best || lower(*sliced, *best))) best = std::move(sliced), choice = c;
+    }
+    if (!choice) return false;
+    std::optional<Sliced> lowest;
+    int idle = 0;
+    for (int64_t chunks = 2; idle < kPatience; chunks += chunks < kEveryChunks ? 1 : chunks / 8) {
+      auto sliced = try_slices(*choice, chunks, true);
+      if (!sliced || sliced->chunks < chunks) break;
+      const Alternative now{fmt::format("chunked, K = {}", chunks), sliced->plan.peak_bytes,
+                            sliced->plan.predicted_seconds};
+      const bool gain = !lowest || sliced->plan.peak_bytes + sliced->plan.peak_bytes / 256 < lowest->plan.peak_bytes;
+      idle = gain ? 0 : idle + 1;
+      const bool taken = offer(*sliced);
+      if (taken && fits(best_.plan)) return true;
+      previous_ = now;
+      if (!lowest || sliced->plan.peak_bytes < lowest->plan.peak_bytes) lowest = std::move(sliced);
+    }
+    if (!lowest || lowest->plan.peak_bytes >= planned_.plan.peak_bytes) return false;
+    decisions_.push_back(decision_of(*lowest, "lowers the peak"));
+    graph_ = lowest->graph;
+    replan();
+    previous_.reset();
+    return true;
+  }
+
+  PlanOptions options_;
+  Graph graph_;
+  Planned planned_;           // of graph_
+  std::vector<bool> stored_;  // of the values of planned_.graph
+  FuseOptions fuse_options_;
+  Sliced best_;
+  Alternative fused_;
+  std::optional<Alternative> previous_;
+  std::vector<Decision> decisions_;  // of rounds that are done
+};
+
+}  // namespace
+
+PlanData meet_budget(const Graph& simplified, Planned first, const PlanOptions& options) {
+  return Search(simplified, std::move(first), options).run();
+}
+
+void check_budget(const PlanData& plan) {
+  if (!plan.budget || plan.peak_bytes <= *plan.budget) return;
+  throw BudgetError(
+      fmt::format("{}: no plan fits a memory budget of {} ({} bytes); the smallest possible peak is {} ({} bytes).\n"
+                  "alive at its widest moment:\n{}raise the budget to that, or make these values smaller",
+                  plan.name.empty() ? "jit" : plan.name, format_bytes(*plan.budget), *plan.budget,
+                  format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  ")),
+      plan.peak_bytes);
+}
+
+PlanData plan_in_chunks(const Graph& simplified, const PlanOptions& options, int64_t chunks) {
+  Search search(simplified, plan_simplified(simplified, options, {}), options);
+  if (chunks > 1 && !search.slice_once(chunks)) {
+    throw OptionError("strategy chunked: nothing in " + (options.name.empty() ? "the function" : options.name) +
+                      " can be computed in slices; leave the strategy to the planner");
+  }
+  return search.take();
+}
+
+}  // namespace neap::planner

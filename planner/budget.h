@@ -1,0 +1,27 @@
+// Meeting a memory budget: ever leaner plans, the first that fits wins.
+//
+// The plans that are tried, and their order, do not depend on the budget, so a smaller budget never gives a larger
+// peak: the usual plan; one that keeps nothing that can be computed again; then regions in slices (planner/chunk.h),
+// for each the one that lowers the peak most, in more and more slices. Tested in tests/planner/budget_test.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/plan.h"
+#include "planner/steps.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// The first plan that fits options.memory_budget, else the one with the lowest peak (check_budget then says so).
+/// `first` is the usual plan of `simplified`.
+PlanData meet_budget(const trace::Graph& simplified, Planned first, const PlanOptions& options);
+
+/// Throws BudgetError when the plan's peak is above its budget: the peak is then the smallest feasible one.
+void check_budget(const PlanData& plan);
+
+/// On request: the region with most to gain (or, with nothing stored on the way, the largest output) in so many slices.
+/// OptionError where nothing can be sliced.
+PlanData plan_in_chunks(const trace::Graph& simplified, const PlanOptions& options, int64_t chunks);
+
+}  // namespace neap::planner

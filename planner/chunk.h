@@ -1,0 +1,35 @@
+// `chunked`: a part of the graph that runs slice by slice, so that what it makes on the way is only ever a slice.
+//
+// A region is a set of nodes whose values are all sliced along one axis each, the same number of elements. It becomes a
+// scan over K slices; random bits inside take their counters at an offset, so the bits do not change. Values that the
+// rest of the graph needs leave the scan joined again, reductions over the sliced axis as running totals. What is left
+// when K does not divide the axis is a copy of the region of its own. Tested in tests/planner/chunk_test.cpp.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+struct Region {
+  int64_t extent = 0;                                // elements of the sliced axis
+  std::unordered_map<trace::ValueId, int64_t> axis;  // of each value computed in slices
+  std::vector<trace::ValueId> inputs;                // values from outside, ascending: in slices if they are in `axis`
+  std::vector<trace::ValueId> joined;                // values that leave, joined along their axis
+  std::vector<trace::ValueId> folded;                // reductions and products over the sliced axis, which leave
+  std::vector<trace::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
+};
+
+/// The region that computes `hidden` in slices along `axis` of the first of them, so that none of them is ever whole:
+/// with all that is computed in registers, and all their readers. `stored`: what the plan of the whole graph stores.
+/// nullopt where no axis carries through. Joined values may be `hidden` too if the readers allow (graph outputs never).
+std::optional<Region> grow_region(const trace::Graph& graph, const std::vector<bool>& stored,
+                                  const std::vector<trace::ValueId>& hidden, int64_t axis, bool hide = true);
+
+/// The graph with the region in slices of ceil(extent / chunks); nullopt where the region would need its own results.
+std::optional<trace::Graph> chunk(const trace::Graph& graph, const Region& region, int64_t chunks);
+
+}  // namespace neap::planner

@@ -1,0 +1,180 @@
+#include <algorithm>
+
+#include "planner/chunk.h"
+#include "planner/cost.h"
+#include "planner/split_axis.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+class Grower {
+ public:
+  Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<ValueId>& hidden, bool hide)
+      : graph_(graph), stored_(stored), readers_(consumers(graph)) {
+    is_output_.assign(graph.values.size(), false);
+    for (const ValueId v : graph.outputs) is_output_[v] = true;
+    if (hide) hidden_ = hidden;
+  }
+
+  std::optional<Region> run(ValueId seed, int64_t axis) {
+    region_.extent = graph_.aval(seed).shape[axis];
+    if (!slice(seed, axis)) return std::nullopt;
+    while (!pending_.empty()) {
+      const ValueId v = pending_.back();
+      pending_.pop_back();
+      if (!take_operands(v) || !take_readers(v)) return std::nullopt;
+    }
+    collect();
+    return std::move(region_);
+  }
+
+ private:
+  bool is_hidden(ValueId v) const { return std::ranges::find(hidden_, v) != hidden_.end(); }
+  // Not stored by itself: it must be computed where it is read.
+  bool in_registers(ValueId v) const { return graph_.def(v) && !stored_[v]; }
+
+  // A view of something stored, under axes that have no like in it: read as it is.
+  bool is_outside_view(ValueId x, int64_t axis) const {
+    const Node* node = graph_.def(x);
+    return node->op == Op::reshape && !in_registers(node->inputs[0]) && !is_hidden(node->inputs[0]) &&
+           operand_axis(graph_, *node, axis, 0) == kImpossible;
+  }
+
+  // Makes v a value in slices, computed here.
+  bool slice(ValueId v, int64_t axis) {
+    const auto [it, added] = region_.axis.emplace(v, axis);
+    if (it->second != axis || !graph_.def(v) || graph_.aval(v).shape[axis] != region_.extent) return false;
+    if (!is_computed_.emplace(v, true).second) return true;
+    computed_.push_back(v);
+    pending_.push_back(v);
+    return true;
+  }
+
+  bool take_operands(ValueId v) {
+    const Node& node = *graph_.def(v);
+    const Family family = op_info(node.op).family;
+    if (family == Family::scatter || family == Family::control) return false;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int64_t axis = operand_axis(graph_, node, region_.axis.at(v), i);
+      if (axis == kImpossible || !take(node.inputs[i], axis)) return false;
+    }
+    return true;
+  }
+
+  // An operand: computed here if it is hidden or in registers, else read from outside.
+  bool take(ValueId x, int64_t axis) {
+    if (axis == kWhole) {
+      if (region_.axis.contains(x)) return false;
+      if (is_hidden(x)) return false;
+      whole_.push_back(x);
+      return true;
+    }
+    if (is_hidden(x) || (in_registers(x) && !is_outside_view(x, axis))) return slice(x, axis);
+    const auto [it, added] = region_.axis.emplace(x, axis);
+    return it->second == axis && graph_.aval(x).shape[axis] == region_.extent;
+  }
+
+  // Readers of what must not exist whole belong here too, until something stored.
+  bool take_readers(ValueId v) {
+    const bool must = is_hidden(v) || derived_.contains(v);
+    if (!must) return true;
+    if (is_output_[v]) return false;
+    for (const NodeId id : readers_[v]) {
+      const Node& node = graph_.nodes[id];
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != v) continue;
+        const int64_t axis = region_.axis.at(v);
+        if (folds_over(graph_, node, i, axis)) {
+          if (!fold(node, axis, i)) return false;
+          continue;
+        }
+        const int64_t out = result_axis(graph_, node, i, axis);
+        if (out == kImpossible) return false;
+        if (in_registers(node.out())) derived_.emplace(node.out(), true);
+        if (!slice(node.out(), out)) return false;
+        if (derived_.contains(node.out())) pending_.push_back(node.out());
+      }
+    }
+    return true;
+  }
+
+  bool fold(const Node& node, int64_t axis, size_t i) {
+    if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
+    if (is_hidden(node.out()) || !can_fold(node)) return false;
+    region_.folded.push_back(node.out());
+    if (op_info(node.op).family != Family::dot) return true;
+    const size_t other = 1 - i;
+    (void)axis;
+    return take(node.inputs[other], node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0]);
+  }
+
+  bool can_fold(const Node& node) const {
+    return op_info(node.op).family == Family::reduce || op_info(node.op).family == Family::dot;
+  }
+
+  void collect() {
+    // Cheap values without the axis are computed again for each slice, down to stored ones.
+    std::unordered_map<ValueId, bool> seen;
+    std::vector<ValueId> inside;
+    while (!whole_.empty()) {
+      const ValueId x = whole_.back();
+      whole_.pop_back();
+      if (!seen.emplace(x, true).second) continue;
+      const Node* node = graph_.def(x);
+      const bool view = node && in_registers(x) &&
+                        (op_info(node->op).family == Family::leaf || node->op == Op::reshape ||
+                         node->op == Op::broadcast_in_dim || graph_.aval(x).size() <= 2);
+      if (view) {
+        inside.push_back(x);
+        whole_.insert(whole_.end(), node->inputs.begin(), node->inputs.end());
+      } else {
+        region_.inputs.push_back(x);
+      }
+    }
+    std::ranges::sort(inside);
+    region_.inside = std::move(inside);
+    std::ranges::sort(computed_);
+    for (const auto& [v, axis] : region_.axis) {
+      if (std::ranges::binary_search(computed_, v)) continue;
+      region_.inputs.push_back(v);
+    }
+    std::ranges::sort(region_.inputs);
+    region_.inputs.erase(std::ranges::unique(region_.inputs).begin(), region_.inputs.end());
+    for (const ValueId v : computed_) {
+      if (is_hidden(v) || derived_.contains(v)) continue;
+      const bool leaves =
+          is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
+            const ValueId out = graph_.nodes[id].out();
+            return !region_.axis.contains(out) && std::ranges::find(region_.folded, out) == region_.folded.end();
+          });
+      // What is in registers anyway is computed again outside.
+      if (leaves && (stored_[v] || is_output_[v])) region_.joined.push_back(v);
+    }
+    std::ranges::sort(region_.folded);
+  }
+
+  const Graph& graph_;
+  const std::vector<bool>& stored_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> is_output_;
+  std::vector<ValueId> hidden_, pending_, whole_, computed_;
+  std::unordered_map<ValueId, bool> is_computed_;
+  std::unordered_map<ValueId, bool> derived_;  // from hidden values, in registers: their readers belong here too
+  Region region_;
+};
+
+}  // namespace
+
+std::optional<Region> grow_region(const Graph& graph, const std::vector<bool>& stored,
+                                  const std::vector<ValueId>& hidden, int64_t axis, bool hide) {
+  if (hidden.empty() || !graph.def(hidden[0])) return std::nullopt;
+  std::optional<Region> region = Grower(graph, stored, hidden, hide).run(hidden[0], axis);
+  if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
+  return region;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,102 @@
+// Budgets: met, monotonic, or refused with the smallest possible peak.
+#include "planner/budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <neap/error.h>
+
+#include "graphs.h"
+#include "planner/plan.h"
+
+namespace neap::planner {
+namespace {
+
+// normal(n, d) @ W.
+Graph projected_normals(int64_t n) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  const ValueId w = g.add_input({{512, 8}, DType::f32});
+  g.outputs = {matmul(g, normal(g, key, {n, 512}, DType::f32), w)};
+  return g;
+}
+
+size_t widest(const PlanData& plan) {
+  size_t most = 0;
+  for (const PlanStep& step : plan.steps) most = std::max(most, step.bytes_live);
+  return most;
+}
+
+bool chose(const PlanData& plan, const std::string& what, const std::string& strategy) {
+  for (const Decision& d : plan.decisions) {
+    if (d.what.find(what) != std::string::npos && d.chosen == strategy) return true;
+  }
+  return false;
+}
+
+TEST(Budget, FusedBecomesChunkedBeforeAnOpaqueConsumer) {
+  const Graph g = projected_normals(1'000'000);
+  const PlanData open = make_plan(g, {});
+  EXPECT_GT(open.peak_bytes, size_t{2'000'000'000});
+  EXPECT_TRUE(chose(open, "random_bits", "fused")) << to_text(open);
+  PlanOptions options;
+  options.memory_budget = size_t{256} << 20;
+  const PlanData plan = make_plan(g, options);
+  EXPECT_LE(plan.peak_bytes, *options.memory_budget);
+  EXPECT_EQ(widest(plan), plan.peak_bytes);
+  EXPECT_TRUE(chose(plan, "random_bits", "chunked")) << to_text(plan);
+  EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
+}
+
+TEST(Budget, SmallerBudgetsNeverRaiseThePeak) {
+  const Graph g = projected_normals(100'003);  // a prime: a tail is left
+  PlanOptions options;
+  options.want_alternatives = false;
+  size_t smallest = 0;
+  try {
+    options.memory_budget = 1 << 10;
+    make_plan(g, options);
+    FAIL() << "fits in nothing";
+  } catch (const BudgetError& e) {
+    smallest = e.smallest_peak_bytes;
+    EXPECT_THAT(e.what(), testing::HasSubstr("alive at its widest moment"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("graphs.h:"));
+  }
+  ASSERT_GT(smallest, size_t{100'003 * 8 * 4});
+  size_t previous = 0;
+  for (const double factor : {1.0, 1.1, 1.5, 2.0, 4.0, 8.0, 100.0}) {
+    options.memory_budget = static_cast<size_t>(static_cast<double>(smallest) * factor);
+    const PlanData plan = make_plan(g, options);
+    EXPECT_LE(plan.peak_bytes, *options.memory_budget);
+    EXPECT_GE(plan.peak_bytes, previous);
+    previous = plan.peak_bytes;
+  }
+}
+
+TEST(Budget, PinnedChunksSliceTheOutput) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  g.outputs = {normal(g, key, {4096, 4096}, DType::bf16)};
+  PlanOptions options;
+  options.strategy = "chunked";
+  options.chunks = 8;
+  const PlanData plan = make_plan(g, options);
+  EXPECT_TRUE(chose(plan, "random_bits", "chunked")) << to_text(plan);
+  // The slices are written where they belong.
+  EXPECT_LE(plan.peak_bytes, size_t{4096} * 4096 * 2 + 4096) << to_text(plan);
+}
+
+TEST(Budget, ReductionsOverTheSlicedAxisAreRunningTotals) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  const ValueId w = g.add_input({{512, 64}, DType::f32});
+  const ValueId y = matmul(g, normal(g, key, {100'000, 512}, DType::f32), w);
+  g.outputs = {reduce_sum(g, g.add(Op::tanh, {y}), {0})};
+  PlanOptions options;
+  options.memory_budget = size_t{16} << 20;
+  const PlanData plan = make_plan(g, options);
+  EXPECT_LE(plan.peak_bytes, *options.memory_budget) << to_text(plan);
+}
+
+}  // namespace
+}  // namespace neap::planner
