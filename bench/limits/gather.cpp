@@ -7,10 +7,26 @@
 #include "bench/limits/limits.h"
 #include "bench/limits/vec.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace limits {
 namespace {
 
 constexpr int kBlock = 256;
+
+inline vf gather_lanes(const float* table, const int32_t* flat) {
+#if defined(__AVX512F__)
+  return _mm512_i32gather_ps(_mm512_loadu_si512(flat), table, 4);
+#elif defined(__AVX2__)
+  return _mm256_i32gather_ps(table, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(flat)), 4);
+#else
+  vf r;
+  for (int k = 0; k < kLanes; ++k) r[k] = table[flat[k]];
+  return r;
+#endif
+}
 
 // -side..-1 count from the end; then clamp (kSide - 1 is a mask, and x a small integer).
 inline int32_t wrap(int32_t x) { return x < 0 ? x + static_cast<int32_t>(kSide) : x; }
@@ -66,13 +82,14 @@ float gather_sum(const float* table, const Index* rows, int64_t begin, int64_t e
   for (int64_t i = begin; i < end; i += kBlock) {
     const int n = static_cast<int>(std::min<int64_t>(kBlock, end - i));
     flat_clamped(rows + 3 * i, flat, n);
-    float part[8] = {};
+    vf part[2] = {};
     int j = 0;
-    for (; j + 8 <= n; j += 8) {
-      for (int k = 0; k < 8; ++k) part[k] += table[flat[j + k]];
+    for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+      for (int k = 0; k < 2; ++k) part[k] += gather_lanes(table, flat + j + k * kLanes);
     }
-    for (; j < n; ++j) part[0] += table[flat[j]];
-    sum += ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    for (; j < n; ++j) part[0][0] += table[flat[j]];
+    part[0] += part[1];
+    for (int k = 0; k < kLanes; ++k) sum += part[0][k];
   }
   return static_cast<float>(sum);
 }
