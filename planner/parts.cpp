@@ -4,6 +4,7 @@
 
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
+#include "planner/dot_scratch.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
