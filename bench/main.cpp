@@ -30,21 +30,28 @@ void print_list() {
   }
 }
 
-// Without --case: the three cases at full size, and the one that no machine of this size can run, at one that it can.
+// Without --case: the cases that Neap exists for, at full size, and the one that no machine of this size can run, at
+// one that it can. An empty pipeline means all that were asked for.
 std::vector<Request> default_suite(Options o) {
-  std::vector<Request> suite;
-  const auto add = [&](const char* name, const char* size, bool plan_only) {
-    o.size = size;
-    o.plan_only = plan_only;
-    suite.push_back(resolve(find_case(name), o));
+  struct Entry {
+    const char *name, *size, *pipeline;
+    bool plan_only;
   };
-  const bool only = o.plan_only;
-  add("random-normal", "full", only);
-  add("random-loop", "full", only);
-  add("monte-carlo", "full", only);
-  add("gather-forward", "full", true);
-  add("gather-grad", "full", true);
-  add("gather-grad", "67108864", only);
+  constexpr Entry kSuite[] = {
+      {"random-normal", "full", "", false},    {"random-loop", "full", "", false},
+      {"monte-carlo", "100000000", "", false}, {"monte-carlo", "full", "planned", false},
+      {"gather-forward", "full", "", true},    {"gather-grad", "full", "", true},
+      {"gather-grad", "67108864", "", false},
+  };
+  std::vector<Request> suite;
+  const bool plan_only = o.plan_only;
+  for (const Entry& e : kSuite) {
+    if (*e.pipeline && o.pipeline != "both" && o.pipeline != e.pipeline) continue;
+    o.size = e.size;
+    o.plan_only = plan_only || e.plan_only;
+    suite.push_back(resolve(find_case(e.name), o));
+    suite.back().pipeline = e.pipeline;
+  }
   return suite;
 }
 
@@ -53,17 +60,13 @@ std::vector<Request> requests(const Options& o) {
   if (o.cases.empty()) base = default_suite(o);
   for (const auto& name : o.cases) base.push_back(resolve(find_case(name), o));
   std::vector<Request> all;
-  for (Request& r : base) {
-    for (const char* pipeline : {"naive", "planned"}) {
-      if (o.pipeline != "both" && o.pipeline != pipeline) continue;
-      r.pipeline = pipeline;
-      if (o.pipeline == "both" && r.pipeline == "naive") {
-        Request naive = r;  // budget and pins are the planner's business
-        naive.budget = 0, naive.chunks = 0, naive.strategy.clear();
-        all.push_back(naive);
-      } else {
-        all.push_back(r);
-      }
+  for (const Request& r : base) {
+    for (const std::string pipeline : {"naive", "planned"}) {
+      if (r.pipeline.empty() ? o.pipeline != "both" && o.pipeline != pipeline : r.pipeline != pipeline) continue;
+      all.push_back(r);
+      all.back().pipeline = pipeline;
+      if (o.pipeline != "both" || pipeline == "planned") continue;
+      all.back().budget = 0, all.back().chunks = 0, all.back().strategy.clear();  // the planner's business
     }
   }
   return all;
@@ -166,8 +169,9 @@ Outcome run_all(const Options& o, const Scratch& scratch) {
       std::filesystem::remove(r.plan_html);
     }
     out.rows.push_back(std::move(result.row));
-    if (o.limits && r.pipeline == all.back().pipeline) add_limits(r, out.rows);
-    if (o.peers && r.pipeline == all.back().pipeline) add_peers(r, out.rows);
+    const bool last_of_case = r.pipeline == "planned" || o.pipeline == "naive";
+    if (o.limits && last_of_case) add_limits(r, out.rows);
+    if (o.peers && last_of_case) add_peers(r, out.rows);
   }
   return out;
 }

@@ -65,10 +65,6 @@ Array loss(const Params& p, const Batch& b, const Array& key) {
 
 Array read_data(const char* name) { return neap::load_npy(std::string(NEAP_SOURCE_DIR "/tests/data/") + name); }
 
-Batch part(const Batch& all, int64_t begin, int64_t end) {
-  return {all.images[{neap::slice(begin, end)}], all.labels[{neap::slice(begin, end)}]};
-}
-
 struct Split {
   Batch train, test;
 };

@@ -1,5 +1,8 @@
 // random-normal and random-uniform: an array of samples, alone and inside transforms.
+#include <algorithm>
+
 #include "bench/job.h"
+#include "bench/statistics.h"
 
 namespace bench {
 namespace {
@@ -82,7 +85,13 @@ std::unique_ptr<Job> build(const Request& r) {
   const auto make_keys = [] { return std::tuple{batch_of_keys()}; };
   if (r.form == "keys") return sized(make_job(r, f, keys, make_keys), r, kBatch);
   if (r.under == "vmap8") return sized(make_job(r, neap::vmap(f), keys, make_keys), r, kBatch);
-  return sized(make_job(r, f, std::tuple{neap::spec({2}, neap::u32)}, [] { return std::tuple{one_key()}; }), r, 1);
+  auto job = make_job(r, f, std::tuple{neap::spec({2}, neap::u32)}, [] { return std::tuple{one_key()}; });
+  if (r.strategy == "subkey" && r.name == "random-normal" && (r.dtype == "bf16" || r.dtype == "f16")) {
+    job->describe = [chunks = std::max<int64_t>(1, r.chunks)](const std::vector<Array>& out) {
+      return to_text(normal_statistics(out[0], chunks));
+    };
+  }
+  return sized(std::move(job), r, 1);
 }
 
 }  // namespace

@@ -30,17 +30,24 @@ Array by_vmap(const Array& key, int64_t steps, neap::DType dtype) {
 class EagerLoop : public Job {
  public:
   EagerLoop(int64_t steps, neap::DType dtype) : steps_(steps), dtype_(dtype) {}
-  void run() override {
-    outputs.reserve(static_cast<size_t>(steps_));
+  // The operations are compiled when they first run.
+  void compile() override {
+    loop(2);
+    drop_outputs();
+  }
+  void run() override { loop(steps_); }
+
+ private:
+  void loop(int64_t steps) {
+    outputs.reserve(static_cast<size_t>(steps));
     Array key = nr::key(kSeed);
-    for (int64_t i = 0; i < steps_; ++i) {
+    for (int64_t i = 0; i < steps; ++i) {
       const Array keys = nr::split(key);
       outputs.push_back(neap::sum(nr::normal(keys[1], {kDraw}, dtype_)));
       key = keys[0];
     }
   }
 
- private:
   int64_t steps_;
   neap::DType dtype_;
 };
