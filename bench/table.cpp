@@ -29,6 +29,7 @@ double peak(const Json& row) {
 std::string ratio(double a, double b) {
   if (a <= 0 || b <= 0) return "-";
   const double r = a / b;
+  if (r >= 1e5) return fmt::format("{:.1e}x", r);
   return r >= 1000 ? fmt::format("{:.0f}x", r) : r >= 100 ? fmt::format("{:.1f}x", r) : fmt::format("{:.3f}x", r);
 }
 
