@@ -170,12 +170,15 @@ class Search {
     return all;
   }
 
+  std::optional<Region> region_of(const Choice& choice, bool hide) const {
+    return grow_region(planned_.graph, stored_, choice.hidden, choice.axis, hide);
+  }
+
   std::optional<Sliced> try_slices(const Choice& choice, int64_t chunks, bool hide) const {
-    const Graph& graph = planned_.graph;
-    const std::optional<Region> region = grow_region(graph, stored_, choice.hidden, choice.axis, hide);
+    const std::optional<Region> region = region_of(choice, hide);
     if (!region) return std::nullopt;
     const int64_t slices = std::min(chunks, region->extent);
-    std::optional<Graph> sliced = chunk(graph, *region, slices);
+    std::optional<Graph> sliced = chunk(planned_.graph, *region, slices);
     if (!sliced) return std::nullopt;
     Sliced result;
     result.graph = simplify(*sliced);
@@ -183,8 +186,8 @@ class Search {
     result.chunks = slices;
     const Node& subject = subject_of(*region, choice.hidden[0]);
     result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
-    result.how = fmt::format("{} slices of {} along axis {} of {}", slices, (region->extent + slices - 1) / slices,
-                             choice.axis, to_string(graph.aval(choice.hidden[0])));
+    result.how = fmt::format("{} slices of {} along axis {} of {}", slices, slice_length(*region, slices), choice.axis,
+                             to_string(planned_.graph.aval(choice.hidden[0])));
     return result;
   }
 
@@ -207,16 +210,20 @@ class Search {
     }
     if (!choice) return false;
     std::optional<Sliced> lowest;
+    const Region region = *region_of(*choice, true);
+    int64_t length = region.extent;
     int idle = 0;
-    for (int64_t chunks = 2; idle < kPatience; chunks += chunks < kEveryChunks ? 1 : chunks / 8) {
+    for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent;
+         chunks += chunks < kEveryChunks ? 1 : chunks / 8) {
+      if (slice_length(region, chunks) == length) continue;
+      length = slice_length(region, chunks);
       auto sliced = try_slices(*choice, chunks, true);
-      if (!sliced || sliced->chunks < chunks) break;
+      if (!sliced) break;
       const Alternative now{fmt::format("chunked, K = {}", chunks), sliced->plan.peak_bytes,
                             sliced->plan.predicted_seconds};
       const bool gain = !lowest || sliced->plan.peak_bytes + sliced->plan.peak_bytes / 256 < lowest->plan.peak_bytes;
       idle = gain ? 0 : idle + 1;
-      const bool taken = offer(*sliced);
-      if (taken && fits(best_.plan)) return true;
+      if (offer(*sliced) && fits(best_.plan)) return true;
       previous_ = now;
       if (!lowest || sliced->plan.peak_bytes < lowest->plan.peak_bytes) lowest = std::move(sliced);
     }
@@ -257,7 +264,7 @@ void check_budget(const PlanData& plan) {
 
 PlanData plan_in_chunks(const Graph& simplified, const PlanOptions& options, int64_t chunks) {
   Search search(simplified, plan_simplified(simplified, options, {}), options);
-  if (chunks > 1 && !search.slice_once(chunks)) {
+  if (!search.slice_once(chunks)) {
     throw OptionError("strategy chunked: nothing in " + (options.name.empty() ? "the function" : options.name) +
                       " can be computed in slices; leave the strategy to the planner");
   }

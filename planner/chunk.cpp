@@ -65,7 +65,7 @@ ValueId offset_vector(Graph& g, ValueId offset, int64_t rank, int64_t axis) {
 class Chunker {
  public:
   Chunker(const Graph& graph, const Region& region, int64_t chunks) : graph_(graph), region_(region) {
-    length_ = (region.extent + chunks - 1) / chunks;
+    length_ = slice_length(region, chunks);
     count_ = region.extent / length_;
     tail_ = region.extent - count_ * length_;
     for (const ValueId v : region.inside) members_.push_back(v);
@@ -224,8 +224,8 @@ class Chunker {
           Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}}, kNowhere));
       carries.push_back(body.add_input({shape, fold.dtype}));
     }
+    inits.push_back(result_.constant(0, DType::i64, {}));
     const ValueId offset = body.add_input({{}, DType::i64});
-    stacked_inputs.push_back(offsets());
     for (const ValueId v : xs) {
       Shape shape = sliced(v, length_);
       inner[v] = body.add_input({shape, graph_.aval(v).dtype});
@@ -242,6 +242,8 @@ class Chunker {
       const Fold fold = fold_of(graph_, *graph_.def(v));
       body.outputs.push_back(body.add(fold.combine, {carries[j], inner.at(v)}, {}, graph_.def(v)->loc));
     }
+    const ValueId step = body.constant(static_cast<double>(length_), DType::i64, {});
+    body.outputs.push_back(body.add(Op::add, {offset, step}, {}, kNowhere));
     for (const ValueId v : region_.joined) body.outputs.push_back(inner.at(v));
 
     const ValueId first = region_.joined.empty() ? region_.folded[0] : region_.joined[0];
@@ -259,15 +261,6 @@ class Chunker {
     join(outputs);
   }
 
-  // The first element of each slice, i64[count].
-  ValueId offsets() {
-    const Shape shape{count_};
-    const ValueId numbers = result_.add(
-        Op::iota, {}, {{Attr::dtype, DType::i64}, {Attr::shape, shape}, {Attr::axis, int64_t{0}}}, kNowhere);
-    const ValueId step = result_.constant(static_cast<double>(length_), DType::i64, shape);
-    return result_.add(Op::multiply, {numbers, step}, {}, kNowhere);
-  }
-
   // Names the scan's results, with those of the tail.
   void join(const std::vector<ValueId>& outputs) {
     Names tail;
@@ -278,6 +271,7 @@ class Chunker {
       if (tail_ > 0) total = result_.add(fold_of(graph_, *graph_.def(v)).combine, {total, tail.at(v)}, {}, kNowhere);
       renamed_[v] = convert_to(result_, total, graph_.aval(v).dtype);
     }
+    ++next;  // the offset
     for (const ValueId v : region_.joined) {
       ValueId whole = outputs[next++];
       const int64_t axis = region_.axis.at(v);
@@ -319,8 +313,13 @@ class Chunker {
 
 }  // namespace
 
+int64_t slice_length(const Region& region, int64_t chunks) {
+  const int64_t length = (region.extent + chunks - 1) / chunks;
+  return std::min(region.extent, (length + region.unit - 1) / region.unit * region.unit);
+}
+
 std::optional<Graph> chunk(const Graph& graph, const Region& region, int64_t chunks) {
-  if (chunks < 2 || region.extent < 2) return std::nullopt;
+  if (chunks < 1 || region.extent < 1) return std::nullopt;
   return Chunker(graph, region, std::min(chunks, region.extent)).run();
 }
 

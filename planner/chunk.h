@@ -15,7 +15,8 @@
 namespace neap::planner {
 
 struct Region {
-  int64_t extent = 0;                                // elements of the sliced axis
+  int64_t extent = 0;  // elements of the sliced axis
+  int64_t unit = 1;    // slices are multiples of it: rows of a product keep their bits only in whole vectors
   std::unordered_map<trace::ValueId, int64_t> axis;  // of each value computed in slices
   std::vector<trace::ValueId> inputs;                // values from outside, ascending: in slices if they are in `axis`
   std::vector<trace::ValueId> joined;                // values that leave, joined along their axis
@@ -29,7 +30,11 @@ struct Region {
 std::optional<Region> grow_region(const trace::Graph& graph, const std::vector<bool>& stored,
                                   const std::vector<trace::ValueId>& hidden, int64_t axis, bool hide = true);
 
-/// The graph with the region in slices of ceil(extent / chunks); nullopt where the region would need its own results.
+/// Elements of a slice when the region is cut in so many.
+int64_t slice_length(const Region& region, int64_t chunks);
+
+/// The graph with the region in slices of ceil(extent / chunks), rounded up to the unit; nullopt where the region would
+/// need its own results.
 std::optional<trace::Graph> chunk(const trace::Graph& graph, const Region& region, int64_t chunks);
 
 }  // namespace neap::planner

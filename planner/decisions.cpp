@@ -28,7 +28,8 @@ void visit(const PlanData& plan, const std::string& outer, const PlanOptions& op
     for (const Node& node : step.group.nodes) {
       if (node.op != Op::random_bits && node.op != Op::scatter_add) continue;
       Decision decision;
-      decision.what = fmt::format("{} at {}", name(node.op), to_string(node.loc));
+      const char* of = node.op == Op::scatter_add ? "gather gradient, " : "";
+      decision.what = fmt::format("{}{} at {}", of, name(node.op), to_string(node.loc));
       decision.chosen = !outer.empty() ? outer : step.strategy == "inplace" ? "fused" : step.strategy;
       if (options.strategy == "subkey" && node.op == Op::random_bits) decision.chosen = "subkey";
       decision.reason = options.strategy == decision.chosen ? "as pinned" : step.reason;
@@ -78,7 +79,7 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
         shared ? std::vector<std::string>{"keep", "recompute"} : std::vector<std::string>{"fused", "naive"};
     if (!decision.alternatives.empty() && !shared) continue;  // of the budget: they are there
     decision.alternatives.assign(1, {decision.chosen, plan.peak_bytes, plan.predicted_seconds});
-    const bool scatter = decision.what.starts_with("scatter");
+    const bool scatter = decision.what.starts_with("gather gradient");
     for (const std::string& name : names) {
       if (name == decision.chosen || (scatter && name == "fused")) continue;
       decision.alternatives.push_back(get(name));

@@ -1,4 +1,9 @@
 // The passes, in their order.
+#include <neap/error.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -45,7 +50,20 @@ PlanData plan_naive(const Graph& graph, PlanOptions options) {
   return plan_simplified(simplify(graph, Builder::Level::light), options, {}).plan;
 }
 
+void check_strategy(const PlanOptions& options) {
+  constexpr std::string_view kStrategies[] = {"naive",     "fused",  "chunked", "subkey", "nocopy-gather-grad",
+                                              "recompute", "inplace"};
+  if (options.strategy && std::ranges::find(kStrategies, *options.strategy) == std::end(kStrategies)) {
+    throw OptionError(
+        fmt::format("strategy: got \"{}\"; expected one of {}", *options.strategy, fmt::join(kStrategies, ", ")));
+  }
+  if (options.chunks && *options.chunks < 1) {
+    throw OptionError(fmt::format("chunks: got {}; expected 1 or more", *options.chunks));
+  }
+}
+
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
+  check_strategy(options);
   const std::string pinned = options.strategy.value_or("");
   if (options.naive || pinned == "naive") return plan_naive(graph, options);
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));

@@ -4,7 +4,6 @@
 
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
-#include "planner/dot_scratch.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

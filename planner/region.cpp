@@ -11,6 +11,8 @@ using namespace trace;
 
 namespace {
 
+constexpr int64_t kProductRows = 16;
+
 class Grower {
  public:
   Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<ValueId>& hidden, bool hide)
@@ -58,6 +60,7 @@ class Grower {
     const Node& node = *graph_.def(v);
     const Family family = op_info(node.op).family;
     if (family == Family::scatter || family == Family::control) return false;
+    if (family == Family::dot && region_.axis.at(v) > 0) region_.unit = kProductRows;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int64_t axis = operand_axis(graph_, node, region_.axis.at(v), i);
       if (axis == kImpossible || !take(node.inputs[i], axis)) return false;

@@ -27,6 +27,9 @@ class CopyInserter {
     for (const Node& node : graph.nodes) add(node);
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
       if (output_copy_[i] && copied_[i] == no_value) copy_output(i);
+      for (size_t j = i + 1; !is_body && j < graph.outputs.size(); ++j) {
+        if (graph.outputs[j] == graph.outputs[i]) copied_[j] = copied_[i];
+      }
       result_.outputs.push_back(output_copy_[i] ? copied_[i] : renamed_[graph.outputs[i]]);
     }
   }
