@@ -13,6 +13,23 @@ Array tie(const Array& x, const Array& y, const Array& r) {
 // pow's derivative in its exponent is 0, not 0 * -inf, at x = 0.
 Array safe_log(const Array& x) { return log(select(x == 0, ones_like(x), x)); }
 
+// The derivative of digamma: its recurrence up to x + 10, the asymptotic series there (Bernoulli numbers over odd
+// powers), and the reflection trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2 below 1/2.
+Array trigamma(const Array& x) {
+  const Array left = x < 0.5;
+  const Array y = select(left, 1 - x, x);
+  Array total = zeros_like(y);
+  for (int k = 0; k < 10; ++k) total = total + reciprocal(square(y + k));
+  const Array z = reciprocal(y + 10), z2 = z * z;
+  constexpr double kBernoulli[] = {-3617.0 / 510, 7.0 / 6,  -691.0 / 2730, 5.0 / 66,
+                                   -1.0 / 30,     1.0 / 42, -1.0 / 30,     1.0 / 6};
+  Array series = zeros_like(z);
+  for (const double b : kBernoulli) series = series * z2 + b;
+  total = total + z + z2 / 2 + series * z2 * z;
+  const double pi = 3.14159265358979323846;
+  return select(left, square(pi / sin(pi * x)) - total, total);
+}
+
 // Collects the contributions of the operands.
 struct Sum {
   Array value;

@@ -69,6 +69,40 @@ LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const 
   return {Arrays(results.begin(), results.begin() + carries), Arrays(results.begin() + carries, results.end())};
 }
 
+Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_location loc) {
+  const AtLine line(loc);
+  if (size < 1)
+    throw_user<OptionError>("map", fmt::format("batch_size {}", size), "1 or more", "leave it out for one at a time",
+                            loc);
+  Batches batches;
+  for (const Array& leaf : leaves) {
+    if (leaf.ndim() == 0 || leaf.shape(0) != leaves[0].shape(0))
+      throw_user<ShapeError>("map", fmt::format("{} beside {}", to_string(leaf.aval()), to_string(leaves[0].aval())),
+                             "equally many slices along axis 0", "", loc);
+    const int64_t n = leaf.shape(0), whole = n / size * size;
+    if (whole > 0) {
+      Shape shape = leaf.shape();
+      shape[0] = size;
+      shape.insert(shape.begin(), n / size);
+      batches.whole.push_back(reshape(slice_in_dim(leaf, 0, whole, 0), shape));
+    }
+    if (whole < n) batches.rest.push_back(slice_in_dim(leaf, whole, n, 0));
+  }
+  return batches;
+}
+
+std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::vector<Array>& rest) {
+  std::vector<Array> result;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    Shape shape = whole[i].shape();
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+    const Array flat = reshape(whole[i], shape);
+    result.push_back(rest.empty() ? flat : concatenate({flat, rest[i]}));
+  }
+  return result;
+}
+
 Array counters(int64_t lo, int64_t hi, std::source_location loc) {
   const AtLine line(loc);
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();

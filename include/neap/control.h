@@ -13,6 +13,14 @@ struct LoopResult {
 /// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given.
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
                    std::optional<int64_t> length, bool reverse, std::source_location loc);
+/// The slices of the leaves along axis 0, so many at a time: [batches, size, ...]; `rest` holds those left over. Either
+/// is empty where there are none.
+struct Batches {
+  std::vector<Array> whole, rest;
+};
+Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_location loc);
+/// The inverse: one axis 0 of all slices.
+std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::vector<Array>& rest);
 /// The numbers lo, lo + 1, ... below hi, i32 where they fit, else i64.
 Array counters(int64_t lo, int64_t hi, std::source_location loc);
 
@@ -44,11 +52,24 @@ Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
       .first;
 }
 
-/// f of each slice of xs along axis 0, stacked: vmap as a loop.
+/// f of each slice of xs along axis 0, stacked: vmap as a loop. batch_size: so many slices at a time, by vmap.
 template <class F, class Xs>
-auto map(const F& f, const Xs& xs, std::source_location loc = std::source_location::current()) {
-  return scan([&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, f(x)); }, nullptr, xs, {}, false, loc)
-      .second;
+auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
+         std::source_location loc = std::source_location::current()) {
+  const auto loop = [&](const auto& body, const std::vector<Array>& leaves) {
+    return scan([&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, body(x)); }, nullptr,
+                tree_unflatten(xs, std::span<const Array>(leaves)), {}, false, loc)
+        .second;
+  };
+  const std::vector<Array> leaves = tree_leaves(xs);
+  if (!batch_size) return loop(f, leaves);
+  const detail::Vmap<F> mapped{f, {}, loc};
+  const detail::Batches batches = detail::batches_of(leaves, *batch_size, loc);
+  if (batches.whole.empty()) return mapped(xs);
+  const auto stacked = loop(mapped, batches.whole);
+  std::vector<Array> rest;
+  if (!batches.rest.empty()) rest = tree_leaves(mapped(tree_unflatten(xs, std::span<const Array>(batches.rest))));
+  return tree_unflatten(stacked, std::span<const Array>(detail::joined_batches(tree_leaves(stacked), rest)));
 }
 
 }  // namespace neap

@@ -7,13 +7,11 @@
 namespace neap::autodiff {
 namespace {
 
-// Cases with derivatives in f64. stop_gradient's is zero by decree; digamma has none yet, so lgamma has no second one;
-// convert is tested below.
-std::vector<Case> differentiable_cases(int order) {
+// Cases with derivatives in f64. stop_gradient's is zero by decree; convert is tested with the transforms.
+std::vector<Case> differentiable_cases() {
   std::vector<Case> cases = trace::all_cases();
-  std::erase_if(cases, [&](const Case& c) {
-    return c.name == "stop_gradient" || c.name == "convert" || c.name == "digamma" ||
-           (order == 2 && c.name == "lgamma") ||
+  std::erase_if(cases, [](const Case& c) {
+    return c.name == "stop_gradient" || c.name == "convert" ||
            std::ranges::none_of(c.inputs, [](const Aval& a) { return is_float(a.dtype); });
   });
   return cases;
@@ -23,7 +21,6 @@ class Derivatives : public ::testing::TestWithParam<Case> {
  protected:
   std::mt19937_64 rng{5};
 };
-class SecondDerivatives : public Derivatives {};
 
 TEST_P(Derivatives, First) {
   const Case& c = GetParam();
@@ -35,7 +32,7 @@ TEST_P(Derivatives, First) {
   }
 }
 
-TEST_P(SecondDerivatives, BothModes) {
+TEST_P(Derivatives, Second) {
   const Case& c = GetParam();
   const Graph g = c.graph();
   const std::vector<bool> active = floating(c.inputs);
@@ -98,8 +95,7 @@ TEST_P(Derivatives, OfOneInput) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Derivatives, ::testing::ValuesIn(differentiable_cases(1)), trace::case_name);
-INSTANTIATE_TEST_SUITE_P(Cases, SecondDerivatives, ::testing::ValuesIn(differentiable_cases(2)), trace::case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, Derivatives, ::testing::ValuesIn(differentiable_cases()), trace::case_name);
 
 }  // namespace
 }  // namespace neap::autodiff

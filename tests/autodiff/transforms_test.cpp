@@ -203,6 +203,14 @@ TEST_F(Transforms, ThroughLoops) {
   EXPECT_EQ(dw.item<float>(), 36);
   EXPECT_EQ(map([](const Array& v) { return sum(v * v); }, reshape(arange(4, f32), {2, 2})).to_vector<float>(),
             (Floats{1, 13}));
+  const Array rows = reshape(arange(14, f32), {7, 2});
+  const auto weigh = [](const Array& v) { return std::pair{sum(v * v), v}; };
+  const auto one = map(weigh, rows);
+  for (const int64_t size : {1, 2, 3, 7, 10}) {
+    const auto batched = map(weigh, rows, size);
+    EXPECT_EQ(batched.first.to_vector<float>(), one.first.to_vector<float>()) << size;
+    EXPECT_EQ(batched.second.to_vector<float>(), rows.to_vector<float>()) << size;
+  }
 }
 
 TEST_F(Transforms, UnusedArgumentsGetZeros) {
