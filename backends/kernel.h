@@ -9,8 +9,8 @@
 //            or, when `finish`, the result converted to the output's type at i0
 //   scatter  for i0, for i1, in this order: table[part * table_elements + index] combined with value, where valid
 //
-// A caller may run any sub-range; the ranges of map kernels are independent, those of reduce are independent between
-// different `part` and different i0.
+// A caller may run any sub-range that, along vector_level, begins at a multiple of 64 and ends at one or at the extent;
+// the ranges of map kernels are independent, those of reduce are independent between different `part` and different i0.
 #pragma once
 
 #include <array>

@@ -108,7 +108,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit) : kernel(k
   }
   mark_needed();
   choose_lanes(unit);
-  if (k.kind == Kind::scatter && vector_depth == 1) lanes = 1;  // rows are scattered in order
+  if (k.kind == Kind::scatter && vector_depth == 1) lanes = tail_lanes = 1;  // rows are scattered in order
   if (lanes > 1) group_strided_loads();
 }
 
@@ -308,21 +308,34 @@ void Analysis::mark_needed() {
   }
 }
 
+// One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random
+// bits, which are one long chain of dependent instructions. More lanes are more code, and code is slow to compile.
 void Analysis::choose_lanes(const VectorUnit& unit) {
   using Kind = backends::Kernel::Kind;
-  int count[9] = {}, total = 0;
+  int count[9] = {}, total = 0, rotations = 0;
+  const auto only_accumulated = [&](int32_t id) {  // widened for the sum: as good as part of the addition
+    return kernel.dag[id].op == Opcode::convert &&
+           std::ranges::any_of(kernel.reductions, [&](const auto& r) { return r.value == id; });
+  };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
-    if (!needed(id) || !varying(id) || kernel.dag[id].type == DType::bool_) continue;
+    if (!needed(id) || !varying(id) || kernel.dag[id].type == DType::bool_ || only_accumulated(id)) continue;
     ++count[size_of(kernel.dag[id].type)];
     ++total;
+    if (kernel.dag[id].op == Opcode::rotl) ++rotations;
   }
   const bool wide = 3 * count[8] > total;
-  const int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
-  lanes = 2 * unit.bits / 8 / size;
+  int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
   // Accumulators in f64 or i64 of one- and two-byte values would not fit the registers.
-  if (kernel.kind == Kind::reduce) lanes = std::min(lanes, 2 * unit.bits / 8 / 4);
+  if (kernel.kind == Kind::reduce) size = std::max(size, 4);
+  const int one = unit.bits / 8 / size;
+  const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);
+  lanes = 2 * one;
+  if (elements < 4096) lanes = one;
+  if (elements >= 1 << 20 && rotations >= 16) lanes = 4 * one;
+  if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
   const int64_t extent = kernel.extent[kernel.vector_level];
   while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+  tail_lanes = std::min(lanes, one);
 }
 
 void Analysis::group_strided_loads() {

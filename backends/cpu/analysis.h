@@ -46,7 +46,8 @@ class Analysis {
   Analysis(const backends::Kernel& kernel, const VectorUnit& unit);
 
   const backends::Kernel& kernel;
-  int lanes = 1;             // W
+  int lanes = 1;             // of the vector loop
+  int tail_lanes = 1;        // of the loop over what is left
   int outer = 0, inner = 1;  // the loop index of depth 1 and of depth 2
   int vector_depth = 2;      // the depth whose loop steps by W
 

@@ -47,11 +47,12 @@ llvm::AllocaInst* Emitter::stack(llvm::Type* type, const char* label) {
 }
 
 Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
-                     const std::function<void(Value*, std::vector<Value*>&)>& body, const char* label) {
+                     const std::function<void(Value*, std::vector<Value*>&)>& body, const char* label,
+                     bool to_the_end) {
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* head = new_block(label);
   llvm::BasicBlock* after = new_block("after");
-  Value* limit = step == 1 ? end : b.CreateSub(end, b.getInt64(static_cast<uint64_t>(step - 1)));
+  Value* limit = step == 1 || to_the_end ? end : b.CreateSub(end, b.getInt64(static_cast<uint64_t>(step - 1)));
   b.CreateCondBr(b.CreateICmpSLT(begin, limit), head, after);
   b.SetInsertPoint(head);
   llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
@@ -102,6 +103,32 @@ void Emitter::branch(Value* condition, std::vector<Value*>& carried,
   }
 }
 
+void Emitter::vector_loop(int level, std::vector<Value*>& carried,
+                          const std::function<void(Value*, Value*, std::vector<Value*>&)>& body,
+                          const std::function<void(std::vector<Value*>&)>& narrow) {
+  Value* begin = bounds_[level][0];
+  Value* end = bounds_[level][1];
+  const int64_t extent = k.extent[level];
+  if (extent >= a.lanes) {
+    begin = loop(
+        begin, end, a.lanes, carried, [&](Value* index, std::vector<Value*>& inside) { body(index, nullptr, inside); },
+        "lanes");
+  }
+  W = a.tail_lanes;
+  narrow(carried);
+  if (extent % a.lanes != 0) {
+    loop(
+        begin, end, W, carried,
+        [&](Value* index, std::vector<Value*>& inside) {
+          Value* rest = b.CreateSub(end, index);
+          Value* lanes = b.getInt64(static_cast<uint64_t>(W));
+          body(index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
+        },
+        "tail", true);
+  }
+  W = a.lanes;
+}
+
 // A lane past the end repeats the last element.
 void Emitter::start_tail(Body& body, Value* count) {
   body.count = count;
@@ -123,16 +150,15 @@ void Emitter::emit_map() {
   Value* some =
       b.CreateAnd(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), b.CreateICmpSLT(bounds_[1][0], bounds_[1][1]));
   b.CreateCondBr(some, start, return_);
-  // Hoisted loads must not run for an empty range.
-  llvm::BasicBlock* hoisted = start;
-  b.SetInsertPoint(start);
+  b.SetInsertPoint(start);  // of hoisted loads, which must not run for an empty range
   std::vector<Value*> none;
   loop(
       bounds_[a.outer][0], bounds_[a.outer][1], 1, none,
       [&](Value* row, std::vector<Value*>&) {
-        const auto write = [&](Value* index, Value* count) {
+        row_block_ = b.GetInsertBlock();
+        const auto write = [&](Value* index, Value* count, std::vector<Value*>&) {
           Body body(static_cast<size_t>(k.dag.size()));
-          body.blocks[0] = hoisted;
+          body.blocks[0] = start;
           body.blocks[1] = row_block_;
           body.blocks[2] = b.GetInsertBlock();
           body.index[a.outer] = row;
@@ -145,13 +171,7 @@ void Emitter::emit_map() {
             for (const auto& s : k.stores) store(body, s);
           }
         };
-        row_block_ = b.GetInsertBlock();
-        Value* end = bounds_[a.inner][1];
-        Value* stopped = loop(
-            bounds_[a.inner][0], end, W, none, [&](Value* i, std::vector<Value*>&) { write(i, nullptr); }, "lanes");
-        if (W == 1) return;
-        Value* rest = b.CreateSub(end, stopped);
-        branch(b.CreateICmpSGT(rest, b.getInt64(0)), none, [&](std::vector<Value*>&) { write(stopped, rest); }, "tail");
+        vector_loop(a.inner, none, write, [](std::vector<Value*>&) {});
       },
       "row");
   b.CreateBr(return_);

@@ -138,8 +138,8 @@ std::vector<Value*> Emitter::accumulate(Body& body, const std::vector<Value*>& o
   return result;
 }
 
-std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
-  for (int width = W; width > 1; width /= 2) {
+std::vector<Value*> Emitter::horizontal(std::vector<Value*> all, int width, int to) {
+  for (; width > to; width /= 2) {
     llvm::SmallVector<int, 64> low, high;
     for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(i + width / 2);
     const auto half = [&](Value* v, const llvm::SmallVector<int, 64>& mask) -> Value* {
@@ -207,72 +207,40 @@ void Emitter::emit_reduce() {
     body.index[1] = column;
     return body;
   };
-  const auto inner_lanes = [&](Value* row) {
-    std::vector<Value*> totals = identities(W);
-    Value* end = bounds_[1][1];
-    if (!empty) {
-      Value* stopped = loop(
-          bounds_[1][0], end, W, totals,
-          [&](Value* i, std::vector<Value*>& carried) {
-            Body body = body_at(row, i);
-            compute(body);
-            carried = accumulate(body, carried);
-          },
-          "lanes");
-      if (W > 1) {
-        Value* rest = b.CreateSub(end, stopped);
-        branch(
-            b.CreateICmpSGT(rest, b.getInt64(0)), totals,
-            [&](std::vector<Value*>& carried) {
-              Body body = body_at(row, stopped);
-              start_tail(body, rest);
-              compute(body);
-              carried = accumulate(body, carried);
-            },
-            "tail");
+  if (a.vector_depth == 1) {
+    const auto columns = [&](Value* row, Value* count, std::vector<Value*>&) {
+      row_block_ = b.GetInsertBlock();
+      std::vector<Value*> totals = identities(W);
+      Body body = body_at(row, nullptr);
+      if (count) start_tail(body, count);
+      const auto add = [&](Value* i, std::vector<Value*>& carried) {
+        body.blocks[2] = b.GetInsertBlock();
+        body.index[1] = i;
+        compute(body);
+        carried = accumulate(body, carried);
+      };
+      if (!empty) loop(bounds_[1][0], bounds_[1][1], 1, totals, add, "column");
+      finish_reduce(totals, row, body);
+    };
+    vector_loop(0, none, columns, [](std::vector<Value*>&) {});
+  } else {
+    const auto one_row = [&](Value* row, std::vector<Value*>&) {
+      row_block_ = b.GetInsertBlock();
+      std::vector<Value*> totals = identities(W);
+      const auto add = [&](Value* i, Value* count, std::vector<Value*>& carried) {
+        Body body = body_at(row, i);
+        if (count) start_tail(body, count);
+        compute(body);
+        carried = accumulate(body, carried);
+      };
+      if (!empty) {
+        vector_loop(1, totals, add,
+                    [&](std::vector<Value*>& carried) { carried = horizontal(carried, a.lanes, a.tail_lanes); });
       }
-    }
-    Body body = body_at(row, end);
-    finish_reduce(horizontal(totals), row, body);
-  };
-  const auto outer_lanes = [&](Value* row, Value* count) {
-    std::vector<Value*> totals = identities(W);
-    Body body = body_at(row, nullptr);
-    if (count) start_tail(body, count);
-    if (!empty) {
-      loop(
-          bounds_[1][0], bounds_[1][1], 1, totals,
-          [&](Value* i, std::vector<Value*>& carried) {
-            body.blocks[2] = b.GetInsertBlock();
-            body.index[1] = i;
-            compute(body);
-            carried = accumulate(body, carried);
-          },
-          "column");
-    }
-    finish_reduce(totals, row, body);
-  };
-  const int64_t step = a.vector_depth == 1 ? W : 1;
-  Value* stopped = loop(
-      bounds_[0][0], bounds_[0][1], step, none,
-      [&](Value* row, std::vector<Value*>&) {
-        row_block_ = b.GetInsertBlock();
-        if (a.vector_depth == 1) {
-          outer_lanes(row, nullptr);
-        } else {
-          inner_lanes(row);
-        }
-      },
-      "row");
-  if (step > 1) {
-    Value* rest = b.CreateSub(bounds_[0][1], stopped);
-    branch(
-        b.CreateICmpSGT(rest, b.getInt64(0)), none,
-        [&](std::vector<Value*>&) {
-          row_block_ = b.GetInsertBlock();
-          outer_lanes(stopped, rest);
-        },
-        "tail");
+      Body body = body_at(row, nullptr);
+      finish_reduce(horizontal(totals, empty ? a.lanes : a.tail_lanes, 1), row, body);
+    };
+    loop(bounds_[0][0], bounds_[0][1], 1, none, one_row, "row");
   }
   b.CreateBr(return_);
 }

@@ -31,17 +31,17 @@ using SumKey = std::pair<std::vector<std::pair<int32_t, int64_t>>, int64_t>;
 
 /// Values by instruction, and what is derived from them.
 struct Cache {
-  std::vector<Value*> values, splats;
+  std::vector<Value*> values, splats[2];  // splats of full width and of the tail's
   std::map<SumKey, Value*> sums;
   std::map<std::pair<int, SumKey>, Value*> pointers;
-  explicit Cache(size_t n) : values(n), splats(n) {}
+  explicit Cache(size_t n) : values(n), splats{std::vector<Value*>(n), std::vector<Value*>(n)} {}
 };
 
 struct Body {
   llvm::BasicBlock* blocks[3] = {};  // of each depth; those of depth 0 and 1 end in a terminator, code goes before it
   Value* index[2] = {};              // i64: the loop indices, of lane 0
-  Value* count = nullptr;            // tail: lanes that count, i64, 1 to W; else null
-  Value* offsets = nullptr;          // tail: <W x i32> min(lane, count - 1)
+  Value* count = nullptr;            // tail: lanes that count, i64, from 1; else null
+  Value* offsets = nullptr;          // tail: i32, min(lane, count - 1)
   Cache own;                         // of depths from the vector loop inwards
   explicit Body(size_t n) : own(n) {}
 };
@@ -54,10 +54,16 @@ class Emitter {
  private:
   // emit.cpp: loops.
   void emit_map();
-  /// for (i = begin; i + step <= end; i += step) body(i); the builder then stands after the loop. `carried` are values
-  /// that the body replaces. Returns the index after the loop.
+  /// for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then stands
+  /// after the loop. `carried` are values that the body replaces. Returns the index after the loop.
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
-              const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label);
+              const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
+              bool to_the_end = false);
+  /// The vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail. `narrow` turns
+  /// what is carried from the one to the other.
+  void vector_loop(int level, std::vector<Value*>& carried,
+                   const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body,
+                   const std::function<void(std::vector<Value*>&)>& narrow);
   /// if (condition) then(); phis of `carried` afterwards.
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
@@ -70,7 +76,8 @@ class Emitter {
   void emit_reduce();
   std::vector<Value*> identities(int lanes);
   std::vector<Value*> accumulate(Body& body, const std::vector<Value*>& old);
-  std::vector<Value*> horizontal(std::vector<Value*> all);
+  /// Combines lanes by halves, from `width` of them down to `to`.
+  std::vector<Value*> horizontal(std::vector<Value*> all, int width, int to);
   Value* combine(backends::Combine how, DType type, Value* x, Value* y);
   Value* better(const backends::Reduction& r, Value* value, Value* index, Value* best, Value* best_index);
   void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
@@ -126,7 +133,7 @@ class Emitter {
   Analysis a;
   const backends::Kernel& k;
   const VectorUnit& unit_;
-  const int W;
+  int W;  // lanes of the code being written
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b;

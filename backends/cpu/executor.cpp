@@ -57,7 +57,7 @@ class CpuExecutable final : public backends::Executable {
       if (poisoning()) poison(*arena, 0, arena->bytes());
       for (const auto& [b, offset] : program_->in_arena) memory[b] = arena->data() + offset;
     }
-    for (const int b : aliases_) memory[b] = memory[program_->root[b]];
+    for (const int b : aliases_) memory[b] = memory[program_->root[b]] + program_->shift[b];
 
     for (size_t s = 0; s < program_->steps.size(); ++s) {
       if (plan_.naive) start_naive(s, memory, owned);
@@ -82,7 +82,7 @@ class CpuExecutable final : public backends::Executable {
   void start_naive(size_t s, std::vector<std::byte*>& memory, std::vector<BufferPtr>& owned) const {
     for (const int b : births_[s]) own(b, memory, owned);
     if (births_[s].empty()) return;
-    for (const int b : aliases_) memory[b] = memory[program_->root[b]];
+    for (const int b : aliases_) memory[b] = memory[program_->root[b]] + program_->shift[b];
   }
 
   std::vector<BufferPtr> results(std::vector<BufferPtr>& inputs, BufferPtr arena, std::vector<BufferPtr>& owned) const {

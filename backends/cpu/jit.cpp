@@ -71,7 +71,7 @@ class Jit {
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
     machine_.reset(target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
+                                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
     session_ = take(llvm::orc::LLJITBuilder()
                         .setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host().triple)))
                         .setDataLayout(machine_->createDataLayout())

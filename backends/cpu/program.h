@@ -66,6 +66,7 @@ struct StepCode {
 
 struct Program {
   std::vector<int> root;                          // of each buffer: itself, or the one whose bytes it shares
+  std::vector<int64_t> shift;                     // of each buffer: where in them it begins
   std::vector<std::pair<int, int64_t>> in_arena;  // (buffer, offset)
   std::vector<StepCode> steps;
   size_t arena_bytes = 0;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr DType kAll[] = {DType::bool_, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
                           DType::u32,   DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257};
+constexpr int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257, 500};
 
 bool half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
