@@ -49,7 +49,10 @@ void use_arena(PlanData& plan, const Arena& arena) {
     plan.buffers[arena.members[i]].offset = arena.placement.offsets[i];
   }
   for (PlanBuffer& buffer : plan.buffers) {
-    if (buffer.alias_of >= 0) buffer.offset = plan.buffers[buffer.alias_of].offset;
+    if (buffer.alias_of >= 0) {
+      const int64_t whole = plan.buffers[buffer.alias_of].offset;
+      buffer.offset = whole < 0 ? -1 : whole + buffer.alias_offset;
+    }
   }
 }
 

@@ -94,12 +94,7 @@ class Search {
     planned_ = plan_simplified(graph_, options_, fuse_options_);
     find_stored();
   }
-  void find_stored() {
-    const Fusion fusion = fuse(planned_.graph, fuse_options_);
-    stored_.assign(planned_.graph.values.size(), false);
-    for (const ValueId v : planned_.graph.inputs) stored_[v] = true;
-    for (size_t v = 0; v < stored_.size(); ++v) stored_[v] = stored_[v] || fusion.group_of[v] >= 0;
-  }
+  void find_stored() { stored_ = fuse(planned_.graph, fuse_options_).stored; }
 
   // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
   bool offer(Sliced sliced) {

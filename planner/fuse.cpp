@@ -45,6 +45,7 @@ class Fuser {
     for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
     std::ranges::reverse(fusion_.decisions);
     sort_groups(graph_, fusion_);
+    fusion_.stored = std::move(stored_);
     return std::move(fusion_);
   }
 
@@ -52,6 +53,7 @@ class Fuser {
   double size(ValueId v) const { return static_cast<double>(graph_.aval(v).size()); }
 
   void visit(const Node& node) {
+    if (is_join(node)) return;
     if (!is_fusible(node.op)) return visit_root(node, size(node.inputs.empty() ? node.out() : node.inputs[0]));
     const ValueId v = node.out();
     if (!stored_[v]) decide(node);
@@ -203,6 +205,11 @@ ValueId base(const Graph& graph, ValueId v) {
   return v;
 }
 
+bool is_join(const Node& node) {
+  const auto* label = node.op == Op::concatenate ? node.attrs.find(Attr::name) : nullptr;
+  return label && *label == AttrValue(std::string(kJoin));
+}
+
 Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
 
 Fusion fuse_nothing(const Graph& graph) {
@@ -224,6 +231,7 @@ Fusion fuse_nothing(const Graph& graph) {
   fusion.recomputed.assign(graph.values.size(), false);
   fusion.groups = single_steps(graph, stored);
   sort_groups(graph, fusion);
+  fusion.stored = std::move(stored);
   return fusion;
 }
 

@@ -22,7 +22,8 @@ struct Group {
 
 struct Fusion {
   std::vector<Group> groups;  // in an order in which they can run
-  std::vector<int> group_of;  // of each value: the group that stores it, or -1 (inputs and values in registers)
+  std::vector<int> group_of;  // of each value: the group that stores it, or -1 (inputs, joins, values in registers)
+  std::vector<bool> stored;   // of each value: in memory
   std::vector<Decision> decisions;
   std::vector<bool> recomputed;  // of each value: several groups compute it
 };
@@ -35,6 +36,11 @@ struct FuseOptions {
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.
 trace::ValueId base(const trace::Graph& graph, trace::ValueId v);
+
+/// Whether the node is a concatenate whose pieces are written where they belong, so that it needs no step.
+bool is_join(const trace::Node& node);
+/// Attr::name of such a node (planner/scan.h marks them).
+inline constexpr const char* kJoin = "join";
 
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});

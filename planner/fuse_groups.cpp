@@ -51,7 +51,7 @@ class Merger {
   std::vector<Group> run() {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
       const Node& node = graph_.nodes[id];
-      if (!stored_[node.out()]) continue;
+      if (!stored_[node.out()] || is_join(node)) continue;
       const PlanStep::Kind kind = kind_of(node);
       int group = -1;
       if (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) group = join(node, kind);
@@ -180,10 +180,10 @@ std::vector<bool> must_store(const Graph& graph) {
   for (const ValueId v : graph.inputs) stored[v] = true;
   for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
   for (const Node& node : graph.nodes) {
-    if (is_fusible(node.op)) continue;
+    if (is_fusible(node.op) && !is_join(node)) continue;
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
-    if (kind != PlanStep::Kind::dot && kind != PlanStep::Kind::scan) continue;
+    if (kind != PlanStep::Kind::dot && kind != PlanStep::Kind::scan && !is_join(node)) continue;
     for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
   }
   return stored;

@@ -35,7 +35,7 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
 }
 
 Planned plan_steps(const Graph& simplified, bool is_body, const PlanOptions& options, const FuseOptions& fuse_options) {
-  Planned result{insert_copies(simplified, is_body), {}};
+  Planned result{insert_copies(simplified, is_body, !options.naive), {}};
 #ifndef NDEBUG
   trace::verify(result.graph);
 #endif

@@ -202,10 +202,11 @@ void order(PlanData& plan) {
     const Storage storage = plan.buffers[b].storage;
     if (storage == Storage::intermediate || storage == Storage::output) problem.values[b].bytes = plan.buffers[b].bytes;
   }
+  const auto whole = [&](int b) { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; };
   for (const int b : plan.outputs) problem.values[b].kept = true;
   for (int s = 0; s < problem.steps; ++s) {
-    for (const int b : plan.steps[s].reads) problem.values[b].readers.push_back(s);
-    for (const int b : plan.steps[s].writes) problem.values[b].writers.push_back(s);
+    for (const int b : plan.steps[s].reads) problem.values[whole(b)].readers.push_back(s);
+    for (const int b : plan.steps[s].writes) problem.values[whole(b)].writers.push_back(s);
     for (const int b : plan.steps[s].scratch) problem.scratch[s] += plan.buffers[b].bytes;
   }
   const std::vector<int> order = order_steps(problem);

@@ -27,10 +27,11 @@ struct PlanBuffer {
   Aval aval;
   size_t bytes = 0;  // rounded up to 64; what the buffer adds to the live bytes when it is not an alias
   Storage storage = Storage::intermediate;
-  int64_t offset = -1;  // in the arena; -1: a buffer of its own (arguments, captured arrays, outputs unless slab)
-  int first = 0;        // first step that needs it
-  int last = 0;         // last step that needs it (inclusive); outputs: the last step of the plan
-  int alias_of = -1;    // the bytes are those of this buffer (in place, donated); never a chain
+  int64_t offset = -1;       // in the arena; -1: a buffer of its own (arguments, captured arrays, outputs unless slab)
+  int first = 0;             // first step that needs it
+  int last = 0;              // last step that needs it (inclusive); outputs: the last step of the plan
+  int alias_of = -1;         // the bytes are among those of this buffer (in place, donated, joined); never a chain
+  int64_t alias_offset = 0;  // where in them
   trace::ValueId value = trace::no_value;  // in the graph that was planned; scratch has none
   std::string label;                       // for the report: the op that makes it
   std::source_location source;

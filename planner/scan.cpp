@@ -4,6 +4,7 @@
 
 #include "planner/alias.h"
 #include "planner/builder.h"
+#include "planner/cost.h"
 #include "planner/fuse.h"
 
 namespace neap::planner {
@@ -12,10 +13,13 @@ using namespace trace;
 
 namespace {
 
+constexpr size_t kMaxPieces = 64;
+constexpr size_t kMinJoin = 4096;  // bytes; below, one kernel is as good
+
 class CopyInserter {
  public:
-  CopyInserter(const Graph& graph, bool is_body)
-      : graph_(graph), uses_(count_uses(graph)), renamed_(graph.values.size(), no_value) {
+  CopyInserter(const Graph& graph, bool is_body, bool joins)
+      : joins_(joins), graph_(graph), uses_(count_uses(graph)), renamed_(graph.values.size(), no_value) {
     result_.name = graph.name;
     result_.num_captured = graph.num_captured;
     for (const ValueId v : graph.inputs) renamed_[v] = result_.add_input(graph.aval(v));
@@ -65,6 +69,26 @@ class CopyInserter {
     }
   }
 
+  // Something that has to be in memory and that nothing else reads: it may lie anywhere.
+  bool is_opaque_result(ValueId v) const {
+    if (needs_copy(v)) return false;
+    const ValueId source = base(graph_, v);
+    const Node& node = *graph_.def(source);
+    if (node.op == Op::scan) return graph_.values[source].index >= node.attrs.integer(Attr::num_carry);
+    return !is_fusible(node.op);
+  }
+
+  // A concatenate of whole blocks of memory, some of which are stored anyway.
+  bool can_join(const Node& node) const {
+    if (node.op != Op::concatenate || node.inputs.size() > kMaxPieces) return false;
+    const Aval& whole = graph_.aval(node.out());
+    for (int64_t i = 0; i < node.attrs.integer(Attr::axis); ++i) {
+      if (whole.shape[i] != 1) return false;
+    }
+    return whole.bytes() >= kMinJoin &&
+           std::ranges::any_of(node.inputs, [&](ValueId v) { return is_opaque_result(v); });
+  }
+
   void add(const Node& node) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
@@ -74,10 +98,18 @@ class CopyInserter {
         if (needs_copy(node.inputs[consts + j])) inputs[consts + j] = copy(inputs[consts + j], node.loc);
       }
     }
+    const bool join = joins_ && can_join(node);
+    if (join) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (!is_opaque_result(node.inputs[i])) inputs[i] = copy(inputs[i], node.loc);
+      }
+    }
     const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
+    if (join) result_.nodes[id].attrs.set(Attr::name, std::string(kJoin));
     for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = result_.nodes[id].outputs[i];
   }
 
+  bool joins_;
   const Graph& graph_;
   std::vector<int> uses_;
   std::vector<ValueId> renamed_;
@@ -88,14 +120,15 @@ class CopyInserter {
 
 }  // namespace
 
-Graph insert_copies(const Graph& graph, bool is_body) { return CopyInserter(graph, is_body).take(); }
+Graph insert_copies(const Graph& graph, bool is_body, bool joins) { return CopyInserter(graph, is_body, joins).take(); }
 
 void alias_carries(PlanData& body, int num_consts, int num_carry) {
   for (int j = 0; j < num_carry; ++j) {
     const int in = body.inputs[num_consts + j];
     const int out = body.outputs[j];
     const int write = body.buffers[out].first;
-    bool safe = body.buffers[in].aval.bytes() == body.buffers[out].aval.bytes();
+    const bool joined = std::ranges::any_of(body.buffers, [&](const PlanBuffer& b) { return b.alias_of == out; });
+    bool safe = !joined && body.buffers[in].aval.bytes() == body.buffers[out].aval.bytes();
     for (int s = 0; safe && s < static_cast<int>(body.steps.size()); ++s) {
       const PlanStep& step = body.steps[s];
       const bool reads = std::ranges::find(step.reads, in) != step.reads.end();

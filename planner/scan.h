@@ -21,7 +21,10 @@ namespace neap::planner {
 
 /// Gives each scan carries of its own: the initial value is copied (an op `stop_gradient`, which moves bits) unless the
 /// scan alone reads it. In a body (`is_body`) also the outputs that are inputs, constants or doubles of others.
-trace::Graph insert_copies(const trace::Graph& graph, bool is_body);
+///
+/// With `joins`, marks each concatenate of blocks of memory of which some are stored anyway (a scan's ys, a product):
+/// its pieces are then written where they belong (is_join in planner/fuse.h), the others of them by copies.
+trace::Graph insert_copies(const trace::Graph& graph, bool is_body, bool joins);
 
 /// Of a body: lets carry j be written in place where every read of the old value comes before the write or at it, at
 /// the same element. Needs first and last of the buffers; sets alias_of.

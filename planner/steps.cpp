@@ -28,17 +28,14 @@ class StepMaker {
         fusion_(fusion),
         options_(options),
         fuse_options_(fuse_options),
-        buffer_of_(graph.values.size(), -1) {
-    stored_.assign(graph.values.size(), false);
-    for (const ValueId v : graph.inputs) stored_[v] = true;
-    for (size_t v = 0; v < stored_.size(); ++v) stored_[v] = stored_[v] || fusion.group_of[v] >= 0;
-  }
+        buffer_of_(graph.values.size(), -1) {}
 
   PlanData run() {
     plan_.name = graph_.name;
     plan_.naive = options_.naive;
     plan_.num_captured = graph_.num_captured;
     make_buffers();
+    join_buffers();
     size_t held = 0;
     for (const PlanBuffer& buffer : plan_.buffers) {
       if (buffer.storage != Storage::intermediate) held += buffer.bytes;
@@ -92,7 +89,7 @@ class StepMaker {
     for (const ValueId v : graph_.outputs) is_output[base(graph_, v)] = true;
     for (size_t i = graph_.values.size(); i-- > 0;) {
       const auto v = static_cast<ValueId>(i);
-      if (fusion_.group_of[v] < 0) continue;
+      if (!fusion_.stored[v] || !graph_.def(v)) continue;
       const ValueId holder = owner(v);
       if (buffer_of_[holder] < 0) {
         const Node& node = *graph_.def(holder);
@@ -102,6 +99,21 @@ class StepMaker {
       }
       buffer_of_[v] = buffer_of_[holder];
       plan_.buffers[buffer_of_[v]].value = holder;
+    }
+  }
+
+  // The pieces of a join lie in its buffer, one after the other.
+  void join_buffers() {
+    for (const Node& node : graph_.nodes) {
+      if (!is_join(node)) continue;
+      int64_t offset = 0;
+      for (const ValueId piece : node.inputs) {
+        PlanBuffer& buffer = plan_.buffers[buffer_of_[base(graph_, piece)]];
+        buffer.storage = Storage::intermediate;
+        buffer.alias_of = buffer_of_[node.out()];
+        buffer.alias_offset = offset;
+        offset += static_cast<int64_t>(graph_.aval(piece).bytes());
+      }
     }
   }
 
@@ -133,7 +145,7 @@ class StepMaker {
   }
 
   bool recomputes(const Group& group) const {
-    const Slice slice = slice_of(graph_, stored_, group.roots);
+    const Slice slice = slice_of(graph_, fusion_.stored, group.roots);
     return std::ranges::any_of(slice.nodes, [&](NodeId id) { return fusion_.recomputed[graph_.nodes[id].out()]; });
   }
 
@@ -167,7 +179,7 @@ class StepMaker {
         if (renamed.contains(v)) continue;
         // Stored, or a view of something stored; but what this very step makes it has in registers.
         const ValueId source = base(graph_, v);
-        if (stored_[source] && std::ranges::find(roots, source) == roots.end()) {
+        if (fusion_.stored[source] && std::ranges::find(roots, source) == roots.end()) {
           renamed[v] = add_read(step, v);
         } else {
           need(graph_.values[v].def);
@@ -188,7 +200,6 @@ class StepMaker {
   const Fusion& fusion_;
   const PlanOptions& options_;
   const FuseOptions& fuse_options_;
-  std::vector<bool> stored_;
   std::vector<int> buffer_of_;
   std::unordered_map<ValueId, ValueId> carried_;
   size_t table_budget_ = 0;
@@ -220,6 +231,12 @@ void set_live_ranges(PlanData& plan) {
   for (PlanBuffer& buffer : plan.buffers) {
     if (buffer.last < 0 || buffer.storage == Storage::captured) buffer.last = last;  // never read: held all the same
     if (buffer.storage == Storage::argument || buffer.storage == Storage::captured) buffer.first = 0;
+  }
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.alias_of < 0) continue;
+    PlanBuffer& whole = plan.buffers[buffer.alias_of];
+    whole.first = std::min(whole.first, buffer.first);
+    whole.last = std::max(whole.last, buffer.last);
   }
 }
 

@@ -86,6 +86,20 @@ TEST(Budget, PinnedChunksSliceTheOutput) {
   EXPECT_LE(plan.peak_bytes, size_t{4096} * 4096 * 2 + 4096) << to_text(plan);
 }
 
+TEST(Budget, WhatIsLeftOfAnAxisIsWrittenBehindTheSlices) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  g.outputs = {normal(g, key, {1000, 333}, DType::bf16)};
+  for (const int64_t chunks : {1, 4, 7, 1000}) {
+    PlanOptions options;
+    options.strategy = "chunked";
+    options.chunks = chunks;
+    const PlanData plan = make_plan(g, options);
+    EXPECT_TRUE(chose(plan, "random_bits", "chunked"));
+    EXPECT_LE(plan.peak_bytes, size_t{1000} * 333 * 2 + 1024) << chunks << "\n" << to_text(plan);
+  }
+}
+
 TEST(Budget, ReductionsOverTheSlicedAxisAreRunningTotals) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32});
