@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <string>
 
@@ -240,6 +241,31 @@ TEST(ScalarMathErfInv, UpperTail) {
   EXPECT_LE(worst.error, 3.5) << worst.text();
 }
 
+// A standard normal number is sqrt(2) erf_inv of one of 2^23 uniforms; here every 5th of them.
+TEST(ScalarMathErfInv, NormalQuantile) {
+  Dag dag;
+  const X x = dag.load(0, DType::f32, dag.index(1, DType::i64));
+  const std::array root{(m::erf_inv(x) * m::c(x, std::numbers::sqrt2)).id};
+  std::vector<uint64_t> uniforms(1 << 12);
+  auto leaf = [&](const Inst& inst, const uint64_t*, std::span<uint64_t> out) {
+    if (inst.op == Opcode::load) std::ranges::copy(uniforms, out.begin());
+  };
+  Worst worst;
+  for (uint32_t k = 0; k < 1 << 23;) {
+    for (uint64_t& u : uniforms) {
+      const float unit = std::bit_cast<float>((k & 0x7fffff) | 0x3f800000) - 1.0f;
+      u = std::bit_cast<uint32_t>(std::max(unit * 2.0f - 0.99999994f, -0.99999994f));
+      k += 5;
+    }
+    const auto values = evaluate(dag, root, static_cast<int>(uniforms.size()), leaf);
+    for (size_t i = 0; i < uniforms.size(); ++i) {
+      const double at = f32_value(uniforms[i]), got = f32_value(values[0][i]);
+      worst.update(ulps(got, std::numbers::sqrt2 * true_erf_inv(at), kF32), at, 0, got);
+    }
+  }
+  EXPECT_LE(worst.error, 3.6) << worst.text();
+}
+
 TEST(ScalarMathF64, CallsTheCLibrary) {
   Dag dag;
   const X x = dag.load(0, DType::f64, dag.index(1, DType::i64));
@@ -287,7 +313,7 @@ TEST(ScalarMath, CommonFunctionsCallNothing) {
     if (c.op == Op::asinh || c.op == Op::acosh || c.op == Op::atanh || c.op == Op::lgamma) continue;
     EXPECT_LT(op_cost(c.op, DType::f32), 150) << trace::name(c.op);
   }
-  EXPECT_LE(op_cost(Op::erf_inv, DType::f32), 36);
+  EXPECT_LE(op_cost(Op::erf_inv, DType::f32), 40);
 }
 
 }  // namespace
