@@ -12,6 +12,9 @@ namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxTerms = 6;
+// Lanes of a sum along the lanes: element i is added to accumulator i mod 16, whatever else the kernel computes and
+// whatever the machine, so that fusing or chunking a reduction keeps its bits.
+constexpr int kAccumulators = 16;
 
 bool integral(DType t) { return !is_float(t); }
 
@@ -334,8 +337,13 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   if (elements >= 1 << 20 && rotations >= 16) lanes = 4 * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
   const int64_t extent = kernel.extent[kernel.vector_level];
+  tail_lanes = one;
+  if (kernel.kind == Kind::reduce && vector_depth == 2) {
+    lanes = std::max(lanes, kAccumulators);
+    tail_lanes = kAccumulators;
+  }
   while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
-  tail_lanes = std::min(lanes, one);
+  tail_lanes = std::min(lanes, tail_lanes);
 }
 
 void Analysis::group_strided_loads() {

@@ -47,7 +47,7 @@ class Analysis {
 
   const backends::Kernel& kernel;
   int lanes = 1;             // of the vector loop
-  int tail_lanes = 1;        // of the loop over what is left
+  int tail_lanes = 1;        // of the loop over what is left; of accumulators along the lanes
   int outer = 0, inner = 1;  // the loop index of depth 1 and of depth 2
   int vector_depth = 2;      // the depth whose loop steps by W
 

@@ -104,8 +104,7 @@ void Emitter::branch(Value* condition, std::vector<Value*>& carried,
 }
 
 void Emitter::vector_loop(int level, std::vector<Value*>& carried,
-                          const std::function<void(Value*, Value*, std::vector<Value*>&)>& body,
-                          const std::function<void(std::vector<Value*>&)>& narrow) {
+                          const std::function<void(Value*, Value*, std::vector<Value*>&)>& body) {
   Value* begin = bounds_[level][0];
   Value* end = bounds_[level][1];
   const int64_t extent = k.extent[level];
@@ -115,7 +114,6 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried,
         "lanes");
   }
   W = a.tail_lanes;
-  narrow(carried);
   if (extent % a.lanes != 0) {
     loop(
         begin, end, W, carried,
@@ -171,7 +169,7 @@ void Emitter::emit_map() {
             for (const auto& s : k.stores) store(body, s);
           }
         };
-        vector_loop(a.inner, none, write, [](std::vector<Value*>&) {});
+        vector_loop(a.inner, none, write);
       },
       "row");
   b.CreateBr(return_);

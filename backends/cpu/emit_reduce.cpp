@@ -1,6 +1,6 @@
 // Reductions. Each lane has its own accumulator; lanes are combined at the end by halves, in an order that depends on
 // the number of lanes alone. With lanes along the kept index, each lane is one result.
-#include <limits>
+#include <llvm/Analysis/VectorUtils.h>
 
 #include "backends/cpu/emitter.h"
 #include "core/check.h"
@@ -105,41 +105,49 @@ Value* Emitter::better(const Reduction& r, Value* value, Value* index, Value* be
   return b.CreateOr(more, b.CreateAnd(same, b.CreateICmpULT(index, best_index)));
 }
 
-std::vector<Value*> Emitter::accumulate(Body& body, const std::vector<Value*>& old) {
-  std::vector<Value*> result = old;
-  const bool lanes_reduced = a.vector_depth == 2;
+std::vector<Value*> Emitter::accumulate(Body& body, std::vector<Value*> totals) {
+  const bool along_lanes = a.vector_depth == 2;
+  const int width = along_lanes ? a.tail_lanes : W;
   Value* live = nullptr;
-  if (body.count && lanes_reduced) {
-    Value* count = splat(b.CreateTrunc(body.count, b.getInt32Ty()));
-    live = b.CreateICmpULT(lane_numbers(b.getInt32Ty()), count);
+  if (body.count && along_lanes) {
+    live = b.CreateICmpULT(lane_numbers(b.getInt32Ty()), splat(b.CreateTrunc(body.count, b.getInt32Ty())));
   }
-  const auto keep = [&](Value* next, Value* before) { return live ? b.CreateSelect(live, next, before) : next; };
-  size_t at_slot = 0;
+  const auto slice = [&](Value* v, int first) {
+    return width == W ? v : b.CreateShuffleVector(v, llvm::createSequentialMask(first, width, 0));
+  };
+  size_t slot = 0;
   for (const Reduction& r : k.reductions) {
-    const DType t = working(r);
+    const DType t = working(r), from = k.dag[r.value].type;
     Value* v = lanes(body, r.value);
     at(body, 2);
-    const DType from = k.dag[r.value].type;
-    v = t == DType::bool_ ? b.CreateZExt(convert(v, from, t), like(b.getInt8Ty(), v)) : convert(v, from, t);
+    v = convert(v, from, t);
+    if (t == DType::bool_) v = b.CreateZExt(v, like(b.getInt8Ty(), v));
+    Value* index = nullptr;
     if (is_arg(r)) {
-      Value* index = b.CreateTrunc(body.index[1], b.getInt32Ty());
-      index = splat(index);
-      if (lanes_reduced) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty()));
-      Value* take = better(r, v, index, old[at_slot], old[at_slot + 1]);
-      if (live) take = b.CreateAnd(take, live);
-      result[at_slot] = b.CreateSelect(take, v, old[at_slot]);
-      result[at_slot + 1] = b.CreateSelect(take, index, old[at_slot + 1]);
-      at_slot += 2;
-    } else {
-      result[at_slot] = keep(combine(r.combine, t, old[at_slot], v), old[at_slot]);
-      ++at_slot;
+      index = splat(b.CreateTrunc(body.index[1], b.getInt32Ty()));
+      if (along_lanes) index = b.CreateAdd(index, lane_numbers(b.getInt32Ty()));
     }
+    for (int first = 0; first < W; first += width) {
+      Value*& best = totals[slot];
+      Value* next = slice(v, first);
+      if (is_arg(r)) {
+        Value* next_index = slice(index, first);
+        Value* take = better(r, next, next_index, best, totals[slot + 1]);
+        if (live) take = b.CreateAnd(take, live);
+        best = b.CreateSelect(take, next, best);
+        totals[slot + 1] = b.CreateSelect(take, next_index, totals[slot + 1]);
+      } else {
+        Value* combined = combine(r.combine, t, best, next);
+        best = live ? b.CreateSelect(live, combined, best) : combined;
+      }
+    }
+    slot += is_arg(r) ? 2 : 1;
   }
-  return result;
+  return totals;
 }
 
-std::vector<Value*> Emitter::horizontal(std::vector<Value*> all, int width, int to) {
-  for (; width > to; width /= 2) {
+std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
+  for (int width = a.tail_lanes; width > 1; width /= 2) {
     llvm::SmallVector<int, 64> low, high;
     for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(i + width / 2);
     const auto half = [&](Value* v, const llvm::SmallVector<int, 64>& mask) -> Value* {
@@ -222,23 +230,20 @@ void Emitter::emit_reduce() {
       if (!empty) loop(bounds_[1][0], bounds_[1][1], 1, totals, add, "column");
       finish_reduce(totals, row, body);
     };
-    vector_loop(0, none, columns, [](std::vector<Value*>&) {});
+    vector_loop(0, none, columns);
   } else {
     const auto one_row = [&](Value* row, std::vector<Value*>&) {
       row_block_ = b.GetInsertBlock();
-      std::vector<Value*> totals = identities(W);
+      std::vector<Value*> totals = identities(a.tail_lanes);
       const auto add = [&](Value* i, Value* count, std::vector<Value*>& carried) {
         Body body = body_at(row, i);
         if (count) start_tail(body, count);
         compute(body);
         carried = accumulate(body, carried);
       };
-      if (!empty) {
-        vector_loop(1, totals, add,
-                    [&](std::vector<Value*>& carried) { carried = horizontal(carried, a.lanes, a.tail_lanes); });
-      }
+      if (!empty) vector_loop(1, totals, add);
       Body body = body_at(row, nullptr);
-      finish_reduce(horizontal(totals, empty ? a.lanes : a.tail_lanes, 1), row, body);
+      finish_reduce(horizontal(totals), row, body);
     };
     loop(bounds_[0][0], bounds_[0][1], 1, none, one_row, "row");
   }

@@ -59,11 +59,9 @@ class Emitter {
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
               const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
               bool to_the_end = false);
-  /// The vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail. `narrow` turns
-  /// what is carried from the one to the other.
+  /// The vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail.
   void vector_loop(int level, std::vector<Value*>& carried,
-                   const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body,
-                   const std::function<void(std::vector<Value*>&)>& narrow);
+                   const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body);
   /// if (condition) then(); phis of `carried` afterwards.
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
@@ -75,9 +73,9 @@ class Emitter {
   // emit_reduce.cpp
   void emit_reduce();
   std::vector<Value*> identities(int lanes);
-  std::vector<Value*> accumulate(Body& body, const std::vector<Value*>& old);
-  /// Combines lanes by halves, from `width` of them down to `to`.
-  std::vector<Value*> horizontal(std::vector<Value*> all, int width, int to);
+  std::vector<Value*> accumulate(Body& body, std::vector<Value*> totals);
+  /// Combines accumulators by halves, down to one.
+  std::vector<Value*> horizontal(std::vector<Value*> all);
   Value* combine(backends::Combine how, DType type, Value* x, Value* y);
   Value* better(const backends::Reduction& r, Value* value, Value* index, Value* best, Value* best_index);
   void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
