@@ -63,7 +63,7 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
   };
   const std::vector<Array> leaves = tree_leaves(xs);
   if (!batch_size) return loop(f, leaves);
-  const detail::Vmap<F> mapped{f, {}, loc};
+  const detail::Vmap<std::decay_t<F>> mapped{f, {}, loc};
   const detail::Batches batches = detail::batches_of(leaves, *batch_size, loc);
   if (batches.whole.empty()) return mapped(xs);
   const auto stacked = loop(mapped, batches.whole);
