@@ -8,6 +8,7 @@ namespace bench {
 
 Trace::Trace(bool on) : on_(on) {
   if (!on_) return;
+  profile_ = std::make_unique<neap::Profile>();
   sampler_ = std::jthread([this](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       sample();
@@ -45,6 +46,17 @@ std::shared_ptr<void> Trace::slice(const std::string& name) {
 void Trace::write(const std::string& path) {
   sampler_ = {};  // stops and joins
   const std::lock_guard lock(mutex_);
+  const double start = std::chrono::duration<double>(start_.time_since_epoch()).count();
+  for (const neap::Profile::Slice& s : profile_->slices()) {
+    events_.push_back({{"name", s.op},
+                       {"cat", s.strategy},
+                       {"ph", "X"},
+                       {"ts", (s.begin - start) * 1e6},
+                       {"dur", (s.end - s.begin) * 1e6},
+                       {"pid", 1},
+                       {"tid", 2},
+                       {"args", {{"plan", s.plan}, {"planned live bytes", s.live_bytes}}}});
+  }
   write_file(path, nlohmann::json{{"traceEvents", events_}, {"displayTimeUnit", "ms"}}.dump());
 }
 

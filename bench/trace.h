@@ -1,5 +1,8 @@
-// A trace of a measured run for Perfetto (ui.perfetto.dev): its phases as slices, live and resident bytes as counters.
+// A trace of a measured run for Perfetto (ui.perfetto.dev): its phases and the plan's
+// steps as slices, live and resident bytes as counters.
 #pragma once
+
+#include <neap/profile.h>
 
 #include <chrono>
 #include <memory>
@@ -31,6 +34,7 @@ class Trace {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   nlohmann::json events_ = nlohmann::json::array();
+  std::unique_ptr<neap::Profile> profile_;
   std::jthread sampler_;
 };
 

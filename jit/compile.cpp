@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/dump.h"
+#include "jit/profile.h"
 
 namespace neap::jit_detail {
 namespace {
@@ -51,17 +52,25 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
   buffers.reserve(arguments.size() + function_.captured.size());
   for (const Array& a : arguments) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
   for (const Array& a : function_.captured) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
-  for (size_t i = 0; i < arguments.size() && i < plan.donated.size(); ++i) {
-    if (!plan.donated[i]) continue;
-    detail::ArrayImpl& impl = *arguments[i].impl();
+  const auto is_donated = [&](size_t i) { return i < plan.donated.size() && plan.donated[i]; };
+  for (size_t i = 0; i < arguments.size(); ++i) {  // all checks first: a call that is refused takes nothing
+    if (!is_donated(i)) continue;
+    const detail::ArrayImpl& impl = *arguments[i].impl();
     if (impl.data.use_count() > 2)  // the array's and ours
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_donated(i)) continue;
+    detail::ArrayImpl& impl = *arguments[i].impl();
     impl.data.reset();
     impl.kind = Kind::donated;
     impl.source = loc;
   }
-  std::vector<BufferPtr> results = executable_->run(buffers);
+  const bool profiled = profiling.load(std::memory_order_relaxed);
+  std::vector<backends::StepTiming> timings;
+  std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
+  if (profiled) record(plan, timings);
   trace::Arrays outputs;
   outputs.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i)

@@ -11,6 +11,7 @@
 #include <neap/memory.h>
 #include <neap/ops.h>
 #include <neap/plan.h>
+#include <neap/profile.h>
 #include <neap/random.h>
 #include <neap/shape.h>
 #include <neap/transforms.h>
