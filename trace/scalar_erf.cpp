@@ -32,8 +32,8 @@ X erfc_f32(X x) {
                   0.0037316906705829587, 0.006992595423636316, -0.0008408091106306206, -0.0009630360238847643,
                   3.253704555969537e-05, 0.00013850408214897546, 2.6817163389115877e-05});
   const X square = a * a * c(a, -M_LOG2E), n = (square + round) - round;
-  const X f = convert(square - n, DType::f32), e = convert(erfcx, DType::f32);
-  const X p = fma(e * f, exp2_slope(f), e);  // e 2^f, rounded once
+  const X f = square - n, slope = convert(exp2_slope(convert(f, DType::f32)), DType::f64);
+  const X p = convert(fma(erfcx * f, slope, erfcx), DType::f32);  // 2^f erfcx, rounded once
   const X r = split_scale(convert(n, DType::f32) + c(x, kRound))(p);
   return select(lt(x, 0.0), c(x, 2) - r, r);
 }

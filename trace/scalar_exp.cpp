@@ -40,9 +40,10 @@ X expm1_f32(X x) {
 
 X sigmoid_f32(X x) {
   const X e = exp_f32(-abs(x)), one = c(x, 1), d = one + e;
-  const X t = select(lt(x, 0.0), e, one) / d;
-  const X error = (d - one) - e;   // of d; exact
-  return fma(t * error, 0.75, t);  // 0.75: 1 / d, near enough
+  const X numerator = select(lt(x, 0.0), e, one), t = numerator / d;
+  const X error = (d - one) - e;                        // of d, exact
+  const X rest = fma(t, error, fma(-t, d, numerator));  // numerator - t (1 + e)
+  return fma(rest, 0.75, t);                            // 0.75: 1 / d, near enough
 }
 
 // `magnitude` >= 0 with the sign of x.
