@@ -104,6 +104,38 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{std::ssize(shape) - 1}}}, loc);
 }
 
+// Whether the permutation of `shape`, a view of [batch, m, n], swaps m and n.
+bool swaps_matrix(const Shape& shape, const Ints& permutation, const DotForm& form) {
+  const auto rank = std::ssize(shape);
+  int64_t batch = 1;
+  for (int64_t p = 0; p <= rank; batch *= p < rank ? shape[p] : 1, ++p) {
+    if (batch != form.batch) continue;
+    int64_t rows = 1;
+    for (int64_t q = p; q <= rank; rows *= q < rank ? shape[q] : 1, ++q) {
+      if (rows != form.m) continue;
+      Ints swapped;
+      for (int64_t i = 0; i < p; ++i) swapped.push_back(i);
+      for (int64_t i = q; i < rank; ++i) swapped.push_back(i);
+      for (int64_t i = p; i < q; ++i) swapped.push_back(i);
+      if (swapped == permutation) return true;
+    }
+  }
+  return false;
+}
+
+// The canonical product that the node transposes and that has no other reader; nullptr where there is none.
+const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
+  if (node.op != Op::transpose) return nullptr;
+  ValueId v = node.inputs[0];
+  const Shape& shape = graph.aval(v).shape;
+  for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {
+    if (uses[v] != 1) return nullptr;
+  }
+  const Node* dot = graph.def(v);
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot)) return nullptr;
+  return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
+}
+
 }  // namespace
 
 bool is_canonical_dot(const Graph& graph, const Node& node) {
@@ -185,6 +217,35 @@ ValueId lower_dot(Builder& b, const Term& term) {
                     term.loc);
   }
   return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
+}
+
+Graph transpose_dots(const Graph& graph) {
+  const std::vector<int> uses = count_uses(graph);
+  const auto swaps = [&](const Node& node) { return transposed_dot(graph, uses, node) != nullptr; };
+  if (std::ranges::none_of(graph.nodes, swaps)) return graph;
+  Graph result;
+  result.name = graph.name;
+  result.num_captured = graph.num_captured;
+  std::vector<ValueId> renamed(graph.values.size(), no_value);
+  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  for (const Node& node : graph.nodes) {
+    if (const Node* dot = transposed_dot(graph, uses, node)) {
+      const ValueId product = result.add(Op::dot_general, {renamed[dot->inputs[1]], renamed[dot->inputs[0]]},
+                                         {{Attr::lhs_batch, Ints{0}},
+                                          {Attr::rhs_batch, Ints{0}},
+                                          {Attr::lhs_contract, dot->attrs.ints(Attr::rhs_contract)},
+                                          {Attr::rhs_contract, dot->attrs.ints(Attr::lhs_contract)}},
+                                         dot->loc);
+      renamed[node.out()] = result.add(Op::reshape, {product}, {{Attr::shape, graph.aval(node.out()).shape}}, node.loc);
+      continue;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
+    const NodeId id = append_copy(result, graph, node, std::move(inputs));
+    for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = result.nodes[id].outputs[i];
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return eliminate_dead_code(result);
 }
 
 }  // namespace neap::planner

@@ -30,4 +30,7 @@ DotForm dot_form(const trace::Graph& graph, const trace::Node& node);
 /// others.
 trace::ValueId lower_dot(Builder& b, const Term& term);
 
+/// A product that is only read transposed is computed so: (a b)^T = b^T a^T, by swapping what is canonical already.
+trace::Graph transpose_dots(const trace::Graph& graph);
+
 }  // namespace neap::planner

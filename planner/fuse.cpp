@@ -179,7 +179,12 @@ class Fuser {
 
   void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
     if (fusion_.recomputed[node.out()]) return;  // part of a larger decision
-    const Node& subject = slice.random_nodes.empty() ? node : graph_.nodes[slice.random_nodes[0]];
+    // The generator that it draws from, if it does.
+    const Node* source = &node;
+    for (const NodeId id : slice.random_nodes) {
+      if (source == &node || graph_.nodes[id].op == Op::random_bits) source = &graph_.nodes[id];
+    }
+    const Node& subject = *source;
     Decision decision;
     decision.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
     decision.chosen = keep ? "keep" : "recompute";

@@ -1,5 +1,7 @@
 #include "planner/simplify.h"
 
+#include "planner/dot.h"
+
 namespace neap::planner {
 
 using namespace trace;
@@ -29,7 +31,8 @@ Graph simplify(const Graph& graph, Builder::Level level) {
     }
   }
   b.graph.outputs = rename(live.outputs);
-  return eliminate_dead_code(b.graph);
+  const Graph simple = eliminate_dead_code(b.graph);
+  return level == Builder::Level::full ? transpose_dots(simple) : simple;
 }
 
 }  // namespace neap::planner

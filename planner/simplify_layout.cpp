@@ -18,6 +18,13 @@ ValueId reshape_rule(Builder& b, const Term& term) {
     const ValueId source = inner->inputs[0];
     return b.reshape(source, shape, term.loc);
   }
+  // A converted column of indices: the conversion goes outside, so that columns join again (simplify_join.cpp).
+  if (const Node* inner = b.match(x, Op::convert); inner && b.match(inner->inputs[0], Op::slice)) {
+    const ValueId source = inner->inputs[0];
+    const DType dtype = b.aval(x).dtype;
+    const ValueId moved = b.reshape(source, shape, term.loc);
+    return b.add(Op::convert, {moved}, {{Attr::dtype, dtype}}, term.loc);
+  }
   if (const Node* inner = b.match(x, Op::broadcast_in_dim); inner && b.aval(inner->inputs[0]).size() == 1) {
     const ValueId scalar = b.reshape(inner->inputs[0], {}, term.loc);
     return b.add(Op::broadcast_in_dim, {scalar}, {{Attr::shape, shape}, {Attr::axes, Ints{}}}, term.loc);

@@ -1,0 +1,123 @@
+// Every dot_general becomes the canonical one, or ops that fuse.
+#include "planner/dot.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+#include "planner/simplify.h"
+
+namespace neap::planner {
+namespace {
+
+ValueId dot(Graph& g, ValueId a, ValueId b, Ints a_batch, Ints b_batch, Ints a_contract, Ints b_contract) {
+  return g.add(Op::dot_general, {a, b},
+               {{Attr::lhs_batch, std::move(a_batch)},
+                {Attr::rhs_batch, std::move(b_batch)},
+                {Attr::lhs_contract, std::move(a_contract)},
+                {Attr::rhs_contract, std::move(b_contract)}});
+}
+
+int count(const Graph& g, Op op) {
+  int n = 0;
+  for (const trace::Node& node : g.nodes) n += node.op == op;
+  return n;
+}
+
+DotForm only_form(const Graph& g) {
+  for (const trace::Node& node : g.nodes) {
+    if (node.op == Op::dot_general) return dot_form(g, node);
+  }
+  ADD_FAILURE() << print(g);
+  return {};
+}
+
+TEST(Dot, PlainProductsNeedNoCopy) {
+  Graph g;
+  const ValueId a = g.add_input({{7, 5}, DType::f32}), b = g.add_input({{5, 3}, DType::f32});
+  g.outputs = {matmul(g, a, b)};
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple), (DotForm{1, 7, 3, 5, false, false, DType::f32}));
+  EXPECT_EQ(count(simple, Op::transpose), 0);
+  EXPECT_EQ(simple.aval(simple.outputs[0]), g.aval(g.outputs[0]));
+  EXPECT_EQ(simplify(simple), simple);
+}
+
+TEST(Dot, TransposedOperandsAreReadAsTheyLie) {
+  Graph g;
+  const ValueId a = g.add_input({{5, 7}, DType::f64}), b = g.add_input({{3, 5}, DType::f64});
+  const auto t = [&](ValueId v) { return g.add(Op::transpose, {v}, {{Attr::permutation, Ints{1, 0}}}); };
+  g.outputs = {matmul(g, t(a), t(b))};
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple), (DotForm{1, 7, 3, 5, true, true, DType::f64}));
+  EXPECT_EQ(count(simple, Op::transpose), 0) << print(simple);
+}
+
+TEST(Dot, ATransposedResultSwapsTheOperands) {
+  Graph g;
+  const ValueId x = g.add_input({{100, 64}, DType::f32}), dy = g.add_input({{100, 10}, DType::f32});
+  const ValueId dw = dot(g, dy, x, {}, {}, {0}, {0});  // [10, 64]
+  g.outputs = {g.add(Op::transpose, {dw}, {{Attr::permutation, Ints{1, 0}}})};
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple), (DotForm{1, 64, 10, 100, true, false, DType::f32}));
+  EXPECT_EQ(count(simple, Op::transpose), 0) << print(simple);
+  EXPECT_EQ(simple.aval(simple.outputs[0]).shape, (Shape{64, 10}));
+}
+
+TEST(Dot, AResultReadBothWaysIsComputedOnce) {
+  Graph g;
+  const ValueId a = g.add_input({{7, 5}, DType::f32}), b = g.add_input({{5, 3}, DType::f32});
+  const ValueId c = matmul(g, a, b);
+  g.outputs = {c, g.add(Op::transpose, {c}, {{Attr::permutation, Ints{1, 0}}})};
+  EXPECT_EQ(count(simplify(g), Op::dot_general), 1);
+}
+
+TEST(Dot, BatchAxesMoveToTheFront) {
+  Graph g;
+  const ValueId a = g.add_input({{4, 6, 8}, DType::f32}), b = g.add_input({{8, 5, 6}, DType::f32});
+  g.outputs = {dot(g, a, b, {1}, {2}, {2}, {0})};  // batch 6, contract 8
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple).batch, 6);
+  EXPECT_EQ(only_form(simple).k, 8);
+  EXPECT_EQ(simple.aval(simple.outputs[0]).shape, (Shape{6, 4, 5}));
+  verify(simple);
+}
+
+TEST(Dot, SeveralContractedAxesAreOne) {
+  Graph g;
+  const ValueId x = g.add_input({{4, 50, 8}, DType::f32}), dy = g.add_input({{4, 50, 3}, DType::f32});
+  g.outputs = {dot(g, x, dy, {}, {}, {0, 1}, {0, 1})};
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple), (DotForm{1, 8, 3, 200, true, false, DType::f32}));
+  EXPECT_EQ(count(simple, Op::transpose), 0) << print(simple);
+}
+
+TEST(Dot, HalvesMultiplyInF32AndRoundOnce) {
+  Graph g;
+  const ValueId a = g.add_input({{7, 5}, DType::bf16}), b = g.add_input({{5, 3}, DType::bf16});
+  g.outputs = {matmul(g, a, b)};
+  const Graph simple = simplify(g);
+  EXPECT_EQ(only_form(simple).dtype, DType::f32);
+  EXPECT_EQ(count(simple, Op::convert), 3);
+  EXPECT_EQ(simple.aval(simple.outputs[0]).dtype, DType::bf16);
+}
+
+TEST(Dot, IntegersAndVectorsFuse) {
+  for (const auto& [m, n, dtype] :
+       {std::tuple{7, 3, DType::i32}, {1, 3, DType::f32}, {7, 1, DType::f32}, {1, 1, DType::f64}}) {
+    Graph g;
+    const ValueId a = g.add_input({{m, 5}, dtype}), b = g.add_input({{5, n}, dtype});
+    g.outputs = {matmul(g, a, b)};
+    const Graph simple = simplify(g);
+    EXPECT_EQ(count(simple, Op::dot_general), 0);
+    EXPECT_EQ(count(simple, Op::reduce_sum), 1) << print(simple);
+    EXPECT_EQ(simple.aval(simple.outputs[0]), g.aval(g.outputs[0]));
+  }
+  Graph outer;
+  const ValueId a = outer.add_input({{7, 1}, DType::f32}), b = outer.add_input({{1, 3}, DType::f32});
+  outer.outputs = {matmul(outer, a, b)};
+  const Graph simple = simplify(outer);
+  EXPECT_EQ(count(simple, Op::dot_general) + count(simple, Op::reduce_sum), 0) << print(simple);
+}
+
+}  // namespace
+}  // namespace neap::planner
