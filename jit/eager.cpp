@@ -1,9 +1,9 @@
 // Operations on concrete arrays outside a trace: each runs at once, as a compiled executable cached under its graph.
 #include <algorithm>
-#include <limits>
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "core/convert.h"
 #include "core/dispatch.h"
 #include "jit/compile.h"
 #include "trace/reference.h"
@@ -60,30 +60,15 @@ struct CompositeCache {
   std::unordered_map<std::string, std::shared_ptr<const Compiled>> entries;
 };
 
-template <class T>
-T convert_constant(double value) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    // Truncates and saturates, NaN is 0, as convert does.
-    if (!(value > static_cast<double>(std::numeric_limits<T>::min())))
-      return value != value ? 0 : std::numeric_limits<T>::min();
-    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  }
-  return static_cast<T>(value);
-}
-
 // Constants are as many as there are numbers: they are filled in, not compiled.
 Array fill(const Attrs& attrs) {
   Aval aval{attrs.ints(Attr::shape), attrs.dtype(Attr::dtype)};
   BufferPtr buffer = allocate(aval.bytes(), "constant");
   const int64_t n = aval.size();
-  const auto* integer = std::get_if<int64_t>(attrs.find(Attr::value));
   dispatch(aval.dtype, [&]<class T>() {
-    T value;
-    if constexpr (std::is_class_v<T>)
-      value = T(static_cast<float>(attrs.real(Attr::value)));
-    else
-      value = integer ? static_cast<T>(*integer) : convert_constant<T>(attrs.real(Attr::value));
-    std::fill_n(buffer->as<T>(), n, value);
+    const auto* integer = std::get_if<int64_t>(attrs.find(Attr::value));
+    std::fill_n(buffer->as<T>(), n,
+                integer ? convert_element<T>(*integer) : convert_element<T>(attrs.real(Attr::value)));
   });
   return detail::make_concrete(std::move(aval), std::move(buffer));
 }
@@ -107,10 +92,18 @@ Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::sourc
 
 Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
   if (tracing()) return f(inputs);
+  const std::source_location line = user_line({});
+  for (const Array& x : inputs) check_usable(x, std::string_view(key).substr(0, key.find(' ')), line);
   const auto traced = [&] {
     std::vector<Aval> avals;
     for (const Array& x : inputs) avals.push_back(x.aval());
-    return trace_closed(avals, [&](const Arrays& in) { return Arrays{f(in)}; }, key);
+    return trace_closed(
+        avals,
+        [&](const Arrays& in) {
+          const AtLine at(line);
+          return Arrays{f(in)};
+        },
+        key);
   };
   if (reference_depth) return run_reference(traced(), inputs)[0];
   static CompositeCache cache;
@@ -127,7 +120,7 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
     const std::unique_lock lock(cache.mutex);
     compiled = cache.entries.try_emplace(std::move(full_key), std::move(fresh)).first->second;
   }
-  return compiled->run(inputs, {})[0];
+  return compiled->run(inputs, line)[0];
 }
 
 }  // namespace trace

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/convert.h"
 #include "core/dispatch.h"
 #include "core/npy.h"
 #include "core/safetensors.h"
@@ -15,8 +16,9 @@ using detail::ArrayImpl;
 using trace::apply;
 using trace::Attr;
 using trace::Op;
+using trace::user_line;
 
-const Aval& Array::aval() const { return trace::aval_of(*this, std::source_location::current()); }
+const Aval& Array::aval() const { return trace::aval_of(*this, user_line(std::source_location::current())); }
 
 int64_t Array::shape(int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
 
@@ -42,12 +44,7 @@ std::vector<T> Array::to_vector(std::source_location loc) const {
   std::vector<T> result(static_cast<size_t>(size()));
   dispatch(dtype(), [&]<class S>() {
     const S* source = buffer->as<S>();
-    for (size_t i = 0; i < result.size(); ++i) {
-      if constexpr (std::is_class_v<T> || std::is_class_v<S>)
-        result[i] = T(static_cast<float>(source[i]));
-      else
-        result[i] = static_cast<T>(source[i]);
-    }
+    for (size_t i = 0; i < result.size(); ++i) result[i] = convert_element<T>(source[i]);
   });
   return result;
 }
@@ -58,12 +55,7 @@ T Array::item(std::source_location loc) const {
   if (size() != 1)
     throw_user<ShapeError>("item", "the array is " + to_string(aval()), "one element",
                            "index it first, or read it with to_vector", loc);
-  return dispatch(dtype(), [&]<class S>() {
-    if constexpr (std::is_class_v<T> || std::is_class_v<S>)
-      return T(static_cast<float>(*buffer->as<S>()));
-    else
-      return static_cast<T>(*buffer->as<S>());
-  });
+  return dispatch(dtype(), [&]<class S>() { return convert_element<T>(*buffer->as<S>()); });
 }
 
 #define NEAP_READ(T)                                                    \
@@ -95,22 +87,41 @@ const Shape& Operand::shape() const {
 
 Array Operand::as(DType dtype) const {
   if (!scalar_) return array_.dtype() == dtype ? array_ : apply(Op::convert, {array_}, {{Attr::dtype, dtype}}, loc_);
-  return detail::scalar_constant(real_, kind_ == WeakKind::floating ? 0 : integer_, dtype, loc_);
+  trace::check_fits(*this, dtype);
+  return detail::scalar_constant(real_, integer_, dtype, loc_);
 }
 
-Array spec(const Shape& shape, DType dtype, std::source_location loc) {
+namespace {
+
+void check_extents(std::string_view op, const Shape& shape, DType dtype, Loc loc) {
   for (const int64_t n : shape)
     if (n < 0)
-      throw_user<ShapeError>("spec", "shape " + to_string(shape) + " has a negative extent", "extents of 0 or more",
+      throw_user<ShapeError>(op, "shape " + to_string(shape) + " has a negative extent", "extents of 0 or more",
                              "a NaN or an overflow cast to an integer also looks like this", loc);
-  Aval aval{shape, dtype};
   try {
-    aval.bytes();
+    Aval{shape, dtype}.bytes();
   } catch (const InternalError&) {
-    throw_user<ShapeError>("spec", "shape " + to_string(shape) + " has more than 2^63 bytes", "a smaller shape", "",
-                           loc);
+    throw_user<ShapeError>(op, "shape " + to_string(shape) + " has more than 2^63 bytes", "a smaller shape", "", loc);
   }
-  return detail::make_spec(std::move(aval));
+}
+
+}  // namespace
+
+Array spec(const Shape& shape, DType dtype, Loc loc) {
+  check_extents("spec", shape, dtype, loc);
+  return detail::make_spec({shape, dtype});
+}
+
+void trace::check_fits(const Operand& scalar, DType dtype) {
+  if (scalar.kind() == WeakKind::floating || !is_integer(dtype)) return;
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);
+  const int64_t value = scalar.integer();
+  const bool fits = scalar.real() < 0 ? is_signed(dtype) && (bits == 63 || value >> bits == -1)
+                                      : bits == 64 || static_cast<uint64_t>(value) >> bits == 0;
+  if (fits) return;
+  const std::string number = scalar.real() < 0 ? std::to_string(value) : std::to_string(static_cast<uint64_t>(value));
+  throw_user<DTypeError>("scalar", number + " is not a number of " + std::string(name(dtype)), "",
+                         "convert the array to a wider dtype first, or give the dtype", user_line(scalar.loc()));
 }
 
 // --- creation
@@ -118,31 +129,35 @@ Array spec(const Shape& shape, DType dtype, std::source_location loc) {
 namespace detail {
 
 Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc) {
-  const trace::AttrValue value = integer != 0 ? trace::AttrValue(integer) : trace::AttrValue(real);
+  // An integer says more than its double, unless it is a u64 that a floating dtype would read as negative.
+  const trace::AttrValue value = integer != 0 && !is_float(dtype) ? trace::AttrValue(integer) : trace::AttrValue(real);
   return apply(Op::constant, {}, {{Attr::value, value}, {Attr::dtype, dtype}, {Attr::shape, Shape{}}}, loc);
 }
 
 void check_count(int64_t count, const Shape& shape, Loc loc) {
+  check_extents("array", shape, DType::u8, loc);
   if (count != element_count(shape))
     throw_user<ShapeError>("array", std::to_string(count) + " values for shape " + to_string(shape),
                            std::to_string(element_count(shape)) + " values", "", loc);
 }
 
 Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc) {
-  const Array checked = spec(shape, dtype, loc);
-  BufferPtr buffer = allocate(checked.bytes(), "array");
-  if (checked.bytes()) std::memcpy(buffer->data(), data, checked.bytes());
-  return make_concrete(checked.aval(), std::move(buffer));
+  check_extents("array", shape, dtype, loc);
+  Aval aval{shape, dtype};
+  BufferPtr buffer = allocate(aval.bytes(), "array");
+  if (aval.bytes()) std::memcpy(buffer->data(), data, aval.bytes());
+  return make_concrete(std::move(aval), std::move(buffer));
 }
 
 }  // namespace detail
 
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype, Loc loc) {
   const DType type = dtype.value_or(value.dtype());
-  spec(shape, type, loc);  // checks the extents
+  check_extents("full", shape, type, user_line(loc));
   if (!value.is_scalar()) return broadcast_to(Operand(value.as(type), loc), shape);
-  const trace::AttrValue v =
-      value.kind() == WeakKind::floating ? trace::AttrValue(value.real()) : trace::AttrValue(value.integer());
+  trace::check_fits(value, type);
+  const trace::AttrValue v = value.kind() == WeakKind::floating || is_float(type) ? trace::AttrValue(value.real())
+                                                                                  : trace::AttrValue(value.integer());
   return apply(Op::constant, {}, {{Attr::value, v}, {Attr::dtype, type}, {Attr::shape, shape}}, loc);
 }
 
@@ -168,6 +183,7 @@ Array arange(const Operand& start, const Operand& stop, const Operand& step, std
   const double count = std::ceil((stop.real() - start.real()) / step.real());
   if (!(count < 9e18)) throw_user<UserError>("arange", "the bounds are not finite", "finite numbers", "", stop.loc());
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
+  if (n > 0 && !floating) trace::check_fits(Operand(start.integer() + (n - 1) * step.integer(), stop.loc()), type);
   Array i = iota({n}, 0, type, stop.loc());
   if (step.real() != 1) i = i * step.as(type);
   if (start.real() != 0) i = i + start.as(type);
@@ -177,10 +193,16 @@ Array arange(const Operand& stop, std::optional<DType> dtype) { return arange(Op
 
 Array linspace(const Operand& start, const Operand& stop, int64_t count, DType dtype) {
   if (count < 0) throw_user<ShapeError>("linspace", "count " + std::to_string(count), "0 or more", "", start.loc());
-  const Array a = start.as(dtype), b = stop.as(dtype);
-  if (count == 1) return broadcast_to(a, {1});
-  const Array t = iota({count}, 0, dtype, start.loc()) / static_cast<double>(std::max<int64_t>(count - 1, 1));
-  return a * (1 - t) + b * t;
+  const trace::AtLine line(start.loc());
+  // Neither an integer nor a half type holds the steps between.
+  const DType t = dtype == f64 ? f64 : f32;
+  const Array a = start.as(t), b = stop.as(t);
+  Array x = broadcast_to(a, {count});
+  if (count > 1) {
+    const Array part = iota({count}, 0, t) / static_cast<double>(count - 1);
+    x = a * (1 - part) + b * part;
+  }
+  return convert(is_integer(dtype) ? floor(x) : x, dtype);
 }
 
 Array eye(int64_t n, std::optional<int64_t> m, DType dtype, Loc loc) {

@@ -104,6 +104,8 @@ Array split(const Operand& key, int64_t count) { return split(key, Shape{count})
 
 Array fold_in(const Operand& key, const Operand& data) {
   const AtLine line(key.loc());
+  if (data.is_scalar() && data.kind() == WeakKind::floating)
+    throw_user<DTypeError>("fold_in", "a floating number", "an integer", "", user_line(key.loc()));
   Array k = key.as_array(),
         d = data.is_scalar() ? full({}, data.integer() & 0xFFFFFFFF, DType::u32) : data.as(DType::u32);
   const auto batch = broadcast_shapes(batch_of(k), d.shape());
@@ -140,8 +142,9 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
     const Array r = u.astype(dtype), top = b.astype(dtype);
     return select(r < top, r, nextafter(top, a.astype(dtype)));
   };
-  if (low.is_scalar() && high.is_scalar()) {
-    return composite(cache_key(fmt::format("uniform {} {}", low.real(), high.real()), shape, dtype), {key.as_array()},
+  // The usual bounds cost no arithmetic; others are inputs, so that one executable serves all their values.
+  if (low.is_scalar() && high.is_scalar() && low.real() == 0 && high.real() == 1) {
+    return composite(cache_key("uniform 0 1", shape, dtype), {key.as_array()},
                      [&](const Arrays& in) { return draw(in[0], low.as(compute), high.as(compute)); });
   }
   return composite(cache_key("uniform", shape, dtype), {key.as_array(), low.as(compute), high.as(compute)},
@@ -200,7 +203,8 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
                            key.loc());
   check_shape(shape, key.loc());
   const int width = static_cast<int>(size_of(dtype)) * 8;
-  const DType word = width == 8 ? DType::u8 : width == 16 ? DType::u16 : width == 32 ? DType::u32 : DType::u64;
+  // Narrow integers are drawn from 32 bits, as JAX does: 8 would be far from uniform on most spans.
+  const DType word = width == 64 ? DType::u64 : DType::u32;
   // The largest bound that the dtype holds, and whether high lies just above it (then the span is one more).
   const uint64_t top = is_signed(dtype) ? (uint64_t{1} << (width - 1)) - 1 : ~uint64_t{0} >> (64 - width);
   const int64_t bottom = is_signed(dtype) ? -static_cast<int64_t>(top) - 1 : 0;
@@ -209,20 +213,20 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
     if (!x.is_scalar()) return x.as(dtype);
     if (x.kind() == WeakKind::floating)
       throw_user<DTypeError>("randint", "a floating bound", "an integer", "", key.loc());
-    const int64_t v = x.integer();
-    const bool too_high = v > 0 && static_cast<uint64_t>(v) > top;
-    if (is_high) above = too_high;
-    return full({}, too_high ? static_cast<int64_t>(top) : std::max(v, bottom), dtype);
+    if (x.real() <= 0) return full({}, std::max(x.integer(), bottom), dtype);
+    const auto v = static_cast<uint64_t>(x.integer());
+    if (is_high) above = v > top;
+    return full({}, std::min(v, top), dtype);
   };
   const Array a = bound(low, false), b = bound(high, true);
   const auto draw = [&](const Arrays& in) {
     const Array keys = random::split(in[0], 2);
     const Array k1 = keys[{ellipsis, 0, slice()}], k2 = keys[{ellipsis, 1, slice()}];
     const Array higher = bits(k1, shape, word), lower = bits(k2, shape, word);
-    Array span = (in[2] - in[1]).astype(word);
+    Array span = in[2].astype(word) - in[1].astype(word);
     span = select(in[2] <= in[1], ones_like(span), above ? span + 1 : span);
-    // 2^width mod span, without leaving the word: (2^(width / 2) mod span)^2 mod span.
-    const Array half = full({}, int64_t{1} << (width / 2), word);
+    // 2^w mod span for words of w bits, without leaving the word: (2^(w / 2) mod span)^2 mod span.
+    const Array half = full({}, int64_t{1} << (word == DType::u64 ? 32 : 16), word);
     const Array root = remainder(half, span);
     const Array multiplier = remainder(root * root, span);
     const Array offset = remainder(remainder(higher, span) * multiplier + remainder(lower, span), span);

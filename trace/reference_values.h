@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/convert.h"
 #include "core/dispatch.h"
 #include "trace/reference.h"
 
@@ -45,45 +46,6 @@ inline HostValue copy_of(const HostValue& value) {
   HostValue copy = make_value(value.aval);
   std::memcpy(copy.data->data(), value.data->data(), value.aval.bytes());
   return copy;
-}
-
-/// An integer as a double that rounds to every narrower float as the integer itself does: what a double cannot hold
-/// becomes one sticky bit, far below the digits of those floats.
-inline double sticky_double(bool negative, uint64_t magnitude) {
-  if (magnitude >> 53 && (magnitude & 0x7ff)) magnitude = (magnitude & ~uint64_t{0x7ff}) | 0x800;
-  const auto value = static_cast<double>(magnitude);
-  return negative ? -value : value;
-}
-
-/// Any element to any dtype's C++ type, by the rules of op convert: one rounding; floats to integers truncate and
-/// saturate, NaN is 0; integers wrap; to bool by != 0.
-template <class To, class From>
-To convert_element(From x) {
-  if constexpr (std::same_as<To, From>) {
-    return x;
-  } else if constexpr (std::same_as<From, float16> || std::same_as<From, bfloat16>) {
-    return convert_element<To>(static_cast<float>(x));
-  } else if constexpr (std::same_as<To, bool>) {
-    return x != From{0};
-  } else if constexpr (std::same_as<To, float16> || std::same_as<To, bfloat16>) {
-    if constexpr (std::is_integral_v<From>) {
-      const bool negative = x < From{0};
-      const auto bits = static_cast<uint64_t>(x);
-      return To::from_double(sticky_double(negative, negative ? 0 - bits : bits));
-    } else {
-      return To::from_double(static_cast<double>(x));
-    }
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if (x != x) return 0;
-    // Both bounds are powers of two, or 0, and so exact.
-    constexpr double kLow = static_cast<double>(std::numeric_limits<To>::min());
-    constexpr double kPastHigh = 2.0 * static_cast<double>(uint64_t{1} << (std::numeric_limits<To>::digits - 1));
-    if (x < kLow) return std::numeric_limits<To>::min();
-    if (x >= kPastHigh) return std::numeric_limits<To>::max();
-    return static_cast<To>(x);
-  } else {
-    return static_cast<To>(x);
-  }
 }
 
 /// All elements, in the type that computes them.

@@ -65,18 +65,6 @@ bool is_active(uint64_t id) {
       "", "return it from the traced function instead of storing it elsewhere", loc);
 }
 
-void check_usable(const Array& x, std::string_view op, std::source_location loc) {
-  const Aval& aval = aval_of(x, loc);
-  const ArrayImpl& impl = *x.impl();
-  if (impl.kind == Kind::traced && !is_active(impl.trace_id)) escaped(impl, op, loc);
-  if (impl.kind == Kind::spec)
-    throw_user<UserError>(op, "a spec " + to_string(aval) + " has no elements", "an array",
-                          "specs are only for jit(f).plan(...)", loc);
-  if (impl.kind == Kind::donated)
-    throw_user<UserError>(op, to_string(aval) + " was donated to the call at " + to_string(impl.source), "",
-                          "use that call's result, or do not donate this argument", loc);
-}
-
 /// The value that stands for x in builder b.
 ValueId value_in(Builder& b, const Array& x, std::string_view op, std::source_location loc) {
   check_usable(x, op, loc);
@@ -118,10 +106,22 @@ const Aval& aval_of(const Array& array, std::source_location loc) {
   return array.impl()->aval;
 }
 
+void check_usable(const Array& x, std::string_view op, std::source_location loc) {
+  const Aval& aval = aval_of(x, loc);
+  const ArrayImpl& impl = *x.impl();
+  if (impl.kind == Kind::traced && !is_active(impl.trace_id)) escaped(impl, op, loc);
+  if (impl.kind == Kind::spec)
+    throw_user<UserError>(op, "a spec " + to_string(aval) + " has no elements", "an array",
+                          "specs are only for jit(f).plan(...)", loc);
+  if (impl.kind == Kind::donated)
+    throw_user<UserError>(op, to_string(aval) + " was donated to the function compiled at " + to_string(impl.source),
+                          "", "use that function's result, or do not donate this argument", loc);
+}
+
 const BufferPtr& concrete_buffer(const Array& array, std::string_view what, std::source_location loc) {
   const Aval& aval = aval_of(array, loc);
   const ArrayImpl& impl = *array.impl();
-  if (impl.kind == Kind::traced)
+  if (impl.kind == Kind::traced && is_active(impl.trace_id))
     throw_user<TracerError>(what, "the elements of a traced " + to_string(aval) + " are not known yet", "",
                             "return the array from the function and read it there; branch with where()", loc);
   check_usable(array, what, loc);

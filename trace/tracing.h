@@ -27,7 +27,7 @@ struct ArrayImpl {
   BufferPtr data;               // concrete
   uint64_t trace_id = 0;        // traced: the builder
   trace::ValueId value = -1;    // traced: its value
-  std::source_location source;  // traced: where it was made; donated: the call that took it
+  std::source_location source;  // traced: where it was made; donated: where the function that took it was compiled
 };
 
 Array make_concrete(Aval aval, BufferPtr data);
@@ -91,6 +91,12 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
 
 /// The buffer of a concrete array; TracerError / UserError with what to do for any other.
 const BufferPtr& concrete_buffer(const Array& array, std::string_view what, std::source_location loc);
+
+/// Returns when an operation may use the array: not a spec, not donated away, not of a trace that has ended. Else
+/// TracerError / UserError that names `op`.
+void check_usable(const Array& array, std::string_view op, std::source_location loc);
+/// DTypeError when the C++ scalar is an integer that `dtype`, an integer one, does not hold.
+void check_fits(const Operand& scalar, DType dtype);
 
 /// The aval of an array of any kind; UserError for an empty handle.
 const Aval& aval_of(const Array& array, std::source_location loc);

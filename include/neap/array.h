@@ -158,8 +158,7 @@ class IndexUpdate {
 class Operand {
  public:
   Operand(const Array& array, std::source_location loc = std::source_location::current()) : array_(array), loc_(loc) {}
-  template <class T>
-    requires std::is_arithmetic_v<T>
+  template <Scalar T>
   Operand(T value, std::source_location loc = std::source_location::current())
       : scalar_(true),
         kind_(std::same_as<T, bool> ? WeakKind::bool_
