@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -32,7 +34,7 @@ Array keep(const Array& reduced, const Shape& shape, const Shape& axes, bool kee
 }
 
 Array reduce(Op op, const Array& x, const Axes& axes, bool keepdims, std::source_location loc) {
-  const Shape resolved = axes.resolve(x.ndim(), name(op), loc);
+  const Shape resolved = axes.resolve(x.ndim(), name(op), user_line(loc));
   const Array r = resolved.empty() ? x : apply(op, {x}, {{Attr::axes, resolved}}, loc);
   return keep(r, x.shape(), resolved, keepdims);
 }
@@ -45,12 +47,34 @@ Array widened(const Operand& x) {
   return x.as_array();
 }
 Array numeric(const Operand& x) { return x.dtype() == DType::bool_ ? x.as(DType::i32) : x.as_array(); }
-Array floating(const Operand& x) { return x.as(to_float_dtype(x.dtype())); }
 
-int64_t extent(const Array& x, const Axes& axes, std::string_view op, std::source_location loc) {
-  int64_t n = 1;
-  for (const int64_t a : axes.resolve(x.ndim(), op, loc)) n *= x.shape()[a];
-  return n;
+Shape without(const Shape& shape, const Shape& axes) {
+  Shape kept;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (std::ranges::find(axes, static_cast<int64_t>(i)) == axes.end()) kept.push_back(shape[i]);
+  return kept;
+}
+
+/// f(floating array, resolved axes, keepdims) as one executable outside a trace. Half types are computed in f32 and
+/// rounded once: f16 holds neither the sum of 65520 ones nor their number.
+template <class F>
+Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool keepdims, F f) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  const Shape over = axes.resolve(a.ndim(), what, user_line(x.loc()));
+  return composite(fmt::format("{} {} {} ", what, to_string(over), keepdims), {a}, [&](const Arrays& in) {
+    const DType dtype = to_float_dtype(in[0].dtype());
+    return f(in[0].astype(size_of(dtype) == 2 ? DType::f32 : dtype), over, keepdims).astype(dtype);
+  });
+}
+
+Array mean_of(const Array& a, const Shape& axes, bool keepdims) {
+  double n = 1;
+  for (const int64_t axis : axes) n *= static_cast<double>(a.shape()[axis]);
+  return sum(a, axes, keepdims) / n;
+}
+Array var_of(const Array& a, const Shape& axes, bool keepdims) {
+  return mean_of(square(a - mean_of(a, axes, true)), axes, keepdims);
 }
 
 Array arg_reduce(Op op, const Operand& x, std::optional<int64_t> axis, bool keepdims) {
@@ -60,7 +84,7 @@ Array arg_reduce(Op op, const Operand& x, std::optional<int64_t> axis, bool keep
     const Array flat = apply(op, {ravel(a)}, {{Attr::axis, int64_t{0}}}, x.loc());
     return keepdims ? reshape(flat, Shape(a.shape().size(), 1)) : flat;
   }
-  const int64_t resolved = normalize_axis(*axis, a.ndim(), name(op), x.loc());
+  const int64_t resolved = normalize_axis(*axis, a.ndim(), name(op), user_line(x.loc()));
   return keep(apply(op, {a}, {{Attr::axis, resolved}}, x.loc()), a.shape(), {resolved}, keepdims);
 }
 
@@ -87,36 +111,20 @@ Array all(const Operand& x, const Axes& axes, bool keepdims) {
   return reduce(Op::reduce_all, x.as(DType::bool_), axes, keepdims, x.loc());
 }
 
-Array mean(const Operand& x, const Axes& axes, bool keepdims) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  const int64_t n = extent(a, axes, "mean", x.loc());
-  return sum(a, axes, keepdims) / static_cast<double>(n);
-}
-
-Array var(const Operand& x, const Axes& axes, bool keepdims) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  const Array centred = a - mean(a, axes, true);
-  return mean(square(centred), axes, keepdims);
-}
+Array mean(const Operand& x, const Axes& axes, bool keepdims) { return statistic("mean", x, axes, keepdims, mean_of); }
+Array var(const Operand& x, const Axes& axes, bool keepdims) { return statistic("var", x, axes, keepdims, var_of); }
 Array std(const Operand& x, const Axes& axes, bool keepdims) {
-  const AtLine line(x.loc());
-  return sqrt(var(x, axes, keepdims));
+  return statistic("std", x, axes, keepdims,
+                   [](const Array& a, const Shape& over, bool kept) { return sqrt(var_of(a, over, kept)); });
 }
 
 Array logsumexp(const Operand& x, const Axes& axes, bool keepdims) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  const Array high = stop_gradient(max(a, axes, true));
-  const Array shift = select(isfinite(high), high, zeros_like(high));
-  const Array total = log(sum(exp(a - shift), axes, true)) + shift;
-  if (keepdims) return total;
-  const Shape resolved = axes.resolve(a.ndim(), "logsumexp", x.loc());
-  Shape shape;
-  for (int64_t i = 0; i < a.ndim(); ++i)
-    if (std::ranges::find(resolved, i) == resolved.end()) shape.push_back(a.shape()[i]);
-  return reshape(total, shape);
+  return statistic("logsumexp", x, axes, keepdims, [](const Array& a, const Shape& over, bool kept) {
+    const Array high = stop_gradient(max(a, over, true));
+    const Array shift = select(isfinite(high), high, zeros_like(high));
+    const Array total = log(sum(exp(a - shift), over, true)) + shift;
+    return kept ? total : reshape(total, without(a.shape(), over));
+  });
 }
 
 Array argmax(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
@@ -127,17 +135,17 @@ Array argmin(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
 }
 
 Array softmax(const Operand& x, int64_t axis) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  const Array e = exp(a - stop_gradient(max(a, axis, true)));
-  return e / sum(e, axis, true);
+  return statistic("softmax", x, axis, true, [](const Array& a, const Shape& over, bool) {
+    const Array e = exp(a - stop_gradient(max(a, over, true)));
+    return e / sum(e, over, true);
+  });
 }
 
 Array log_softmax(const Operand& x, int64_t axis) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  const Array shifted = a - stop_gradient(max(a, axis, true));
-  return shifted - log(sum(exp(shifted), axis, true));
+  return statistic("log_softmax", x, axis, true, [](const Array& a, const Shape& over, bool) {
+    const Array shifted = a - stop_gradient(max(a, over, true));
+    return shifted - log(sum(exp(shifted), over, true));
+  });
 }
 
 // --- products
@@ -160,7 +168,7 @@ Array matmul(const Operand& x, const Operand& y) {
   const Array a = x.as_array(), b = y.as_array();
   const auto refuse = [&](const std::string& hint) {
     throw_user<ShapeError>("matmul", to_string(a.aval()) + " and " + to_string(b.aval()), "[..., m, k] and [..., k, n]",
-                           hint, x.loc());
+                           hint, user_line(x.loc()));
   };
   if (a.ndim() == 0 || b.ndim() == 0) refuse("a scalar is multiplied with *");
   const int64_t k = a.shape(-1);
