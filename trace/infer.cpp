@@ -44,13 +44,9 @@ void check_attrs(Op op, const Attrs& attrs) {
   }
 }
 
-std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attrs, std::source_location loc) {
-  const OpInfo& info = op_info(op);
-  NEAP_CHECK(info.arity < 0 || operands.size() == static_cast<size_t>(info.arity), "{}: {} operands, not {}", info.name,
-             operands.size(), info.arity);
-  check_attrs(op, attrs);
-  const Site site{op, operands, attrs, loc};
-  switch (info.family) {
+namespace {
+std::vector<Aval> results_of(const Site& site) {
+  switch (op_info(site.op).family) {
     case Family::elementwise: return {infer_elementwise(site)};
     case Family::leaf: return {infer_leaf(site)};
     case Family::convert: return {infer_convert(site)};
@@ -63,7 +59,24 @@ std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attr
     case Family::random: return {infer_random(site)};
     case Family::control: return infer_scan(site);
   }
-  detail::check_failed("family has a rule", std::string(info.name), std::source_location::current());
+  detail::check_failed("family has a rule", std::string(name(site.op)), std::source_location::current());
+}
+}  // namespace
+
+std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attrs, std::source_location loc) {
+  const OpInfo& info = op_info(op);
+  NEAP_CHECK(info.arity < 0 || operands.size() == static_cast<size_t>(info.arity), "{}: {} operands, not {}", info.name,
+             operands.size(), info.arity);
+  check_attrs(op, attrs);
+  const Site site{op, operands, attrs, loc};
+  std::vector<Aval> results = results_of(site);
+  for (const Aval& aval : results) {
+    int64_t bytes = aval.size();
+    if (__builtin_mul_overflow(bytes, static_cast<int64_t>(size_of(aval.dtype)), &bytes)) {
+      site.fail<ShapeError>(fmt::format("{} has more than 2^63 bytes", to_string(aval)), "", "make it smaller");
+    }
+  }
+  return results;
 }
 
 const Shape& Site::check_shape(const Shape& shape) const {

@@ -1,5 +1,6 @@
 // Inference for reductions, products, gather and scatter, random numbers and scan.
 #include <algorithm>
+#include <limits>
 
 #include "trace/infer_rules.h"
 
@@ -114,6 +115,10 @@ Aval infer_argreduce(const Site& site) {
   site.check_axis(axis, x.ndim());
   if (x.shape[axis] == 0) {
     site.fail<ShapeError>(fmt::format("axis {} of {} is empty", axis, to_string(x)), "at least one element");
+  }
+  if (x.shape[axis] > std::numeric_limits<int32_t>::max()) {
+    site.fail<ShapeError>(fmt::format("axis {} of {}", axis, to_string(x)), "fewer than 2^31 elements",
+                          "the index is an i32: reshape, and reduce twice");
   }
   return {without_axes(x.shape, {axis}), DType::i32};
 }

@@ -59,7 +59,7 @@ Shape slice_shape(const Site& site) {
       site.fail<IndexError>(fmt::format("[{}, {}) of axis {} of {}", start[i], limit[i], i, to_string(x)),
                             fmt::format("0 <= start <= limit <= {}", x.shape[i]));
     }
-    shape.push_back((limit[i] - start[i] + stride[i] - 1) / stride[i]);
+    shape.push_back(limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1);
   }
   return shape;
 }

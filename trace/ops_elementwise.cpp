@@ -44,6 +44,7 @@ Array fit(const Operand& x, const Shape& shape, DType dtype) {
 
 Array elementwise(Op op, std::span<const Operand* const> operands) {
   const std::source_location loc = operands[0]->loc();
+  const AtLine line(loc);
   const TypeRule rule = op_info(op).types;
   const bool select = rule == TypeRule::select;
   DType dtype = common_dtype(select ? operands.subspan(1) : operands);
@@ -157,7 +158,7 @@ Array floor_divide(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   if (!is_integral(x) || !is_integral(y)) {
     const Array m = mod(x, y);
-    return rint((x - m) / y);
+    return where(y == 0, x / y, rint((x - m) / y));
   }
   const Array q = divide(x, y);
   const std::array<const Operand*, 2> operands{&x, &y};

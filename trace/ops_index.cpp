@@ -2,6 +2,7 @@
 #include <neap/creation.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "trace/ops_common.h"
@@ -18,15 +19,23 @@ Ints all_axes(int64_t ndim) {
   return axes;
 }
 
+// Kernels take promise_in_bounds at its word, and would leave the array where the caller's word is wrong: it is for
+// rules that know. A caller's promise costs the checks of clip.
+int64_t checked(GatherMode mode) {
+  return static_cast<int64_t>(mode == GatherMode::promise_in_bounds ? GatherMode::clip : mode);
+}
+
 Array gather_axes(const Array& x, const Array& index, Ints axes, GatherMode mode, std::source_location loc) {
-  return apply(Op::gather, {x, index}, {{Attr::axes, std::move(axes)}, {Attr::mode, static_cast<int64_t>(mode)}}, loc);
+  return apply(Op::gather, {x, index}, {{Attr::axes, std::move(axes)}, {Attr::mode, checked(mode)}}, loc);
 }
 
 Array scatter(Op op, const Array& x, const Array& index, const Array& updates, GatherMode mode,
               std::source_location loc) {
-  return apply(op, {x, index, updates}, {{Attr::axes, all_axes(x.ndim())}, {Attr::mode, static_cast<int64_t>(mode)}},
-               loc);
+  return apply(op, {x, index, updates}, {{Attr::axes, all_axes(x.ndim())}, {Attr::mode, checked(mode)}}, loc);
 }
+
+// A dtype that holds every index of an axis of n elements.
+DType index_dtype(int64_t n) { return n <= std::numeric_limits<int32_t>::max() ? DType::i32 : DType::i64; }
 
 // Integer arrays of any shapes as the columns of one index array.
 Array columns(const std::vector<Array>& indices, std::source_location loc) {
@@ -37,13 +46,13 @@ Array columns(const std::vector<Array>& indices, std::source_location loc) {
       throw_user<DTypeError>("index", "an index is " + to_string(i.aval()), "an integer array",
                              i.dtype() == DType::bool_ ? "masks have no static size: use where()"
                                                        : "convert it, for example with astype(i32)",
-                             loc);
+                             user_line(loc));
     dtype = promote(dtype, i.dtype());
     const auto joined = broadcast_shapes(shape, i.shape());
     if (!joined)
       throw_user<ShapeError>(
           "index", "index arrays of shapes " + to_string(shape) + " and " + to_string(i.shape()) + " do not broadcast",
-          "", "", loc);
+          "", "", user_line(loc));
     shape = *joined;
   }
   if (!is_integer(dtype)) dtype = DType::i64;  // u64 with a signed type
@@ -70,7 +79,7 @@ Array scatter_add(const Operand& x, const Operand& index, const Operand& updates
 Array take(const Operand& x, const Operand& index, int64_t axis, GatherMode mode) {
   const AtLine line(x.loc());
   const Array a = x.as_array(), i = index.as_array();
-  axis = normalize_axis(axis, a.ndim(), "take", x.loc());
+  axis = normalize_axis(axis, a.ndim(), "take", user_line(x.loc()));
   Array r = gather_axes(a, columns({i}, x.loc()), {axis}, mode, x.loc());
   // index axes come first: put them where the taken axis was.
   Ints p(r.shape().size());
@@ -82,17 +91,17 @@ Array take(const Operand& x, const Operand& index, int64_t axis, GatherMode mode
 Array take_along_axis(const Operand& x, const Operand& index, int64_t axis, GatherMode mode) {
   const AtLine line(x.loc());
   const Array a = x.as_array(), i = index.as_array();
-  axis = normalize_axis(axis, a.ndim(), "take_along_axis", x.loc());
+  axis = normalize_axis(axis, a.ndim(), "take_along_axis", user_line(x.loc()));
   if (i.ndim() != a.ndim())
     throw_user<ShapeError>("take_along_axis", "index " + to_string(i.aval()) + " for " + to_string(a.aval()),
-                           "as many dimensions", "add axes with index[{slice(), newaxis}]", x.loc());
+                           "as many dimensions", "add axes with index[{slice(), newaxis}]", user_line(x.loc()));
   Shape shape = a.shape();
   shape[axis] = i.shape()[axis];
   for (int64_t d = 0; d < a.ndim(); ++d)
     if (d != axis && i.shape()[d] != shape[d]) {
       if (i.shape()[d] != 1 && shape[d] != 1)
         throw_user<ShapeError>("take_along_axis", "index " + to_string(i.aval()) + " for " + to_string(a.aval()),
-                               "equal extents, or 1, besides the axis", "", x.loc());
+                               "equal extents, or 1, besides the axis", "", user_line(x.loc()));
       shape[d] = std::max(shape[d], i.shape()[d]);
     }
   std::vector<Array> indices;
@@ -100,15 +109,16 @@ Array take_along_axis(const Operand& x, const Operand& index, int64_t axis, Gath
     if (d == axis)
       indices.push_back(broadcast_to(i, shape));
     else
-      indices.push_back(a.shape()[d] == 1 ? full(shape, 0, i.dtype())
-                                          : iota(shape, d, i.dtype() == DType::i64 ? DType::i64 : DType::i32));
+      indices.push_back(a.shape()[d] == 1 ? full(shape, 0, i.dtype()) : iota(shape, d, index_dtype(shape[d])));
   }
   return gather_axes(a, columns(indices, x.loc()), all_axes(a.ndim()), mode, x.loc());
 }
 
 Array one_hot(const Operand& index, int64_t classes, DType dtype) {
   const AtLine line(index.loc());
-  const Array i = expand_dims(index, -1);
+  // An index dtype that does not hold all classes would count them round and round.
+  const Array i =
+      expand_dims(!is_float(index.dtype()) && size_of(index.dtype()) < 4 ? index.as(DType::i32) : index.as_array(), -1);
   Shape shape = i.shape();
   shape.back() = classes;
   return convert(broadcast_to(i, shape) == iota(shape, static_cast<int64_t>(shape.size()) - 1, i.dtype()), dtype);
@@ -156,19 +166,64 @@ struct Range {
 
 // Python's slice rules on an axis of n elements.
 Range resolve(const Slice& s, int64_t n, std::source_location loc) {
-  if (s.step == 0) throw_user<IndexError>("index", "a slice has step 0", "another step", "", loc);
+  if (s.step == 0) throw_user<IndexError>("index", "a slice has step 0", "another step", "", user_line(loc));
   const auto bound = [&](std::optional<int64_t> b, int64_t missing, int64_t low, int64_t high) {
     if (!b) return missing;
     return std::clamp(*b < 0 ? *b + n : *b, low, high);
   };
-  if (s.step > 0) {
+  const int64_t step = std::clamp(s.step, -n - 1, n + 1);  // longer ones take one element too
+  if (step > 0) {
     const int64_t start = bound(s.start, 0, 0, n), stop = bound(s.stop, n, 0, n);
-    return {start, std::max(start, stop), s.step, false};
+    return {start, std::max(start, stop), step, false};
   }
   const int64_t first = bound(s.start, n - 1, -1, n - 1), stop = bound(s.stop, -1, -1, n - 1);
   if (first <= stop) return {0, 0, 1, false};
-  const int64_t count = (first - stop - s.step - 1) / -s.step;
-  return {first + (count - 1) * s.step, first + 1, -s.step, true};
+  const int64_t count = (first - stop - step - 1) / -step;
+  return {first + (count - 1) * step, first + 1, -step, true};
+}
+
+// What the slices and integers of an index take of x, along each axis.
+struct Window {
+  Shape start, limit, stride, reversed;
+};
+
+// integers: whether those count too, as slices of one element.
+Window window_of(const std::vector<Index>& entries, const Array& x, bool integers, std::source_location loc) {
+  Window w;
+  for (int64_t axis = 0; const Index& entry : entries) {
+    if (std::holds_alternative<NewAxis>(entry)) continue;
+    const int64_t n = x.shape()[axis];
+    Range r{0, n, 1, false};
+    if (const auto* s = std::get_if<Slice>(&entry)) r = resolve(*s, n, loc);
+    if (const auto* i = std::get_if<int64_t>(&entry)) {
+      if (*i < -n || *i >= n)
+        throw_user<IndexError>(
+            "index", "index " + std::to_string(*i) + " of axis " + std::to_string(axis) + " of " + to_string(x.aval()),
+            n == 0 ? "no index: the axis is empty" : "-" + std::to_string(n) + " to " + std::to_string(n - 1), "",
+            user_line(loc));
+      if (integers) r = {*i < 0 ? *i + n : *i, (*i < 0 ? *i + n : *i) + 1, 1, false};
+    }
+    w.start.push_back(r.start);
+    w.limit.push_back(r.limit);
+    w.stride.push_back(r.stride);
+    if (r.reversed) w.reversed.push_back(axis);
+    ++axis;
+  }
+  return w;
+}
+
+// The shape of x[entries] without index arrays, where the window is of shape `window`.
+Shape basic_shape(const std::vector<Index>& entries, const Shape& window) {
+  Shape result;
+  for (size_t axis = 0; const Index& entry : entries) {
+    if (std::holds_alternative<NewAxis>(entry))
+      result.push_back(1);
+    else if (std::holds_alternative<int64_t>(entry))
+      ++axis;
+    else
+      result.push_back(window[axis++]);
+  }
+  return result;
 }
 
 Array indexed(const Array& self, const IndexList& list, GatherMode mode) {
@@ -178,41 +233,14 @@ Array indexed(const Array& self, const IndexList& list, GatherMode mode) {
   const bool advanced = std::ranges::any_of(entries, is_array);
 
   // Slices first; integers become slices of one element, dropped below, or, beside index arrays, index arrays too.
-  Shape start, limit, stride, reversed;
-  for (int64_t axis = 0; const Index& entry : entries) {
-    if (std::holds_alternative<NewAxis>(entry)) continue;
-    const int64_t n = self.shape()[axis];
-    Range r{0, n, 1, false};
-    if (const auto* s = std::get_if<Slice>(&entry)) r = resolve(*s, n, loc);
-    if (const auto* i = std::get_if<int64_t>(&entry)) {
-      if (*i < -n || *i >= n)
-        throw_user<IndexError>(
-            "index",
-            "index " + std::to_string(*i) + " of axis " + std::to_string(axis) + " of " + to_string(self.aval()),
-            "-" + std::to_string(n) + " to " + std::to_string(n - 1), "", loc);
-      if (!advanced) r = {*i < 0 ? *i + n : *i, (*i < 0 ? *i + n : *i) + 1, 1, false};
-    }
-    start.push_back(r.start);
-    limit.push_back(r.limit);
-    stride.push_back(r.stride);
-    if (r.reversed) reversed.push_back(axis);
-    ++axis;
-  }
+  const auto [start, limit, stride, reversed] = window_of(entries, self, !advanced, loc);
   Array x = self;
   if (start != Shape(start.size(), 0) || limit != self.shape() || stride != Shape(start.size(), 1))
     x = strided_slice(x, start, limit, stride);
   if (!reversed.empty()) x = reverse(x, reversed);
 
-  Shape result;
   if (!advanced) {
-    for (int64_t axis = 0; const Index& entry : entries) {
-      if (std::holds_alternative<NewAxis>(entry))
-        result.push_back(1);
-      else if (std::holds_alternative<int64_t>(entry))
-        ++axis;
-      else
-        result.push_back(x.shape()[axis++]);
-    }
+    const Shape result = basic_shape(entries, x.shape());
     return x.shape() == result ? x : reshape(x, result);
   }
 
@@ -224,8 +252,7 @@ Array indexed(const Array& self, const IndexList& list, GatherMode mode) {
       if (is_array(entry))
         indices.emplace_back(std::get<std::shared_ptr<detail::ArrayImpl>>(entry));
       else
-        indices.push_back(detail::scalar_constant(static_cast<double>(std::get<int64_t>(entry)),
-                                                  std::get<int64_t>(entry), DType::i32, loc));
+        indices.push_back(full({}, std::get<int64_t>(entry), index_dtype(self.shape()[axis]), loc));
       gathered.push_back(axis);
       if (first < 0) first = position;
       last = position;
@@ -275,9 +302,32 @@ Array positions(const Array& x, const IndexList& list) {
   return indexed(flat, list, GatherMode::fill);  // out of range: the lowest integer, which a scatter drops
 }
 
+// Run at once, a window without steps is read, combined and written back, and where it starts is an operand: positions
+// would be an array of 8 bytes for each element of x, and each place an executable of its own.
+Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& updates) {
+  const Array y = reshape(updates, window), at = array(start);
+  const auto old = [&] { return dynamic_slice(x, at, window); };
+  const Array changed = op == Op::scatter_add   ? old() + y
+                        : op == Op::scatter_mul ? old() * y
+                        : op == Op::scatter_min ? minimum(old(), y)
+                        : op == Op::scatter_max ? maximum(old(), y)
+                                                : y;
+  return dynamic_update_slice(x, changed, at);
+}
+
 Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, const Operand& y) {
   const std::source_location loc = list.loc();
   const AtLine line(loc);
+  const std::vector<Index> entries = expanded(list, x);
+  if (!tracing() && x.ndim() > 0 && (op == Op::scatter_set || x.dtype() != DType::bool_) &&
+      std::ranges::none_of(entries, is_array)) {
+    const Window w = window_of(entries, x, true, loc);
+    if (w.reversed.empty() && std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
+      Shape window;
+      for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
+      return update_window(op, x, w.start, window, fit(y, basic_shape(entries, window), x.dtype()));
+    }
+  }
   const Array where_to = positions(x, list);
   const Array updates = fit(y, where_to.shape(), x.dtype());
   const Array flat = scatter(op, ravel(x), expand_dims(where_to, -1), updates, mode, loc);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trace/infer.h"
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -19,7 +20,7 @@ Array broadcast_to(const Operand& x, const Shape& shape) {
   if (a.shape() == shape) return a;
   if (broadcast_shapes(a.shape(), shape) != shape)
     throw_user<ShapeError>("broadcast_to", to_string(a.aval()) + " does not broadcast to " + to_string(shape),
-                           "axes, aligned at the last, that are equal or 1", "", x.loc());
+                           "axes, aligned at the last, that are equal or 1", "", user_line(x.loc()));
   Shape axes(a.shape().size());
   std::iota(axes.begin(), axes.end(), static_cast<int64_t>(shape.size() - axes.size()));
   return broadcast_in_dim(a, shape, axes);
@@ -30,11 +31,12 @@ Array reshape(const Operand& x, Shape shape) {
   const auto unknown = std::ranges::find(shape, -1);
   if (unknown != shape.end()) {
     *unknown = 1;
-    const int64_t rest =
-        std::ranges::find_if(shape, [](int64_t n) { return n < 0; }) == shape.end() ? element_count(shape) : 0;
+    const int64_t rest = std::ranges::find_if(shape, [](int64_t n) { return n < 0; }) == shape.end()
+                             ? spec(shape, DType::u8, user_line(x.loc())).size()
+                             : 0;
     if (rest == 0 || a.size() % rest != 0)
       throw_user<ShapeError>("reshape", to_string(a.aval()) + " has " + std::to_string(a.size()) + " elements",
-                             "a multiple of " + std::to_string(rest), "only one extent may be -1", x.loc());
+                             "a multiple of " + std::to_string(rest), "only one extent may be -1", user_line(x.loc()));
     *unknown = a.size() / rest;
   }
   if (a.shape() == shape) return a;
@@ -47,7 +49,7 @@ Array transpose(const Operand& x, std::optional<Shape> permutation) {
   const Array a = x.as_array();
   Shape p;
   if (permutation) {
-    p = normalize_axes(*permutation, a.ndim(), "transpose", x.loc());
+    p = normalize_axes(*permutation, a.ndim(), "transpose", user_line(x.loc()));
   } else {
     p.resize(a.shape().size());
     std::iota(p.rbegin(), p.rend(), 0);
@@ -60,14 +62,15 @@ Array swapaxes(const Operand& x, int64_t a, int64_t b) {
   const int64_t ndim = static_cast<int64_t>(x.shape().size());
   Shape p(ndim);
   std::iota(p.begin(), p.end(), 0);
-  std::swap(p[normalize_axis(a, ndim, "swapaxes", x.loc())], p[normalize_axis(b, ndim, "swapaxes", x.loc())]);
+  std::swap(p[normalize_axis(a, ndim, "swapaxes", user_line(x.loc()))],
+            p[normalize_axis(b, ndim, "swapaxes", user_line(x.loc()))]);
   return transpose(x, p);
 }
 
 Array moveaxis(const Operand& x, int64_t from, int64_t to) {
   const int64_t ndim = static_cast<int64_t>(x.shape().size());
-  from = normalize_axis(from, ndim, "moveaxis", x.loc());
-  to = normalize_axis(to, ndim, "moveaxis", x.loc());
+  from = normalize_axis(from, ndim, "moveaxis", user_line(x.loc()));
+  to = normalize_axis(to, ndim, "moveaxis", user_line(x.loc()));
   Shape p(ndim);
   std::iota(p.begin(), p.end(), 0);
   p.erase(p.begin() + from);
@@ -77,7 +80,7 @@ Array moveaxis(const Operand& x, int64_t from, int64_t to) {
 
 Array expand_dims(const Operand& x, int64_t axis) {
   Shape shape = x.shape();
-  axis = normalize_axis(axis, static_cast<int64_t>(shape.size()) + 1, "expand_dims", x.loc());
+  axis = normalize_axis(axis, static_cast<int64_t>(shape.size()) + 1, "expand_dims", user_line(x.loc()));
   shape.insert(shape.begin() + axis, 1);
   return reshape(x, shape);
 }
@@ -88,20 +91,21 @@ Array squeeze(const Operand& x, std::optional<int64_t> axis) {
     std::erase(shape, 1);
     return reshape(x, shape);
   }
-  const int64_t a = normalize_axis(*axis, static_cast<int64_t>(shape.size()), "squeeze", x.loc());
+  const int64_t a = normalize_axis(*axis, static_cast<int64_t>(shape.size()), "squeeze", user_line(x.loc()));
   if (shape[a] != 1)
     throw_user<ShapeError>(
         "squeeze",
         "axis " + std::to_string(a) + " of " + to_string(shape) + " has " + std::to_string(shape[a]) + " elements", "1",
-        "", x.loc());
+        "", user_line(x.loc()));
   shape.erase(shape.begin() + a);
   return reshape(x, shape);
 }
 
 Array reverse(const Operand& x, const Shape& axes) {
-  return apply(Op::reverse, {x.as_array()},
-               {{Attr::axes, normalize_axes(axes, static_cast<int64_t>(x.shape().size()), "reverse", x.loc())}},
-               x.loc());
+  return apply(
+      Op::reverse, {x.as_array()},
+      {{Attr::axes, normalize_axes(axes, static_cast<int64_t>(x.shape().size()), "reverse", user_line(x.loc()))}},
+      x.loc());
 }
 
 Array flip(const Operand& x, std::optional<int64_t> axis) {
@@ -111,15 +115,20 @@ Array flip(const Operand& x, std::optional<int64_t> axis) {
 }
 
 Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride) {
-  return apply(Op::slice, {x.as_array()},
-               {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride.value_or(Shape(start.size(), 1))}},
-               x.loc());
+  const Array a = x.as_array();
+  const Attrs attrs{
+      {Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride.value_or(Shape(start.size(), 1))}};
+  if (tracing() || start.empty() || std::ranges::any_of(attrs.ints(Attr::stride), [](int64_t n) { return n != 1; }))
+    return apply(Op::slice, {a}, attrs, x.loc());
+  // Run at once, where to start is an operand: x[0], x[1], ... share one executable.
+  const Shape window = infer(Op::slice, std::array{a.aval()}, attrs, user_line(x.loc()))[0].shape;
+  return dynamic_slice(x, array(start), window);
 }
 
 Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis) {
   Shape limits = x.shape();
   Shape starts(limits.size(), 0);
-  axis = normalize_axis(axis, static_cast<int64_t>(limits.size()), "slice_in_dim", x.loc());
+  axis = normalize_axis(axis, static_cast<int64_t>(limits.size()), "slice_in_dim", user_line(x.loc()));
   starts[axis] = start;
   limits[axis] = limit;
   return strided_slice(x, starts, limits);
@@ -133,31 +142,31 @@ Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& 
 
 Array concatenate(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
   const AtLine line(loc);
-  if (arrays.empty()) throw_user<ShapeError>("concatenate", "no arrays", "one or more", "", loc);
+  if (arrays.empty()) throw_user<ShapeError>("concatenate", "no arrays", "one or more", "", user_line(loc));
   DType dtype = arrays[0].dtype();
   for (const Array& a : arrays) dtype = promote(dtype, a.dtype());
   Arrays inputs;
   for (const Array& a : arrays) inputs.push_back(Operand(a, loc).as(dtype));
-  axis = normalize_axis(axis, arrays[0].ndim(), "concatenate", loc);
+  axis = normalize_axis(axis, arrays[0].ndim(), "concatenate", user_line(loc));
   if (inputs.size() == 1) return inputs[0];
   return apply(Op::concatenate, inputs, {{Attr::axis, axis}}, loc);
 }
 
 Array stack(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
   const AtLine line(loc);
-  if (arrays.empty()) throw_user<ShapeError>("stack", "no arrays", "one or more", "", loc);
+  if (arrays.empty()) throw_user<ShapeError>("stack", "no arrays", "one or more", "", user_line(loc));
   std::vector<Array> expanded;
   for (const Array& a : arrays) expanded.push_back(expand_dims(Operand(a, loc), axis));
-  return concatenate(expanded, normalize_axis(axis, arrays[0].ndim() + 1, "stack", loc), loc);
+  return concatenate(expanded, normalize_axis(axis, arrays[0].ndim() + 1, "stack", user_line(loc)), loc);
 }
 
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
   const AtLine line(x.loc());
-  axis = normalize_axis(axis, static_cast<int64_t>(x.shape().size()), "split", x.loc());
+  axis = normalize_axis(axis, static_cast<int64_t>(x.shape().size()), "split", user_line(x.loc()));
   const int64_t n = x.shape()[axis];
   if (parts < 1 || n % parts != 0)
     throw_user<ShapeError>("split", std::to_string(parts) + " parts of " + std::to_string(n) + " elements",
-                           "equal parts", "", x.loc());
+                           "equal parts", "", user_line(x.loc()));
   std::vector<Array> result;
   for (int64_t i = 0; i < parts; ++i) result.push_back(slice_in_dim(x, i * (n / parts), (i + 1) * (n / parts), axis));
   return result;
