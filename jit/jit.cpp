@@ -22,10 +22,10 @@ struct CompiledCall {
 
 namespace {
 
-std::string signature(const FlatCall& call) {
+std::string signature(const FlatCall& call, std::source_location loc) {
   std::string key = call.statics;
   for (const Array& a : call.leaves) {
-    const Aval& aval = trace::aval_of(a, std::source_location{});
+    const Aval& aval = trace::aval_of(a, loc);
     key.push_back(static_cast<char>(aval.dtype));
     const uint32_t rank = static_cast<uint32_t>(aval.shape.size());
     key.append(reinterpret_cast<const char*>(&rank), sizeof rank);
@@ -42,7 +42,7 @@ struct JitState::Impl {
   std::unordered_map<std::string, std::shared_ptr<CompiledCall>> cache;
   std::shared_ptr<CompiledCall> last;
 
-  planner::PlanOptions plan_options(const FlatCall& call) const {
+  planner::PlanOptions plan_options(const FlatCall& call, std::source_location loc) const {
     planner::PlanOptions p;
     p.name = options.name;
     p.naive = options.pipeline == Pipeline::naive;
@@ -50,27 +50,31 @@ struct JitState::Impl {
     p.strategy = options.strategy;
     p.chunks = options.chunks;
     p.threads_hint = neap::num_threads();
+    for (const int argument : options.donate)
+      if (argument < 0 || argument >= call.arguments)
+        throw_user<OptionError>("jit", "donate names argument " + std::to_string(argument),
+                                "one of the " + std::to_string(call.arguments) + ", counted from 0", "", loc);
     for (size_t i = 0; i < call.leaves.size(); ++i)
       p.donated.push_back(std::ranges::find(options.donate, call.argument[i]) != options.donate.end());
     return p;
   }
 
   static trace::TracedFunction trace_call(const FlatCall& call, const FlatFunction& f, const std::string& name,
-                                          std::any& prototype) {
+                                          std::any& prototype, std::source_location loc) {
     std::vector<Aval> avals;
-    for (const Array& a : call.leaves) avals.push_back(trace::aval_of(a, std::source_location{}));
+    for (const Array& a : call.leaves) avals.push_back(trace::aval_of(a, loc));
     return trace::trace(avals, [&](const trace::Arrays& in) { return f(in, prototype); }, name);
   }
 
-  std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f) {
-    std::string key = signature(call);
+  std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
+    std::string key = signature(call, loc);
     {
       const std::shared_lock lock(mutex);
       if (const auto it = cache.find(key); it != cache.end()) return it->second;
     }
     auto entry = std::make_shared<CompiledCall>();
-    trace::TracedFunction traced = trace_call(call, f, options.name, entry->prototype);
-    planner::PlanOptions p = plan_options(call);
+    trace::TracedFunction traced = trace_call(call, f, options.name, entry->prototype, loc);
+    planner::PlanOptions p = plan_options(call, loc);
     p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
     entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device);
     const std::unique_lock lock(mutex);
@@ -83,7 +87,7 @@ JitState::~JitState() = default;
 
 std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const std::any*& prototype,
                                   std::source_location loc) {
-  const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f);
+  const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f, loc);
   prototype = &entry->prototype;  // lives in the cache
   std::vector<Array> outputs = entry->compiled->run(call.leaves, loc);
   const std::unique_lock lock(impl_->mutex);
@@ -91,10 +95,10 @@ std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const s
   return outputs;
 }
 
-Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location) {
+Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
   std::any prototype;
-  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype);
-  planner::PlanOptions p = impl_->plan_options(call);
+  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype, loc);
+  planner::PlanOptions p = impl_->plan_options(call, loc);
   p.donated.resize(traced.graph.inputs.size(), false);
   return jit_detail::make_report(traced.graph, std::move(p));
 }
@@ -110,7 +114,9 @@ Plan JitState::last_plan(std::source_location loc) const {
   return last->compiled->report();
 }
 
-void JitState::compile(const FlatCall& call, const FlatFunction& f, std::source_location) { impl_->compile(call, f); }
+void JitState::compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
+  impl_->compile(call, f, loc);
+}
 
 }  // namespace detail
 }  // namespace neap

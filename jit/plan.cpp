@@ -1,11 +1,23 @@
+#include <neap/error.h>
 #include <neap/plan.h>
 
 #include <ostream>
+#include <system_error>
 
 #include "core/file.h"
 #include "planner/plan.h"
 
 namespace neap {
+
+namespace {
+void write(std::string_view what, const std::filesystem::path& path, const std::string& text) {
+  try {
+    write_file_atomic(path, text);
+  } catch (const std::system_error& error) {
+    throw UserError(std::string(what) + ": " + error.what());
+  }
+}
+}  // namespace
 
 size_t Plan::peak_bytes() const { return data_->peak_bytes; }
 size_t Plan::lower_bound_bytes() const { return data_->lower_bound_bytes; }
@@ -22,8 +34,8 @@ std::string Plan::decision(const std::string& what) const {
 std::string Plan::to_text() const { return planner::to_text(*data_); }
 std::string Plan::to_json() const { return planner::to_json(*data_); }
 std::string Plan::to_html() const { return planner::to_html(*data_); }
-void Plan::write_json(const std::filesystem::path& path) const { write_file_atomic(path, to_json()); }
-void Plan::write_html(const std::filesystem::path& path) const { write_file_atomic(path, to_html()); }
+void Plan::write_json(const std::filesystem::path& path) const { write("write_json", path, to_json()); }
+void Plan::write_html(const std::filesystem::path& path) const { write("write_html", path, to_html()); }
 
 std::ostream& operator<<(std::ostream& out, const Plan& plan) { return out << plan.to_text(); }
 

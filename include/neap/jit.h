@@ -44,7 +44,8 @@ namespace detail {
 struct FlatCall {
   std::vector<Array> leaves;  // of all arguments, in order
   std::vector<int> argument;  // which argument each leaf belongs to
-  std::string statics;        // bytes of static values and container sizes
+  int arguments = 0;          // how many there are
+  std::string statics;        // the arguments' types, bytes of static values and container sizes
 };
 
 template <class T>
@@ -85,7 +86,8 @@ bool tracing_now();
 template <class F>
 class Jitted {
  public:
-  Jitted(F f, JitOptions options) : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))) {}
+  Jitted(F f, JitOptions options, std::source_location loc)
+      : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))), loc_(loc) {}
 
   /// Runs on arrays. Returns when the result is there (CPU).
   template <class... A>
@@ -94,7 +96,7 @@ class Jitted {
     if (tracing_now()) return static_cast<R>(f_(arguments...));
     FlatCall call = flatten(arguments...);
     const std::any* prototype = nullptr;
-    const auto outputs = state_->call(call, flat_function<R>(arguments...), prototype, std::source_location{});
+    const auto outputs = state_->call(call, flat_function<R>(arguments...), prototype, loc_);
     return tree_unflatten(*std::any_cast<R>(prototype), std::span<const Array>(outputs));
   }
 
@@ -102,13 +104,13 @@ class Jitted {
   template <class... A>
   Plan plan(const A&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-    return state_->plan(flatten(arguments...), flat_function<R>(arguments...), std::source_location{});
+    return state_->plan(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
   /// Plans and compiles without running.
   template <class... A>
   void compile(const A&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-    state_->compile(flatten(arguments...), flat_function<R>(arguments...), std::source_location{});
+    state_->compile(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
   /// The plan of the latest call.
   Plan last_plan(std::source_location loc = std::source_location::current()) const { return state_->last_plan(loc); }
@@ -116,9 +118,14 @@ class Jitted {
  private:
   template <class... A>
   static FlatCall flatten(const A&... arguments) {
+    // F may be generic: calls with the same bytes in arguments of other types are other signatures.
+    static const char types = 0;
+    const void* const id = &types;
     FlatCall call;
+    call.statics.assign(reinterpret_cast<const char*>(&id), sizeof id);
     int number = 0;
     (flatten_argument(arguments, number++, call), ...);
+    call.arguments = number;
     return call;
   }
 
@@ -143,14 +150,16 @@ class Jitted {
 
   F f_;
   std::shared_ptr<JitState> state_;
+  std::source_location loc_;  // of the call of jit
 };
 
 }  // namespace detail
 
 /// Compiles f. `neap::jit(f)(x)` computes what `f(x)` does.
 template <class F>
-detail::Jitted<std::decay_t<F>> jit(F&& f, JitOptions options = {}) {
-  return {std::forward<F>(f), std::move(options)};
+detail::Jitted<std::decay_t<F>> jit(F&& f, JitOptions options = {},
+                                    std::source_location loc = std::source_location::current()) {
+  return {std::forward<F>(f), std::move(options), loc};
 }
 
 /// While one lives, operations on this thread are evaluated by the reference interpreter: plain loops in double
