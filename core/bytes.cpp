@@ -55,7 +55,7 @@ std::optional<size_t> parse_bytes(std::string_view text) {
   double value = 0;
   const auto parsed = std::from_chars(begin, end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || value * factor >= 0x1p64) return std::nullopt;
-  return static_cast<size_t>(std::llround(value * factor));
+  return static_cast<size_t>(std::round(value * factor));
 }
 
 }  // namespace neap

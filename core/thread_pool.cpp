@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -35,15 +36,16 @@ int initial_threads() {
 }
 
 // Never destroyed: a loop may run in the destructor of a static object.
-std::unique_ptr<Pool>& pool() {
-  static auto& instance = *new std::unique_ptr<Pool>(std::make_unique<Pool>(initial_threads()));
+std::atomic<std::shared_ptr<Pool>>& pool() {
+  static auto& instance = *new std::atomic<std::shared_ptr<Pool>>(std::make_shared<Pool>(initial_threads()));
   return instance;
 }
 
 // Isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
 template <class Partitioner>
 void run_blocks(int64_t blocks, FunctionRef<void(int64_t, int64_t)> body, const Partitioner& partitioner) {
-  pool()->arena.execute([&] {
+  const std::shared_ptr<Pool> held = pool().load();  // set_num_threads may replace it meanwhile
+  held->arena.execute([&] {
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(
           tbb::blocked_range<int64_t>(0, blocks, 1),
@@ -54,11 +56,11 @@ void run_blocks(int64_t blocks, FunctionRef<void(int64_t, int64_t)> body, const 
 
 }  // namespace
 
-int num_threads() { return pool()->threads; }
+int num_threads() { return pool().load()->threads; }
 
 void set_num_threads(int n) {
   n = std::max(n, 1);
-  if (n != num_threads()) pool() = std::make_unique<Pool>(n);
+  if (n != num_threads()) pool().store(std::make_shared<Pool>(n));
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {

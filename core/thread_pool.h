@@ -9,7 +9,7 @@ namespace neap {
 
 // The number of threads that a loop may use, the caller among them. At first: NEAP_NUM_THREADS, else the hardware's.
 int num_threads();
-// Must not be called while a loop runs. n < 1 is taken as 1.
+// n < 1 is taken as 1. Loops that run keep the threads that they began with.
 void set_num_threads(int n);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, n). Ranges start at multiples of `grain` and have `grain`

@@ -28,6 +28,7 @@ TEST(Bytes, Parse) {
   EXPECT_EQ(parse_bytes("7 B"), 7u);
   EXPECT_EQ(parse_bytes("0"), 0u);
   EXPECT_EQ(parse_bytes("18446744073709551615"), SIZE_MAX);
+  EXPECT_EQ(parse_bytes("12.5 EiB"), size_t{25} << 59);
   for (const char* bad : {"", "MiB", "-1", "1.2.3", "5 XB", "1 MiBs", "20 EiB", "18446744073709551616", "1e3", "."}) {
     EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
   }

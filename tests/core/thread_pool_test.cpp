@@ -98,5 +98,17 @@ TEST_F(ThreadPoolTest, CallsFromManyThreads) {
   EXPECT_EQ(total, 4 * 50 * 1000);
 }
 
+TEST_F(ThreadPoolTest, TheNumberMayChangeWhileLoopsRun) {
+  std::atomic<int64_t> total{0};
+  std::thread caller([&] {
+    for (int k = 0; k < 200; ++k) {
+      parallel_for(1000, 10, [&](int64_t begin, int64_t end) { total += end - begin; });
+    }
+  });
+  for (int k = 0; k < 50; ++k) set_num_threads(2 + k % 3);
+  caller.join();
+  EXPECT_EQ(total, 200 * 1000);
+}
+
 }  // namespace
 }  // namespace neap
