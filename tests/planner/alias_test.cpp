@@ -1,0 +1,97 @@
+// In place only where no element is needed after it is overwritten.
+#include "planner/alias.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+
+namespace neap::planner {
+namespace {
+
+constexpr size_t kBytes = 512 * 512 * 4;
+
+Graph after_product(ValueId (*then)(Graph&, ValueId)) {
+  Graph g;
+  const ValueId a = g.add_input({{512, 512}, DType::f32});
+  g.outputs = {then(g, matmul(g, a, a))};
+  return g;
+}
+
+size_t arrays(const PlanData& plan) {  // large blocks beside the argument
+  size_t n = 0;
+  for (const PlanBuffer& b : plan.buffers) {
+    n += b.alias_of < 0 && b.bytes == kBytes && (b.storage == Storage::output || b.storage == Storage::intermediate);
+  }
+  return n;
+}
+
+TEST(Alias, AnOutputTakesADyingOperand) {
+  const PlanData plan = make_plan(after_product([](Graph& g, ValueId y) { return g.add(Op::tanh, {y}); }), {});
+  EXPECT_EQ(arrays(plan), 1u) << to_text(plan);
+  EXPECT_EQ(plan.steps.back().strategy, "inplace");
+}
+
+TEST(Alias, NotWhereElementsMove) {
+  const PlanData plan = make_plan(after_product([](Graph& g, ValueId y) {
+                                    const ValueId t = g.add(Op::transpose, {y}, {{Attr::permutation, Ints{1, 0}}});
+                                    return g.add(Op::add, {y, t});
+                                  }),
+                                  {});
+  EXPECT_EQ(arrays(plan), 2u) << to_text(plan);
+}
+
+TEST(Alias, NotWhereTheOperandIsReadAgain) {
+  Graph g;
+  const ValueId a = g.add_input({{512, 512}, DType::f32});
+  const ValueId y = matmul(g, a, a);
+  const ValueId z = g.add(Op::tanh, {y});
+  g.outputs = {matmul(g, y, z)};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(arrays(plan), 3u) << to_text(plan);
+}
+
+TEST(Alias, NotIntoWiderElements) {
+  const PlanData plan = make_plan(after_product([](Graph& g, ValueId y) { return convert(g, y, DType::f64); }), {});
+  EXPECT_EQ(arrays(plan), 1u);  // the product; the output has twice the bytes
+}
+
+TEST(Alias, DonatedArgumentsBecomeOutputs) {
+  Graph g;
+  const ValueId p = g.add_input({{512, 512}, DType::f32}), d = g.add_input({{512, 512}, DType::f32});
+  g.outputs = {g.add(Op::subtract, {p, d})};
+  PlanOptions options;
+  EXPECT_EQ(make_plan(g, options).peak_bytes, 3 * kBytes);
+  options.donated = {true, false};
+  const PlanData plan = make_plan(g, options);
+  EXPECT_EQ(plan.peak_bytes, 2 * kBytes) << to_text(plan);
+  EXPECT_EQ(plan.buffers[plan.outputs[0]].alias_of, plan.inputs[0]);
+}
+
+TEST(Alias, AScatterKeepsItsOperandWhereItLies) {
+  Graph g;
+  const ValueId a = g.add_input({{512, 512}, DType::f32}), idx = g.add_input({{10, 1}, DType::i32});
+  const ValueId rows = g.add_input({{10, 512}, DType::f32});
+  g.outputs = {g.add(Op::scatter_add, {matmul(g, a, a), idx, rows}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(arrays(plan), 1u) << to_text(plan);
+  EXPECT_TRUE(plan.steps.back().operand_in_place);
+}
+
+TEST(Alias, ConcatenatedResultsLieWhereTheyBelong) {
+  Graph g;
+  const ValueId a = g.add_input({{512, 512}, DType::f32});
+  const ValueId y = matmul(g, a, a), z = matmul(g, y, a);
+  g.outputs = {g.add(Op::concatenate, {matmul(g, z, z), matmul(g, z, y)}, {{Attr::axis, int64_t{0}}})};
+  const PlanData plan = make_plan(g, {});
+  for (const PlanStep& step : plan.steps) EXPECT_EQ(step.kind, PlanStep::Kind::dot) << to_text(plan);
+  size_t pieces = 0;
+  for (const PlanBuffer& b : plan.buffers) {
+    if (b.alias_of != plan.outputs[0]) continue;
+    EXPECT_EQ(b.alias_offset % static_cast<int64_t>(kBytes), 0);
+    ++pieces;
+  }
+  EXPECT_EQ(pieces, 2u);
+}
+
+}  // namespace
+}  // namespace neap::planner

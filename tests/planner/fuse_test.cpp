@@ -1,0 +1,143 @@
+// What is stored and what is not.
+#include "planner/fuse.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+#include "planner/plan.h"
+
+namespace neap::planner {
+namespace {
+
+size_t intermediates(const PlanData& plan) {
+  size_t bytes = 0;
+  for (const PlanBuffer& b : plan.buffers) bytes += b.storage == Storage::intermediate ? b.bytes : 0;
+  return bytes;
+}
+
+TEST(Fuse, AChainIsOneStep) {
+  Graph g;
+  ValueId x = g.add_input({{1000, 1000}, DType::f32});
+  for (const Op op : {Op::sin, Op::exp, Op::tanh, Op::log1p, Op::erf}) x = g.add(op, {x});
+  g.outputs = {x};
+  EXPECT_EQ(make_plan(g, {}).steps.size(), 1u);
+}
+
+TEST(Fuse, ValueAndGreeksShareTheirRandomNumbers) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  const ValueId z = normal(g, key, {100'000'000}, DType::f32);
+  g.outputs = {reduce_sum(g, z, {0}), reduce_sum(g, g.add(Op::exp, {z}), {0}),
+               reduce_sum(g, g.add(Op::multiply, {z, z}), {0})};
+  const PlanData plan = make_plan(g, {});
+  ASSERT_EQ(plan.steps.size(), 1u) << to_text(plan);
+  EXPECT_EQ(plan.steps[0].writes.size(), 3u);
+  EXPECT_LT(plan.peak_bytes, 8192u);
+}
+
+TEST(Fuse, ReductionsThatNeedEachOtherAreSeparate) {
+  Graph g;
+  const ValueId x = g.add_input({{100, 1000}, DType::f32});
+  const ValueId most = g.add(Op::reduce_max, {x}, {{Attr::axes, Ints{1}}});
+  const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {x, broadcast(g, most, {100, 1000}, {0})})});
+  g.outputs = {g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {1}), {100, 1000}, {0})})};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(plan.steps.size(), 3u) << to_text(plan);
+  EXPECT_EQ(intermediates(plan), 2 * 448u);  // the rows' maximum and sum
+}
+
+TEST(Fuse, ReductionsOfDifferentArraysAreNotHeldTogether) {
+  Graph g;
+  const ValueId w = g.add_input({{64, 64}, DType::f32});
+  ValueId x = g.add_input({{64, 64}, DType::f32});
+  for (int i = 0; i < 8; ++i) {
+    x = matmul(g, x, w);
+    g.outputs.push_back(reduce_sum(g, x, {0, 1}));
+  }
+  const PlanData plan = make_plan(g, {});
+  size_t products = 0;
+  for (const PlanBuffer& b : plan.buffers) products += b.storage == Storage::intermediate ? 1 : 0;
+  EXPECT_EQ(products, 8u);
+  EXPECT_LE(plan.arena_bytes, 3 * 16384u + 65536u) << to_text(plan);
+}
+
+// Two readers that no kernel can share: reductions along different axes.
+Graph two_readers(ValueId (*make)(Graph&)) {
+  Graph g;
+  const ValueId y = make(g);
+  g.outputs = {reduce_sum(g, y, {0}), g.add(Op::reduce_max, {y}, {{Attr::axes, Ints{1}}})};
+  return g;
+}
+
+TEST(Fuse, ACheapProducerIsComputedTwiceADearOneKept) {
+  const PlanData cheap = make_plan(two_readers([](Graph& g) {
+                                     const ValueId x = g.add_input({{2048, 2048}, DType::f32});
+                                     return g.add(Op::multiply, {x, x});
+                                   }),
+                                   {});
+  EXPECT_EQ(intermediates(cheap), 0u) << to_text(cheap);
+  const PlanData dear = make_plan(two_readers([](Graph& g) {
+                                    ValueId x = g.add_input({{2048, 2048}, DType::f32});
+                                    for (int i = 0; i < 6; ++i) x = g.add(Op::erf_inv, {g.add(Op::tanh, {x})});
+                                    return x;
+                                  }),
+                                  {});
+  EXPECT_EQ(intermediates(dear), size_t{2048} * 2048 * 4) << to_text(dear);
+  bool kept = false;
+  for (const Decision& d : dear.decisions) kept |= d.chosen == "keep" && d.alternatives.size() == 2;
+  EXPECT_TRUE(kept);
+}
+
+TEST(Fuse, RandomNumbersAreDrawnAgain) {
+  const PlanData plan = make_plan(
+      two_readers([](Graph& g) { return normal(g, g.add_input({{2}, DType::u32}), {2048, 2048}, DType::f32); }), {});
+  EXPECT_EQ(intermediates(plan), 0u) << to_text(plan);
+  bool recomputed = false;
+  for (const Decision& d : plan.decisions) recomputed |= d.what.starts_with("random_bits") && d.chosen == "recompute";
+  EXPECT_TRUE(recomputed);
+}
+
+TEST(Fuse, DearRowValuesAreComputedOncePerRow) {
+  Graph g;
+  const ValueId x = g.add_input({{4096, 4096}, DType::f32}), row = g.add_input({{4096}, DType::f32});
+  const ValueId scale = g.add(Op::exp, {row});
+  g.outputs = {g.add(Op::multiply, {x, broadcast(g, scale, {4096, 4096}, {1})})};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(intermediates(plan), 4096u * 4) << to_text(plan);
+}
+
+TEST(Fuse, ManyKeysAreNotStored) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32});
+  const ValueId keys = g.add(Op::random_split, {key}, {{Attr::shape, Ints{1'000'000}}});
+  g.outputs = {reduce_sum(g, normal(g, keys, {100}, DType::f32), {1})};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(intermediates(plan), 0u) << to_text(plan);
+}
+
+TEST(Fuse, ATableIsNotComputedForEachIndex) {
+  Graph g;
+  const ValueId x = g.add_input({{4096}, DType::f32}), idx = g.add_input({{1 << 22, 1}, DType::i32});
+  const Attrs attrs{{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}};
+  g.outputs = {reduce_sum(g, g.add(Op::gather, {g.add(Op::tan, {x}), idx}, attrs), {0})};
+  EXPECT_EQ(intermediates(make_plan(g, {})), 4096u * 4);
+  Graph few;
+  const ValueId table = few.add_input({{1 << 22}, DType::f32}), some = few.add_input({{100, 1}, DType::i32});
+  few.outputs = {few.add(Op::gather, {few.add(Op::tan, {table}), some}, attrs)};
+  EXPECT_EQ(intermediates(make_plan(few, {})), 0u);
+}
+
+TEST(Fuse, ReshapesAreViews) {
+  Graph g;
+  const ValueId x = g.add_input({{6, 4}, DType::f32});
+  const ValueId y = g.add(Op::sin, {x});
+  g.outputs = {y, reshape(g, y, {24}), reshape(g, x, {24})};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_EQ(plan.steps.size(), 1u);
+  EXPECT_EQ(plan.outputs[0], plan.outputs[1]);
+  EXPECT_EQ(plan.outputs[2], plan.inputs[0]);
+  EXPECT_EQ(plan.output_avals[1].shape, Shape{24});
+}
+
+}  // namespace
+}  // namespace neap::planner
