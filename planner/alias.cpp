@@ -71,13 +71,16 @@ void alias_in_place(PlanData& plan) {
   std::vector<bool> donated(plan.buffers.size(), false), owned_by_output(plan.buffers.size(), false);
   for (size_t i = 0; i < plan.inputs.size(); ++i) donated[plan.inputs[i]] = plan.donated[i];
   for (const int b : plan.outputs) owned_by_output[root(b)] = true;
+  std::vector<bool> shared(plan.buffers.size(), false);  // others lie in its bytes
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.alias_of >= 0) shared[buffer.alias_of] = true;
+  }
 
   for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s) {
     PlanStep& step = plan.steps[s];
     for (const int out : step.writes) {
       if (plan.buffers[out].first != s || root(out) != out) continue;
-      const bool shared = std::ranges::any_of(plan.buffers, [&](const PlanBuffer& b) { return b.alias_of == out; });
-      if (shared) continue;
+      if (shared[out]) continue;
       for (const int in : step.reads) {
         const int owner = root(in);
         PlanBuffer& bytes = plan.buffers[owner];
@@ -85,6 +88,7 @@ void alias_in_place(PlanData& plan) {
         if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) continue;
         if (owned_by_output[owner] || bytes.last != s || !can_alias(step, in, out)) continue;
         mark_in_place(step, in, out);
+        shared[owner] = shared[out] = true;
         const int last = plan.buffers[out].last;
         if (plan.buffers[out].storage == Storage::output && !input) {
           // The output owns the bytes: all that shared the operand's bytes now share the output's.

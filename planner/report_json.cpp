@@ -29,6 +29,7 @@ json buffers(const PlanData& plan) {
                     {"first", buffer.first},
                     {"last", buffer.last},
                     {"alias_of", buffer.alias_of < 0 ? json(nullptr) : json(buffer.alias_of)},
+                    {"alias_offset", buffer.alias_offset},
                     {"source", where(buffer.source)}});
   }
   return list;
