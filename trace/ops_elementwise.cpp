@@ -170,14 +170,15 @@ Array floor_divide(const Operand& x, const Operand& y) {
 Array power(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   if (!y.is_scalar() || y.kind() != WeakKind::integer) return pow(x, y);
-  int64_t n = y.integer();
-  if (n < 0) return reciprocal(power(x, -n));
+  const auto bits = static_cast<uint64_t>(y.integer());
+  const bool negative = y.real() < 0;
   Array base = x.as_array(), result;
-  for (; n > 0; n >>= 1) {
+  for (uint64_t n = negative ? 0 - bits : bits; n > 0; n >>= 1) {
     if (n & 1) result = result.impl() ? multiply(result, base) : base;
     if (n > 1) base = square(base);
   }
-  return result.impl() ? result : ones_like(x);
+  if (!result.impl()) return ones_like(x);
+  return negative ? reciprocal(result) : result;
 }
 
 Array logaddexp(const Operand& x, const Operand& y) {

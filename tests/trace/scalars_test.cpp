@@ -52,6 +52,13 @@ TEST(Scalars, OfHalfTypesAreNumbers) {
   EXPECT_EQ(y.item<float>(), 1.75f);
 }
 
+TEST(Scalars, AreExponentsOfAnySize) {
+  const Array x = array({1.f, -1.f, 2.f});
+  EXPECT_THAT(power(x, std::numeric_limits<int64_t>::min()).to_vector<float>(), ElementsAre(1, 1, 0));
+  EXPECT_THAT(power(x, std::numeric_limits<uint64_t>::max()).to_vector<float>(), ElementsAre(1, -1, INFINITY));
+  EXPECT_THAT(power(x, -1).to_vector<float>(), ElementsAre(1, -1, 0.5f));
+}
+
 TEST(Scalars, FoldInRefusesFloats) { EXPECT_THROW(random::fold_in(random::key(0), 3.7), DTypeError); }
 
 }  // namespace
