@@ -273,6 +273,24 @@ Access Analysis::access(int32_t id) const {
   return s >= 2 && s <= 8 ? Access::strided : Access::scattered;
 }
 
+bool Analysis::crosses() const {
+  constexpr int64_t kJump = 16, kNear = 8;
+  const auto jumps = [&](int32_t index) {
+    const Linear* address = linear(index);
+    if (!address || !address->exact) return false;
+    int64_t along[2] = {};
+    for (const auto& [id, coefficient] : address->terms) {
+      if (kernel.dag[id].op == Opcode::index) along[kernel.dag[id].imm] += coefficient;
+    }
+    const int64_t lane = std::abs(along[kernel.vector_level]), other = std::abs(along[1 - kernel.vector_level]);
+    return lane >= kJump && other > 0 && other <= kNear;
+  };
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    if (kernel.dag[id].op == Opcode::load && needed(id) && jumps(kernel.dag[id].a)) return true;
+  }
+  return std::ranges::any_of(kernel.stores, [&](const auto& s) { return jumps(s.index); });
+}
+
 void Analysis::mark_needed() {
   const auto mark_terms = [&](const Linear& sum) {
     for (const auto& [id, coefficient] : sum.terms) {
@@ -333,7 +351,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   const int one = unit.bits / 8 / size;
   const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);
   lanes = 2 * one;
-  if (elements < 4096) lanes = one;
+  if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
   if (elements >= 1 << 20 && rotations >= 16) lanes = 4 * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
   const int64_t extent = kernel.extent[kernel.vector_level];

@@ -63,6 +63,9 @@ class Analysis {
   int64_t stride(const Linear& address) const;
   /// For the element index `id` of a load or store.
   Access access(int32_t id) const;
+  /// Whether some access of a map runs along the outer loop in memory and jumps from lane to lane, as in a transpose:
+  /// then small tiles of both loops reuse cache lines that whole rows would lose.
+  bool crosses() const;
   /// The group that a strided load belongs to, or -1.
   int group(int32_t load) const { return facts_[load].group; }
   const std::vector<StridedGroup>& groups() const { return groups_; }

@@ -21,6 +21,9 @@ constexpr double kTaskSeconds = 20e-6;      // what a task must cost to be worth
 constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
 constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it
+// Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
+// power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
+constexpr int64_t kTile = 64;
 
 // A launch waiting for its code.
 struct Pending {
@@ -45,6 +48,15 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   if (kernel.kind == Kernel::Kind::scatter) return;
   const double seconds = kernel.cost_per_element / kUnitsPerSecond + kElementSeconds;
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
+  if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {
+    if (const Analysis analysis(kernel, host_unit()); analysis.crosses()) {
+      code.split = Split::tiles;
+      code.tile = {kTile, kTile};
+      code.tile[static_cast<size_t>(kernel.vector_level)] = analysis.lanes;
+      code.grain = static_cast<int64_t>(elements) / (kTile * analysis.lanes) + 1;
+      return;
+    }
+  }
   if (static_cast<double>(rows) * static_cast<double>(columns) < 2 * elements) return;
   constexpr int64_t kManyRows = 32;
   const auto per_task = [&](int64_t other) {

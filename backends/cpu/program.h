@@ -1,6 +1,7 @@
 // A plan as the executor runs it: compiled launches, and for every step the plan buffers that they touch.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -16,14 +17,15 @@ namespace neap::cpu {
 struct Program;
 
 /// How a launch is spread over threads. Only `parts` decides bits: the ranges of parts are fixed by the kernel's shape.
-enum class Split : uint8_t { none, rows, columns, parts };
+enum class Split : uint8_t { none, rows, columns, tiles, parts };
 
 struct LaunchCode {
   backends::KernelFunction function = nullptr;
   std::array<int64_t, 2> extent{};
   std::vector<int> buffers;  // plan buffer of each of the kernel's
   Split split = Split::none;
-  int64_t grain = 1;   // rows or columns of the smallest task; of parts: of each part
+  int64_t grain = 1;  // rows, columns or tiles of the smallest task; of parts: rows or columns of each
+  std::array<int64_t, 2> tile{};
   int part_level = 1;  // the level whose range the parts share
   int parts = 1;
   int part0_buffer = -1;                          // plan buffer that part 0 writes its table to

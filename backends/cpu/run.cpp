@@ -51,6 +51,19 @@ void run_parts(const LaunchCode& launch, void* const* buffers, std::byte* const*
   });
 }
 
+void run_tiles(const LaunchCode& launch, void* const* buffers) {
+  const auto [rows, columns] = launch.extent;
+  const auto [tile_rows, tile_columns] = launch.tile;
+  const int64_t across = (columns + tile_columns - 1) / tile_columns, down = (rows + tile_rows - 1) / tile_rows;
+  parallel_for(across * down, launch.grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / across * tile_rows, column = i % across * tile_columns;
+      launch.function(buffers, nullptr, row, std::min(rows, row + tile_rows), column,
+                      std::min(columns, column + tile_columns), 0);
+    }
+  });
+}
+
 void run_launch(const LaunchCode& launch, std::byte* const* memory) {
   for (const auto& [buffer, bytes] : launch.zero_fill) zero(memory[buffer], bytes);
   Pointers buffers(launch.buffers, memory);
@@ -64,6 +77,7 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
     case Split::columns:
       return parallel_for(columns, launch.grain,
                           [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); });
+    case Split::tiles: return run_tiles(launch, p);
     case Split::parts: return run_parts(launch, p, memory);
   }
 }
