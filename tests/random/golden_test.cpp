@@ -1,0 +1,150 @@
+// The same numbers as JAX: tests/golden/random, made by tools/make_golden.py.
+#include <neap/neap.h>
+
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace neap {
+namespace {
+
+namespace nr = random;
+using nlohmann::json;
+
+const std::string folder = NEAP_TESTS_DIR "/golden/random/";
+
+json manifest() {
+  std::ifstream file(folder + "manifest.json");
+  return json::parse(file);
+}
+
+// A number, or an array of them; above the range of int64 only an array of u64 holds it.
+Operand bound(const json& b, DType dtype) {
+  if (b.is_array()) return array(b.get<std::vector<int64_t>>()).astype(dtype);
+  if (dtype == u64) return array(b.get<uint64_t>());
+  return b.get<int64_t>();
+}
+
+std::optional<Array> draw(const json& entry) {
+  const std::string function = entry["function"];
+  const json& p = entry["params"];
+  if (p.value("exact_jax", false)) return {};
+  Array key = nr::key(static_cast<uint64_t>(entry["seed"].get<int64_t>()));
+  const Shape batch = entry["batch"].get<Shape>();
+  if (!batch.empty()) key = nr::split(key, batch);
+  Shape shape = entry["shape"].get<Shape>();
+  shape.erase(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(batch.size()));
+  const DType dtype = *parse_dtype(entry["dtype"].get<std::string>());
+  const auto number = [&](const char* name) { return p[name].get<double>(); };
+  if (function == "bits") return nr::bits(key, shape, dtype);
+  if (function == "split") return nr::split(key, p["shape_of_keys"].get<Shape>());
+  if (function == "fold_in") return nr::fold_in(key, p["data"].get<int64_t>());
+  if (function == "uniform" && p["minval"].is_number())
+    return nr::uniform(key, shape, dtype, number("minval"), number("maxval"));
+  if (function == "randint")
+    return nr::randint(key, shape, bound(p["minval"], dtype), bound(p["maxval"], dtype), dtype);
+  if (function == "normal") return nr::normal(key, shape, dtype);
+  if (function == "exponential") return nr::exponential(key, shape, dtype);
+  if (function == "laplace") return nr::laplace(key, shape, dtype);
+  if (function == "logistic") return nr::logistic(key, shape, dtype);
+  if (function == "cauchy") return nr::cauchy(key, shape, dtype);
+  if (function == "gumbel") return nr::gumbel(key, shape, dtype);
+  if (function == "truncated_normal") return nr::truncated_normal(key, number("lower"), number("upper"), shape, dtype);
+  if (function == "bernoulli" && p["p"].is_number()) return nr::bernoulli(key, number("p"), shape);
+  if (function == "rademacher") return nr::rademacher(key, shape, dtype);
+  return {};
+}
+
+TEST(RandomGolden, DrawsWhatJaxDraws) {
+  int compared = 0;
+  for (const json& entry : manifest()) {
+    const auto drawn = draw(entry);
+    if (!drawn) continue;
+    SCOPED_TRACE(entry.dump());
+    const Array expected = load_npy(folder + entry["file"].get<std::string>());
+    ASSERT_EQ(drawn->aval(), expected.aval());
+    ++compared;
+    if (entry["compare"] == "exact") {
+      EXPECT_TRUE(std::ranges::equal(drawn->raw(), expected.raw()));
+      continue;
+    }
+    const std::vector<double> a = drawn->to_vector<double>(), b = expected.to_vector<double>();
+    for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-5 * std::abs(b[i]) + 1e-6) << i;
+  }
+  EXPECT_GT(compared, 120);
+}
+
+TEST(Random, KnownAnswersOfThreefry) {
+  const Array key = nr::key(42);
+  const std::vector<uint32_t> bits = nr::bits(key, {3}).to_vector<uint32_t>();
+  EXPECT_EQ(bits, (std::vector<uint32_t>{0x7d1c13a2, 0xae0730d9, 0x9dc3f9f9}));
+}
+
+TEST(Random, ABatchOfKeysDrawsRowByRow) {
+  const Array keys = nr::split(nr::key(1), 5);
+  const Array all = nr::normal(keys, {3, 7}, bf16);
+  for (int64_t i = 0; i < 5; ++i) {
+    const Array row = all[i], one = nr::normal(keys[i], {3, 7}, bf16);
+    EXPECT_TRUE(std::ranges::equal(row.raw(), one.raw()));
+  }
+}
+
+TEST(Random, HalfUniformsStayBelowTheBound) {
+  for (const DType t : {bf16, f16}) {
+    const Array u = nr::uniform(nr::key(0), {200'000}, t, 1.0f, 2.0f);
+    EXPECT_LT(max(u).item<float>(), 2.0f);
+    EXPECT_GE(min(u).item<float>(), 1.0f);
+  }
+}
+
+TEST(Random, ManyDistinctHalfNormals) {
+  const Array z = nr::normal(nr::key(3), {100'000}, bf16);
+  std::set<uint16_t> distinct;
+  for (const bfloat16 v : std::span(z.data<bfloat16>(), 100'000)) distinct.insert(v.bits);
+  EXPECT_GE(distinct.size(), 2550u);
+  EXPECT_LE(distinct.size(), 2800u);
+}
+
+// Kolmogorov-Smirnov distance of sorted samples from a distribution.
+template <class Cdf>
+double distance(std::vector<double> samples, Cdf cdf) {
+  std::ranges::sort(samples);
+  double d = 0;
+  const double n = static_cast<double>(samples.size());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const double f = cdf(samples[i]), x = static_cast<double>(i);
+    d = std::max({d, f - x / n, (x + 1) / n - f});
+  }
+  return d * std::sqrt(n);
+}
+
+TEST(Random, DistributionsAreWhatTheySay) {
+  const int64_t n = 200'000;
+  const Array key = nr::key(11);
+  const auto normal_cdf = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+  EXPECT_LT(distance(nr::normal(key, {n}).to_vector<double>(), normal_cdf), 1.63);  // 1 % point
+  EXPECT_LT(distance(nr::normal(key, {n}, f64).to_vector<double>(), normal_cdf), 1.63);
+  EXPECT_LT(distance(nr::uniform(key, {n}).to_vector<double>(), [](double x) { return x; }), 1.63);
+  EXPECT_LT(distance(nr::exponential(key, {n}).to_vector<double>(), [](double x) { return 1 - std::exp(-x); }), 1.63);
+  EXPECT_LT(distance(nr::cauchy(key, {n}).to_vector<double>(), [](double x) { return 0.5 + std::atan(x) / M_PI; }),
+            1.63);
+  EXPECT_LT(distance(nr::logistic(key, {n}).to_vector<double>(), [](double x) { return 1 / (1 + std::exp(-x)); }),
+            1.63);
+  EXPECT_LT(distance(nr::gumbel(key, {n}).to_vector<double>(), [](double x) { return std::exp(-std::exp(-x)); }), 1.63);
+  const double p = mean(nr::bernoulli(key, 0.3f, Shape{n})).item<float>();
+  EXPECT_NEAR(p, 0.3, 5 * std::sqrt(0.21 / n));
+}
+
+TEST(Random, BadInputIsRefused) {
+  EXPECT_THROW(nr::bernoulli(nr::key(0), 1.5f, Shape{3}), UserError);
+  EXPECT_THROW(nr::bernoulli(nr::key(0), NAN, Shape{3}), UserError);
+  EXPECT_THROW(nr::normal(nr::key(0), {3}, i32), DTypeError);
+  EXPECT_THROW(nr::normal(nr::key(0), {-3}), ShapeError);
+  EXPECT_THROW(nr::normal(zeros({2}), {3}), DTypeError);
+  EXPECT_THROW(nr::uniform(nr::key(0), {3}, f32, zeros({4})), ShapeError);
+}
+
+}  // namespace
+}  // namespace neap
