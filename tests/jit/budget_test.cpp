@@ -1,0 +1,184 @@
+// Budgets are contracts, and choices flip when they should.
+#include "tests/jit/measure.h"
+
+#include <set>
+#include <thread>
+
+namespace neap {
+namespace {
+
+namespace nr = random;
+using namespace literals;
+
+// The smallest peak that planning says is possible.
+template <class F, class... A>
+size_t smallest(const F& f, const A&... arguments) {
+  try {
+    jit(f, {.memory_budget = 1}).plan(arguments...);
+  } catch (const BudgetError& e) {
+    EXPECT_GT(e.smallest_peak_bytes, 1u);
+    return e.smallest_peak_bytes;
+  }
+  ADD_FAILURE() << "one byte is enough";
+  return 0;
+}
+
+// Every budget from the smallest upwards is met exactly as promised, a smaller one never has a larger peak, and all
+// give the bits of the plan without one (near: up to rounding).
+template <class F, class... A>
+void check_budgets(const F& f, double near, const A&... arguments) {
+  const Measured free = measure(jit(f), arguments...);
+  const size_t least = smallest(f, arguments...);
+  EXPECT_LE(least, free.planned);
+  EXPECT_THROW(jit(f, {.memory_budget = least - 1}).plan(arguments...), BudgetError);
+  size_t previous = 0;
+  for (int i = 0; i <= 6; ++i) {
+    const size_t budget = least + (free.planned - least) * static_cast<size_t>(i) / 6;
+    SCOPED_TRACE(fmt::format("budget {} of {} to {}", budget, least, free.planned));
+    const Measured m = measure(jit(f, {.memory_budget = budget}), arguments...);
+    EXPECT_LE(m.planned, budget);
+    EXPECT_GE(m.planned, previous);
+    previous = m.planned;
+    for (size_t k = 0; k < m.outputs.size(); ++k) {
+      if (same_bits(m.outputs[k], free.outputs[k])) continue;
+      const auto got = m.outputs[k].to_vector<double>(), want = free.outputs[k].to_vector<double>();
+      for (size_t j = 0; j < got.size(); ++j) ASSERT_NEAR(got[j], want[j], near * std::max(1.0, std::abs(want[j])));
+      EXPECT_GT(near, 0) << "other bits";
+    }
+  }
+}
+
+TEST(Budget, SamplesTimesMatrix) {
+  const Array key = nr::key(3), w = nr::normal(nr::key(4), {64, 8});
+  check_budgets([](const Array& k, const Array& m) { return matmul(nr::normal(k, {4000, 64}), m); }, 0, key, w);
+}
+
+TEST(Budget, Layers) {
+  const Array x = nr::normal(nr::key(1), {256, 64}), w = nr::normal(nr::key(2), {64, 64});
+  const auto loss = [](const Array& v, const Array& in) {
+    Array h = in;
+    for (int i = 0; i < 6; ++i) h = tanh(matmul(h, v));
+    return sum(h * h);
+  };
+  check_budgets(grad(loss), 1e-4, w, x);
+}
+
+TEST(Budget, Attention) {
+  const auto attention = [](const Array& q, const Array& k, const Array& v) {
+    return matmul(softmax(matmul(q, swapaxes(k, -1, -2)) / 8.0f), v);
+  };
+  const auto make = [](uint64_t seed) { return nr::normal(nr::key(seed), {4, 256, 16}); };
+  check_budgets(attention, 1e-5, make(1), make(2), make(3));
+}
+
+TEST(Budget, GatherGradient) {
+  const auto loss = [](const Array& x, const Array& idx) { return sum(gather(x, idx) * 2.5f); };
+  const Array x = nr::normal(nr::key(1), {32, 32, 32}), idx = nr::randint(nr::key(5), {300'000, 3}, 0, 32, i16);
+  check_budgets(grad(loss), 0, x, idx);
+}
+
+TEST(Budget, TheErrorSaysWhatIsPossible) {
+  const auto f = [](const Array& x) { return x * 2; };
+  try {
+    jit(f, {.memory_budget = 100_KiB}).plan(spec({1 << 20}, f32));
+    FAIL();
+  } catch (const BudgetError& e) {
+    EXPECT_EQ(e.smallest_peak_bytes, 8_MiB);
+    EXPECT_NE(std::string(e.what()).find("8.00 MiB"), std::string::npos) << e.what();
+  }
+  EXPECT_NO_THROW(jit(f, {.memory_budget = 8_MiB}).plan(spec({1 << 20}, f32)));
+}
+
+// --- choices
+
+TEST(Choice, FusedBecomesChunkedBeforeAProduct) {
+  const auto f = [](const Array& key, const Array& w) { return matmul(nr::normal(key, {20'000, 128}), w); };
+  const Array key = nr::key(3), w = nr::normal(nr::key(4), {128, 8});
+  const Measured free = measure(jit(f), key, w), tight = measure(jit(f, {.memory_budget = 3_MiB}), key, w);
+  EXPECT_FALSE(has(free.plan, "chunked")) << free.plan;
+  EXPECT_TRUE(has(tight.plan, "chunked")) << tight.plan;
+  EXPECT_LE(tight.planned, 3_MiB);
+  EXPECT_TRUE(same_bits(free.outputs[0], tight.outputs[0]));
+}
+
+TEST(Choice, PinnedChunksKeepTheBits) {
+  const auto f = [](const Array& key) { return nr::normal(key, {1000, 333}, bf16); };
+  const Array key = nr::key(8), want = jit(f)(key);
+  for (const int64_t k : {4, 7, 1000}) {
+    const Measured m = measure(jit(f, {.strategy = "chunked", .chunks = k}), key);
+    EXPECT_TRUE(same_bits(m.outputs[0], want)) << k;
+    EXPECT_LE(m.planned, 64 + counted(m.outputs) + 4 * counted(m.outputs) / static_cast<size_t>(k) + 16_KiB);
+    EXPECT_TRUE(has(m.plan, "chunked")) << m.plan;
+  }
+}
+
+TEST(Choice, SubkeysDrawOtherNumbersAndSaySo) {
+  const auto f = [](const Array& key) { return nr::normal(key, {512, 512}, bf16); };
+  const Array key = nr::key(8), whole = jit(f)(key);
+  std::vector<Array> drawn{whole};
+  for (const int64_t k : {4, 17, 64}) {
+    const Measured m = measure(jit(f, {.strategy = "subkey", .chunks = k}), key);
+    EXPECT_TRUE(has(m.plan, "subkey")) << m.plan;
+    const auto out = static_cast<double>(counted(m.outputs));
+    EXPECT_LE(static_cast<double>(m.planned), 1.001 * (1 + 2.0 / static_cast<double>(k)) * out + 1024) << k;
+    for (const Array& other : drawn) EXPECT_FALSE(same_bits(m.outputs[0], other));
+    drawn.push_back(m.outputs[0]);
+    EXPECT_NEAR(mean(m.outputs[0].astype(f32)).item<float>(), 0, 5.0 / 512);
+    EXPECT_NEAR(std(m.outputs[0].astype(f32)).item<float>(), 1, 0.01);
+    EXPECT_TRUE(same_bits(jit(f, {.strategy = "subkey", .chunks = k})(key), m.outputs[0]));
+  }
+}
+
+TEST(Choice, ACheapProducerIsRecomputedADearOneKept) {
+  const int64_t n = 1 << 20;
+  // Two readers that cannot share a kernel: reductions along different axes of different shapes, and a product.
+  const auto use = [](const Array& y) {
+    const Array square = reshape(y, {1024, 1024});
+    return std::tuple{sum(square, 0), max(square, 1), cos(transpose(square))};
+  };
+  const auto cheap = jit([&](const Array& x) { return use(x * 2 + 1); });
+  const auto dear = jit([&](const Array& x) {
+    Array y = x;
+    for (int i = 0; i < 12; ++i) y = lgamma(y) + erf_inv(tanh(y));
+    return use(y);
+  });
+  const Array x = nr::uniform(nr::key(1), {n}, f32, 1.5f, 3.0f);
+  const Measured a = measure(cheap, x), b = measure(dear, x);
+  EXPECT_LT(a.planned, counted({x}) + counted(a.outputs) + x.bytes() / 2) << a.plan;
+  EXPECT_GE(b.planned, counted({x}) + counted(b.outputs) + x.bytes()) << b.plan;
+}
+
+TEST(Choice, GatherGradientGivesWayWhenNaiveIsPinned) {
+  const auto loss = [](const Array& x, const Array& idx) { return sum(gather(x, idx) * 2.5f); };
+  const Array x = nr::normal(nr::key(1), {16, 16, 16}), idx = nr::randint(nr::key(5), {100'000, 3}, 0, 16, i32);
+  const Measured chosen = measure(jit(grad(loss)), x, idx),
+                 pinned = measure(jit(grad(loss), {.strategy = "naive"}), x, idx);
+  EXPECT_TRUE(has(chosen.plan, "nocopy-gather-grad"));
+  EXPECT_FALSE(has(pinned.plan, "nocopy-gather-grad")) << pinned.plan;
+  EXPECT_GT(pinned.planned, chosen.planned);
+  EXPECT_TRUE(same_bits(chosen.outputs[0], pinned.outputs[0]));
+  EXPECT_EQ(chosen.plan.decision("scatter_add"), "nocopy-gather-grad") << chosen.plan;
+}
+
+TEST(Choice, UnknownStrategiesAreRefused) {
+  EXPECT_THROW(jit([](const Array& x) { return x + 1; }, {.strategy = "magic"})(ones({3})), UserError);
+}
+
+TEST(Threads, CallOneFunctionAtOnce) {
+  const auto f = jit([](const Array& key, const Array& w) { return matmul(nr::normal(key, {200, 64}), w); });
+  const Array w = nr::normal(nr::key(4), {64, 8});
+  std::vector<Array> want;
+  for (uint64_t i = 0; i < 4; ++i) want.push_back(f(nr::key(i), w));
+  std::vector<int> wrong(4);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Array key = nr::key(t);
+      for (int i = 0; i < 50; ++i) wrong[t] += !same_bits(f(key, w), want[t]);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, std::vector<int>(4));
+}
+
+}  // namespace
+}  // namespace neap

@@ -1,0 +1,62 @@
+// Runs a compiled function and measures it: what the plan promises is what the allocator saw, to the byte.
+#pragma once
+
+#include <neap/neap.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace neap {
+
+struct Measured {
+  size_t planned = 0, measured = 0, naive = 0;
+  std::vector<Array> outputs;
+  Plan plan;
+};
+
+inline size_t counted(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+inline size_t counted(const std::vector<Array>& arrays) {
+  size_t bytes = 0;
+  for (const Array& a : arrays) bytes += counted(a.bytes());
+  return bytes;
+}
+
+inline bool has(const Plan& plan, const std::string& strategy) {
+  return std::ranges::count(plan.strategies(), strategy) > 0;
+}
+
+inline bool same_bits(const Array& a, const Array& b) { return std::ranges::equal(a.raw(), b.raw()); }
+
+/// Calls f, compiled before, and holds plan, JSON report and allocator against each other. `captured`: arrays that f
+/// closed over.
+template <class F, class... A>
+Measured measure_capturing(const std::vector<Array>& captured, const F& f, const A&... arguments) {
+  f.compile(arguments...);
+  const size_t held = counted(tree_leaves(std::tie(arguments...))) + counted(captured);
+  const size_t others = memory::live_bytes() - held;
+  memory::reset_peak();
+  const auto result = f(arguments...);
+  Measured m;
+  m.measured = memory::peak_bytes() - others;
+  m.outputs = tree_leaves(result);
+  m.plan = f.last_plan();
+  m.planned = m.plan.peak_bytes();
+  m.naive = m.plan.naive_peak_bytes();
+  EXPECT_EQ(m.measured, m.planned) << m.plan;
+  EXPECT_GE(m.planned, m.plan.lower_bound_bytes()) << m.plan;
+  size_t widest = 0;
+  const auto report = nlohmann::json::parse(m.plan.to_json());
+  for (const auto& step : report["steps"]) widest = std::max(widest, step["bytes_live"].get<size_t>());
+  if (m.plan.num_steps() > 0) EXPECT_EQ(widest, m.planned) << m.plan;
+  return m;
+}
+
+template <class F, class... A>
+Measured measure(const F& f, const A&... arguments) {
+  return measure_capturing({}, f, arguments...);
+}
+
+}  // namespace neap
