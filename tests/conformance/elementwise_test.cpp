@@ -1,0 +1,124 @@
+// Every elementwise op on every dtype it takes, in several shapes.
+#include "tests/conformance/harness.h"
+
+namespace neap::conformance {
+namespace {
+
+using trace::Family;
+using trace::TypeRule;
+
+// Rounded once from the exact result, in every dtype.
+bool is_exact(Op op) {
+  switch (op) {
+    case Op::negative:
+    case Op::abs:
+    case Op::sign:
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::remainder:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::square:
+    case Op::reciprocal:
+    case Op::floor:
+    case Op::ceil:
+    case Op::trunc:
+    case Op::rint:
+    case Op::sqrt:
+    case Op::nextafter:
+    case Op::copysign:
+    case Op::stop_gradient:
+    case Op::select: return true;
+    default: return false;
+  }
+}
+
+Tolerance limit(Op op, DType t) {
+  if (!is_float(t) || is_exact(op)) return {};
+  if (t == f64) return {4, op == Op::digamma ? 2e-15 : 0};  // its terms cancel near its roots
+  if (t != f32) return {1};
+  return {op == Op::erf_inv ? 4 : 2};
+}
+
+void add_case(Sheet& sheet, Op op, DType dtype, const Shape& shape) {
+  const trace::OpInfo& info = trace::op_info(op);
+  std::vector<ValueId> operands;
+  for (int i = 0; i < info.arity; ++i)
+    operands.push_back(sheet.input(shape, i == 0 && info.types == TypeRule::select ? bool_ : dtype));
+  sheet.check(fmt::format("{} {}{}", trace::name(op), name(dtype), to_string(shape)), op, operands, {},
+              limit(op, dtype));
+}
+
+// All values of a half type.
+Array every_half(DType dtype) {
+  return make_array({{65536}, dtype}, [](std::byte* to) {
+    for (int i = 0; i < 65536; ++i) reinterpret_cast<uint16_t*>(to)[i] = static_cast<uint16_t>(i);
+  });
+}
+
+class Elementwise : public testing::TestWithParam<Op> {};
+
+TEST_P(Elementwise, IsTheReferencesInEveryDtypeAndShape) {
+  const Op op = GetParam();
+  const trace::OpInfo& info = trace::op_info(op);
+  Sheet sheet(static_cast<uint64_t>(op) + 1);
+  const std::vector<Shape> shapes{{}, {0}, {7}, {3, 5}, {2, 3, 129}};
+  size_t dtypes = 0;
+  for (const DType dtype : kAllDTypes) {
+    if (!trace::accepts(info.types, dtype)) continue;
+    add_case(sheet, op, dtype, {1000});
+    add_case(sheet, op, dtype, shapes[dtypes++ % shapes.size()]);
+    if (size_of(dtype) == 2 && is_float(dtype) && info.arity == 1)
+      sheet.check(fmt::format("{} every {}", trace::name(op), name(dtype)), op, {sheet.input(every_half(dtype))}, {},
+                  limit(op, dtype));
+  }
+  ASSERT_GT(dtypes, 0u);
+  const DType main = trace::accepts(info.types, f32) ? f32 : i32;
+  for (const Shape& shape : shapes) add_case(sheet, op, main, shape);
+  sheet.run();
+}
+
+std::vector<Op> every_op() {
+  const auto ops = trace::elementwise_ops();
+  return {ops.begin(), ops.end()};
+}
+
+INSTANTIATE_TEST_SUITE_P(Op, Elementwise, testing::ValuesIn(every_op()),
+                         [](const auto& info) { return std::string(trace::name(info.param)); });
+
+TEST(Convert, BetweenAllDtypes) {
+  for (const DType from : kAllDTypes) {
+    Sheet sheet(static_cast<uint64_t>(from) + 100);
+    const ValueId x = sheet.input({1000}, from), scalar = sheet.input({}, from), row = sheet.input({3, 7}, from);
+    for (const DType to : kAllDTypes) {
+      for (const ValueId v : {x, scalar, row})
+        sheet.check(fmt::format("{} to {}", name(from), name(to)), Op::convert, {v}, {{Attr::dtype, to}});
+      if (size_of(from) == size_of(to) && (from == bool_) == (to == bool_))
+        sheet.check(fmt::format("{} as {}", name(from), name(to)), Op::bitcast, {x}, {{Attr::dtype, to}});
+    }
+    sheet.run();
+  }
+}
+
+TEST(Leaf, ConstantAndIota) {
+  Sheet sheet;
+  for (const DType t : kAllDTypes) {
+    for (const Shape& shape : {Shape{}, Shape{0}, Shape{5}, Shape{3, 4, 17}}) {
+      for (const double value : {0.0, 1.0, 100.0})
+        sheet.output(fmt::format("constant {}", value), sheet.graph.constant(value, t, shape));
+      for (size_t axis = 0; axis < shape.size() && t != bool_; ++axis)
+        sheet.check("iota", Op::iota, {},
+                    {{Attr::dtype, t}, {Attr::shape, shape}, {Attr::axis, static_cast<int64_t>(axis)}});
+    }
+    if (is_float(t)) {
+      for (const double value : {-0.0, 0.1, 1e-5, 1e30, double{INFINITY}, double{NAN}})
+        sheet.output(fmt::format("constant {}", value), sheet.graph.constant(value, t, {3}));
+    }
+  }
+  sheet.run();
+}
+
+}  // namespace
+}  // namespace neap::conformance

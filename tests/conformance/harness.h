@@ -1,0 +1,264 @@
+// Runs graphs through the whole pipeline, by the public interface, and compares: planned with the reference
+// interpreter, naive with planned, one thread with two, and each plan's peak with what the allocator measured.
+#pragma once
+
+#include <neap/creation.h>
+#include <neap/jit.h>
+#include <neap/memory.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/dispatch.h"
+#include "trace/op_table.h"
+#include "trace/reference.h"
+#include "trace/tracing.h"
+
+namespace neap::conformance {
+
+using trace::Attr;
+using trace::Attrs;
+using trace::Graph;
+using trace::Ints;
+using trace::Op;
+using trace::ValueId;
+using Arrays = std::vector<Array>;
+using Random = std::mt19937_64;
+
+inline constexpr DType kAllDTypes[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64};
+
+/// What an input holds.
+enum class Fill : uint8_t {
+  wild,   // special values, every magnitude, any bits of integers
+  tame,   // multiples of 1/4 in [-8, 8] (integers: [-8, 8]): sums of thousands are exact in f32, in any order
+  units,  // 1 and -1, now and then 2 and 1/2: products are exact, in any order
+};
+
+template <class T>
+T element(Fill fill, Random& random) {
+  const uint64_t bits = random();
+  if constexpr (std::is_same_v<T, bool>) {
+    return bits & 1;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (fill == Fill::wild) return static_cast<T>(bits % 3 == 0 ? (bits >> 8) % 16 - 8 : bits >> (bits % 5 * 8));
+    if (fill == Fill::units) return static_cast<T>(bits & 1 ? 1 : -1);
+    return static_cast<T>(static_cast<int64_t>(bits % 17) - 8);
+  } else {
+    static constexpr double kSpecial[] = {0.0,  -0.0, 1.0,   -1.0,     0.5,   -0.5,   2.0,    3.0,      -2.5,
+                                          1e-7, 1e30, -1e30, INFINITY, 1e-40, 1e-310, 65504., 16777216, NAN};
+    const auto from = [](double x) {
+      if constexpr (sizeof(T) == 2) return T::from_double(x);
+      return static_cast<T>(x);
+    };
+    if (fill == Fill::units)
+      return from((bits & 1 ? 1.0 : -1.0) * (bits % 128 == 2 ? 2.0 : bits % 128 == 4 ? 0.5 : 1.0));
+    if (fill == Fill::tame) return from((static_cast<double>(bits % 65) - 32) / 4);
+    const double unit = static_cast<double>(bits >> 11) * 0x1p-52 - 1;
+    switch (bits % 8) {
+      case 0: return from(kSpecial[(bits >> 8) % std::size(kSpecial)]);
+      case 1: {  // any bits at all
+        T x;
+        std::memcpy(&x, &bits, sizeof x);
+        return x;
+      }
+      case 2: return from(unit * 100);
+      case 3: return from(std::ldexp(unit, static_cast<int>((bits >> 3) % 64) - 48));
+      default: return from(unit * 4);
+    }
+  }
+}
+
+inline Array make_array(Aval aval, const std::function<void(std::byte*)>& write) {
+  BufferPtr data = allocate(aval.bytes(), "test");
+  write(data->data());
+  return detail::make_concrete(std::move(aval), std::move(data));
+}
+
+inline Array random_array(const Aval& aval, Fill fill, Random& random) {
+  return make_array(aval, [&](std::byte* to) {
+    dispatch(aval.dtype, [&]<class T>() {
+      for (int64_t i = 0; i < aval.size(); ++i) reinterpret_cast<T*>(to)[i] = element<T>(fill, random);
+    });
+  });
+}
+
+/// Integers in [low, high], those that the dtype cannot hold wrapped.
+inline Array random_integers(const Aval& aval, int64_t low, int64_t high, Random& random) {
+  return make_array(aval, [&](std::byte* to) {
+    dispatch(aval.dtype, [&]<class T>() {
+      const auto count = static_cast<uint64_t>(high - low) + 1;
+      for (int64_t i = 0; i < aval.size(); ++i) {
+        const int64_t n = low + static_cast<int64_t>(random() % count);
+        if constexpr (std::is_class_v<T>)
+          reinterpret_cast<T*>(to)[i] = T(static_cast<float>(n));
+        else
+          reinterpret_cast<T*>(to)[i] = static_cast<T>(n);
+      }
+    });
+  });
+}
+
+/// How far a result may be from the reference: units in the last place (0: the sign of a zero may still differ), or an
+/// absolute distance.
+struct Tolerance {
+  int64_t ulps = 0;
+  double absolute = 0;
+};
+/// The same bits; any NaN equals any NaN.
+inline constexpr Tolerance kSameBits{-1, 0};
+
+// Neighbouring floats have neighbouring numbers; both zeros have 0.
+template <class T>
+int64_t ordinal(T x) {
+  if constexpr (sizeof(T) == 8) {
+    const auto bits = std::bit_cast<int64_t>(x);
+    return bits < 0 ? std::numeric_limits<int64_t>::min() - bits : bits;
+  } else if constexpr (sizeof(T) == 4) {
+    const auto bits = std::bit_cast<int32_t>(x);
+    return bits < 0 ? int64_t{std::numeric_limits<int32_t>::min()} - bits : bits;
+  } else {
+    const auto bits = std::bit_cast<int16_t>(x);
+    return bits < 0 ? int64_t{std::numeric_limits<int16_t>::min()} - bits : bits;
+  }
+}
+
+/// Empty when every element is near enough, else where and what the first is that is not. NaN equals NaN.
+inline std::string difference(const Array& got, const Array& want, Tolerance t) {
+  if (got.aval() != want.aval()) return to_string(got.aval()) + ", expected " + to_string(want.aval());
+  const std::span<const std::byte> a = got.raw(), b = want.raw();
+  return dispatch(got.dtype(), [&]<class T>() -> std::string {
+    for (int64_t i = 0; i < got.size(); ++i) {
+      T x, y;
+      std::memcpy(&x, a.data() + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      std::memcpy(&y, b.data() + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+      if (std::memcmp(&x, &y, sizeof(T)) == 0) continue;
+      std::string distance;
+      if constexpr (!std::is_integral_v<T>) {
+        const auto p = static_cast<double>(x), q = static_cast<double>(y);
+        if (std::isnan(p) && std::isnan(q)) continue;
+        const int64_t ulps = std::abs(ordinal(x) - ordinal(y));
+        if (t.ulps >= 0 && !std::isnan(p) && !std::isnan(q) && ulps <= t.ulps) continue;
+        if (t.ulps >= 0 && std::abs(p - q) <= t.absolute) continue;
+        distance = fmt::format(" ({} ulp)", ulps);
+        return fmt::format("element {}: {:.17g}, expected {:.17g}{}", i, p, q, distance);
+      } else {
+        return fmt::format("element {}: {}, expected {}", i, static_cast<int64_t>(x), static_cast<int64_t>(y));
+      }
+    }
+    return {};
+  });
+}
+
+inline auto jitted(const Graph& graph, JitOptions options = {}) {
+  return jit([graph](const Arrays& in) { return trace::inline_graph(graph, in); }, std::move(options));
+}
+
+inline Arrays reference(const Graph& graph, const Arrays& inputs) {
+  std::vector<HostArray> host;
+  for (const Array& x : inputs) host.push_back({x.aval(), x.impl()->data});
+  Arrays outputs;
+  for (HostArray& y : trace::evaluate_reference(graph, host))
+    outputs.push_back(detail::make_concrete(std::move(y.aval), std::move(y.data)));
+  return outputs;
+}
+
+inline size_t held(const Arrays& inputs) {
+  size_t bytes = 0;
+  for (const Array& x : inputs) bytes += round_up_64(x.bytes());
+  return bytes;
+}
+
+/// One compiled call, measured.
+struct Run {
+  Arrays outputs;
+  size_t planned = 0, measured = 0;
+};
+
+template <class F>
+Run run_compiled(const F& f, const Arrays& inputs) {
+  f.compile(inputs);
+  const size_t others = memory::live_bytes() - held(inputs);
+  memory::reset_peak();
+  Run r;
+  r.outputs = f(inputs);
+  r.measured = memory::peak_bytes() - others;
+  r.planned = f.last_plan().peak_bytes();
+  return r;
+}
+
+inline Run run(const Graph& graph, const Arrays& inputs, JitOptions options = {}) {
+  return run_compiled(jitted(graph, std::move(options)), inputs);
+}
+
+/// As many threads as given, until the end of the block.
+class Threads {
+ public:
+  explicit Threads(int n) : before_(num_threads()) { set_num_threads(n); }
+  ~Threads() { set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Many small cases in one graph, compiled together: each adds inputs and an output.
+class Sheet {
+ public:
+  explicit Sheet(uint64_t seed = 1) : random(seed) {}
+
+  Graph graph;
+  Arrays inputs;
+  Random random;
+
+  ValueId input(const Array& x) {
+    inputs.push_back(x);
+    return graph.add_input(x.aval());
+  }
+  ValueId input(Shape shape, DType dtype, Fill fill = Fill::wild) {
+    return input(random_array({std::move(shape), dtype}, fill, random));
+  }
+  ValueId integers(Shape shape, DType dtype, int64_t low, int64_t high) {
+    return input(random_integers({std::move(shape), dtype}, low, high, random));
+  }
+  /// One op, whose result is an output.
+  void check(const std::string& name, Op op, std::vector<ValueId> operands, Attrs attrs = {}, Tolerance t = kSameBits) {
+    output(name, graph.add(op, std::move(operands), std::move(attrs)), t);
+  }
+  void output(const std::string& name, ValueId v, Tolerance t = kSameBits) {
+    graph.outputs.push_back(v);
+    names_.push_back(name + " -> " + to_string(graph.aval(v)));
+    tolerances_.push_back(t);
+  }
+
+  void run() const {
+    if (graph.outputs.empty()) return;
+    const Arrays expected = reference(graph, inputs);
+    const auto f = jitted(graph);
+    const Run planned = run_compiled(f, inputs);
+    const Run naive = conformance::run(graph, inputs, {.pipeline = Pipeline::naive});
+    const Arrays alone = [&] {
+      const Threads one(1);
+      return f(inputs);
+    }();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(difference(planned.outputs[i], expected[i], tolerances_[i]), "") << names_[i];
+      EXPECT_EQ(difference(naive.outputs[i], planned.outputs[i], kSameBits), "") << names_[i] << ", naive";
+      EXPECT_EQ(difference(alone[i], planned.outputs[i], kSameBits), "") << names_[i] << ", one thread";
+    }
+    EXPECT_EQ(planned.measured, planned.planned);
+    EXPECT_EQ(naive.measured, naive.planned);
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Tolerance> tolerances_;
+};
+
+}  // namespace neap::conformance

@@ -1,0 +1,472 @@
+// Makes graphs at random, such that every pipeline must give the same bits.
+//
+// Elementwise ops take whatever there is: infinities, NaN, wrapped integers. What depends on the order of a float sum
+// or product is made exact first (small integers are summed, units multiplied), so an order never shows. Where even the
+// sign of a NaN would show (bitcast, copysign), operands are finite.
+#pragma once
+
+#include "tests/conformance/harness.h"
+
+namespace neap::conformance {
+
+class ProgramMaker {
+ public:
+  explicit ProgramMaker(uint64_t seed) : random_(seed) {}
+
+  Graph graph;
+  Arrays inputs;
+
+  /// 5 to 60 nodes; from one to four outputs.
+  void make() {
+    const size_t target = 5 + pick(56);
+    add_input({2}, u32);
+    for (size_t i = 0, n = 1 + pick(4); i < n; ++i) add_input(some_shape(), some_dtype());
+    while (graph.nodes.size() < target) step();
+    for (size_t i = 0, n = 1 + pick(4); i < n; ++i) graph.outputs.push_back(recent());
+  }
+
+ private:
+  static constexpr int64_t kMostElements = 20'000;
+
+  size_t pick(size_t n) { return random_() % n; }
+  bool chance(size_t one_in) { return pick(one_in) == 0; }
+  const Aval& aval(ValueId v) const { return graph.aval(v); }
+
+  Shape some_shape() {
+    static const Shape kShapes[] = {{},       {1},     {7},         {64},      {1000}, {3, 5}, {5, 3},
+                                    {16, 33}, {40, 1}, {2, 3, 129}, {6, 5, 4}, {0},    {3, 0}};
+    return kShapes[pick(std::size(kShapes))];
+  }
+  DType some_dtype() { return chance(2) ? f32 : kAllDTypes[pick(std::size(kAllDTypes))]; }
+
+  void add_input(Shape shape, DType t) {
+    inputs.push_back(random_array({shape, t}, chance(2) ? Fill::wild : Fill::tame, random_));
+    graph.add_input(inputs.back().aval());
+  }
+
+  ValueId any() { return static_cast<ValueId>(pick(graph.values.size())); }
+  ValueId recent() {
+    const size_t n = graph.values.size(), window = std::min<size_t>(n, 8);
+    return static_cast<ValueId>(n - 1 - pick(window));
+  }
+  ValueId operand() { return chance(3) ? any() : recent(); }
+
+  ValueId add(Op op, std::vector<ValueId> in, Attrs attrs = {}) {
+    return graph.add(op, std::move(in), std::move(attrs));
+  }
+  ValueId number(double value, DType t, Shape shape) { return graph.constant(value, t, shape); }
+  ValueId convert(ValueId v, DType t) { return aval(v).dtype == t ? v : add(Op::convert, {v}, {{Attr::dtype, t}}); }
+
+  /// Some value as a value of this aval: found, converted, broadcast from a scalar, or made.
+  ValueId like(Aval want) {  // by value: the graph grows meanwhile
+    std::vector<ValueId> same, converted;
+    for (ValueId v = 0; v < static_cast<ValueId>(graph.values.size()); ++v) {
+      if (aval(v) == want) same.push_back(v);
+      if (aval(v).shape == want.shape) converted.push_back(v);
+    }
+    if (!same.empty() && !chance(4)) return same[pick(same.size())];
+    if (!converted.empty() && !chance(4)) return convert(converted[pick(converted.size())], want.dtype);
+    if (chance(3)) return number(static_cast<double>(pick(5)), want.dtype, want.shape);
+    const ValueId v = operand();
+    if (!chance(3) && aval(v).size() >= 1 && want.size() <= kMostElements)
+      return broadcast(scalar_of(convert(v, want.dtype)), want.shape);
+    if (want.dtype == bool_ || want.shape.empty()) return number(1, want.dtype, want.shape);
+    return add(Op::iota, {},
+               {{Attr::dtype, want.dtype},
+                {Attr::shape, want.shape},
+                {Attr::axis, static_cast<int64_t>(pick(want.shape.size()))}});
+  }
+
+  ValueId broadcast(ValueId scalar, Shape shape) {
+    return add(Op::broadcast_in_dim, {scalar}, {{Attr::shape, shape}, {Attr::axes, Ints{}}});
+  }
+  ValueId scalar_of(ValueId v) {
+    const Shape shape = aval(v).shape;
+    Ints start, limit;
+    for (const int64_t n : shape)
+      start.push_back(static_cast<int64_t>(pick(static_cast<size_t>(n)))), limit.push_back(start.back() + 1);
+    const ValueId one =
+        add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints(shape.size(), 1)}});
+    return shape.empty() ? one : add(Op::reshape, {one}, {{Attr::shape, Ints{}}});
+  }
+
+  /// Floats as integers in [-4, 4]; others as they are.
+  ValueId exact(ValueId v) {
+    const auto [shape, t] = aval(v);
+    if (!is_float(t)) return v;
+    const ValueId bounded =
+        add(Op::minimum, {add(Op::maximum, {add(Op::rint, {v}), number(-4, t, shape)}), number(4, t, shape)});
+    const ValueId finite = add(Op::select, {add(Op::isnan, {v}), number(1, t, shape), bounded});
+    return add(Op::add, {finite, number(0, t, shape)});  // no negative zero
+  }
+  /// 1 and -1.
+  ValueId units(ValueId v) {
+    const auto [shape, t] = aval(v);
+    if (!is_float(t)) return v;
+    return add(Op::select, {add(Op::less, {v, number(0, t, shape)}), number(-1, t, shape), number(1, t, shape)});
+  }
+
+  void step() {
+    switch (pick(16)) {
+      case 0:
+      case 1:
+      case 2: return layout();
+      case 3:
+      case 4: return reduce();
+      case 5: return gather();
+      case 6: return scatter();
+      case 7: return random_numbers();
+      case 8: return dot();
+      case 9: return chance(3) ? scan() : converts();
+      default: return elementwise();
+    }
+  }
+
+  void elementwise() {
+    const auto ops = trace::elementwise_ops();
+    const Op op = ops[pick(ops.size())];
+    const trace::OpInfo& info = trace::op_info(op);
+    const ValueId x = operand();
+    Aval type = aval(x);
+    if (!trace::accepts(info.types, type.dtype)) {
+      if (!chance(3)) return;
+      type.dtype = trace::accepts(info.types, f32) ? f32 : u32;
+    }
+    if (info.types == trace::TypeRule::select) {
+      add(op, {like({type.shape, bool_}), convert(x, type.dtype), like(type)});
+    } else if (op == Op::copysign) {
+      add(op, {convert(x, type.dtype), exact(like(type))});
+    } else {
+      std::vector<ValueId> in{convert(x, type.dtype)};
+      for (int i = 1; i < info.arity; ++i) in.push_back(like(type));
+      if (info.arity == 2 && chance(2)) std::swap(in[0], in[1]);
+      add(op, in);
+    }
+  }
+
+  void converts() {
+    const ValueId x = operand();
+    const DType from = aval(x).dtype, to = kAllDTypes[pick(std::size(kAllDTypes))];
+    if (chance(2) || from == bool_ || to == bool_ || size_of(from) != size_of(to))
+      add(Op::convert, {x}, {{Attr::dtype, to}});
+    else
+      add(Op::bitcast, {exact(x)}, {{Attr::dtype, to}});
+  }
+
+  Ints some_axes(size_t rank) {
+    Ints axes;
+    for (size_t i = 0; i < rank; ++i)
+      if (chance(2)) axes.push_back(static_cast<int64_t>(i));
+    return axes;
+  }
+
+  void layout() {
+    const ValueId x = operand();
+    const Shape shape = aval(x).shape;
+    const size_t rank = shape.size();
+    switch (pick(9)) {
+      case 0: {
+        Ints permutation(rank);
+        for (size_t i = 0; i < rank; ++i) permutation[i] = static_cast<int64_t>(i);
+        std::ranges::shuffle(permutation, random_);
+        add(Op::transpose, {x}, {{Attr::permutation, permutation}});
+        return;
+      }
+      case 1: {
+        Shape to = shape;
+        if (chance(2))
+          to = {aval(x).size()};
+        else if (rank >= 2 && chance(2))
+          to = {shape[0], shape[0] ? aval(x).size() / shape[0] : 0};
+        else
+          to.insert(to.begin() + static_cast<std::ptrdiff_t>(pick(rank + 1)), 1);
+        if (element_count(to) == aval(x).size()) add(Op::reshape, {x}, {{Attr::shape, to}});
+        return;
+      }
+      case 2: {
+        Ints start, limit, stride;
+        for (const int64_t n : shape) {
+          start.push_back(static_cast<int64_t>(pick(static_cast<size_t>(n) / 2 + 1)));
+          limit.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n - start.back()) / 2 + 1)));
+          stride.push_back(static_cast<int64_t>(1 + pick(3)));
+        }
+        add(Op::slice, {x}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride}});
+        return;
+      }
+      case 3: {
+        Ints low, high, interior;
+        int64_t size = 1;
+        for (const int64_t n : shape) {
+          low.push_back(static_cast<int64_t>(pick(5)) - 2);
+          high.push_back(static_cast<int64_t>(pick(5)) - 2);
+          interior.push_back(static_cast<int64_t>(pick(3) / 2));
+          const int64_t extent = low.back() + high.back() + n + interior.back() * std::max<int64_t>(n - 1, 0);
+          if (extent < 0) return;
+          size *= extent;
+        }
+        if (size > kMostElements) return;
+        add(Op::pad, {x, like({{}, aval(x).dtype})},
+            {{Attr::low, low}, {Attr::high, high}, {Attr::interior, interior}});
+        return;
+      }
+      case 4: add(Op::reverse, {x}, {{Attr::axes, some_axes(rank)}}); return;
+      case 5: {
+        const Shape to = chance(2) ? Shape{3} : Shape{2, 4};
+        if (aval(x).size() * element_count(to) > kMostElements) return;
+        Shape joined = shape;
+        Ints axes(rank);
+        const bool before = chance(2);
+        joined.insert(before ? joined.begin() : joined.end(), to.begin(), to.end());
+        for (size_t i = 0; i < rank; ++i) axes[i] = static_cast<int64_t>(i + (before ? to.size() : 0));
+        add(Op::broadcast_in_dim, {x}, {{Attr::shape, joined}, {Attr::axes, axes}});
+        return;
+      }
+      case 6: {
+        if (rank == 0 || aval(x).size() > kMostElements / 3) return;
+        std::vector<ValueId> parts{x, like(aval(x))};
+        if (chance(3)) parts.push_back(x);
+        add(Op::concatenate, parts, {{Attr::axis, static_cast<int64_t>(pick(rank))}});
+        return;
+      }
+      case 7: {
+        Shape window;
+        for (const int64_t n : shape) window.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n) / 2 + 1)));
+        add(Op::dynamic_slice, {x, start(rank)}, {{Attr::shape, window}});
+        return;
+      }
+      default: {
+        Shape window;
+        for (const int64_t n : shape) window.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n) / 2 + 1)));
+        const ValueId update = like({window, aval(x).dtype});
+        add(Op::dynamic_update_slice, {x, update, start(rank)});
+        return;
+      }
+    }
+  }
+
+  ValueId start(size_t rank) {
+    const Shape shape{static_cast<int64_t>(rank)};
+    const ValueId v = like({shape, i64});
+    return chance(2) ? v : add(Op::remainder, {v, number(9, i64, shape)});
+  }
+
+  void reduce() {
+    const ValueId x = operand();
+    const auto [shape, t] = aval(x);
+    const Ints axes = chance(4)       ? some_axes(shape.size())
+                      : shape.empty() ? Ints{}
+                                      : Ints{static_cast<int64_t>(pick(shape.size()))};
+    if (chance(5) && !shape.empty() && t != bool_) {
+      const int64_t axis = static_cast<int64_t>(pick(shape.size()));
+      if (shape[axis] > 0) add(chance(2) ? Op::argmax : Op::argmin, {x}, {{Attr::axis, axis}});
+      return;
+    }
+    const Attrs attrs{{Attr::axes, axes}};
+    if (t == bool_) {
+      add(chance(2) ? Op::reduce_any : Op::reduce_all, {x}, attrs);
+      return;
+    }
+    switch (pick(5)) {
+      case 0: add(Op::reduce_prod, {units(x)}, attrs); return;
+      case 1: add(Op::reduce_max, {exact(x)}, attrs); return;
+      case 2: add(Op::reduce_min, {exact(x)}, attrs); return;
+      default: add(Op::reduce_sum, {exact(x)}, attrs); return;
+    }
+  }
+
+  struct Rows {
+    ValueId indices;
+    Ints axes;
+    Shape slices;  // shape of what is read or written
+  };
+  /// Indices a little wider than the axes that they address.
+  Rows rows(Shape shape) {  // by value: the graph grows meanwhile
+    Rows r;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (shape[i] > 0 && (chance(2) || (i + 1 == shape.size() && r.axes.empty())))
+        r.axes.push_back(static_cast<int64_t>(i));
+    const Shape batch = chance(4) ? Shape{} : chance(2) ? Shape{50} : Shape{4, 9};
+    Shape index = batch;
+    index.push_back(static_cast<int64_t>(r.axes.size()));
+    static constexpr DType kIndex[] = {i8, i16, i32, i64, u8, u32};
+    const DType t = kIndex[pick(std::size(kIndex))];
+    const ValueId bits = add(Op::random_bits, {key()}, {{Attr::shape, index}, {Attr::dtype, u32}});
+    r.indices = convert(add(Op::remainder, {bits, number(11, u32, index)}), t);
+    if (is_signed(t)) r.indices = add(Op::subtract, {r.indices, number(4, t, index)});
+    r.slices = batch;
+    for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+      if (std::ranges::find(r.axes, i) == r.axes.end()) r.slices.push_back(shape[i]);
+    return r;
+  }
+  Attrs indexed(const Rows& r) { return {{Attr::axes, r.axes}, {Attr::mode, static_cast<int64_t>(pick(2))}}; }
+
+  void gather() {
+    const ValueId x = operand();
+    if (aval(x).size() == 0) return;
+    const Rows r = rows(aval(x).shape);
+    if (element_count(r.slices) <= kMostElements) add(Op::gather, {x, r.indices}, indexed(r));
+  }
+
+  void scatter() {
+    const ValueId x = operand();
+    const auto [shape, t] = aval(x);
+    if (aval(x).size() == 0) return;
+    const Rows r = rows(shape);
+    if (element_count(r.slices) > kMostElements) return;
+    const ValueId updates = like({r.slices, t});
+    static constexpr Op kOps[] = {Op::scatter_add, Op::scatter_add, Op::scatter_set,
+                                  Op::scatter_mul, Op::scatter_min, Op::scatter_max};
+    const Op op = t == bool_ ? Op::scatter_set : kOps[pick(std::size(kOps))];
+    if (op == Op::scatter_set)
+      add(op, {x, r.indices, updates}, indexed(r));
+    else if (op == Op::scatter_mul)
+      add(op, {units(x), r.indices, units(updates)}, indexed(r));
+    else
+      add(op, {exact(x), r.indices, exact(updates)}, indexed(r));
+  }
+
+  ValueId key() {
+    ValueId k = 0;
+    if (chance(2)) k = add(Op::random_fold_in, {k, like({{}, u32})});
+    if (!chance(4)) return k;
+    const ValueId keys = add(Op::random_split, {k}, {{Attr::shape, Ints{3}}});
+    const ValueId row =
+        add(Op::slice, {keys}, {{Attr::start, Ints{1, 0}}, {Attr::limit, Ints{2, 2}}, {Attr::stride, Ints{1, 1}}});
+    return add(Op::reshape, {row}, {{Attr::shape, Ints{2}}});
+  }
+
+  void random_numbers() {
+    static constexpr DType kBits[] = {u8, u16, u32, u32, u64};
+    const Shape shape = some_shape();
+    const DType t = kBits[pick(std::size(kBits))];
+    if (chance(3)) {
+      Shape full = shape;
+      const auto rank = static_cast<int64_t>(shape.size()), room = static_cast<int64_t>(pick(1000));
+      for (int64_t& n : full) n += room;
+      const ValueId where = convert(like({{rank}, u32}), i64);
+      const ValueId offset = add(Op::remainder, {where, number(static_cast<double>(room + 1), i64, {rank})});
+      add(Op::random_bits, {key(), offset}, {{Attr::shape, shape}, {Attr::dtype, t}, {Attr::full_shape, full}});
+      return;
+    }
+    const ValueId bits = add(Op::random_bits, {key()}, {{Attr::shape, shape}, {Attr::dtype, t}});
+    if (t != u32 || chance(3)) return;
+    // A uniform number and a normal one.
+    const ValueId mantissa =
+        add(Op::bitwise_or, {add(Op::shift_right, {bits, number(9, u32, shape)}), number(0x3f800000, u32, shape)});
+    const ValueId unit = add(Op::subtract, {add(Op::bitcast, {mantissa}, {{Attr::dtype, f32}}), number(1, f32, shape)});
+    if (chance(2)) add(Op::erf_inv, {unit});
+  }
+
+  void dot() {
+    const ValueId x = operand();
+    const auto [shape, t] = aval(x);
+    if (t == bool_ || shape.empty()) return;
+    const auto axis = static_cast<int64_t>(pick(shape.size()));
+    const int64_t other = 1 + static_cast<int64_t>(pick(6));
+    if (shape[axis] > 0 && aval(x).size() / shape[axis] * other > kMostElements) return;
+    const Shape rhs = chance(2) ? Shape{shape[axis], other} : Shape{other, shape[axis]};
+    const int64_t contract = rhs[0] == shape[axis] ? 0 : 1;
+    const ValueId y = like({rhs, t});
+    add(Op::dot_general, {exact(x), exact(y)},
+        {{Attr::lhs_batch, Ints{}},
+         {Attr::rhs_batch, Ints{}},
+         {Attr::lhs_contract, Ints{axis}},
+         {Attr::rhs_contract, Ints{contract}}});
+  }
+
+  void scan() {
+    const ValueId x = operand();
+    const auto [shape, t] = aval(x);
+    if (shape.empty() || t == bool_) return;
+    const Shape rest(shape.begin() + 1, shape.end());
+    Graph body;
+    const ValueId w = body.add_input({rest, t}), carry = body.add_input({rest, t}), item = body.add_input({rest, t});
+    const ValueId larger = body.add(Op::maximum, {w, item});
+    const ValueId next = is_float(t)
+                             ? body.add(Op::minimum, {body.add(Op::add, {carry, larger}), body.constant(100, t, rest)})
+                             : body.add(Op::add, {carry, body.add(Op::multiply, {larger, w})});
+    body.outputs = {next, chance(2) ? carry : larger};
+    const ValueId weight = exact(like({rest, t})), first = exact(like({rest, t})), items = exact(x);
+    graph.add_node(Op::scan, {weight, first, items},
+                   {{Attr::body, std::make_shared<const Graph>(body)},
+                    {Attr::length, shape[0]},
+                    {Attr::num_consts, 1},
+                    {Attr::num_carry, 1},
+                    {Attr::reverse, static_cast<int64_t>(pick(2))}},
+                   std::source_location::current());
+  }
+
+  Random random_;
+};
+
+/// How far one op's result may be from the reference's, for the operands that it had.
+inline Tolerance local_tolerance(const Graph& graph, const trace::Node& node) {
+  const DType t = graph.aval(node.out()).dtype;
+  if (!is_float(t) || node.op == Op::convert || node.op == Op::bitcast) return {};
+  if (!trace::is_elementwise(node.op)) return {};
+  if (t == f64) return {4, node.op == Op::digamma ? 2e-15 : 0};
+  if (t != f32) return {1};
+  return {node.op == Op::erf_inv ? 4 : 2};
+}
+
+inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed);
+
+/// Values as small as this are stored rather than computed again, though that may raise a small program's peak.
+inline constexpr size_t kSmallBytes = 64 * 1024;
+
+/// Checks the program of this seed.
+inline void check_program(uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  ProgramMaker maker(seed);
+  try {
+    maker.make();
+    check_graph(maker.graph, maker.inputs, seed);
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what() << "\n" << trace::print(maker.graph);
+  }
+}
+
+/// Checks one program: planned, naive, one thread, and every single node against the reference.
+inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed) {
+  const auto explain = [&] { return "\n" + trace::print(graph); };
+
+  const auto f = jitted(graph);
+  const Run planned = run_compiled(f, inputs);
+  EXPECT_EQ(planned.measured, planned.planned) << explain();
+  {
+    const Threads one(1);
+    const Arrays alone = seed % 4 == 1 ? jitted(graph)(inputs) : f(inputs);  // planned for one thread, too
+    for (size_t i = 0; i < alone.size(); ++i)
+      EXPECT_EQ(difference(alone[i], planned.outputs[i], kSameBits), "") << "one thread, output " << i << explain();
+  }
+  if (seed % 4 == 0) {
+    const Run naive = run(graph, inputs, {.pipeline = Pipeline::naive});
+    EXPECT_EQ(naive.measured, naive.planned) << "naive" << explain();
+    EXPECT_LE(planned.planned, naive.planned + kSmallBytes) << explain();
+  }
+  // Naive, with every value an output.
+  Graph open = graph;
+  open.outputs.clear();
+  for (const trace::Node& node : graph.nodes)
+    open.outputs.insert(open.outputs.end(), node.outputs.begin(), node.outputs.end());
+  const Arrays values = jitted(open, {.pipeline = Pipeline::naive})(inputs);
+  std::vector<Array> value_of(graph.values.size());
+  for (size_t i = 0; i < inputs.size(); ++i) value_of[graph.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < values.size(); ++i) value_of[open.outputs[i]] = values[i];
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    EXPECT_EQ(difference(planned.outputs[i], value_of[graph.outputs[i]], kSameBits), "")
+        << "%" << graph.outputs[i] << " differs from naive" << explain();
+  for (const trace::Node& node : graph.nodes) {
+    std::vector<HostArray> in;
+    for (const ValueId v : node.inputs) in.push_back({graph.aval(v), value_of[v].impl()->data});
+    const auto expected = trace::evaluate_reference(node.op, in, node.attrs);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const std::string wrong =
+          difference(value_of[node.outputs[i]], detail::make_concrete(expected[i].aval, expected[i].data),
+                     local_tolerance(graph, node));
+      EXPECT_EQ(wrong, "") << "%" << node.outputs[i] << " = " << trace::name(node.op) << explain();
+    }
+  }
+}
+
+}  // namespace neap::conformance
