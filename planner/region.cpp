@@ -30,7 +30,7 @@ class Grower {
       pending_.pop_back();
       if (!take_operands(v) || !take_readers(v)) return std::nullopt;
     }
-    collect();
+    if (!collect()) return std::nullopt;
     return std::move(region_);
   }
 
@@ -119,7 +119,7 @@ class Grower {
     return op_info(node.op).family == Family::reduce || op_info(node.op).family == Family::dot;
   }
 
-  void collect() {
+  bool collect() {
     // Cheap values without the axis are computed again for each slice, down to stored ones.
     std::unordered_map<ValueId, bool> seen;
     std::vector<ValueId> inside;
@@ -127,6 +127,7 @@ class Grower {
       const ValueId x = whole_.back();
       whole_.pop_back();
       if (!seen.emplace(x, true).second) continue;
+      if (region_.axis.contains(x)) return false;  // in slices for one reader, whole for another
       const Node* node = graph_.def(x);
       const bool view = node && in_registers(x) &&
                         (op_info(node->op).family == Family::leaf || node->op == Op::reshape ||
@@ -158,6 +159,7 @@ class Grower {
       if (leaves && (stored_[v] || is_output_[v])) region_.joined.push_back(v);
     }
     std::ranges::sort(region_.folded);
+    return true;
   }
 
   const Graph& graph_;

@@ -1,0 +1,115 @@
+// Slicing: which axis of an operand a slice of the result needs, and graphs in slices that mean the same. That they
+// compute the same bits is checked by tests/jit.
+#include "planner/chunk.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+#include "planner/fuse.h"
+#include "planner/simplify.h"
+#include "planner/split_axis.h"
+
+namespace neap::planner {
+namespace {
+
+int64_t axis_of(const Graph& g, ValueId v, int64_t axis, size_t operand = 0) {
+  return operand_axis(g, *g.def(v), axis, operand);
+}
+
+TEST(SplitAxis, FollowsElementsThroughViews) {
+  Graph g;
+  const ValueId x = g.add_input({{4, 1, 6}, DType::f32});
+  EXPECT_EQ(axis_of(g, g.add(Op::sin, {x}), 2), 2);
+  EXPECT_EQ(axis_of(g, g.add(Op::transpose, {x}, {{Attr::permutation, Ints{2, 0, 1}}}), 0), 2);
+  EXPECT_EQ(axis_of(g, reshape(g, x, {4, 6}), 1), 2);
+  EXPECT_EQ(axis_of(g, reshape(g, x, {24}), 0), kImpossible);
+  EXPECT_EQ(axis_of(g, reshape(g, x, {4, 2, 3}), 0), 0);
+  const ValueId wide = broadcast(g, x, {4, 5, 6, 7}, {0, 1, 2});
+  EXPECT_EQ(axis_of(g, wide, 0), 0);
+  EXPECT_EQ(axis_of(g, wide, 1), kWhole) << "stretched";
+  EXPECT_EQ(axis_of(g, wide, 3), kWhole) << "new";
+  EXPECT_EQ(axis_of(g, reduce_sum(g, x, {0}), 1), 2);
+  EXPECT_TRUE(folds_over(g, *g.def(reduce_sum(g, x, {0})), 0, 0));
+  EXPECT_EQ(axis_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible);
+}
+
+TEST(SplitAxis, ProductsGathersAndRandomBits) {
+  Graph g;
+  const ValueId a = g.add_input({{1, 7, 5}, DType::f32}), b = g.add_input({{1, 5, 3}, DType::f32});
+  const ValueId y = g.add(Op::dot_general, {a, b},
+                          {{Attr::lhs_batch, Ints{0}},
+                           {Attr::rhs_batch, Ints{0}},
+                           {Attr::lhs_contract, Ints{2}},
+                           {Attr::rhs_contract, Ints{1}}});
+  EXPECT_EQ(axis_of(g, y, 1, 0), 1);
+  EXPECT_EQ(axis_of(g, y, 1, 1), kWhole);
+  EXPECT_EQ(axis_of(g, y, 2, 1), 2);
+  EXPECT_EQ(result_axis(g, *g.def(y), 1, 2), 2);
+  EXPECT_TRUE(folds_over(g, *g.def(y), 0, 2));
+  const ValueId table = g.add_input({{9, 4, 8}, DType::f32}), idx = g.add_input({{6, 1}, DType::i32});
+  const ValueId rows = g.add(Op::gather, {table, idx}, {{Attr::axes, Ints{1}}, {Attr::mode, int64_t{0}}});  // [6, 9, 8]
+  EXPECT_EQ(axis_of(g, rows, 0, 1), 0);
+  EXPECT_EQ(axis_of(g, rows, 0, 0), kWhole);
+  EXPECT_EQ(axis_of(g, rows, 2, 0), 2);
+  const ValueId keys = g.add_input({{3, 2}, DType::u32});
+  const ValueId bits = g.add(Op::random_bits, {keys}, {{Attr::shape, Shape{5}}, {Attr::dtype, DType::u32}});
+  EXPECT_EQ(axis_of(g, bits, 0), 0);
+  EXPECT_EQ(axis_of(g, bits, 1), kWhole);
+}
+
+TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
+  Graph g;
+  const ValueId key = g.add_input({{2}, DType::u32}), w = g.add_input({{64, 8}, DType::f32});
+  g.outputs = {matmul(g, normal(g, key, {1000, 64}, DType::f32), w)};
+  const Graph simple = simplify(g);
+  const std::vector<bool> stored = fuse(simple).stored;
+  ValueId samples = trace::no_value;
+  for (size_t v = 0; v < simple.values.size(); ++v) {
+    if (stored[v] && simple.values[v].aval.shape == Shape{1000, 64}) samples = static_cast<ValueId>(v);
+  }
+  ASSERT_NE(samples, trace::no_value);
+  const auto region = grow_region(simple, stored, {samples}, 0);
+  ASSERT_TRUE(region);
+  EXPECT_EQ(region->extent, 1000);
+  EXPECT_EQ(region->unit, 16);
+  EXPECT_EQ(slice_length(*region, 3), 336);
+  const auto sliced = chunk(simple, *region, 3);
+  ASSERT_TRUE(sliced);
+  verify(*sliced);
+  EXPECT_EQ(sliced->aval(sliced->outputs[0]), g.aval(g.outputs[0]));
+  int scans = 0;
+  for (const trace::Node& node : sliced->nodes) {
+    if (node.op != Op::scan) continue;
+    ++scans;
+    EXPECT_EQ(node.attrs.integer(Attr::length), 2);
+    for (const trace::Node& inner : node.attrs.graph(Attr::body)->nodes) {
+      if (inner.op == Op::random_bits) EXPECT_EQ(inner.attrs.ints(Attr::full_shape), (Ints{1000, 64}));
+    }
+  }
+  EXPECT_EQ(scans, 1);
+  // Along the contracted axis products are summed up.
+  const auto folded = grow_region(simple, stored, {samples}, 1);
+  ASSERT_TRUE(folded);
+  EXPECT_EQ(folded->folded.size(), 1u);
+  verify(*chunk(simple, *folded, 4));
+}
+
+TEST(Chunk, WhatNeedsAllSlicesIsOutside) {
+  Graph g;  // softmax along the sliced axis: the sum is needed before the quotient
+  const ValueId x = g.add_input({{64, 64}, DType::f32});
+  const ValueId e = g.add(Op::exp, {matmul(g, x, x)});
+  g.outputs = {matmul(g, g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {0}), {64, 64}, {1})}), x)};
+  const Graph simple = simplify(g);
+  const std::vector<bool> stored = fuse(simple).stored;
+  for (size_t v = 0; v < simple.values.size(); ++v) {
+    if (!stored[v] || !simple.def(static_cast<ValueId>(v))) continue;
+    for (int64_t axis = 0; axis < simple.values[v].aval.ndim(); ++axis) {
+      const auto region = grow_region(simple, stored, {static_cast<ValueId>(v)}, axis);
+      if (!region) continue;
+      if (const auto sliced = chunk(simple, *region, 4)) verify(*sliced);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace neap::planner
