@@ -21,13 +21,15 @@ constexpr const char* kHead = R"(<!doctype html><html lang="en"><head><meta char
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>Neap report</title><style>
 :root{color-scheme:light dark;--fg:#1c2430;--bg:#fbfcfd;--line:#d5dbe3;--naive:#c98a3c;--planned:#2f7f86}
 @media(prefers-color-scheme:dark){:root{--fg:#dfe6ee;--bg:#12171d;--line:#34404d}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);margin:2rem auto;max-width:72rem;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);margin:2rem auto;max-width:80rem;padding:0 1rem}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2rem 0 .4rem}table{border-collapse:collapse;width:100%;
 font-variant-numeric:tabular-nums}th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:right}
-th:first-child,td:first-child{text-align:left}th{font-weight:600}.bar{height:.7rem;border-radius:2px;min-width:1px}
+td{white-space:nowrap}th:first-child,td:first-child{text-align:left}th{font-weight:600}.bar{height:.7rem;border-radius:2px;min-width:1px}
 .naive{background:var(--naive)}.planned,.other{background:var(--planned)}.note{opacity:.8;margin:.3rem 0}
 iframe{width:100%;height:46rem;border:1px solid var(--line);background:#fff}summary{cursor:pointer;margin:.4rem 0}
 .wide{overflow-x:auto}</style></head><body><h1>Neap report</h1>
+<p>Each row is a run in a process of its own. <em>naive</em>: the same compiler, every operation stored, in program
+order. Peaks count arguments, outputs, intermediates and scratch; resident growth is what the operating system saw.</p>
 )";
 
 std::string escape(const std::string& text) {

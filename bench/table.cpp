@@ -50,6 +50,18 @@ std::string notes(const Json& row) {
   return text;
 }
 
+// The line, broken at spaces so that it stays within 80 columns; what follows is indented.
+std::string wrapped(std::string line) {
+  std::string out;
+  for (const std::string indent = "    "; line.size() > 80;) {
+    const size_t at = line.rfind(' ', 80);
+    if (at == std::string::npos || at <= indent.size()) break;
+    out += line.substr(0, at) + "\n";
+    line = indent + line.substr(at + 1);
+  }
+  return out + line + "\n";
+}
+
 // Cases in the order in which they were run, each with its rows.
 std::vector<std::vector<const Json*>> groups(std::span<const Json> rows) {
   std::vector<std::vector<const Json*>> all;
@@ -118,7 +130,8 @@ std::string render_table(std::span<const Json> rows) {
                          naive && naive != r ? ratio(number(*naive, "seconds_median"), median) : "-");
     }
     for (const Json* r : group) {
-      if (const std::string n = notes(*r); !n.empty()) out += fmt::format("  {}: {}\n", r->value("pipeline", ""), n);
+      const std::string pipeline = r->value("pipeline", "");
+      if (const std::string n = notes(*r); !n.empty()) out += wrapped(fmt::format("  {}: {}", pipeline, n));
     }
     const Json *naive = naive_of(rows, *group.front()), *last = group.front();
     for (const Json* r : group) {

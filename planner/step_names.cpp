@@ -23,7 +23,7 @@ std::string op_name(const Graph& group, ValueId v, int depth) {
     node = group.def(node->inputs[0]);
   }
   if (!node) return {};
-  std::string text(name(node->op));
+  std::string text(node->op == Op::stop_gradient ? "copy" : name(node->op));
   if (depth == 0) return text;
   const Node* inner = nullptr;
   double best = -1;
