@@ -66,7 +66,7 @@ class CpuExecutable final : public backends::Executable {
       if (timings) timings->push_back({static_cast<int>(s), begin, now()});
       if (plan_.naive) {
         for (const int b : deaths_[s]) owned[b].reset();
-      } else if (poisoning()) {
+      } else if (poisoning() && arena) {
         for (const auto& [offset, bytes] : program_->steps[s].dead) poison(*arena, static_cast<size_t>(offset), bytes);
       }
     }
