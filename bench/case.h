@@ -27,6 +27,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, name, form, under, pipeline, dtype, 
 
 class Job;  // bench/job.h
 
+// Thrown by a case that needs its arguments before it can be planned, when they do not fit this machine.
+struct DoesNotFit {
+  size_t bytes;
+};
+// Memory that a run of this many bytes needs and the machine has not; 0 where it fits.
+size_t missing_memory(size_t needed);
+
 struct Case {
   std::string name, what;                          // what: one line for --list
   std::string size_means;                          // "extents", "rows", "steps", "samples"

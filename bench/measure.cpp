@@ -139,17 +139,17 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   if (const std::string remarks = job.remarks(); !remarks.empty()) row["note"] = remarks;
 }
 
-// Memory that the run needs and the machine has not; 0 where it fits.
-size_t missing_memory(size_t needed) {
-  const size_t margin = needed / 64 + (size_t{256} << 20);  // page tables, code, stacks
-  return needed + margin > available_memory() ? needed : 0;
-}
-
 Json run(const Request& r) {
   Json row = empty_row(r);
   Trace trace(!r.trace_file.empty());
   progress("planning");
-  const std::unique_ptr<Job> job = find_case(r.name).build(r);
+  std::unique_ptr<Job> job;
+  try {
+    job = find_case(r.name).build(r);
+  } catch (const DoesNotFit& missing) {
+    row["note"] = fmt::format("not run: needs {}", neap::format_bytes(missing.bytes));
+    return row;
+  }
   row["output_bytes"] = job->output_bytes;
   const auto plan_now = [&]() -> size_t {
     const auto plan = job->plan();
@@ -198,6 +198,11 @@ class ScratchFolder {
 };
 
 }  // namespace
+
+size_t missing_memory(size_t needed) {
+  const size_t margin = needed / 64 + (size_t{256} << 20);  // page tables, code, stacks
+  return needed + margin > available_memory() ? needed : 0;
+}
 
 int measure_one(const std::string& request_json) {
   try {

@@ -26,6 +26,13 @@ std::unique_ptr<Job> sized(J job, const Request& r, size_t output_bytes) {
   return job;
 }
 
+// The indices to close over: they must exist before the function can be planned.
+Array captured_rows(int64_t n, neap::DType dtype) {
+  const size_t bytes = neap::spec({n, 3}, dtype).bytes() + table_spec().bytes();
+  if (missing_memory(bytes)) throw DoesNotFit{bytes};
+  return index_rows(n, dtype, false, false);
+}
+
 // `of` makes the function to run from the loss: itself, its gradient, ...
 template <class Of>
 std::unique_ptr<Job> with_form(const Request& r, size_t output_bytes, Of of) {
@@ -33,7 +40,7 @@ std::unique_ptr<Job> with_form(const Request& r, size_t output_bytes, Of of) {
   const neap::DType dtype = *neap::parse_dtype(r.dtype);
   const bool tuple_form = r.form == "tuple", negative = r.form == "negative";
   if (r.form == "captured") {
-    const Array index = index_rows(n, dtype, false, false);
+    const Array index = captured_rows(n, dtype);
     const auto loss = [index](const Array& x) { return neap::sum(read_rows(x, index, false) * 2.5f); };
     return sized(make_job(r, of(loss), std::tuple{table_spec()}, [] { return std::tuple{table()}; }), r, output_bytes);
   }
@@ -85,7 +92,7 @@ std::unique_ptr<Job> build_nonlinear(const Request& r) {
         r, cube);
   }
   if (what == "captured") {
-    const Array index = index_rows(n, dtype, false, false);
+    const Array index = captured_rows(n, dtype);
     const auto closed = [loss, index](const Array& x, const Array& w) { return loss(x, w, index); };
     return sized(make_job(r, neap::grad(closed), std::tuple{table_spec(), neap::spec({n}, neap::f32)},
                           [n] { return std::tuple{table(), host_uniform({n}, neap::f32, 4)}; }),
