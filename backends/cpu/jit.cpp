@@ -16,12 +16,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 
 #include "backends/cpu/emit.h"
 #include "core/check.h"
 #include "core/dump.h"
+#include "core/thread_pool.h"
 #include "trace/scalar_eval.h"
 
 namespace neap::cpu {
@@ -65,16 +67,10 @@ class Jit {
   Jit() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    std::string message;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
-    NEAP_CHECK(target, "LLVM: {}", message);
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-    machine_.reset(target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+    machines_.push_back(new_machine());
     session_ = take(llvm::orc::LLJITBuilder()
                         .setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host().triple)))
-                        .setDataLayout(machine_->createDataLayout())
+                        .setDataLayout(machines_[0]->createDataLayout())
                         .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                         .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
                           return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
@@ -128,42 +124,67 @@ class Jit {
  private:
   static std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
 
-  std::unique_ptr<llvm::Module> module(llvm::LLVMContext& context, std::span<const Kernel* const> kernels,
-                                       size_t number) {
+  static std::unique_ptr<llvm::TargetMachine> new_machine() {
+    std::string message;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
+    NEAP_CHECK(target, "LLVM: {}", message);
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+    return std::unique_ptr<llvm::TargetMachine>(
+        target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
+                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+  }
+
+  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
+  static std::unique_ptr<llvm::Module> module(llvm::LLVMContext& context, const llvm::TargetMachine& machine,
+                                              std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
+                                              size_t step = 1) {
     auto module = std::make_unique<llvm::Module>("neap", context);
-    module->setDataLayout(machine_->createDataLayout());
+    module->setDataLayout(machine.createDataLayout());
     module->setTargetTriple(host().triple);
-    for (const Kernel* kernel : kernels) emit_kernel(*kernel, symbol(number++), host().unit, *module);
+    for (size_t i = first; i < kernels.size(); i += step) {
+      emit_kernel(*kernels[i], symbol(number + i), host().unit, *module);
+    }
     return module;
   }
 
-  llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::CodeGenFileType type) {
+  static llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine,
+                                             llvm::CodeGenFileType type) {
     llvm::SmallVector<char, 0> out;
     llvm::raw_svector_ostream stream(out);
     llvm::legacy::PassManager passes;
-    NEAP_CHECK(!machine_->addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
+    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
     passes.run(module);
     return out;
   }
 
+  // Several kernels are dealt to several threads: code generation is what takes the time.
   void add(std::span<const Kernel* const> kernels, std::span<KernelFunction* const> slots) {
-    llvm::LLVMContext context;
-    const auto m = module(context, kernels, next_);
-    auto object = generate(*m, llvm::CodeGenFileType::ObjectFile);
-    check(session_->addObjectFile(
-        std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), fmt::format("neap_{}", next_), false)));
+    const auto groups = static_cast<int>(std::clamp<size_t>(kernels.size() / 2, 1, static_cast<size_t>(num_threads())));
+    while (machines_.size() < static_cast<size_t>(groups)) machines_.push_back(new_machine());
+    std::vector<llvm::SmallVector<char, 0>> objects(static_cast<size_t>(groups));
+    parallel_tasks(groups, [&](int g) {
+      const auto group = static_cast<size_t>(g);
+      llvm::LLVMContext context;
+      const auto m = module(context, *machines_[group], kernels, next_, group, objects.size());
+      objects[group] = generate(*m, *machines_[group], llvm::CodeGenFileType::ObjectFile);
+    });
+    for (size_t g = 0; g < objects.size(); ++g) {
+      check(session_->addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(
+          std::move(objects[g]), fmt::format("neap_{}_{}", next_, g), false)));
+    }
     for (KernelFunction* slot : slots) *slot = take(session_->lookup(symbol(next_++))).toPtr<KernelFunction>();
   }
 
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
     llvm::LLVMContext context;
-    const auto m = module(context, kernels, 0);
+    const auto m = module(context, *machines_[0], kernels, 0);
     std::string text;
     if (what == Listing::ir) {
       llvm::raw_string_ostream stream(text);
       m->print(stream, nullptr);
     } else {
-      const auto out = generate(*m, llvm::CodeGenFileType::AssemblyFile);
+      const auto out = generate(*m, *machines_[0], llvm::CodeGenFileType::AssemblyFile);
       text.assign(out.begin(), out.end());
     }
     return text;
@@ -178,7 +199,7 @@ class Jit {
   }
 
   std::mutex mutex_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines_;  // one for each thread that compiles
   std::unique_ptr<llvm::orc::LLJIT> session_;
   std::unordered_map<std::string, KernelFunction> known_;
   size_t next_ = 0;
