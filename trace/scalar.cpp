@@ -202,7 +202,7 @@ X Dag::constant(double value, DType type) {
 
 X Dag::integer(int64_t value, DType type) {
   NEAP_CHECK(!is_float(type));
-  return constant_bits(static_cast<uint64_t>(value), type);
+  return constant_bits(type == DType::bool_ ? value != 0 : static_cast<uint64_t>(value), type);
 }
 
 X Dag::index(int level, DType type) {

@@ -112,6 +112,8 @@ TEST(Leaf, ConstantAndIota) {
         sheet.check("iota", Op::iota, {},
                     {{Attr::dtype, t}, {Attr::shape, shape}, {Attr::axis, static_cast<int64_t>(axis)}});
     }
+    const ValueId four = sheet.graph.constant(4, t, {3});  // of bool: true
+    sheet.check("constant 4 as f32", Op::convert, {four}, {{Attr::dtype, f32}}, Tolerance{});
     if (is_float(t)) {
       for (const double value : {-0.0, 0.1, 1e-5, 1e30, double{INFINITY}, double{NAN}})
         sheet.output(fmt::format("constant {}", value), sheet.graph.constant(value, t, {3}));
