@@ -4,11 +4,14 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <random>
 
 namespace neap::planner {
 
 namespace {
 
+constexpr double kImproveWork = 4e5;  // pairs of blocks looked at
+constexpr double kMostTries = 500;
 constexpr size_t kManyBlocks = 4000;  // above, one order of placing has to do
 
 // Places blocks one after the other in the gap between those placed before that are alive with them.
@@ -61,6 +64,36 @@ size_t live_bytes_bound(std::span<const Block> blocks) {
   return most;
 }
 
+namespace {
+
+// Orders that fail say which block ends too high: that one is placed earlier, at random how much, and so on from the
+// better order. The same plan gets the same placement: the generator starts the same.
+void improve(std::span<const Block> blocks, std::vector<int> order, size_t bound, Placement& best) {
+  const auto n = static_cast<double>(std::max<size_t>(1, blocks.size()));
+  const auto tries = static_cast<int>(std::clamp(kImproveWork / (n * n), 0.0, kMostTries));
+  std::minstd_rand random(1);
+  Placement now = place_in_order(blocks, order, true);
+  for (int i = 0; i < tries && best.extent > bound; ++i) {
+    std::vector<size_t> top;
+    for (size_t at = 0; at < order.size(); ++at) {
+      const int b = order[at];
+      if (static_cast<size_t>(now.offsets[b]) + blocks[b].bytes == now.extent) top.push_back(at);
+    }
+    const auto from = static_cast<std::ptrdiff_t>(top[random() % top.size()]);
+    const auto to = static_cast<std::ptrdiff_t>(random() % (static_cast<size_t>(from) + 1));
+    std::vector<int> candidate = order;
+    std::rotate(candidate.begin() + to, candidate.begin() + from, candidate.begin() + from + 1);
+    Placement next = place_in_order(blocks, candidate, true);
+    if (next.extent < best.extent) best = next;
+    if (next.extent <= now.extent || random() % 16 == 0) {
+      now = std::move(next);
+      order = std::move(candidate);
+    }
+  }
+}
+
+}  // namespace
+
 Placement place(std::span<const Block> blocks) {
   const size_t bound = live_bytes_bound(blocks);
   const auto area = [&](int i) {
@@ -74,6 +107,7 @@ Placement place(std::span<const Block> blocks) {
       [&](int a, int b) { return blocks[a].last > blocks[b].last; },
   };
   Placement best;
+  std::vector<int> best_order;
   best.extent = std::numeric_limits<size_t>::max();
   for (const auto& before : orders) {
     std::vector<int> order(blocks.size());
@@ -81,11 +115,15 @@ Placement place(std::span<const Block> blocks) {
     std::ranges::sort(order, [&](int a, int b) { return before(a, b) || (!before(b, a) && a < b); });
     for (const bool best_fit : {true, false}) {
       Placement candidate = place_in_order(blocks, order, best_fit);
-      if (candidate.extent < best.extent) best = std::move(candidate);
+      if (candidate.extent < best.extent) {
+        best = std::move(candidate);
+        best_order = order;
+      }
       if (best.extent == bound) return best;
     }
     if (blocks.size() > kManyBlocks) break;
   }
+  if (!blocks.empty()) improve(blocks, std::move(best_order), bound, best);
   return best;
 }
 

@@ -23,7 +23,8 @@ struct Placement {
 /// Largest sum of bytes needed at once: no placement is smaller.
 size_t live_bytes_bound(std::span<const Block> blocks);
 
-/// Tries several orders, best fit and first fit, and gives the lowest; ends early at the bound.
+/// Tries several orders, best fit and first fit, improves the best of them, and gives the lowest; ends early at the
+/// bound.
 Placement place(std::span<const Block> blocks);
 
 }  // namespace neap::planner
