@@ -186,6 +186,13 @@ Interval Analysis::find_range(int32_t id) const {
         if (comparable && c.a == i.b && c.b == i.c) return {std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
         if (comparable && c.a == i.c && c.b == i.b) return {std::max(x.lo, y.lo), std::max(x.hi, y.hi)};
       }
+      // A bounds test: x where unsigned(x) < n, else y.
+      if (c.op == Opcode::lt && is_constant(kernel.dag, c.b) && is_unsigned(kernel.dag[c.a].type) && of(c.b).lo > 0) {
+        const Inst& tested = kernel.dag[c.a];
+        const bool converted =
+            tested.op == Opcode::convert && tested.a == i.b && size_of(tested.type) >= size_of(i.type);
+        if (converted || c.a == i.b) return {std::min<int64_t>(0, y.lo), std::max(of(c.b).lo - 1, y.hi)};
+      }
       return {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
     }
     case Opcode::convert: return integral(kernel.dag[i.a].type) && i.type != DType::bool_ ? clipped(of(i.a)) : all;
@@ -360,6 +367,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
     lanes = std::max(lanes, kAccumulators);
     tail_lanes = kAccumulators;
   }
+  lanes = std::min(lanes, 64);  // callers cut ranges at multiples of it
   while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
   tail_lanes = std::min(lanes, tail_lanes);
 }

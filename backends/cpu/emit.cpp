@@ -22,6 +22,10 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, i64, i64, i64, i64, i64}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
+  if (unit.bits == 512) {  // some machines are described as preferring half of it
+    function_->addFnAttr("prefer-vector-width", "512");
+    function_->addFnAttr("min-legal-vector-width", "512");
+  }
   const char* names[] = {"buffers", "params", "begin0", "end0", "begin1", "end1", "part"};
   for (unsigned i = 0; i < 7; ++i) function_->getArg(i)->setName(names[i]);
   params_ = function_->getArg(1);
