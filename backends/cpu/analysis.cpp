@@ -12,9 +12,6 @@ namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
 constexpr size_t kMaxTerms = 6;
-// Lanes of a sum along the lanes: element i is added to accumulator i mod 16, whatever else the kernel computes and
-// whatever the machine, so that fusing or chunking a reduction keeps its bits.
-constexpr int kAccumulators = 16;
 
 bool integral(DType t) { return !is_float(t); }
 
@@ -333,70 +330,6 @@ void Analysis::mark_needed() {
         if (operand >= 0) facts_[operand].needed = true;
       }
     }
-  }
-}
-
-// One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random
-// bits, which are one long chain of dependent instructions. More lanes are more code, and code is slow to compile.
-void Analysis::choose_lanes(const VectorUnit& unit) {
-  using Kind = backends::Kernel::Kind;
-  int count[9] = {}, total = 0, rotations = 0;
-  const auto only_accumulated = [&](int32_t id) {  // widened for the sum: as good as part of the addition
-    return kernel.dag[id].op == Opcode::convert &&
-           std::ranges::any_of(kernel.reductions, [&](const auto& r) { return r.value == id; });
-  };
-  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
-    if (!needed(id) || !varying(id) || kernel.dag[id].type == DType::bool_ || only_accumulated(id)) continue;
-    ++count[size_of(kernel.dag[id].type)];
-    ++total;
-    if (kernel.dag[id].op == Opcode::rotl) ++rotations;
-  }
-  const bool wide = 3 * count[8] > total;
-  int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
-  // Accumulators in f64 or i64 of one- and two-byte values would not fit the registers.
-  if (kernel.kind == Kind::reduce) size = std::max(size, 4);
-  const int one = unit.bits / 8 / size;
-  const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);
-  lanes = 2 * one;
-  if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
-  if (elements >= 1 << 20 && rotations >= 16) lanes = 4 * one;
-  if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
-  const int64_t extent = kernel.extent[kernel.vector_level];
-  tail_lanes = one;
-  if (kernel.kind == Kind::reduce && vector_depth == 2) {
-    lanes = std::max(lanes, kAccumulators);
-    tail_lanes = kAccumulators;
-  }
-  lanes = std::min(lanes, 64);  // callers cut ranges at multiples of it
-  while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
-  tail_lanes = std::min(lanes, tail_lanes);
-}
-
-void Analysis::group_strided_loads() {
-  struct Item {
-    const Linear* address;
-    int32_t load;
-  };
-  std::vector<Item> items;
-  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
-    const Inst& i = kernel.dag[id];
-    if (i.op == Opcode::load && needed(id) && varying(id) && access(i.a) == Access::strided) {
-      items.push_back({linear(i.a), id});
-    }
-  }
-  const auto key = [&](const Item& x) { return std::make_pair(kernel.dag[x.load].imm, x.address->terms); };
-  std::sort(items.begin(), items.end(), [&](const Item& x, const Item& y) {
-    return std::make_pair(key(x), x.address->constant) < std::make_pair(key(y), y.address->constant);
-  });
-  const Item* first = nullptr;
-  for (const Item& item : items) {
-    const int64_t s = stride(*item.address);
-    if (!first || key(*first) != key(item) || item.address->constant - first->address->constant >= s) {
-      first = &item;
-      groups_.push_back({static_cast<int>(kernel.dag[item.load].imm), s, {}});
-    }
-    groups_.back().loads.emplace_back(item.address->constant - first->address->constant, item.load);
-    facts_[item.load].group = static_cast<int>(groups_.size()) - 1;
   }
 }
 
