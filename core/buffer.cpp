@@ -10,6 +10,7 @@
 
 #include "core/check.h"
 #include "core/heap.h"
+#include "core/sanitize.h"
 
 namespace neap {
 
@@ -32,6 +33,8 @@ struct Buffer::Access {
 
   static BufferPtr allocate_slab(size_t bytes, std::string_view what) {
     detail::Slab* slab = detail::Heap::instance().map(round_up_64(bytes), what);
+    sanitize::permit(slab->base, bytes);
+    sanitize::forbid(slab->base + bytes, slab->capacity - bytes);
     BufferPtr buffer = make(slab->base, bytes);
     buffer->slab_ = slab;
     return buffer;
@@ -46,6 +49,7 @@ struct Buffer::Access {
     std::shared_ptr<void> owner(memory, std::free);
     detail::Heap::instance().count(rounded, what);
     BufferPtr buffer = make(static_cast<std::byte*>(memory), bytes);
+    sanitize::forbid(buffer->data_ + bytes, std::max<size_t>(rounded, 64) - bytes);
     buffer->owner_ = std::move(owner);
     return buffer;
   }
@@ -84,8 +88,10 @@ struct Buffer::Access {
   // Moves the slab's life, and its accounting, to the pieces.
   static void hand_over(Buffer& slab, std::vector<detail::Range> ranges, const std::vector<BufferPtr>& pieces) {
     size_t kept = 0;
+    sanitize::forbid(slab.data_, slab.bytes_);
     for (const BufferPtr& piece : pieces) {
       if (piece->bytes_ == 0) continue;
+      sanitize::permit(piece->data_, piece->requested_);
       kept += piece->bytes_;
       piece->counted_ = true;
       piece->carved_ = true;
@@ -103,6 +109,7 @@ struct Buffer::Access {
 };
 
 Buffer::~Buffer() {
+  if (counted_) sanitize::forbid(data_, bytes_);
   if (slab_) {
     detail::Heap::instance().unmap(slab_, static_cast<size_t>(data_ - slab_->base));
   } else if (counted_) {

@@ -38,7 +38,7 @@ class BufferTest : public testing::Test {
   }
 };
 
-void touch(const BufferPtr& buffer) { std::memset(buffer->data(), 1, buffer->bytes()); }
+void touch(const BufferPtr& buffer) { std::memset(buffer->data(), 1, buffer->requested()); }
 
 TEST_F(BufferTest, AccountsRequestsRoundedUpTo64WhileTheHandleLives) {
   for (const size_t bytes : {size_t{1}, size_t{64}, size_t{65}, 64_KiB + 1, 1_MiB - 1, 1_MiB, 1_MiB + 1, 5_MiB + 3}) {
@@ -313,14 +313,14 @@ TEST_F(BufferTest, ManyThreads) {
     auto check = [&](const BufferPtr& b) {
       const auto mark = static_cast<std::byte>(id);
       EXPECT_EQ(b->data()[0], mark);
-      EXPECT_EQ(b->data()[b->bytes() - 1], mark);
+      EXPECT_EQ(b->data()[b->requested() - 1], mark);
     };
     for (int step = 0; step < 500; ++step) {
       if (held.size() < 8 && random() % 3) {
         BufferPtr b = allocate(1 + random() % (random() % 2 ? 4_MiB : 4_KiB), "a");
-        std::memset(b->data(), id, b->bytes());
+        std::memset(b->data(), id, b->requested());
         if (b->bytes() > 64_KiB && random() % 2) {
-          const size_t bytes = b->bytes();
+          const size_t bytes = b->requested();
           for (auto& piece : carve(std::move(b), std::vector<Piece>{{0, 4160}, {8192, bytes - 8192}})) {
             held.push_back(std::move(piece));
           }
