@@ -11,6 +11,8 @@
 #include <memory>
 #include <thread>
 
+#include "core/sanitize.h"
+
 namespace neap {
 
 namespace {
@@ -41,17 +43,58 @@ std::atomic<std::shared_ptr<Pool>>& pool() {
   return instance;
 }
 
+using Body = FunctionRef<void(int64_t, int64_t)>;
+
+// A loop's body as oneTBB copies it into the tasks that it hands to other threads. Every copy is told to the thread
+// sanitizer, and so is the end of every piece of work (as `done`).
+class Task {
+ public:
+  Task(const Body& body, const void* done) : body_(body), done_(done) { sanitize::release(this); }
+  Task(const Task& other) : body_(received(other).body_), done_(other.done_) { sanitize::release(this); }
+
+  void operator()(const tbb::blocked_range<int64_t>& range) const {
+    const Ended ended{received(*this).done_};
+    body_(range.begin(), range.end());
+  }
+
+ private:
+  struct Ended {
+    const void* done;
+    ~Ended() { sanitize::release(done); }
+  };
+
+  static const Task& received(const Task& task) {
+    sanitize::acquire(&task);
+    return task;
+  }
+
+  Body body_;
+  const void* done_;
+};
+
 // Isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
 template <class Partitioner>
-void run_blocks(int64_t blocks, FunctionRef<void(int64_t, int64_t)> body, const Partitioner& partitioner) {
+void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
   const std::shared_ptr<Pool> held = pool().load();  // set_num_threads may replace it meanwhile
-  held->arena.execute([&] {
-    tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(
-          tbb::blocked_range<int64_t>(0, blocks, 1),
-          [&](const tbb::blocked_range<int64_t>& range) { body(range.begin(), range.end()); }, partitioner);
-    });
-  });
+  const Task task(body, &body);
+  struct Finally {
+    const void* done;
+    ~Finally() { sanitize::acquire(done); }
+  } const finally{&body};
+  // Where all places in the arena are taken, one of its threads runs this for the caller.
+  struct Loop {
+    int64_t blocks;
+    const Task& task;
+    const Partitioner& partitioner;
+
+    void operator()() const {
+      sanitize::acquire(this);
+      tbb::this_task_arena::isolate(
+          [&] { tbb::parallel_for(tbb::blocked_range<int64_t>(0, blocks, 1), task, partitioner); });
+    }
+  } const loop{blocks, task, partitioner};
+  sanitize::release(&loop);
+  held->arena.execute(loop);
 }
 
 }  // namespace
