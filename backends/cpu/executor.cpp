@@ -54,20 +54,21 @@ class CpuExecutable final : public backends::Executable {
     BufferPtr arena;
     if (!plan_.naive && plan_.arena_bytes > 0) {
       arena = allocate(plan_.arena_bytes, plan_.name);
-      if (poisoning()) poison(*arena, 0, arena->bytes());
       for (const auto& [b, offset] : program_->in_arena) memory[b] = arena->data() + offset;
     }
+    std::byte* const slab = arena ? arena->data() : nullptr;
+    empty(slab, plan_.arena_bytes);
     for (const int b : aliases_) memory[b] = memory[program_->root[b]] + program_->shift[b];
 
     for (size_t s = 0; s < program_->steps.size(); ++s) {
       if (plan_.naive) start_naive(s, memory, owned);
+      enter(program_->steps[s], slab);
       const double begin = timings ? now() : 0;
       run_step(program_->steps[s], memory.data());
       if (timings) timings->push_back({static_cast<int>(s), begin, now()});
+      leave(program_->steps[s], slab);
       if (plan_.naive) {
         for (const int b : deaths_[s]) owned[b].reset();
-      } else if (poisoning() && arena) {
-        for (const auto& [offset, bytes] : program_->steps[s].dead) poison(*arena, static_cast<size_t>(offset), bytes);
       }
     }
     return results(inputs, std::move(arena), owned);

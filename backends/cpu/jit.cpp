@@ -21,6 +21,7 @@
 #include <unordered_map>
 
 #include "backends/cpu/emit.h"
+#include "backends/cpu/sanitize.h"
 #include "core/check.h"
 #include "core/dump.h"
 #include "core/thread_pool.h"
@@ -167,6 +168,7 @@ class Jit {
       const auto group = static_cast<size_t>(g);
       llvm::LLVMContext context;
       const auto m = module(context, *machines_[group], kernels, next_, group, objects.size());
+      instrument(*m, *machines_[group]);
       objects[group] = generate(*m, *machines_[group], llvm::CodeGenFileType::ObjectFile);
     });
     for (size_t g = 0; g < objects.size(); ++g) {

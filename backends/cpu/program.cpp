@@ -108,9 +108,9 @@ class Compiler {
     for (const int b : plan.outputs) is_output[plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of] = true;
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
       const auto& buffer = plan.buffers[b];
-      if (buffer.alias_of < 0 && buffer.offset >= 0 && buffer.last == number && !is_output[b]) {
-        code.dead.emplace_back(buffer.offset, buffer.bytes);
-      }
+      if (buffer.alias_of >= 0 || buffer.offset < 0) continue;
+      if (buffer.first == number) code.born.emplace_back(buffer.offset, buffer.aval.bytes());
+      if (buffer.last == number && !is_output[b]) code.dead.emplace_back(buffer.offset, buffer.bytes);
     }
     switch (step.kind) {
       case PlanStep::Kind::dot: return dot(step, code.dot);

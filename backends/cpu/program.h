@@ -63,7 +63,8 @@ struct StepCode {
   std::vector<LaunchCode> launches;
   DotCode dot;
   ScanCode scan;
-  std::vector<std::pair<int64_t, size_t>> dead;  // (offset, bytes) in the arena that nobody reads after this step
+  std::vector<std::pair<int64_t, size_t>> born;  // (offset, bytes) in the arena that nobody touches before this step
+  std::vector<std::pair<int64_t, size_t>> dead;  // ... that nobody reads after it
 };
 
 struct Program {
@@ -80,7 +81,11 @@ std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const st
 /// Runs the steps. `memory`: of each plan buffer, aliases filled in.
 void run_step(const StepCode& step, std::byte** memory);
 
-/// Whether NEAP_POISON=1: what dies is overwritten, so that reading it again gives nonsense.
-bool poisoning();
+/// What checks that steps keep to the lives of the buffers in their arena, before the first step and around each.
+/// With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under the address sanitizer
+/// what is not alive cannot be touched. (Neither where the arena is null.)
+void empty(std::byte* arena, size_t bytes);
+void enter(const StepCode& step, std::byte* arena);
+void leave(const StepCode& step, std::byte* arena);
 
 }  // namespace neap::cpu

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
+#include "core/sanitize.h"
 #include "core/thread_pool.h"
 
 namespace neap::cpu {
@@ -88,7 +89,8 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
     if (memory[copy.from] != memory[copy.to]) std::memcpy(memory[copy.to], memory[copy.from], copy.bytes);
   }
   std::vector<std::byte*> inner(body.root.size(), nullptr);
-  for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = memory[scan.arena] + offset;
+  std::byte* arena = scan.arena < 0 ? nullptr : memory[scan.arena];
+  for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = arena + offset;
   for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
   for (size_t b = 0; b < inner.size(); ++b) {
     if (body.root[b] != static_cast<int>(b)) inner[b] = inner[body.root[b]] + body.shift[b];
@@ -97,16 +99,16 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
     const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
     for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
     for (const auto& [buffer, root] : scan.sliced_aliases) inner[buffer] = inner[root] + body.shift[buffer];
+    empty(arena, body.arena_bytes);
     for (const StepCode& step : body.steps) {
+      enter(step, arena);
       run_step(step, inner.data());
-      if (!poisoning()) continue;
-      for (const auto& [offset, bytes] : step.dead) std::memset(memory[scan.arena] + offset, 0xCD, bytes);
+      leave(step, arena);
     }
     for (const auto& copy : scan.carried) std::memcpy(memory[copy.to], inner[copy.from], copy.bytes);
   }
+  if (arena) sanitize::permit(arena, body.arena_bytes);
 }
-
-}  // namespace
 
 bool poisoning() {
   static const bool on = [] {
@@ -114,6 +116,27 @@ bool poisoning() {
     return text && std::strcmp(text, "1") == 0;
   }();
   return on;
+}
+
+}  // namespace
+
+void empty(std::byte* arena, size_t bytes) {
+  if (!arena) return;
+  if (poisoning()) std::memset(arena, 0xCD, bytes);
+  sanitize::forbid(arena, bytes);
+}
+
+void enter(const StepCode& step, std::byte* arena) {
+  if (!arena || !sanitize::kAddress) return;
+  for (const auto& [offset, bytes] : step.born) sanitize::permit(arena + offset, bytes);
+}
+
+void leave(const StepCode& step, std::byte* arena) {
+  if (!arena || !(poisoning() || sanitize::kAddress)) return;
+  for (const auto& [offset, bytes] : step.dead) {
+    if (poisoning()) std::memset(arena + offset, 0xCD, bytes);
+    sanitize::forbid(arena + offset, bytes);
+  }
 }
 
 void run_step(const StepCode& step, std::byte** memory) {
