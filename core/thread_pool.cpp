@@ -1,17 +1,26 @@
 #include "core/thread_pool.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/sanitize.h"
+
+// Half of oneTBB is templates, the other half a library that is not instrumented: of the accesses to its tasks the
+// thread sanitizer would see some, without what orders them.
+#ifdef NEAP_TSAN
+#pragma clang attribute push(__attribute__((no_sanitize("thread"))), apply_to = function)
+#endif
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <memory>
-#include <thread>
-
-#include "core/sanitize.h"
+#ifdef NEAP_TSAN
+#pragma clang attribute pop
+#endif
 
 namespace neap {
 
@@ -37,23 +46,44 @@ int initial_threads() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
+// A pool lives for as long as a loop runs on it or it is the current one.
+class Current {
+ public:
+  std::shared_ptr<Pool> get() {
+    const std::lock_guard lock(mutex_);
+    return pool_;
+  }
+  void set(std::shared_ptr<Pool> pool) {  // the old one dies with the argument, unlocked
+    const std::lock_guard lock(mutex_);
+    pool_.swap(pool);
+  }
+
+ private:
+  // Not an atomic shared_ptr: libstdc++ 12's releases its lock without release order, a data race by the letter.
+  std::mutex mutex_;
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(initial_threads());
+};
+
 // Never destroyed: a loop may run in the destructor of a static object.
-std::atomic<std::shared_ptr<Pool>>& pool() {
-  static auto& instance = *new std::atomic<std::shared_ptr<Pool>>(std::make_shared<Pool>(initial_threads()));
+Current& pool() {
+  static Current& instance = *new Current;
   return instance;
 }
 
 using Body = FunctionRef<void(int64_t, int64_t)>;
 
-// A loop's body as oneTBB copies it into the tasks that it hands to other threads. Every copy is told to the thread
-// sanitizer, and so is the end of every piece of work (as `done`).
+// A loop's body as oneTBB copies it into the tasks that it hands to other threads. The thread sanitizer is told of
+// every copy, of its end (the memory serves the next) and of the end of every piece of work (as `done`).
 class Task {
  public:
   Task(const Body& body, const void* done) : body_(body), done_(done) { sanitize::release(this); }
-  Task(const Task& other) : body_(received(other).body_), done_(other.done_) { sanitize::release(this); }
+  Task(const Task& other) : body_(copied(other).body_), done_(other.done_) { sanitize::release(this); }
+  ~Task() { sanitize::release(this); }
+  Task& operator=(const Task&) = delete;
 
   void operator()(const tbb::blocked_range<int64_t>& range) const {
-    const Ended ended{received(*this).done_};
+    sanitize::acquire(this);
+    const Ended ended{done_};
     body_(range.begin(), range.end());
   }
 
@@ -63,9 +93,10 @@ class Task {
     ~Ended() { sanitize::release(done); }
   };
 
-  static const Task& received(const Task& task) {
-    sanitize::acquire(&task);
-    return task;
+  const Task& copied(const Task& other) const {
+    sanitize::acquire(this);
+    sanitize::acquire(&other);
+    return other;
   }
 
   Body body_;
@@ -75,7 +106,7 @@ class Task {
 // Isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
 template <class Partitioner>
 void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
-  const std::shared_ptr<Pool> held = pool().load();  // set_num_threads may replace it meanwhile
+  const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile
   const Task task(body, &body);
   struct Finally {
     const void* done;
@@ -99,11 +130,11 @@ void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
 
 }  // namespace
 
-int num_threads() { return pool().load()->threads; }
+int num_threads() { return pool().get()->threads; }
 
 void set_num_threads(int n) {
   n = std::max(n, 1);
-  if (n != num_threads()) pool().store(std::make_shared<Pool>(n));
+  if (n != num_threads()) pool().set(std::make_shared<Pool>(n));
 }
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
