@@ -5,3 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "cmake/pch.h"
+#include "trace/op_table.h"
+
+// Parameters of tests by name: CTest names tests after them.
+namespace neap {
+inline void PrintTo(DType dtype, std::ostream* out) { *out << name(dtype); }
+namespace trace {
+inline void PrintTo(Op op, std::ostream* out) { *out << name(op); }
+}  // namespace trace
+}  // namespace neap

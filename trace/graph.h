@@ -64,8 +64,8 @@ enum class Attr : uint8_t {
 std::string_view name(Attr);
 
 /// How gather and scatter treat an index that is out of range after negative indices have counted from the end.
-/// clamp_update is of scatter only: rows are clamped into range, as gather's clip reads, where the other modes drop them.
-/// (It is the transpose of a clipped gather.)
+/// clamp_update is of scatter only: rows are clamped into range, as gather's clip reads, where the other modes drop
+/// them. (It is the transpose of a clipped gather.)
 enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
 
 using Ints = std::vector<int64_t>;

@@ -41,6 +41,7 @@ struct Case {
   double (*two)(double, double) = nullptr;
   double limit = 2;
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << trace::name(c.op); }
 std::string name_of(const testing::TestParamInfo<Case>& info) { return std::string(trace::name(info.param.op)); }
 
 #define NEAP_CASE(name)                             \
