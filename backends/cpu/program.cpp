@@ -17,7 +17,7 @@ using trace::Attr;
 
 namespace {
 
-constexpr double kTaskSeconds = 20e-6;      // what a task must cost to be worth its start
+constexpr double kTaskSeconds = 5e-6;       // what a task must cost to be worth its start
 constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
 constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it
