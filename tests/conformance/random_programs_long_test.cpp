@@ -1,4 +1,4 @@
-#include "tests/conformance/random_program.h"
+#include "tests/conformance/check_program.h"
 
 namespace neap::conformance {
 namespace {

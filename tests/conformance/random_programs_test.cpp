@@ -1,7 +1,7 @@
 // Programs at random; NEAP_TEST_SEED=n checks that one alone.
 #include <cstdlib>
 
-#include "tests/conformance/random_program.h"
+#include "tests/conformance/check_program.h"
 
 namespace neap::conformance {
 namespace {

@@ -1,0 +1,134 @@
+// What must hold for every program, however it is planned.
+#pragma once
+
+#include <neap/ops.h>
+#include <neap/transforms.h>
+
+#include "tests/conformance/random_program.h"
+
+namespace neap::conformance {
+
+/// How far one op's result may be from the reference's, for the operands that it had.
+inline Tolerance local_tolerance(const Graph& graph, const trace::Node& node) {
+  const DType t = graph.aval(node.out()).dtype;
+  if (!is_float(t) || node.op == Op::convert || node.op == Op::bitcast) return {};
+  if (!trace::is_elementwise(node.op)) return {};
+  if (t == f64) return {4, node.op == Op::digamma ? 1e-14 : 0};
+  if (t != f32) return {1};
+  return {node.op == Op::erf_inv ? 4 : 2};
+}
+
+/// Values as small as this are stored rather than computed again, though that may raise a small program's peak.
+inline constexpr size_t kSmallBytes = 64 * 1024;
+
+inline void expect_same(const Arrays& got, const Arrays& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(difference(got[i], want[i], kSameBits), "") << "output " << i << ", " << what;
+}
+
+/// Naive, with every value an output: each node must be what the reference makes of the operands that it had.
+inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& outputs) {
+  Graph open = graph;
+  open.outputs.clear();
+  for (const trace::Node& node : graph.nodes)
+    open.outputs.insert(open.outputs.end(), node.outputs.begin(), node.outputs.end());
+  const Arrays values = jitted(open, {.pipeline = Pipeline::naive})(inputs);
+  std::vector<Array> value_of(graph.values.size());
+  for (size_t i = 0; i < inputs.size(); ++i) value_of[graph.inputs[i]] = inputs[i];
+  for (size_t i = 0; i < values.size(); ++i) value_of[open.outputs[i]] = values[i];
+  for (size_t i = 0; i < graph.outputs.size(); ++i)
+    EXPECT_EQ(difference(outputs[i], value_of[graph.outputs[i]], kSameBits), "")
+        << "%" << graph.outputs[i] << " differs from naive";
+  for (const trace::Node& node : graph.nodes) {
+    std::vector<HostArray> in;
+    for (const ValueId v : node.inputs) in.push_back({graph.aval(v), value_of[v].impl()->data});
+    const auto expected = trace::evaluate_reference(node.op, in, node.attrs);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Array want = detail::make_concrete(expected[i].aval, expected[i].data);
+      EXPECT_EQ(difference(value_of[node.outputs[i]], want, local_tolerance(graph, node)), "")
+          << "%" << node.outputs[i] << " = " << trace::name(node.op);
+    }
+  }
+}
+
+/// Budgets from the smallest feasible on are met, and change no bit.
+inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& free) {
+  size_t least = 0;
+  try {
+    jitted(graph, {.memory_budget = 1}).compile(inputs);
+  } catch (const BudgetError& e) {
+    least = e.smallest_peak_bytes;
+  }
+  EXPECT_GT(least, 1u);
+  EXPECT_LE(least, free.planned);
+  EXPECT_THROW(jitted(graph, {.memory_budget = least - 1}).compile(inputs), BudgetError);
+  for (const size_t budget : {least, least + (free.planned - least) / 2}) {
+    const Run tight = run(graph, inputs, {.memory_budget = budget});
+    EXPECT_LE(tight.planned, budget);
+    EXPECT_EQ(tight.measured, tight.planned) << "budget " << budget;
+    expect_same(tight.outputs, free.outputs, "budget");
+  }
+}
+
+/// A batch gives row by row what each row alone gives.
+inline void check_vmap(const Graph& graph, uint64_t seed) {
+  // Offsets of random bits are the planner's own, made after every vmap.
+  for (const trace::Node& node : graph.nodes)
+    if (node.op == Op::random_bits && node.inputs.size() == 2) return;
+  constexpr int64_t kRows = 3;
+  Random random(seed);
+  std::vector<Arrays> rows(kRows);
+  Arrays stacked;
+  for (const ValueId v : graph.inputs) {
+    Arrays column;
+    for (Arrays& row : rows) {
+      row.push_back(random_array(graph.aval(v), Fill::tame, random));
+      column.push_back(row.back());
+    }
+    stacked.push_back(stack(column));
+  }
+  const auto one = [graph](const Arrays& in) { return trace::inline_graph(graph, in); };
+  const auto f = jit(one);
+  const auto batched = jit(vmap(one));
+  const Arrays all = batched(stacked);
+  for (int64_t i = 0; i < kRows; ++i) {
+    Arrays row;
+    for (const Array& a : all) row.push_back(a[i]);
+    expect_same(row, f(rows[i]), fmt::format("row {} of vmap", i));
+  }
+}
+
+inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed) {
+  const auto f = jitted(graph);
+  const Run planned = run_compiled(f, inputs);
+  EXPECT_EQ(planned.measured, planned.planned);
+  {
+    const Threads one(1);
+    expect_same(seed % 8 == 1 ? jitted(graph)(inputs) : f(inputs), planned.outputs, "one thread");
+  }
+  check_nodes(graph, inputs, planned.outputs);
+  if (seed % 4 == 0) {
+    const Run naive = run(graph, inputs, {.pipeline = Pipeline::naive});
+    EXPECT_EQ(naive.measured, naive.planned) << "naive";
+    EXPECT_LE(planned.planned, naive.planned + kSmallBytes);
+  }
+  if (seed % 8 == 2) check_budgets(graph, inputs, planned);
+  if (seed % 8 == 3) check_vmap(graph, seed);
+}
+
+/// Checks the program of this seed; prints it where something is wrong.
+inline void check_program(uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  const bool failed_before = testing::Test::HasFailure();
+  ProgramMaker maker(seed);
+  try {
+    maker.make();
+    check_graph(maker.graph, maker.inputs, seed);
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what();
+  }
+  if (!failed_before && testing::Test::HasFailure()) ADD_FAILURE() << trace::print(maker.graph);
+}
+
+}  // namespace neap::conformance
