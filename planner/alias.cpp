@@ -13,7 +13,11 @@ using namespace trace;
 
 namespace {
 
-bool keeps_index(const Node& node) { return reads_same_index(node.op) || node.op == Op::reshape; }
+// Whether the node reads its operand `v` at the output's index only.
+bool keeps_index(const Node& node, ValueId v) {
+  if (node.op == Op::dynamic_update_slice) return v == node.inputs[0] && v != node.inputs[1];
+  return reads_same_index(node.op) || node.op == Op::reshape;
+}
 
 // Whether the group reads its input only at the element that it then writes to the output.
 bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
@@ -22,7 +26,7 @@ bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
   for (const Node& node : group.nodes) {
     for (const ValueId v : node.inputs) {
       if (!depends[v]) continue;
-      if (!keeps_index(node)) return false;
+      if (!keeps_index(node, v)) return false;
       depends[node.out()] = true;
     }
   }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "planner/account.h"
@@ -69,7 +70,12 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
   const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
   if (pinned == "chunked" && options.chunks) return plan_in_chunks(simple, options, chunks);
-  Planned planned = plan_simplified(simple, options, {});
+  FuseOptions fuse_options;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (pinned == "fused" || pinned == "recompute") fuse_options.random_weight = kNever;
+  if (pinned == "recompute") fuse_options.keep_weight = kNever;
+  Planned planned = plan_simplified(simple, options, fuse_options);
+  if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
   if (fits && pinned == "chunked") return plan_in_chunks(simple, options, chunks);
   if (!fits) return meet_budget(simple, std::move(planned), options);

@@ -14,10 +14,28 @@ namespace neap::planner {
 
 namespace {
 
+constexpr size_t kColumns = 80;
+
 std::string where(const std::source_location& loc) { return loc.line() == 0 ? "" : to_string(loc); }
 
 std::string shortened(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+// Lines of at most 80 columns, broken at spaces.
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t room = kColumns - std::min(kColumns / 2, indent.size());
+    size_t end = text.size();
+    if (end - at > room) {
+      end = text.rfind(' ', at + room);
+      if (end == std::string::npos || end <= at) end = std::min(text.find(' ', at), text.size());
+    }
+    out += indent + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
 }
 
 void add_steps(std::string& out, const PlanData& plan, const std::string& indent) {
@@ -29,13 +47,13 @@ void add_steps(std::string& out, const PlanData& plan, const std::string& indent
       if (!result.empty()) result += " ";
       result += to_string(step.group.aval(v));
     }
-    out += fmt::format("{}{:>3} {} {:<18} {:<23} {:>10} {:>11}  {}\n", indent, s,
-                       static_cast<int>(s) == widest ? '>' : ' ', shortened(step.strategy, 18), shortened(result, 23),
+    out += fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s,
+                       static_cast<int>(s) == widest ? '>' : ' ', shortened(step.strategy, 18), shortened(result, 17),
                        format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step.source));
     const int64_t offset = step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset;
-    out +=
-        fmt::format("{}      {}{}{}\n", indent, shortened(step.op, 70), step.reason.empty() ? "" : ": " + step.reason,
-                    offset >= 0 ? fmt::format(" (at {})", offset) : "");
+    out += wrapped(fmt::format("{}{}{}", shortened(step.op, 60), step.reason.empty() ? "" : ": " + step.reason,
+                               offset >= 0 ? fmt::format(" (at {})", offset) : ""),
+                   indent + "      ");
     if (step.body) add_steps(out, *step.body, indent + "    ");
   }
 }
@@ -64,8 +82,8 @@ std::string describe_alive(const PlanData& plan, const std::string& indent) {
   std::string out;
   for (const int b : alive_at(plan, widest_step(plan))) {
     const PlanBuffer& buffer = plan.buffers[b];
-    out += fmt::format("{}{:>10}  {:<12} {:<22} {}  {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
-                       to_string(buffer.aval), shortened(buffer.label, 40), where(buffer.source));
+    out += fmt::format("{}{:>10}  {:<12} {:<20} {} {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
+                       to_string(buffer.aval), shortened(buffer.label, 18), where(buffer.source));
   }
   return out;
 }
@@ -73,7 +91,7 @@ std::string describe_alive(const PlanData& plan, const std::string& indent) {
 std::string to_text(const PlanData& plan) {
   std::string out = fmt::format("plan of {}: {} steps{}\n", plan.name.empty() ? "a function" : plan.name,
                                 plan.steps.size(), plan.naive ? ", naive" : "");
-  out += fmt::format("{:>3}   {:<18} {:<23} {:>10} {:>11}  {}\n", "#", "strategy", "result", "adds", "live", "source");
+  out += fmt::format("{:>3}   {:<18} {:<17} {:>10} {:>10} {}\n", "#", "strategy", "result", "adds", "live", "source");
   add_steps(out, plan, "");
   out += fmt::format("\npeak         {:>11}  ({} bytes)\n", format_bytes(plan.peak_bytes), plan.peak_bytes);
   out += fmt::format("lower bound  {:>11}  ({} bytes, peak / bound {:.3f})\n", format_bytes(plan.lower_bound_bytes),
@@ -90,7 +108,7 @@ std::string to_text(const PlanData& plan) {
   out += "\nalive at the widest moment:\n" + describe_alive(plan, "  ");
   if (!plan.decisions.empty()) out += "\ndecisions:\n";
   for (const Decision& decision : plan.decisions) {
-    out += fmt::format("  {}: {}  ({})\n", decision.what, decision.chosen, decision.reason);
+    out += wrapped(fmt::format("{}: {} ({})", decision.what, decision.chosen, decision.reason), "  ");
     for (const Alternative& other : decision.alternatives) {
       out += fmt::format("    {:<20} {:>11}  {:.3g} s{}\n", other.name, format_bytes(other.peak_bytes), other.cost,
                          other.name == decision.chosen ? "  *" : "");

@@ -31,8 +31,7 @@ Graph simplify(const Graph& graph, Builder::Level level) {
     }
   }
   b.graph.outputs = rename(live.outputs);
-  const Graph simple = eliminate_dead_code(b.graph);
-  return level == Builder::Level::full ? transpose_dots(simple) : simple;
+  return transpose_dots(eliminate_dead_code(b.graph));
 }
 
 }  // namespace neap::planner

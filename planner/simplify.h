@@ -10,7 +10,8 @@
 
 namespace neap::planner {
 
-/// Level::light folds constants and removes dead code, as any framework does while tracing; the naive pipeline uses it.
+/// Level::light folds constants, removes dead code and makes products canonical, as any framework does while tracing;
+/// the naive pipeline uses it.
 trace::Graph simplify(const trace::Graph& graph, Builder::Level level = Builder::Level::full);
 
 /// Of a scan: removes outputs that nobody reads with what only they need, carries that never change (they become

@@ -10,6 +10,8 @@ using namespace trace;
 
 namespace {
 
+constexpr int64_t kSmallWindow = 16;  // a window this much smaller than the array is not worth rewriting all of it
+
 ValueId reshape_rule(Builder& b, const Term& term) {
   const ValueId x = term.inputs[0];
   const Shape& shape = term.attrs.ints(Attr::shape);
@@ -127,6 +129,43 @@ ValueId pad_rule(const Term& term) {
   return none(Attr::low) && none(Attr::high) && none(Attr::interior) ? term.inputs[0] : no_value;
 }
 
+// A small window that is whole but along one axis is a scatter of its rows: where the operand can be updated in place,
+// only they are written.
+ValueId update_rule(Builder& b, const Term& term) {
+  const ValueId x = term.inputs[0], update = term.inputs[1], start = term.inputs[2];
+  const Shape whole = b.aval(x).shape, window = b.aval(update).shape;
+  if (whole == window) return update;
+  int64_t axis = -1;
+  for (int64_t i = 0; i < std::ssize(whole); ++i) {
+    if (whole[i] == window[i]) continue;
+    if (axis >= 0) return no_value;
+    axis = i;
+  }
+  if (b.aval(update).size() * kSmallWindow > b.aval(x).size() || b.aval(update).size() == 0) return no_value;
+  for (int64_t i = 0; i < axis; ++i) {
+    if (whole[i] != 1) return no_value;
+  }
+  const auto add = [&](Op op, std::vector<ValueId> inputs, Attrs attrs) {
+    return b.add(op, std::move(inputs), std::move(attrs), term.loc);
+  };
+  const auto scalar = [&](int64_t value) { return b.constant(value, DType::i64, {}, term.loc); };
+  ValueId first =
+      add(Op::slice, {start}, {{Attr::start, Ints{axis}}, {Attr::limit, Ints{axis + 1}}, {Attr::stride, Ints{1}}});
+  first = b.reshape(first, {}, term.loc);
+  first = add(Op::minimum, {first, scalar(whole[axis] - window[axis])}, {});
+  first = add(Op::maximum, {first, scalar(0)}, {});
+  const Shape rows{window[axis]};
+  const ValueId spread = add(Op::broadcast_in_dim, {first}, {{Attr::shape, rows}, {Attr::axes, Ints{}}});
+  const ValueId numbers = add(Op::iota, {}, {{Attr::dtype, DType::i64}, {Attr::shape, rows}, {Attr::axis, int64_t{0}}});
+  const ValueId indices = b.reshape(add(Op::add, {spread, numbers}, {}), {window[axis], 1}, term.loc);
+  Shape moved{window[axis]};  // the rows first, as scatter takes them
+  for (int64_t i = 0; i < std::ssize(window); ++i) {
+    if (i != axis) moved.push_back(window[i]);
+  }
+  return add(Op::scatter_set, {x, indices, b.reshape(update, moved, term.loc)},
+             {{Attr::axes, Ints{axis}}, {Attr::mode, static_cast<int64_t>(IndexMode::promise_in_bounds)}});
+}
+
 ValueId reverse_rule(Builder& b, const Term& term) {
   const ValueId x = term.inputs[0];
   const auto trivial = [&](int64_t axis) { return b.aval(x).shape[axis] <= 1; };
@@ -153,8 +192,7 @@ ValueId simplify_layout(Builder& b, const Term& term) {
     case Op::reverse: return reverse_rule(b, term);
     case Op::dynamic_slice:
       return b.aval(term.inputs[0]).shape == term.attrs.ints(Attr::shape) ? term.inputs[0] : no_value;
-    case Op::dynamic_update_slice:
-      return b.aval(term.inputs[0]).shape == b.aval(term.inputs[1]).shape ? term.inputs[1] : no_value;
+    case Op::dynamic_update_slice: return update_rule(b, term);
     case Op::iota: {
       const Shape& shape = term.attrs.ints(Attr::shape);
       if (shape[term.attrs.integer(Attr::axis)] != 1) return no_value;

@@ -124,7 +124,8 @@ std::string scratch_label(const PlanStep& step) {
 
 void name_in_place(PlanStep& step) {
   if (step.strategy == "fused") step.strategy = "inplace";
-  step.reason += step.kind == PlanStep::Kind::scatter ? "; into the operand" : "; over a dying operand";
+  const std::string how = step.kind == PlanStep::Kind::scatter ? "; into the operand" : "; over a dying operand";
+  if (!step.reason.ends_with(how)) step.reason += how;
 }
 
 }  // namespace neap::planner

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "graphs.h"
 #include "planner/plan.h"
@@ -51,6 +52,11 @@ TEST(Report, TextMarksTheWidestMomentAndNamesWhatIsAlive) {
   EXPECT_THAT(text, HasSubstr("graphs.h:"));
   EXPECT_THAT(text, HasSubstr("argument     i32[8589934592,3]"));
   EXPECT_THAT(text, HasSubstr("decisions:"));
+}
+
+TEST(Report, TextFitsEightyColumns) {
+  std::istringstream lines(to_text(gradient()));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
 TEST(Report, HtmlIsOneFileThatShowsNaiveBesidePlanned) {

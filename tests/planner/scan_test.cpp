@@ -131,6 +131,21 @@ TEST(Scan, SlicesAreWrittenWhereTheyBelong) {
   EXPECT_LE(plan.peak_bytes, size_t{8} * 16384 * 16384 * 2 + 512) << to_text(plan);
 }
 
+TEST(Scan, ARowOfACarryIsUpdatedInPlace) {
+  Loop loop{.carries = 1};
+  const ValueId table = loop.body.add_input({{1000, 64}, DType::f32}), at = loop.body.add_input({{2}, DType::i64});
+  const ValueId row = splat(loop.body, 1, DType::f32, {1, 64});
+  loop.body.outputs = {loop.body.add(Op::dynamic_update_slice, {table, row, at})};
+  Graph g;
+  const ValueId start = g.add_input({{1000, 64}, DType::f32}), xs = g.add_input({{10, 2}, DType::i64});
+  g.outputs = {g.nodes[add_loop(g, loop, {start, xs})].outputs[0]};
+  const PlanData plan = make_plan(g, {});
+  check_contract(plan, scan_of(plan));
+  const PlanData& body = *scan_of(plan).body;
+  EXPECT_EQ(body.arena_bytes, 0u) << to_text(plan);
+  EXPECT_TRUE(body.steps.back().operand_in_place);
+}
+
 TEST(Scan, NaiveLoopsKeepTheContractToo) {
   Loop loop{.carries = 1};
   const ValueId c = loop.body.add_input({{10}, DType::f32});

@@ -110,6 +110,15 @@ TEST_F(Simplify, SplitAndJoinedAgainIsTheArray) {
   }
 }
 
+TEST_F(Simplify, ARowUpdateIsAScatter) {
+  const ValueId big = g.add_input({{100, 6}, DType::f32}), start = g.add_input({{2}, DType::i64});
+  const ValueId row = g.add_input({{1, 6}, DType::f32}), column = g.add_input({{100, 1}, DType::f32});
+  const Graph rows = run({add(Op::dynamic_update_slice, {big, row, start})});
+  EXPECT_EQ(rows.nodes.back().op, Op::scatter_set) << print(rows);
+  const Graph columns = run({add(Op::dynamic_update_slice, {big, column, start})});
+  EXPECT_EQ(columns.nodes.back().op, Op::dynamic_update_slice);
+}
+
 TEST_F(Simplify, ReductionsOfOneElementAreViews) {
   const Graph result = run({reduce_sum(g, reshape(g, x, {4, 1, 6}), {1})});
   EXPECT_TRUE(result.nodes.empty() || result.nodes[0].op == Op::reshape) << print(result);
