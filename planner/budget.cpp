@@ -22,12 +22,13 @@ using namespace trace;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr int kRounds = 6;         // regions in slices, one after the other
-constexpr size_t kCandidates = 6;  // values tried as the hidden one in each round
-constexpr int64_t kProbeChunks = 16;
-constexpr int64_t kEveryChunks = 32;  // up to here every K is tried, above only some
-constexpr int kPatience = 8;          // so many K without gain end a round
-constexpr size_t kNegligible = 64;    // a value this much smaller than the largest is no reason to slice
+constexpr int kRounds = 6;                     // regions in slices, one after the other
+constexpr size_t kCandidates = 6;              // values tried as the hidden one in each round
+constexpr int64_t kProbeChunks[] = {16, 256};  // what an axis gives at best may show only in many slices
+constexpr int64_t kEveryChunks = 32;           // up to here every K is tried, above only some
+constexpr int kPatience = 8;                   // so many K without gain end a round
+constexpr size_t kNeighbours = 32;             // other values tried beside it
+constexpr size_t kNegligible = 1024;           // a value this much smaller than the largest is no reason to slice
 
 // A region in slices, and where it came from.
 struct Sliced {
@@ -121,8 +122,29 @@ class Search {
     return decision;
   }
 
-  // Which values to keep out of memory: the large ones alive at the widest step, alone, all together, or with all other
-  // large intermediates; or outputs.
+  // The choice with all other large intermediates that can be in slices too.
+  Choice with_neighbours(Choice choice) const {
+    const auto bytes = [&](ValueId v) { return planned_.graph.aval(v).bytes(); };
+    const PlanData& plan = planned_.plan;
+    std::vector<ValueId> others;
+    for (const PlanBuffer& buffer : plan.buffers) {
+      const bool output =
+          std::ranges::any_of(plan.outputs, [&](int b) { return plan.buffers[b].value == buffer.value; });
+      if (buffer.value == no_value || output || buffer.value == choice.hidden[0]) continue;
+      if (buffer.bytes * kNegligible > bytes(choice.hidden[0])) others.push_back(buffer.value);
+    }
+    std::ranges::sort(others, [&](ValueId a, ValueId b) { return std::pair(bytes(b), a) < std::pair(bytes(a), b); });
+    if (others.size() > kNeighbours) others.resize(kNeighbours);
+    for (const ValueId other : others) {
+      choice.hidden.push_back(other);
+      const std::optional<Region> region = region_of(choice, true);
+      const bool inside = region && region->axis.contains(other) && !std::ranges::binary_search(region->inputs, other);
+      if (!inside) choice.hidden.pop_back();
+    }
+    return choice;
+  }
+
+  // Which values to keep out of memory: the large ones alive at the widest step, alone or with neighbours; or outputs.
   std::vector<Choice> choices(bool hide) const {
     std::vector<ValueId> values;
     const PlanData& plan = planned_.plan;
@@ -146,20 +168,9 @@ class Search {
       for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
         if (shape[axis] < 2) continue;
         all.push_back({{v}, axis});
-        if (!hide || v != values[0]) continue;
-        Choice together{{v}, axis};
-        for (const ValueId other : values) {
-          if (other != v && bytes(other) * kNegligible > bytes(v)) together.hidden.push_back(other);
-        }
-        if (together.hidden.size() > 1) all.push_back(together);
-        const size_t before = together.hidden.size();
-        for (const PlanBuffer& buffer : plan.buffers) {
-          if (buffer.value == no_value || buffer.bytes * kNegligible < bytes(v) || is_output(buffer.value)) continue;
-          if (std::ranges::find(together.hidden, buffer.value) == together.hidden.end()) {
-            together.hidden.push_back(buffer.value);
-          }
-        }
-        if (together.hidden.size() > before) all.push_back(std::move(together));
+        if (!hide) continue;
+        Choice more = with_neighbours({{v}, axis});
+        if (more.hidden.size() > 1) all.push_back(std::move(more));
       }
     }
     return all;
@@ -200,8 +211,10 @@ class Search {
     std::optional<Sliced> best;
     std::optional<Choice> choice;
     for (const Choice& c : choices(true)) {
-      auto sliced = try_slices(c, kProbeChunks, true);
-      if (sliced && (!best || lower(*sliced, *best))) best = std::move(sliced), choice = c;
+      for (const int64_t chunks : kProbeChunks) {
+        auto sliced = try_slices(c, chunks, true);
+        if (sliced && (!best || lower(*sliced, *best))) best = std::move(sliced), choice = c;
+      }
     }
     if (!choice) return false;
     std::optional<Sliced> lowest;

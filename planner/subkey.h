@@ -1,7 +1,7 @@
 // The `subkey` form, on request: random bits of n elements as K ranges, range c drawn with the key fold_in(key, c) and
 // counters from 0. For generators that cannot be addressed by counter. The bits depend on K. As K keys are a batch of
 // keys, this is one random_bits of them, cut to n elements: it fuses like any other. Tested in
-// tests/planner/subkey_test.cpp.
+// tests/planner/choices_test.cpp.
 #pragma once
 
 #include "trace/graph.h"

@@ -100,6 +100,31 @@ TEST(Budget, WhatIsLeftOfAnAxisIsWrittenBehindTheSlices) {
   }
 }
 
+// Scores of all pairs never exist whole: rows of queries go one slice after the other.
+TEST(Budget, AttentionRunsInSlicesOfItsQueries) {
+  Graph g;
+  const Shape all{4, 4096, 4096};
+  const ValueId q = g.add_input({{4, 4096, 64}, DType::f32}), k = g.add_input({{4, 4096, 64}, DType::f32});
+  const ValueId v = g.add_input({{4, 4096, 64}, DType::f32});
+  const auto dot = [&](ValueId a, ValueId b, int64_t contract) {
+    return g.add(Op::dot_general, {a, b},
+                 {{Attr::lhs_batch, Ints{0}},
+                  {Attr::rhs_batch, Ints{0}},
+                  {Attr::lhs_contract, Ints{2}},
+                  {Attr::rhs_contract, Ints{contract}}});
+  };
+  const ValueId scores = dot(q, k, 2);
+  const ValueId most = g.add(Op::reduce_max, {scores}, {{Attr::axes, Ints{2}}});
+  const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {scores, broadcast(g, most, all, {0, 1})})});
+  g.outputs = {dot(g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {2}), all, {0, 1})}), v, 1)};
+  EXPECT_GT(make_plan(g, {}).peak_bytes, size_t{256} << 20);
+  PlanOptions options;
+  options.memory_budget = size_t{32} << 20;  // arguments and output take 16
+  const PlanData plan = make_plan(g, options);
+  EXPECT_LE(plan.peak_bytes, *options.memory_budget) << to_text(plan);
+  EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
+}
+
 TEST(Budget, ReductionsOverTheSlicedAxisAreRunningTotals) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32});
