@@ -39,7 +39,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);
   lanes = 2 * one;
   if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
-  if (elements >= 1 << 20 && rotations >= 16) lanes = 4 * one;
+  if (elements >= 4096 && rotations >= 16) lanes = 4 * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
   const int64_t extent = kernel.extent[kernel.vector_level];
   tail_lanes = one;
