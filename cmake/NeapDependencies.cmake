@@ -26,3 +26,17 @@ if(NEAP_CPU)
   target_include_directories(neap_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(neap_llvm INTERFACE LLVM)  # the one shared libLLVM
 endif()
+
+if(NEAP_VULKAN)
+  # volk loads the driver at run time; only its header is used. Debian's shared libshaderc is underlinked, so shaderc is
+  # linked statically, in this order.
+  find_path(NEAP_VOLK volk.h REQUIRED)
+  add_library(neap_vulkan INTERFACE)
+  target_include_directories(neap_vulkan SYSTEM INTERFACE ${NEAP_VOLK})
+  foreach(library shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler SPIRV
+                  SPIRV-Tools-opt SPIRV-Tools)
+    find_library(NEAP_LIB_${library} NAMES lib${library}.a REQUIRED)
+    target_link_libraries(neap_vulkan INTERFACE ${NEAP_LIB_${library}})
+  endforeach()
+  target_link_libraries(neap_vulkan INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+endif()

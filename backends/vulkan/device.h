@@ -1,0 +1,104 @@
+// The one place that talks to a Vulkan driver: instance, device, queue, memory, pipelines, submissions.
+//
+// Functions throw DeviceError (lost device, time-out, missing driver) or OutOfMemoryError and leave the process usable:
+// a lost device is opened anew by the next Device::get. All member functions may be called from several threads.
+#pragma once
+
+#include <neap/error.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/vulkan/features.h"
+#include "backends/vulkan/glsl.h"
+#include "core/buffer.h"
+
+namespace neap::vulkan {
+
+/// A range of memory that kernels can address. Ends its life with the last handle; the owner of a handle makes sure
+/// that no submission uses it then (Device::submit keeps what it is given until it has finished).
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  uint64_t address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+  std::byte* mapped() const { return mapped_; }  // null when the host does not see it
+
+ protected:
+  uint64_t address_ = 0;
+  size_t bytes_ = 0;
+  std::byte* mapped_ = nullptr;
+};
+using MemoryPtr = std::shared_ptr<Memory>;
+
+/// A compute pipeline; lives as long as its device.
+struct Pipeline;
+
+/// Point on the device's timeline: everything submitted up to it has finished when it has been reached.
+using Ticket = uint64_t;
+
+/// A recorded command buffer that can be submitted any number of times, also while it is running.
+class Commands {
+ public:
+  virtual ~Commands() = default;
+  virtual void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) = 0;
+  /// Everything recorded (and submitted) before is finished and visible to everything after.
+  virtual void barrier() = 0;
+  /// Writes the time at which everything before has finished into slot `slot` (below the number given to record()).
+  virtual void timestamp(int slot) = 0;
+  /// No more commands.
+  virtual void end() = 0;
+  /// Seconds on the device's clock of every slot, after the submission has finished.
+  virtual std::vector<double> timestamps() const = 0;
+};
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  /// The device number `index` of those that can run Neap's kernels, opened on first use and kept. DeviceError that
+  /// names the devices there are when there is none of that number, and when there is no Vulkan loader or driver.
+  static std::shared_ptr<Device> get(int index);
+  /// Records of all physical devices, in the order of the driver; empty where there is no loader. Never throws.
+  static std::vector<DeviceRecord> list();
+
+  virtual ~Device() = default;
+  virtual const DeviceRecord& record() const = 0;
+  virtual const Choices& choices() const = 0;
+  virtual int index() const = 0;
+
+  /// The pipeline of a shader, compiled on first use (memory cache by source, SPIR-V and the driver's pipeline cache
+  /// on disk).
+  virtual const Pipeline& pipeline(const Shader& shader, const std::string& name) = 0;
+
+  /// Memory of the device; `visible`: host-visible, coherent, mapped. Contents are undefined. Not counted.
+  virtual MemoryPtr allocate(size_t bytes, bool visible, std::string_view what) = 0;
+  /// Memory of the host, used in place; the pages that hold [data, data + bytes). Choices::Memory::import only.
+  /// The caller keeps `data` alive for as long as the result.
+  virtual MemoryPtr import(std::byte* data, size_t bytes) = 0;
+  /// Bytes that can still be allocated (VK_EXT_memory_budget, else heap size less what this process holds).
+  virtual size_t available() const = 0;
+
+  /// A new command buffer with `timestamps` slots.
+  virtual std::unique_ptr<Commands> record(int timestamps) = 0;
+  /// Submits the command buffers in this order, each as often as it is listed; returns at once. `keep` lives until
+  /// they have finished. Work of later submissions begins after that of earlier ones.
+  virtual Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) = 0;
+  /// Returns when the ticket has been reached.
+  virtual void wait(Ticket ticket) = 0;
+  virtual bool reached(Ticket ticket) = 0;
+  /// wait for everything submitted, and drop what was kept for it.
+  virtual void drain() = 0;
+
+  /// Copies through the staging ring (two halves: one is filled while the other is on its way). Ordered with
+  /// submissions.
+  virtual void upload(const std::byte* from, const Memory& to, size_t offset, size_t bytes) = 0;
+  virtual void download(const Memory& from, size_t offset, std::byte* to, size_t bytes) = 0;
+
+  /// Messages that the validation layers have given (NEAP_VULKAN_VALIDATE=1 turns them on), errors and warnings.
+  static std::vector<std::string> validation_messages();
+};
+
+}  // namespace neap::vulkan

@@ -1,0 +1,57 @@
+// A kernel of the kernel IR (backends/kernel.h) as a GLSL compute shader.
+//
+// Operands come by address: the push constants hold the address of a table of addresses, one u64 for each plan buffer,
+// and `operand[i]` says which entry is operand i of the kernel; both are constants of the recorded command, so that one
+// pipeline serves every plan that has the same kernel. All address arithmetic is on buffer references.
+//
+// Arithmetic is that of scalar.h: `precise` keeps a * b + c apart; integers wrap; conversions saturate.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "backends/kernel.h"
+#include "backends/vulkan/features.h"
+#include "planner/dot.h"
+
+namespace neap::vulkan {
+
+/// Push constants of every kernel. Entry `first + i` of the table is the address of operand i of the launch.
+struct Push {
+  uint64_t table = 0;
+  uint32_t first = 0;
+  uint32_t count = 0;  // records of a bind kernel; else 0
+};
+
+/// A shader and how to dispatch it.
+struct Shader {
+  std::string glsl;
+  uint32_t local_size = 1;                  // invocations of a workgroup (along x)
+  std::array<uint32_t, 3> groups{1, 1, 1};  // workgroups; none of them 0
+  bool full_subgroups = false;              // asks for Choices::subgroup, where there is size control
+};
+
+/// The shader of a launch (all its parts; the parts are along the workgroups). Its operands are launch.operands in this
+/// order, then, when launch.part0_operand >= 0, that operand once more: the table of part 0.
+/// `extent` 0 anywhere in a map or scatter: no workgroups are needed; the caller skips it.
+/// UserError that names the dtype and the feature when the device lacks one that the kernel needs.
+Shader emit(const backends::Launch& launch, const Choices& choices);
+
+/// The canonical matrix product (planner/dot.h); operands lhs, rhs, out.
+Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
+
+/// Clears the first `bytes` (rounded up to 4) of operand 0.
+Shader fill_shader(uint64_t bytes, const Choices& choices);
+/// Copies `bytes` (any number) from operand 0 to operand 1, both 4-byte aligned, without touching what lies behind.
+Shader copy_shader(uint64_t bytes, const Choices& choices);
+
+/// What a bind kernel does for each of Push::count records, which lie one behind the other at the address that operand
+/// 0 (entry Push::first) holds: table[to] = table[from] + add.
+struct BindRecord {
+  uint32_t to = 0, from = 0;
+  int64_t add = 0;
+};
+Shader bind_shader(const Choices& choices);
+
+}  // namespace neap::vulkan
