@@ -10,7 +10,6 @@ namespace neap::cpu {
 namespace {
 
 using planner::PlanData;
-using planner::Storage;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -19,6 +18,7 @@ class CpuExecutable final : public backends::Executable {
   CpuExecutable(PlanData plan, const std::string& dump_name)
       : plan_(std::move(plan)), program_(compile_program(plan_, dump_name)), input_of_(plan_.buffers.size(), -1) {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) input_of_[plan_.inputs[i]] = static_cast<int>(i);
+    aliases_.resize(plan_.buffers.size());
     if (plan_.naive) {
       births_.resize(plan_.steps.size());
       deaths_.resize(plan_.steps.size());
@@ -29,7 +29,7 @@ class CpuExecutable final : public backends::Executable {
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       const auto& buffer = plan_.buffers[b];
       if (program_->root[b] != b) {
-        aliases_.push_back(b);
+        aliases_[program_->root[b]].push_back(b);
       } else if (input_of_[b] >= 0 || (buffer.offset >= 0 && !plan_.naive)) {
         continue;
       } else if (plan_.naive && buffer.first >= 0 && buffer.first <= last_step && buffer.first <= buffer.last) {
@@ -49,19 +49,20 @@ class CpuExecutable final : public backends::Executable {
                plan_.inputs.size());
     std::vector<std::byte*> memory(plan_.buffers.size(), nullptr);
     std::vector<BufferPtr> owned(plan_.buffers.size());
-    for (size_t i = 0; i < inputs.size(); ++i) memory[plan_.inputs[i]] = inputs[i]->data();
+    for (size_t i = 0; i < inputs.size(); ++i) place(plan_.inputs[i], inputs[i]->data(), memory);
     for (const int b : own_) own(b, memory, owned);
     BufferPtr arena;
     if (!plan_.naive && plan_.arena_bytes > 0) {
       arena = allocate(plan_.arena_bytes, plan_.name);
-      for (const auto& [b, offset] : program_->in_arena) memory[b] = arena->data() + offset;
+      for (const auto& [b, offset] : program_->in_arena) place(b, arena->data() + offset, memory);
     }
     std::byte* const slab = arena ? arena->data() : nullptr;
     empty(slab, plan_.arena_bytes);
-    for (const int b : aliases_) memory[b] = memory[program_->root[b]] + program_->shift[b];
 
     for (size_t s = 0; s < program_->steps.size(); ++s) {
-      if (plan_.naive) start_naive(s, memory, owned);
+      if (plan_.naive) {
+        for (const int b : births_[s]) own(b, memory, owned);
+      }
       enter(program_->steps[s], slab);
       const double begin = timings ? now() : 0;
       run_step(program_->steps[s], memory.data());
@@ -77,13 +78,13 @@ class CpuExecutable final : public backends::Executable {
  private:
   void own(int b, std::vector<std::byte*>& memory, std::vector<BufferPtr>& owned) const {
     owned[b] = allocate(plan_.buffers[b].aval.bytes(), plan_.buffers[b].label);
-    memory[b] = owned[b]->data();
+    place(b, owned[b]->data(), memory);
   }
 
-  void start_naive(size_t s, std::vector<std::byte*>& memory, std::vector<BufferPtr>& owned) const {
-    for (const int b : births_[s]) own(b, memory, owned);
-    if (births_[s].empty()) return;
-    for (const int b : aliases_) memory[b] = memory[program_->root[b]] + program_->shift[b];
+  // Says where a buffer, and with it all that share its bytes, lies.
+  void place(int b, std::byte* data, std::vector<std::byte*>& memory) const {
+    memory[b] = data;
+    for (const int alias : aliases_[b]) memory[alias] = data + program_->shift[alias];
   }
 
   std::vector<BufferPtr> results(std::vector<BufferPtr>& inputs, BufferPtr arena, std::vector<BufferPtr>& owned) const {
@@ -118,7 +119,7 @@ class CpuExecutable final : public backends::Executable {
   std::unique_ptr<Program> program_;
   std::vector<int> input_of_;                      // plan input that a buffer is, or -1
   std::vector<int> own_;                           // allocated for the whole run
-  std::vector<int> aliases_;                       // buffers that share another's bytes
+  std::vector<std::vector<int>> aliases_;          // of each buffer: those that share its bytes
   std::vector<std::vector<int>> births_, deaths_;  // naive: buffers by step
 };
 

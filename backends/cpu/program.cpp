@@ -12,7 +12,6 @@ using backends::Kernel;
 using backends::Launch;
 using planner::PlanData;
 using planner::PlanStep;
-using planner::Storage;
 using trace::Attr;
 
 namespace {
@@ -89,6 +88,7 @@ class Compiler {
     }
     result->arena_bytes = plan.arena_bytes;
     result->steps.resize(plan.steps.size());
+    lives(plan, *result);
     for (size_t s = 0; s < plan.steps.size(); ++s) step(plan, static_cast<int>(s), result->steps[s]);
     return result;
   }
@@ -101,17 +101,25 @@ class Compiler {
   }
 
  private:
+  // Gives each step what is born and what dies with it.
+  static void lives(const PlanData& plan, Program& result) {
+    const auto steps = static_cast<int>(result.steps.size());
+    std::vector<bool> is_output(plan.buffers.size(), false);
+    for (const int b : plan.outputs) is_output[result.root[b]] = true;
+    for (const auto& [b, offset] : result.in_arena) {
+      const auto& buffer = plan.buffers[b];
+      if (0 <= buffer.first && buffer.first < steps) {
+        result.steps[buffer.first].born.emplace_back(offset, buffer.aval.bytes());
+      }
+      if (0 <= buffer.last && buffer.last < steps && !is_output[b]) {
+        result.steps[buffer.last].dead.emplace_back(offset, buffer.bytes);
+      }
+    }
+  }
+
   void step(const PlanData& plan, int number, StepCode& code) {
     const PlanStep& step = plan.steps[number];
     code.kind = step.kind;
-    std::vector<bool> is_output(plan.buffers.size(), false);
-    for (const int b : plan.outputs) is_output[plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of] = true;
-    for (size_t b = 0; b < plan.buffers.size(); ++b) {
-      const auto& buffer = plan.buffers[b];
-      if (buffer.alias_of >= 0 || buffer.offset < 0) continue;
-      if (buffer.first == number) code.born.emplace_back(buffer.offset, buffer.aval.bytes());
-      if (buffer.last == number && !is_output[b]) code.dead.emplace_back(buffer.offset, buffer.bytes);
-    }
     switch (step.kind) {
       case PlanStep::Kind::dot: return dot(step, code.dot);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
@@ -174,7 +182,8 @@ class Compiler {
         const int carry = step.writes.at(i - num_consts);
         code.fixed.emplace_back(b, carry);
         const int from = read(i);
-        if (from != carry) code.initial.push_back({from, carry, plan.buffers[carry].aval.bytes()});
+        const size_t bytes = plan.buffers[carry].aval.bytes();
+        if (from != carry && bytes > 0) code.initial.push_back({from, carry, bytes});
       } else {
         code.sliced.push_back({b, read(i), body.buffers[b].aval.bytes()});
       }
@@ -184,17 +193,18 @@ class Compiler {
       const int root = code.body->root[b];
       if (i < num_carry) {
         const int place = body.inputs[num_consts + i];
-        if (root != place) code.carried.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes()});
+        const size_t bytes = body.buffers[b].aval.bytes();
+        if (root != place && bytes > 0) code.carried.push_back({b, step.writes.at(i), bytes});
       } else {
         code.sliced.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes()});
       }
     }
+    std::vector<bool> is_sliced(body.buffers.size(), false);
+    for (const auto& s : code.sliced) is_sliced[s.body_buffer] = true;
     for (size_t b = 0; b < body.buffers.size(); ++b) {
-      for (const auto& s : code.sliced) {
-        if (code.body->root[b] == s.body_buffer && static_cast<int>(b) != s.body_buffer) {
-          code.sliced_aliases.emplace_back(static_cast<int>(b), s.body_buffer);
-        }
-      }
+      const int root = code.body->root[b];
+      if (root == static_cast<int>(b)) continue;
+      (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
   }
 

@@ -43,8 +43,8 @@ struct ScanCode {
     int body_buffer, plan_buffer;
     size_t bytes;  // of a slice
   };
-  std::vector<Sliced> sliced;                       // xs and ys
-  std::vector<std::pair<int, int>> sliced_aliases;  // (body buffer, the sliced one whose bytes it shares)
+  std::vector<Sliced> sliced;                                // xs and ys
+  std::vector<std::pair<int, int>> sliced_aliases, aliases;  // (body buffer, the sliced or other one that holds it)
   struct Copy {
     int from, to;
     size_t bytes;

@@ -92,9 +92,7 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
   std::byte* arena = scan.arena < 0 ? nullptr : memory[scan.arena];
   for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = arena + offset;
   for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
-  for (size_t b = 0; b < inner.size(); ++b) {
-    if (body.root[b] != static_cast<int>(b)) inner[b] = inner[body.root[b]] + body.shift[b];
-  }
+  for (const auto& [buffer, root] : scan.aliases) inner[buffer] = inner[root] + body.shift[buffer];
   for (int64_t i = 0; i < scan.length; ++i) {
     const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
     for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
