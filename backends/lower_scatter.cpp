@@ -4,6 +4,8 @@
 //   direct  the operand's elements, unless they are there already; then the updates, in order, straight into the output
 //   tables  partial sums of fixed ranges of rows in tables that start at zero; then operand + sum of the tables
 //   counts  the same with counts of rows; then operand + c * sum of the counts, rounded once
+#include <cmath>
+
 #include "backends/lower.h"
 #include "core/check.h"
 #include "trace/op_table.h"
@@ -177,7 +179,11 @@ class ScatterStep {
       if (counts) {
         // The update is one value wherever it is read.
         const X once = e.value(updates_, Coords(graph_.aval(updates_).shape.size()));
-        total = dag.binary(Opcode::mul, dag.convert(*total, type), dag.convert(once, type));
+        const X product = dag.binary(Opcode::mul, dag.convert(*total, type), dag.convert(once, type));
+        const bool finite = !is_float(type) || (dag.is_constant(once) && std::isfinite(dag.constant_value(once)));
+        // What no row updates keeps its value: 0 times infinity would be NaN.
+        const X some = dag.binary(Opcode::ne, *total, dag.integer(0, u64));
+        total = finite ? product : dag.select(some, product, dag.constant(0, type));
       }
       if (!operand_counted) {
         const X operand = e.value(operand_, e.index().unflatten(flat, out_.shape));

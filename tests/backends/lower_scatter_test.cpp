@@ -123,6 +123,16 @@ TEST(LowerScatter, CountsOfOneScalarInput) {
   check(step);
 }
 
+TEST(LowerScatter, CountsOfAnInfiniteUpdateLeaveTheRestAlone) {
+  for (bool zero : {false, true}) {
+    PlanStep step = scatter({.axes = {0, 1, 2}}, std::numeric_limits<double>::infinity(), zero);
+    step.form = ScatterForm::counts;
+    step.table_dtype = u32;
+    step.parts = 2;
+    check(step);
+  }
+}
+
 TEST(LowerScatter, CountsRoundOnce) {
   // 3 x 0.1 in bf16: the sum of rounded sums is another number.
   Graph g;
