@@ -61,6 +61,14 @@ struct Buffer::Access {
     return buffer;
   }
 
+  static BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
+    BufferPtr buffer = make(nullptr, bytes);
+    buffer->counted_ = false;
+    buffer->set_residence(std::move(residence));
+    buffer->await_residence();
+    return buffer;
+  }
+
   static std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
     NEAP_CHECK(slab && slab.use_count() == 1 && slab->counted_ && !slab->carved_,
                "carve needs the only handle of an allocated block");
@@ -109,12 +117,22 @@ struct Buffer::Access {
 };
 
 Buffer::~Buffer() {
+  residence_.reset();  // it may name the block
   if (counted_) sanitize::forbid(data_, bytes_);
   if (slab_) {
     detail::Heap::instance().unmap(slab_, static_cast<size_t>(data_ - slab_->base));
   } else if (counted_) {
     detail::Heap::instance().discount(bytes_);
   }
+}
+
+std::byte* Buffer::arrive() const {
+  const std::lock_guard lock(residence_->mutex_);
+  if (pending_.load(std::memory_order_relaxed)) {
+    data_ = residence_->arrive(*this);
+    pending_.store(false, std::memory_order_release);
+  }
+  return data_;
 }
 
 BufferPtr allocate(size_t bytes, std::string_view what) {
@@ -131,6 +149,10 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
 
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
   return Buffer::Access::wrap(data, bytes, std::move(owner));
+}
+
+BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
+  return Buffer::Access::remote(bytes, std::move(residence));
 }
 
 void poison(const Buffer& buffer, size_t offset, size_t bytes) {

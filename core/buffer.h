@@ -1,9 +1,11 @@
 // Memory. Every byte that scales with data comes from allocate(); <neap/memory.h> reports on it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,19 @@ struct Slab;
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
+// What a device knows of a buffer: that it is still writing it, or that the bytes lie in its own memory.
+class Residence {
+ public:
+  virtual ~Residence() = default;
+
+ private:
+  friend class Buffer;
+  // Returns when the host may read the bytes, with the place where they then are. Called once for each
+  // Buffer::await_residence. DeviceError, OutOfMemoryError.
+  virtual std::byte* arrive(const Buffer& buffer) = 0;
+  std::mutex mutex_;
+};
+
 // A block of memory, live (and counted) for as long as a handle to it lives.
 class Buffer {
  public:
@@ -27,7 +42,8 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  std::byte* data() const { return data_; }
+  // Where the bytes are; waits for a device that is still writing them, and fetches them from its memory.
+  std::byte* data() const { return pending_.load(std::memory_order_acquire) ? arrive() : data_; }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data_);
@@ -37,10 +53,21 @@ class Buffer {
   // requested() rounded up to 64: what is counted, unless the memory is wrapped.
   size_t bytes() const { return bytes_; }
 
+  // For device backends. Residences are attached by one thread at a time, before others have the buffer or under a lock
+  // of the backend's. await_residence: the next data() asks it where the bytes are.
+  const std::shared_ptr<Residence>& residence() const { return residence_; }
+  void set_residence(std::shared_ptr<Residence> residence) { residence_ = std::move(residence); }
+  void await_residence() { pending_.store(true, std::memory_order_release); }
+  // The block of the host that holds the bytes, whoever writes them; null for memory of a device. Never waits.
+  std::byte* block() const { return data_; }
+
  private:
   Buffer() = default;
+  std::byte* arrive() const;
 
-  std::byte* data_ = nullptr;
+  mutable std::byte* data_ = nullptr;
+  mutable std::atomic<bool> pending_ = false;
+  std::shared_ptr<Residence> residence_;
   size_t requested_ = 0;
   size_t bytes_ = 0;
   detail::Slab* slab_ = nullptr;  // the mapping that this is a part of; nullptr for a small or a wrapped block
@@ -70,6 +97,9 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 
 // Memory that somebody else owns, kept alive through `owner`. It is not counted.
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
+
+// Memory of a device, `bytes` of it, that `residence` keeps alive; data() fetches it. The device counts it.
+BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence);
 
 // Fills a range with 0xCD: reading a value after its death then gives nonsense, not luck.
 void poison(const Buffer& buffer, size_t offset, size_t bytes);

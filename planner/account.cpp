@@ -116,7 +116,7 @@ double predict_seconds(const PlanStep& step, int threads) {
   return (std::max(units, bytes) / std::max(1, threads) + kLaunchUnits) / kUnitsPerSecond;
 }
 
-void account(PlanData& plan, int threads) {
+void account(PlanData& plan, int threads, bool carves) {
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
   const Arena slab = make_arena(plan, true);
@@ -126,7 +126,7 @@ void account(PlanData& plan, int threads) {
     plan.peak_bytes = plan.lower_bound_bytes;
   } else {
     const Arena apart = make_arena(plan, false);
-    plan.slab = slab.placement.extent < outputs + apart.placement.extent;
+    plan.slab = carves && slab.placement.extent < outputs + apart.placement.extent;
     use_arena(plan, plan.slab ? slab : apart);
     const size_t held = inputs + (plan.slab ? 0 : outputs);
     plan.peak_bytes = held + plan.arena_bytes;

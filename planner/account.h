@@ -12,7 +12,8 @@
 namespace neap::planner {
 
 /// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
-void account(PlanData& plan, int threads);
+/// `carves`: the arena can be cut up after the run, so that outputs may lie in it.
+void account(PlanData& plan, int threads, bool carves);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, int threads);

@@ -95,7 +95,7 @@ Planned plan_simplified(const Graph& simplified, const PlanOptions& options, con
   plan.name = options.name.empty() ? simplified.name : options.name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.threads_hint);
+  account(plan, options.threads_hint, options.target.carves);
   return result;
 }
 

@@ -13,7 +13,7 @@ using namespace trace;
 namespace {
 
 constexpr int64_t kReducePart = 65536;  // elements that are worth a part
-constexpr int64_t kMaxReduceParts = 64;
+constexpr int64_t kReducePartGpu = 16384;
 constexpr int64_t kManyRows = 64;       // kept elements that keep all threads busy
 constexpr int64_t kDirectRows = 65536;  // below, one pass in row order
 constexpr int64_t kFewRows = int64_t{1} << 22;
@@ -27,7 +27,7 @@ DType accumulator(Op op, DType value) {
   return is_float(value) ? DType::f64 : is_signed(value) ? DType::i64 : DType::u64;
 }
 
-int reduce_parts(const Graph& group) {
+int reduce_parts(const Graph& group, const Target& target) {
   int64_t operand = 0, kept = 0;
   for (const ValueId v : group.outputs) {
     const Node& node = *group.def(v);
@@ -36,7 +36,8 @@ int reduce_parts(const Graph& group) {
     kept = group.aval(v).size();
   }
   if (kept == 0 || kept >= kManyRows) return 1;
-  return static_cast<int>(std::clamp<int64_t>(operand / kept / kReducePart, 1, kMaxReduceParts));
+  const int64_t part = target.gpu ? kReducePartGpu : kReducePart;
+  return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_parts));
 }
 
 bool is_splat(const Graph& group, ValueId v) {
@@ -56,7 +57,7 @@ int64_t tables_in_scratch(const PlanStep& step) {
   return step.parts - (first_in_output ? 1 : 0);
 }
 
-void choose_scatter(PlanStep& step, size_t table_budget) {
+void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   step.form = ScatterForm::direct;
   step.parts = 1;
   const Graph& group = step.group;
@@ -69,9 +70,13 @@ void choose_scatter(PlanStep& step, size_t table_budget) {
   const bool counts = is_splat(group, node.inputs[2]) && is_float(out.dtype);
   step.form = counts ? ScatterForm::counts : ScatterForm::tables;
   step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
-  const bool cheap_tables = counts || !is_float(out.dtype);
-  const int wanted = cheap_tables && updates.size() >= kFewRows ? 4 : 2;
   const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
+  if (target.gpu && !target.wide_atomics && !counts) {
+    step.form = ScatterForm::direct;
+    return;
+  }
+  const bool cheap_tables = counts || !is_float(out.dtype);
+  const int wanted = target.gpu ? std::max(least, 1) : cheap_tables && updates.size() >= kFewRows ? 4 : 2;
   for (step.parts = wanted; step.parts >= least; --step.parts) {
     const size_t bytes = static_cast<size_t>(tables_in_scratch(step) * out.size()) * size_of(step.table_dtype);
     if (bytes <= table_budget) return;
@@ -82,12 +87,12 @@ void choose_scatter(PlanStep& step, size_t table_budget) {
 
 }  // namespace
 
-void choose_parts(PlanStep& step, size_t table_budget) {
-  if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group);
-  if (step.kind == PlanStep::Kind::scatter) choose_scatter(step, table_budget);
+void choose_parts(PlanStep& step, size_t table_budget, const Target& target) {
+  if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group, target);
+  if (step.kind == PlanStep::Kind::scatter) choose_scatter(step, table_budget, target);
 }
 
-std::vector<Aval> scratch_of(const PlanStep& step) {
+std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
   std::vector<Aval> scratch;
   const Graph& group = step.group;
   switch (step.kind) {
@@ -106,6 +111,7 @@ std::vector<Aval> scratch_of(const PlanStep& step) {
       break;
     }
     case PlanStep::Kind::dot:
+      if (target.gpu) break;
       scratch.push_back({{static_cast<int64_t>(dot_scratch_bytes(dot_form(group, group.nodes[0])))}, DType::u8});
       break;
     case PlanStep::Kind::scan:

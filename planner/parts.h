@@ -9,9 +9,9 @@
 namespace neap::planner {
 
 /// Sets parts, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
-void choose_parts(PlanStep& step, size_t table_budget);
+void choose_parts(PlanStep& step, size_t table_budget, const Target& target = {});
 
 /// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
-std::vector<Aval> scratch_of(const PlanStep& step);
+std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});
 
 }  // namespace neap::planner

@@ -109,6 +109,14 @@ struct PlanData {
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
 };
 
+/// The kind of device that a plan is made for: what its kernels need beside their operands.
+struct Target {
+  bool gpu = false;          // many threads share one table of a scatter; products pack nothing
+  int reduce_parts = 64;     // the most partial results of a reduction to few elements
+  bool wide_atomics = true;  // gpu: 64-bit atomics, so that float sums have tables of f64
+  bool carves = true;        // memory can be cut up and given back in part (outputs may lie in the arena)
+};
+
 /// What a plan may assume and must keep to.
 struct PlanOptions {
   std::string name;
@@ -117,6 +125,7 @@ struct PlanOptions {
   std::vector<bool> donated;            // of each input; empty: none
   std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
   std::optional<int64_t> chunks;        // pinned K
+  Target target = {};
   int threads_hint = 2;                 // for predicted time only; never changes what is computed
   bool want_alternatives = true;        // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };

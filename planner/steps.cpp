@@ -133,8 +133,8 @@ class StepMaker {
           plan_body(*attrs.graph(Attr::body), static_cast<int>(attrs.integer(Attr::num_consts)),
                     static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_));
     }
-    choose_parts(step, table_budget_);
-    for (const Aval& aval : scratch_of(step)) {
+    choose_parts(step, table_budget_, options_.target);
+    for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));
     }
     name_step(step, options_.naive, recomputes(group));
