@@ -54,10 +54,12 @@ DType index_type(Range range) {
 
 IndexExpr IndexAlgebra::atom(Atom atom) {
   if (atom.range.lo == atom.range.hi) return constant(atom.range.lo);
+  // The range belongs to the name: an index that is never clamped may be one of operands of several extents.
   size_t h = mix(mix(mix(atom.of.hash(), static_cast<size_t>(atom.kind)), atom.id), static_cast<size_t>(atom.divisor));
   for (auto [it, end] = known_.equal_range(h); it != end; ++it) {
     const Atom& known = atoms_[it->second];
-    if (known.kind == atom.kind && known.id == atom.id && known.divisor == atom.divisor && known.of == atom.of) {
+    if (known.kind == atom.kind && known.id == atom.id && known.divisor == atom.divisor && known.of == atom.of &&
+        known.range == atom.range) {
       return {0, {{it->second, 1}}};
     }
   }

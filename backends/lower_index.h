@@ -19,6 +19,7 @@ namespace neap::backends {
 struct Range {
   int64_t lo = 0, hi = 0;  // inclusive
   bool within(int64_t low, int64_t high) const { return low <= lo && hi <= high; }
+  bool operator==(const Range&) const = default;
 };
 
 struct IndexTerm {

@@ -189,6 +189,21 @@ TEST(Lower, GatherModesAndIndexTypes) {
   }
 }
 
+TEST(Lower, OneIndexOfOperandsOfSeveralExtents) {  // u8 needs no clamp in either
+  for (int64_t mode : {0, 1}) {
+    Graph g;
+    const ValueId index = g.add_input({{40, 1}, u8});
+    std::vector<ValueId> read;
+    for (int64_t extent : {1000, 256, 300}) {
+      const ValueId x = g.add(Op::transpose, {g.add_input({{extent / 4, 4}, f32})}, {{Attr::permutation, Ints{1, 0}}});
+      const ValueId flat = g.add(Op::reshape, {x}, {{Attr::shape, Ints{extent}}});
+      read.push_back(g.add(Op::gather, {flat, index}, {{Attr::axes, Ints{0}}, {Attr::mode, mode}}));
+    }
+    g.outputs = {g.add(Op::add, {g.add(Op::add, {read[0], read[1]}), read[2]})};
+    check(step_of(g));
+  }
+}
+
 TEST(Lower, PadConcatenateEmpty) {
   Graph g;
   const ValueId empty = g.add_input({{3, 0}, f32}), x = g.add_input({{3, 2}, f32}), fill = g.add_input({{}, f32});
