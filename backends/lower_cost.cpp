@@ -1,7 +1,6 @@
 // What a kernel costs, roughly: enough to choose its loop levels and the size of a parallel task.
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "backends/lower.h"
@@ -47,18 +46,20 @@ Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32
     }
     auto operand = [&](int32_t i) { return i < 0 ? std::optional<int64_t>(0) : of[i][level]; };
     const auto a = operand(inst.a), b = operand(inst.b);
+    int64_t moved = 0;
     switch (inst.op) {
       case Opcode::index: out[level] = 1; break;
       case Opcode::convert: out[level] = is_integer(inst.type) ? a : std::nullopt; break;
       case Opcode::add:
-        if (a && b) out[level] = *a + *b;
+        if (a && b && !__builtin_add_overflow(*a, *b, &moved)) out[level] = moved;
         break;
       case Opcode::sub:
-        if (a && b) out[level] = *a - *b;
+        if (a && b && !__builtin_sub_overflow(*a, *b, &moved)) out[level] = moved;
         break;
       case Opcode::mul:
-        if (a && dag[inst.b].op == Opcode::constant && is_integer(inst.type)) {
-          out[level] = *a * static_cast<int64_t>(dag[inst.b].imm);
+        if (a && dag[inst.b].op == Opcode::constant && is_integer(inst.type) &&
+            !__builtin_mul_overflow(*a, static_cast<int64_t>(dag[inst.b].imm), &moved)) {
+          out[level] = moved;
         }
         break;
       default: break;
@@ -85,8 +86,8 @@ Facts facts_of(const Kernel& kernel) {
 double access_cost(const Strides& strides, int vector_level) {
   const auto& stride = strides[vector_level];
   if (!stride) return 12;
-  if (std::abs(*stride) <= 1) return 1;
-  return std::abs(*stride) <= 8 ? 3 : 12;
+  if (-1 <= *stride && *stride <= 1) return 1;
+  return -8 <= *stride && *stride <= 8 ? 3 : 12;
 }
 
 double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level) {

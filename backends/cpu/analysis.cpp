@@ -41,11 +41,12 @@ std::optional<Interval> exact_range(Opcode op, const Interval& a, const Interval
   }
 }
 
+int64_t wrap_add(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+
 // a + scale * b, modulo 2^64.
 Linear combine(const Linear& a, const Linear& b, int64_t scale) {
-  const auto wrap_add = [](int64_t x, int64_t y) {
-    return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
-  };
   const auto wrap_mul = [](int64_t x, int64_t y) {
     return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
   };
@@ -256,7 +257,7 @@ bool Analysis::is_vector_index(int32_t id) const {
 int64_t Analysis::stride(const Linear& address) const {
   int64_t total = 0;
   for (const auto& [id, coefficient] : address.terms) {
-    if (is_vector_index(id)) total += coefficient;
+    if (is_vector_index(id)) total = wrap_add(total, coefficient);
   }
   return total;
 }
@@ -284,10 +285,12 @@ bool Analysis::crosses() const {
     if (!address || !address->exact) return false;
     int64_t along[2] = {};
     for (const auto& [id, coefficient] : address->terms) {
-      if (kernel.dag[id].op == Opcode::index) along[kernel.dag[id].imm] += coefficient;
+      if (kernel.dag[id].op != Opcode::index) continue;
+      int64_t& total = along[kernel.dag[id].imm];
+      total = wrap_add(total, coefficient);
     }
-    const int64_t lane = std::abs(along[kernel.vector_level]), other = std::abs(along[1 - kernel.vector_level]);
-    return lane >= kJump && other > 0 && other <= kNear;
+    const int64_t lane = along[kernel.vector_level], other = along[1 - kernel.vector_level];
+    return (lane >= kJump || lane <= -kJump) && other != 0 && -kNear <= other && other <= kNear;
   };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     if (kernel.dag[id].op == Opcode::load && needed(id) && jumps(kernel.dag[id].a)) return true;
