@@ -21,7 +21,8 @@ class Executable {
   virtual ~Executable() = default;
   virtual const planner::PlanData& plan() const = 0;
   /// Runs the plan. `inputs` has one buffer for each plan input (arguments, captured); those that the plan donates are
-  /// consumed (reset). Returns one buffer for each plan output. Allocates exactly what the plan says.
+  /// consumed (reset). Returns one buffer for each plan output. Allocates exactly what the plan says; where memory is
+  /// short it throws, and all inputs are as they were.
   virtual std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs,
                                      std::vector<StepTiming>* timings = nullptr) const = 0;
 };

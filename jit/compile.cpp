@@ -60,16 +60,16 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
   }
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  const bool profiled = profiling.load(std::memory_order_relaxed);
+  std::vector<backends::StepTiming> timings;
+  std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
+  for (size_t i = 0; i < arguments.size(); ++i) {  // after the run, which may lack memory and throw
     if (!is_donated(i)) continue;
     detail::ArrayImpl& impl = *arguments[i].impl();
     impl.data.reset();
     impl.kind = Kind::donated;
     impl.source = loc;
   }
-  const bool profiled = profiling.load(std::memory_order_relaxed);
-  std::vector<backends::StepTiming> timings;
-  std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
   if (profiled) record(plan, timings);
   trace::Arrays outputs;
   outputs.reserve(results.size());

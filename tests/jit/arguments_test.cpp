@@ -47,6 +47,22 @@ TEST(Arguments, ARefusedDonationTakesNothing) {
   EXPECT_FALSE(x.is_concrete());
 }
 
+TEST(Arguments, ARunOutOfMemoryTakesNothing) {
+  for (const Pipeline pipeline : {Pipeline::planned, Pipeline::naive}) {
+    const auto f = jit([](const Array& x) { return std::pair(x * 2, reverse(exp(x), {0})); },
+                       {.pipeline = pipeline, .donate = {0}});
+    const Array x = ones({1000});
+    f.compile(x);
+    memory::set_limit(memory::live_bytes() + 5000);  // an output, and not the other
+    EXPECT_THROW(f(x), OutOfMemoryError);
+    memory::set_limit({});
+    ASSERT_TRUE(x.is_concrete());
+    EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 1));
+    EXPECT_EQ(f(x).first.to_vector<float>(), std::vector<float>(1000, 2));
+    EXPECT_FALSE(x.is_concrete());
+  }
+}
+
 TEST(Arguments, DonationOfNoArgumentIsRefused) {
   EXPECT_THROW((jit([](const Array& x) { return x; }, {.donate = {1}})(ones({1}))), OptionError);
   EXPECT_THROW((jit([](const Array& x) { return x; }, {.donate = {-1}})(ones({1}))), OptionError);
