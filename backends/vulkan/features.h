@@ -31,6 +31,7 @@ struct DeviceRecord {
   uint64_t max_buffer_size = 1u << 30;        // maxBufferSize (maintenance4), or max_memory_allocation
   uint32_t max_allocation_count = 4096;
   uint32_t subgroup_size = 1, min_subgroup_size = 0, max_subgroup_size = 0;  // min, max: 0 without size control
+  uint32_t max_workgroup_subgroups = 0;                                      // maxComputeWorkgroupSubgroups; 0: unknown
   double timestamp_period = 0;               // nanoseconds a tick; 0: no timestamps on compute queues
   uint64_t imported_host_alignment = 0;      // minImportedHostPointerAlignment; 0: no VK_EXT_external_memory_host
   std::vector<uint64_t> device_local_heaps;  // bytes
@@ -42,24 +43,27 @@ struct DeviceRecord {
   bool float64 = false, int64 = false, int16 = false, int8 = false, float16 = false;  // arithmetic in shaders
   bool storage_8bit = false, storage_16bit = false;                                   // loads and stores
   bool subgroup_arithmetic = false, subgroup_shuffle = false;                         // in compute shaders
-  bool subgroup_size_control = false;
-  bool atomic_int64 = false;        // shaderBufferInt64Atomics
-  bool atomic_float32_add = false;  // shaderBufferFloat32AtomicAdd
-  bool atomic_float64_add = false;  // shaderBufferFloat64AtomicAdd
-  bool memory_budget = false;       // VK_EXT_memory_budget
+  bool subgroup_size_control = false;  // with full subgroups, in compute shaders
+  bool atomic_int64 = false;           // shaderBufferInt64Atomics
+  bool atomic_float32_add = false;     // shaderBufferFloat32AtomicAdd
+  bool atomic_float64_add = false;     // shaderBufferFloat64AtomicAdd
+  bool memory_budget = false;          // VK_EXT_memory_budget
   bool cooperative_matrix = false;  // VK_KHR_cooperative_matrix or VK_NV_cooperative_matrix with f16 inputs, f32 sums
   bool denorm_preserve32 = false, signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false;  // float controls
   bool denorm_preserve64 = false, signed_zero_inf_nan_preserve64 = false;
+  bool denorm_preserve16 = false, rounding_rte16 = false;
 };
 
 /// How kernels are written for a device.
 struct Choices {
-  uint32_t workgroup = 128;                  // invocations of an element-wise kernel's workgroup; a power of two
-  uint32_t reduce_workgroup = 256;           // of a workgroup that reduces one row together; a power of two
-  uint32_t elements = 1;                     // elements of an invocation in element-wise kernels
-  uint32_t subgroup = 0;                     // required subgroup size, 0: reductions go through shared memory alone
-  bool size_control = false;                 // pipelines ask for `subgroup` explicitly
-  bool native_f16 = false;                   // f16 loads and conversions by the device; else by bit operations on u16
+  uint32_t workgroup = 128;         // invocations of an element-wise kernel's workgroup; a power of two
+  uint32_t reduce_workgroup = 256;  // of a workgroup that reduces one row together; a power of two
+  uint32_t elements = 1;            // elements of an invocation in element-wise kernels
+  uint32_t subgroup = 0;            // required subgroup size, 0: reductions go through shared memory alone
+  bool size_control = false;        // pipelines ask for `subgroup` explicitly
+  // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare
+  // DenormPreserve 16 and RoundingModeRTE 16); else by bit operations on u16.
+  bool native_f16 = false;
   bool storage8 = false, storage16 = false;  // else narrow elements are read and written inside 32-bit words
   bool int64 = false, float64 = false;
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;
@@ -75,13 +79,15 @@ struct Choices {
 };
 
 /// The choices for a device. DeviceError when it lacks what every kernel needs: Vulkan 1.2, buffer device address,
-/// timeline semaphores, scalar block layout, 64-bit integers; the message names what is missing.
+/// timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is missing.
 Choices choose(const DeviceRecord& device);
 
 /// Why arrays of this dtype cannot be computed with on the device ("float64 arithmetic (shaderFloat64)"), or nullopt.
 std::optional<std::string> lacks(const Choices& choices, DType dtype);
 
-/// A record as JSON and back; field names as above. UserError for a text that is none.
+/// A record as JSON and back; field names as above. A field that the text leaves out has the default above, the least
+/// that Vulkan guarantees; "source" (where the text comes from) is passed over. UserError that names the field for a
+/// text that is no record.
 std::string to_json(const DeviceRecord&);
 DeviceRecord record_from_json(std::string_view text);
 
