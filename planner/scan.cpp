@@ -105,7 +105,10 @@ class CopyInserter {
       }
     }
     const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
-    if (join) result_.nodes[id].attrs.set(Attr::name, std::string(kJoin));
+    Attrs& attrs = result_.nodes[id].attrs;
+    // A mark from an earlier plan of this graph says nothing about this one: the copies it relied on are gone.
+    if (is_join(node)) attrs = {{Attr::axis, node.attrs.integer(Attr::axis)}};
+    if (join) attrs.set(Attr::name, std::string(kJoin));
     for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = result_.nodes[id].outputs[i];
   }
 

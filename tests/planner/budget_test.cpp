@@ -125,6 +125,27 @@ TEST(Budget, AttentionRunsInSlicesOfItsQueries) {
   EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
 }
 
+// Whether some argument's bytes are said to be among another buffer's, or a body's inputs among others.
+bool overwrites_inputs(const PlanData& plan) {
+  for (const int b : plan.inputs) {
+    if (plan.buffers[b].alias_of >= 0 || plan.buffers[b].storage != Storage::argument) return true;
+  }
+  return std::ranges::any_of(plan.steps,
+                             [](const PlanStep& step) { return step.body && overwrites_inputs(*step.body); });
+}
+
+TEST(Budget, JoinsThatAreTooSmallInSlicesLeaveTheirPiecesAlone) {
+  Graph g;
+  const ValueId a = g.add_input({{1, 4, 4096}, DType::f32}), c = g.add_input({{1, 4096}, DType::f32});
+  const ValueId y = g.add(Op::concatenate, {reduce_sum(g, a, {1}), c, c}, {{Attr::axis, int64_t{0}}});
+  g.outputs = {reduce_sum(g, g.add(Op::exp, {y}), {0})};
+  PlanOptions options;
+  options.memory_budget = 101'000;
+  const PlanData plan = make_plan(g, options);
+  EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
+  EXPECT_FALSE(overwrites_inputs(plan)) << to_text(plan);
+}
+
 TEST(Budget, ReductionsOverTheSlicedAxisAreRunningTotals) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32});
