@@ -88,9 +88,10 @@ ValueId simplify_join(Builder& b, const Term& term) {
   if (const ValueId v = rejoin(b, term, axis, shape); v != no_value) return v;
 
   const Node* first = b.match(pieces[0], Op::constant);
-  const auto equals_first = [&](ValueId v) {
+  const auto value_of = [](const Node& node) { return Attrs{{Attr::value, *node.attrs.find(Attr::value)}}; };
+  const auto equals_first = [&](ValueId v) {  // as attributes compare: by bits, 0 is not -0
     const Node* node = b.match(v, Op::constant);
-    return node && *node->attrs.find(Attr::value) == *first->attrs.find(Attr::value);
+    return node && value_of(*node) == value_of(*first);
   };
   if (first && std::ranges::all_of(pieces, equals_first)) {
     const AttrValue value = *first->attrs.find(Attr::value);

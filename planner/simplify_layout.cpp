@@ -112,11 +112,11 @@ ValueId slice_rule(Builder& b, const Term& term) {
   const ValueId source = inner->inputs[0];
   Ints new_start = inner->attrs.ints(Attr::start), new_limit = new_start, new_stride = inner->attrs.ints(Attr::stride);
   for (size_t i = 0; i < start.size(); ++i) {
-    const int64_t count = (limit[i] - start[i] + stride[i] - 1) / stride[i];
-    new_start[i] += start[i] * new_stride[i];
-    new_stride[i] *= stride[i];
+    // The strides of nothing and of one element may be any, so large that they overflow.
+    const int64_t count = limit[i] == start[i] ? 0 : (limit[i] - start[i] - 1) / stride[i] + 1;
+    if (count > 0 && start[i] > 0) new_start[i] += start[i] * new_stride[i];
+    new_stride[i] = count > 1 ? new_stride[i] * stride[i] : 1;
     new_limit[i] = count == 0 ? new_start[i] : new_start[i] + (count - 1) * new_stride[i] + 1;
-    if (new_start[i] > b.aval(source).shape[i]) return no_value;
   }
   return b.add(Op::slice, {source}, {{Attr::start, new_start}, {Attr::limit, new_limit}, {Attr::stride, new_stride}},
                term.loc);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "graphs.h"
 
 namespace neap::planner {
@@ -147,6 +149,31 @@ TEST_F(Simplify, ScansLoseWhatNobodyReads) {
   EXPECT_EQ(result.nodes[1].attrs.integer(Attr::num_carry), 1);
   EXPECT_EQ(result.nodes[1].outputs.size(), 1u);
   EXPECT_EQ(result.outputs[1], result.inputs[2]);
+}
+
+TEST_F(Simplify, HugeStridesDoNotOverflow) {
+  const ValueId v = g.add_input({{10}, DType::f32});
+  const auto strided = [&](ValueId from, int64_t start, int64_t limit, int64_t stride) {
+    return add(Op::slice, {from},
+               {{Attr::start, Ints{start}}, {Attr::limit, Ints{limit}}, {Attr::stride, Ints{stride}}});
+  };
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  for (const int64_t first : {int64_t{3}, int64_t{1} << 40, kHuge / 2, kHuge}) {
+    for (const int64_t second : {int64_t{1}, int64_t{3}, int64_t{1} << 40, kHuge}) {
+      const ValueId one = strided(v, 2, 3, first), none = strided(v, 4, 4, first);
+      const Graph result = run({strided(one, 0, 1, second), strided(one, 1, 1, second), strided(none, 0, 0, second)});
+      ASSERT_TRUE(result.is(result.outputs[0], Op::slice)) << print(result);
+      EXPECT_EQ(result.def(result.outputs[0])->attrs.ints(Attr::start), Ints{2});
+    }
+  }
+}
+
+TEST_F(Simplify, JoinedConstantsKeepTheSignOfZero) {
+  const ValueId zero = splat(g, 0.0, DType::f32, {2}), negative = splat(g, -0.0, DType::f32, {2});
+  const Graph apart = run({concatenate({zero, negative}, 0)});
+  EXPECT_TRUE(apart.is(apart.outputs[0], Op::concatenate)) << print(apart);
+  const Graph alike = run({concatenate({negative, negative}, 0)});
+  EXPECT_TRUE(alike.is(alike.outputs[0], Op::constant)) << print(alike);
 }
 
 TEST(HoldsExactly, FollowsTheFormats) {
