@@ -22,10 +22,8 @@ size_t ElementBuilder::KeyHash::operator()(const Key& key) const {
 X constant(scalar::Dag& dag, const trace::Attrs& attrs, DType type) {
   const trace::AttrValue* value = attrs.find(Attr::value);
   NEAP_CHECK(value, "constant without a value");
-  const auto* integer = std::get_if<int64_t>(value);
-  if (!integer) return dag.constant(attrs.real(Attr::value), type);
-  if (is_integer(type)) return dag.integer(*integer, type);
-  return dag.constant(static_cast<double>(*integer), type);
+  if (const auto* integer = std::get_if<int64_t>(value)) return dag.convert(dag.integer(*integer, i64), type);
+  return dag.constant(attrs.real(Attr::value), type);
 }
 
 X ElementBuilder::value(trace::ValueId v, Coords coords) {

@@ -153,6 +153,22 @@ X round_to_odd(X x) {
   return dag.bitcast(dag.select(keep, bits, neighbour), DType::f32);
 }
 
+// A 64-bit integer of which f64 holds every digit that a half type's rounding looks at: of the last 12 of a large one
+// only whether there are any.
+X without_low_digits(X x) {
+  Dag& dag = *x.dag;
+  const DType t = x.type();
+  const auto number = [&](int64_t value) { return dag.integer(value, t); };
+  const X low = dag.binary(Opcode::bit_and, x, number(0xfff));
+  const X any = dag.select(dag.binary(Opcode::eq, low, number(0)), low, number(0x800));
+  const X coarse = dag.binary(Opcode::bit_or, dag.binary(Opcode::bit_and, x, number(~int64_t{0xfff})), any);
+  X large = dag.binary(Opcode::le, number(int64_t{1} << 32), x);
+  if (is_signed(t)) {
+    large = dag.binary(Opcode::bit_or, large, dag.binary(Opcode::le, x, number(-(int64_t{1} << 32))));
+  }
+  return dag.select(large, coarse, x);
+}
+
 }  // namespace
 
 DType X::type() const { return (*dag)[id].type; }
@@ -263,6 +279,7 @@ X Dag::convert(X a, DType type) {
   if (is_half(from) && type != DType::f32) return convert(convert(a, DType::f32), type);
   if (is_half(type) && from != DType::f32) {
     if (from == DType::f64) return convert(round_to_odd(a), type);
+    if (is_integer(from) && size_of(from) == 8 && type == DType::bf16) a = without_low_digits(a);
     return convert(convert(a, holds(from, DType::f32) ? DType::f32 : DType::f64), type);
   }
   const Inst inst = insts_[a.id];

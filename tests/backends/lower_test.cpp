@@ -204,6 +204,30 @@ TEST(Lower, OneIndexOfOperandsOfSeveralExtents) {  // u8 needs no clamp in eithe
   }
 }
 
+// Just above and at the middle between two neighbours of bf16, where f64 on the way would round to the middle.
+TEST(Lower, LargeIntegersAreRoundedOnce) {
+  for (DType type : {i64, u64}) {
+    std::vector<int64_t> values{0, -1, 255, 257, (int64_t{1} << 32) + 1, std::numeric_limits<int64_t>::min()};
+    for (int bit = 33; bit < 63; ++bit) {
+      for (int64_t off : {-1, 0, 1, 5000}) {
+        values.push_back((int64_t{1} << bit) + (int64_t{1} << (bit - 8)) + off);
+        values.push_back(-values.back());
+      }
+    }
+    const auto n = static_cast<int64_t>(values.size());
+    Graph g;
+    const ValueId x = g.add_input({{n}, type});
+    g.outputs = {g.add(Op::convert, {x}, {{Attr::dtype, bf16}}), g.add(Op::convert, {x}, {{Attr::dtype, f16}})};
+    std::vector<HostValue> inputs{{{{n}, type}, allocate(values.size() * 8, "test")}};
+    std::memcpy(inputs[0].data->data(), values.data(), values.size() * 8);
+    PlanStep step = step_of(g);
+    const auto want = trace::evaluate_reference(g, inputs), got = run_kernels(step, inputs, lower(step));
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(std::memcmp(got[i].data->data(), want[i].data->data(), values.size() * 2), 0) << name(type);
+    }
+  }
+}
+
 TEST(Lower, PadConcatenateEmpty) {
   Graph g;
   const ValueId empty = g.add_input({{3, 0}, f32}), x = g.add_input({{3, 2}, f32}), fill = g.add_input({{}, f32});
