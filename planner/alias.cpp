@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/buffer.h"
 #include "planner/cost.h"
 #include "planner/parts.h"
 #include "planner/step_names.h"
@@ -63,11 +64,28 @@ bool can_alias(const PlanStep& step, int in, int out) {
   return true;
 }
 
-void mark_in_place(PlanStep& step, int in, int out) {
+void mark_in_place(PlanData& plan, int s, int in) {
+  PlanStep& step = plan.steps[s];
   if (std::ranges::find(step.reads, in) == step.reads.end()) return;
-  (void)out;
-  if (step.kind == PlanStep::Kind::scatter) step.operand_in_place = true;
   if (step.kind == PlanStep::Kind::scatter || step.kind == PlanStep::Kind::map) name_in_place(step);
+  if (step.kind != PlanStep::Kind::scatter) return;
+  step.operand_in_place = true;
+  // The output holds the operand now: counts that would have lain there need a table of their own.
+  const std::vector<Aval> scratch = scratch_of(step);
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    if (i == step.scratch.size()) {
+      step.scratch.push_back(static_cast<int>(plan.buffers.size()));
+      PlanBuffer buffer;
+      buffer.storage = Storage::scratch;
+      buffer.first = buffer.last = s;
+      buffer.label = scratch_label(step);
+      buffer.source = step.source;
+      plan.buffers.push_back(std::move(buffer));
+    }
+    PlanBuffer& buffer = plan.buffers[step.scratch[i]];
+    buffer.aval = scratch[i];
+    buffer.bytes = round_up_64(scratch[i].bytes());
+  }
 }
 
 void alias_in_place(PlanData& plan) {
@@ -75,39 +93,37 @@ void alias_in_place(PlanData& plan) {
   std::vector<bool> donated(plan.buffers.size(), false), owned_by_output(plan.buffers.size(), false);
   for (size_t i = 0; i < plan.inputs.size(); ++i) donated[plan.inputs[i]] = plan.donated[i];
   for (const int b : plan.outputs) owned_by_output[root(b)] = true;
-  std::vector<bool> shared(plan.buffers.size(), false);  // others lie in its bytes
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.alias_of >= 0) shared[buffer.alias_of] = true;
+  std::vector<std::vector<int>> sharers(plan.buffers.size());  // what else lies in the bytes of each
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].alias_of >= 0) sharers[plan.buffers[b].alias_of].push_back(static_cast<int>(b));
   }
 
+  const auto try_alias = [&](int s, int in, int out) {
+    const int owner = root(in);
+    const PlanBuffer& bytes = plan.buffers[owner];
+    const bool input = bytes.storage == Storage::argument || bytes.storage == Storage::captured;
+    if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) return false;
+    if (owned_by_output[owner] || bytes.last != s || !can_alias(plan.steps[s], in, out)) return false;
+    mark_in_place(plan, s, in);
+    const bool output = plan.buffers[out].storage == Storage::output;
+    // An output owns the bytes: all that shared the operand's bytes then share the output's.
+    const int to = output && !input ? out : owner, from = to == out ? owner : out;
+    for (const int b : sharers[from]) plan.buffers[b].alias_of = to;
+    sharers[to].insert(sharers[to].end(), sharers[from].begin(), sharers[from].end());
+    sharers[to].push_back(from);
+    sharers[from].clear();
+    plan.buffers[from].alias_of = to;
+    plan.buffers[to].first = std::min(plan.buffers[to].first, plan.buffers[from].first);
+    plan.buffers[to].last = std::max(plan.buffers[to].last, plan.buffers[from].last);
+    owned_by_output[to] = output;
+    return true;
+  };
   for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s) {
-    PlanStep& step = plan.steps[s];
-    for (const int out : step.writes) {
-      if (plan.buffers[out].first != s || root(out) != out) continue;
-      if (shared[out]) continue;
-      for (const int in : step.reads) {
-        const int owner = root(in);
-        PlanBuffer& bytes = plan.buffers[owner];
-        const bool input = bytes.storage == Storage::argument || bytes.storage == Storage::captured;
-        if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) continue;
-        if (owned_by_output[owner] || bytes.last != s || !can_alias(step, in, out)) continue;
-        mark_in_place(step, in, out);
-        shared[owner] = shared[out] = true;
-        const int last = plan.buffers[out].last;
-        if (plan.buffers[out].storage == Storage::output && !input) {
-          // The output owns the bytes: all that shared the operand's bytes now share the output's.
-          for (PlanBuffer& buffer : plan.buffers) {
-            if (buffer.alias_of == owner) buffer.alias_of = out;
-          }
-          bytes.alias_of = out;
-          plan.buffers[out].first = std::min(plan.buffers[out].first, bytes.first);
-          owned_by_output[out] = true;
-        } else {
-          plan.buffers[out].alias_of = owner;
-          bytes.last = std::max(bytes.last, last);
-          owned_by_output[owner] = plan.buffers[out].storage == Storage::output;
-        }
-        break;
+    const std::vector<int> writes = plan.steps[s].writes, reads = plan.steps[s].reads;
+    for (const int out : writes) {
+      if (plan.buffers[out].first != s || root(out) != out || !sharers[out].empty()) continue;
+      for (const int in : reads) {
+        if (try_alias(s, in, out)) break;
       }
     }
   }

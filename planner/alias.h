@@ -11,8 +11,9 @@ namespace neap::planner {
 /// Whether `step` may write buffer `out` over buffer `in`, which it reads.
 bool can_alias(const PlanStep& step, int in, int out);
 
-/// Says in the step that it does so: a scatter then keeps its operand where it lies.
-void mark_in_place(PlanStep& step, int in, int out);
+/// Says in step `s` that it writes over buffer `in`, if it reads that: a scatter then keeps its operand where it lies,
+/// and takes the scratch that this needs (it may add a buffer).
+void mark_in_place(PlanData& plan, int s, int in);
 
 /// Aliases wherever that is sound; needs live ranges, which it extends to those of the shared bytes.
 /// A buffer that is an output or donated argument owns the bytes, others point to it.

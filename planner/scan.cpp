@@ -140,7 +140,7 @@ void alias_carries(PlanData& body, int num_consts, int num_carry) {
     if (!safe) continue;
     body.buffers[out].alias_of = in;
     body.buffers[in].last = body.buffers[out].last;
-    mark_in_place(body.steps[write], in, out);
+    mark_in_place(body, write, in);
   }
 }
 

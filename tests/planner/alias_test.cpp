@@ -77,6 +77,25 @@ TEST(Alias, AScatterKeepsItsOperandWhereItLies) {
   EXPECT_TRUE(plan.steps.back().operand_in_place);
 }
 
+TEST(Alias, CountsAreApartFromAnOperandThatLiesInTheOutput) {
+  for (const int64_t rows : {70'000, 5'000'000}) {
+    Graph g;
+    const ValueId x = g.add_input({{1000}, DType::f32}), idx = g.add_input({{rows, 1}, DType::i32});
+    const ValueId updates = broadcast(g, splat(g, 2.5, DType::f32, {}), {rows}, {});
+    g.outputs = {g.add(Op::scatter_add, {x, idx, updates}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
+    for (const bool donated : {false, true}) {
+      PlanOptions options;
+      options.donated = {donated, false};
+      const PlanData plan = make_plan(g, options);
+      const PlanStep& step = plan.steps[0];
+      EXPECT_EQ(step.form, ScatterForm::counts);
+      EXPECT_EQ(step.operand_in_place, donated);
+      ASSERT_EQ(step.scratch.size(), 1u);
+      EXPECT_EQ(plan.buffers[step.scratch[0]].aval.shape, (Shape{step.parts - (donated ? 0 : 1), 1000}));
+    }
+  }
+}
+
 TEST(Alias, ConcatenatedResultsLieWhereTheyBelong) {
   Graph g;
   const ValueId a = g.add_input({{512, 512}, DType::f32});
