@@ -17,6 +17,7 @@ using namespace trace;
 namespace {
 
 constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time
+constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 
 // Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
@@ -159,7 +160,13 @@ class Fuser {
     }
     const auto groups = static_cast<double>(uses_[v].size());
     if (crowded && n > 2 && n <= evaluations) return store(v);
-    if (n <= 2 || (groups == 1 && evaluations <= n)) return;
+    if (n <= 2) {  // nothing to compute, but every reader's kernel would hold the code
+      if (!crowded && groups == 1) return;
+      const auto nodes = static_cast<double>(slice_of(graph_, stored_, {v}).nodes.size());
+      if (nodes * (groups - 1) > kMaxKernelNodes || (crowded && nodes > kWorthAStep)) store(v);
+      return;
+    }
+    if (groups == 1 && evaluations <= n) return;
 
     const Slice slice = slice_of(graph_, stored_, {v});
     const auto bytes = static_cast<double>(graph_.aval(v).bytes());

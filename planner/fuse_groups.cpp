@@ -17,8 +17,10 @@ using namespace trace;
 
 namespace {
 
-constexpr size_t kMaxSlice = 512;
-constexpr int64_t kTiny = 256;  // elements: merging steps so small saves a launch and costs no memory
+constexpr size_t kMaxSlice = 512;    // nodes
+constexpr size_t kMaxRoots = 64;     // of a merged step
+constexpr size_t kMaxVisits = 4096;  // nodes; what takes longer to look through is not merged
+constexpr int64_t kTiny = 256;       // elements: merging steps so small saves a launch and costs no memory
 
 PlanStep::Kind kind_of(const Node& node) {
   switch (op_info(node.op).family) {
@@ -66,6 +68,7 @@ class Merger {
         groups_[group].roots.push_back(v);
         group_of_[v] = group;
       }
+      if (groups_[group].roots.size() > node.outputs.size()) add_span(groups_[group].roots[0], id);
     }
     return std::move(groups_);
   }
@@ -107,9 +110,12 @@ class Merger {
     if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
     const bool reduces = other.kind == PlanStep::Kind::reduce;
     const int64_t elements = graph_.aval(reduces ? node.inputs[0] : node.out()).size();
-    if (elements <= kTiny) return true;
     const Slice& theirs = slice(group);
-    if (!theirs.complete) return false;
+    std::vector<NodeId> shared;
+    std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
+    const size_t together = own.nodes.size() + theirs.nodes.size() - shared.size();
+    if (!theirs.complete || together > kMaxSlice || other.roots.size() >= kMaxRoots) return false;
+    if (elements <= kTiny) return true;
     // Arrays that only one of them reads would have to be alive together.
     const auto large = [&](const Slice& slice) {
       std::vector<ValueId> leaves;
@@ -119,8 +125,6 @@ class Merger {
       return leaves;
     };
     if (large(own) != large(theirs)) return false;
-    std::vector<NodeId> shared;
-    std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
     double saved = 0;
     for (const NodeId id : shared) {
       if (graph_.aval(graph_.nodes[id].out()).size() * 4 > elements) saved += element_cost(graph_, graph_.nodes[id]);
@@ -136,26 +140,45 @@ class Merger {
     return saved >= (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output) ? 8 : 60);
   }
 
-  // Whether the node needs, through any chain of groups, what `group` makes.
+  // Notes that a merged group reaches from its first root to node `last`, the latest of all.
+  void add_span(ValueId root, NodeId last) {
+    Span span{graph_.values[root].def, last};
+    while (!spans_.empty() && spans_.back().last >= span.first) {
+      span.first = std::min(span.first, spans_.back().first);
+      spans_.pop_back();
+    }
+    spans_.push_back(span);
+  }
+
+  // From nodes before this one no chain of groups leads to `id` or behind: operands come earlier, and merged groups,
+  // which also lead forward, do so within their spans.
+  NodeId earliest_leading_to(NodeId id) const {
+    const auto after = std::ranges::upper_bound(spans_, id, {}, &Span::first);
+    return after != spans_.begin() && std::prev(after)->last > id ? std::prev(after)->first : id;
+  }
+
+  // Whether the node needs, through any chain of groups, what `group` makes; or might, where that takes too long to
+  // say.
   bool depends(const Node& node, int group) {
     ++epoch_;
     std::vector<ValueId> pending(node.inputs);
-    NodeId first = graph_.values[groups_[group].roots[0]].def;
+    const NodeId earliest = earliest_leading_to(graph_.values[groups_[group].roots[0]].def);
+    size_t visits = 0;
     while (!pending.empty()) {
       const ValueId v = pending.back();
       pending.pop_back();
       const NodeId def = graph_.values[v].def;
-      if (def == no_node || seen_[def] == epoch_) continue;
+      if (def == no_node || def < earliest || seen_[def] == epoch_) continue;
       const int other = group_of_[v];
-      if (other == group) return true;
+      if (other == group || ++visits > kMaxVisits) return true;
       seen_[def] = epoch_;
-      const bool merged = other >= 0 && groups_[other].roots.size() > 1;
-      if (def < first && !merged) continue;
       const Node& source = graph_.nodes[def];
       pending.insert(pending.end(), source.inputs.begin(), source.inputs.end());
-      if (!merged) continue;
+      if (other < 0) continue;
       for (const ValueId root : groups_[other].roots) {
-        const Node& member = graph_.nodes[graph_.values[root].def];
+        const NodeId maker = graph_.values[root].def;
+        if (maker == def || seen_[maker] == epoch_) continue;
+        const Node& member = graph_.nodes[maker];
         pending.insert(pending.end(), member.inputs.begin(), member.inputs.end());
       }
     }
@@ -169,6 +192,11 @@ class Merger {
   std::vector<int> group_of_;
   std::vector<bool> is_output_;
   std::unordered_map<size_t, std::vector<int>> candidates_;
+  // Spans of merged groups, those that overlap as one: apart and ascending.
+  struct Span {
+    NodeId first, last;
+  };
+  std::vector<Span> spans_;
   std::vector<int> seen_;
   int epoch_ = 0;
 };

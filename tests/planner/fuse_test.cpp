@@ -139,5 +139,47 @@ TEST(Fuse, ReshapesAreViews) {
   EXPECT_EQ(plan.output_avals[1].shape, Shape{24});
 }
 
+// {q, r} is one step and r needs s, so that t, which needs q, cannot be made with s.
+TEST(Fuse, StepsThatMergedDoNotBecomeACircle) {
+  Graph g;
+  const ValueId x = g.add_input({{8}, DType::f32}), y = g.add_input({{2, 8}, DType::f32});
+  const ValueId q = g.add(Op::exp, {x});
+  const ValueId p = broadcast(g, g.add(Op::multiply, {q, splat(g, 2, DType::f32, {8})}), {2, 8}, {1});
+  const ValueId s = reduce_sum(g, y, {0, 1});
+  const ValueId r = g.add(Op::add, {x, broadcast(g, s, {8}, {})});
+  const ValueId t = reduce_sum(g, g.add(Op::multiply, {y, p}), {0, 1});
+  g.outputs = {q, r, t};
+  EXPECT_EQ(make_plan(g, {}).steps.size(), 3u);
+}
+
+size_t largest_step(const PlanData& plan) {
+  size_t nodes = 0;
+  for (const PlanStep& step : plan.steps) nodes = std::max(nodes, step.group.nodes.size());
+  return nodes;
+}
+
+TEST(Fuse, KernelsStaySmall) {
+  Graph wide;
+  for (int i = 0; i < 3000; ++i) wide.outputs.push_back(wide.add(Op::exp, {wide.add_input({{4}, DType::f32})}));
+  EXPECT_LE(largest_step(make_plan(wide, {})), 600u);
+
+  // The norm of many gradients scales each of them: it is computed once.
+  Graph g;
+  std::vector<ValueId> gradients;
+  ValueId norm = splat(g, 0, DType::f32, {});
+  for (int i = 0; i < 300; ++i) {
+    gradients.push_back(g.add_input({{1000 + i}, DType::f32}));
+    norm = g.add(Op::add, {norm, reduce_sum(g, g.add(Op::multiply, {gradients[i], gradients[i]}), {0})});
+  }
+  for (const ValueId v : gradients) {
+    g.outputs.push_back(g.add(Op::multiply, {v, broadcast(g, norm, g.aval(v).shape, {})}));
+  }
+  const PlanData plan = make_plan(g, {});
+  for (const PlanStep& step : plan.steps) {
+    const bool scales = step.group.aval(step.group.outputs[0]).size() >= 1000;
+    EXPECT_TRUE(!scales || step.group.nodes.size() < 10) << to_text(plan);
+  }
+}
+
 }  // namespace
 }  // namespace neap::planner
