@@ -1,6 +1,7 @@
 #include "planner/order.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -58,8 +59,9 @@ class Simulation {
   Simulation(const OrderProblem& problem, const Dependences& dependences)
       : problem_(problem), dependences_(dependences), remaining_(dependences.uses) {}
 
-  size_t during(int step) const {
-    size_t bytes = live_ + problem_.scratch[step];
+  // What the step needs beside the bytes that are alive when it starts.
+  size_t need(int step) const {
+    size_t bytes = problem_.scratch[step];
     for (const int v : dependences_.starts[step]) bytes += problem_.values[v].bytes;
     return bytes;
   }
@@ -72,40 +74,109 @@ class Simulation {
     }
     return bytes;
   }
-  void run(int step) {
-    peak = std::max(peak, during(step));
-    live_ = static_cast<size_t>(static_cast<int64_t>(live_) + growth(step));
-    for (const int v : dependences_.touches[step]) --remaining_[v];
+  // `freeing`, if given, gets the values that only one step is left to touch.
+  void run(int step, std::vector<int>* freeing = nullptr) {
+    peak = std::max(peak, live + need(step));
+    live = static_cast<size_t>(static_cast<int64_t>(live) + growth(step));
+    for (const int v : dependences_.touches[step]) {
+      if (--remaining_[v] == 1 && freeing) freeing->push_back(v);
+    }
   }
 
+  size_t live = 0;
   size_t peak = 0;
 
  private:
   const OrderProblem& problem_;
   const Dependences& dependences_;
   std::vector<int> remaining_;
-  size_t live_ = 0;
+};
+
+// The steps that can run, by what they need; finds the one that grows least among those that need little enough.
+class Ready {
+ public:
+  using Rank = std::pair<int64_t, int>;  // growth, step
+  static constexpr Rank kNone{std::numeric_limits<int64_t>::max(), -1};
+
+  explicit Ready(std::vector<size_t> needs) : needs_(std::move(needs)), at_(needs_.size()), sorted_(needs_.size()) {
+    std::iota(sorted_.begin(), sorted_.end(), 0);
+    std::ranges::sort(sorted_, {}, [&](int s) { return std::pair(needs_[s], s); });
+    for (size_t i = 0; i < sorted_.size(); ++i) at_[sorted_[i]] = i;
+    width_ = std::bit_ceil(std::max<size_t>(1, sorted_.size()));
+    tree_.assign(2 * width_, kNone);
+  }
+
+  void set(int step, int64_t growth) { set(at_[step], Rank{growth, step}); }
+  void lower(int step, size_t bytes) { set(step, tree_[width_ + at_[step]].first - static_cast<int64_t>(bytes)); }
+  void remove(int step) { set(at_[step], kNone); }
+  bool contains(int step) const { return tree_[width_ + at_[step]] != kNone; }
+  bool empty() const { return tree_[1] == kNone; }
+
+  // Within the allowance the step that grows least, the earliest of them; else one of those that need least.
+  int best(size_t allowance) const {
+    Rank found = least(0, end_of(allowance));
+    if (found == kNone) {
+      const size_t lowest = needs_[sorted_[first()]];
+      found = least(0, end_of(lowest));
+    }
+    return found.second;
+  }
+
+ private:
+  void set(size_t i, Rank rank) {
+    for (tree_[i += width_] = rank; i > 1; i /= 2) tree_[i / 2] = std::min(tree_[i], tree_[i ^ 1]);
+  }
+  size_t end_of(size_t need) const {
+    const auto end = std::ranges::upper_bound(sorted_, need, {}, [&](int s) { return needs_[s]; });
+    return static_cast<size_t>(end - sorted_.begin());
+  }
+  Rank least(size_t begin, size_t end) const {
+    Rank found = kNone;
+    for (begin += width_, end += width_; begin < end; begin /= 2, end /= 2) {
+      if (begin & 1) found = std::min(found, tree_[begin++]);
+      if (end & 1) found = std::min(found, tree_[--end]);
+    }
+    return found;
+  }
+  size_t first() const {  // the leftmost there is
+    size_t i = 1;
+    while (i < width_) i = 2 * i + (tree_[2 * i] == kNone ? 1 : 0);
+    return i - width_;
+  }
+
+  std::vector<size_t> needs_;  // of each step
+  std::vector<size_t> at_;     // its place among those sorted by need
+  std::vector<int> sorted_;
+  size_t width_ = 1;
+  std::vector<Rank> tree_;
 };
 
 // Among the steps that can run: one that frees more than it makes and passes the peak least, else the earliest.
 std::vector<int> list_schedule(const OrderProblem& problem, const Dependences& dependences) {
   Simulation simulation(problem, dependences);
-  std::vector<int> missing = dependences.before, ready, order;
+  std::vector<size_t> needs;
+  for (int s = 0; s < problem.steps; ++s) needs.push_back(simulation.need(s));
+  Ready ready(std::move(needs));
+  std::vector<std::vector<int>> touching(problem.values.size());  // the steps that touch each value
+  std::vector<int> missing = dependences.before, order, freeing;
   for (int s = 0; s < problem.steps; ++s) {
-    if (missing[s] == 0) ready.push_back(s);
+    for (const int v : dependences.touches[s]) touching[v].push_back(s);
+    if (missing[s] == 0) ready.set(s, simulation.growth(s));
   }
   while (!ready.empty()) {
-    const auto rank = [&](int s) {
-      const size_t during = simulation.during(s);
-      return std::tuple(std::max(during, simulation.peak), simulation.growth(s), s);
-    };
-    const auto best = std::ranges::min_element(ready, {}, rank);
-    const int step = *best;
-    ready.erase(best);
-    simulation.run(step);
+    const int step = ready.best(simulation.peak - simulation.live);
+    ready.remove(step);
+    freeing.clear();
+    simulation.run(step, &freeing);
     order.push_back(step);
+    for (const int v : freeing) {  // the one that is left frees it
+      if (problem.values[v].kept) continue;
+      for (const int other : touching[v]) {
+        if (ready.contains(other)) ready.lower(other, problem.values[v].bytes);
+      }
+    }
     for (const int next : dependences.after[step]) {
-      if (--missing[next] == 0) ready.push_back(next);
+      if (--missing[next] == 0) ready.set(next, simulation.growth(next));
     }
   }
   return order;
@@ -157,15 +228,18 @@ size_t peak_with(const OrderProblem& problem, const Dependences& dependences, co
   return simulation.peak;
 }
 
-// No order is below what the widest step touches.
-size_t widest_step(const OrderProblem& problem, const Dependences& dependences) {
-  size_t widest = 0;
+// No order is below what the widest step touches, nor below what is kept.
+size_t least_peak(const OrderProblem& problem, const Dependences& dependences) {
+  size_t least = 0;
+  for (const OrderProblem::Value& value : problem.values) {
+    if (value.kept && !value.writers.empty()) least += value.bytes;
+  }
   for (int s = 0; s < problem.steps; ++s) {
     size_t bytes = problem.scratch[s];
     for (const int v : dependences.touches[s]) bytes += problem.values[v].bytes;
-    widest = std::max(widest, bytes);
+    least = std::max(least, bytes);
   }
-  return widest;
+  return least;
 }
 
 }  // namespace
@@ -180,7 +254,7 @@ std::vector<int> order_steps(const OrderProblem& problem) {
   if (problem.steps < 3) return best;
   const Dependences dependences(problem);
   size_t lowest = peak_with(problem, dependences, best);
-  if (lowest == widest_step(problem, dependences)) return best;
+  if (lowest == least_peak(problem, dependences)) return best;
   const auto offer = [&](std::vector<int> order) {
     const size_t peak = peak_with(problem, dependences, order);
     if (peak < lowest) lowest = peak, best = std::move(order);
