@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-namespace neap::vulkan {
+namespace neap::vk {
 
 namespace {
 
@@ -50,17 +50,15 @@ Choices::Memory memory_mode(const DeviceRecord& d) {
 struct Tiles {
   uint32_t m, n, k, thread_m, thread_n;
   uint32_t invocations() const { return m / thread_m * (n / thread_n); }
-  uint32_t shared_bytes(uint32_t element) const { return (m + n + 2) * k * element; }  // rows are padded by one
+  uint32_t shared_bytes() const { return (m + n + 8) * k * 4; }  // rows are padded by a vector
 };
 
-// The largest tiles that leave room for two workgroups on a compute unit. f64 halves k (matmul.cpp), so that both
-// fit the same bytes.
+// The largest tiles that leave some shared memory. f64 halves k (matmul.cpp), so that both fit the same bytes.
 Tiles matmul_tiles(const DeviceRecord& d, uint32_t invocations) {
   static constexpr Tiles kTiles[] = {
       {128, 128, 16, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16, 4, 4}, {16, 16, 16, 2, 2}, {8, 8, 8, 1, 1}};
-  const size_t first = d.type == "discrete" ? 0 : 1;
-  for (size_t i = first; i < std::size(kTiles); ++i) {
-    if (kTiles[i].invocations() <= invocations && 2 * kTiles[i].shared_bytes(4) <= d.max_shared_memory + 512) {
+  for (size_t i = d.type == "discrete" ? 0 : 1; i < std::size(kTiles); ++i) {
+    if (kTiles[i].invocations() <= invocations && kTiles[i].shared_bytes() <= d.max_shared_memory / 4 * 3) {
       return kTiles[i];
     }
   }
@@ -88,6 +86,7 @@ Choices choose(const DeviceRecord& d) {
     if (subgroups < c.reduce_workgroup / c.subgroup) c.reduce_workgroup = std::bit_floor(subgroups) * c.subgroup;
   }
   c.elements = cpu ? 8 : 4;
+  c.serial_rows = cpu;
 
   c.native_f16 = d.float16 && d.storage_16bit && d.denorm_preserve16 && d.rounding_rte16;
   c.storage8 = d.storage_8bit && d.int8;
@@ -102,6 +101,7 @@ Choices choose(const DeviceRecord& d) {
   const Tiles tiles = matmul_tiles(d, invocations);
   c.tile_m = tiles.m, c.tile_n = tiles.n, c.tile_k = tiles.k;
   c.thread_m = tiles.thread_m, c.thread_n = tiles.thread_n;
+  c.enough_groups = cpu ? 8 : d.type == "discrete" ? 256 : 32;
 
   c.memory = memory_mode(d);
   c.largest_block = std::min(d.max_memory_allocation, d.max_buffer_size);
@@ -203,4 +203,4 @@ DeviceRecord record_from_json(std::string_view text) {
   return record;
 }
 
-}  // namespace neap::vulkan
+}  // namespace neap::vk

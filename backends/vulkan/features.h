@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace neap::vulkan {
+namespace neap::vk {
 
 /// Limits and features of a physical device, as the driver reports them. tests/data/devices holds those of real ones.
 struct DeviceRecord {
@@ -59,6 +59,8 @@ struct Choices {
   uint32_t workgroup = 128;         // invocations of an element-wise kernel's workgroup; a power of two
   uint32_t reduce_workgroup = 256;  // of a workgroup that reduces one row together; a power of two
   uint32_t elements = 1;            // elements of an invocation in element-wise kernels
+  bool serial_rows = false;         // many rows are reduced by one invocation each, also where their elements lie side
+                                    // by side: on a CPU nothing is gained by reading them together
   uint32_t subgroup = 0;            // required subgroup size, 0: reductions go through shared memory alone
   bool size_control = false;        // pipelines ask for `subgroup` explicitly
   // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare
@@ -69,7 +71,8 @@ struct Choices {
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;
   bool atomic64 = false;  // 64-bit integer atomics (and with them compare-exchange on f64)
   bool cooperative_matrix = false;
-  uint32_t tile_m = 64, tile_n = 64, tile_k = 16, thread_m = 4, thread_n = 4;  // of the matrix product in shared memory
+  uint32_t tile_m = 64, tile_n = 64, tile_k = 16, thread_m = 4, thread_n = 4;  // of the matrix product; powers of two
+  uint32_t enough_groups = 128;  // workgroups that keep the device busy: smaller products take smaller tiles
   enum class Memory : uint8_t {
     import,  // unified memory: arrays of the host are used where they lie
     mapped,  // device memory that the host maps; copies by the host
@@ -91,4 +94,4 @@ std::optional<std::string> lacks(const Choices& choices, DType dtype);
 std::string to_json(const DeviceRecord&);
 DeviceRecord record_from_json(std::string_view text);
 
-}  // namespace neap::vulkan
+}  // namespace neap::vk

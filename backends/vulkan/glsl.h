@@ -15,7 +15,7 @@
 #include "backends/vulkan/features.h"
 #include "planner/dot.h"
 
-namespace neap::vulkan {
+namespace neap::vk {
 
 /// Push constants of every kernel. Entry `first + i` of the table is the address of operand i of the launch.
 struct Push {
@@ -54,4 +54,4 @@ struct BindRecord {
 };
 Shader bind_shader(const Choices& choices);
 
-}  // namespace neap::vulkan
+}  // namespace neap::vk

@@ -1,0 +1,166 @@
+// Element-wise kernels: an invocation computes some elements, the narrow ones side by side so that a word is stored at
+// once, the others a workgroup apart so that neighbours in a workgroup are neighbours in memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/vulkan/glsl_kernel.h"
+
+namespace neap::vk {
+namespace {
+
+using backends::Kernel;
+using backends::Launch;
+using backends::Store;
+
+constexpr int kLongBody = 1200;  // instructions, all copies of the body together
+
+bool packs(const Body& body, const Store& s, int fast) {
+  const auto stride = body.stride(s.index, fast);
+  return stride && *stride == 1 && size_of(body.kernel.buffers[s.buffer].type) < 4;
+}
+
+// Elements side by side: as many as fill a word.
+int side_by_side(const Body& body, int fast) {
+  const auto [rows, columns] = body.kernel.extent;
+  const int64_t slow_extent = fast == 1 ? rows : columns, extent = fast == 1 ? columns : rows;
+  size_t narrowest = 4;
+  for (const Store& s : body.kernel.stores) {
+    if (packs(body, s, fast)) narrowest = std::min(narrowest, size_of(body.kernel.buffers[s.buffer].type));
+  }
+  auto count = static_cast<int>(4 / narrowest);
+  while (count > 1 && (count * body.live() > kLongBody || extent < count || (slow_extent > 1 && extent % count != 0))) {
+    count /= 2;
+  }
+  return count;
+}
+
+// The bits of a narrow element in the low end of a uint.
+std::string bits_of(const std::string& value, DType type) {
+  if (is_signed(type)) return fmt::format("(uint({}) & 0x{:x}u)", value, size_of(type) == 1 ? 0xff : 0xffff);
+  return fmt::format("uint({})", value);
+}
+
+class Map {
+ public:
+  Map(const Launch& launch, const Choices& choices)
+      : kernel_(launch.kernel),
+        choices_(choices),
+        fast_(kernel_.vector_level),
+        m_(choices),
+        body_(m_, kernel_, 1 - fast_),
+        packed_(side_by_side(body_, fast_)),
+        slow_extent_(kernel_.extent[1 - fast_]),
+        extent_(kernel_.extent[fast_]) {}
+
+  Shader emit() {
+    // Units of `packed_` elements.
+    const int64_t across = (extent_ + packed_ - 1) / packed_, units = slow_extent_ * across;
+    const auto repeats = static_cast<int64_t>(std::clamp<uint64_t>(
+        choices_.elements / packed_, 1, static_cast<uint64_t>(units) / (8 * choices_.workgroup) + 1));
+    const int64_t group_units = repeats * choices_.workgroup, groups = (units + group_units - 1) / group_units;
+    const std::string type = body_.index_type();
+    Shader shader;
+    shader.local_size = choices_.workgroup;
+    std::string text = bases(m_, static_cast<int>(kernel_.buffers.size())) + body_.text(0);
+    const Grid g = grid(static_cast<uint64_t>(groups), type);
+    shader.groups = g.groups;
+    text += g.text;
+    text += fmt::format("  if (group >= {}) return;\n", body_.number(groups));
+    text += fmt::format("  {} unit = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(group_units));
+    const bool loops = repeats > 1;
+    if (loops) {
+      text += fmt::format("  for (int r = 0; r < {}; ++r, unit += {}) {{\n", repeats, body_.number(choices_.workgroup));
+    }
+    if (units % group_units != 0) text += fmt::format("    if (unit >= {}) {};\n", body_.number(units), "return");
+    const std::string row = fmt::format("i{}", 1 - fast_);
+    if (slow_extent_ > 1) {
+      text += fmt::format("    const {} {} = unit / {};\n", type, row, body_.number(across));
+      text += fmt::format("    const {} first = (unit - {} * {}) * {};\n", type, row, body_.number(across),
+                          body_.number(packed_));
+    } else {
+      text += fmt::format("    const {} first = unit * {};\n", type, body_.number(packed_));
+    }
+    text += body_.text(1) + elements();
+    if (loops) text += "  }\n";
+    shader.glsl = m_.finish(shader.local_size, text);
+    return shader;
+  }
+
+ private:
+  bool packs(const Store& s) const { return packed_ > 1 && vk::packs(body_, s, fast_); }
+  bool cut() const { return extent_ % packed_ != 0; }  // then the last unit is shorter
+
+  std::string elements() {
+    std::string text;
+    for (size_t s = 0; s < kernel_.stores.size(); ++s) {
+      if (!packs(kernel_.stores[s])) continue;
+      text += fmt::format("    uint v{}[{}];\n    uint64_t p{};\n", s, packed_, s);
+    }
+    const std::string type = body_.index_type();
+    for (int e = 0; e < packed_; ++e) {
+      std::string index = e == 0 ? "first" : fmt::format("first + {}", body_.number(e));
+      // Past the end the last element is computed once more, and not stored.
+      if (cut() && e > 0) index = fmt::format("min({}, {})", index, body_.number(extent_ - 1));
+      text += fmt::format("    {{\n    const {} i{} = {};\n", type, fast_, index);
+      text += body_.text(2);
+      for (size_t s = 0; s < kernel_.stores.size(); ++s) text += store_element(s, e);
+      text += "    }\n";
+    }
+    for (size_t s = 0; s < kernel_.stores.size(); ++s) {
+      if (packs(kernel_.stores[s])) text += store_words(s);
+    }
+    return text;
+  }
+
+  std::string store_element(size_t number, int e) {
+    const Store& s = kernel_.stores[number];
+    const DType type = kernel_.buffers[s.buffer].type;
+    const std::string& value = body_.value(s.value);
+    const std::string address = body_.address(s.buffer, s.index);
+    if (packs(s)) {
+      const std::string first = e == 0 ? fmt::format("    p{} = {};\n", number, address) : "";
+      return first + fmt::format("    v{}[{}] = {};\n", number, e, bits_of(value, type));
+    }
+    const std::string guard =
+        cut() && e > 0 ? fmt::format("if (first + {} < {}) ", body_.number(e), body_.number(extent_)) : "";
+    return fmt::format("    {}{{ {} }}\n", guard, store(m_, address, value, type));
+  }
+
+  // The elements of a unit, as words where they lie at a word's start.
+  std::string store_words(size_t number) {
+    const DType type = kernel_.buffers[kernel_.stores[number].buffer].type;
+    const auto size = static_cast<int>(size_of(type)), in_word = 4 / size;
+    const DType plain = size == 1 ? DType::u8 : DType::u16;
+    std::string words, singles;
+    for (int e = 0; e < packed_; ++e) {
+      const std::string address = fmt::format("p{} + {}ul", number, e * size);
+      const std::string guard =
+          cut() && e > 0 ? fmt::format("if (first + {} < {}) ", body_.number(e), body_.number(extent_)) : "";
+      singles += fmt::format("      {}{{ {} }}\n", guard, store(m_, address, fmt::format("v{}[{}]", number, e), plain));
+      if (e % in_word != 0 || e + in_word > packed_) continue;
+      std::string word = fmt::format("v{}[{}]", number, e);
+      for (int i = 1; i < in_word; ++i) word += fmt::format(" | (v{}[{}] << {})", number, e + i, 8 * size * i);
+      words += fmt::format("      {}\n", store(m_, address, word, DType::u32));
+    }
+    if (packed_ % in_word != 0) return singles;
+    const std::string whole =
+        cut() ? fmt::format(" && first + {} < {}", body_.number(packed_ - 1), body_.number(extent_)) : "";
+    return fmt::format("    if ((uint(p{}) & 3u) == 0u{}) {{\n{}    }} else {{\n{}    }}\n", number, whole, words,
+                       singles);
+  }
+
+  const Kernel& kernel_;
+  const Choices& choices_;
+  const int fast_;
+  Module m_;
+  Body body_;
+  const int packed_;
+  const int64_t slow_extent_, extent_;
+};
+
+}  // namespace
+
+Shader emit_map(const Launch& launch, const Choices& choices) { return Map(launch, choices).emit(); }
+
+}  // namespace neap::vk

@@ -1,0 +1,87 @@
+#include "backends/vulkan/glsl_module.h"
+
+#include <fmt/format.h>
+#include <neap/error.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "backends/vulkan/glsl_prelude.h"
+#include "backends/vulkan/libm.h"
+#include "core/check.h"
+
+namespace neap::vk {
+
+bool Module::defined(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+
+std::string_view Module::use(std::string_view name) {
+  if (name.starts_with("GL_")) {
+    if (std::ranges::find(extensions_, name) == extensions_.end()) extensions_.emplace_back(name);
+    return name;
+  }
+  if (defined(name)) return name;
+  const Snippet* snippet = find_snippet(name);
+  NEAP_CHECK(snippet, "no GLSL text of {}", name);
+  for (std::string_view needs = snippet->needs; !needs.empty();) {
+    const size_t end = std::min(needs.find(' '), needs.size());
+    use(needs.substr(0, end));
+    needs.remove_prefix(std::min(end + 1, needs.size()));
+  }
+  define(std::string(name), std::string(snippet->text));
+  return name;
+}
+
+std::string Module::use(scalar::Function function) {
+  use("GL_EXT_shader_explicit_arithmetic_types_float64");
+  if (std::ranges::find(functions_, function) == functions_.end()) functions_.push_back(function);
+  std::string_view name = scalar::symbol(function);
+  if (name.starts_with("neap_")) name.remove_prefix(5);
+  return fmt::format("neap_{}_f64", name);
+}
+
+void Module::define(const std::string& name, const std::string& text) {
+  if (defined(name)) return;
+  names_.push_back(name);
+  text_ += text;
+}
+
+Register Module::held(DType type) const {
+  switch (type) {
+    case DType::bool_: return Register::boolean;
+    case DType::i8:
+    case DType::i16:
+    case DType::i32: return Register::i32;
+    case DType::i64: return Register::i64;
+    case DType::u64: return Register::u64;
+    case DType::f32: return Register::f32;
+    case DType::f64: return choices.float64 ? Register::f64 : Register::pair;
+    default: return Register::u32;
+  }
+}
+
+std::string_view Module::type(DType type) const {
+  constexpr std::string_view kNames[] = {"bool", "int", "uint", "int64_t", "uint64_t", "float", "double", "vec2"};
+  return kNames[static_cast<size_t>(held(type))];
+}
+
+std::string Module::finish(uint32_t local_size, const std::string& main) const {
+  std::string text = "#version 460\n";
+  auto out = std::back_inserter(text);
+  for (const char* always : {"GL_EXT_buffer_reference", "GL_EXT_buffer_reference2", "GL_EXT_scalar_block_layout",
+                             "GL_EXT_shader_explicit_arithmetic_types_int64"}) {
+    fmt::format_to(out, "#extension {} : require\n", always);
+  }
+  for (const std::string& extension : extensions_) fmt::format_to(out, "#extension {} : require\n", extension);
+  fmt::format_to(out, "layout(local_size_x = {}) in;\n", local_size);
+  text += "layout(push_constant, scalar) uniform Push { uint64_t table; uint first; uint count; } push;\n";
+  if (!functions_.empty()) text += libm_source(functions_);
+  text += text_;
+  text += "\nvoid main() {\n" + main + "}\n";
+  return text;
+}
+
+void lacking(std::string_view kernel, std::string_view feature) {
+  throw UserError(fmt::format("{}: the Vulkan device lacks {}; run it on another device", kernel, feature));
+}
+
+}  // namespace neap::vk

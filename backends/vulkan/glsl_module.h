@@ -1,0 +1,66 @@
+// A GLSL shader under construction: the functions and buffer references that its main needs, by name, each once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/vulkan/features.h"
+#include "trace/scalar.h"
+
+namespace neap::vk {
+
+/// How a value of a dtype is held in registers. Integers below 32 bits live in 32, sign or zero extended; halves are
+/// their 16 bits in a uint; f64 is a double, or, on a device without it, the sum of two floats in a vec2 (hi, lo).
+enum class Register : uint8_t { boolean, i32, u32, i64, u64, f32, f64, pair };
+
+class Module {
+ public:
+  explicit Module(const Choices& choices) : choices(choices) {}
+
+  const Choices& choices;
+
+  /// Makes a function or buffer reference of glsl_prelude.cpp available; `name` itself for use in an expression.
+  std::string_view use(std::string_view name);
+  /// The same for a function of libm.h, by its GLSL name.
+  std::string use(scalar::Function function);
+  /// The same for other text: what `name` stands for comes after everything used before.
+  void define(const std::string& name, const std::string& text);
+  bool defined(std::string_view name) const;
+
+  Register held(DType type) const;
+  /// "bool", "int", "uint", "int64_t", ...
+  std::string_view type(DType type) const;
+
+  /// The shader: version, extensions, push constants, what was used, and `main`.
+  std::string finish(uint32_t local_size, const std::string& main) const;
+
+ private:
+  std::vector<std::string> names_, extensions_;
+  std::vector<scalar::Function> functions_;
+  std::string text_;
+};
+
+// Expressions. Operands are names or parenthesised; so are results.
+
+/// A constant of the given bits.
+std::string literal(Module& m, uint64_t bits, DType type);
+/// scalar.h's convert.
+std::string convert(Module& m, const std::string& x, DType from, DType to);
+/// scalar.h's bitcast: the same bits.
+std::string bitcast(Module& m, const std::string& x, DType from, DType to);
+/// An integer in range of its register back in the range of its dtype (wraps).
+std::string wrap(const std::string& x, DType type);
+std::string is_nan(Module& m, const std::string& x, DType type);
+
+/// The address of element `index` of an array at `base` (an expression of type uint64_t).
+std::string element_address(const std::string& base, const std::string& index, DType index_type, size_t bytes);
+std::string load(Module& m, const std::string& address, DType type);
+/// A statement.
+std::string store(Module& m, const std::string& address, const std::string& value, DType type);
+
+/// UserError: `kernel` needs what the device lacks.
+[[noreturn]] void lacking(std::string_view kernel, std::string_view feature);
+
+}  // namespace neap::vk

@@ -1,0 +1,17 @@
+// The library that generated shaders draw from.
+#pragma once
+
+#include <string_view>
+
+namespace neap::vk {
+
+struct Snippet {
+  std::string_view name;
+  std::string_view needs;  // other snippets, and extensions (GL_...), separated by blanks
+  std::string_view text;
+};
+
+/// Null when there is none of this name.
+const Snippet* find_snippet(std::string_view name);
+
+}  // namespace neap::vk

@@ -1,0 +1,227 @@
+// Reductions: a workgroup takes `across` kept elements and gives each of them `along` invocations, which walk over the
+// reduced range in steps of `along` and are then combined as a tree in shared memory. The order of combination depends
+// on the kernel and the choices alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/vulkan/glsl_kernel.h"
+#include "core/check.h"
+
+namespace neap::vk {
+namespace {
+
+using backends::Combine;
+using backends::Kernel;
+using backends::Launch;
+using backends::Reduction;
+
+constexpr int64_t kRangeUnit = 64;
+constexpr int64_t kManyKept = 4096;  // invocations that keep a device busy
+constexpr int64_t kShort = 32;       // a range that one invocation walks over
+
+bool is_arg(const Reduction& r) { return r.combine == Combine::argmax || r.combine == Combine::argmin; }
+
+uint64_t identity(Combine combine, DType type) {
+  const bool largest = combine == Combine::min || combine == Combine::argmin;
+  const bool picks = largest || combine == Combine::max || combine == Combine::argmax;
+  const auto bits = 8 * size_of(type);
+  if (combine == Combine::all || (type == DType::bool_ && (largest || combine == Combine::mul))) return 1;
+  if (type == DType::bool_) return 0;
+  if (is_float(type)) {
+    const uint64_t one = type == DType::f64 ? 0x3ff0000000000000 : 0x3f800000;
+    const uint64_t infinity = type == DType::f64 ? 0x7ff0000000000000 : 0x7f800000;
+    const uint64_t sign = uint64_t{1} << (bits - 1);
+    if (picks) return largest ? infinity : infinity | sign;
+    return combine == Combine::mul ? one : 0;
+  }
+  if (!picks) return combine == Combine::mul ? 1 : 0;
+  const uint64_t all = ~uint64_t{0} >> (64 - bits), high = uint64_t{1} << (bits - 1);
+  if (is_signed(type)) return largest ? all ^ high : high;
+  return largest ? all : 0;
+}
+
+class Reduce {
+ public:
+  Reduce(const Launch& launch, const Choices& choices)
+      : kernel_(launch.kernel),
+        choices_(choices),
+        parts_(launch.parts),
+        kept_(kernel_.extent[0]),
+        reduced_(kernel_.extent[1]),
+        m_(choices),
+        body_(m_, kernel_, 0) {
+    grain_ = (reduced_ + parts_ - 1) / parts_;
+    if (parts_ > 1) grain_ = (grain_ + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
+    choose_shape();
+  }
+
+  Shader emit() {
+    const std::string type = body_.index_type();
+    const int64_t kept_groups = (kept_ + across_ - 1) / across_, groups = kept_groups * parts_;
+    Shader shader;
+    shader.local_size = static_cast<uint32_t>(across_ * along_);
+    const Grid g = grid(static_cast<uint64_t>(groups), type);
+    shader.groups = g.groups;
+    std::string text = bases(m_, static_cast<int>(kernel_.buffers.size()));
+    text += g.text;
+    text += fmt::format("  if (group >= {}) return;\n", body_.number(groups));
+    // Neighbours in a workgroup go along what lies side by side in memory.
+    const std::string lane = "gl_LocalInvocationID.x";
+    if (kernel_.vector_level == 0) {
+      text += fmt::format("  const uint x = {0} % {1}u, y = {0} / {1}u;\n", lane, across_);
+    } else {
+      text += fmt::format("  const uint y = {0} % {1}u, x = {0} / {1}u;\n", lane, along_);
+    }
+    text += fmt::format("  const {} part = group / {};\n", type, body_.number(kept_groups));
+    text += fmt::format("  const {} i0 = (group - part * {}) * {} + x;\n", type, body_.number(kept_groups),
+                        body_.number(across_));
+    for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
+      const Reduction& r = kernel_.reductions[i];
+      text += fmt::format("  {} r{} = {};\n", m_.type(r.accumulator), i,
+                          literal(m_, identity(r.combine, r.accumulator), r.accumulator));
+      if (is_arg(r)) text += fmt::format("  uint n{} = 0xffffffffu;\n", i);
+    }
+    text += body_.text(0);
+    text += fmt::format("  if (i0 < {}) {{\n", body_.number(kept_)) + body_.text(1) + walk() + "  }\n";
+    if (along_ > 1) text += tree();
+    text += fmt::format("  if (i0 < {}{}) {{\n", body_.number(kept_), along_ > 1 ? " && y == 0u" : "");
+    for (size_t i = 0; i < kernel_.reductions.size(); ++i) text += "    " + write(i) + "\n";
+    text += "  }\n";
+    shader.glsl = m_.finish(shader.local_size, text);
+    return shader;
+  }
+
+ private:
+  void choose_shape() {
+    const auto size = static_cast<int64_t>(choices_.reduce_workgroup);
+    const int64_t range = std::min(grain_, reduced_);
+    if (kept_ * parts_ >= kManyKept && (kernel_.vector_level == 0 || range <= kShort || choices_.serial_rows)) {
+      along_ = 1;
+    } else if (kernel_.vector_level == 0) {
+      // Enough invocations side by side to read whole cache lines, the rest along the range.
+      across_ = std::min<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_)), kShort);
+      along_ = std::min(size / across_,
+                        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(range, 1)))));
+    } else {
+      along_ =
+          std::min(size, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(range / 4, 1)))));
+    }
+    // Whole workgroups, where there is enough to do.
+    const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_)));
+    across_ = std::max<int64_t>(1, std::min(size / along_, wanted));
+  }
+
+  std::string walk() {
+    const std::string type = body_.index_type();
+    std::string begin = "y", end = body_.number(reduced_);
+    if (along_ == 1) begin = body_.number(0);
+    std::string text;
+    if (parts_ > 1) {
+      text += fmt::format("    const {0} begin = part * {1}, end = min({2}, begin + {1});\n", type,
+                          body_.number(grain_), end);
+      begin = along_ > 1 ? "begin + y" : "begin";
+      end = "end";
+    }
+    text += fmt::format("    for ({0} i1 = {1}; i1 < {2}; i1 += {3}) {{\n", type, begin, end, body_.number(along_));
+    text += body_.text(2);
+    for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
+      const Reduction& r = kernel_.reductions[i];
+      NEAP_CHECK(body_.type(r.value) == r.accumulator, "{}: a {} into a {}", kernel_.name, name(body_.type(r.value)),
+                 name(r.accumulator));
+      const std::string& value = body_.value(r.value);
+      text += is_arg(r) ? take(i, value, "uint(i1)") : assign(i, value);
+    }
+    return text + "    }\n";
+  }
+
+  std::string assign(size_t i, const std::string& value) {
+    const Reduction& r = kernel_.reductions[i];
+    const std::string mine = fmt::format("r{}", i);
+    const bool real = is_float(r.accumulator) && m_.held(r.accumulator) != Register::pair;
+    return fmt::format("    {{ {} {} s = {}; {} = s; }}\n", real ? "precise" : "const", m_.type(r.accumulator),
+                       combined(m_, r.combine, r.accumulator, mine, value), mine);
+  }
+
+  // Takes (value, index) when it comes before what there is: better, NaN before all, then the smaller index.
+  std::string take(size_t i, const std::string& value, const std::string& index) {
+    const Reduction& r = kernel_.reductions[i];
+    const char* op = r.combine == Combine::argmax ? ">" : "<";
+    std::string more = fmt::format("{} {} r{}", value, op, i), same = fmt::format("{} == r{}", value, i);
+    if (is_float(r.accumulator)) {
+      const std::string mine = fmt::format("r{}", i);
+      const std::string nan = is_nan(m_, value, r.accumulator), had = is_nan(m_, mine, r.accumulator);
+      more = fmt::format("({0} && !{1}) || ({2} && !{1})", more, had, nan);
+      same = fmt::format("({0} || ({1} && {2}))", same, nan, had);
+    } else if (r.accumulator == DType::bool_) {
+      more = fmt::format("int({}) {} int(r{})", value, op, i);
+    }
+    return fmt::format("    if ({0} || ({1} && {2} < n{3})) {{ r{3} = {4}; n{3} = {2}; }}\n", more, same, index, i,
+                       value);
+  }
+
+  // Accumulators of each type have shared memory of their own.
+  std::string shared_of(DType type) {
+    std::string name = fmt::format("shared_{}", neap::name(type));
+    m_.define(name, fmt::format("shared {} {}[{}];\n", type == DType::bool_ ? "uint" : m_.type(type), name,
+                                across_ * along_));
+    return name;
+  }
+
+  std::string tree() {
+    const std::string lane = "gl_LocalInvocationID.x";
+    const int64_t step = kernel_.vector_level == 0 ? across_ : 1;  // from y to y + 1
+    std::string text;
+    for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
+      const Reduction& r = kernel_.reductions[i];
+      const bool truth = r.accumulator == DType::bool_;
+      const std::string cells = shared_of(r.accumulator);
+      if (is_arg(r)) m_.define("shared_index", fmt::format("shared uint shared_index[{}];\n", across_ * along_));
+      if (i > 0) text += "  barrier();\n";
+      for (int64_t half = along_ / 2; half >= 1; half /= 2) {
+        text +=
+            fmt::format("  {}[{}] = {};\n", cells, lane, truth ? fmt::format("uint(r{})", i) : fmt::format("r{}", i));
+        if (is_arg(r)) text += fmt::format("  shared_index[{}] = n{};\n", lane, i);
+        text += "  barrier();\n";
+        text += fmt::format("  if (y < {}u) {{\n", half);
+        const std::string other = fmt::format("{}[{} + {}u]", cells, lane, half * step);
+        text += fmt::format("    const {} o = {};\n", m_.type(r.accumulator),
+                            truth ? fmt::format("{} != 0u", other) : other);
+        if (is_arg(r)) text += fmt::format("    const uint on = shared_index[{} + {}u];\n", lane, half * step);
+        text += is_arg(r) ? take(i, "o", "on") : assign(i, "o");
+        text += "  }\n";
+        if (half > 1) text += "  barrier();\n";
+      }
+    }
+    return text;
+  }
+
+  std::string write(size_t i) {
+    const Reduction& r = kernel_.reductions[i];
+    const std::string base = fmt::format("a{}", r.buffer), mine = fmt::format("r{}", i);
+    const DType index = body_.wide() ? DType::u64 : DType::u32;
+    if (!kernel_.finish) {
+      const std::string at = fmt::format("(part * {} + i0)", body_.number(kept_));
+      return store(m_, element_address(base, at, index, size_of(r.accumulator)), mine, r.accumulator);
+    }
+    // Nothing was looked at in an empty range: index 0.
+    const std::string result = is_arg(r)
+                                   ? convert(m_, reduced_ == 0 ? "0u" : fmt::format("n{}", i), DType::u32, r.output)
+                                   : convert(m_, mine, r.accumulator, r.output);
+    return store(m_, element_address(base, "i0", index, size_of(r.output)), result, r.output);
+  }
+
+  const Kernel& kernel_;
+  const Choices& choices_;
+  const int64_t parts_, kept_, reduced_;
+  int64_t grain_ = 0, across_ = 1, along_ = 1;
+  Module m_;
+  Body body_;
+};
+
+}  // namespace
+
+Shader emit_reduce(const Launch& launch, const Choices& choices) { return Reduce(launch, choices).emit(); }
+
+}  // namespace neap::vk

@@ -1,0 +1,115 @@
+// Scatters: an invocation for each update. Updates of the same element meet in atomics; where the last one must stay,
+// they run one after the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/vulkan/glsl_kernel.h"
+
+namespace neap::vk {
+namespace {
+
+using backends::Combine;
+using backends::Kernel;
+using backends::Launch;
+using backends::Scatter;
+
+constexpr int64_t kRangeUnit = 64;
+
+class Updates {
+ public:
+  Updates(const Launch& launch, const Choices& choices)
+      : launch_(launch), kernel_(launch.kernel), choices_(choices), m_(choices), body_(m_, kernel_, 0) {}
+
+  Shader emit() {
+    const bool ordered =
+        std::ranges::any_of(kernel_.scatters, [](const Scatter& s) { return s.combine == Combine::set; });
+    const auto [rows, columns] = kernel_.extent;
+    const auto operands = static_cast<int>(kernel_.buffers.size());
+    std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
+    Shader shader;
+    text += ordered && rows * columns > 1 ? in_order(shader) : side_by_side(shader);
+    shader.glsl = m_.finish(shader.local_size, text);
+    return shader;
+  }
+
+ private:
+  std::string in_order(Shader& shader) {
+    shader.local_size = 1;
+    const auto [rows, columns] = kernel_.extent;
+    const std::string type = body_.index_type();
+    return fmt::format(
+        "  for ({0} i0 = {3}; i0 < {1}; ++i0) {{\n{5}  for ({0} i1 = {3}; i1 < {2}; ++i1) {{\n{4}{6}  }}\n  }}\n", type,
+        body_.number(rows), body_.number(columns), body_.number(0), body_.text(2), body_.text(1), updates());
+  }
+
+  std::string side_by_side(Shader& shader) {
+    shader.local_size = choices_.workgroup;
+    const auto [rows, columns] = kernel_.extent;
+    const int64_t count = rows * columns;
+    const auto repeats = static_cast<int64_t>(
+        std::clamp<uint64_t>(choices_.elements, 1, static_cast<uint64_t>(count) / (8 * choices_.workgroup) + 1));
+    const int64_t in_group = repeats * choices_.workgroup, groups = (count + in_group - 1) / in_group;
+    const std::string type = body_.index_type();
+    const Grid g = grid(static_cast<uint64_t>(groups), type);
+    shader.groups = g.groups;
+    std::string text = g.text;
+    text += fmt::format("  if (group >= {}) return;\n", body_.number(groups));
+    text += fmt::format("  {} row = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(in_group));
+    text += fmt::format("  for (int r = 0; r < {}; ++r, row += {}) {{\n", repeats, body_.number(choices_.workgroup));
+    if (count % in_group != 0) text += fmt::format("    if (row >= {}) return;\n", body_.number(count));
+    if (rows > 1 && columns > 1) {
+      text += fmt::format("    const {0} i0 = row / {1};\n    const {0} i1 = row - i0 * {1};\n", type,
+                          body_.number(columns));
+    } else {
+      text += fmt::format("    const {} {} = row;\n", type, rows > 1 ? "i0" : "i1");
+    }
+    return text + body_.text(1) + body_.text(2) + updates() + "  }\n";
+  }
+
+  // Where the table of the part that this update belongs to lies.
+  std::string table(const Scatter& s) {
+    const std::string own = fmt::format("a{}", s.buffer);
+    if (launch_.parts == 1 && launch_.part0_operand < 0) return own;
+    const int level = kernel_.extent[0] > 1 ? 0 : 1;
+    const int64_t extent = kernel_.extent[level];
+    int64_t grain = (extent + launch_.parts - 1) / launch_.parts;
+    if (level == 1) grain = (grain + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
+    const std::string part = fmt::format("uint64_t(i{} / {})", level, body_.number(grain));
+    const auto bytes = static_cast<uint64_t>(s.table_elements) * size_of(kernel_.buffers[s.buffer].type);
+    if (launch_.parts == 1 || grain >= extent) {
+      return launch_.part0_operand < 0 ? own : fmt::format("a{}", kernel_.buffers.size());
+    }
+    if (launch_.part0_operand < 0) return fmt::format("({} + {} * {}ul)", own, part, bytes);
+    return fmt::format("(i{0} < {1} ? a{2} : {3} + ({4} - 1ul) * {5}ul)", level, body_.number(grain),
+                       kernel_.buffers.size(), own, part, bytes);
+  }
+
+  std::string updates() {
+    std::string text;
+    for (size_t i = 0; i < kernel_.scatters.size(); ++i) {
+      const Scatter& s = kernel_.scatters[i];
+      const DType type = kernel_.buffers[s.buffer].type;
+      const std::string address =
+          element_address(fmt::format("base{}", i), body_.value(s.index), body_.type(s.index), size_of(type));
+      const std::string& value = body_.value(s.value);
+      text += fmt::format("    {}{{\n    const uint64_t base{} = {};\n    {}\n    }}\n",
+                          s.valid >= 0 ? fmt::format("if ({}) ", body_.value(s.valid)) : "", i, table(s),
+                          s.combine == Combine::set ? store(m_, address, value, type)
+                                                    : update(m_, s.combine, type, address, value, kernel_.name));
+    }
+    return text;
+  }
+
+  const Launch& launch_;
+  const Kernel& kernel_;
+  const Choices& choices_;
+  Module m_;
+  Body body_;
+};
+
+}  // namespace
+
+Shader emit_scatter(const Launch& launch, const Choices& choices) { return Updates(launch, choices).emit(); }
+
+}  // namespace neap::vk
