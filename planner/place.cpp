@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
+#include <tuple>
 
 namespace neap::planner {
 
@@ -12,7 +15,8 @@ namespace {
 
 constexpr double kImproveWork = 4e5;  // pairs of blocks looked at
 constexpr double kMostTries = 500;
-constexpr size_t kManyBlocks = 4000;  // above, one order of placing has to do
+constexpr size_t kManyBlocks = 4000;  // above, sweeps and one order of placing have to do
+constexpr size_t kTooMany = 20'000;   // above, sweeps
 
 // Places blocks one after the other in the gap between those placed before that are alive with them.
 Placement place_in_order(std::span<const Block> blocks, const std::vector<int>& order, bool best_fit) {
@@ -45,6 +49,75 @@ Placement place_in_order(std::span<const Block> blocks, const std::vector<int>& 
   return result;
 }
 
+// The parts of the arena that nobody uses; the last one has no end.
+class Gaps {
+ public:
+  Gaps() { add(0, kEnd); }
+
+  // Takes bytes from the smallest gap that has them.
+  size_t take(size_t bytes) {
+    const auto [size, begin] = *by_size_.lower_bound({bytes, 0});
+    const size_t end = begin + size;
+    remove(begin);
+    if (bytes < size) add(begin + bytes, end);
+    return begin;
+  }
+  void give(size_t begin, size_t end) {
+    if (const auto next = by_begin_.find(end); next != by_begin_.end()) {
+      end = next->second;
+      remove(next->first);
+    }
+    if (auto at = by_begin_.lower_bound(begin); at != by_begin_.begin() && (--at)->second == begin) {
+      begin = at->first;
+      remove(begin);
+    }
+    add(begin, end);
+  }
+
+ private:
+  static constexpr size_t kEnd = std::numeric_limits<size_t>::max();
+  void add(size_t begin, size_t end) {
+    by_begin_.emplace(begin, end);
+    by_size_.emplace(end - begin, begin);
+  }
+  void remove(size_t begin) {
+    const auto at = by_begin_.find(begin);
+    by_size_.erase({at->second - begin, begin});
+    by_begin_.erase(at);
+  }
+
+  std::map<size_t, size_t> by_begin_;            // begin to end
+  std::set<std::pair<size_t, size_t>> by_size_;  // size and begin
+};
+
+// Sweeps through the steps, forward or back: a block takes a gap where it starts and leaves one where it ends. The time
+// is that of sorting, however many blocks are alive together.
+Placement sweep(std::span<const Block> blocks, bool forward) {
+  const auto start = [&](int i) { return forward ? blocks[i].first : -blocks[i].last; };
+  const auto stop = [&](int i) { return forward ? blocks[i].last : -blocks[i].first; };
+  std::vector<int> starts(blocks.size());
+  std::iota(starts.begin(), starts.end(), 0);
+  std::vector<int> stops = starts;
+  std::ranges::sort(starts, {}, [&](int i) { return std::tuple(start(i), ~blocks[i].bytes, i); });
+  std::ranges::sort(stops, {}, [&](int i) { return std::pair(stop(i), i); });
+  const auto takes_none = [&](int i) { return blocks[i].bytes == 0 || blocks[i].last < blocks[i].first; };
+  for (auto* list : {&starts, &stops}) std::erase_if(*list, takes_none);
+  Placement result;
+  result.offsets.assign(blocks.size(), 0);
+  Gaps gaps;
+  size_t stopped = 0;
+  for (const int i : starts) {
+    for (; stop(stops[stopped]) < start(i); ++stopped) {
+      const auto begin = static_cast<size_t>(result.offsets[stops[stopped]]);
+      gaps.give(begin, begin + blocks[stops[stopped]].bytes);
+    }
+    const size_t begin = gaps.take(blocks[i].bytes);
+    result.offsets[i] = static_cast<int64_t>(begin);
+    result.extent = std::max(result.extent, begin + blocks[i].bytes);
+  }
+  return result;
+}
+
 }  // namespace
 
 size_t live_bytes_bound(std::span<const Block> blocks) {
@@ -52,6 +125,7 @@ size_t live_bytes_bound(std::span<const Block> blocks) {
   for (const Block& block : blocks) end = std::max(end, block.last + 1);
   std::vector<size_t> starts(end + 1, 0), stops(end + 1, 0);
   for (const Block& block : blocks) {
+    if (block.last < block.first) continue;
     starts[block.first] += block.bytes;
     stops[block.last + 1] += block.bytes;
   }
@@ -109,6 +183,14 @@ Placement place(std::span<const Block> blocks) {
   Placement best;
   std::vector<int> best_order;
   best.extent = std::numeric_limits<size_t>::max();
+  if (blocks.size() > kManyBlocks) {
+    for (const bool forward : {true, false}) {
+      Placement candidate = sweep(blocks, forward);
+      if (candidate.extent < best.extent) best = std::move(candidate);
+      if (best.extent == bound) return best;
+    }
+    if (blocks.size() > kTooMany) return best;
+  }
   for (const auto& before : orders) {
     std::vector<int> order(blocks.size());
     std::iota(order.begin(), order.end(), 0);
@@ -123,7 +205,7 @@ Placement place(std::span<const Block> blocks) {
     }
     if (blocks.size() > kManyBlocks) break;
   }
-  if (!blocks.empty()) improve(blocks, std::move(best_order), bound, best);
+  if (!best_order.empty()) improve(blocks, std::move(best_order), bound, best);
   return best;
 }
 

@@ -8,7 +8,7 @@
 
 namespace neap::planner {
 
-/// Needed in steps first..last, inclusive. Bytes are multiples of 64.
+/// Needed in steps first..last, inclusive; never where last < first. Bytes are multiples of 64.
 struct Block {
   int first = 0;
   int last = 0;
@@ -24,7 +24,8 @@ struct Placement {
 size_t live_bytes_bound(std::span<const Block> blocks);
 
 /// Tries several orders, best fit and first fit, improves the best of them, and gives the lowest; ends early at the
-/// bound.
+/// bound. Thousands of blocks are placed in sweeps through the steps first, and more than 20,000 so alone: nearly
+/// linear.
 Placement place(std::span<const Block> blocks);
 
 }  // namespace neap::planner

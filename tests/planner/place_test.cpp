@@ -45,6 +45,22 @@ TEST(Place, ForwardAndBackwardReachTheBound) {
   EXPECT_EQ(placement.extent, live_bytes_bound(blocks));
 }
 
+TEST(Place, ThousandsOfBlocksAreSoundToo) {
+  for (const int count : {5000, 21'000}) {
+    std::mt19937 random(1);
+    std::vector<Block> blocks;
+    for (int i = 0; i < count; ++i) {
+      const int first = static_cast<int>(random() % 10'000), length = static_cast<int>(random() % 10);
+      blocks.push_back({first, first + length, 64 * (random() % 100)});
+    }
+    blocks.push_back({20'000, 19'000, 64});  // never needed
+    const Placement placement = place(blocks);
+    blocks.pop_back();
+    check(blocks, {std::vector(placement.offsets.begin(), placement.offsets.end() - 1), placement.extent});
+    EXPECT_LT(static_cast<double>(placement.extent), 1.25 * static_cast<double>(live_bytes_bound(blocks)));
+  }
+}
+
 TEST(Place, RandomProgramsAreSoundAndNearTheBound) {
   std::mt19937 random(1);
   double worst = 1;

@@ -47,10 +47,46 @@ Graph chain(int length) {
   return g;
 }
 
+// Products that are all made first and read in the opposite order, and a tree of them.
+Graph wide(int count) {
+  Graph g;
+  const ValueId w = g.add_input({{64, 64}, DType::f32});
+  std::vector<ValueId> products;
+  for (int i = 0; i < count; ++i) {
+    products.push_back(matmul(g, g.add(Op::add, {w, splat(g, i, DType::f32, {64, 64})}), w));
+  }
+  ValueId x = products.back();
+  for (size_t i = products.size() - 1; i-- > 0;) x = matmul(g, x, products[i]);
+  g.outputs = {x};
+  while (products.size() > 1) {
+    std::vector<ValueId> pairs;
+    for (size_t i = 0; i + 1 < products.size(); i += 2) pairs.push_back(matmul(g, products[i], products[i + 1]));
+    products = std::move(pairs);
+  }
+  g.outputs.push_back(products[0]);
+  return g;
+}
+
+// Many small functions beside each other.
+Graph apart(int count, int64_t elements) {
+  Graph g;
+  for (int i = 0; i < count; ++i) {
+    g.outputs.push_back(g.add(Op::exp, {g.add(Op::sin, {g.add_input({{elements}, DType::f32})})}));
+  }
+  return g;
+}
+
 TEST(Speed, TenOps) { EXPECT_LT(seconds_to_plan(chain(10)), 0.02); }
 TEST(Speed, AThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(170)), 1); }
 TEST(Speed, TenThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(1700)), 10); }
 TEST(Speed, ALongChain) { EXPECT_LT(seconds_to_plan(chain(10'000)), 10); }
+TEST(Speed, WidePrograms) {
+  EXPECT_LT(seconds_to_plan(wide(2000)), 10);
+  EXPECT_LT(seconds_to_plan(apart(5000, 4)), 10);
+  EXPECT_LT(seconds_to_plan(apart(5000, 1000)), 10);
+}
+// 2 s where nothing else runs; what was quadratic took minutes.
+TEST(Speed, FiftyThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(8500)), 50); }
 
 }  // namespace
 }  // namespace neap::planner
