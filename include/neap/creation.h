@@ -39,7 +39,7 @@ Array array(T value, Loc loc = Loc::current()) {
   if constexpr (std::integral<T>)
     return detail::scalar_constant(static_cast<double>(value), static_cast<int64_t>(value), dtype_of<T>(), loc);
   else
-    return detail::scalar_constant(static_cast<double>(static_cast<float>(0) + value), 0, dtype_of<T>(), loc);
+    return detail::scalar_constant(static_cast<double>(value), 0, dtype_of<T>(), loc);
 }
 /// Copies the elements (row-major). shape: one axis unless given; ShapeError when its size is not the count.
 template <Scalar T>
