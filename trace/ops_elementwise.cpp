@@ -157,13 +157,13 @@ Array mod(const Operand& x, const Operand& y) {
 Array floor_divide(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   if (!is_integral(x) || !is_integral(y)) {
-    const Array m = mod(x, y);
-    return where(y == 0, x / y, rint((x - m) / y));
+    const Array r = remainder(x, y), q = rint((x - r) / y);
+    return where(y == 0, x / y, select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
   }
   const Array q = divide(x, y);
   const std::array<const Operand*, 2> operands{&x, &y};
   if (is_unsigned(common_dtype(operands))) return q;
-  const Array inexact = (remainder(x, y) != 0) & ((x < 0) != (y < 0));
+  const Array inexact = (y != 0) & (remainder(x, y) != 0) & ((x < 0) != (y < 0));
   return select(inexact, q - 1, q);
 }
 
@@ -188,7 +188,10 @@ Array logaddexp(const Operand& x, const Operand& y) {
   // Infinities: equal ones would give inf - inf.
   return select(finite, high + log1p(exp(select(finite, low - high, zeros_like(high)))), high);
 }
-Array relu(const Operand& x) { return maximum(x, 0); }
+Array relu(const Operand& x) {
+  const AtLine line(x.loc());
+  return select(x <= 0, 0, x);  // NaN stays; the derivative at 0 is 0, where that of maximum(x, 0) is a half
+}
 Array softplus(const Operand& x) {
   const AtLine line(x.loc());
   return logaddexp(x, 0.0f);

@@ -39,6 +39,18 @@ Array reduce(Op op, const Array& x, const Axes& axes, bool keepdims, std::source
   return keep(r, x.shape(), resolved, keepdims);
 }
 
+// An extreme needs an element.
+void require_elements(const Operand& x, const Axes& axes, std::string_view op) {
+  const Shape& shape = x.shape();
+  for (const int64_t axis : axes.resolve(static_cast<int64_t>(shape.size()), op, user_line(x.loc())))
+    if (shape[axis] == 0)
+      throw_user<ShapeError>(op, "axis " + std::to_string(axis) + " of " + to_string(shape) + " is empty",
+                             "at least one element", "", user_line(x.loc()));
+}
+
+// Of nothing: -inf, for what has a meaning there (logsumexp, softmax).
+Array largest(const Array& a, const Shape& axes) { return reduce(Op::reduce_max, a, axes, true, {}); }
+
 // NumPy's: bool and integers below 32 bits are summed in 32.
 Array widened(const Operand& x) {
   const DType t = x.dtype();
@@ -97,10 +109,12 @@ Array prod(const Operand& x, const Axes& axes, bool keepdims) {
   return reduce(Op::reduce_prod, widened(x), axes, keepdims, x.loc());
 }
 Array max(const Operand& x, const Axes& axes, bool keepdims) {
+  require_elements(x, axes, "max");
   if (x.dtype() == DType::bool_) return any(x, axes, keepdims);
   return reduce(Op::reduce_max, x.as_array(), axes, keepdims, x.loc());
 }
 Array min(const Operand& x, const Axes& axes, bool keepdims) {
+  require_elements(x, axes, "min");
   if (x.dtype() == DType::bool_) return all(x, axes, keepdims);
   return reduce(Op::reduce_min, x.as_array(), axes, keepdims, x.loc());
 }
@@ -120,7 +134,7 @@ Array std(const Operand& x, const Axes& axes, bool keepdims) {
 
 Array logsumexp(const Operand& x, const Axes& axes, bool keepdims) {
   return statistic("logsumexp", x, axes, keepdims, [](const Array& a, const Shape& over, bool kept) {
-    const Array high = stop_gradient(max(a, over, true));
+    const Array high = stop_gradient(largest(a, over));
     const Array shift = select(isfinite(high), high, zeros_like(high));
     const Array total = log(sum(exp(a - shift), over, true)) + shift;
     return kept ? total : reshape(total, without(a.shape(), over));
@@ -136,14 +150,14 @@ Array argmin(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
 
 Array softmax(const Operand& x, int64_t axis) {
   return statistic("softmax", x, axis, true, [](const Array& a, const Shape& over, bool) {
-    const Array e = exp(a - stop_gradient(max(a, over, true)));
+    const Array e = exp(a - stop_gradient(largest(a, over)));
     return e / sum(e, over, true);
   });
 }
 
 Array log_softmax(const Operand& x, int64_t axis) {
   return statistic("log_softmax", x, axis, true, [](const Array& a, const Shape& over, bool) {
-    const Array shifted = a - stop_gradient(max(a, over, true));
+    const Array shifted = a - stop_gradient(largest(a, over));
     return shifted - log(sum(exp(shifted), over, true));
   });
 }
@@ -153,14 +167,15 @@ Array log_softmax(const Operand& x, int64_t axis) {
 Array dot_general(const Operand& x, const Operand& y, const Shape& x_contract, const Shape& y_contract,
                   const Shape& x_batch, const Shape& y_batch) {
   const std::array<const Operand*, 2> operands{&x, &y};
-  DType dtype = common_dtype(operands);
-  if (dtype == DType::bool_) dtype = DType::i32;
-  return apply(Op::dot_general, {x.as(dtype), y.as(dtype)},
+  const DType dtype = common_dtype(operands);
+  const DType computed = dtype == DType::bool_ ? DType::i32 : dtype;
+  return apply(Op::dot_general, {x.as(computed), y.as(computed)},
                {{Attr::lhs_contract, x_contract},
                 {Attr::rhs_contract, y_contract},
                 {Attr::lhs_batch, x_batch},
                 {Attr::rhs_batch, y_batch}},
-               x.loc());
+               x.loc())
+      .astype(dtype);
 }
 
 Array matmul(const Operand& x, const Operand& y) {

@@ -104,7 +104,7 @@ Array split(const Operand& key, int64_t count) { return split(key, Shape{count})
 
 Array fold_in(const Operand& key, const Operand& data) {
   const AtLine line(key.loc());
-  if (data.is_scalar() && data.kind() == WeakKind::floating)
+  if (data.is_scalar() ? data.kind() == WeakKind::floating : is_float(data.dtype()))
     throw_user<DTypeError>("fold_in", "a floating number", "an integer", "", user_line(key.loc()));
   Array k = key.as_array(),
         d = data.is_scalar() ? full({}, data.integer() & 0xFFFFFFFF, DType::u32) : data.as(DType::u32);

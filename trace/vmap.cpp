@@ -41,6 +41,35 @@ Arrays all_with_batch(const VmapSite& site) {
   return operands;
 }
 
+// A loop over the examples, for what has no form with a batch.
+Array one_by_one(const VmapSite& site) {
+  std::vector<Aval> parameters;
+  std::vector<size_t> place(site.in.size());
+  Arrays operands;
+  int64_t consts = 0;
+  for (const bool stacked : {false, true}) {
+    for (size_t i = 0; i < site.in.size(); ++i) {
+      if (site.batched[i] != stacked) continue;
+      place[i] = operands.size();
+      operands.push_back(site.in[i]);
+      parameters.push_back(site.graph.aval(site.node.inputs[i]));
+      consts += !stacked;
+    }
+  }
+  Graph body = trace_closed(parameters, [&](const Arrays& in) {
+    Arrays ordered;
+    for (const size_t i : place) ordered.push_back(in[i]);
+    return Arrays{site.apply(ordered, site.node.attrs)};
+  });
+  return apply_many(Op::scan, operands,
+                    {{Attr::body, std::make_shared<const Graph>(std::move(body))},
+                     {Attr::length, site.size},
+                     {Attr::num_consts, consts},
+                     {Attr::num_carry, int64_t{0}},
+                     {Attr::reverse, int64_t{0}}},
+                    site.node.loc)[0];
+}
+
 Array vmap_node(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
   switch (op_info(site.node.op).family) {
@@ -54,7 +83,7 @@ Array vmap_node(const VmapSite& site) {
     case Family::scatter: return vmap_scatter(site);
     case Family::random:  // an array of keys is a batch already
       if (site.node.op == Op::random_fold_in) return site.apply(all_with_batch(site), attrs);
-      NEAP_CHECK(site.in.size() < 2 || !site.batched[1], "vmap of a random offset");
+      if (site.in.size() > 1 && site.batched[1]) return one_by_one(site);
       return site.apply(site.in, attrs);
     case Family::leaf:
     case Family::control: break;

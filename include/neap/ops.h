@@ -45,11 +45,11 @@ inline Array& operator/=(Array& x, const Operand& y) { return x = Operand(x, y.l
 Array where(const Operand& condition, const Operand& x, const Operand& y);  // condition: bool, or compared with 0
 Array clamp(const Operand& x, const Operand& low, const Operand& high);     // min(max(x, low), high)
 Array clip(const Operand& x, const Operand& low, const Operand& high);
-Array floor_divide(const Operand& x, const Operand& y);
-Array mod(const Operand& x, const Operand& y);    // x - floor_divide(x, y) * y
-Array power(const Operand& x, const Operand& y);  // pow; an integer scalar exponent multiplies repeatedly
+Array floor_divide(const Operand& x, const Operand& y);  // integers: by 0 as divide
+Array mod(const Operand& x, const Operand& y);           // x - floor_divide(x, y) * y
+Array power(const Operand& x, const Operand& y);         // pow; an integer scalar exponent multiplies repeatedly
 Array logaddexp(const Operand& x, const Operand& y);
-Array relu(const Operand& x);
+Array relu(const Operand& x);  // derivative 0 at 0
 Array softplus(const Operand& x);
 Array gelu(const Operand& x);  // with erf
 Array silu(const Operand& x);
@@ -105,8 +105,8 @@ class Axes {
 };
 Array sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // bool and small integers: i32 (u32)
 Array prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array max(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // NaN if any is
-Array min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Array max(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // NaN if any is; of nothing: ShapeError
+Array min(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // likewise
 Array any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);

@@ -118,6 +118,30 @@ TEST(VmapAxes, InAndOut) {
   EXPECT_EQ(out[1].aval.shape, (Shape{2, 3}));
 }
 
+// Only the planner makes offsets, and maps nothing after; a graph that is read from text may.
+TEST(VmapRandom, OffsetsOfExamples) {
+  const Attrs attrs{{Attr::shape, Shape{2, 2}}, {Attr::dtype, u32}, {Attr::full_shape, Shape{5, 4}}};
+  const std::vector<Aval> avals{{{2}, u32}, {{2}, i64}};
+  const Graph g = trace_closed(avals, [&](const Arrays& in) { return Arrays{apply(Op::random_bits, in, attrs, {})}; });
+  const HostValue keys = host<uint32_t>({3, 2}, {1, 2, 3, 4, 5, 6}),
+                  offsets = host<int64_t>({3, 2}, {0, 0, 1, 2, 3, 1});
+  for (const bool batched_key : {false, true}) {
+    const HostValue key = batched_key ? keys : host<uint32_t>({2}, {1, 2});
+    const Graph mapped = vmap(g, {batched_key ? std::optional<int64_t>(0) : std::nullopt, 0}, 3, {1});
+    const auto got = evaluate_reference(mapped, std::vector{key, offsets});
+    ASSERT_EQ(got[0].aval.shape, (Shape{2, 3, 2}));
+    for (int64_t b = 0; b < 3; ++b) {
+      const uint32_t* k = key.data->as<uint32_t>() + (batched_key ? 2 * b : 0);
+      const int64_t* at = offsets.data->as<int64_t>() + 2 * b;
+      const auto alone =
+          evaluate_reference(g, std::vector{host<uint32_t>({2}, {k[0], k[1]}), host<int64_t>({2}, {at[0], at[1]})});
+      for (int64_t i = 0; i < 2; ++i)
+        for (int64_t j = 0; j < 2; ++j)
+          EXPECT_EQ(got[0].data->as<uint32_t>()[(i * 3 + b) * 2 + j], alone[0].data->as<uint32_t>()[i * 2 + j]);
+    }
+  }
+}
+
 TEST(VmapIndex, BatchNumberFitsItsColumn) {
   const std::vector<Aval> avals{{{4}, f32}, {{2, 1}, i8}};
   const Graph g = trace_closed(avals, [](const Arrays& in) { return Arrays{gather(in[0], in[1])}; });

@@ -1,0 +1,56 @@
+// Functions where their operands run out: nothing to reduce, division by zero and infinity, bools as numbers.
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+#include <cmath>
+#include <limits>
+
+namespace neap {
+namespace {
+
+class Edges : public ::testing::Test {
+  eager_reference reference_;
+};
+
+TEST_F(Edges, AnExtremeNeedsAnElement) {
+  const Array none_there = zeros({0, 3});
+  EXPECT_THROW(max(none_there, 0), ShapeError);
+  EXPECT_THROW(min(none_there), ShapeError);
+  EXPECT_THROW(max(zeros({0}, bool_)), ShapeError);
+  EXPECT_EQ(max(none_there, 1).shape(), (Shape{0}));
+  EXPECT_EQ(logsumexp(zeros({0})).item<float>(), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(softmax(zeros({2, 0})).shape(), (Shape{2, 0}));
+  try {
+    max(none_there, -2);
+  } catch (const ShapeError& e) {
+    EXPECT_NE(std::string(e.what()).find("max: axis 0 of [0,3] is empty; expected at least one element  [edges_test"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+TEST_F(Edges, FloorDivide) {
+  const Array x = array({-5, 5, 0, -7, 7}), y = array({0, 0, 0, 2, -2});
+  EXPECT_EQ(floor_divide(x, y).to_vector<int32_t>(), (std::vector<int32_t>{-1, -1, -1, -4, -4}));
+  EXPECT_EQ(mod(x, y).to_vector<int32_t>(), (std::vector<int32_t>{-5, 5, 0, 1, -1}));
+  const float inf = std::numeric_limits<float>::infinity();
+  const Array q = floor_divide(array({-5.0f, 5.0f, -5.0f, -7.0f, inf}), array({inf, inf, 0.0f, 2.0f, 2.0f}));
+  const std::vector<float> got = q.to_vector<float>();
+  EXPECT_EQ(std::vector<float>(got.begin(), got.end() - 1), (std::vector<float>{-1, 0, -inf, -4}));
+  EXPECT_TRUE(std::isnan(got[4]));
+}
+
+TEST_F(Edges, ProductsOfBoolsAreBools) {
+  const Array p = matmul(array({true, true}), array({true, true}));
+  EXPECT_EQ(p.dtype(), bool_);
+  EXPECT_TRUE(p.item<bool>());
+  EXPECT_EQ(matmul(array({true, false}), array({2, 3})).item<int32_t>(), 2);
+}
+
+TEST_F(Edges, FoldInTakesIntegers) {
+  EXPECT_THROW(random::fold_in(random::key(0), array(1.5f)), DTypeError);
+  EXPECT_THROW(random::fold_in(random::key(0), 1.5f), DTypeError);
+}
+
+}  // namespace
+}  // namespace neap
