@@ -10,6 +10,12 @@ Array tie(const Array& x, const Array& y, const Array& r) {
   return select(x == r, select(y == r, constant(0.5), constant(1)), constant(0));
 }
 
+// pow's derivative in its base, y x^(y - 1): 0, not 0 * inf, at y = 0 where x is 0 or its reciprocal overflows.
+Array pow_slope(const Array& x, const Array& y) {
+  const Array corner = (y == 0) & isinf(reciprocal(x));
+  return select(corner, zeros_like(y), y * pow(select(corner, ones_like(x), x), y - 1));
+}
+
 // pow's derivative in its exponent is 0, not 0 * -inf, at x = 0.
 Array safe_log(const Array& x) { return log(select(x == 0, ones_like(x), x)); }
 

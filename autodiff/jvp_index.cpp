@@ -16,31 +16,38 @@ bool always_in_range(DType dtype, int64_t n) {
 
 // The tangent of scatter_mul: x times the product of the updates that hit it.
 Array multiplied(const JvpSite& site, const Ints& axes, IndexMode mode) {
-  const Array &x = site.in[0], &indices = site.in[1], &u = site.in[2];
-  Array result = is_zero(site.tangent[0]) ? Array() : site.apply({site.tangent[0], indices, u});
+  const Array& indices = site.in[1];
+  Array result = is_zero(site.tangent[0]) ? Array() : site.apply({site.tangent[0], indices, site.in[2]});
   if (is_zero(site.tangent[2])) return result;
-  // The product of the other updates of the same cell: zeros are counted apart, so that nothing is divided by one.
-  const Array is_nought = u == 0, one = ones_like(u), nought = zeros_like(u);
-  const Array factor = select(is_nought, one, u);
-  const Array products = scatter_axes(Op::scatter_mul, ones_like(x), indices, factor, axes, mode);
-  const Array counted = select(is_nought, one, nought);
-  const Array noughts = scatter_axes(Op::scatter_add, zeros_like(x), indices, counted, axes, mode);
+  const Array x = widened(site.in[0]), u = widened(site.in[2]), one = ones_like(u), nought = zeros_like(u);
   const auto read = [&](const Array& a) { return gather_or_zero(a, indices, axes, mode); };
-  const Array others = select(read(noughts) - counted > 0, nought, read(products) / factor);
-  const Array term = site.tangent[2] * read(x) * others;
-  return sum_of(result, scatter_axes(Op::scatter_add, zeros_like(x), indices, term, axes, mode));
+  const auto total = [&](const Array& rows) {
+    return scatter_axes(Op::scatter_add, zeros_like(x), indices, rows, axes, mode);
+  };
+  // The product of the other updates of the same cell: zeros are counted apart, so that nothing is divided by one.
+  const Array is_nought = u == 0, factor = select(is_nought, one, u), counted = select(is_nought, one, nought);
+  const Array products = read(scatter_axes(Op::scatter_mul, ones_like(x), indices, factor, axes, mode)) / factor;
+  const Array noughts = read(total(counted)) - counted;
+  // A single zero among the others is multiplied in, for its own derivative; of several the product's is zero too.
+  const Array zeros_of_u = select(is_nought, u, nought);
+  const Array zero = select(noughts == 1, products * (read(total(zeros_of_u)) - zeros_of_u), nought);
+  const Array term = widened(site.tangent[2]) * read(x) * select(noughts > 0, zero, products);
+  return sum_of(result, convert(total(term), site.out.dtype()));
 }
 
-// The tangent of scatter_min and scatter_max: those that reach the result share its derivative equally.
+// The tangent of scatter_min and scatter_max: those that reach the result share its derivative equally. A NaN that was
+// there reaches it.
 Array extreme(const JvpSite& site, const Ints& axes, IndexMode mode) {
   const Array &x = site.in[0], &indices = site.in[1], &u = site.in[2];
-  const Array kept = x == site.out, won = u == gather_or_zero(site.out, indices, axes, mode);
+  const Array kept = (x == site.out) | isnan(x), won = u == gather_or_zero(site.out, indices, axes, mode);
   const auto share = [&](const Array& of_x, const Array& of_u) {
-    Array total = is_zero(of_x) ? zeros_like(x) : select(kept, of_x, zeros_like(x));
+    const Array nought = zeros(x.shape(), wide(x.dtype()));
+    const Array total = is_zero(of_x) ? nought : select(kept, widened(of_x), nought);
     if (is_zero(of_u)) return total;
-    return scatter_axes(Op::scatter_add, total, indices, select(won, of_u, zeros_like(u)), axes, mode);
+    const Array rows = select(won, widened(of_u), zeros(u.shape(), wide(u.dtype())));
+    return scatter_axes(Op::scatter_add, total, indices, rows, axes, mode);
   };
-  return share(site.tangent[0], site.tangent[2]) / share(ones_like(x), ones_like(u));
+  return convert(share(site.tangent[0], site.tangent[2]) / share(ones_like(x), ones_like(u)), x.dtype());
 }
 
 }  // namespace

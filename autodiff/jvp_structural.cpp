@@ -19,8 +19,9 @@ Array extreme(const JvpSite& site) {
   const Array& x = site.in[0];
   const Ints& axes = site.node.attrs.ints(Attr::axes);
   const Array reached = x == spread(site.out, x.shape(), axes);
-  const Array& t = site.tangent[0];
-  return sum(select(reached, t, zeros_like(t)), axes) / sum(select(reached, ones_like(t), zeros_like(t)), axes);
+  const Array t = widened(site.tangent[0]);
+  const Array shared = sum(select(reached, t, zeros_like(t)), axes);
+  return convert(shared / sum(select(reached, ones_like(t), zeros_like(t)), axes), site.out.dtype());
 }
 
 // The product by halves, with the product rule at each: no division, so zeros are exact.
@@ -37,8 +38,8 @@ Array product(const JvpSite& site) {
   if (flat.back() == 0) return {};
 
   const int64_t last = static_cast<int64_t>(flat.size()) - 1;
-  Array p = reshape(transpose(site.in[0], order), flat);
-  Array t = reshape(transpose(site.tangent[0], order), flat);
+  Array p = reshape(transpose(widened(site.in[0]), order), flat);
+  Array t = reshape(transpose(widened(site.tangent[0]), order), flat);
   while (p.shape().back() > 1) {
     if (p.shape().back() % 2 != 0) {
       Shape none(flat.size(), 0), one = none;
@@ -51,7 +52,7 @@ Array product(const JvpSite& site) {
     t = slice_in_dim(t, 0, n / 2, last) * b + a * slice_in_dim(t, n / 2, n, last);
     p = a * b;
   }
-  return reshape(t, site.out.shape());
+  return convert(reshape(t, site.out.shape()), site.out.dtype());
 }
 
 }  // namespace

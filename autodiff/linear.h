@@ -2,7 +2,7 @@
 //
 // Residuals are the values of the first part that the second one uses. Inlined into one graph they are just values: the
 // planner decides which to keep and which to compute again. Only a scan decides here, because its two halves run at
-// different times: see keep_in_scan in linear_scan.cpp. tests/autodiff/linear_test.cpp.
+// different times: see keep_in_scan in linear_scan.cpp. tests/autodiff/.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Reverse mode: linearise, then transpose. tests/autodiff/reverse_test.cpp.
+// Reverse mode: linearise, then transpose. tests/autodiff/.
 #pragma once
 
 #include <source_location>

@@ -51,6 +51,26 @@ void check_like(std::string_view op, std::string_view what, size_t i, const Aval
   throw_user<ShapeError>(op, found, to_string(expected), "", loc);
 }
 
+// The leaves of an argument that is differentiated in: floating, one or more.
+std::vector<size_t> differentiated(std::string_view op, const std::vector<Aval>& avals,
+                                   const std::vector<int>& argument_of, int argument, Loc loc) {
+  std::vector<size_t> inputs;
+  for (size_t i = 0; i < avals.size(); ++i) {
+    if (argument_of[i] != argument) continue;
+    if (!is_float(avals[i].dtype))
+      throw_user<DTypeError>(
+          op,
+          fmt::format("argument {} {} {}", argument, std::ranges::count(argument_of, argument) > 1 ? "holds" : "is",
+                      to_string(avals[i])),
+          "a floating dtype", fmt::format("convert it, or choose another argument, as in {}<1>(f)", op), loc);
+    inputs.push_back(i);
+  }
+  if (inputs.empty())
+    throw_user<UserError>(op, fmt::format("argument {} holds no array", argument), "",
+                          "make it an array, for example array(1.0f)", loc);
+  return inputs;
+}
+
 }  // namespace
 
 Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of,
@@ -58,22 +78,8 @@ Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
   const std::string_view op = with_value ? "value_and_grad" : "grad";
   const std::vector<Aval> avals = avals_of(leaves, loc);
   std::vector<size_t> inputs;
-  for (const int argument : wrt) {
-    const size_t before = inputs.size();
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (argument_of[i] != argument) continue;
-      if (!is_float(avals[i].dtype))
-        throw_user<DTypeError>(
-            op,
-            fmt::format("argument {} {} {}", argument, std::ranges::count(argument_of, argument) > 1 ? "holds" : "is",
-                        to_string(avals[i])),
-            "a floating dtype", "convert it, or choose another argument, as in grad<1>(f)", loc);
-      inputs.push_back(i);
-    }
-    if (inputs.size() == before)
-      throw_user<UserError>(op, fmt::format("argument {} holds no array", argument), "",
-                            "make it an array, for example array(1.0f)", loc);
-  }
+  for (const int argument : wrt)
+    for (const size_t i : differentiated(op, avals, argument_of, argument, loc)) inputs.push_back(i);
   const TracedFunction traced = trace::trace(avals, f);
   return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, op, loc), joined(leaves, traced.captured));
 }
@@ -217,44 +223,60 @@ Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
   return stage_or_run(trace::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
 }
 
-Array jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
-                  bool forward, Loc loc) {
+Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
+                   bool forward, Loc loc) {
   const std::string_view op = forward ? "jacfwd" : "jacrev";
   const std::vector<Aval> avals = avals_of(leaves, loc);
-  const size_t leaf = static_cast<size_t>(std::ranges::find(argument_of, argument) - argument_of.begin());
-  if (std::ranges::count(argument_of, argument) != 1)
-    throw_user<UserError>(
-        op, fmt::format("argument {} holds {} arrays", argument, std::ranges::count(argument_of, argument)), "one", "",
-        loc);
-  if (!is_float(avals[leaf].dtype))
-    throw_user<DTypeError>(op, fmt::format("argument {} is {}", argument, to_string(avals[leaf])), "a floating dtype",
-                           "", loc);
+  const std::vector<size_t> inputs = differentiated(op, avals, argument_of, argument, loc);
   const TracedFunction traced = trace::trace(avals, f);
-  const Aval from = avals[leaf], to = traced.graph.aval(traced.graph.outputs[0]);
-  if (!is_float(to.dtype))
-    throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(to)), "a floating dtype", "", loc);
-  std::vector<bool> active(traced.graph.inputs.size(), false);
-  active[leaf] = true;
-
-  // jvp or vjp for each unit vector: only the last input is mapped.
-  const Graph one = forward ? autodiff::jvp(traced.graph, active) : autodiff::vjp(traced.graph, active);
-  const Aval& unit = forward ? from : to;
-  std::vector<std::optional<int64_t>> axes(one.inputs.size());
-  axes.back() = 0;
-  const int64_t out_axis = forward ? to.ndim() : 0;
-  const Graph all = trace::vmap(one, axes, unit.size(), {0, out_axis});
-  Shape shape = to.shape;
-  shape.insert(shape.end(), from.shape.begin(), from.shape.end());
-  Graph jacobian = trace::trace_closed(input_avals(traced.graph), [&](const Arrays& in) {
-    Shape basis = unit.shape;
-    basis.insert(basis.begin(), unit.size());
-    Arrays inputs = in;
-    inputs.push_back(reshape(eye(unit.size(), {}, unit.dtype), basis));
-    return Arrays{reshape(trace::inline_graph(all, inputs)[1], shape)};
+  const Graph& g = traced.graph;
+  for (const trace::ValueId v : g.outputs)
+    if (!is_float(g.aval(v).dtype))
+      throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(g.aval(v))), "a floating dtype", "",
+                             loc);
+  const size_t columns = inputs.size();
+  Graph jacobian = trace::trace_closed(input_avals(g), [&](const Arrays& in) {
+    Arrays result(g.outputs.size() * columns);
+    // A pass for each unit vector, of one leaf or of one result: only the last input is mapped.
+    const auto passes = [&](const Graph& one, const Aval& unit, const std::vector<int64_t>& out_axes) {
+      std::vector<std::optional<int64_t>> axes(one.inputs.size());
+      axes.back() = 0;
+      Shape basis = unit.shape;
+      basis.insert(basis.begin(), unit.size());
+      return trace::inline_graph(trace::eliminate_dead_code(trace::vmap(one, axes, unit.size(), out_axes)),
+                                 joined(in, {reshape(eye(unit.size(), {}, unit.dtype), basis)}));
+    };
+    const auto put = [&](size_t row, size_t column, const Array& derivative) {
+      Shape shape = g.aval(g.outputs[row]).shape;
+      const Shape& leaf = avals[inputs[column]].shape;
+      shape.insert(shape.end(), leaf.begin(), leaf.end());
+      result[row * columns + column] = reshape(derivative, shape);
+    };
+    if (forward) {
+      std::vector<int64_t> out_axes(g.outputs.size(), 0);
+      for (const trace::ValueId v : g.outputs) out_axes.push_back(g.aval(v).ndim());
+      for (size_t column = 0; column < columns; ++column) {
+        std::vector<bool> active(g.inputs.size(), false);
+        active[inputs[column]] = true;
+        const Arrays out = passes(autodiff::jvp(g, active), avals[inputs[column]], out_axes);
+        for (size_t row = 0; row < g.outputs.size(); ++row) put(row, column, out[g.outputs.size() + row]);
+      }
+    } else {
+      std::vector<bool> active(g.inputs.size(), false);
+      for (const size_t i : inputs) active[i] = true;
+      for (size_t row = 0; row < g.outputs.size(); ++row) {
+        Graph one = g;
+        one.outputs = {g.outputs[row]};
+        const Arrays out =
+            passes(autodiff::vjp(one, active), g.aval(g.outputs[row]), std::vector<int64_t>(1 + columns, 0));
+        for (size_t column = 0; column < columns; ++column) put(row, column, out[1 + column]);
+      }
+    }
+    return result;
   });
   jacobian = trace::eliminate_dead_code(jacobian);
-  jacobian.num_captured = traced.graph.num_captured;
-  return stage_or_run(jacobian, joined(leaves, traced.captured))[0];
+  jacobian.num_captured = g.num_captured;
+  return stage_or_run(jacobian, joined(leaves, traced.captured));
 }
 
 }  // namespace neap::detail

@@ -24,12 +24,13 @@ Array winners(const TransposeSite& site, const Array& indices, const Ints& axes)
 
 }  // namespace
 
-// A read that was clamped sends its cotangent to the element that it read.
+// A read that was clamped sends its cotangent to the element that it read. Half types are added up in f32.
 Arrays transpose_gather(const TransposeSite& site) {
   const IndexMode mode = index_mode(site.node) == IndexMode::clip ? IndexMode::clamp_update : index_mode(site.node);
-  return {
-      scatter_axes(Op::scatter_add, site.zeros_of(0), site.in[1], site.ct(), site.node.attrs.ints(Attr::axes), mode),
-      {}};
+  const DType dtype = site.aval(0).dtype;
+  const Array total = scatter_axes(Op::scatter_add, zeros(site.shape(0), wide(dtype)), site.in[1], widened(site.ct()),
+                                   site.node.attrs.ints(Attr::axes), mode);
+  return {convert(total, dtype), {}};
 }
 
 Arrays transpose_scatter(const TransposeSite& site) {

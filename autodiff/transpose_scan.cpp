@@ -5,8 +5,8 @@
 
 namespace neap::autodiff {
 
-// The cotangents of linear constants add up over the steps, so they are carries that start at zero; those of carries
-// are carries; those of stacked inputs are stacked.
+// The cotangents of linear constants add up over the steps, so they are carries that start at zero (half types add up
+// in f32); those of carries are carries; those of stacked inputs are stacked.
 Arrays transpose_scan(const TransposeSite& site) {
   const ScanParts scan(site.node);
   // A carry counts as linear even where it starts at a known zero: the body gives it tangents.
@@ -37,7 +37,7 @@ Arrays transpose_scan(const TransposeSite& site) {
   }
   for (size_t i = 0; i < scan.consts; ++i) {
     if (!body.active[i]) continue;
-    operands.push_back(site.zeros_of(i));
+    operands.push_back(zeros(site.shape(i), wide(site.aval(i).dtype)));
     ++const_cts;
   }
   for (size_t i = 0; i < scan.carries; ++i) {
@@ -52,7 +52,7 @@ Arrays transpose_scan(const TransposeSite& site) {
   const std::vector<Aval> of_body = input_avals(body.graph);
   std::vector<Aval> parameters(of_body.begin(), of_body.begin() + static_cast<std::ptrdiff_t>(known_consts));
   for (size_t i = 0; i < scan.consts; ++i)
-    if (body.active[i]) parameters.push_back(site.aval(i));
+    if (body.active[i]) parameters.push_back({site.shape(i), wide(site.aval(i).dtype)});
   const auto carry_begin = of_body.begin() + static_cast<std::ptrdiff_t>(known_consts + known_stacked);
   const auto carry_end = carry_begin + static_cast<std::ptrdiff_t>(carry_cts);
   parameters.insert(parameters.end(), carry_begin, carry_end);
@@ -70,7 +70,7 @@ Arrays transpose_scan(const TransposeSite& site) {
         const Arrays out = trace::inline_graph(body.graph, to_body);
         Arrays results;
         size_t next = 0;
-        for (size_t i = 0; i < const_cts; ++i) results.push_back(in[sums + i] + out[next++]);
+        for (size_t i = 0; i < const_cts; ++i) results.push_back(in[sums + i] + widened(out[next++]));
         for (size_t i = 0; i < scan.carries; ++i) {
           const size_t operand = scan.consts + i;
           if (body.active[operand])
@@ -90,7 +90,7 @@ Arrays transpose_scan(const TransposeSite& site) {
   size_t next = 0;
   for (size_t i = 0; i < scan.operands; ++i) {
     const bool given = scan.is_carry(i) ? has_ct[i - scan.consts] : static_cast<bool>(body.active[i]);
-    if (given) cotangents[i] = results[next++];
+    if (given) cotangents[i] = convert(results[next++], site.aval(i).dtype);
   }
   return cotangents;
 }

@@ -42,7 +42,7 @@ auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> le
   return call.result(leaves);
 }
 
-/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar.
+/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar (i64 where a bound is beyond i32).
 template <class F, class Carry>
 Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
                 std::source_location loc = std::source_location::current()) {

@@ -111,8 +111,10 @@ Linear vjp_of(const LeafFunction& f, const std::vector<Array>& leaves, std::sour
 Linear linearize_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
 std::vector<Array> vmap_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
                            size_t arguments, const VmapOptions& options, std::source_location loc);
-Array jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
-                  int argument, bool forward, std::source_location loc);
+/// For each result, for each leaf of the argument: the derivative, shape of the result, then of the leaf.
+std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves,
+                               const std::vector<int>& argument_of, int argument, bool forward,
+                               std::source_location loc);
 
 template <bool with_value, class F, size_t... I>
 struct Grad {
@@ -154,12 +156,24 @@ struct Jacobian {
   std::source_location loc;
 
   template <class... A>
-  Array operator()(const A&... arguments) const {
+  auto operator()(const A&... arguments) const {
     static_assert(I < sizeof...(A), "jacobian: the function is called with fewer arguments");
     LeafwiseCall<F, A...> flat(f, arguments...);
-    static_assert(std::is_same_v<typename LeafwiseCall<F, A...>::Result, Array>,
-                  "jacobian: of a function to one Array");
-    return jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, loc);
+    const std::vector<Array> out =
+        jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, loc);
+    const auto& argument = flat.template argument<I>();
+    using Argument = std::decay_t<decltype(argument)>;
+    if constexpr (std::is_same_v<Argument, Array>) {
+      return flat.result(out);
+    } else if constexpr (std::is_same_v<typename LeafwiseCall<F, A...>::Result, Array>) {
+      return tree_unflatten(argument, std::span<const Array>(out));
+    } else {
+      const size_t columns = tree_leaves(argument).size();
+      std::vector<Argument> rows;
+      for (size_t i = 0; i < out.size(); i += columns)
+        rows.push_back(tree_unflatten(argument, std::span<const Array>(out).subspan(i, columns)));
+      return rows;
+    }
   }
 };
 

@@ -76,9 +76,10 @@ auto vmap(F f, VmapOptions options = {}, std::source_location loc = std::source_
   return detail::Vmap<F>{std::move(f), std::move(options), loc};
 }
 
-/// The matrix of derivatives of an array function in its argument I, an array: shape of the result, then of the
-/// argument. jacfwd costs one forward pass for each element of the argument, jacrev one backward for each of the
-/// result.
+/// The derivatives of a function in its argument I. Of an array in an array: an array, shape of the result, then of the
+/// argument. A tree in the place of one of them gives a tree like it; in the place of both, a vector: for each array of
+/// the result, in order, a tree like the argument. jacfwd costs one forward pass for each element of the argument,
+/// jacrev one backward for each of the result. All these arrays must be floating.
 template <size_t I = 0, class F>
 auto jacfwd(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, true, F>{std::move(f), loc};
@@ -87,7 +88,8 @@ template <size_t I = 0, class F>
 auto jacrev(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, false, F>{std::move(f), loc};
 }
-/// Second derivatives: the shape of the result, then the argument's twice.
+/// Second derivatives of an array function: the shape of the result, then the argument's twice. In a tree: for each
+/// array of the argument, in order, the derivatives of the gradient in it, a tree like the argument.
 template <size_t I = 0, class F>
 auto hessian(F f, std::source_location loc = std::source_location::current()) {
   return jacfwd<I>(jacrev<I>(std::move(f), loc), loc);
