@@ -53,6 +53,10 @@ std::vector<int64_t> drawn_offsets(const PlanData& plan) {
 
 json to_drawing(const PlanData& plan) {
   const std::vector<int64_t> offsets = drawn_offsets(plan);
+  std::vector<std::vector<size_t>> sharers(plan.buffers.size());  // what lies in the bytes of each
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.buffers[b].alias_of >= 0) sharers[plan.buffers[b].alias_of].push_back(b);
+  }
   const int end = std::max(1, static_cast<int>(plan.steps.size()));
   json buffers = json::array();
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -60,10 +64,7 @@ json to_drawing(const PlanData& plan) {
     if (buffer.alias_of >= 0 || buffer.bytes == 0) continue;
     const bool throughout = is_input(buffer) || (!plan.naive && buffer.offset < 0);
     json names = json::array({buffer.label});
-    for (const PlanBuffer& other : plan.buffers) {
-      if (other.alias_of == static_cast<int>(b)) names.push_back(other.label);
-      if (plan.buffers.size() > 2000) break;  // labels of aliases are a nicety
-    }
+    for (const size_t other : sharers[b]) names.push_back(plan.buffers[other].label);
     buffers.push_back({{"n", std::move(names)},
                        {"k", static_cast<int>(buffer.storage)},
                        {"t", to_string(buffer.aval)},
@@ -97,9 +98,15 @@ std::string to_html(const PlanData& plan) {
     for (const Alternative& other : decision.alternatives) others.push_back({other.name, other.peak_bytes, other.cost});
     data["decisions"].push_back({decision.what, decision.chosen, decision.reason, std::move(others)});
   }
-  std::string text = data.dump();
-  for (size_t at = text.find("</"); at != std::string::npos; at = text.find("</", at + 3)) text.replace(at, 2, "<\\/");
-
+  // Names are the user's: any bytes, and none of them may end the script or open a comment in it.
+  std::string text;
+  for (const char c : data.dump(-1, ' ', false, json::error_handler_t::replace)) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
   std::string page(kPage);
   const std::string_view mark = "/*DATA*/null";
   return page.replace(page.find(mark), mark.size(), text);

@@ -94,6 +94,8 @@ json to_object(const PlanData& plan) {
 
 }  // namespace
 
-std::string to_json(const PlanData& plan) { return to_object(plan).dump(2) + "\n"; }
+std::string to_json(const PlanData& plan) {
+  return to_object(plan).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace neap::planner

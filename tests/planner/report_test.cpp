@@ -65,8 +65,15 @@ TEST(Report, HtmlIsOneFileThatShowsNaiveBesidePlanned) {
   EXPECT_THAT(page, HasSubstr("\"naive\""));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(page, Not(HasSubstr("http")));
-  EXPECT_THAT(page, HasSubstr("loss<\\/script>"));
+  EXPECT_THAT(page, HasSubstr("loss\\u003c/script>"));
   EXPECT_THAT(page, Not(HasSubstr("/*DATA*/")));
+}
+
+TEST(Report, NamesMayBeAnyBytes) {
+  PlanData plan = gradient();
+  plan.name = "<!--<script>\xff";
+  EXPECT_THAT(to_html(plan), Not(HasSubstr("<!--")));
+  EXPECT_NO_THROW(std::ignore = json::parse(to_json(plan)));
 }
 
 }  // namespace
