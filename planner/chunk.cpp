@@ -28,6 +28,7 @@ AttrValue typed(DType dtype, double value) {
 
 int64_t lowest_integer(DType dtype) { return is_signed(dtype) ? -(int64_t{1} << (8 * size_of(dtype) - 2)) * 2 : 0; }
 int64_t highest_integer(DType dtype) {  // of u64: all bits, as int64
+  if (dtype == DType::bool_) return 1;
   return is_signed(dtype) ? -(lowest_integer(dtype) + 1)
                           : static_cast<int64_t>(~uint64_t{0} >> (64 - 8 * size_of(dtype)));
 }

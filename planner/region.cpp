@@ -92,7 +92,7 @@ class Grower {
         if (node.inputs[i] != v) continue;
         const int64_t axis = region_.axis.at(v);
         if (folds_over(graph_, node, i, axis)) {
-          if (!fold(node, axis, i)) return false;
+          if (!fold(node, i)) return false;
           continue;
         }
         const int64_t out = result_axis(graph_, node, i, axis);
@@ -105,13 +105,12 @@ class Grower {
     return true;
   }
 
-  bool fold(const Node& node, int64_t axis, size_t i) {
+  bool fold(const Node& node, size_t i) {
     if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
     if (is_hidden(node.out()) || !can_fold(node)) return false;
     region_.folded.push_back(node.out());
     if (op_info(node.op).family != Family::dot) return true;
     const size_t other = 1 - i;
-    (void)axis;
     return take(node.inputs[other], node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0]);
   }
 

@@ -63,15 +63,13 @@ int64_t indexed_axis(const Graph& graph, const Node& node, int64_t axis, size_t 
   return i == 1 ? kWhole : undrop(node.attrs.ints(Attr::axes), axis - batch);
 }
 
-int64_t random_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
+int64_t random_axis(const Graph& graph, const Node& node, int64_t axis) {
   const int64_t batch = graph.aval(node.inputs[0]).ndim() - 1;
   if (node.op == Op::random_bits) {
     if (node.inputs.size() > 1) return kImpossible;  // sliced before
     return axis < batch ? axis : kWhole;
   }
-  if (axis >= batch) return kImpossible;
-  (void)i;
-  return axis;
+  return axis < batch ? axis : kImpossible;
 }
 
 int64_t dot_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
@@ -92,7 +90,7 @@ int64_t operand_axis(const Graph& graph, const Node& node, int64_t axis, size_t 
     case Family::reduce: return undrop(node.attrs.ints(Attr::axes), axis);
     case Family::argreduce: return undrop({node.attrs.integer(Attr::axis)}, axis);
     case Family::gather: return indexed_axis(graph, node, axis, i);
-    case Family::random: return random_axis(graph, node, axis, i);
+    case Family::random: return random_axis(graph, node, axis);
     case Family::dot: return dot_axis(graph, node, axis, i);
     default: return kImpossible;
   }
