@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,30 @@ class Executable {
   virtual std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs,
                                      std::vector<StepTiming>* timings = nullptr) const = 0;
 };
+
+/// Compiles every kernel of the plan for a Vulkan device (backends/vulkan), for which it was made:
+/// vulkan_target(device). DeviceError, UserError.
+std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device);
+planner::Target vulkan_target(int device);
+/// Waits for all runs on Vulkan devices: none of them holds on to a buffer then.
+void synchronize_vulkan();
+
+struct VulkanDevice {
+  std::string name, driver;
+  size_t memory = 0;  // bytes of its own; 0 when it uses the host's
+};
+/// In the order of their numbers; empty where there is no loader. Never throws.
+std::vector<VulkanDevice> vulkan_devices();
+
+/// The buffer in the device's memory: itself where that is the host's. DeviceError, OutOfMemoryError.
+BufferPtr bring_to_vulkan(const BufferPtr& buffer, int device);
+
+/// What lives in a device's own memory; nullopt where it uses the host's, which counts it.
+struct VulkanMemory {
+  size_t live = 0, peak = 0;
+};
+std::optional<VulkanMemory> vulkan_memory(int device);
+void reset_vulkan_peak(int device);
 
 /// Compiles every kernel of the plan for the CPU (backends/cpu). `dump_name`: file name stem for NEAP_DUMP, or empty.
 std::shared_ptr<const Executable> compile_cpu(planner::PlanData plan, const std::string& dump_name);

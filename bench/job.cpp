@@ -7,15 +7,18 @@
 
 namespace bench {
 
+neap::Device device_of(const Request& r) {
+  if (r.device == "cpu") return neap::cpu();
+  int index = 0;
+  if (const size_t colon = r.device.find(':'); colon != std::string::npos) {
+    std::from_chars(r.device.data() + colon + 1, r.device.data() + r.device.size(), index);
+  }
+  return neap::vulkan(index);
+}
+
 neap::JitOptions jit_options(const Request& r) {
   neap::JitOptions o;
-  if (r.device != "cpu") {
-    int index = 0;
-    if (const size_t colon = r.device.find(':'); colon != std::string::npos) {
-      std::from_chars(r.device.data() + colon + 1, r.device.data() + r.device.size(), index);
-    }
-    o.device = neap::vulkan(index);
-  }
+  o.device = device_of(r);
   o.pipeline = r.pipeline == "naive" ? neap::Pipeline::naive : neap::Pipeline::planned;
   if (r.budget > 0) o.memory_budget = r.budget;
   if (!r.strategy.empty()) o.strategy = r.strategy;

@@ -38,6 +38,7 @@ class Job {
   size_t argument_bytes = 0;  // of a job without a plan, for the check that it fits
 };
 
+neap::Device device_of(const Request& r);
 neap::JitOptions jit_options(const Request& request);
 // The size of the arrays in a tree of specs.
 template <class Tree>

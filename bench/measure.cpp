@@ -81,9 +81,10 @@ void put_times(Json& row, std::vector<double> seconds, const Job& job) {
   row["elements_per_second"] = median > 0 ? job.elements / median : 0;
 }
 
-double timed_run(Job& job) {
+double timed_run(Job& job, const Request& r) {
   const double start = now();
   job.run();
+  if (r.device != "cpu") neap::synchronize();
   return now() - start;
 }
 
@@ -97,7 +98,7 @@ std::vector<double> repeat(Job& job, const Request& r, double first, Trace& trac
   while (static_cast<int>(seconds.size()) < most) {
     job.drop_outputs();
     const auto slice = trace.slice(fmt::format("repetition {}", seconds.size() + 1));
-    seconds.push_back(timed_run(job));
+    seconds.push_back(timed_run(job, r));
     progress(fmt::format("{}/{}", seconds.size(), most));
     if (r.reps == 0 && now() - start > kPatience) break;
   }
@@ -121,13 +122,13 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   }
   if (job.first_call) base = neap::memory::resident_bytes();
   const bool resident_known = neap::memory::reset_peak_resident();
-  neap::memory::reset_peak();
+  neap::memory::reset_peak(device_of(r));
   progress("first run");
   const double first = [&] {
     const auto slice = trace.slice("first run");
-    return timed_run(job);
+    return timed_run(job, r);
   }();
-  row["measured_peak_bytes"] = neap::memory::peak_bytes();
+  row["measured_peak_bytes"] = neap::memory::peak_bytes(device_of(r));
   if (resident_known) {
     row["rss_growth_bytes"] = static_cast<int64_t>(neap::memory::peak_resident_bytes()) - static_cast<int64_t>(base);
   }
@@ -208,6 +209,7 @@ int measure_one(const std::string& request_json) {
   try {
     const Request r = nlohmann::json::parse(request_json).get<Request>();
     const ScratchFolder scratch;
+    neap::set_default_device(device_of(r));
     if (r.threads > 0) setenv("NEAP_NUM_THREADS", std::to_string(r.threads).c_str(), 1);
     setenv("NEAP_CACHE_DIR", scratch.path().c_str(), 1);  // an empty disk cache: each run pays its own compilation
     send_to_parent({{"row", run(r)}});

@@ -8,11 +8,6 @@
 namespace neap::jit_detail {
 namespace {
 
-void check_device(const Device& device) {
-  if (device.kind == Device::Kind::vulkan)
-    throw DeviceError(fmt::format("vulkan:{}: this build has no Vulkan backend; use neap::cpu()", device.index));
-}
-
 /// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
 std::string dump(const trace::Graph& graph, const planner::PlanOptions& options) {
   if (!dump_dir()) return {};
@@ -36,13 +31,12 @@ Plan make_report(const trace::Graph& graph, planner::PlanOptions options) {
 
 Compiled::Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device)
     : function_(std::move(function)), options_(std::move(options)) {
-  check_device(device);
 #ifndef NDEBUG
   trace::verify(function_.graph);
 #endif
   options_.want_alternatives = false;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
-  executable_ = backends::compile_cpu(std::move(plan), dump(function_.graph, options_));
+  executable_ = compile_for(device, std::move(plan), dump(function_.graph, options_));
 }
 
 trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location loc) const {
@@ -56,7 +50,8 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
   for (size_t i = 0; i < arguments.size(); ++i) {  // all checks first: a call that is refused takes nothing
     if (!is_donated(i)) continue;
     const detail::ArrayImpl& impl = *arguments[i].impl();
-    if (impl.data.use_count() > 2)  // the array's and ours
+    if (impl.data.use_count() > 2) synchronize();  // a device may still be reading it
+    if (impl.data.use_count() > 2)                 // the array's and ours
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
   }

@@ -32,6 +32,12 @@ class Compiled {
   mutable Plan report_;
 };
 
+/// What a plan for this device is made for. DeviceError when there is no such device.
+planner::Target target_of(const Device& device);
+/// The plan, compiled by the device's backend. DeviceError, UserError.
+std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
+                                                        const std::string& dump_name);
+
 /// Plans a graph, for Jitted::plan: nothing is compiled.
 Plan make_report(const trace::Graph& graph, planner::PlanOptions options);
 

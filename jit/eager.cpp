@@ -32,26 +32,39 @@ Arrays run_reference(const Graph& graph, const Arrays& inputs) {
   return outputs;
 }
 
+planner::PlanOptions eager_options(const std::string& name, Device device) {
+  planner::PlanOptions options;
+  options.name = name;
+  options.target = jit_detail::target_of(device);
+  return options;
+}
+
 /// Executables by graph.
 class GraphCache {
  public:
   std::shared_ptr<const Compiled> find_or_compile(const Graph& graph) {
+    const Device device = default_device();
     const size_t hash = graph.hash();
     {
       const std::shared_lock lock(mutex_);
       const auto [begin, end] = entries_.equal_range(hash);
       for (auto it = begin; it != end; ++it)
-        if (it->second.first == graph) return it->second.second;
+        if (it->second.device == device && it->second.graph == graph) return it->second.compiled;
     }
     auto compiled =
-        std::make_shared<const Compiled>(TracedFunction{graph, {}}, planner::PlanOptions{.name = graph.name}, Device{});
+        std::make_shared<const Compiled>(TracedFunction{graph, {}}, eager_options(graph.name, device), device);
     const std::unique_lock lock(mutex_);
-    return entries_.emplace(hash, std::pair(graph, std::move(compiled)))->second.second;
+    return entries_.emplace(hash, Entry{graph, device, std::move(compiled)})->second.compiled;
   }
 
  private:
   std::shared_mutex mutex_;
-  std::unordered_multimap<size_t, std::pair<Graph, std::shared_ptr<const Compiled>>> entries_;
+  struct Entry {
+    Graph graph;
+    Device device;
+    std::shared_ptr<const Compiled> compiled;
+  };
+  std::unordered_multimap<size_t, Entry> entries_;
 };
 
 /// Executables of composites, by name and avals.
@@ -107,7 +120,8 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
   };
   if (reference_depth) return run_reference(traced(), inputs)[0];
   static CompositeCache cache;
-  std::string full_key = key;
+  const Device device = default_device();
+  std::string full_key = to_string(device) + " " + key;
   for (const Array& x : inputs) full_key += to_string(x.aval());
   std::shared_ptr<const Compiled> compiled;
   {
@@ -115,8 +129,7 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
     if (const auto it = cache.entries.find(full_key); it != cache.entries.end()) compiled = it->second;
   }
   if (!compiled) {
-    auto fresh =
-        std::make_shared<const Compiled>(TracedFunction{traced(), {}}, planner::PlanOptions{.name = key}, Device{});
+    auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
     const std::unique_lock lock(cache.mutex);
     compiled = cache.entries.try_emplace(std::move(full_key), std::move(fresh)).first->second;
   }

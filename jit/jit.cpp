@@ -9,8 +9,6 @@
 
 namespace neap {
 
-Device vulkan(int index) { return {Device::Kind::vulkan, index}; }
-
 namespace detail {
 
 bool tracing_now() { return trace::tracing(); }
@@ -50,6 +48,7 @@ struct JitState::Impl {
     p.strategy = options.strategy;
     p.chunks = options.chunks;
     p.threads_hint = neap::num_threads();
+    p.target = jit_detail::target_of(options.device);
     for (const int argument : options.donate)
       if (argument < 0 || argument >= call.arguments)
         throw_user<OptionError>("jit", "donate names argument " + std::to_string(argument),

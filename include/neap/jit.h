@@ -6,6 +6,7 @@
 // outside.
 #pragma once
 
+#include <neap/device.h>
 #include <neap/memory.h>
 #include <neap/plan.h>
 #include <neap/tree.h>
@@ -18,17 +19,10 @@
 
 namespace neap {
 
-struct Device {
-  enum class Kind : uint8_t { cpu, vulkan } kind = Kind::cpu;
-  int index = 0;
-};
-inline Device cpu() { return {}; }
-Device vulkan(int index = 0);
-
 enum class Pipeline { planned, naive };
 
 struct JitOptions {
-  Device device = {};
+  Device device = default_device();
   std::optional<size_t> memory_budget = {};  // bytes; planning throws BudgetError when it cannot be met
   Pipeline pipeline = Pipeline::planned;
   std::vector<int> donate = {};  // arguments whose memory the call may take; they cannot be used afterwards

@@ -1,0 +1,354 @@
+// The executable of a plan: commands recorded once and replayed, addresses written anew for each run.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "backends/executable.h"
+#include "backends/vulkan/device.h"
+#include "backends/vulkan/program.h"
+#include "backends/vulkan/residence.h"
+#include "core/check.h"
+
+namespace neap::vk {
+namespace {
+
+using planner::PlanData;
+
+constexpr int64_t kUnroll = 16;       // iterations of a short loop's body in one command buffer
+constexpr size_t kUnrollBelow = 256;  // ops of such a body
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// A table of addresses, and the commands that read it: one run uses them at a time.
+class Instance {
+ public:
+  Instance(Device& device, const Program& program, bool by_step, bool timed)
+      : device_(device), program_(program), by_step_(by_step), timed_(timed) {
+    const size_t entries = program.num_entries * sizeof(uint64_t);
+    records_at_ = (entries + 15) / 16 * 16;
+    const size_t bytes = records_at_ + program.records.size() * sizeof(BindRecord);
+    table_ = device.allocate(std::max<size_t>(bytes, 64), true, "table of addresses");
+    std::memcpy(table_->mapped() + records_at_, program.records.data(), program.records.size() * sizeof(BindRecord));
+    marks_.push_back(0);
+    if (timed_) stamp();
+    walk(program.ops, submissions_);
+    flush(submissions_);
+  }
+
+  void set(uint32_t entry, uint64_t address) {
+    std::memcpy(table_->mapped() + entry * sizeof(uint64_t), &address, sizeof address);
+  }
+  void set_records() {
+    for (const Program::Entry& e : program_.entries) {
+      if (e.buffer < 0) set(e.entry, table_->address() + records_at_ + static_cast<uint64_t>(e.shift));
+    }
+  }
+
+  /// All steps, or step `step` alone (made by_step).
+  Ticket submit(std::optional<size_t> step = {}) {
+    std::span<Commands* const> all(submissions_);
+    if (step) all = all.subspan(marks_[*step], marks_[*step + 1] - marks_[*step]);
+    ticket_ = device_.submit(all, {table_});
+    return ticket_;
+  }
+  Ticket ticket() const { return ticket_; }
+
+  /// Device seconds at the end of each step, and before the first.
+  std::vector<double> times() const {
+    std::vector<double> seconds;
+    for (const Commands* clock : clocks_) seconds.push_back(clock->timestamps().at(0));
+    return seconds;
+  }
+
+ private:
+  void walk(const std::vector<Op>& ops, std::vector<Commands*>& list) {
+    for (const Op& op : ops) {
+      switch (op.kind) {
+        case Op::Kind::dispatch:
+          current().dispatch(*op.pipeline, {table_->address(), op.first, op.count}, op.groups);
+          break;
+        case Op::Kind::barrier: current().barrier(); break;
+        case Op::Kind::loop: loop(op, list); break;
+        case Op::Kind::step:
+          if (!by_step_ && !timed_) break;
+          flush(list);
+          if (timed_) stamp();
+          marks_.push_back(list.size());
+          break;
+      }
+    }
+  }
+
+  void loop(const Op& op, std::vector<Commands*>& list) {
+    flush(list);
+    const bool nested = std::ranges::any_of(op.body, [](const Op& o) { return o.kind == Op::Kind::loop; });
+    const int64_t unroll = nested || op.body.size() > kUnrollBelow ? 1 : std::min(kUnroll, op.times);
+    const auto repeat = [&](int64_t copies, int64_t times) {
+      std::vector<Commands*> once;
+      for (int64_t i = 0; i < copies; ++i) walk(op.body, once);
+      flush(once);
+      for (int64_t i = 0; i < times; ++i) list.insert(list.end(), once.begin(), once.end());
+    };
+    repeat(unroll, op.times / unroll);
+    if (op.times % unroll) repeat(op.times % unroll, 1);
+  }
+
+  Commands& current() {
+    if (!current_) current_ = device_.record(0);
+    return *current_;
+  }
+
+  // A command buffer of its own, since a step may have several and loops repeat theirs.
+  void stamp() {
+    auto clock = device_.record(1);
+    clock->timestamp(0);
+    clock->end();
+    clocks_.push_back(clock.get());
+    submissions_.push_back(clock.get());
+    commands_.push_back(std::move(clock));
+  }
+
+  void flush(std::vector<Commands*>& list) {
+    if (!current_) return;
+    current_->end();
+    list.push_back(current_.get());
+    commands_.push_back(std::move(current_));
+  }
+
+  Device& device_;
+  const Program& program_;
+  bool by_step_, timed_;
+  size_t records_at_ = 0;
+  MemoryPtr table_;
+  std::unique_ptr<Commands> current_;
+  std::vector<std::unique_ptr<Commands>> commands_;
+  std::vector<Commands*> submissions_;  // in order; loops repeat theirs
+  std::vector<size_t> marks_;           // where each step begins, by_step or timed
+  std::vector<Commands*> clocks_;       // one before the first step and one after each
+  Ticket ticket_ = 0;
+};
+
+/// A plan's buffers during one run.
+struct Held {
+  std::vector<BufferPtr> buffers;  // of each root; null while it has no memory
+  BufferPtr arena;
+};
+
+class VulkanExecutable final : public backends::Executable {
+ public:
+  VulkanExecutable(PlanData plan, std::shared_ptr<Device> device)
+      : plan_(std::move(plan)),
+        device_(std::move(device)),
+        store_(Store::of(device_)),
+        program_(compile_program(plan_, *device_)),
+        input_of_(plan_.buffers.size(), -1),
+        is_output_(plan_.buffers.size(), false) {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) input_of_[plan_.inputs[i]] = static_cast<int>(i);
+    for (const int b : plan_.outputs) is_output_[root(b)] = true;
+    for (const Program::Entry& e : program_.entries) {
+      if (e.buffer >= 0) entries_of_.emplace_back(e);
+    }
+  }
+
+  const PlanData& plan() const override { return plan_; }
+
+  std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs,
+                             std::vector<backends::StepTiming>* timings) const override {
+    NEAP_CHECK(inputs.size() == plan_.inputs.size(), "{}: {} inputs for {}", plan_.name, inputs.size(),
+               plan_.inputs.size());
+    const std::lock_guard lock(mutex_);  // a table serves one run at a time
+    BufferPtr arena = store_.make_room(plan_.naive ? 0 : plan_.arena_bytes);
+    Instance& instance = free_instance(timings != nullptr);
+    Held held;
+    held.buffers.resize(plan_.buffers.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      held.buffers[plan_.inputs[i]] = store_.bring(inputs[i], plan_.buffers[plan_.inputs[i]].label);
+    }
+    if (!plan_.naive && plan_.arena_bytes > 0) {
+      held.arena = arena ? std::move(arena) : store_.allocate(plan_.arena_bytes, plan_.name);
+    }
+    const double begin = now();
+    const Ticket ticket = plan_.naive ? run_naive(instance, held) : run_planned(instance, held);
+    if (timings) {
+      device_->wait(ticket);
+      const std::vector<double> times = instance.times();
+      for (size_t s = 0; s + 1 < times.size(); ++s) {
+        timings->push_back({static_cast<int>(s), begin + times[s] - times[0], begin + times[s + 1] - times[0]});
+      }
+    }
+    return results(inputs, held, ticket);
+  }
+
+ private:
+  int root(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
+
+  /// One whose last run has finished; at most two are made of a kind.
+  Instance& free_instance(bool timed) const {
+    auto& instances = timed ? timed_ : instances_;
+    constexpr size_t kInstances = 2;
+    for (const auto& instance : instances) {
+      if (device_->reached(instance->ticket())) return *instance;
+    }
+    if (instances.size() < kInstances) {
+      instances.push_back(std::make_unique<Instance>(*device_, program_, plan_.naive, timed));
+      instances.back()->set_records();
+      return *instances.back();
+    }
+    device_->wait(instances[0]->ticket());
+    return *instances[0];
+  }
+
+  void own(Held& held, int b) const {
+    held.buffers[b] = store_.allocate(plan_.buffers[b].aval.bytes(), plan_.buffers[b].label);
+  }
+
+  Ticket run_planned(Instance& instance, Held& held) const {
+    for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+      const auto& buffer = plan_.buffers[b];
+      if (root(b) != b || input_of_[b] >= 0 || buffer.offset >= 0) continue;
+      if (buffer.last >= buffer.first || is_output_[b]) own(held, b);
+    }
+    const uint64_t arena = held.arena ? store_.address(*held.arena) : 0;
+    for (const Program::Entry& e : entries_of_) {
+      const auto offset = plan_.buffers[e.buffer].offset;
+      const uint64_t base = held.buffers[e.buffer] ? store_.address(*held.buffers[e.buffer])
+                            : offset >= 0          ? arena + static_cast<uint64_t>(offset)
+                                                   : 0;
+      instance.set(e.entry, base + static_cast<uint64_t>(e.shift));
+    }
+    return instance.submit();
+  }
+
+  /// Every buffer has memory of its own from its first step to its last; each step is waited for.
+  Ticket run_naive(Instance& instance, Held& held) const {
+    const int last_step = static_cast<int>(plan_.steps.size()) - 1;
+    const auto set_addresses = [&] {
+      for (const Program::Entry& e : entries_of_) {
+        if (!held.buffers[e.buffer]) continue;
+        instance.set(e.entry, store_.address(*held.buffers[e.buffer]) + static_cast<uint64_t>(e.shift));
+      }
+    };
+    const auto is_own = [&](int b) { return root(b) == b && input_of_[b] < 0; };
+    const auto lives_by_step = [&](int b) {
+      const auto& buffer = plan_.buffers[b];
+      return buffer.first >= 0 && buffer.first <= last_step && buffer.first <= buffer.last;
+    };
+    const int count = static_cast<int>(plan_.buffers.size());
+    for (int b = 0; b < count; ++b) {
+      if (is_own(b) && !lives_by_step(b) && is_output_[b]) own(held, b);
+    }
+    Ticket ticket = 0;
+    for (int s = 0; s <= last_step; ++s) {
+      for (int b = 0; b < count; ++b) {
+        if (is_own(b) && lives_by_step(b) && plan_.buffers[b].first == s) own(held, b);
+      }
+      set_addresses();
+      ticket = instance.submit(static_cast<size_t>(s));
+      device_->wait(ticket);
+      for (int b = 0; b < count; ++b) {
+        if (is_own(b) && lives_by_step(b) && plan_.buffers[b].last == s && !is_output_[b]) held.buffers[b].reset();
+      }
+    }
+    return ticket;
+  }
+
+  std::vector<BufferPtr> results(std::vector<BufferPtr>& inputs, Held& held, Ticket ticket) const {
+    const auto in_arena = [&](int b) { return !held.buffers[b]; };
+    std::vector<Piece> pieces;
+    std::vector<int> owners;
+    for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+      if (!is_output_[b] || root(b) != b || !in_arena(b)) continue;
+      owners.push_back(b);
+      pieces.push_back(
+          {static_cast<size_t>(std::max<int64_t>(plan_.buffers[b].offset, 0)), plan_.buffers[b].aval.bytes()});
+    }
+    if (!pieces.empty()) {  // the arena is cut up: nothing may be running in it
+      device_->wait(ticket);
+      held.arena->set_residence(nullptr);
+      std::vector<BufferPtr> carved = carve(std::move(held.arena), pieces);
+      for (size_t i = 0; i < carved.size(); ++i) held.buffers[owners[i]] = std::move(carved[i]);
+    } else {
+      for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
+        const bool donated = input_of_[b] >= 0 && plan_.donated.size() > static_cast<size_t>(input_of_[b]) &&
+                             plan_.donated[input_of_[b]];
+        if (is_output_[b] && (input_of_[b] < 0 || donated)) store_.written(*held.buffers[b], ticket);
+      }
+    }
+    std::vector<BufferPtr> outputs;
+    for (const int output : plan_.outputs) {
+      const int b = root(output);
+      const bool returned = input_of_[b] >= 0 &&
+                            !(plan_.donated.size() > static_cast<size_t>(input_of_[b]) && plan_.donated[input_of_[b]]);
+      outputs.push_back(returned ? inputs[input_of_[b]] : held.buffers[b]);
+    }
+    for (size_t i = 0; i < inputs.size() && i < plan_.donated.size(); ++i) {
+      if (plan_.donated[i]) inputs[i].reset();
+    }
+    if (!device_->reached(ticket)) {
+      std::vector<BufferPtr> keep;
+      for (BufferPtr& buffer : held.buffers) {
+        if (buffer) keep.push_back(std::move(buffer));
+      }
+      if (held.arena) keep.push_back(std::move(held.arena));
+      store_.keep(ticket, std::move(keep));
+    }
+    return outputs;
+  }
+
+  PlanData plan_;
+  std::shared_ptr<Device> device_;
+  Store& store_;
+  Program program_;
+  std::vector<int> input_of_;    // plan input that a buffer is, or -1
+  std::vector<bool> is_output_;  // of roots
+  std::vector<Program::Entry> entries_of_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Instance>> instances_, timed_;
+};
+
+}  // namespace
+}  // namespace neap::vk
+
+namespace neap::backends {
+
+std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device) {
+  return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device));
+}
+
+planner::Target vulkan_target(int device) {
+  const vk::Choices choices = vk::Device::get(device)->choices();
+  planner::Target target;
+  target.gpu = true;
+  target.reduce_parts = 1024;
+  target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
+  target.carves = choices.memory == vk::Choices::Memory::import;
+  return target;
+}
+
+void synchronize_vulkan() { vk::Store::drain_all(); }
+
+std::vector<VulkanDevice> vulkan_devices() {
+  std::vector<VulkanDevice> all;
+  for (const vk::DeviceRecord& record : vk::Device::list()) {
+    VulkanDevice& d = all.emplace_back(VulkanDevice{record.name, record.driver, 0});
+    if (record.all_memory_host_visible) continue;
+    for (const uint64_t heap : record.device_local_heaps) d.memory += heap;
+  }
+  return all;
+}
+
+BufferPtr bring_to_vulkan(const BufferPtr& buffer, int device) {
+  return vk::Store::of(vk::Device::get(device)).bring(buffer, "to_device");
+}
+
+std::optional<VulkanMemory> vulkan_memory(int device) {
+  const auto opened = vk::Device::get(device);
+  if (opened->choices().memory == vk::Choices::Memory::import) return std::nullopt;
+  const vk::Store& store = vk::Store::of(opened);
+  return VulkanMemory{store.live_bytes(), store.peak_bytes()};
+}
+
+void reset_vulkan_peak(int device) { vk::Store::of(vk::Device::get(device)).reset_peak(); }
+
+}  // namespace neap::backends

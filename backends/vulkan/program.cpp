@@ -1,0 +1,252 @@
+#include "backends/vulkan/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/vulkan/hazards.h"
+#include "core/check.h"
+#include "planner/dot.h"
+
+namespace neap::vk {
+
+using backends::Launch;
+using planner::PlanData;
+using planner::PlanStep;
+using trace::Attr;
+
+namespace {
+
+/// Where the address of a body's buffer comes from, when its loop begins.
+struct Origin {
+  uint32_t home = 0;   // outside the loop
+  int64_t add = 0;     // bytes
+  int64_t stride = 0;  // bytes to move on after each iteration
+};
+
+/// The buffers of one plan: the outermost, or the body of a loop.
+struct Scope {
+  explicit Scope(const PlanData& of) : plan(of), hazards(of) {}
+  const PlanData& plan;
+  Hazards hazards;
+  std::vector<uint32_t> homes;         // of roots
+  std::vector<Origin> origins;         // of roots, in a loop
+  std::vector<BindRecord> bind, move;  // in a loop
+  bool is_loop = false;
+
+  int root(int b) const { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; }
+  int64_t shift(int b) const { return plan.buffers[b].alias_of < 0 ? 0 : plan.buffers[b].alias_offset; }
+};
+
+class Compiler {
+ public:
+  explicit Compiler(Device& device) : device_(device) {}
+
+  Program run(const PlanData& plan) {
+    Scope scope(plan);
+    for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+      scope.homes.push_back(entry());
+      if (scope.root(b) == b) out_.entries.push_back({scope.homes[b], b, 0});
+    }
+    steps(scope, out_.ops);
+    out_.num_entries = next_;
+    return std::move(out_);
+  }
+
+ private:
+  uint32_t entry() { return next_++; }
+
+  void steps(Scope& scope, std::vector<Op>& ops) {
+    for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
+      const PlanStep& step = scope.plan.steps[s];
+      switch (step.kind) {
+        case PlanStep::Kind::dot: dot(scope, step, ops); break;
+        case PlanStep::Kind::scan: scan(scope, step, ops); break;
+        default: launches(scope, step, ops);
+      }
+      Op mark;
+      mark.kind = Op::Kind::step;
+      mark.step = s;
+      ops.push_back(std::move(mark));
+    }
+  }
+
+  /// The operand list of a dispatch; its first entry.
+  uint32_t operands(Scope& scope, const std::vector<int>& buffers) {
+    const uint32_t first = next_;
+    for (const int b : buffers) {
+      const uint32_t e = entry();
+      const int root = scope.root(b);
+      if (!scope.is_loop) {
+        out_.entries.push_back({e, root, scope.shift(b)});
+        continue;
+      }
+      const Origin& origin = scope.origins[root];
+      scope.bind.push_back({e, origin.home, origin.add + scope.shift(b)});
+      if (origin.stride) scope.move.push_back({e, e, origin.stride});
+    }
+    return first;
+  }
+
+  void dispatch(Scope& scope, std::vector<Op>& ops, const Shader& shader, const std::string& name,
+                const std::vector<int>& buffers, const std::vector<int>& reads, const std::vector<int>& writes) {
+    if (scope.hazards.needs_barrier(reads, writes)) {
+      barrier(scope, ops);
+      scope.hazards.needs_barrier(reads, writes);
+    }
+    Op op;
+    op.kind = Op::Kind::dispatch;
+    op.pipeline = &device_.pipeline(shader, name);
+    op.groups = shader.groups;
+    op.first = operands(scope, buffers);
+    ops.push_back(std::move(op));
+  }
+
+  static void barrier(Scope& scope, std::vector<Op>& ops) {
+    if (ops.empty() || ops.back().kind != Op::Kind::barrier) ops.push_back({});
+    scope.hazards.clear();
+  }
+
+  void launches(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+    std::vector<int> all = step.reads;
+    all.insert(all.end(), step.writes.begin(), step.writes.end());
+    all.insert(all.end(), step.scratch.begin(), step.scratch.end());
+    for (const Launch& launch : backends::lower(step)) {
+      for (const int o : launch.zero_fill) fill(scope, ops, all[o]);
+      const auto& kernel = launch.kernel;
+      if (kernel.kind != backends::Kernel::Kind::reduce && (kernel.extent[0] == 0 || kernel.extent[1] == 0)) continue;
+      std::vector<int> buffers, reads, writes;
+      for (size_t i = 0; i < launch.operands.size(); ++i) {
+        const int b = all.at(launch.operands[i]);
+        buffers.push_back(b);
+        reads.push_back(b);  // atomics and products in place read what they write
+        if (kernel.buffers[i].written) writes.push_back(b);
+      }
+      if (launch.part0_operand >= 0) {
+        buffers.push_back(all.at(launch.part0_operand));
+        writes.push_back(buffers.back());
+      }
+      for (const auto& s : kernel.scatters) writes.push_back(all.at(launch.operands.at(s.buffer)));
+      for (const auto& r : kernel.reductions) writes.push_back(all.at(launch.operands.at(r.buffer)));
+      for (const auto& s : kernel.stores) writes.push_back(all.at(launch.operands.at(s.buffer)));
+      dispatch(scope, ops, emit(launch, device_.choices()), step.op, buffers, reads, writes);
+    }
+  }
+
+  void fill(Scope& scope, std::vector<Op>& ops, int b) {
+    const uint64_t bytes = scope.plan.buffers[b].aval.bytes();
+    if (bytes > 0) dispatch(scope, ops, fill_shader(bytes, device_.choices()), "fill", {b}, {}, {b});
+  }
+
+  void dot(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+    const auto form = planner::dot_form(step.group, step.group.nodes.at(0));
+    const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
+    const int lhs = read(step.group.nodes[0].inputs[0]), rhs = read(step.group.nodes[0].inputs[1]);
+    const int out = step.writes.at(0);
+    if (form.batch * form.m * form.n == 0) return;
+    dispatch(scope, ops, matmul_shader(form, device_.choices()), step.op, {lhs, rhs, out}, {lhs, rhs}, {out});
+  }
+
+  /// A copy between buffers of two scopes that are addressed by the entries of `inner`.
+  void copy(Scope& scope, std::vector<Op>& ops, int from, int to, uint64_t bytes) {
+    if (bytes > 0) dispatch(scope, ops, copy_shader(bytes, device_.choices()), "copy", {from, to}, {from}, {to});
+  }
+
+  void scan(Scope& outer, const PlanStep& step, std::vector<Op>& ops) {
+    const trace::Node& node = step.group.nodes.at(0);
+    const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
+    const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+    const int64_t length = node.attrs.integer(Attr::length);
+    const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
+    const PlanData& plan = *step.body;
+    Scope body(plan);
+    body.is_loop = true;
+    body.origins.resize(plan.buffers.size());
+    for (size_t b = 0; b < plan.buffers.size(); ++b) body.homes.push_back(entry());
+
+    const auto read = [&](size_t i) {
+      return step.reads.at(static_cast<size_t>(step.group.values[node.inputs[i]].index));
+    };
+    const auto outside = [&](int b) { return Origin{outer.homes[outer.root(b)], outer.shift(b), 0}; };
+    const auto slices = [&](int b, int whole) {
+      const auto bytes = static_cast<int64_t>(plan.buffers[b].aval.bytes());
+      Origin origin = outside(whole);
+      if (reverse) origin.add += bytes * (length - 1);
+      origin.stride = reverse ? -bytes : bytes;
+      body.origins[b] = origin;
+    };
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      if (plan.buffers[b].offset < 0) continue;
+      body.origins[b] = outside(step.scratch.at(0));
+      body.origins[b].add += plan.buffers[b].offset;
+    }
+    std::vector<std::pair<int, int>> carried;  // body buffer, carry's
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const int b = plan.inputs[i];
+      if (i < num_consts) {
+        body.origins[b] = outside(read(i));
+      } else if (i < num_consts + num_carry) {
+        const int carry = step.writes.at(i - num_consts);
+        body.origins[b] = outside(carry);
+        if (read(i) != carry) copy(outer, ops, read(i), carry, outer.plan.buffers[carry].aval.bytes());
+      } else {
+        slices(b, read(i));
+      }
+    }
+    for (size_t i = 0; i < plan.outputs.size(); ++i) {
+      const int b = plan.outputs[i];
+      if (i >= num_carry) {
+        slices(body.root(b), step.writes.at(i));
+      } else if (body.root(b) != plan.inputs[num_consts + i]) {
+        carried.emplace_back(b, plan.inputs[num_consts + i]);
+      }
+    }
+    for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+      if (body.root(b) != b) continue;
+      const Origin& origin = body.origins[b];
+      body.bind.push_back({body.homes[b], origin.home, origin.add});
+      if (origin.stride) body.move.push_back({body.homes[b], body.homes[b], origin.stride});
+    }
+
+    Op loop;
+    loop.kind = Op::Kind::loop;
+    loop.times = length;
+    std::vector<Op> inside;
+    steps(body, inside);
+    barrier(body, inside);
+    for (const auto& [from, to] : carried) copy(body, inside, from, to, plan.buffers[from].aval.bytes());
+    std::erase_if(inside, [](const Op& op) { return op.kind == Op::Kind::step; });
+    // The lists are complete only now: the bind that precedes the loop knows all entries of the body.
+    barrier(outer, ops);
+    bind(body.bind, ops);
+    ops.push_back({});
+    bind(body.move, inside);
+    inside.push_back({});
+    loop.body = std::move(inside);
+    if (length > 0) ops.push_back(std::move(loop));
+  }
+
+  void bind(const std::vector<BindRecord>& records, std::vector<Op>& ops) {
+    if (records.empty()) return;
+    Op op;
+    op.kind = Op::Kind::dispatch;
+    const Shader shader = bind_shader(device_.choices());
+    op.pipeline = &device_.pipeline(shader, "bind");
+    op.groups = shader.groups;
+    op.first = entry();
+    op.count = static_cast<uint32_t>(records.size());
+    out_.entries.push_back({op.first, -1, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
+    out_.records.insert(out_.records.end(), records.begin(), records.end());
+    ops.push_back(std::move(op));
+  }
+
+  Device& device_;
+  Program out_;
+  uint32_t next_ = 0;
+};
+
+}  // namespace
+
+Program compile_program(const PlanData& plan, Device& device) { return Compiler(device).run(plan); }
+
+}  // namespace neap::vk

@@ -1,0 +1,48 @@
+// A plan as a device runs it: dispatches, barriers and loops, and where their operands' addresses come from.
+//
+// All operands come by address from one table (glsl.h). Its entries are of three kinds: the *home* of a buffer holds
+// its address; the operand list of a dispatch holds the addresses of its operands one behind the other; an entry may
+// also hold the address of a list of bind records. The host writes the top level's entries before each run. Those of a
+// loop's body are written by the device: a bind dispatch before the loop sets them from the homes outside, one after
+// each iteration moves on what walks through an array. So a loop of any length is the same commands again and again,
+// and nothing is recorded anew between calls.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/vulkan/device.h"
+#include "planner/plan.h"
+
+namespace neap::vk {
+
+struct Op {
+  enum class Kind : uint8_t { dispatch, barrier, loop, step } kind = Kind::barrier;
+  const Pipeline* pipeline = nullptr;  // dispatch
+  std::array<uint32_t, 3> groups{1, 1, 1};
+  uint32_t first = 0, count = 0;  // Push
+  int step = 0;                   // step: the number of the plan's step that ends here
+  int64_t times = 0;              // loop
+  std::vector<Op> body;
+};
+
+struct Program {
+  /// An entry that the host writes: the address of a plan buffer plus `shift`; buffer -1: of the records plus `shift`.
+  struct Entry {
+    uint32_t entry = 0;
+    int buffer = 0;
+    int64_t shift = 0;
+  };
+  uint32_t num_entries = 0;
+  std::vector<Entry> entries;
+  std::vector<BindRecord> records;
+  std::vector<Op> ops;
+};
+
+/// Lowers and compiles all kernels of the plan, those of loop bodies included. UserError when the device lacks a dtype.
+Program compile_program(const planner::PlanData& plan, Device& device);
+
+}  // namespace neap::vk

@@ -1,0 +1,187 @@
+#include "backends/vulkan/residence.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "core/check.h"
+
+namespace neap::vk {
+
+std::byte* VulkanResidence::arrive(const Buffer& buffer) {
+  device_->wait(ticket_);
+  if (buffer.block()) return buffer.block();
+  if (memory_->mapped()) return memory_->mapped();
+  if (!mirror_) mirror_ = neap::allocate(buffer.requested(), "copy of a device's array");
+  device_->download(*memory_, 0, mirror_->data(), buffer.requested());
+  return mirror_->data();
+}
+
+void VulkanResidence::fill(const std::byte* from, size_t bytes) const {
+  if (memory_->mapped()) {
+    std::memcpy(memory_->mapped(), from, bytes);
+  } else {
+    device_->upload(from, *memory_, 0, bytes);
+  }
+}
+
+/// Memory of the device that counts in its store.
+struct Store::Counted final : Memory {
+  Counted(Store& store, MemoryPtr memory, size_t bytes) : store_(store), memory_(std::move(memory)) {
+    address_ = memory_->address();
+    mapped_ = memory_->mapped();
+    bytes_ = bytes;
+    store_.count(bytes_);
+  }
+  ~Counted() override { store_.discount(bytes_); }
+
+  Store& store_;
+  MemoryPtr memory_;
+};
+
+namespace {
+
+// Stores are few and live as long as the process: buffers may outlive everything else.
+std::mutex all_mutex;
+std::map<const Device*, Store*>& all_stores() {
+  static auto& stores = *new std::map<const Device*, Store*>;
+  return stores;
+}
+
+}  // namespace
+
+Store& Store::of(const std::shared_ptr<Device>& device) {
+  const std::lock_guard lock(all_mutex);
+  Store*& store = all_stores()[device.get()];
+  if (!store) store = new Store(device);
+  return *store;
+}
+
+void Store::drain_all() {
+  const std::lock_guard lock(all_mutex);
+  for (const auto& [device, store] : all_stores()) store->drain();
+}
+
+void Store::count(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
+}
+
+void Store::discount(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  live_ -= bytes;
+}
+
+size_t Store::live_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return live_;
+}
+
+size_t Store::peak_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void Store::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = live_;
+}
+
+BufferPtr Store::allocate(size_t bytes, std::string_view what) {
+  if (in_place()) {
+    BufferPtr buffer = neap::allocate(bytes, what);
+    return bring(buffer, what);
+  }
+  const size_t rounded = round_up_64(bytes);
+  MemoryPtr memory =
+      device_->allocate(std::max<size_t>(rounded, 64), device_->choices().memory == Choices::Memory::mapped, what);
+  auto counted = std::make_shared<Counted>(*this, std::move(memory), rounded);
+  return remote(bytes, std::make_shared<VulkanResidence>(device_, std::move(counted)));
+}
+
+namespace {
+
+const VulkanResidence* residence_on(const Buffer& buffer, const Device& device) {
+  const auto* residence = dynamic_cast<const VulkanResidence*>(buffer.residence().get());
+  return residence && &residence->device() == &device ? residence : nullptr;
+}
+
+}  // namespace
+
+BufferPtr Store::bring(const BufferPtr& buffer, std::string_view what) {
+  {
+    // One lock for all devices: a buffer has one residence, whichever device comes first.
+    static std::mutex attaching;
+    const std::lock_guard lock(attaching);
+    if (residence_on(*buffer, *device_)) return buffer;
+    if (in_place() && !buffer->residence()) {
+      MemoryPtr memory = device_->import(buffer->block(), std::max<size_t>(buffer->requested(), 1));
+      buffer->set_residence(std::make_shared<VulkanResidence>(device_, std::move(memory)));
+      return buffer;
+    }
+  }
+  const std::byte* from = buffer->data();  // of another device: by way of the host
+  if (in_place()) return bring(wrap(const_cast<std::byte*>(from), buffer->requested(), buffer), what);
+  BufferPtr copy = allocate(buffer->requested(), what);
+  const auto& residence = static_cast<const VulkanResidence&>(*copy->residence());
+  if (buffer->requested() > 0) residence.fill(from, buffer->requested());
+  return copy;
+}
+
+uint64_t Store::address(const Buffer& buffer) const {
+  const VulkanResidence* residence = residence_on(buffer, *device_);
+  NEAP_CHECK(residence, "a buffer that was not brought to {}", device_->record().name);
+  return residence->address();
+}
+
+void Store::written(Buffer& buffer, Ticket ticket) {
+  static_cast<VulkanResidence&>(*buffer.residence()).written_by(ticket);
+  buffer.await_residence();
+}
+
+void Store::keep(Ticket ticket, std::vector<BufferPtr> buffers) {
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({ticket, std::move(buffers)});
+}
+
+BufferPtr Store::make_room(size_t arena) {
+  BufferPtr reused;
+  for (;;) {
+    std::vector<Kept> finished;  // dropped without the lock: what dies here is counted under it
+    Ticket wait_for = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      for (Kept& kept : kept_) {
+        if (device_->reached(kept.ticket)) {
+          finished.push_back(std::move(kept));
+          continue;
+        }
+        for (BufferPtr& buffer : kept.buffers) {
+          if (!buffer || buffer.use_count() != 1) continue;
+          if (!reused && arena > 0 && buffer->requested() == arena) {
+            reused = std::move(buffer);
+          } else {
+            wait_for = std::max(wait_for, kept.ticket);
+          }
+        }
+      }
+      std::erase_if(kept_, [](const Kept& kept) { return kept.buffers.empty(); });  // moved from
+    }
+    finished.clear();
+    if (wait_for == 0) return reused;
+    device_->wait(wait_for);
+  }
+}
+
+void Store::drain() {
+  device_->drain();
+  std::vector<Kept> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = std::move(kept_);
+    kept_.clear();
+  }
+}
+
+}  // namespace neap::vk

@@ -1,0 +1,59 @@
+// Devices: where a compiled function runs, and what memory it holds there.
+#pragma once
+
+#include <neap/array.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace neap {
+
+struct Device {
+  enum class Kind : uint8_t { cpu, vulkan } kind = Kind::cpu;
+  int index = 0;
+  bool operator==(const Device&) const = default;
+};
+
+/// The host's processors.
+inline Device cpu() { return {}; }
+/// GPU number `index` among the Vulkan devices, in the driver's order. Nothing is opened before it is used.
+inline Device vulkan(int index = 0) { return {Device::Kind::vulkan, index}; }
+
+/// "cpu", "vulkan:1".
+std::string to_string(Device device);
+
+/// Where operations outside jit run, and jit's default: what set_default_device() or else the environment's NEAP_DEVICE
+/// ("cpu", "vulkan", "vulkan:1") says; else the CPU, or, in a build without it, vulkan(0).
+/// UserError when NEAP_DEVICE names no device.
+Device default_device();
+/// nullopt: as the environment says.
+void set_default_device(std::optional<Device> device);
+
+/// A device of this machine that Neap can run on.
+struct DeviceInfo {
+  Device device;
+  std::string name;    // "NVIDIA H200", "llvmpipe (LLVM 15.0.6, 256 bits)"
+  std::string driver;  // its driver's name; empty for the CPU
+  size_t memory = 0;   // bytes of its own memory; 0 when it uses the host's
+};
+/// Every device that this build and this machine offer. Never throws.
+std::vector<DeviceInfo> devices();
+
+/// The array in the memory of a device, so that calls there need not copy it each time; the array itself where it is
+/// there already, or where the device uses the host's memory. Shape and dtype are the same.
+Array to_device(const Array& x, Device device, std::source_location loc = std::source_location::current());
+
+/// Waits until every call on every device has finished. Results may be used without it: reading one waits for it.
+void synchronize();
+
+namespace memory {
+
+/// live_bytes(), peak_bytes() and reset_peak() of a device's own memory; of the host's where it uses that.
+size_t live_bytes(Device device);
+size_t peak_bytes(Device device);
+void reset_peak(Device device);
+
+}  // namespace memory
+}  // namespace neap

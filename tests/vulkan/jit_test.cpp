@@ -1,0 +1,183 @@
+// Whole programs on the first Vulkan device, by the public interface, in whichever memory mode NEAP_VULKAN_MEMORY says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+#include <thread>
+
+#include "backends/vulkan/device.h"
+#include "core/buffer.h"
+
+namespace neap {
+namespace {
+
+using namespace neap::literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Vulkan : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (vk::Device::list().empty()) GTEST_SKIP() << "no Vulkan device or no loader";
+    synchronize();
+  }
+  void TearDown() override { EXPECT_THAT(vk::Device::validation_messages(), testing::IsEmpty()); }
+
+  static JitOptions on_device() { return {.device = neap::vulkan()}; }
+
+  /// What a call of the compiled f holds at its worst moment on the device, the arguments included.
+  template <class F, class... Args>
+  static size_t measured_peak(const F& f, const Args&... args) {
+    f.compile(args...);
+    synchronize();
+    const size_t host_arguments = (round_up_64(args.bytes()) + ... + 0);
+    const size_t others = memory::live_bytes(neap::vulkan()) - (own_memory() ? 0 : host_arguments);
+    memory::reset_peak(neap::vulkan());
+    const auto result = f(args...);
+    synchronize();
+    return memory::peak_bytes(neap::vulkan()) - others;
+  }
+  static bool own_memory() { return vk::Device::get(0)->choices().memory != vk::Choices::Memory::import; }
+};
+
+Array running_sum(const Array& x) {
+  return scan([](const Array& c, const Array& y) { return std::pair(c + y, c + y); }, zeros({}), x).second;
+}
+
+Array gather_loss(const Array& x, const Array& idx) { return sum(gather(x, idx) * 2.5f); }
+
+TEST_F(Vulkan, AnElementwiseChainIsTheCpus) {
+  const auto f = [](const Array& x) { return exp(sin(x) * 2.0f) + x / 3.0f; };
+  const Array x = linspace(-3, 3, 1001);
+  const std::vector<float> got = jit(f, on_device())(x).to_vector<float>();
+  const std::vector<float> want = jit(f, {.device = cpu()})(x).to_vector<float>();
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 4e-7f * std::abs(want[i]) + 1e-7f) << i;
+}
+
+TEST_F(Vulkan, RandomBitsAreTheCpus) {
+  const auto f = [](const Array& key) { return random::bits(key, {257, 129}); };
+  const Array key = random::key(42);
+  EXPECT_EQ(jit(f, on_device())(key).to_vector<uint32_t>(), jit(f, {.device = cpu()})(key).to_vector<uint32_t>());
+}
+
+TEST_F(Vulkan, PlannedIsMeasured) {
+  const Array key = random::key(1);
+  const auto normal = jit([](const Array& k) { return random::normal(k, {1023, 511}, bf16); }, on_device());
+  EXPECT_EQ(measured_peak(normal, key), normal.plan(key).peak_bytes());
+
+  const Array x = reshape(arange(0, 4096).astype(f32), {16, 16, 16});
+  const Array idx = (random::bits(key, {100000, 3}) % 16).astype(i32);
+  const auto gradient = jit(grad(gather_loss), on_device());
+  EXPECT_EQ(measured_peak(gradient, x, idx), gradient.plan(x, idx).peak_bytes());
+
+  const Array a = random::normal(key, {65, 33}), b = random::normal(key, {33, 47});
+  const auto product = jit([](const Array& p, const Array& q) { return sum(tanh(matmul(p, q)) * 2.0f); }, on_device());
+  EXPECT_EQ(measured_peak(product, a, b), product.plan(a, b).peak_bytes());
+
+  JitOptions naive = on_device();
+  naive.pipeline = Pipeline::naive;
+  const auto slow = jit([](const Array& k) { return random::normal(k, {1023, 511}, bf16); }, naive);
+  EXPECT_EQ(measured_peak(slow, key), slow.plan(key).peak_bytes());
+  EXPECT_EQ(slow(key).astype(f32).to_vector<float>(), normal(key).astype(f32).to_vector<float>());
+}
+
+TEST_F(Vulkan, GatherGradientCounts) {
+  const Array x = zeros({8, 8, 8});
+  const Array idx = (random::bits(random::key(3), {70000, 3}) % 8).astype(i32);
+  const std::vector<float> got = jit(grad(gather_loss), on_device())(x, idx).to_vector<float>();
+  EXPECT_EQ(got, jit(grad(gather_loss), {.device = cpu()})(x, idx).to_vector<float>());
+}
+
+TEST_F(Vulkan, LoopsRunTheirBodies) {
+  const auto f = [](const Array& x0, const Array& xs) {
+    return scan(
+        [](const Array& carry, const Array& x) {
+          const auto inner = scan([](const Array& c, const Array& y) { return std::pair(c + y, c * y); }, carry,
+                                  broadcast_to(x, {3}), 3);
+          return std::pair(inner.first * 0.5f, inner.second);
+        },
+        x0, xs, xs.shape(0));
+  };
+  const Array x0 = full({}, 1.0f, f32), xs = linspace(0, 1, 37);
+  const auto got = jit(f, on_device())(x0, xs);
+  const auto want = jit(f, {.device = cpu()})(x0, xs);
+  EXPECT_EQ(got.first.to_vector<float>(), want.first.to_vector<float>());
+  EXPECT_EQ(got.second.to_vector<float>(), want.second.to_vector<float>());
+}
+
+TEST_F(Vulkan, ManyCallsWithoutWaitingGiveTheirOwnResults) {
+  const auto f = jit([](const Array& x) { return running_sum(x); }, on_device());
+  std::vector<Array> results;
+  for (int i = 0; i < 20; ++i) results.push_back(f(full({1000}, static_cast<float>(i), f32)));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(results[i].to_vector<float>()[7], static_cast<float>(i) * 8);
+}
+
+TEST_F(Vulkan, ThreadsShareADevice) {
+  const auto f = jit([](const Array& x) { return sum(x * x); }, on_device());
+  std::vector<std::thread> threads;
+  std::vector<float> got(8);
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 10; ++i) got[t] = f(full({5000}, static_cast<float>(t), f32)).item<float>();
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(got[t], 5000.0f * static_cast<float>(t * t));
+}
+
+TEST_F(Vulkan, DonatedMemoryIsReused) {
+  JitOptions options = on_device();
+  options.donate = {0};
+  const auto f = jit([](const Array& x) { return x * 2.0f + 1.0f; }, options);
+  Array x = to_device(full({4096}, 3.0f, f32), neap::vulkan());
+  for (int i = 0; i < 3; ++i) x = f(std::move(x));
+  EXPECT_EQ(x.to_vector<float>()[4095], 31.0f);
+  EXPECT_EQ(f.last_plan().peak_bytes(), 4096 * 4u);
+}
+
+TEST_F(Vulkan, ABudgetHolds) {
+  JitOptions options = on_device();
+  options.memory_budget = 4_MiB;
+  const auto f =
+      jit([](const Array& k, const Array& w) { return matmul(random::normal(k, {100000, 16}), w); }, options);
+  const Array key = random::key(5), w = random::normal(key, {16, 4});
+  const size_t peak = measured_peak(f, key, w);
+  EXPECT_EQ(peak, f.plan(key, w).peak_bytes());
+  EXPECT_LE(peak, 4_MiB);
+}
+
+TEST_F(Vulkan, EmptyAndScalarArrays) {
+  const auto f = jit([](const Array& x) { return std::pair(x + 1.0f, sum(x)); }, on_device());
+  const auto empty = f(zeros({0, 3}));
+  EXPECT_EQ(empty.first.size(), 0);
+  EXPECT_EQ(empty.second.item<float>(), 0.0f);
+  EXPECT_EQ(f(full({}, 2.0f, f32)).second.item<float>(), 2.0f);
+}
+
+TEST_F(Vulkan, ResultsMoveBetweenDevices) {
+  const auto there = jit([](const Array& x) { return x + 1.0f; }, on_device());
+  const auto here = jit([](const Array& x) { return x * 2.0f; }, {.device = cpu()});
+  EXPECT_THAT(there(here(there(full({3}, 1.0f, f32)))).to_vector<float>(), ElementsAre(5.0f, 5.0f, 5.0f));
+}
+
+TEST_F(Vulkan, StepsAreTimedOnTheDevice) {
+  const auto f = jit([](const Array& x) { return sum(exp(x)); }, on_device());
+  const Array x = zeros({100000});
+  f(x);
+  const Profile profile;
+  f(x);
+  ASSERT_FALSE(profile.slices().empty());
+  for (const auto& slice : profile.slices()) EXPECT_GE(slice.end, slice.begin);
+}
+
+TEST(VulkanDevice, AnUnknownOneIsNamed) {
+  try {
+    jit([](const Array& x) { return x; }, {.device = neap::vulkan(99)})(zeros({1}));
+    FAIL() << "expected DeviceError";
+  } catch (const DeviceError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("vulkan:99"));
+  }
+}
+
+}  // namespace
+}  // namespace neap
