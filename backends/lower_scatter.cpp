@@ -4,6 +4,7 @@
 //   direct  the operand's elements, unless they are there already; then the updates, in order, straight into the output
 //   tables  partial sums of fixed ranges of rows in tables that start at zero; then operand + sum of the tables
 //   counts  the same with counts of rows; then operand + c * sum of the counts, rounded once
+//   winners the operand's elements; a table of the last row that updates each element; then those rows, in any order
 #include <cmath>
 
 #include "backends/lower.h"
@@ -55,6 +56,12 @@ class ScatterStep {
     window_.assign(updates.begin() + rank, updates.end());
     table_type_ = step.form == ScatterForm::counts ? u32 : step.table_dtype;
     if (step.form == ScatterForm::direct) return;
+    if (step.form == ScatterForm::winners) {
+      table_type_ = u32;
+      tables_ = 1;
+      scratch_.push_back(u32);
+      return;
+    }
     first_in_output_ = size_of(table_type_) == size_of(out_.dtype);
     // Sums go on top of an operand that lies there; counts cannot.
     if (step.operand_in_place && table_type_ != out_.dtype) first_in_output_ = false;
@@ -64,7 +71,8 @@ class ScatterStep {
 
   std::vector<Launch> lower() const {
     if (out_.size() == 0) return {};
-    return step_.form == ScatterForm::direct || graph_.aval(updates_).size() == 0 ? direct() : tables();
+    if (graph_.aval(updates_).size() == 0 || step_.form == ScatterForm::direct) return direct();
+    return step_.form == ScatterForm::winners ? winners() : tables();
   }
 
  private:
@@ -97,6 +105,17 @@ class ScatterStep {
     return launches;
   }
 
+  std::vector<Launch> winners() const {
+    NEAP_CHECK(node_.op == Op::scatter_set, "the winning rows of {}", trace::name(node_.op));
+    std::vector<Launch> launches = direct();
+    Launch store = std::move(launches.back());
+    launches.back() = launch_of(scatter_kernel(output_ + 1, u32, Pass::find_winners));
+    launches.back().zero_fill = {output_ + 1};
+    if (!store.zero_fill.empty()) launches.back().zero_fill.push_back(output_);
+    launches.push_back(launch_of(scatter_kernel(output_, out_.dtype, Pass::store_winners)));
+    return launches;
+  }
+
   std::vector<Launch> tables() const {
     NEAP_CHECK(node_.op == Op::scatter_add, "tables of partial results of {}", trace::name(node_.op));
     std::vector<Launch> launches;
@@ -115,7 +134,9 @@ class ScatterStep {
     return launches;
   }
 
-  Kernel scatter_kernel(int table, DType type) const {
+  enum class Pass : uint8_t { update, find_winners, store_winners };
+
+  Kernel scatter_kernel(int table, DType type, Pass pass = Pass::update) const {
     Kernel kernel = kernel_of(step_, Kernel::Kind::scatter, scratch_);
     kernel.buffers[table].type = type;  // the output may hold counts for a while
     ElementBuilder elements(graph_, kernel.dag);
@@ -140,7 +161,7 @@ class ScatterStep {
       mode = IndexMode::clip;
     else if (mode == IndexMode::clip)
       mode = IndexMode::fill_or_drop;
-    const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, false);
+    const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, pass == Pass::store_winners);
     Coords at;
     size_t indexed = 0, free = 0;
     for (int64_t d = 0; d < out_.ndim(); ++d) {
@@ -151,7 +172,19 @@ class ScatterStep {
     if (!located.valid.always()) {
       scatter.valid = located.valid.never() ? kernel.dag.constant_bits(0, bool_).id : located.valid.value.id;
     }
-    scatter.value = update(elements, kernel.dag, batch, inner, type).id;
+    if (pass == Pass::find_winners) {
+      scatter.combine = Combine::max;
+      scatter.value = index.emit(index.add(row, 1), u32).id;
+    } else {
+      scatter.value = update(elements, kernel.dag, batch, inner, type).id;
+    }
+    if (pass == Pass::store_winners) {
+      const X last = kernel.dag.load(output_ + 1, u32, {&kernel.dag, scatter.index});
+      const X wins = kernel.dag.binary(Opcode::eq, last, index.emit(index.add(row, 1), u32));
+      const X both = scatter.valid < 0 ? wins : kernel.dag.binary(Opcode::bit_and, {&kernel.dag, scatter.valid}, wins);
+      scatter.valid = both.id;
+      scatter.distinct = true;
+    }
     kernel.scatters.push_back(scatter);
     return kernel;
   }

@@ -51,6 +51,7 @@ bool is_splat(const Graph& group, ValueId v) {
 }
 
 int64_t tables_in_scratch(const PlanStep& step) {
+  if (step.form == ScatterForm::winners) return 1;
   const DType table = step.form == ScatterForm::counts ? DType::u32 : step.table_dtype;
   const DType out = step.group.aval(step.group.outputs[0]).dtype;
   const bool first_in_output = size_of(table) == size_of(out) && !(step.operand_in_place && table != out);
@@ -66,6 +67,11 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const Aval& updates = group.aval(node.inputs[2]);
   const Aval& indices = group.aval(node.inputs[1]);
   const int64_t rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  if (target.gpu && node.op == Op::scatter_set && rows > 1 && rows < kMaxCount - 1) {
+    step.form = ScatterForm::winners;
+    step.table_dtype = DType::u32;
+    return;
+  }
   if (node.op != Op::scatter_add || rows < kDirectRows) return;
   const bool counts = is_splat(group, node.inputs[2]) && is_float(out.dtype);
   step.form = counts ? ScatterForm::counts : ScatterForm::tables;

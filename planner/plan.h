@@ -39,10 +39,11 @@ struct PlanBuffer {
 
 /// How a scatter-add keeps partial results (scratch tables of the step, `parts` of them).
 enum class ScatterForm : uint8_t {
-  direct,  // one pass in row order straight into the output
-  tables,  // `parts` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial 0
-           // lies in the output when table_dtype has the output's size, else all lie in scratch
-  counts,  // the same with u32 counts, for an update that is one constant c: out = operand + c * count
+  direct,   // one pass in row order straight into the output
+  tables,   // `parts` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial 0
+            // lies in the output when table_dtype has the output's size, else all lie in scratch
+  counts,   // the same with u32 counts, for an update that is one constant c: out = operand + c * count
+  winners,  // a set by threads in no order: a table of u32 holds the last row, from 1, that updates each element
 };
 
 struct PlanStep {
@@ -126,8 +127,8 @@ struct PlanOptions {
   std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
   std::optional<int64_t> chunks;        // pinned K
   Target target = {};
-  int threads_hint = 2;                 // for predicted time only; never changes what is computed
-  bool want_alternatives = true;        // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
+  int threads_hint = 2;           // for predicted time only; never changes what is computed
+  bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 
 /// Graph to plan. Throws BudgetError when no plan fits memory_budget.

@@ -114,7 +114,10 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
 std::string scratch_label(const PlanStep& step) {
   switch (step.kind) {
     case PlanStep::Kind::reduce: return "partial results";
-    case PlanStep::Kind::scatter: return step.form == ScatterForm::counts ? "counts" : "partial tables";
+    case PlanStep::Kind::scatter:
+      return step.form == ScatterForm::counts    ? "counts"
+             : step.form == ScatterForm::winners ? "winning rows"
+                                                 : "partial tables";
     case PlanStep::Kind::dot: return "packing";
     case PlanStep::Kind::scan: return "arena of the body";
     case PlanStep::Kind::map: break;

@@ -111,6 +111,23 @@ TEST(LowerScatter, Counts) {
   }
 }
 
+TEST(LowerScatter, Winners) {
+  for (DType type : {f32, bool_, bf16, i64}) {
+    for (const Ints& axes : kAxes) {
+      for (int64_t mode : {0, 1, 3}) {
+        for (bool in_place : {false, true}) {
+          PlanStep step = scatter({.op = Op::scatter_set, .type = type, .axes = axes, .mode = mode});
+          step.form = ScatterForm::winners;
+          step.table_dtype = u32;
+          step.operand_in_place = in_place;
+          SCOPED_TRACE(testing::Message() << name(type) << " mode " << mode << (in_place ? " in place" : ""));
+          EXPECT_EQ(check(step).size(), in_place ? 2u : 3u);
+        }
+      }
+    }
+  }
+}
+
 TEST(LowerScatter, CountsOfOneScalarInput) {
   Graph g;
   const ValueId index = g.add_input({{100, 1}, i16}), scale = g.add_input({{}, f32});
