@@ -46,18 +46,18 @@ namespace {
 
 constexpr int64_t kWorthALaunch = 4096;  // elements
 constexpr int64_t kLongRun = 16;
-constexpr size_t kMaxPieces = 16;
 
-// Whether an output is better written piece by piece: a select would load from all pieces at clamped places.
+// Whether an output is better written piece by piece: selects would load every element from all pieces at clamped
+// places, which is quadratic in the number of pieces.
 bool written_in_pieces(const trace::Graph& graph, trace::ValueId v) {
   if (!graph.is(v, trace::Op::concatenate) || graph.aval(v).size() < kWorthALaunch) return false;
   const trace::Node& node = *graph.def(v);
   const int64_t axis = node.attrs.integer(trace::Attr::axis);
-  return node.inputs.size() <= kMaxPieces && std::ranges::all_of(node.inputs, [&](trace::ValueId piece) {
-           const Shape& shape = graph.aval(piece).shape;
-           const int64_t run = element_count(std::span(shape).subspan(axis));
-           return run == 0 || run >= kLongRun;
-         });
+  return std::ranges::all_of(node.inputs, [&](trace::ValueId piece) {
+    const Shape& shape = graph.aval(piece).shape;
+    const int64_t run = element_count(std::span(shape).subspan(axis));
+    return run == 0 || run >= kLongRun;
+  });
 }
 
 void lower_pieces(const planner::PlanStep& step, trace::ValueId v, int buffer, std::vector<Launch>& launches) {

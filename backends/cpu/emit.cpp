@@ -36,9 +36,17 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
 
   entry_ = new_block("entry");
   b.SetInsertPoint(entry_);
+  // Those that the code uses: a piece of a large concatenation reads one of very many.
+  std::vector<bool> used(k.buffers.size(), false);
+  for (int32_t id = 0; id < k.dag.size(); ++id) {
+    if (k.dag[id].op == Opcode::load) used[k.dag[id].imm] = true;
+  }
+  for (const auto& s : k.stores) used[s.buffer] = true;
+  for (const auto& r : k.reductions) used[r.buffer] = true;
+  for (const auto& s : k.scatters) used[s.buffer] = true;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
-    buffers_.push_back(
-        b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, function_->getArg(0), i), k.buffers[i].label));
+    Value* place = used[i] ? b.CreateConstGEP1_64(pointer, function_->getArg(0), i) : nullptr;
+    buffers_.push_back(place ? b.CreateLoad(pointer, place, k.buffers[i].label) : nullptr);
   }
 }
 

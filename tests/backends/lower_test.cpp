@@ -253,6 +253,27 @@ TEST(Lower, LargeConcatenationsAreWrittenPieceByPiece) {
   }
 }
 
+TEST(Lower, ManyPiecesToo) {  // by selects the work would grow with their number times their size
+  Graph g;
+  std::vector<ValueId> pieces;
+  const ValueId x = g.add_input({{100}, f32});
+  for (int i = 0; i < 50; ++i) pieces.push_back(g.add(Op::multiply, {x, g.constant(i, f32, {100})}));
+  g.outputs = {g.add(Op::concatenate, pieces, {{Attr::axis, 0}})};
+  const auto launches = check(step_of(g));
+  ASSERT_EQ(launches.size(), pieces.size());
+  for (const Launch& launch : launches) EXPECT_EQ(selects(launch.kernel), 0);
+}
+
+TEST(Lower, StridesMayOverflow) {  // of a product that the user wraps; the estimate must not
+  Graph g;
+  const Shape shape{300};
+  const ValueId big = g.constant(int64_t{1} << 40, i64, shape);
+  const ValueId i = g.add(Op::iota, {}, {{Attr::dtype, i64}, {Attr::shape, shape}, {Attr::axis, 0}});
+  const ValueId wrapped = g.add(Op::multiply, {g.add(Op::multiply, {i, big}), big});
+  g.outputs = {g.add(Op::subtract, {wrapped, g.add(Op::multiply, {wrapped, big})}), wrapped};
+  check(step_of(g));
+}
+
 TEST(Lower, OutputsOfSeveralSizes) {
   Graph g;
   const ValueId x = g.add_input({{6, 4}, f32});
