@@ -1,4 +1,4 @@
-// The 64-bit hash of cache keys and dump names: XXH3, the same on every machine.
+// The hash of cache keys and dump names: XXH3, the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +13,7 @@ inline uint64_t xxh3_64(std::string_view text) { return xxh3_64(text.data(), tex
 
 // 16 lower-case hexadecimal digits.
 std::string xxh3_hex(std::string_view text);
+// 32 of them, of the 128-bit hash: for keys of files that hold what others made.
+std::string xxh3_128_hex(std::string_view text);
 
 }  // namespace neap

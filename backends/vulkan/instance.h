@@ -1,0 +1,72 @@
+// The loader, the instance and the physical devices: opened once, kept until the process ends.
+#pragma once
+
+#include <volk.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/vulkan/features.h"
+
+namespace neap::vk {
+
+/// A physical device and what opening it needs beside the record.
+struct PhysicalDevice {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  DeviceRecord record;
+  uint32_t api = 0;  // the version that both loader and device speak
+  std::vector<std::string> extensions;
+  uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;
+  uint32_t driver_version = 0;
+  std::array<uint8_t, VK_UUID_SIZE> driver_uuid{}, pipeline_cache_uuid{};
+  bool cooperative_matrix_nv = false;  // the one of the two extensions that shaderc can compile for
+
+  bool has(std::string_view extension) const;
+  /// Has the extension, or is of the version that took it in.
+  bool promoted(uint32_t version, std::string_view extension) const;
+};
+
+struct Driver {
+  VkInstance handle = VK_NULL_HANDLE;
+  bool validation = false;  // the layer is on
+  std::vector<PhysicalDevice> devices;
+};
+
+/// Opened on first use. DeviceError when there is no loader or it refuses.
+const Driver& driver();
+
+/// The physical devices whose name holds NEAP_VULKAN_DEVICE (in either case; all of them when it is not set).
+std::vector<const PhysicalDevice*> visible_devices();
+
+/// Everything about one device (instance_devices.cpp).
+PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version);
+
+/// The structures that say which features a device has, or which are to be enabled: linked, for the version and the
+/// extensions of the device.
+struct FeatureChain {
+  explicit FeatureChain(const PhysicalDevice& device);
+  FeatureChain(const FeatureChain&) = delete;
+  FeatureChain& operator=(const FeatureChain&) = delete;
+
+  VkPhysicalDeviceFeatures2 core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VkPhysicalDeviceVulkan11Features v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES};
+  VkPhysicalDeviceVulkan12Features v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceSubgroupSizeControlFeatures size_control{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES};
+  VkPhysicalDeviceMaintenance4Features maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
+  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
+  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+};
+
+/// Fills `enabled` with those of `device`'s features that kernels use, and returns the extensions to enable.
+std::vector<const char*> enable_features(const PhysicalDevice& device, FeatureChain& enabled);
+
+/// "VK_ERROR_DEVICE_LOST"
+std::string result_name(VkResult result);
+
+}  // namespace neap::vk

@@ -1,0 +1,92 @@
+// Memory of a device: blocks of the driver, small requests as parts of shared blocks, and imported memory of the host.
+#pragma once
+
+#include <volk.h>
+
+#include <array>
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/vulkan/device.h"
+
+namespace neap::vk {
+
+class DeviceImpl;
+class MemoryPool;
+
+/// One VkDeviceMemory and the buffer that spans it.
+struct Block {
+  explicit Block(MemoryPool& pool) : pool(pool) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  ~Block();
+
+  MemoryPool& pool;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  uint64_t address = 0;
+  size_t bytes = 0;
+  std::byte* mapped = nullptr;
+  bool counted = false;  // among MemoryPool's allocations
+  uint32_t heap = 0;
+};
+
+/// Where an address lies, for copies by the device.
+struct Location {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  uint64_t offset = 0;
+  std::shared_ptr<void> owner;
+};
+
+class MemoryPool {
+ public:
+  enum class Use : uint8_t {
+    device,   // the host does not see it
+    visible,  // written by the host, read by the device
+    staging,  // both ways, cached by the host
+  };
+
+  explicit MemoryPool(DeviceImpl& device);
+
+  MemoryPtr allocate(size_t bytes, Use use, std::string_view what);
+  MemoryPtr import(std::byte* data, size_t bytes);
+  /// A block of its own: for the device's own use.
+  std::unique_ptr<Block> allocate_block(uint64_t bytes, Use use, std::string_view what);
+  size_t available() const;
+
+  /// Where this address is, in memory made by allocate() for Use::device.
+  Location find(uint64_t address);
+
+ private:
+  friend struct Block;
+  class Handle;
+  struct Shared {  // a block that small requests share
+    std::unique_ptr<Block> block;
+    Use use;
+    std::map<uint64_t, uint64_t> free;  // offset -> bytes
+  };
+
+  uint64_t largest() const;
+  /// Memory types that will do, the best first.
+  std::vector<uint32_t> types_for(uint32_t bits, Use use) const;
+  VkResult bind(Block& block, uint64_t bytes, uint32_t type, const void* next);
+  std::unique_ptr<Block> import_block(std::byte* data, uint64_t bytes);
+  void share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what);
+  void give_back(Shared& shared, uint64_t offset, uint64_t bytes);
+  void enter(const std::shared_ptr<Handle>& handle);
+  void leave(uint64_t address);
+
+  DeviceImpl& device_;
+  VkPhysicalDeviceMemoryProperties properties_{};
+  std::atomic<uint32_t> allocations_ = 0;
+  std::array<std::atomic<uint64_t>, VK_MAX_MEMORY_HEAPS> held_{};  // bytes of this process in each heap
+  std::mutex mutex_;
+  std::list<Shared> shared_;
+  std::map<uint64_t, std::weak_ptr<Handle>> by_address_;
+};
+
+}  // namespace neap::vk

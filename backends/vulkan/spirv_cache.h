@@ -1,0 +1,16 @@
+// Files of cache_folder() (spirv.h), each with its length and checksum before it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace neap::vk {
+
+/// What store_cached() wrote under this name; nullopt when there is no such file, or it is damaged or foreign.
+std::optional<std::string> load_cached(std::string_view name);
+
+/// Writes the file, whole or not at all: several processes share the folder. A cache that cannot be written is none.
+void store_cached(std::string_view name, std::string_view bytes) noexcept;
+
+}  // namespace neap::vk
