@@ -46,7 +46,7 @@ class Buffer {
   std::byte* data() const { return pending_.load(std::memory_order_acquire) ? arrive() : data_; }
   template <class T>
   T* as() const {
-    return reinterpret_cast<T*>(data_);
+    return reinterpret_cast<T*>(data());
   }
   // The size asked for.
   size_t requested() const { return requested_; }
