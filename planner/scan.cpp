@@ -1,6 +1,8 @@
 #include "planner/scan.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "planner/alias.h"
 #include "planner/builder.h"
@@ -29,11 +31,11 @@ class CopyInserter {
       if (output_copy_[i] && !graph.def(graph.outputs[i])) copy_output(i);
     }
     for (const Node& node : graph.nodes) add(node);
+    std::unordered_map<ValueId, ValueId> shared;  // outside a body, equal outputs are one buffer
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      if (const auto it = shared.find(graph.outputs[i]); !is_body && it != shared.end()) copied_[i] = it->second;
       if (output_copy_[i] && copied_[i] == no_value) copy_output(i);
-      for (size_t j = i + 1; !is_body && j < graph.outputs.size(); ++j) {
-        if (graph.outputs[j] == graph.outputs[i]) copied_[j] = copied_[i];
-      }
+      shared.emplace(graph.outputs[i], copied_[i]);
       result_.outputs.push_back(output_copy_[i] ? copied_[i] : renamed_[graph.outputs[i]]);
     }
   }
@@ -42,13 +44,13 @@ class CopyInserter {
 
  private:
   void find_output_copies(bool is_body) {
-    std::vector<ValueId> taken;
+    std::unordered_set<ValueId> taken;
     copied_.assign(graph_.outputs.size(), no_value);
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       const ValueId v = base(graph_, graph_.outputs[i]);
       bool copy = graph_.is(v, Op::constant);  // readers inside should not load it
-      if (is_body) copy |= !graph_.def(v) || std::ranges::find(taken, v) != taken.end();
-      taken.push_back(v);
+      const bool first = taken.insert(v).second;
+      if (is_body) copy |= !graph_.def(v) || !first;
       output_copy_.push_back(copy);
     }
   }

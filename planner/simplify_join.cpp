@@ -10,6 +10,8 @@ using namespace trace;
 
 namespace {
 
+constexpr size_t kMostPieces = 64;  // of a join that goes into another; a chain of joins would be quadratic
+
 // A piece as a unit-stride range of one axis of an array, possibly under another shape.
 struct Range {
   ValueId source;
@@ -75,7 +77,8 @@ ValueId simplify_join(Builder& b, const Term& term) {
   for (const ValueId piece : term.inputs) {  // without empty pieces, and of nested joins their pieces
     shape[axis] += b.aval(piece).shape[axis];
     const Node* inner = b.match(piece, Op::concatenate);
-    if (inner && inner->attrs.integer(Attr::axis) == axis) {
+    const bool few = inner && inner->inputs.size() <= kMostPieces;
+    if (few && inner->attrs.integer(Attr::axis) == axis) {
       pieces.insert(pieces.end(), inner->inputs.begin(), inner->inputs.end());
     } else if (b.aval(piece).shape[axis] > 0) {
       pieces.push_back(piece);

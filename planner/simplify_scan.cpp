@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "planner/simplify.h"
 
@@ -21,17 +22,21 @@ void erase_at(std::vector<T>& list, size_t i) {
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
-// Which values of the body its live outputs and the nodes behind them read.
-std::vector<bool> read_values(const Scan& scan, size_t without_carry) {
-  std::vector<bool> read(scan.body.values.size(), false);
-  for (size_t j = 0; j < scan.carry_out.size(); ++j) {
-    if (j != without_carry) read[scan.carry_out[j]] = true;
-  }
+// Which values of the body are read by its live outputs and the nodes behind them. Outputs are the ys and the carries
+// that are used outside, or that such values read in the next iteration.
+std::vector<bool> read_values(const Scan& scan, const std::vector<bool>& used) {
+  std::vector<bool> read(scan.body.values.size(), false), live(scan.carry_out.size(), false);
   for (const ValueId v : scan.ys) read[v] = true;
-  for (size_t i = scan.body.nodes.size(); i-- > 0;) {
-    const Node& node = scan.body.nodes[i];
-    if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
-    for (const ValueId v : node.inputs) read[v] = true;
+  for (bool changed = true; std::exchange(changed, false);) {
+    for (size_t i = scan.body.nodes.size(); i-- > 0;) {
+      const Node& node = scan.body.nodes[i];
+      if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
+      for (const ValueId v : node.inputs) read[v] = true;
+    }
+    for (size_t j = 0; j < live.size(); ++j) {
+      if (live[j] || !(used[scan.carry_index[j]] || read[scan.carry_in[j]])) continue;
+      live[j] = read[scan.carry_out[j]] = changed = true;
+    }
   }
   return read;
 }
@@ -43,22 +48,21 @@ void remove_carry(Scan& scan, size_t j) {
   erase_at(scan.carry_index, j);
 }
 
-// One round; true when something changed. `result` holds what becomes of the node's outputs.
-bool shrink(Scan& scan, const std::vector<bool>& used, std::vector<ValueId>& result) {
-  for (size_t j = 0; j < scan.carry_in.size(); ++j) {
-    if (scan.carry_out[j] == scan.carry_in[j]) {  // never changes
-      result[scan.carry_index[j]] = scan.inits[j];
-      scan.consts.push_back(scan.carry_in[j]);
-      scan.const_operands.push_back(scan.inits[j]);
-      remove_carry(scan, j);
-      return true;
-    }
-    if (!used[scan.carry_index[j]] && !read_values(scan, j)[scan.carry_in[j]]) {  // feeds only itself
-      remove_carry(scan, j);
-      return true;
-    }
+// Carries that never change become constants; those that feed only carries that nobody reads go. Returns what is read
+// of what is left; `result` holds what becomes of the node's outputs.
+std::vector<bool> shrink(Scan& scan, const std::vector<bool>& used, std::vector<ValueId>& result) {
+  for (size_t j = scan.carry_in.size(); j-- > 0;) {
+    if (scan.carry_out[j] != scan.carry_in[j]) continue;
+    result[scan.carry_index[j]] = scan.inits[j];
+    scan.consts.push_back(scan.carry_in[j]);
+    scan.const_operands.push_back(scan.inits[j]);
+    remove_carry(scan, j);
   }
-  return false;
+  const std::vector<bool> read = read_values(scan, used);
+  for (size_t j = scan.carry_in.size(); j-- > 0;) {
+    if (!used[scan.carry_index[j]] && !read[scan.carry_in[j]]) remove_carry(scan, j);
+  }
+  return read;
 }
 
 }  // namespace
@@ -93,8 +97,7 @@ std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& no
     }
   }
   std::vector<ValueId> result(node.outputs.size(), no_value);
-  while (shrink(scan, used, result)) {}
-  const std::vector<bool> read = read_values(scan, scan.carry_out.size());
+  const std::vector<bool> read = shrink(scan, used, result);
   for (auto [values, operands] : {std::pair{&scan.consts, &scan.const_operands}, {&scan.xs, &scan.xs_operands}}) {
     for (size_t i = values->size(); i-- > 0;) {
       if (read[(*values)[i]]) continue;

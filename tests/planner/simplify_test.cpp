@@ -176,6 +176,32 @@ TEST_F(Simplify, JoinedConstantsKeepTheSignOfZero) {
   EXPECT_TRUE(alike.is(alike.outputs[0], Op::constant)) << print(alike);
 }
 
+TEST_F(Simplify, CarriesThatOnlyFeedEachOtherGo) {
+  Graph body;  // (a, b, c) -> (b + 1, a, c + 1)
+  const ValueId a = body.add_input({{}, DType::f32}), b = body.add_input({{}, DType::f32});
+  const ValueId c = body.add_input({{}, DType::f32}), one = splat(body, 1, DType::f32, {});
+  body.outputs = {body.add(Op::add, {b, one}), a, body.add(Op::add, {c, one})};
+  const ValueId start = g.add_input({{}, DType::f32});
+  const trace::NodeId scan = g.add_node(Op::scan, {start, start, start},
+                                        {{Attr::body, std::make_shared<const Graph>(body)},
+                                         {Attr::length, int64_t{9}},
+                                         {Attr::num_consts, int64_t{0}},
+                                         {Attr::num_carry, int64_t{3}},
+                                         {Attr::reverse, int64_t{0}}},
+                                        std::source_location::current());
+  const Graph result = run({g.nodes[scan].outputs[2]});
+  ASSERT_EQ(result.nodes.size(), 1u) << print(result);
+  EXPECT_EQ(result.nodes[0].attrs.integer(Attr::num_carry), 1);
+}
+
+TEST_F(Simplify, AChainOfJoinsStaysSmall) {
+  ValueId y = add(Op::iota, {}, {{Attr::dtype, DType::i32}, {Attr::shape, Shape{2}}, {Attr::axis, int64_t{0}}});
+  for (int k = 0; k < 2000; ++k) y = concatenate({y, splat(g, k, DType::i32, {1})}, 0);
+  size_t pieces = 0;
+  for (const trace::Node& node : run({y}).nodes) pieces += node.op == Op::concatenate ? node.inputs.size() : 0;
+  EXPECT_LT(pieces, 2200u);
+}
+
 TEST(HoldsExactly, FollowsTheFormats) {
   EXPECT_TRUE(holds_exactly(DType::f32, DType::bf16));
   EXPECT_FALSE(holds_exactly(DType::bf16, DType::f16));
