@@ -1,0 +1,188 @@
+// backends/vulkan/matmul.cpp: every form of product against three loops, in the tilings of several devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "backends/vulkan/device.h"
+#include "backends/vulkan/glsl.h"
+
+namespace neap::vk {
+namespace {
+
+using planner::DotForm;
+
+constexpr size_t kBehind = 256;  // bytes behind the output that must stay
+
+class VulkanMatmul : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = Device::get(0);
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  void TearDown() override {
+    if (device_) EXPECT_THAT(Device::validation_messages(), testing::IsEmpty());
+  }
+
+  // The product by the device; lhs and rhs as DotForm says.
+  template <class T>
+  std::vector<T> product(const DotForm& f, const Choices& choices, const std::vector<T>& lhs,
+                         const std::vector<T>& rhs) {
+    const Shader shader = matmul_shader(f, choices);
+    const Pipeline& pipeline = device_->pipeline(shader, "matmul");
+    const auto upload = [&](const void* data, size_t bytes) {
+      MemoryPtr memory = device_->allocate(std::max<size_t>(bytes, 64), true, "test");
+      std::memcpy(memory->mapped(), data, bytes);
+      return memory;
+    };
+    std::vector<T> out(static_cast<size_t>(f.batch * f.m * f.n) + kBehind / sizeof(T), T(77));
+    const MemoryPtr l = upload(lhs.data(), lhs.size() * sizeof(T)), r = upload(rhs.data(), rhs.size() * sizeof(T));
+    const MemoryPtr o = upload(out.data(), out.size() * sizeof(T));
+    const uint64_t addresses[] = {0, l->address(), r->address(), o->address()};
+    const MemoryPtr table = upload(addresses, sizeof addresses);
+    const std::unique_ptr<Commands> commands = device_->record(0);
+    commands->dispatch(pipeline, {table->address(), 1, 0}, shader.groups);
+    commands->end();
+    Commands* const all[] = {commands.get()};
+    device_->wait(device_->submit(all, {l, r, o, table}));
+    std::memcpy(out.data(), o->mapped(), out.size() * sizeof(T));
+    for (size_t i = static_cast<size_t>(f.batch * f.m * f.n); i < out.size(); ++i) EXPECT_EQ(out[i], T(77));
+    out.resize(static_cast<size_t>(f.batch * f.m * f.n));
+    return out;
+  }
+
+  template <class T>
+  void check(DotForm f, const Choices& choices) {
+    f.dtype = dtype_of<T>();
+    const auto lhs = numbers<T>(f.batch * f.m * f.k, 1), rhs = numbers<T>(f.batch * f.k * f.n, 2);
+    const std::vector<T> got = product(f, choices, lhs, rhs);
+    const std::vector<double> want = loops(f, lhs, rhs);
+    const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-15) * static_cast<double>(f.k + 8);
+    for (size_t i = 0; i < want.size(); ++i) {
+      ASSERT_NEAR(static_cast<double>(got[i]), want[i], tolerance)
+          << f.batch << " x " << f.m << " x " << f.n << " x " << f.k << (f.lhs_transposed ? " lhs^T" : "")
+          << (f.rhs_transposed ? " rhs^T" : "") << " tile " << choices.tile_m << " at " << i;
+    }
+  }
+
+  template <class T>
+  static std::vector<T> numbers(int64_t n, int seed) {
+    std::vector<T> v(static_cast<size_t>(n));
+    for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<T>(std::sin(static_cast<double>(i) * 1.7 + seed));
+    return v;
+  }
+
+  template <class T>
+  static std::vector<double> loops(const DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs) {
+    std::vector<double> out;
+    for (int64_t b = 0; b < f.batch; ++b) {
+      for (int64_t i = 0; i < f.m; ++i) {
+        for (int64_t j = 0; j < f.n; ++j) {
+          double sum = 0;
+          for (int64_t k = 0; k < f.k; ++k) {
+            const auto l = static_cast<size_t>(b * f.m * f.k + (f.lhs_transposed ? k * f.m + i : i * f.k + k));
+            const auto r = static_cast<size_t>(b * f.k * f.n + (f.rhs_transposed ? j * f.k + k : k * f.n + j));
+            sum += static_cast<double>(lhs[l]) * static_cast<double>(rhs[r]);
+          }
+          out.push_back(sum);
+        }
+      }
+    }
+    return out;
+  }
+
+  // The tilings of other devices, as far as this one can run them.
+  std::vector<Choices> tilings() const {
+    std::vector<Choices> all;
+    for (const auto& [tile, thread, k] : {std::array{128u, 8u, 16u}, {64u, 4u, 16u}, {32u, 4u, 16u}, {8u, 1u, 8u}}) {
+      Choices c = device_->choices();
+      c.matmul_by_subgroup = false;
+      c.tile_m = c.tile_n = tile, c.thread_m = c.thread_n = thread, c.tile_k = k;
+      c.enough_groups = tile == 64 ? 128 : 1;
+      const uint32_t invocations = tile / thread * (tile / thread);
+      const bool fits = (2 * tile + 8) * k * 4 <= device_->record().max_shared_memory;
+      if (fits && invocations <= device_->record().max_workgroup_invocations) all.push_back(c);
+    }
+    return all;
+  }
+
+  std::shared_ptr<Device> device_;
+};
+
+TEST_F(VulkanMatmul, MultipliesEveryFormAndSize) {
+  const Choices& choices = device_->choices();
+  for (const int transposed : {0, 1, 2, 3}) {
+    for (DotForm f : {DotForm{1, 1, 1, 1}, DotForm{3, 2, 5, 7}, DotForm{1, 3, 2, 0}, DotForm{1, 70, 60, 0},
+                      DotForm{1, 1, 1, 100}, DotForm{1, 5, 300, 33}, DotForm{1, 300, 3, 65}, DotForm{2, 17, 33, 65},
+                      DotForm{2, 130, 70, 100}, DotForm{1, 128, 128, 64}}) {
+      f.lhs_transposed = transposed & 1;
+      f.rhs_transposed = transposed & 2;
+      check<float>(f, choices);
+      if (choices.float64 && f.batch > 1) check<double>(f, choices);
+    }
+  }
+}
+
+TEST_F(VulkanMatmul, MultipliesInTheTilingsOfOtherDevices) {
+  for (const Choices& choices : tilings()) {
+    for (const int transposed : {0, 1, 2, 3}) {
+      for (DotForm f : {DotForm{2, 17, 33, 65}, DotForm{1, 130, 130, 40}}) {
+        f.lhs_transposed = transposed & 1;
+        f.rhs_transposed = transposed & 2;
+        check<float>(f, choices);
+        if (choices.float64 && choices.tile_m >= 64 && f.batch > 1) check<double>(f, choices);
+      }
+    }
+  }
+  if (HasFailure() || tilings().empty()) return;
+  Choices choices = tilings().back();
+  choices.tile_m = 32, choices.tile_n = 8;  // unequal sides
+  check<float>({1, 40, 40, 70}, choices);
+}
+
+TEST_F(VulkanMatmul, WholeNumbersAreExactAndTheSameEachTime) {
+  const DotForm f{2, 100, 90, 200};
+  std::vector<float> lhs(2 * 100 * 200), rhs(2 * 200 * 90);
+  for (size_t i = 0; i < lhs.size(); ++i) lhs[i] = static_cast<float>(i * 7 % 33) - 16;
+  for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = static_cast<float>(i * 5 % 29) - 14;
+  const std::vector<float> got = product(f, device_->choices(), lhs, rhs);
+  const std::vector<double> want = loops(f, lhs, rhs);
+  EXPECT_TRUE(std::equal(got.begin(), got.end(), want.begin(), want.end()));
+  const auto sines = numbers<float>(2 * 100 * 200, 3), cosines = numbers<float>(2 * 200 * 90, 4);
+  const auto once = product(f, device_->choices(), sines, cosines),
+             again = product(f, device_->choices(), sines, cosines);
+  EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
+}
+
+// What fills a tile up beyond the operand does not meet the values inside.
+TEST_F(VulkanMatmul, InfinitiesStayInTheirRow) {
+  const DotForm f{1, 33, 35, 37};
+  auto lhs = numbers<float>(33 * 37, 1);
+  const auto rhs = numbers<float>(37 * 35, 2);
+  std::fill_n(lhs.begin() + 32 * 37, 37, std::numeric_limits<float>::infinity());
+  const std::vector<float> got = product(f, device_->choices(), lhs, rhs);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isfinite(got[i]), i < 32 * 35) << i;
+}
+
+TEST_F(VulkanMatmul, RefusesDoublesWithoutThem) {
+  Choices choices = device_->choices();
+  choices.float64 = false;
+  try {
+    matmul_shader({1, 8, 8, 8, false, false, DType::f64}, choices);
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("float64"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace neap::vk
