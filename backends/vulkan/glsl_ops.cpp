@@ -25,6 +25,9 @@ std::string Body::arithmetic(const Inst& inst) {
   if (!is_float(from)) return integer_arithmetic(inst);
   if (m.held(from) == Register::pair) return pair_arithmetic(inst);
   const bool wide = from == DType::f64;
+  const auto rounded = [&](const char* function) {
+    return wide ? fmt::format("{}({}({}), {})", m.use("signed64"), function, x, x) : fmt::format("{}({})", function, x);
+  };
   switch (inst.op) {
     case Opcode::add: return fmt::format("{} + {}", x, y);
     case Opcode::sub: return fmt::format("{} - {}", x, y);
@@ -36,10 +39,10 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::neg: return fmt::format("-{}", x);
     case Opcode::abs: return fmt::format("abs({})", x);
     case Opcode::sqrt: return fmt::format("sqrt({})", x);
-    case Opcode::floor: return fmt::format("floor({})", x);
-    case Opcode::ceil: return fmt::format("ceil({})", x);
-    case Opcode::trunc: return fmt::format("trunc({})", x);
-    case Opcode::rint: return fmt::format("roundEven({})", x);
+    case Opcode::floor: return rounded("floor");
+    case Opcode::ceil: return rounded("ceil");
+    case Opcode::trunc: return rounded("trunc");
+    case Opcode::rint: return rounded("roundEven");
     case Opcode::fma: return fmt::format("fma({}, {}, {})", x, y, z);
     default: break;
   }
@@ -101,7 +104,6 @@ std::string Body::integer_arithmetic(const Inst& inst) {
       // % is not defined for negative operands.
       return sign ? fmt::format("({} - ({} / {}) * {})", x, x, y, y) : binary("%");
     case Opcode::mulhi: {
-      if (bits < 32) return wrap(fmt::format("(({} * {}) >> {})", x, y, bits), t);
       return fmt::format("{0}({1}({3}({2}), {3}({4})))", m.type(t), m.use(bits == 32 ? "mulhi32" : "mulhi64"), x,
                          bits == 32 ? "uint" : "uint64_t", y);
     }

@@ -58,6 +58,12 @@ bool nan64(double x) {
   return high > 0x7ff00000u || (high == 0x7ff00000u && w.x != 0u);
 }
 )"},
+    // Rounded x with the sign of x: some devices turn what rounds to -0 into 0.
+    {"signed64", "", R"(
+double signed64(double rounded, double x) {
+  return uint64BitsToDouble(doubleBitsToUint64(abs(rounded)) | (doubleBitsToUint64(x) & 0x8000000000000000ul));
+}
+)"},
     {"f16_bits", "", R"(
 uint f16_bits(float x) {
   const uint b = floatBitsToUint(x), sign = (b >> 16) & 0x8000u, a = b & 0x7fffffffu;
@@ -242,6 +248,7 @@ vec2 two_product(float a, float b) {
 }
 vec2 pair_mul(vec2 a, vec2 b) {
   const vec2 p = two_product(a.x, b.x);
+  if ((floatBitsToUint(p.x) & 0x7f800000u) == 0x7f800000u) return p;
   precise float x = a.x * b.y;
   precise float y = a.y * b.x;
   precise float cross = x + y;

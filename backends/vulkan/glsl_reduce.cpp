@@ -172,27 +172,22 @@ class Reduce {
   std::string tree() {
     const std::string lane = "gl_LocalInvocationID.x";
     const int64_t step = kernel_.vector_level == 0 ? across_ : 1;  // from y to y + 1
+    const std::string other = step == 1 ? fmt::format("{} + apart", lane) : fmt::format("{} + apart * {}u", lane, step);
     std::string text;
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
       const Reduction& r = kernel_.reductions[i];
       const bool truth = r.accumulator == DType::bool_;
-      const std::string cells = shared_of(r.accumulator);
+      const std::string cells = shared_of(r.accumulator),
+                        mine = truth ? fmt::format("uint(r{})", i) : fmt::format("r{}", i);
       if (is_arg(r)) m_.define("shared_index", fmt::format("shared uint shared_index[{}];\n", across_ * along_));
-      if (i > 0) text += "  barrier();\n";
-      for (int64_t half = along_ / 2; half >= 1; half /= 2) {
-        text +=
-            fmt::format("  {}[{}] = {};\n", cells, lane, truth ? fmt::format("uint(r{})", i) : fmt::format("r{}", i));
-        if (is_arg(r)) text += fmt::format("  shared_index[{}] = n{};\n", lane, i);
-        text += "  barrier();\n";
-        text += fmt::format("  if (y < {}u) {{\n", half);
-        const std::string other = fmt::format("{}[{} + {}u]", cells, lane, half * step);
-        text += fmt::format("    const {} o = {};\n", m_.type(r.accumulator),
-                            truth ? fmt::format("{} != 0u", other) : other);
-        if (is_arg(r)) text += fmt::format("    const uint on = shared_index[{} + {}u];\n", lane, half * step);
-        text += is_arg(r) ? take(i, "o", "on") : assign(i, "o");
-        text += "  }\n";
-        if (half > 1) text += "  barrier();\n";
-      }
+      text += fmt::format("  for (uint apart = {}u; apart > 0u; apart >>= 1) {{\n", along_ / 2);
+      text += fmt::format("    {}[{}] = {};\n", cells, lane, mine);
+      if (is_arg(r)) text += fmt::format("    shared_index[{}] = n{};\n", lane, i);
+      text += "    barrier();\n    if (y < apart) {\n";
+      text += fmt::format("    const {} o = {}[{}]{};\n", m_.type(r.accumulator), cells, other, truth ? " != 0u" : "");
+      if (is_arg(r)) text += fmt::format("    const uint on = shared_index[{}];\n", other);
+      text += is_arg(r) ? take(i, "o", "on") : assign(i, "o");
+      text += "    }\n    barrier();\n  }\n";
     }
     return text;
   }

@@ -22,8 +22,8 @@ class Updates {
       : launch_(launch), kernel_(launch.kernel), choices_(choices), m_(choices), body_(m_, kernel_, 0) {}
 
   Shader emit() {
-    const bool ordered =
-        std::ranges::any_of(kernel_.scatters, [](const Scatter& s) { return s.combine == Combine::set; });
+    const bool ordered = std::ranges::any_of(kernel_.scatters,
+                                             [](const Scatter& s) { return s.combine == Combine::set && !s.distinct; });
     const auto [rows, columns] = kernel_.extent;
     const auto operands = static_cast<int>(kernel_.buffers.size());
     std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
