@@ -17,7 +17,7 @@
 #include "backends/vulkan/glsl.h"
 #include "core/buffer.h"
 
-namespace neap::vulkan {
+namespace neap::vk {
 
 /// A range of memory that kernels can address. Ends its life with the last handle; the owner of a handle makes sure
 /// that no submission uses it then (Device::submit keeps what it is given until it has finished).
@@ -101,4 +101,4 @@ class Device : public std::enable_shared_from_this<Device> {
   static std::vector<std::string> validation_messages();
 };
 
-}  // namespace neap::vulkan
+}  // namespace neap::vk
