@@ -41,8 +41,8 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::sqrt: return fmt::format("sqrt({})", x);
     case Opcode::floor: return rounded("floor");
     case Opcode::ceil: return rounded("ceil");
-    case Opcode::trunc: return rounded("trunc");
-    case Opcode::rint: return rounded("roundEven");
+    case Opcode::trunc: return wide ? fmt::format("{}({})", m.use("trunc64"), x) : fmt::format("trunc({})", x);
+    case Opcode::rint: return wide ? fmt::format("{}({})", m.use("rint64"), x) : fmt::format("roundEven({})", x);
     case Opcode::fma: return fmt::format("fma({}, {}, {})", x, y, z);
     default: break;
   }

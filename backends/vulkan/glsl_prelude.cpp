@@ -64,6 +64,19 @@ double signed64(double rounded, double x) {
   return uint64BitsToDouble(doubleBitsToUint64(abs(rounded)) | (doubleBitsToUint64(x) & 0x8000000000000000ul));
 }
 )"},
+    // trunc and roundEven of f64 are wrong on lavapipe (Mesa 22.3): ties, large values, -0.
+    {"trunc64", "signed64", R"(
+double trunc64(double x) { return signed64(floor(abs(x)), x); }
+)"},
+    {"rint64", "signed64", R"(
+double rint64(double x) {
+  precise double a = abs(x);
+  if (!(a < 4503599627370496.0lf)) return x;
+  precise double shifted = a + 4503599627370496.0lf;
+  precise double back = shifted - 4503599627370496.0lf;
+  return signed64(back, x);
+}
+)"},
     {"f16_bits", "", R"(
 uint f16_bits(float x) {
   const uint b = floatBitsToUint(x), sign = (b >> 16) & 0x8000u, a = b & 0x7fffffffu;
