@@ -41,7 +41,8 @@ struct Pipeline;
 /// Point on the device's timeline: everything submitted up to it has finished when it has been reached.
 using Ticket = uint64_t;
 
-/// A recorded command buffer that can be submitted any number of times, also while it is running.
+/// A recorded command buffer that can be submitted any number of times, also while it is running. It may be destroyed
+/// then, too: what the driver holds of it stays until it has finished. Used by one thread at a time.
 class Commands {
  public:
   virtual ~Commands() = default;
@@ -52,7 +53,8 @@ class Commands {
   virtual void timestamp(int slot) = 0;
   /// No more commands.
   virtual void end() = 0;
-  /// Seconds on the device's clock of every slot, after the submission has finished.
+  /// Seconds on the device's clock of every slot, after the submission has finished; NaN for a slot that was not
+  /// written, and where the queue has no timestamps.
   virtual std::vector<double> timestamps() const = 0;
 };
 
@@ -84,16 +86,19 @@ class Device : public std::enable_shared_from_this<Device> {
   /// A new command buffer with `timestamps` slots.
   virtual std::unique_ptr<Commands> record(int timestamps) = 0;
   /// Submits the command buffers in this order, each as often as it is listed; returns at once. `keep` lives until
-  /// they have finished. Work of later submissions begins after that of earlier ones.
+  /// they have finished. Work of later submissions begins after that of earlier ones, and sees what the host wrote
+  /// before the call; between the command buffers of one submission only their own barriers order.
   virtual Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) = 0;
-  /// Returns when the ticket has been reached.
+  /// Returns when the ticket has been reached; the host then sees what was written. A device that has not come so far
+  /// after NEAP_VULKAN_TIMEOUT seconds (600) counts as lost.
   virtual void wait(Ticket ticket) = 0;
   virtual bool reached(Ticket ticket) = 0;
   /// wait for everything submitted, and drop what was kept for it.
   virtual void drain() = 0;
 
-  /// Copies through the staging ring (two halves: one is filled while the other is on its way). Ordered with
-  /// submissions.
+  /// Copies, ordered with submissions: for mapped memory by the host, when all submissions have finished, else through
+  /// the staging ring (two halves: one is filled while the other is on its way). upload returns when `from` has been
+  /// read; `to` may then go.
   virtual void upload(const std::byte* from, const Memory& to, size_t offset, size_t bytes) = 0;
   virtual void download(const Memory& from, size_t offset, std::byte* to, size_t bytes) = 0;
 

@@ -326,7 +326,7 @@ TEST_F(VulkanDevice, TellsTheTime) {
   commands->timestamp(0);
   const auto before = std::chrono::steady_clock::now();
   for (int i = 1; i < 3; ++i) {
-    commands->dispatch(device->pipeline(slow(), "slow"), {addresses->address(), 0, 1000}, {40u * i * i, 1, 1});
+    commands->dispatch(device->pipeline(slow(), "slow"), {addresses->address(), 0, 100}, {40u * i * i * i * i, 1, 1});
     commands->barrier();
     commands->timestamp(i);
   }
@@ -337,7 +337,7 @@ TEST_F(VulkanDevice, TellsTheTime) {
   EXPECT_LT(t[0], t[1]);
   EXPECT_LT(t[1], t[2]);
   EXPECT_LE(t[2] - t[0], wall);
-  if (device->record().type == "cpu") EXPECT_GT(t[2] - t[1], (t[1] - t[0]) * 2);  // four times the work
+  if (device->record().type == "cpu") EXPECT_GT(t[2] - t[1], (t[1] - t[0]) * 2);  // 16 times the work
   EXPECT_TRUE(std::isnan(t[3]));                                                  // never written
 }
 
