@@ -105,6 +105,7 @@ Choices choose(const DeviceRecord& d) {
     c.matmul_by_subgroup = true;
     c.tile_m = c.thread_m = 32, c.thread_n = 8, c.tile_n = c.thread_n * c.subgroup;
   }
+  if (d.driver == "llvmpipe") c.most_iterations = 65535;  // LP_MAX_TGSI_LOOP_ITERATIONS
   c.enough_groups = cpu ? 8 : d.type == "discrete" ? 256 : 32;
 
   c.memory = memory_mode(d);

@@ -72,8 +72,10 @@ struct Choices {
   bool atomic64 = false;  // 64-bit integer atomics (and with them compare-exchange on f64)
   bool cooperative_matrix = false;
   uint32_t tile_m = 64, tile_n = 64, tile_k = 16, thread_m = 4, thread_n = 4;  // of the matrix product; powers of two
-  bool matmul_by_subgroup =
-      false;                     // a subgroup makes a block of thread_m x (subgroup * thread_n) without shared memory
+  // A subgroup makes a block of thread_m x (subgroup * thread_n) of the matrix product by itself.
+  bool matmul_by_subgroup = false;
+  // Iterations of all loops of an invocation together, after which the driver silently ends them; 0: any number.
+  uint32_t most_iterations = 0;
   uint32_t enough_groups = 128;  // workgroups that keep the device busy: smaller products take smaller tiles
   enum class Memory : uint8_t {
     import,  // unified memory: arrays of the host are used where they lie

@@ -117,10 +117,13 @@ void describe_memory(VkPhysicalDevice handle, DeviceRecord& r) {
   r.all_memory_host_visible = true;
   for (uint32_t heap = 0; heap < memory.memoryHeapCount; ++heap) {
     if (!(memory.memoryHeaps[heap].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)) continue;
+    const auto has_type = [&](VkMemoryPropertyFlags mask, VkMemoryPropertyFlags flags) {
+      return std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount,
+                         [&](auto& type) { return type.heapIndex == heap && (type.propertyFlags & mask) == flags; });
+    };
+    if (!has_type(VK_MEMORY_PROPERTY_PROTECTED_BIT, 0)) continue;  // of use to protected queues alone (Mali has one)
     r.device_local_heaps.push_back(memory.memoryHeaps[heap].size);
-    const bool visible = std::any_of(memory.memoryTypes, memory.memoryTypes + memory.memoryTypeCount, [&](auto& type) {
-      return type.heapIndex == heap && (type.propertyFlags & kBoth) == kBoth;
-    });
+    const bool visible = has_type(kBoth, kBoth);
     r.host_visible_device_local |= visible;
     r.all_memory_host_visible &= visible;
   }

@@ -263,8 +263,12 @@ Shader by_subgroup(const DotForm& f, const Choices& choices) {
   m.use("GL_KHR_shader_subgroup_basic");
   m.use("GL_KHR_shader_subgroup_ballot");
   const uint32_t lanes = choices.subgroup;
-  const uint32_t rows = fitted(choices.thread_m, f.m);
-  const uint32_t vectors = fitted(choices.thread_n * sizeof(float) / e.bytes, (f.n + lanes - 1) / lanes);
+  uint32_t rows = fitted(choices.thread_m, f.m);
+  uint32_t vectors = fitted(choices.thread_n * sizeof(float) / e.bytes, (f.n + lanes - 1) / lanes);
+  // Steps along k in one iteration, so that there are not too many iterations; in exchange blocks are smaller.
+  const int64_t most = choices.most_iterations ? choices.most_iterations - 1 : f.k;
+  const int64_t together = f.k > most ? (f.k + most - 1) / most : 1;
+  while (rows * vectors > 1 && rows * vectors * together > 512) (rows >= vectors ? rows : vectors) /= 2;
   const uint32_t loads = (rows + lanes - 1) / lanes, columns = vectors * lanes;
   const int64_t across = tiles(f.n, columns), blocks = f.batch * tiles(f.m, rows) * across;
   NEAP_CHECK(blocks < int64_t{1} << 32, "{} blocks", blocks);
@@ -284,21 +288,33 @@ Shader by_subgroup(const DotForm& f, const Choices& choices) {
   for (uint32_t i = 0; i < rows; ++i) {
     for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, "  {} c{}_{} = {};\n", e.type, i, j, e.zero);
   }
-  const auto load = [&](char side, uint32_t i, const char* first, int64_t extent, uint32_t block, int64_t stride) {
-    fmt::format_to(out, "    {} {}{} = {};\n    ", e.type, side, i, e.zero);
+  const auto load = [&](char side, uint32_t i, const char* first, int64_t extent, uint32_t block, int64_t offset) {
+    fmt::format_to(out, "    {}{} = {};\n    ", side, i, e.zero);
     if (extent % block != 0) fmt::format_to(out, "if ({} + {}u < {}u) ", first, i * lanes, extent);
-    const uint64_t offset = static_cast<uint64_t>(i * lanes * stride) * e.bytes;
-    fmt::format_to(out, "{}{} = {};\n", side, i, e.at(fmt::format("{} + {}ul", side, offset)));
+    fmt::format_to(out, "{}{} = {};\n", side, i,
+                   e.at(fmt::format("{} + {}ul", side, static_cast<uint64_t>(offset) * e.bytes)));
   };
-  fmt::format_to(out, "  for (uint k = 0u; k < {}u; ++k) {{\n", f.k);
-  for (uint32_t j = 0; j < vectors; ++j) load('r', j, "column", f.n, columns, r_column);
-  for (uint32_t i = 0; i < loads; ++i) load('l', i, "row + lane", f.m, std::max(rows, lanes), l_row);
-  for (uint32_t i = 0; i < rows; ++i) {
-    fmt::format_to(out, "    const {} s{} = subgroupBroadcast(l{}, {}u);\n", e.type, i, i / lanes, i % lanes);
-    for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, "    c{0}_{1} = fma(s{0}, r{1}, c{0}_{1});\n", i, j);
-  }
-  fmt::format_to(out, "    l += {}ul;\n    r += {}ul;\n  }}\n", l_k * static_cast<int64_t>(e.bytes),
-                 r_k * static_cast<int64_t>(e.bytes));
+  const auto steps = [&](int64_t count) {
+    for (int64_t k = 0; k < count; ++k) {
+      for (uint32_t j = 0; j < vectors; ++j) load('r', j, "column", f.n, columns, j * lanes * r_column + k * r_k);
+      for (uint32_t i = 0; i < loads; ++i) {
+        load('l', i, "row + lane", f.m, std::max(rows, lanes), i * lanes * l_row + k * l_k);
+      }
+      for (uint32_t i = 0; i < rows; ++i) {
+        fmt::format_to(out, "    s = subgroupBroadcast(l{}, {}u);\n", i / lanes, i % lanes);
+        for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, "    c{0}_{1} = fma(s, r{1}, c{0}_{1});\n", i, j);
+      }
+    }
+    fmt::format_to(out, "    l += {}ul;\n    r += {}ul;\n", static_cast<uint64_t>(count * l_k) * e.bytes,
+                   static_cast<uint64_t>(count * r_k) * e.bytes);
+  };
+  fmt::format_to(out, "  {} s", e.type);
+  for (uint32_t i = 0; i < loads; ++i) fmt::format_to(out, ", l{}", i);
+  for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, ", r{}", j);
+  fmt::format_to(out, ";\n  for (uint i = 0u; i < {}u; ++i) {{\n", f.k / together);
+  steps(together);
+  text += "  }\n";
+  if (f.k % together != 0) steps(f.k % together);
   fmt::format_to(out, "  const uint64_t o = a2 + ((uint64_t(batch) * {0}ul + row) * {1}ul + column) * {2}ul;\n", f.m,
                  f.n, e.bytes);
   for (uint32_t i = 0; i < rows; ++i) {
@@ -357,6 +373,9 @@ Shader matmul_shader(const DotForm& f, const Choices& choices) {
   if (f.dtype == DType::f64 && !choices.float64) lacking("dot_general", *lacks(choices, f.dtype));
   const bool small = f.k <= kDirect && f.m <= kDirect && f.n <= kDirect && f.m * f.n * f.k <= kDirect;
   if (small && f.k <= 64) return direct(f, choices);
+  if (!choices.matmul_by_subgroup && choices.most_iterations && f.k > choices.most_iterations / 2) {
+    lacking("dot_general", fmt::format("loops of more than {} iterations", choices.most_iterations));
+  }
   return choices.matmul_by_subgroup ? by_subgroup(f, choices) : tiled(f, choices);
 }
 

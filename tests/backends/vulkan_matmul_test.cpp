@@ -132,6 +132,12 @@ TEST_F(VulkanMatmul, MultipliesEveryFormAndSize) {
   }
 }
 
+// Longer than any loop that llvmpipe runs to its end.
+TEST_F(VulkanMatmul, AddsUpLongRows) {
+  check<float>({1, 3, 10, 70001}, device_->choices());
+  check<float>({1, 20, 40, 200000, true}, device_->choices());
+}
+
 TEST_F(VulkanMatmul, MultipliesInTheTilingsOfOtherDevices) {
   for (const Choices& choices : tilings()) {
     for (const int transposed : {0, 1, 2, 3}) {
