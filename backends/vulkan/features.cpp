@@ -86,7 +86,8 @@ Choices choose(const DeviceRecord& d) {
     if (subgroups < c.reduce_workgroup / c.subgroup) c.reduce_workgroup = std::bit_floor(subgroups) * c.subgroup;
   }
   c.elements = cpu ? 8 : 4;
-  c.serial_rows = cpu;
+  c.cpu = cpu;
+  c.fused = d.driver != "llvmpipe";  // which multiplies, rounds, and adds
 
   c.native_f16 = d.float16 && d.storage_16bit && d.denorm_preserve16 && d.rounding_rte16;
   c.storage8 = d.storage_8bit && d.int8;

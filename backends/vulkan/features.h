@@ -59,8 +59,9 @@ struct Choices {
   uint32_t workgroup = 128;         // invocations of an element-wise kernel's workgroup; a power of two
   uint32_t reduce_workgroup = 256;  // of a workgroup that reduces one row together; a power of two
   uint32_t elements = 1;            // elements of an invocation in element-wise kernels
-  bool serial_rows = false;         // many rows are reduced by one invocation each, also where their elements lie side
-                                    // by side: on a CPU nothing is gained by reading them together
+  bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
+                                    // elements, and reads words at any address
+  bool fused = true;                // fma() rounds once
   uint32_t subgroup = 0;            // required subgroup size, 0: reductions go through shared memory alone
   bool size_control = false;        // pipelines ask for `subgroup` explicitly
   // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare

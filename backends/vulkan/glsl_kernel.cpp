@@ -23,11 +23,21 @@ Body::Body(Module& m, const Kernel& kernel, int outer)
   constexpr int64_t kNarrow = (int64_t{1} << 32) - (int64_t{1} << 24);  // leaves room for the last workgroup
   const auto [rows, columns] = kernel.extent;
   wide_ = rows > 0 && columns > kNarrow / rows;
-  const std::vector<bool> live = backends::live_instructions(kernel);
+  is_live_ = backends::live_instructions(kernel);
+  live_ = static_cast<int>(std::ranges::count(is_live_, true));
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) analyse(id);
+  find_runs();
+}
+
+void Body::write(int together) {
+  together_ = together;
+  if (together == 1) runs_.clear();
+  for (size_t r = 0; r < runs_.size(); ++r) {
+    const auto bytes = static_cast<int64_t>(size_of(kernel.buffers[runs_[r].buffer].type)) * runs_[r].stride * together;
+    shared_ += fmt::format("    uint w{}[{}];\n", r, bytes / 4);
+  }
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
-    analyse(id);
-    if (!live[id]) continue;
-    ++live_;
+    if (!is_live_[id]) continue;
     const Inst& inst = kernel.dag[id];
     if (inst.op == Opcode::constant) {
       values_[id] = literal(m, inst.imm, inst.type);
@@ -37,8 +47,15 @@ Body::Body(Module& m, const Kernel& kernel, int outer)
     const uint8_t levels = levels_[id];
     const int depth = levels == 0 ? 0 : levels == 1u << outer ? 1 : 2;
     const bool real = is_float(inst.type) && size_of(inst.type) > 2;
+    std::string text;
+    for (size_t r = 0; r < runs_.size(); ++r) {
+      if (std::ranges::find(runs_[r].loads, id) == runs_[r].loads.end()) continue;
+      if (id == runs_[r].loads[0]) text_[depth] += read_run(r, id);
+      text = from_run(r, id);
+    }
+    if (text.empty()) text = expression(id);
     text_[depth] +=
-        fmt::format("    {} {} {} = {};\n", real ? "precise" : "const", m.type(inst.type), values_[id], expression(id));
+        fmt::format("    {} {} {} = {};\n", real ? "precise" : "const", m.type(inst.type), values_[id], text);
   }
 }
 
@@ -79,6 +96,102 @@ void Body::analyse(int32_t id) {
   }
 }
 
+std::pair<int32_t, int64_t> Body::root_of(int32_t index) const {
+  const Inst& inst = kernel.dag[index];
+  if (inst.op == Opcode::add && kernel.dag[inst.b].op == Opcode::constant) {
+    const uint64_t bits = kernel.dag[inst.b].imm;
+    const auto offset = size_of(inst.type) == 8 ? static_cast<int64_t>(bits) : static_cast<int32_t>(bits);
+    return {inst.a, offset};
+  }
+  return {index, 0};
+}
+
+void Body::find_runs() {
+  constexpr int64_t kWidest = 4;  // elements of a row
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    const Inst& inst = kernel.dag[id];
+    if (!is_live_[id] || inst.op != Opcode::load || size_of(inst.type) == 8) continue;
+    const auto [root, offset] = root_of(inst.a);
+    const auto stride = strides_[root][1 - outer];
+    if (!stride || *stride < 1 || *stride > kWidest) continue;
+    const int buffer = static_cast<int>(inst.imm);
+    auto run = std::ranges::find_if(runs_, [&](const Run& r) { return r.buffer == buffer && r.root == root; });
+    if (run == runs_.end()) run = runs_.insert(run, Run{buffer, root, offset, *stride, {}});
+    run->first = std::min(run->first, offset);
+    run->loads.push_back(id);
+  }
+  std::erase_if(runs_, [&](const Run& run) {
+    int64_t last = run.first;
+    for (const int32_t id : run.loads) last = std::max(last, root_of(kernel.dag[id].a).second);
+    return last - run.first + 1 != run.stride;  // else words would reach beyond the array, or hold more than is used
+  });
+}
+
+int Body::side_by_side(int most) const {
+  constexpr int kLongBody = 480;  // instructions, those of all iterations together
+  size_t narrowest = 8;
+  for (const Run& run : runs_) narrowest = std::min(narrowest, size_of(kernel.buffers[run.buffer].type));
+  for (const auto& s : kernel.stores) {
+    const auto at = stride(s.index, 1 - outer);
+    if (at && *at == 1) narrowest = std::min(narrowest, size_of(kernel.buffers[s.buffer].type));
+  }
+  auto count = static_cast<int>(8 / narrowest);
+  while (count > most || (count > 1 && count * live_ > kLongBody)) count /= 2;
+  // Whole words of 4 bytes, for every run.
+  const bool whole = std::ranges::all_of(runs_, [&](const Run& run) {
+    return static_cast<int64_t>(size_of(kernel.buffers[run.buffer].type)) * run.stride * count % 4 == 0;
+  });
+  return whole ? count : 1;
+}
+
+std::string Body::read_run(size_t number, int32_t load) {
+  const Run& run = runs_[number];
+  const DType type = kernel.buffers[run.buffer].type;
+  const auto size = static_cast<int64_t>(size_of(type)), bytes = size * run.stride * together_;
+  const int64_t ahead = root_of(kernel.dag[load].a).second - run.first;
+  std::string text = fmt::format("    if (e == 0) {{\n    const uint64_t p = {} - {}ul;\n",
+                                 address(run.buffer, kernel.dag[load].a), ahead * size);
+  const int64_t word = bytes % 8 == 0 ? 8 : 4;
+  std::string words, singles;
+  for (int64_t at = 0; at < bytes; at += word) {
+    const std::string from = fmt::format("(p + {}ul)", at);
+    if (word == 8) {
+      words += fmt::format("    {{ const uvec2 d = unpackUint2x32({}); w{}[{}] = d.x; w{}[{}] = d.y; }}\n",
+                           vk::load(m, from, DType::u64), number, at / 4, number, at / 4 + 1);
+    } else {
+      words += fmt::format("    w{}[{}] = {};\n", number, at / 4, vk::load(m, from, DType::u32));
+    }
+  }
+  // Words at a word's start; a CPU reads them anywhere.
+  if (m.choices.cpu || size == word) return text + words + "    }\n";
+  const DType plain = size == 4 ? DType::u32 : size == 2 ? DType::u16 : DType::u8;
+  for (int64_t at = 0; at < bytes; at += 4) {
+    std::string value;
+    for (int64_t i = 0; i < 4; i += size) {
+      const std::string part = vk::load(m, fmt::format("(p + {}ul)", at + i), plain);
+      value += i == 0 ? part : fmt::format(" | ({} << {})", part, 8 * i);
+    }
+    singles += fmt::format("    w{}[{}] = {};\n", number, at / 4, value);
+  }
+  return text + fmt::format("    if ((uint(p) & {}u) == 0u) {{\n{}    }} else {{\n{}    }}\n    }}\n", word - 1, words,
+                            singles);
+}
+
+std::string Body::from_run(size_t number, int32_t load) {
+  const Run& run = runs_[number];
+  const Inst& inst = kernel.dag[load];
+  const auto bits = static_cast<int>(8 * size_of(inst.type));
+  const int64_t ahead = root_of(inst.a).second - run.first;
+  const std::string element = fmt::format("(e * {} + {})", run.stride, ahead);
+  if (bits == 32) return bitcast(m, fmt::format("w{}[{}]", number, element), DType::u32, inst.type);
+  const int in_word = 32 / bits;
+  const std::string word = fmt::format("w{}[{} / {}]", number, element, in_word);
+  const std::string shift = fmt::format("{} % {} * {}", element, in_word, bits);
+  if (is_signed(inst.type)) return fmt::format("bitfieldExtract(int({}), {}, {})", word, shift, bits);
+  const std::string part = fmt::format("bitfieldExtract({}, {}, {})", word, shift, bits);
+  return inst.type == DType::bool_ ? fmt::format("({} != 0u)", part) : part;
+}
+
 std::string Body::address(int buffer, int32_t index) const {
   return element_address(fmt::format("a{}", buffer), values_[index], type(index), size_of(kernel.buffers[buffer].type));
 }
@@ -106,6 +219,11 @@ std::string Body::expression(int32_t id) {
     }
     default: return arithmetic(inst);
   }
+}
+
+std::string iteration(const Body& body, int e, const std::string& index, const std::string& more) {
+  return fmt::format("    {{\n    const int e = {};\n    const {} i{} = {};\n{}{}    }}\n", e, body.index_type(),
+                     1 - body.outer, index, body.text(2), more);
 }
 
 std::string bases(Module& m, int count) {

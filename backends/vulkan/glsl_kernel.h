@@ -19,12 +19,23 @@ class Body {
   /// `outer`: the loop level that changes less often.
   Body(Module& m, const backends::Kernel& kernel, int outer);
 
+  /// The number of iterations of the other loop, up to `most`, that an invocation does well to compute side by side: so
+  /// that elements that lie side by side in memory are read and written as words of 8 bytes.
+  int side_by_side(int most) const;
+  /// Writes the text. `together`: iterations of the other loop that are computed side by side; then in the text of
+  /// depth 2 the constant `e` is the number of the iteration, from 0, and what is read as words is read where it is 0.
+  void write(int together);
+
   Module& m;
   const backends::Kernel& kernel;
   const int outer;
 
   /// 0: the same everywhere; 1: changes with the outer index alone; 2: the rest.
   const std::string& text(int depth) const { return text_[depth]; }
+  /// Whether there are loads that could be read as words.
+  bool has_runs() const { return !runs_.empty(); }
+  /// Arrays that the iterations side by side share, to be declared outside of them.
+  const std::string& shared() const { return shared_; }
   /// The name or literal of an instruction.
   const std::string& value(int32_t id) const { return values_[id]; }
   DType type(int32_t id) const { return kernel.dag[id].type; }
@@ -41,7 +52,18 @@ class Body {
   std::string address(int buffer, int32_t index) const;
 
  private:
+  // Loads of elements that, over the iterations side by side, are one run in memory.
+  struct Run {
+    int buffer;
+    int32_t root;                // the element index, less what differs
+    int64_t first, stride;       // the offsets of all loads are in [first, first + stride)
+    std::vector<int32_t> loads;  // ascending
+  };
   void analyse(int32_t id);
+  void find_runs();
+  std::string read_run(size_t run, int32_t load);
+  std::string from_run(size_t run, int32_t load);
+  std::pair<int32_t, int64_t> root_of(int32_t index) const;
   std::string expression(int32_t id);
   std::string arithmetic(const scalar::Inst& inst);
   std::string pair_arithmetic(const scalar::Inst& inst);
@@ -49,12 +71,19 @@ class Body {
   std::string compare(const scalar::Inst& inst);
 
   bool wide_ = false;
-  int live_ = 0;
+  int live_ = 0, together_ = 1;
+  std::vector<bool> is_live_;
+  std::vector<Run> runs_;
   std::array<std::string, 3> text_;
+  std::string shared_;
   std::vector<std::string> values_;
   std::vector<uint8_t> levels_;  // bit l: depends on loop l
   std::vector<std::array<std::optional<int64_t>, 2>> strides_;
 };
+
+/// The instructions of iteration `e` of those side by side; `more` follows in the same scope. `index`: that of the
+/// loop.
+std::string iteration(const Body& body, int e, const std::string& index, const std::string& more);
 
 /// Reads the addresses of `count` operands into a0, a1, ...
 std::string bases(Module& m, int count);

@@ -13,30 +13,24 @@ using backends::Kernel;
 using backends::Launch;
 using backends::Store;
 
-constexpr int kLongBody = 1200;  // instructions, all copies of the body together
-
-bool packs(const Body& body, const Store& s, int fast) {
+bool in_words(const Body& body, const Store& s, int fast) {
   const auto stride = body.stride(s.index, fast);
-  return stride && *stride == 1 && size_of(body.kernel.buffers[s.buffer].type) < 4;
+  return stride && *stride == 1 && size_of(body.kernel.buffers[s.buffer].type) < 8;
 }
 
-// Elements side by side: as many as fill a word.
+// Elements side by side. A row that they do not divide is cut off at its end, which costs a CPU too much.
 int side_by_side(const Body& body, int fast) {
   const auto [rows, columns] = body.kernel.extent;
   const int64_t slow_extent = fast == 1 ? rows : columns, extent = fast == 1 ? columns : rows;
-  size_t narrowest = 4;
-  for (const Store& s : body.kernel.stores) {
-    if (packs(body, s, fast)) narrowest = std::min(narrowest, size_of(body.kernel.buffers[s.buffer].type));
-  }
-  auto count = static_cast<int>(4 / narrowest);
-  while (count > 1 && (count * body.live() > kLongBody || extent < count || (slow_extent > 1 && extent % count != 0))) {
-    count /= 2;
-  }
-  return count;
+  const bool whole = slow_extent > 1 || body.m.choices.cpu || body.has_runs();
+  int count = body.side_by_side(8);
+  while (count > 1 && (extent < count || (whole && extent % count != 0))) count /= 2;
+  return count == 1 ? 1 : body.side_by_side(count);
 }
 
 // The bits of a narrow element in the low end of a uint.
-std::string bits_of(const std::string& value, DType type) {
+std::string bits_of(Module& m, const std::string& value, DType type) {
+  if (size_of(type) == 4) return bitcast(m, value, type, DType::u32);
   if (is_signed(type)) return fmt::format("(uint({}) & 0x{:x}u)", value, size_of(type) == 1 ? 0xff : 0xffff);
   return fmt::format("uint({})", value);
 }
@@ -51,7 +45,9 @@ class Map {
         body_(m_, kernel_, 1 - fast_),
         packed_(side_by_side(body_, fast_)),
         slow_extent_(kernel_.extent[1 - fast_]),
-        extent_(kernel_.extent[fast_]) {}
+        extent_(kernel_.extent[fast_]) {
+    body_.write(packed_);
+  }
 
   Shader emit() {
     // Units of `packed_` elements.
@@ -88,24 +84,22 @@ class Map {
   }
 
  private:
-  bool packs(const Store& s) const { return packed_ > 1 && vk::packs(body_, s, fast_); }
+  bool packs(const Store& s) const { return packed_ > 1 && in_words(body_, s, fast_); }
   bool cut() const { return extent_ % packed_ != 0; }  // then the last unit is shorter
 
   std::string elements() {
-    std::string text;
+    std::string text = body_.shared();
     for (size_t s = 0; s < kernel_.stores.size(); ++s) {
       if (!packs(kernel_.stores[s])) continue;
       text += fmt::format("    uint v{}[{}];\n    uint64_t p{};\n", s, packed_, s);
     }
-    const std::string type = body_.index_type();
     for (int e = 0; e < packed_; ++e) {
       std::string index = e == 0 ? "first" : fmt::format("first + {}", body_.number(e));
       // Past the end the last element is computed once more, and not stored.
       if (cut() && e > 0) index = fmt::format("min({}, {})", index, body_.number(extent_ - 1));
-      text += fmt::format("    {{\n    const {} i{} = {};\n", type, fast_, index);
-      text += body_.text(2);
-      for (size_t s = 0; s < kernel_.stores.size(); ++s) text += store_element(s, e);
-      text += "    }\n";
+      std::string stores;
+      for (size_t s = 0; s < kernel_.stores.size(); ++s) stores += store_element(s, e);
+      text += iteration(body_, e, index, stores);
     }
     for (size_t s = 0; s < kernel_.stores.size(); ++s) {
       if (packs(kernel_.stores[s])) text += store_words(s);
@@ -120,34 +114,47 @@ class Map {
     const std::string address = body_.address(s.buffer, s.index);
     if (packs(s)) {
       const std::string first = e == 0 ? fmt::format("    p{} = {};\n", number, address) : "";
-      return first + fmt::format("    v{}[{}] = {};\n", number, e, bits_of(value, type));
+      return first + fmt::format("    v{}[{}] = {};\n", number, e, bits_of(m_, value, type));
     }
     const std::string guard =
         cut() && e > 0 ? fmt::format("if (first + {} < {}) ", body_.number(e), body_.number(extent_)) : "";
     return fmt::format("    {}{{ {} }}\n", guard, store(m_, address, value, type));
   }
 
-  // The elements of a unit, as words where they lie at a word's start.
+  // The elements of a unit, as words where they lie at a word's start; a CPU writes words anywhere.
   std::string store_words(size_t number) {
     const DType type = kernel_.buffers[kernel_.stores[number].buffer].type;
-    const auto size = static_cast<int>(size_of(type)), in_word = 4 / size;
-    const DType plain = size == 1 ? DType::u8 : DType::u16;
+    const auto size = static_cast<int>(size_of(type)), bytes = size * packed_;
+    const int word = bytes % 8 == 0 ? 8 : 4;
+    const DType plain = size == 1 ? DType::u8 : size == 2 ? DType::u16 : DType::u32;
     std::string words, singles;
     for (int e = 0; e < packed_; ++e) {
-      const std::string address = fmt::format("p{} + {}ul", number, e * size);
       const std::string guard =
           cut() && e > 0 ? fmt::format("if (first + {} < {}) ", body_.number(e), body_.number(extent_)) : "";
-      singles += fmt::format("      {}{{ {} }}\n", guard, store(m_, address, fmt::format("v{}[{}]", number, e), plain));
-      if (e % in_word != 0 || e + in_word > packed_) continue;
-      std::string word = fmt::format("v{}[{}]", number, e);
-      for (int i = 1; i < in_word; ++i) word += fmt::format(" | (v{}[{}] << {})", number, e + i, 8 * size * i);
-      words += fmt::format("      {}\n", store(m_, address, word, DType::u32));
+      singles += fmt::format(
+          "      {}{{ {} }}\n", guard,
+          store(m_, fmt::format("(p{} + {}ul)", number, e * size), fmt::format("v{}[{}]", number, e), plain));
     }
-    if (packed_ % in_word != 0) return singles;
+    if (bytes % 4 != 0) return singles;
+    const auto four = [&](int at) {  // the bytes from `at` on
+      std::string text;
+      for (int i = 0; i < 4; i += size) {
+        const std::string part = fmt::format("v{}[{}]", number, (at + i) / size);
+        text += i == 0 ? part : fmt::format(" | ({} << {})", part, 8 * i);
+      }
+      return text;
+    };
+    for (int at = 0; at < bytes; at += word) {
+      const std::string value =
+          word == 4 ? four(at) : fmt::format("packUint2x32(uvec2({}, {}))", four(at), four(at + 4));
+      words += fmt::format(
+          "      {}\n", store(m_, fmt::format("(p{} + {}ul)", number, at), value, word == 4 ? DType::u32 : DType::u64));
+    }
+    if (choices_.cpu && !cut()) return words;
     const std::string whole =
         cut() ? fmt::format(" && first + {} < {}", body_.number(packed_ - 1), body_.number(extent_)) : "";
-    return fmt::format("    if ((uint(p{}) & 3u) == 0u{}) {{\n{}    }} else {{\n{}    }}\n", number, whole, words,
-                       singles);
+    return fmt::format("    if ((uint(p{}) & {}u) == 0u{}) {{\n{}    }} else {{\n{}    }}\n", number, word - 1, whole,
+                       words, singles);
   }
 
   const Kernel& kernel_;

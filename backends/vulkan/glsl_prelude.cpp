@@ -276,6 +276,55 @@ vec2 pair_u64(uint64_t x) {
 vec2 pair_i64(int64_t x) { return x < 0l ? -pair_u64(uint64_t(-x)) : pair_u64(uint64_t(x)); }
 )"},
 
+    // a * b + c for devices whose fma rounds twice. The first is off only where the f64 sum lies within 2^-29 of its
+    // ulp to the middle between two floats; the others where the rest, itself rounded, does.
+    {"fma32", "", R"(
+float fma32(float a, float b, float c) {
+  precise double p = double(a) * double(b);
+  precise double s = p + double(c);
+  return float(s);
+}
+)"},
+    {"fma32_by_pairs", "pair", R"(
+float fma32_by_pairs(float a, float b, float c) {
+  const vec2 p = two_product(a, b), s = two_sum(p.x, c);
+  precise float rest = s.y + p.y;
+  precise float r = s.x + rest;
+  return r;
+}
+)"},
+    {"fma64", "", R"(
+double fma64(double a, double b, double c) {
+  precise double p = a * b;
+  precise double s = p + c;
+  if (!(abs(a) < 1e150lf && abs(b) < 1e150lf && abs(s) < 1e300lf)) return s;
+  precise double ca = 134217729.0lf * a;
+  precise double cb = 134217729.0lf * b;
+  precise double da = ca - a;
+  precise double db = cb - b;
+  precise double ah = ca - da;
+  precise double bh = cb - db;
+  precise double al = a - ah;
+  precise double bl = b - bh;
+  precise double e0 = ah * bh;
+  precise double e1 = ah * bl;
+  precise double e2 = al * bh;
+  precise double e3 = al * bl;
+  precise double f0 = e0 - p;
+  precise double f1 = f0 + e1;
+  precise double f2 = f1 + e2;
+  precise double low = f2 + e3;
+  precise double back = s - p;
+  precise double rp = s - back;
+  precise double r0 = p - rp;
+  precise double r1 = c - back;
+  precise double r = r0 + r1;
+  precise double rest = r + low;
+  precise double sum = s + rest;
+  return sum;
+}
+)"},
+
     {"Table", "", "layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Table { uint64_t a[]; };\n"},
 };
 

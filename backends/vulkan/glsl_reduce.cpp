@@ -18,8 +18,8 @@ using backends::Launch;
 using backends::Reduction;
 
 constexpr int64_t kRangeUnit = 64;
-constexpr int64_t kManyKept = 4096;  // invocations that keep a device busy
-constexpr int64_t kShort = 32;       // a range that one invocation walks over
+constexpr int64_t kManyOnCpu = 4096, kMany = 65536;  // invocations that keep a device busy
+constexpr int64_t kShort = 32;                       // a range that one invocation walks over
 
 bool is_arg(const Reduction& r) { return r.combine == Combine::argmax || r.combine == Combine::argmin; }
 
@@ -55,6 +55,11 @@ class Reduce {
     grain_ = (reduced_ + parts_ - 1) / parts_;
     if (parts_ > 1) grain_ = (grain_ + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
     choose_shape();
+    // Ranges begin at multiples of 64; the last one ends with the extent.
+    together_ = body_.side_by_side(8);
+    while (reduced_ % together_ != 0) together_ /= 2;
+    together_ = together_ == 1 || !body_.has_runs() ? 1 : body_.side_by_side(together_);
+    body_.write(together_);
   }
 
   Shader emit() {
@@ -97,7 +102,8 @@ class Reduce {
   void choose_shape() {
     const auto size = static_cast<int64_t>(choices_.reduce_workgroup);
     const int64_t range = std::min(grain_, reduced_);
-    if (kept_ * parts_ >= kManyKept && (kernel_.vector_level == 0 || range <= kShort || choices_.serial_rows)) {
+    if (kept_ * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
+        (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
       along_ = 1;
     } else if (kernel_.vector_level == 0) {
       // Enough invocations side by side to read whole cache lines, the rest along the range.
@@ -115,23 +121,29 @@ class Reduce {
 
   std::string walk() {
     const std::string type = body_.index_type();
-    std::string begin = "y", end = body_.number(reduced_);
+    std::string begin = together_ > 1 ? fmt::format("{}(y) * {}", type, body_.number(together_)) : "y",
+                end = body_.number(reduced_);
     if (along_ == 1) begin = body_.number(0);
     std::string text;
     if (parts_ > 1) {
       text += fmt::format("    const {0} begin = part * {1}, end = min({2}, begin + {1});\n", type,
                           body_.number(grain_), end);
-      begin = along_ > 1 ? "begin + y" : "begin";
+      begin = along_ > 1 ? "begin + " + begin : "begin";
       end = "end";
     }
-    text += fmt::format("    for ({0} i1 = {1}; i1 < {2}; i1 += {3}) {{\n", type, begin, end, body_.number(along_));
-    text += body_.text(2);
+    std::string accumulate;
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
       const Reduction& r = kernel_.reductions[i];
       NEAP_CHECK(body_.type(r.value) == r.accumulator, "{}: a {} into a {}", kernel_.name, name(body_.type(r.value)),
                  name(r.accumulator));
       const std::string& value = body_.value(r.value);
-      text += is_arg(r) ? take(i, value, "uint(i1)") : assign(i, value);
+      accumulate += is_arg(r) ? take(i, value, "uint(i1)") : assign(i, value);
+    }
+    text += fmt::format("    for ({0} j = {1}; j < {2}; j += {3}) {{\n", type, begin, end,
+                        body_.number(along_ * together_));
+    text += body_.shared();
+    for (int e = 0; e < together_; ++e) {
+      text += iteration(body_, e, e == 0 ? "j" : fmt::format("j + {}", body_.number(e)), accumulate);
     }
     return text + "    }\n";
   }
@@ -211,6 +223,7 @@ class Reduce {
   const Choices& choices_;
   const int64_t parts_, kept_, reduced_;
   int64_t grain_ = 0, across_ = 1, along_ = 1;
+  int together_ = 1;
   Module m_;
   Body body_;
 };

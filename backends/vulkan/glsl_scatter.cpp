@@ -25,10 +25,15 @@ class Updates {
     const bool ordered = std::ranges::any_of(kernel_.scatters,
                                              [](const Scatter& s) { return s.combine == Combine::set && !s.distinct; });
     const auto [rows, columns] = kernel_.extent;
+    const bool serial = ordered && rows * columns > 1;
+    int together = serial ? 1 : body_.side_by_side(4);
+    while (columns % together != 0) together /= 2;
+    together = together == 1 ? 1 : body_.side_by_side(together);
+    body_.write(together);
     const auto operands = static_cast<int>(kernel_.buffers.size());
     std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
     Shader shader;
-    text += ordered && rows * columns > 1 ? in_order(shader) : side_by_side(shader);
+    text += serial ? in_order(shader) : parallel(shader, together);
     shader.glsl = m_.finish(shader.local_size, text);
     return shader;
   }
@@ -37,34 +42,41 @@ class Updates {
   std::string in_order(Shader& shader) {
     shader.local_size = 1;
     const auto [rows, columns] = kernel_.extent;
-    const std::string type = body_.index_type();
-    return fmt::format(
-        "  for ({0} i0 = {3}; i0 < {1}; ++i0) {{\n{5}  for ({0} i1 = {3}; i1 < {2}; ++i1) {{\n{4}{6}  }}\n  }}\n", type,
-        body_.number(rows), body_.number(columns), body_.number(0), body_.text(2), body_.text(1), updates());
+    std::string text = fmt::format("  for ({0} i0 = {1}; i0 < {2}; ++i0) {{\n", body_.index_type(), body_.number(0),
+                                   body_.number(rows));
+    text += body_.text(1);
+    text += fmt::format("  for ({0} j = {1}; j < {2}; ++j) {{\n", body_.index_type(), body_.number(0),
+                        body_.number(columns));
+    return text + iteration(body_, 0, "j", updates()) + "  }\n  }\n";
   }
 
-  std::string side_by_side(Shader& shader) {
+  std::string parallel(Shader& shader, int together) {
     shader.local_size = choices_.workgroup;
     const auto [rows, columns] = kernel_.extent;
-    const int64_t count = rows * columns;
-    const auto repeats = static_cast<int64_t>(
-        std::clamp<uint64_t>(choices_.elements, 1, static_cast<uint64_t>(count) / (8 * choices_.workgroup) + 1));
+    const int64_t across = columns / together, count = rows * across;
+    const auto repeats =
+        static_cast<int64_t>(std::clamp<uint64_t>(choices_.elements / static_cast<uint64_t>(together), 1,
+                                                  static_cast<uint64_t>(count) / (8 * choices_.workgroup) + 1));
     const int64_t in_group = repeats * choices_.workgroup, groups = (count + in_group - 1) / in_group;
     const std::string type = body_.index_type();
     const Grid g = grid(static_cast<uint64_t>(groups), type);
     shader.groups = g.groups;
     std::string text = g.text;
     text += fmt::format("  if (group >= {}) return;\n", body_.number(groups));
-    text += fmt::format("  {} row = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(in_group));
-    text += fmt::format("  for (int r = 0; r < {}; ++r, row += {}) {{\n", repeats, body_.number(choices_.workgroup));
-    if (count % in_group != 0) text += fmt::format("    if (row >= {}) return;\n", body_.number(count));
-    if (rows > 1 && columns > 1) {
-      text += fmt::format("    const {0} i0 = row / {1};\n    const {0} i1 = row - i0 * {1};\n", type,
-                          body_.number(columns));
+    text += fmt::format("  {} unit = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(in_group));
+    text += fmt::format("  for (int r = 0; r < {}; ++r, unit += {}) {{\n", repeats, body_.number(choices_.workgroup));
+    if (count % in_group != 0) text += fmt::format("    if (unit >= {}) return;\n", body_.number(count));
+    if (rows > 1) {
+      text += fmt::format("    const {0} i0 = unit / {1};\n    const {0} first = (unit - i0 * {1}) * {2};\n", type,
+                          body_.number(across), body_.number(together));
     } else {
-      text += fmt::format("    const {} {} = row;\n", type, rows > 1 ? "i0" : "i1");
+      text += fmt::format("    const {} first = unit * {};\n", type, body_.number(together));
     }
-    return text + body_.text(1) + body_.text(2) + updates() + "  }\n";
+    text += body_.text(1) + body_.shared();
+    for (int e = 0; e < together; ++e) {
+      text += iteration(body_, e, fmt::format("first + {}", body_.number(e)), updates());
+    }
+    return text + "  }\n";
   }
 
   // Where the table of the part that this update belongs to lies.

@@ -297,6 +297,31 @@ std::vector<Trial> all_maps() {
   return trials;
 }
 
+// x * y + z where the rounding of the product decides: z is its negative in every other element.
+Trial fused(DType t) {
+  constexpr int64_t kCount = 5000;
+  Trial trial;
+  std::mt19937 engine(7);
+  Bytes memory[3];
+  dispatch(t, [&]<class T>() {
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<T> v[3];
+      std::uniform_real_distribution<T> real(T(-2), T(2));
+      for (int64_t i = 0; i < kCount; ++i) {
+        const T a = real(engine), b = real(engine);
+        v[0].push_back(a), v[1].push_back(b), v[2].push_back(i % 2 ? -a * b : real(engine));
+      }
+      for (int i = 0; i < 3; ++i) memory[i] = backends::test::bytes_of(v[i]);
+    }
+  });
+  trial.kernel.extent = {1, kCount};
+  X operands[3];
+  const X i = trial.kernel.dag.index(1, u32);
+  for (int k = 0; k < 3; ++k) operands[k] = trial.kernel.dag.load(trial.add(t, memory[k]), t, i);
+  trial.store(i, trial.kernel.dag.fma(operands[0], operands[1], operands[2]), kCount);
+  return trial;
+}
+
 class VulkanGlsl : public testing::Test {
  protected:
   void SetUp() override { NEAP_NEEDS_VULKAN(); }
@@ -312,6 +337,11 @@ class VulkanGlsl : public testing::Test {
 };
 
 TEST_F(VulkanGlsl, EveryOpcodeAndConversion) { run(all_maps()); }
+
+TEST_F(VulkanGlsl, FmaRoundsOnce) {
+  run({fused(f32), fused(f64)});
+  run({fused(f32)}, [](Runner& r) { r.choices.float64 = false; });
+}
 
 TEST_F(VulkanGlsl, CopiesEveryTypeAndSize) {
   std::vector<Trial> trials;
@@ -332,6 +362,34 @@ TEST_F(VulkanGlsl, Strides) {
     }
   }
   run(trials);
+}
+
+// out[i] = in[w i + 0] - in[w i + 1] ...: rows of w elements, which are read as words.
+Trial rows_of(DType t, int64_t width, int64_t n, int level) {
+  Trial trial;
+  Kernel& k = trial.kernel;
+  k.extent = level == 1 ? std::array<int64_t, 2>{1, n} : std::array<int64_t, 2>{n, 1};
+  k.vector_level = level;
+  const int in = trial.input(t, width * n);
+  const X i = k.dag.index(level, u32), first = k.dag.binary(Opcode::mul, i, k.dag.integer(width, u32));
+  for (int64_t c = width - 1; c >= 0; --c) {
+    trial.store(i, k.dag.load(in, t, k.dag.binary(Opcode::add, first, k.dag.integer(c, u32))), n);
+  }
+  return trial;
+}
+
+TEST_F(VulkanGlsl, RowsOfAFewElements) {
+  std::vector<Trial> trials;
+  for (const DType t : {bool_, i8, u16, bf16, i32, f32, i64}) {
+    for (const int64_t width : {2, 3, 4}) {
+      for (const int64_t n : {4096, 333}) trials.push_back(rows_of(t, width, n, static_cast<int>(n % 2)));
+    }
+  }
+  run(trials);
+  const auto gpu = [](Runner& r) { r.choices.cpu = false; };
+  run(trials, gpu);
+  std::erase_if(trials, [](const Trial& t) { return size_of(t.kernel.buffers[0].type) > 4; });
+  run(trials, [&](Runner& r) { gpu(r), r.shift = 4; });
 }
 
 TEST_F(VulkanGlsl, GathersByEveryIndexType) {
@@ -370,7 +428,7 @@ TEST_F(VulkanGlsl, Reductions) {
   }
   run(trials);
   std::erase_if(trials, [](const Trial& t) { return t.kernel.extent[0] < 5000; });
-  run(trials, [](Runner& r) { r.choices.serial_rows = !r.choices.serial_rows; });
+  run(trials, [](Runner& r) { r.choices.cpu = !r.choices.cpu; });
 }
 
 TEST_F(VulkanGlsl, SumsWithoutDoubles) {
@@ -492,6 +550,43 @@ TEST(GlslText, CompilesForADeviceWithFewFeatures) {
   }
 }
 
+TEST(GlslText, CountsBeyond32Bits) {
+  constexpr int64_t kMany = int64_t{1} << 33;
+  for (Choices c : {poor(), Choices{.storage8 = true, .storage16 = true, .int64 = true, .float64 = true}}) {
+    Trial map;
+    map.kernel.extent = {1, kMany};
+    const X i = map.kernel.dag.index(1, i64);
+    map.input(bf16, 1);
+    map.store(i, map.kernel.dag.load(0, bf16, i), 1);
+    EXPECT_FALSE(compile_glsl(emit(map.launch(), c).glsl, "map").empty());
+    map.kernel.extent = {kMany / 64, 64};
+    EXPECT_FALSE(compile_glsl(emit(map.launch(), c).glsl, "rows").empty());
+
+    for (const auto& [kept, reduced] : {std::pair<int64_t, int64_t>{1, kMany}, {kMany / 8, 8}, {64, kMany / 64}}) {
+      Trial sum;
+      sum.kernel.kind = Kernel::Kind::reduce;
+      sum.kernel.extent = {kept, reduced};
+      const X j = sum.kernel.dag.index(1, i64);
+      sum.input(f32, 1);
+      const X x = sum.kernel.dag.load(0, f32, j);
+      sum.kernel.reductions = {{max, x.id, f32, f32, sum.output(f32, 1)}};
+      Launch launch = sum.launch();
+      EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "max").empty());
+      launch.parts = 64;
+      launch.kernel.finish = false;
+      EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "parts of max").empty());
+    }
+
+    Trial updates = scatters(add, f32, 1, 64, true);
+    updates.kernel.extent = {1, kMany};
+    Launch launch = updates.launch();
+    EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "updates").empty());
+    launch.parts = 5;
+    launch.part0_operand = 0;
+    EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "parts of updates").empty());
+  }
+}
+
 TEST(GlslText, NamesTheFeatureThatIsMissing) {
   const auto message = [](const Trial& t) {
     try {
@@ -511,8 +606,11 @@ TEST(GlslText, StoresWholeWordsOfNarrowElements) {
   c.storage16 = true;
   const Trial t = copies(bf16, 1 << 20);
   const Shader shader = emit(t.launch(), c);
-  EXPECT_NE(shader.glsl.find("R32("), std::string::npos);
-  EXPECT_EQ(shader.groups[0] * shader.groups[1] * shader.groups[2], (1u << 19) / c.workgroup);
+  EXPECT_NE(shader.glsl.find("R64("), std::string::npos);
+  EXPECT_EQ(shader.groups[0] * shader.groups[1] * shader.groups[2], (1u << 18) / c.workgroup);
+  // A row of odd length that lies behind another has no words of its own.
+  Trial rows = indices(1);
+  EXPECT_EQ(emit(rows.launch(), c).glsl.find("w0["), std::string::npos);
 }
 
 }  // namespace
