@@ -13,7 +13,14 @@ std::string Body::arithmetic(const Inst& inst) {
   const std::string &x = values_[inst.a], &y = inst.b < 0 ? x : values_[inst.b], &z = inst.c < 0 ? x : values_[inst.c];
   const DType from = type(inst.a);
   switch (inst.op) {
-    case Opcode::convert: return convert(m, x, from, inst.type);
+    case Opcode::convert: {
+      // Mesa takes an integer that is rounded to a float and back for unchanged, unless a sum lies between.
+      const Inst& source = kernel.dag[inst.a];
+      const bool there_and_back = is_float(from) && is_integer(inst.type) && source.op == Opcode::convert &&
+                                  is_integer(type(source.a)) && m.held(from) != Register::pair;
+      const char* kept = from == DType::f64 ? "kept64" : "kept32";
+      return convert(m, there_and_back ? fmt::format("{}({})", m.use(kept), x) : x, from, inst.type);
+    }
     case Opcode::bitcast: return bitcast(m, x, from, inst.type);
     case Opcode::select: return fmt::format("{} ? {} : {}", x, y, z);
     case Opcode::lt:

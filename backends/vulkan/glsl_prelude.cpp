@@ -64,6 +64,18 @@ double signed64(double rounded, double x) {
   return uint64BitsToDouble(doubleBitsToUint64(abs(rounded)) | (doubleBitsToUint64(x) & 0x8000000000000000ul));
 }
 )"},
+    {"kept32", "", R"(
+float kept32(float x) {
+  precise float y = x + 0.0;
+  return y;
+}
+)"},
+    {"kept64", "", R"(
+double kept64(double x) {
+  precise double y = x + 0.0lf;
+  return y;
+}
+)"},
     // trunc and roundEven of f64 are wrong on lavapipe (Mesa 22.3): ties, large values, -0.
     {"trunc64", "signed64", R"(
 double trunc64(double x) { return signed64(floor(abs(x)), x); }

@@ -176,7 +176,7 @@ class Compiler {
       body.origins[b] = origin;
     };
     for (size_t b = 0; b < plan.buffers.size(); ++b) {
-      if (plan.buffers[b].offset < 0) continue;
+      if (plan.buffers[b].offset < 0 || step.scratch.empty()) continue;  // empty arrays need no arena
       body.origins[b] = outside(step.scratch.at(0));
       body.origins[b].add += plan.buffers[b].offset;
     }
