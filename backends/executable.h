@@ -30,7 +30,7 @@ class Executable {
 
 /// Compiles every kernel of the plan for a Vulkan device (backends/vulkan), for which it was made:
 /// vulkan_target(device). DeviceError, UserError.
-std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device);
+std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device, const std::string& dump_name);
 planner::Target vulkan_target(int device);
 /// Waits for all runs on Vulkan devices: none of them holds on to a buffer then.
 void synchronize_vulkan();

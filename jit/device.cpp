@@ -145,7 +145,7 @@ std::shared_ptr<const backends::Executable> compile_for(const Device& device, pl
                                                         const std::string& dump_name) {
   if (device.kind == Device::Kind::vulkan) {
 #ifdef NEAP_VULKAN
-    return backends::compile_vulkan(std::move(plan), device.index);
+    return backends::compile_vulkan(std::move(plan), device.index, dump_name);
 #endif
   } else {
 #ifdef NEAP_CPU

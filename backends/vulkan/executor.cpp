@@ -137,11 +137,11 @@ struct Held {
 
 class VulkanExecutable final : public backends::Executable {
  public:
-  VulkanExecutable(PlanData plan, std::shared_ptr<Device> device)
+  VulkanExecutable(PlanData plan, std::shared_ptr<Device> device, const std::string& dump_name)
       : plan_(std::move(plan)),
         device_(std::move(device)),
         store_(Store::of(device_)),
-        program_(compile_program(plan_, *device_)),
+        program_(compile_program(plan_, *device_, dump_name)),
         input_of_(plan_.buffers.size(), -1),
         is_output_(plan_.buffers.size(), false) {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) input_of_[plan_.inputs[i]] = static_cast<int>(i);
@@ -312,8 +312,8 @@ class VulkanExecutable final : public backends::Executable {
 
 namespace neap::backends {
 
-std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device) {
-  return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device));
+std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device, const std::string& dump_name) {
+  return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device), dump_name);
 }
 
 planner::Target vulkan_target(int device) {

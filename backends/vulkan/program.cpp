@@ -40,7 +40,7 @@ struct Scope {
 
 class Compiler {
  public:
-  explicit Compiler(Device& device) : device_(device) {}
+  Compiler(Device& device, const std::string& dump_name) : device_(device), dump_name_(dump_name) {}
 
   Program run(const PlanData& plan) {
     Scope scope(plan);
@@ -55,6 +55,15 @@ class Compiler {
 
  private:
   uint32_t entry() { return next_++; }
+
+  /// Of a kernel: for NEAP_DUMP and messages.
+  std::string file_name(const std::string& what) {
+    std::string name = fmt::format("{}-{:03}-{}", dump_name_.empty() ? "kernel" : dump_name_, kernels_++, what);
+    for (char& c : name) {
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-') c = '_';
+    }
+    return name.substr(0, 100);
+  }
 
   void steps(Scope& scope, std::vector<Op>& ops) {
     for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
@@ -96,7 +105,7 @@ class Compiler {
     }
     Op op;
     op.kind = Op::Kind::dispatch;
-    op.pipeline = &device_.pipeline(shader, name);
+    op.pipeline = &device_.pipeline(shader, file_name(name));
     op.groups = shader.groups;
     op.first = operands(scope, buffers);
     ops.push_back(std::move(op));
@@ -231,7 +240,7 @@ class Compiler {
     Op op;
     op.kind = Op::Kind::dispatch;
     const Shader shader = bind_shader(device_.choices());
-    op.pipeline = &device_.pipeline(shader, "bind");
+    op.pipeline = &device_.pipeline(shader, file_name("bind"));
     op.groups = shader.groups;
     op.first = entry();
     op.count = static_cast<uint32_t>(records.size());
@@ -241,12 +250,16 @@ class Compiler {
   }
 
   Device& device_;
+  const std::string& dump_name_;
+  int kernels_ = 0;
   Program out_;
   uint32_t next_ = 0;
 };
 
 }  // namespace
 
-Program compile_program(const PlanData& plan, Device& device) { return Compiler(device).run(plan); }
+Program compile_program(const PlanData& plan, Device& device, const std::string& dump_name) {
+  return Compiler(device, dump_name).run(plan);
+}
 
 }  // namespace neap::vk

@@ -43,6 +43,7 @@ struct Program {
 };
 
 /// Lowers and compiles all kernels of the plan, those of loop bodies included. UserError when the device lacks a dtype.
-Program compile_program(const planner::PlanData& plan, Device& device);
+/// `dump_name`: file name stem for NEAP_DUMP, or empty.
+Program compile_program(const planner::PlanData& plan, Device& device, const std::string& dump_name);
 
 }  // namespace neap::vk
