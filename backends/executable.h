@@ -21,6 +21,8 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual const planner::PlanData& plan() const = 0;
+  /// False once its device was lost; runs throw DeviceError then.
+  virtual bool usable() const { return true; }
   /// Runs the plan. `inputs` has one buffer for each plan input (arguments, captured); those that the plan donates are
   /// consumed (reset). Returns one buffer for each plan output. Allocates exactly what the plan says; where memory is
   /// short it throws, and all inputs are as they were.
@@ -32,6 +34,8 @@ class Executable {
 /// vulkan_target(device). DeviceError, UserError.
 std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device, const std::string& dump_name);
 planner::Target vulkan_target(int device);
+/// Bytes that can be had of the device's own memory, what lives there included; 0 where it uses the host's.
+size_t vulkan_capacity(int device);
 /// Waits for all runs on Vulkan devices: none of them holds on to a buffer then.
 void synchronize_vulkan();
 

@@ -23,6 +23,8 @@ class Compiled {
   /// The plan, with alternatives and the naive pipeline's peak (computed on first use).
   Plan report() const;
   const planner::PlanData& plan() const { return executable_->plan(); }
+  /// False once the device was lost: compile again.
+  bool usable() const { return executable_->usable(); }
 
  private:
   trace::TracedFunction function_;
@@ -34,6 +36,8 @@ class Compiled {
 
 /// What a plan for this device is made for. DeviceError when there is no such device.
 planner::Target target_of(const Device& device);
+/// Bytes that can be had of the device's own memory: no plan may need more. 0: no such limit.
+size_t memory_of(const Device& device);
 /// The plan, compiled by the device's backend. DeviceError, UserError.
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name);

@@ -141,6 +141,13 @@ planner::Target target_of(const Device& device) {
 #endif
 }
 
+size_t memory_of([[maybe_unused]] const Device& device) {
+#ifdef NEAP_VULKAN
+  if (device.kind == Device::Kind::vulkan) return backends::vulkan_capacity(device.index);
+#endif
+  return 0;
+}
+
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name) {
   if (device.kind == Device::Kind::vulkan) {

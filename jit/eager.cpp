@@ -49,7 +49,8 @@ class GraphCache {
       const std::shared_lock lock(mutex_);
       const auto [begin, end] = entries_.equal_range(hash);
       for (auto it = begin; it != end; ++it)
-        if (it->second.device == device && it->second.graph == graph) return it->second.compiled;
+        if (it->second.device == device && it->second.graph == graph && it->second.compiled->usable())
+          return it->second.compiled;
     }
     auto compiled =
         std::make_shared<const Compiled>(TracedFunction{graph, {}}, eager_options(graph.name, device), device);
@@ -126,12 +127,13 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
   std::shared_ptr<const Compiled> compiled;
   {
     const std::shared_lock lock(cache.mutex);
-    if (const auto it = cache.entries.find(full_key); it != cache.entries.end()) compiled = it->second;
+    if (const auto it = cache.entries.find(full_key); it != cache.entries.end() && it->second->usable())
+      compiled = it->second;
   }
   if (!compiled) {
     auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
     const std::unique_lock lock(cache.mutex);
-    compiled = cache.entries.try_emplace(std::move(full_key), std::move(fresh)).first->second;
+    compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
   }
   return compiled->run(inputs, line)[0];
 }

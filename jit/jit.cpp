@@ -39,6 +39,7 @@ struct JitState::Impl {
   mutable std::shared_mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<CompiledCall>> cache;
   std::shared_ptr<CompiledCall> last;
+  std::vector<std::shared_ptr<CompiledCall>> lost;  // with their device; callers may still look at their prototypes
 
   planner::PlanOptions plan_options(const FlatCall& call, std::source_location loc) const {
     planner::PlanOptions p;
@@ -69,15 +70,20 @@ struct JitState::Impl {
     std::string key = signature(call, loc);
     {
       const std::shared_lock lock(mutex);
-      if (const auto it = cache.find(key); it != cache.end()) return it->second;
+      if (const auto it = cache.find(key); it != cache.end() && it->second->compiled->usable()) return it->second;
     }
     auto entry = std::make_shared<CompiledCall>();
     trace::TracedFunction traced = trace_call(call, f, options.name, entry->prototype, loc);
     planner::PlanOptions p = plan_options(call, loc);
     p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
+    if (const size_t memory = jit_detail::memory_of(options.device); memory > 0)
+      p.memory_budget = std::min(p.memory_budget.value_or(memory), memory);
     entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device);
     const std::unique_lock lock(mutex);
-    return cache.try_emplace(std::move(key), std::move(entry)).first->second;
+    std::shared_ptr<CompiledCall>& kept = cache[std::move(key)];
+    if (kept && kept->compiled->usable()) return kept;
+    if (kept) lost.push_back(std::move(kept));
+    return kept = std::move(entry);
   }
 };
 

@@ -152,6 +152,7 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   const PlanData& plan() const override { return plan_; }
+  bool usable() const override { return Device::get(device_->index()) == device_; }
 
   std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs,
                              std::vector<backends::StepTiming>* timings) const override {
@@ -324,6 +325,12 @@ planner::Target vulkan_target(int device) {
   target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
   target.carves = choices.memory == vk::Choices::Memory::import;
   return target;
+}
+
+size_t vulkan_capacity(int device) {
+  const auto opened = vk::Device::get(device);
+  if (opened->choices().memory == vk::Choices::Memory::import) return 0;
+  return opened->available() + vk::Store::of(opened).live_bytes();
 }
 
 void synchronize_vulkan() { vk::Store::drain_all(); }

@@ -59,7 +59,16 @@ Store& Store::of(const std::shared_ptr<Device>& device) {
 
 void Store::drain_all() {
   const std::lock_guard lock(all_mutex);
-  for (const auto& [device, store] : all_stores()) store->drain();
+  for (auto it = all_stores().begin(); it != all_stores().end();) {
+    Store& store = *(it++)->second;
+    try {
+      store.drain();
+    } catch (const DeviceError&) {  // it is lost, and with it what ran there
+      all_stores().erase(store.device_.get());
+      store.kept_.clear();
+      throw;
+    }
+  }
 }
 
 void Store::count(size_t bytes) {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "backends/vulkan/device.h"
+#include "backends/vulkan/device_impl.h"
 #include "core/buffer.h"
 
 namespace neap {
@@ -168,6 +168,24 @@ TEST_F(Vulkan, StepsAreTimedOnTheDevice) {
   f(x);
   ASSERT_FALSE(profile.slices().empty());
   for (const auto& slice : profile.slices()) EXPECT_GE(slice.end, slice.begin);
+}
+
+TEST_F(Vulkan, ALostDeviceIsOpenedAnewByTheNextCall) {
+  const auto f = jit([](const Array& x) { return x + 1.0f; }, on_device());
+  const Array x = full({3}, 1.0f, f32);
+  EXPECT_THAT(f(x).to_vector<float>(), ElementsAre(2.0f, 2.0f, 2.0f));
+  synchronize();
+  auto& device = static_cast<vk::DeviceImpl&>(*vk::Device::get(0));
+  EXPECT_THROW(device.check(VK_ERROR_DEVICE_LOST, "a test"), DeviceError);
+  EXPECT_NO_THROW(synchronize());  // nothing was running
+  EXPECT_THAT(f(x).to_vector<float>(), ElementsAre(2.0f, 2.0f, 2.0f));
+}
+
+TEST_F(Vulkan, MemoryOfTheDeviceBoundsThePlan) {
+  if (!own_memory()) GTEST_SKIP() << "the device uses the host's memory";
+  const auto f = jit([](const Array& x) { return broadcast_to(x, {int64_t{1} << 44}) * 2.0f; }, on_device());
+  EXPECT_THROW(f.compile(full({1}, 1.0f, f32)), BudgetError);
+  EXPECT_GT(f.plan(full({1}, 1.0f, f32)).peak_bytes(), size_t{1} << 45);
 }
 
 TEST(VulkanDevice, AnUnknownOneIsNamed) {
