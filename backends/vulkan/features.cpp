@@ -87,6 +87,8 @@ Choices choose(const DeviceRecord& d) {
   }
   c.elements = cpu ? 8 : 4;
   c.cpu = cpu;
+  c.denorm32 = d.denorm_preserve32, c.denorm64 = d.denorm_preserve64;
+  c.specials32 = d.signed_zero_inf_nan_preserve32, c.specials64 = d.signed_zero_inf_nan_preserve64;
   c.fused = d.driver != "llvmpipe";  // which multiplies, rounds, and adds
 
   c.native_f16 = d.float16 && d.storage_16bit && d.denorm_preserve16 && d.rounding_rte16;

@@ -62,6 +62,8 @@ struct Choices {
   bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
                                     // elements, and reads words at any address
   bool fused = true;                // fma() rounds once
+  // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
+  bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
   uint32_t subgroup = 0;            // required subgroup size, 0: reductions go through shared memory alone
   bool size_control = false;        // pipelines ask for `subgroup` explicitly
   // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare

@@ -72,6 +72,22 @@ std::string Module::finish(uint32_t local_size, const std::string& main) const {
     fmt::format_to(out, "#extension {} : require\n", always);
   }
   for (const std::string& extension : extensions_) fmt::format_to(out, "#extension {} : require\n", extension);
+  const bool doubles = !functions_.empty() || text_.find("double") != text_.npos || main.find("double") != main.npos;
+  struct Mode {
+    bool wanted;
+    int capability, mode, bits;
+  };
+  constexpr int kDenorm[] = {4464, 4459}, kSpecials[] = {4466, 4461};  // as SPIR-V numbers them
+  const Mode modes[] = {{choices.denorm32, kDenorm[0], kDenorm[1], 32},
+                        {choices.denorm64 && doubles, kDenorm[0], kDenorm[1], 64},
+                        {choices.specials32, kSpecials[0], kSpecials[1], 32},
+                        {choices.specials64 && doubles, kSpecials[0], kSpecials[1], 64}};
+  std::string declared;
+  for (const Mode& m : modes) {
+    if (!m.wanted) continue;
+    declared += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", m.capability, m.mode, m.bits);
+  }
+  if (!declared.empty()) text += "#extension GL_EXT_spirv_intrinsics : require\n" + declared;
   fmt::format_to(out, "layout(local_size_x = {}) in;\n", local_size);
   text += "layout(push_constant, scalar) uniform Push { uint64_t table; uint first; uint count; } push;\n";
   if (!functions_.empty()) text += libm_source(functions_);

@@ -42,6 +42,8 @@ uint64_t identity(Combine combine, DType type) {
   return largest ? all : 0;
 }
 
+constexpr int64_t kMostCopies = 128;  // of the body in a loop
+
 class Reduce {
  public:
   Reduce(const Launch& launch, const Choices& choices)
@@ -60,6 +62,14 @@ class Reduce {
     while (reduced_ % together_ != 0) together_ /= 2;
     together_ = together_ == 1 || !body_.has_runs() ? 1 : body_.side_by_side(together_);
     body_.write(together_);
+    // Where the driver ends long loops: several steps in one iteration.
+    if (choices_.most_iterations > 0) {
+      const int64_t steps = along_ * together_ * (choices_.most_iterations / 2), range = std::min(grain_, reduced_);
+      copies_ = std::max<int64_t>(1, (range + steps - 1) / steps);
+      if (copies_ > kMostCopies) {
+        lacking(kernel_.name, fmt::format("loops of more than {} iterations", choices_.most_iterations));
+      }
+    }
   }
 
   Shader emit() {
@@ -102,12 +112,13 @@ class Reduce {
   void choose_shape() {
     const auto size = static_cast<int64_t>(choices_.reduce_workgroup);
     const int64_t range = std::min(grain_, reduced_);
-    if (kept_ * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
+    const bool ends = choices_.most_iterations == 0 || range < choices_.most_iterations / 2;
+    if (ends && kept_ * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
         (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
       along_ = 1;
     } else if (kernel_.vector_level == 0) {
       // Enough invocations side by side to read whole cache lines, the rest along the range.
-      across_ = std::min<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_)), kShort);
+      across_ = std::min({static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_))), kShort, size});
       along_ = std::min(size / across_,
                         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(range, 1)))));
     } else {
@@ -139,11 +150,17 @@ class Reduce {
       const std::string& value = body_.value(r.value);
       accumulate += is_arg(r) ? take(i, value, "uint(i1)") : assign(i, value);
     }
-    text += fmt::format("    for ({0} j = {1}; j < {2}; j += {3}) {{\n", type, begin, end,
-                        body_.number(along_ * together_));
-    text += body_.shared();
-    for (int e = 0; e < together_; ++e) {
-      text += iteration(body_, e, e == 0 ? "j" : fmt::format("j + {}", body_.number(e)), accumulate);
+    const int64_t step = along_ * together_;
+    text +=
+        fmt::format("    for ({0} k = {1}; k < {2}; k += {3}) {{\n", type, begin, end, body_.number(step * copies_));
+    for (int64_t copy = 0; copy < copies_; ++copy) {
+      const std::string j = copy == 0 ? "k" : fmt::format("k + {}", body_.number(step * copy));
+      const std::string guard = copy == 0 ? "" : fmt::format("if ({} < {}) ", j, end);
+      text += fmt::format("    {}{{\n    const {} j = {};\n", guard, type, j) + body_.shared();
+      for (int e = 0; e < together_; ++e) {
+        text += iteration(body_, e, e == 0 ? "j" : fmt::format("j + {}", body_.number(e)), accumulate);
+      }
+      text += "    }\n";
     }
     return text + "    }\n";
   }
@@ -223,6 +240,7 @@ class Reduce {
   const Choices& choices_;
   const int64_t parts_, kept_, reduced_;
   int64_t grain_ = 0, across_ = 1, along_ = 1;
+  int64_t copies_ = 1;
   int together_ = 1;
   Module m_;
   Body body_;

@@ -42,6 +42,9 @@ class Updates {
   std::string in_order(Shader& shader) {
     shader.local_size = 1;
     const auto [rows, columns] = kernel_.extent;
+    if (choices_.most_iterations > 0 && rows * (columns + 1) >= choices_.most_iterations) {
+      lacking(kernel_.name, fmt::format("loops of more than {} iterations", choices_.most_iterations));
+    }
     std::string text = fmt::format("  for ({0} i0 = {1}; i0 < {2}; ++i0) {{\n", body_.index_type(), body_.number(0),
                                    body_.number(rows));
     text += body_.text(1);

@@ -431,6 +431,15 @@ TEST_F(VulkanGlsl, Reductions) {
   run(trials, [](Runner& r) { r.choices.cpu = !r.choices.cpu; });
 }
 
+// More elements than llvmpipe lets a loop have iterations, and the same with a device that is made to end loops early.
+TEST_F(VulkanGlsl, SumsLongRows) {
+  std::vector<Trial> trials;
+  for (const int level : {0, 1}) trials.push_back(reductions(0, 3, 200001, level, true));
+  run(trials, [](Runner& r) { r.choices.reduce_workgroup = 2; });
+  for (Trial& t : trials) t = reductions(1, 70, 3000, t.kernel.vector_level, true);
+  run(trials, [](Runner& r) { r.choices.most_iterations = 100; });
+}
+
 TEST_F(VulkanGlsl, SumsWithoutDoubles) {
   std::vector<Trial> trials;
   for (const auto& [kept, reduced] : {std::pair<int64_t, int64_t>{3, 300}, {67, 33}}) {
@@ -527,6 +536,7 @@ Choices poor() {
   c.storage8 = c.storage16 = c.float64 = false;
   c.add32 = c.add64 = Choices::FloatAdd::exchange;
   c.int64 = true;
+  c.denorm32 = c.specials32 = true;
   return c;
 }
 
