@@ -100,6 +100,7 @@ class ScatterStep {
     }
     if (updated) {
       launches.push_back(launch_of(scatter_kernel(output_, out_.dtype)));
+      launches.back().in_order = step_.in_order;
       if (clear) launches.back().zero_fill.push_back(output_);
     }
     return launches;
@@ -122,6 +123,7 @@ class ScatterStep {
     launches.push_back(launch_of(scatter_kernel(tables_ > 0 ? output_ + 1 : output_, table_type_)));
     Launch& scatter = launches.back();
     scatter.parts = step_.parts;
+    scatter.in_order = step_.in_order;
     if (tables_ > 0) scatter.zero_fill.push_back(output_ + 1);
     if (first_in_output_) {
       if (tables_ > 0) scatter.part0_operand = output_;

@@ -50,6 +50,7 @@ struct JitState::Impl {
     p.chunks = options.chunks;
     p.threads_hint = neap::num_threads();
     p.target = jit_detail::target_of(options.device);
+    p.target.deterministic = options.deterministic;
     for (const int argument : options.donate)
       if (argument < 0 || argument >= call.arguments)
         throw_user<OptionError>("jit", "donate names argument " + std::to_string(argument),

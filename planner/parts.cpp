@@ -17,6 +17,8 @@ constexpr int64_t kReducePartGpu = 16384;
 constexpr int64_t kManyRows = 64;       // kept elements that keep all threads busy
 constexpr int64_t kDirectRows = 65536;  // below, one pass in row order
 constexpr int64_t kFewRows = int64_t{1} << 22;
+constexpr int64_t kPartInOrder = 4096;  // rows that one thread of a gpu takes in order
+constexpr int64_t kMaxPartsInOrder = 256;
 constexpr int64_t kMaxCount = int64_t{1} << 32;
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
@@ -72,17 +74,22 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
     step.table_dtype = DType::u32;
     return;
   }
+  const bool counts = node.op == Op::scatter_add && is_splat(group, node.inputs[2]) && is_float(out.dtype);
+  step.in_order = target.gpu && target.deterministic && is_float(out.dtype) && !(counts && rows >= kDirectRows) &&
+                  (node.op == Op::scatter_add || node.op == Op::scatter_mul);
   if (node.op != Op::scatter_add || rows < kDirectRows) return;
-  const bool counts = is_splat(group, node.inputs[2]) && is_float(out.dtype);
   step.form = counts ? ScatterForm::counts : ScatterForm::tables;
   step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
   const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
-  if (target.gpu && !target.wide_atomics && !counts) {
+  if (target.gpu && !target.wide_atomics && !counts && !step.in_order) {
     step.form = ScatterForm::direct;
     return;
   }
   const bool cheap_tables = counts || !is_float(out.dtype);
-  const int wanted = target.gpu ? std::max(least, 1) : cheap_tables && updates.size() >= kFewRows ? 4 : 2;
+  const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
+                     : target.gpu  ? std::max(least, 1)
+                     : cheap_tables && updates.size() >= kFewRows ? 4
+                                                                  : 2;
   for (step.parts = wanted; step.parts >= least; --step.parts) {
     const size_t bytes = static_cast<size_t>(tables_in_scratch(step) * out.size()) * size_of(step.table_dtype);
     if (bytes <= table_budget) return;

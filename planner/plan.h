@@ -63,6 +63,7 @@ struct PlanStep {
   int parts = 1;             // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
+  bool in_order = false;                        // scatter: a part's rows one after the other, for their bits
   bool operand_in_place = false;                // scatter: writes[0] already holds the operand
   std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
 
@@ -112,10 +113,11 @@ struct PlanData {
 
 /// The kind of device that a plan is made for: what its kernels need beside their operands.
 struct Target {
-  bool gpu = false;          // many threads share one table of a scatter; products pack nothing
-  int reduce_parts = 64;     // the most partial results of a reduction to few elements
-  bool wide_atomics = true;  // gpu: 64-bit atomics, so that float sums have tables of f64
-  bool carves = true;        // memory can be cut up and given back in part (outputs may lie in the arena)
+  bool gpu = false;            // many threads share one table of a scatter; products pack nothing
+  int reduce_parts = 64;       // the most partial results of a reduction to few elements
+  bool wide_atomics = true;    // gpu: 64-bit atomics, so that float sums have tables of f64
+  bool deterministic = false;  // gpu: float sums in an order that does not depend on scheduling
+  bool carves = true;          // memory can be cut up and given back in part (outputs may lie in the arena)
 };
 
 /// What a plan may assume and must keep to.

@@ -21,7 +21,7 @@ namespace neap::vk {
 struct Push {
   uint64_t table = 0;
   uint32_t first = 0;
-  uint32_t count = 0;  // records of a bind kernel; else 0
+  uint32_t count = 0;  // records of a bind kernel; else which of Shader::dispatches this is
 };
 
 /// A shader and how to dispatch it.
@@ -29,6 +29,7 @@ struct Shader {
   std::string glsl;
   uint32_t local_size = 1;                  // invocations of a workgroup (along x)
   std::array<uint32_t, 3> groups{1, 1, 1};  // workgroups; none of them 0
+  uint32_t dispatches = 1;                  // as often, one after the other, with Push::count 0, 1, ...
   bool full_subgroups = false;              // asks for Choices::subgroup, where there is size control
 };
 

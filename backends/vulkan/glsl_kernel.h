@@ -98,6 +98,9 @@ Grid grid(uint64_t groups, const std::string& index_type);
 
 /// The text of a combination of `a` with `b` (names), as kernel_eval.cpp's combined: an expression.
 std::string combined(Module& m, backends::Combine combine, DType type, const std::string& a, const std::string& b);
+/// A statement that combines `value` into memory at `address` where nobody else is.
+std::string update_alone(Module& m, backends::Combine combine, DType type, const std::string& address,
+                         const std::string& value);
 /// A statement that combines `value` into memory at `address`, whatever other invocations do there.
 std::string update(Module& m, backends::Combine combine, DType type, const std::string& address,
                    const std::string& value, std::string_view kernel);

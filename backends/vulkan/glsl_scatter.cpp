@@ -15,6 +15,7 @@ using backends::Launch;
 using backends::Scatter;
 
 constexpr int64_t kRangeUnit = 64;
+constexpr int64_t kIterationsAtOnce = 1 << 16;
 
 class Updates {
  public:
@@ -25,7 +26,7 @@ class Updates {
     const bool ordered = std::ranges::any_of(kernel_.scatters,
                                              [](const Scatter& s) { return s.combine == Combine::set && !s.distinct; });
     const auto [rows, columns] = kernel_.extent;
-    const bool serial = ordered && rows * columns > 1;
+    const bool serial = (ordered || launch_.in_order) && rows * columns > 1;
     int together = serial ? 1 : body_.side_by_side(4);
     while (columns % together != 0) together /= 2;
     together = together == 1 ? 1 : body_.side_by_side(together);
@@ -39,18 +40,39 @@ class Updates {
   }
 
  private:
+  // An invocation for each part. Long ranges are cut into several dispatches: drivers end what runs for long.
   std::string in_order(Shader& shader) {
-    shader.local_size = 1;
     const auto [rows, columns] = kernel_.extent;
-    if (choices_.most_iterations > 0 && rows * (columns + 1) >= choices_.most_iterations) {
+    const bool by_rows = rows > 1;
+    const int64_t extent = by_rows ? rows : columns, inner = by_rows ? columns + 1 : 1;
+    const int64_t most = choices_.most_iterations > 0 ? choices_.most_iterations / 2 : kIterationsAtOnce;
+    if (choices_.most_iterations > 0 && inner >= most) {
       lacking(kernel_.name, fmt::format("loops of more than {} iterations", choices_.most_iterations));
     }
-    std::string text = fmt::format("  for ({0} i0 = {1}; i0 < {2}; ++i0) {{\n", body_.index_type(), body_.number(0),
-                                   body_.number(rows));
+    const int64_t at_once = std::max<int64_t>(1, most / inner);
+    shader.local_size = 1;
+    shader.groups = {static_cast<uint32_t>(launch_.parts), 1, 1};
+    shader.dispatches = static_cast<uint32_t>((grain() + at_once - 1) / at_once);
+    const std::string type = body_.index_type();
+    std::string text = fmt::format(
+        "  const {0} part_begin = {0}(gl_WorkGroupID.x) * {1};\n"
+        "  const {0} begin = part_begin + {0}(push.count) * {2};\n"
+        "  const {0} end = min(min(begin + {2}, part_begin + {1}), {3});\n",
+        type, body_.number(grain()), body_.number(at_once), body_.number(extent));
+    const std::string zero = body_.number(0), one = body_.number(1);
+    text +=
+        fmt::format("  for ({0} i0 = {1}; i0 < {2}; ++i0) {{\n", type, by_rows ? "begin" : zero, by_rows ? "end" : one);
     text += body_.text(1);
-    text += fmt::format("  for ({0} j = {1}; j < {2}; ++j) {{\n", body_.index_type(), body_.number(0),
-                        body_.number(columns));
-    return text + iteration(body_, 0, "j", updates()) + "  }\n  }\n";
+    text += fmt::format("  for ({0} j = {1}; j < {2}; ++j) {{\n", type, by_rows ? zero : "begin",
+                        by_rows ? body_.number(columns) : "end");
+    return text + iteration(body_, 0, "j", updates(/*alone=*/true)) + "  }\n  }\n";
+  }
+
+  // Of the rows, or of the columns of a single row: what one part takes.
+  int64_t grain() const {
+    const int level = kernel_.extent[0] > 1 ? 0 : 1;
+    const int64_t own = (kernel_.extent[level] + launch_.parts - 1) / launch_.parts;
+    return level == 1 && launch_.parts > 1 ? (own + kRangeUnit - 1) / kRangeUnit * kRangeUnit : own;
   }
 
   std::string parallel(Shader& shader, int together) {
@@ -88,19 +110,17 @@ class Updates {
     if (launch_.parts == 1 && launch_.part0_operand < 0) return own;
     const int level = kernel_.extent[0] > 1 ? 0 : 1;
     const int64_t extent = kernel_.extent[level];
-    int64_t grain = (extent + launch_.parts - 1) / launch_.parts;
-    if (level == 1) grain = (grain + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
-    const std::string part = fmt::format("uint64_t(i{} / {})", level, body_.number(grain));
+    const std::string part = fmt::format("uint64_t(i{} / {})", level, body_.number(grain()));
     const auto bytes = static_cast<uint64_t>(s.table_elements) * size_of(kernel_.buffers[s.buffer].type);
-    if (launch_.parts == 1 || grain >= extent) {
+    if (launch_.parts == 1 || grain() >= extent) {
       return launch_.part0_operand < 0 ? own : fmt::format("a{}", kernel_.buffers.size());
     }
     if (launch_.part0_operand < 0) return fmt::format("({} + {} * {}ul)", own, part, bytes);
-    return fmt::format("(i{0} < {1} ? a{2} : {3} + ({4} - 1ul) * {5}ul)", level, body_.number(grain),
+    return fmt::format("(i{0} < {1} ? a{2} : {3} + ({4} - 1ul) * {5}ul)", level, body_.number(grain()),
                        kernel_.buffers.size(), own, part, bytes);
   }
 
-  std::string updates() {
+  std::string updates(bool alone = false) {
     std::string text;
     for (size_t i = 0; i < kernel_.scatters.size(); ++i) {
       const Scatter& s = kernel_.scatters[i];
@@ -111,6 +131,7 @@ class Updates {
       text += fmt::format("    {}{{\n    const uint64_t base{} = {};\n    {}\n    }}\n",
                           s.valid >= 0 ? fmt::format("if ({}) ", body_.value(s.valid)) : "", i, table(s),
                           s.combine == Combine::set ? store(m_, address, value, type)
+                          : alone                   ? update_alone(m_, s.combine, type, address, value)
                                                     : update(m_, s.combine, type, address, value, kernel_.name));
     }
     return text;

@@ -94,6 +94,13 @@ std::string exchange(std::string_view word, std::string_view cell, const std::st
 
 }  // namespace
 
+std::string update_alone(Module& m, Combine combine, DType type, const std::string& address, const std::string& value) {
+  const bool real = is_float(type) && size_of(type) > 2;
+  return fmt::format("{0} {1} now = {2}; {0} {1} r = {3}; {4}", real ? "precise" : "const", m.type(type),
+                     load(m, address, type), combined_bits(m, combine, type, "now", value),
+                     store(m, address, "r", type));
+}
+
 std::string update(Module& m, Combine combine, DType type, const std::string& address, const std::string& value,
                    std::string_view kernel) {
   const char* function = nullptr;

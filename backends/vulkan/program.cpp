@@ -108,7 +108,11 @@ class Compiler {
     op.pipeline = &device_.pipeline(shader, file_name(name));
     op.groups = shader.groups;
     op.first = operands(scope, buffers);
-    ops.push_back(std::move(op));
+    for (uint32_t i = 0; i < shader.dispatches; ++i) {
+      if (i > 0) ops.push_back({});
+      op.count = i;
+      ops.push_back(op);
+    }
   }
 
   static void barrier(Scope& scope, std::vector<Op>& ops) {

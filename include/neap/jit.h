@@ -25,6 +25,7 @@ struct JitOptions {
   Device device = default_device();
   std::optional<size_t> memory_budget = {};  // bytes; planning throws BudgetError when it cannot be met
   Pipeline pipeline = Pipeline::planned;
+  bool deterministic = false;    // GPUs: sums of scattered floats in a fixed order, slower; a CPU always does so
   std::vector<int> donate = {};  // arguments whose memory the call may take; they cannot be used afterwards
   std::string name = {};         // in reports
   std::optional<std::string> strategy =

@@ -181,6 +181,23 @@ TEST_F(Vulkan, ALostDeviceIsOpenedAnewByTheNextCall) {
   EXPECT_THAT(f(x).to_vector<float>(), ElementsAre(2.0f, 2.0f, 2.0f));
 }
 
+TEST_F(Vulkan, DeterministicSumsAreTakenInAFixedOrder) {
+  JitOptions options = on_device();
+  options.deterministic = true;
+  const auto loss = [](const Array& x, const Array& idx, const Array& w) { return sum(sin(gather(x, idx)) * w); };
+  const Array key = random::key(11);
+  for (const int64_t rows : {1000, 200000}) {  // straight into the output; in tables of parts
+    const Array x = random::normal(key, {6, 5, 4}), w = random::normal(key, {rows});
+    const Array idx = (random::bits(key, {rows, 3}) % 4).astype(i32);
+    const auto f = jit(grad(loss), options);
+    const std::vector<float> first = f(x, idx, w).to_vector<float>();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(f(x, idx, w).to_vector<float>(), first);
+    const std::vector<float> want = jit(grad(loss), {.device = cpu()})(x, idx, w).to_vector<float>();
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(first[i], want[i], 1e-5f * (1 + std::abs(want[i])));
+    EXPECT_EQ(measured_peak(f, x, idx, w), f.plan(x, idx, w).peak_bytes());
+  }
+}
+
 TEST_F(Vulkan, MemoryOfTheDeviceBoundsThePlan) {
   if (!own_memory()) GTEST_SKIP() << "the device uses the host's memory";
   const auto f = jit([](const Array& x) { return broadcast_to(x, {int64_t{1} << 44}) * 2.0f; }, on_device());
