@@ -100,7 +100,7 @@ class Reduce {
     }
     text += body_.text(0);
     text += fmt::format("  if (i0 < {}) {{\n", body_.number(kept_)) + body_.text(1) + walk() + "  }\n";
-    if (along_ > 1) text += tree();
+    if (along_ > 1) text += tree(shader);
     text += fmt::format("  if (i0 < {}{}) {{\n", body_.number(kept_), along_ > 1 ? " && y == 0u" : "");
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) text += "    " + write(i) + "\n";
     text += "  }\n";
@@ -198,13 +198,49 @@ class Reduce {
     return name;
   }
 
-  std::string tree() {
+  // What the device's subgroups combine at once: whole subgroups of one row, in types that all of them have. A maximum
+  // of floats is not among them: theirs may drop a NaN.
+  const char* subgroup_function(const Reduction& r) const {
+    if (choices_.subgroup < 2 || kernel_.vector_level == 0 || along_ < choices_.subgroup || is_arg(r)) return nullptr;
+    const Register held = m_.held(r.accumulator);
+    const bool real = held == Register::f32 || held == Register::f64;
+    if (!real && held != Register::i32 && held != Register::u32) return nullptr;
+    switch (r.combine) {
+      case Combine::add: return "subgroupAdd";
+      case Combine::mul: return "subgroupMul";
+      case Combine::max: return real ? nullptr : "subgroupMax";
+      case Combine::min: return real ? nullptr : "subgroupMin";
+      default: return nullptr;
+    }
+  }
+
+  // Each subgroup at once, then its results one after the other.
+  std::string by_subgroup(size_t i, const char* function) {
+    const Reduction& r = kernel_.reductions[i];
+    m_.use("GL_KHR_shader_subgroup_arithmetic");
+    const std::string lane = "gl_LocalInvocationID.x";
+    std::string text = fmt::format("  r{0} = {1}(r{0});\n", i, function);
+    if (along_ == choices_.subgroup) return text;
+    const std::string cells = shared_of(r.accumulator);
+    text += fmt::format("  if ({0} % {1}u == 0u) {2}[{0} / {1}u] = r{3};\n  barrier();\n", lane, choices_.subgroup,
+                        cells, i);
+    text += fmt::format("  if (y == 0u) {{\n    for (uint k = 1u; k < {}u; ++k) {{\n", along_ / choices_.subgroup);
+    text += fmt::format("    const {} o = {}[{} / {}u + k];\n", m_.type(r.accumulator), cells, lane, choices_.subgroup);
+    return text + assign(i, "o") + "    }\n  }\n  barrier();\n";
+  }
+
+  std::string tree(Shader& shader) {
     const std::string lane = "gl_LocalInvocationID.x";
     const int64_t step = kernel_.vector_level == 0 ? across_ : 1;  // from y to y + 1
     const std::string other = step == 1 ? fmt::format("{} + apart", lane) : fmt::format("{} + apart * {}u", lane, step);
     std::string text;
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
       const Reduction& r = kernel_.reductions[i];
+      if (const char* function = subgroup_function(r)) {
+        shader.full_subgroups = true;
+        text += by_subgroup(i, function);
+        continue;
+      }
       const bool truth = r.accumulator == DType::bool_;
       const std::string cells = shared_of(r.accumulator),
                         mine = truth ? fmt::format("uint(r{})", i) : fmt::format("r{}", i);
