@@ -46,6 +46,7 @@ Request resolve(const Case& c, const Options& o) {
   r.threads = o.threads;
   r.reps = o.reps;
   r.plan_only = o.plan_only;
+  r.limits = o.limits;
   return r;
 }
 

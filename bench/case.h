@@ -19,11 +19,11 @@ struct Request {
   int64_t chunks = 0;
   size_t budget = 0;  // 0: none
   int threads = 0, reps = 0;
-  bool plan_only = false;
+  bool plan_only = false, limits = false;
   std::string plan_file, plan_html, trace_file;  // "": not wanted
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, name, form, under, pipeline, dtype, device, strategy, shape, chunks, budget,
-                                   threads, reps, plan_only, plan_file, plan_html, trace_file)
+                                   threads, reps, plan_only, limits, plan_file, plan_html, trace_file)
 
 class Job;  // bench/job.h
 

@@ -167,7 +167,7 @@ std::string quoted(const std::string& text) {
 void add_limits(const Request& r, std::vector<Json>& rows) {
   int64_t n = 1;
   for (const int64_t extent : r.shape) n *= extent;
-  if (r.plan_only || n == 0 || rows.back().value("seconds_median", Json()).is_null()) return;
+  if (r.device != "cpu" || r.plan_only || n == 0 || rows.back().value("seconds_median", Json()).is_null()) return;
   const auto t = limit_of(r, n);
   if (!t) return;
   Json row = row_like(rows.back(), "by hand");

@@ -35,7 +35,7 @@ class Job {
   double elements = 1;        // what elements_per_second counts, of one call
   int calls = 1;              // calls that one run() makes
   bool first_call = false;    // the first run is what is measured, in this process before anything else
-  size_t argument_bytes = 0;  // of a job without a plan, for the check that it fits
+  size_t argument_bytes = 0;  // captured arrays too
 };
 
 neap::Device device_of(const Request& r);
@@ -52,7 +52,10 @@ size_t tree_bytes(const Tree& tree) {
 template <class Jitted, class Specs, class Make>
 class JittedJob : public Job {
  public:
-  JittedJob(Jitted f, Specs specs, Make make) : f_(std::move(f)), specs_(std::move(specs)), make_(std::move(make)) {}
+  JittedJob(Jitted f, Specs specs, Make make, neap::Device device)
+      : f_(std::move(f)), specs_(std::move(specs)), make_(std::move(make)), device_(device) {
+    argument_bytes = tree_bytes(specs_);
+  }
 
   std::optional<neap::Plan> plan() override {
     return std::apply([&](const auto&... s) { return f_.plan(s...); }, specs_);
@@ -60,7 +63,9 @@ class JittedJob : public Job {
   void compile() override {
     std::apply([&](const auto&... s) { f_.compile(s...); }, specs_);
   }
-  void make_arguments() override { arguments_.emplace(make_()); }
+  void make_arguments() override {
+    arguments_.emplace(neap::tree_map([&](const neap::Array& a) { return neap::to_device(a, device_); }, make_()));
+  }
   void run() override {
     for (int i = 0; i < calls; ++i) {
       outputs.clear();
@@ -76,6 +81,7 @@ class JittedJob : public Job {
   Jitted f_;
   Specs specs_;
   Make make_;
+  neap::Device device_;
   std::optional<Specs> arguments_;
 };
 
@@ -83,7 +89,7 @@ template <class F, class Specs, class Make>
 auto make_job(const Request& request, F f, Specs specs, Make make) {
   auto jitted = neap::jit(std::move(f), jit_options(request));
   return std::make_unique<JittedJob<decltype(jitted), Specs, Make>>(std::move(jitted), std::move(specs),
-                                                                    std::move(make));
+                                                                    std::move(make), device_of(request));
 }
 
 // --- arguments, filled on the host: making them neither compiles nor leaves pages behind.

@@ -1,10 +1,13 @@
 // How a row's numbers come about, in this order:
 //   plan       planned_peak_bytes, lower_bound_bytes, strategies: from shapes alone
 //   compile    the resident size after it is the base of rss_growth_bytes
-//   arguments  made on the host
+//   arguments  made on the host, and copied to a device that has memory of its own
+//   warm-up    on a Vulkan device only: drivers compile a kernel when it first runs, some of them in this process; what
+//              stays resident of it, with no array left, is added to the base of rss_growth_bytes
 //   first run  the allocator's and the system's high-water marks are reset before it, read after it
 //   reps       timed, each with the outputs of the one before dropped
 //   checksum   of the last outputs, outside the timing
+//   limits     with --limits, on a Vulkan device: how fast it copies its memory
 #include "bench/measure.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,7 @@
 #include <fstream>
 
 #include "bench/checksum.h"
+#include "bench/device_copy.h"
 #include "bench/job.h"
 #include "bench/report_html.h"
 #include "bench/trace.h"
@@ -105,6 +109,30 @@ std::vector<double> repeat(Job& job, const Request& r, double first, Trace& trac
   return seconds;
 }
 
+// The run that a driver's compiler is in. Gives the bytes that the driver keeps of it in this process.
+size_t warm_up(Job& job, const Request& r, Trace& trace) {
+  progress("warm-up");
+  const auto slice = trace.slice("warm-up");
+  const size_t live = neap::memory::live_bytes(), resident = neap::memory::resident_bytes();
+  timed_run(job, r);
+  job.drop_outputs();
+  neap::synchronize();
+  settle_memory();
+  const size_t after = neap::memory::resident_bytes();
+  return neap::memory::live_bytes() <= live && after > resident ? after - resident : 0;
+}
+
+// The bytes that the job must read and write at the least, set against what the device's own copies move.
+void put_limits(Json& row, const Request& r, const Job& job) {
+  const double bytes = static_cast<double>(job.argument_bytes + job.output_bytes);
+  const double rate = bytes / row["seconds_median"].get<double>(), limit = device_copy_rate(device_of(r));
+  row["bytes_per_second"] = rate;
+  row["device_copy_bytes_per_second"] = limit;
+  const std::string text = fmt::format("arguments and outputs at {:.3g} GB/s, {:.3f} of a device copy's {:.3g} GB/s",
+                                       rate * 1e-9, rate / limit, limit * 1e-9);
+  row["note"] = row["note"].is_null() ? text : row["note"].get<std::string>() + "; " + text;
+}
+
 void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   size_t base = 0;
   if (!job.first_call) {
@@ -120,7 +148,10 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
     job.make_arguments();
     settle_memory();
   }
-  if (job.first_call) base = neap::memory::resident_bytes();
+  if (job.first_call)
+    base = neap::memory::resident_bytes();
+  else if (r.device != "cpu")
+    base += warm_up(job, r, trace);
   const bool resident_known = neap::memory::reset_peak_resident();
   neap::memory::reset_peak(device_of(r));
   progress("first run");
@@ -138,11 +169,26 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   row["checksum"] = digest.checksum;
   row["output_sum"] = digest.sum;
   if (const std::string remarks = job.remarks(); !remarks.empty()) row["note"] = remarks;
+  if (r.limits && r.device != "cpu") {
+    job.drop_outputs();
+    settle_memory();
+    put_limits(row, r, job);
+  }
+}
+
+// Whether there is memory for a run of `needed` bytes: the host's, or the device's own and, beside it, the host's for
+// arguments on their way there and outputs on their way back.
+bool fits(size_t needed, const Request& r, const Job& job) {
+  for (const neap::DeviceInfo& d : neap::devices()) {
+    if (d.device != device_of(r) || d.memory == 0) continue;
+    return needed <= d.memory - d.memory / 32 && !missing_memory(std::max(job.argument_bytes, job.output_bytes));
+  }
+  return !missing_memory(needed);
 }
 
 Json run(const Request& r) {
   Json row = empty_row(r);
-  Trace trace(!r.trace_file.empty());
+  Trace trace(!r.trace_file.empty(), device_of(r));
   progress("planning");
   std::unique_ptr<Job> job;
   try {
@@ -168,7 +214,7 @@ Json run(const Request& r) {
     return plan_now();
   }();
   if (r.plan_only) return row;
-  if (missing_memory(needed)) {
+  if (!fits(needed, r, *job)) {
     row["note"] = fmt::format("not run: needs {}", neap::format_bytes(needed));
     return row;
   }

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-Trace::Trace(bool on) : on_(on) {
+Trace::Trace(bool on, neap::Device device) : on_(on), device_(device) {
   if (!on_) return;
   profile_ = std::make_unique<neap::Profile>();
   sampler_ = std::jthread([this](const std::stop_token& stop) {
@@ -25,7 +25,7 @@ double Trace::microseconds() const {
 
 void Trace::sample() {
   const double at = microseconds();
-  const size_t live = neap::memory::live_bytes(), resident = neap::memory::resident_bytes();
+  const size_t live = neap::memory::live_bytes(device_), resident = neap::memory::resident_bytes();
   const std::lock_guard lock(mutex_);
   events_.push_back({{"name", "live bytes"}, {"ph", "C"}, {"ts", at}, {"pid", 1}, {"args", {{"bytes", live}}}});
   events_.push_back({{"name", "resident bytes"}, {"ph", "C"}, {"ts", at}, {"pid", 1}, {"args", {{"bytes", resident}}}});

@@ -1,7 +1,8 @@
-// A trace of a measured run for Perfetto (ui.perfetto.dev): its phases and the plan's
-// steps as slices, live and resident bytes as counters.
+// A trace of a measured run for Perfetto (ui.perfetto.dev): its phases and the plan's steps as slices (on a
+// Vulkan device by the device's clock), live bytes of the device's memory and resident bytes as counters.
 #pragma once
 
+#include <neap/device.h>
 #include <neap/profile.h>
 
 #include <chrono>
@@ -16,7 +17,7 @@ namespace bench {
 class Trace {
  public:
   // While on, a thread samples the counters every millisecond.
-  explicit Trace(bool on);
+  Trace(bool on, neap::Device device);
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -31,6 +32,7 @@ class Trace {
   void sample();
 
   bool on_;
+  neap::Device device_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   nlohmann::json events_ = nlohmann::json::array();

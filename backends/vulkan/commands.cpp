@@ -73,6 +73,13 @@ void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const st
   call.vkCmdDispatch(recorded_->buffer, groups[0], groups[1], groups[2]);
 }
 
+void CommandsImpl::copy(const Memory& from, const Memory& to, size_t bytes) {
+  NEAP_CHECK(bytes <= from.bytes() && bytes <= to.bytes(), "{} bytes from {} to {}", bytes, from.bytes(), to.bytes());
+  const Location source = device_->memory().find(from.address()), target = device_->memory().find(to.address());
+  const VkBufferCopy region{source.offset, target.offset, bytes};
+  device_->call().vkCmdCopyBuffer(recorded_->buffer, source.buffer, target.buffer, 1, &region);
+}
+
 void CommandsImpl::barrier() { recorded_->barrier(0, 0); }
 
 void CommandsImpl::timestamp(int slot) {

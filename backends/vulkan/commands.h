@@ -34,6 +34,7 @@ class CommandsImpl final : public Commands {
   CommandsImpl(std::shared_ptr<DeviceImpl> device, int timestamps);
 
   void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) override;
+  void copy(const Memory& from, const Memory& to, size_t bytes) override;
   void barrier() override;
   void timestamp(int slot) override;
   void end() override;

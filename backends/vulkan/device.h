@@ -47,6 +47,8 @@ class Commands {
  public:
   virtual ~Commands() = default;
   virtual void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) = 0;
+  /// Copies the first `bytes` by the driver's means; both of allocate(), not visible, and alive until it has run.
+  virtual void copy(const Memory& from, const Memory& to, size_t bytes) = 0;
   /// Everything recorded (and submitted) before is finished and visible to everything after.
   virtual void barrier() = 0;
   /// Writes the time at which everything before has finished into slot `slot` (below the number given to record()).

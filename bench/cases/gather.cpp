@@ -27,10 +27,10 @@ std::unique_ptr<Job> sized(J job, const Request& r, size_t output_bytes) {
 }
 
 // The indices to close over: they must exist before the function can be planned.
-Array captured_rows(int64_t n, neap::DType dtype) {
+Array captured_rows(const Request& r, int64_t n, neap::DType dtype) {
   const size_t bytes = neap::spec({n, 3}, dtype).bytes() + table_spec().bytes();
   if (missing_memory(bytes)) throw DoesNotFit{bytes};
-  return index_rows(n, dtype, false, false);
+  return neap::to_device(index_rows(n, dtype, false, false), device_of(r));
 }
 
 // `of` makes the function to run from the loss: itself, its gradient, ...
@@ -40,9 +40,11 @@ std::unique_ptr<Job> with_form(const Request& r, size_t output_bytes, Of of) {
   const neap::DType dtype = *neap::parse_dtype(r.dtype);
   const bool tuple_form = r.form == "tuple", negative = r.form == "negative";
   if (r.form == "captured") {
-    const Array index = captured_rows(n, dtype);
+    const Array index = captured_rows(r, n, dtype);
     const auto loss = [index](const Array& x) { return neap::sum(read_rows(x, index, false) * 2.5f); };
-    return sized(make_job(r, of(loss), std::tuple{table_spec()}, [] { return std::tuple{table()}; }), r, output_bytes);
+    auto job = make_job(r, of(loss), std::tuple{table_spec()}, [] { return std::tuple{table()}; });
+    job->argument_bytes += index.bytes();
+    return sized(std::move(job), r, output_bytes);
   }
   const auto loss = [tuple_form](const Array& x, const Array& index) {
     return neap::sum(read_rows(x, index, tuple_form) * 2.5f);
@@ -92,11 +94,12 @@ std::unique_ptr<Job> build_nonlinear(const Request& r) {
         r, cube);
   }
   if (what == "captured") {
-    const Array index = captured_rows(n, dtype);
+    const Array index = captured_rows(r, n, dtype);
     const auto closed = [loss, index](const Array& x, const Array& w) { return loss(x, w, index); };
-    return sized(make_job(r, neap::grad(closed), std::tuple{table_spec(), neap::spec({n}, neap::f32)},
-                          [n] { return std::tuple{table(), host_uniform({n}, neap::f32, 4)}; }),
-                 r, cube);
+    auto job = make_job(r, neap::grad(closed), std::tuple{table_spec(), neap::spec({n}, neap::f32)},
+                        [n] { return std::tuple{table(), host_uniform({n}, neap::f32, 4)}; });
+    job->argument_bytes += index.bytes();
+    return sized(std::move(job), r, cube);
   }
   return sized(make_job(r, neap::grad(loss), specs, make), r, cube);
 }
