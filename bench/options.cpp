@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <neap/bytes.h>
+#include <neap/device.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -48,7 +49,7 @@ void declare(Flags& f, Options& o) {
   app.add_option("--form", o.form, "how the case is written; --list names the forms");
   app.add_option("--strategy", o.strategy, "pin this strategy wherever the planner may choose it");
   app.add_option("--chunks", o.chunks, "number of slices, for --strategy chunked and subkey")->check(at_least_one);
-  app.add_option("--device", o.device, "cpu, vulkan or vulkan:N");
+  app.add_option("--device", o.device, "cpu, vulkan or vulkan:N (default: as NEAP_DEVICE says)");
   app.add_option("--budget", f.budget, "memory budget of the planned pipeline, such as 512MiB");
   app.add_option("--threads", o.threads, "threads (default: all cores)")->check(at_least_one);
   app.add_option("--reps", o.reps, "timed repetitions (default: up to 5 within 10 s)")->check(at_least_one);
@@ -79,6 +80,7 @@ void check(Options& o, const std::string& budget) {
       throw UsageError{fmt::format("--budget '{}' is not a number of bytes; write 512MiB, 4GiB, ...", budget)};
   }
   if (o.chunks > 0 && o.strategy.empty()) throw UsageError{"--chunks needs --strategy chunked or --strategy subkey"};
+  if (o.device.empty()) o.device = neap::to_string(neap::default_device());
   if (o.device != "cpu" && o.device != "vulkan") {
     int index = 0;
     const char *first = o.device.c_str() + 7, *last = o.device.c_str() + o.device.size();

@@ -19,7 +19,7 @@ struct Options {
   std::string form;  // "": the case's first
   std::string strategy;
   int64_t chunks = 0;
-  std::string device = "cpu";
+  std::string device;  // "": neap::default_device()
   std::optional<size_t> budget;
   int threads = 0;  // 0: all
   int reps = 0;     // 0: up to five, for about ten seconds

@@ -1,5 +1,5 @@
 // How a matrix product is cut into tiles, and the packing space that the tiles in flight need. By shape alone, never by
-// threads, so that the plan is exact and the bits are the same everywhere. Tested in tests/backends/gemm_test.cpp.
+// threads, so that the plan is exact and the bits are the same everywhere. Tested in tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include <cstddef>
