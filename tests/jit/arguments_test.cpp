@@ -53,6 +53,7 @@ TEST(Arguments, ARunOutOfMemoryTakesNothing) {
                        {.pipeline = pipeline, .donate = {0}});
     const Array x = ones({1000});
     f.compile(x);
+    synchronize();
     memory::set_limit(memory::live_bytes() + 5000);  // an output, and not the other
     EXPECT_THROW(f(x), OutOfMemoryError);
     memory::set_limit({});

@@ -61,6 +61,7 @@ TEST(Jit, PlannedIsMeasured) {
   const auto f = jit([](const Array& x) { return matmul(x, x) + exp(x); });
   const Array x = ones({256, 256});
   f.compile(x);
+  synchronize();
   memory::reset_peak();
   const size_t others = memory::live_bytes() - x.bytes();
   const Array y = f(x);

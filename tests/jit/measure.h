@@ -36,11 +36,13 @@ template <class F, class... A>
 Measured measure_capturing(const std::vector<Array>& captured, const F& f, const A&... arguments) {
   f.compile(arguments...);
   const size_t held = counted(tree_leaves(std::tie(arguments...))) + counted(captured);
-  const size_t others = memory::live_bytes() - held;
-  memory::reset_peak();
+  synchronize();
+  const Device device = default_device();
+  const size_t others = memory::live_bytes(device) - held;
+  memory::reset_peak(device);
   const auto result = f(arguments...);
   Measured m;
-  m.measured = memory::peak_bytes() - others;
+  m.measured = memory::peak_bytes(device) - others;
   m.outputs = tree_leaves(result);
   m.plan = f.last_plan();
   m.planned = m.plan.peak_bytes();
