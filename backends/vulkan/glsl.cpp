@@ -44,22 +44,42 @@ Shader over_words(uint64_t words, const Choices& choices, Module& m, int operand
 
 }  // namespace
 
+namespace {
+
+// Writes value(offset, type) to the `bytes` at operand `to`, as words where `aligned` says that they lie at a word's
+// start (a CPU writes them anywhere), and nothing behind them: the next slice of an array may lie there.
+template <class Value>
+Shader write_bytes(uint64_t bytes, const Choices& choices, Module& m, int operands, int to, const std::string& aligned,
+                   const Value& value) {
+  const auto part = [&](const std::string& offset, DType type) {
+    return store(m, fmt::format("(a{} + {})", to, offset), value(offset, type), type);
+  };
+  std::string each = part("word * 4ul", DType::u32);
+  if (!choices.cpu) {
+    std::string single;
+    for (int i = 0; i < 4; ++i) single += " " + part(fmt::format("word * 4ul + {}ul", i), DType::u8);
+    each = fmt::format("{{ if ({}) {{ {} }} else {{{} }} }}", aligned, each, single);
+  }
+  std::string rest;
+  for (uint64_t at = bytes / 4 * 4; at < bytes; ++at) {
+    rest += "    " + part(fmt::format("{}ul", at), DType::u8) + "\n";
+  }
+  if (!rest.empty()) rest = "  if (group == 0ul && gl_LocalInvocationID.x == 0u) {\n" + rest + "  }\n";
+  return over_words(bytes / 4, choices, m, operands, each, rest);
+}
+
+}  // namespace
+
 Shader fill_shader(uint64_t bytes, const Choices& choices) {
   Module m(choices);
-  return over_words((bytes + 3) / 4, choices, m, 1, store(m, "(a0 + word * 4ul)", "0u", DType::u32), "");
+  return write_bytes(bytes, choices, m, 1, 0, "(uint(a0) & 3u) == 0u",
+                     [](const std::string&, DType) { return std::string("0u"); });
 }
 
 Shader copy_shader(uint64_t bytes, const Choices& choices) {
   Module m(choices);
-  const std::string each = store(m, "(a1 + word * 4ul)", load(m, "(a0 + word * 4ul)", DType::u32), DType::u32);
-  std::string rest;
-  for (uint64_t at = bytes / 4 * 4; at < bytes; ++at) {
-    rest += "    " +
-            store(m, fmt::format("(a1 + {}ul)", at), load(m, fmt::format("(a0 + {}ul)", at), DType::u8), DType::u8) +
-            "\n";
-  }
-  if (!rest.empty()) rest = "  if (group == 0ul && gl_LocalInvocationID.x == 0u) {\n" + rest + "  }\n";
-  return over_words(bytes / 4, choices, m, 2, each, rest);
+  return write_bytes(bytes, choices, m, 2, 1, "((uint(a0) | uint(a1)) & 3u) == 0u",
+                     [&](const std::string& offset, DType type) { return load(m, "(a0 + " + offset + ")", type); });
 }
 
 Shader bind_shader(const Choices& choices) {
