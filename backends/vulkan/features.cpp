@@ -190,6 +190,22 @@ void read(std::string_view field, const nlohmann::ordered_json& json, std::vecto
 
 }  // namespace
 
+DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other) {
+  const auto least = [](auto& own, const auto& others) { own = std::min(own, others); };
+  device.type = other.type;
+  least(device.max_workgroup_invocations, other.max_workgroup_invocations);
+  for (size_t i = 0; i < 3; ++i) least(device.max_workgroup_size[i], other.max_workgroup_size[i]);
+  least(device.max_shared_memory, other.max_shared_memory);
+  for (bool DeviceRecord::* const feature :
+       {&DeviceRecord::float64, &DeviceRecord::int16, &DeviceRecord::int8, &DeviceRecord::float16,
+        &DeviceRecord::storage_8bit, &DeviceRecord::storage_16bit, &DeviceRecord::subgroup_arithmetic,
+        &DeviceRecord::subgroup_shuffle, &DeviceRecord::subgroup_size_control, &DeviceRecord::atomic_int64,
+        &DeviceRecord::atomic_float32_add, &DeviceRecord::atomic_float64_add, &DeviceRecord::cooperative_matrix}) {
+    device.*feature &= other.*feature;
+  }
+  return device;
+}
+
 std::string to_json(const DeviceRecord& record) {
   nlohmann::ordered_json json;
   each_field(record, [&](const char* name, const auto& value) { json[name] = value; });

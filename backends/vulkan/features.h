@@ -64,8 +64,8 @@ struct Choices {
   bool fused = true;                // fma() rounds once
   // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
   bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
-  uint32_t subgroup = 0;            // required subgroup size, 0: reductions go through shared memory alone
-  bool size_control = false;        // pipelines ask for `subgroup` explicitly
+  uint32_t subgroup = 0;      // required subgroup size, 0: reductions go through shared memory alone
+  bool size_control = false;  // pipelines ask for `subgroup` explicitly
   // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare
   // DenormPreserve 16 and RoundingModeRTE 16); else by bit operations on u16.
   bool native_f16 = false;
@@ -91,6 +91,9 @@ struct Choices {
 /// The choices for a device. DeviceError when it lacks what every kernel needs: Vulkan 1.2, buffer device address,
 /// timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is missing.
 Choices choose(const DeviceRecord& device);
+
+/// `device` as if it were of the kind of `other` and could do no more than that.
+DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other);
 
 /// Why arrays of this dtype cannot be computed with on the device ("float64 arithmetic (shaderFloat64)"), or nullopt.
 std::optional<std::string> lacks(const Choices& choices, DType dtype);
