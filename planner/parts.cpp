@@ -82,8 +82,11 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
   const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
   if (target.gpu && !target.wide_atomics && !counts && !step.in_order) {
-    step.form = ScatterForm::direct;
-    return;
+    if (!is_float(out.dtype) || size_of(out.dtype) > 2) {
+      step.form = ScatterForm::direct;
+      return;
+    }
+    step.table_dtype = DType::f32;  // a half stops growing after few additions
   }
   const bool cheap_tables = counts || !is_float(out.dtype);
   const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
