@@ -95,6 +95,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// after NEAP_VULKAN_TIMEOUT seconds (600) counts as lost.
   virtual void wait(Ticket ticket) = 0;
   virtual bool reached(Ticket ticket) = 0;
+  /// Whether the device was lost while it may still be at work, so that memory that it was given must not be freed.
+  virtual bool hangs() const = 0;
   /// wait for everything submitted, and drop what was kept for it.
   virtual void drain() = 0;
 

@@ -40,6 +40,7 @@ class DeviceImpl final : public Device {
   Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) override;
   void wait(Ticket ticket) override;
   bool reached(Ticket ticket) override;
+  bool hangs() const override { return running_.load(std::memory_order_acquire); }
   void drain() override;
   void upload(const std::byte* from, const Memory& to, size_t offset, size_t bytes) override;
   void download(const Memory& from, size_t offset, std::byte* to, size_t bytes) override;

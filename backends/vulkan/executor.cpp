@@ -160,15 +160,30 @@ class VulkanExecutable final : public backends::Executable {
     NEAP_CHECK(inputs.size() == plan_.inputs.size(), "{}: {} inputs for {}", plan_.name, inputs.size(),
                plan_.inputs.size());
     const std::lock_guard lock(mutex_);  // a table serves one run at a time
-    BufferPtr arena = store_.make_room(plan_.naive ? 0 : plan_.arena_bytes);
-    Instance& instance = free_instance(timings != nullptr);
     Held held;
     held.buffers.resize(plan_.buffers.size());
+    try {
+      return run(inputs, timings, held);
+    } catch (...) {  // the arena may be that of an earlier run, and a part of this one may have been submitted
+      held.buffers.push_back(std::move(held.arena));
+      std::erase(held.buffers, nullptr);
+      store_.abandon(std::move(held.buffers));
+      throw;
+    }
+  }
+
+ private:
+  int root(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
+
+  std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs, std::vector<backends::StepTiming>* timings,
+                             Held& held) const {
+    held.arena = store_.make_room(plan_.naive ? 0 : plan_.arena_bytes);
+    Instance& instance = free_instance(timings != nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
       held.buffers[plan_.inputs[i]] = store_.bring(inputs[i], plan_.buffers[plan_.inputs[i]].label);
     }
-    if (!plan_.naive && plan_.arena_bytes > 0) {
-      held.arena = arena ? std::move(arena) : store_.allocate(plan_.arena_bytes, plan_.name);
+    if (!held.arena && !plan_.naive && plan_.arena_bytes > 0) {
+      held.arena = store_.allocate(plan_.arena_bytes, plan_.name);
     }
     const double begin = now();
     const Ticket ticket = plan_.naive ? run_naive(instance, held) : run_planned(instance, held);
@@ -182,9 +197,6 @@ class VulkanExecutable final : public backends::Executable {
     }
     return results(inputs, held, ticket);
   }
-
- private:
-  int root(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
 
   /// One whose last run has finished; at most two are made of a kind.
   Instance& free_instance(bool timed) const {
@@ -293,8 +305,7 @@ class VulkanExecutable final : public backends::Executable {
       for (BufferPtr& buffer : held.buffers) {
         if (buffer) keep.push_back(std::move(buffer));
       }
-      if (held.arena) keep.push_back(std::move(held.arena));
-      store_.keep(ticket, std::move(keep));
+      store_.keep(ticket, std::move(keep), std::move(held.arena));
     }
     return outputs;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
 #include "core/check.h"
 #include "planner/dot.h"
@@ -68,6 +69,9 @@ class Compiler {
   void steps(Scope& scope, std::vector<Op>& ops) {
     for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
       const PlanStep& step = scope.plan.steps[s];
+      for (const trace::Value& value : step.group.values) {  // kernels take pairs of floats for doubles in sums alone
+        if (const auto feature = lacks(device_.choices(), value.aval.dtype)) lacking(step.op, *feature);
+      }
       switch (step.kind) {
         case PlanStep::Kind::dot: dot(scope, step, ops); break;
         case PlanStep::Kind::scan: scan(scope, step, ops); break;

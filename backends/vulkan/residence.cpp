@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "core/check.h"
 
@@ -10,7 +12,6 @@ namespace neap::vk {
 
 std::byte* VulkanResidence::arrive(const Buffer& buffer) {
   device_->wait(ticket_);
-  if (buffer.block()) return buffer.block();
   if (memory_->mapped()) return memory_->mapped();
   if (!mirror_) mirror_ = neap::allocate(buffer.requested(), "copy of a device's array");
   device_->download(*memory_, 0, mirror_->data(), buffer.requested());
@@ -42,33 +43,58 @@ struct Store::Counted final : Memory {
 namespace {
 
 // Stores are few and live as long as the process: buffers may outlive everything else.
-std::mutex all_mutex;
-std::map<const Device*, Store*>& all_stores() {
-  static auto& stores = *new std::map<const Device*, Store*>;
+struct Stores {
+  std::mutex mutex;
+  std::map<const Device*, Store*> open;
+  std::vector<Store*> lost;
+};
+
+Stores& stores() {
+  static auto& stores = *new Stores;
   return stores;
 }
 
 }  // namespace
 
 Store& Store::of(const std::shared_ptr<Device>& device) {
-  const std::lock_guard lock(all_mutex);
-  Store*& store = all_stores()[device.get()];
-  if (!store) store = new Store(device);
+  Stores& all = stores();
+  const std::lock_guard lock(all.mutex);
+  Store*& store = all.open[device.get()];
+  if (store) return *store;
+  store = new Store(device);
+  std::erase_if(all.open, [&](const auto& entry) {
+    Store& other = *entry.second;
+    if (&other == store || other.device_->index() != device->index()) return false;
+    other.retire();  // its device was lost, and has been opened anew
+    all.lost.push_back(&other);
+    return true;
+  });
   return *store;
 }
 
 void Store::drain_all() {
-  const std::lock_guard lock(all_mutex);
-  for (auto it = all_stores().begin(); it != all_stores().end();) {
-    Store& store = *(it++)->second;
+  std::vector<Store*> open;
+  {
+    const std::lock_guard lock(stores().mutex);
+    for (const auto& [device, store] : stores().open) open.push_back(store);
+  }
+  for (Store* store : open) {
     try {
-      store.drain();
+      store->drain();
     } catch (const DeviceError&) {  // it is lost, and with it what ran there
-      all_stores().erase(store.device_.get());
-      store.kept_.clear();
+      const std::lock_guard lock(stores().mutex);
+      if (stores().open.erase(store->device_.get()) > 0) stores().lost.push_back(store);
+      store->retire();
       throw;
     }
   }
+}
+
+void Store::retire() {
+  if (device_->hangs()) return;
+  std::vector<Kept> all;
+  const std::lock_guard lock(mutex_);
+  all.swap(kept_);
 }
 
 void Store::count(size_t bytes) {
@@ -149,48 +175,59 @@ void Store::written(Buffer& buffer, Ticket ticket) {
   buffer.await_residence();
 }
 
-void Store::keep(Ticket ticket, std::vector<BufferPtr> buffers) {
+void Store::keep(Ticket ticket, std::vector<BufferPtr> buffers, BufferPtr arena) {
   const std::lock_guard lock(mutex_);
-  kept_.push_back({ticket, std::move(buffers)});
+  kept_.push_back({ticket, std::move(buffers), std::move(arena)});
+}
+
+void Store::abandon(std::vector<BufferPtr> buffers) noexcept {
+  try {
+    device_->drain();
+  } catch (const std::exception&) {
+    if (device_->hangs()) keep(std::numeric_limits<Ticket>::max(), std::move(buffers), nullptr);
+  }
 }
 
 BufferPtr Store::make_room(size_t arena) {
-  BufferPtr reused;
   for (;;) {
     std::vector<Kept> finished;  // dropped without the lock: what dies here is counted under it
     Ticket wait_for = 0;
     {
       const std::lock_guard lock(mutex_);
+      const auto over = std::ranges::partition(kept_, [&](const Kept& k) { return !device_->reached(k.ticket); });
+      finished.assign(std::move_iterator(over.begin()), std::move_iterator(over.end()));
+      kept_.erase(over.begin(), over.end());
+      std::unordered_map<const Buffer*, long> holds;  // a buffer may be kept for several submissions
+      for (const Kept& kept : kept_) {
+        for (const BufferPtr& buffer : kept.buffers) ++holds[buffer.get()];
+      }
+      BufferPtr* fits = nullptr;
       for (Kept& kept : kept_) {
-        if (device_->reached(kept.ticket)) {
-          finished.push_back(std::move(kept));
-          continue;
+        for (const BufferPtr& buffer : kept.buffers) {
+          if (buffer.use_count() == holds[buffer.get()]) wait_for = std::max(wait_for, kept.ticket);
         }
-        for (BufferPtr& buffer : kept.buffers) {
-          if (!buffer || buffer.use_count() != 1) continue;
-          if (!reused && arena > 0 && buffer->requested() == arena) {
-            reused = std::move(buffer);
-          } else {
-            wait_for = std::max(wait_for, kept.ticket);
-          }
+        if (!kept.arena) continue;
+        if (!fits && arena > 0 && kept.arena->requested() == arena) {
+          fits = &kept.arena;
+        } else {
+          wait_for = std::max(wait_for, kept.ticket);
         }
       }
-      std::erase_if(kept_, [](const Kept& kept) { return kept.buffers.empty(); });  // moved from
+      if (wait_for == 0) return fits ? std::move(*fits) : nullptr;
     }
     finished.clear();
-    if (wait_for == 0) return reused;
     device_->wait(wait_for);
   }
 }
 
 void Store::drain() {
   device_->drain();
-  std::vector<Kept> all;
-  {
-    const std::lock_guard lock(mutex_);
-    all = std::move(kept_);
-    kept_.clear();
-  }
+  std::vector<Kept> finished;
+  const std::lock_guard lock(mutex_);
+  // Other threads may have submitted more since.
+  const auto over = std::ranges::partition(kept_, [&](const Kept& k) { return !device_->reached(k.ticket); });
+  finished.assign(std::move_iterator(over.begin()), std::move_iterator(over.end()));
+  kept_.erase(over.begin(), over.end());
 }
 
 }  // namespace neap::vk

@@ -50,11 +50,13 @@ class Store {
   /// That the submission `ticket` writes the buffer.
   void written(Buffer& buffer, Ticket ticket);
 
-  /// Keeps buffers alive until the submission has finished.
-  void keep(Ticket ticket, std::vector<BufferPtr> buffers);
-  /// Waits for the submissions that alone keep some memory alive, so that it can be used again. `arena` bytes of such
-  /// memory, if there is a block of exactly that size, are given back at once instead: submissions run in order.
+  /// Keeps buffers, and an arena or null, alive until the submission has finished.
+  void keep(Ticket ticket, std::vector<BufferPtr> buffers, BufferPtr arena);
+  /// Waits for the submissions that alone keep some memory alive, so that it can be used again. A kept arena of exactly
+  /// `arena` bytes is given back at once instead: submissions run in order.
   BufferPtr make_room(size_t arena);
+  /// Lets go of buffers that an unfinished submission may use, after a failure: as soon as nothing runs any more.
+  void abandon(std::vector<BufferPtr> buffers) noexcept;
   /// Waits for everything on every device, so that no buffer is kept.
   static void drain_all();
 
@@ -70,6 +72,8 @@ class Store {
   void discount(size_t bytes);
   struct Counted;
   void drain();
+  /// Frees what a lost device keeps, unless it may still be at work there.
+  void retire();
 
   std::shared_ptr<Device> device_;
   mutable std::mutex mutex_;
@@ -77,6 +81,7 @@ class Store {
   struct Kept {
     Ticket ticket;
     std::vector<BufferPtr> buffers;
+    BufferPtr arena;
   };
   std::vector<Kept> kept_;
 };

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <neap/neap.h>
 
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "backends/vulkan/device_impl.h"
@@ -203,6 +206,88 @@ TEST_F(Vulkan, MemoryOfTheDeviceBoundsThePlan) {
   const auto f = jit([](const Array& x) { return broadcast_to(x, {int64_t{1} << 44}) * 2.0f; }, on_device());
   EXPECT_THROW(f.compile(full({1}, 1.0f, f32)), BudgetError);
   EXPECT_GT(f.plan(full({1}, 1.0f, f32)).peak_bytes(), size_t{1} << 45);
+}
+
+TEST_F(Vulkan, WhatWasReadCanBeDonatedAndReadAgain) {
+  JitOptions takes = on_device();
+  takes.donate = {0};
+  const auto f = jit([](const Array& x) { return x * 3.0f; }, takes);
+  const Array once = f(to_device(full({1000}, 1.0f, f32), neap::vulkan()));
+  EXPECT_EQ(once.to_vector<float>()[5], 3);
+  const Array twice = f(once);
+  EXPECT_EQ(twice.to_vector<float>()[5], 9);
+  EXPECT_EQ(f(twice).to_vector<float>()[5], 27);
+}
+
+TEST_F(Vulkan, WaitingBesideCallsOfOtherThreadsFreesNothingInUse) {
+  const auto f = jit([](const Array& x) { return sum(running_sum(x)); }, on_device());
+  std::atomic<bool> over = false;
+  std::thread waits([&] {
+    while (!over) synchronize();
+  });
+  std::vector<std::thread> calls;
+  std::vector<float> got(3);
+  for (int t = 0; t < 3; ++t) {
+    calls.emplace_back([&, t] {
+      Array last;
+      for (int i = 0; i < 20; ++i) last = f(full({300}, static_cast<float>(t), f32));
+      got[t] = last.item<float>();
+    });
+  }
+  for (std::thread& c : calls) c.join();
+  over = true;
+  waits.join();
+  EXPECT_THAT(got, ElementsAre(0, 45150, 90300));
+}
+
+TEST_F(Vulkan, CallsWithoutWaitingHoldNoMoreThanTheirPlans) {
+  const Array one = full({}, 1.0f, f32);
+  const auto make = jit([](const Array& x) { return broadcast_to(x, {1 << 16}); }, on_device());
+  const auto slow = jit([](const Array& x) { return x + running_sum(linspace(0, 1, 2000))[1999] * x[0]; }, on_device());
+  const auto run = [&] {
+    for (int i = 0; i < 3; ++i) {
+      const Array x = make(one);
+      slow(x);
+      slow(x);
+    }
+    synchronize();
+  };
+  run();
+  const size_t before = memory::live_bytes(neap::vulkan());
+  memory::reset_peak(neap::vulkan());
+  run();
+  EXPECT_LE(memory::peak_bytes(neap::vulkan()) - before, slow.plan(spec({1 << 16}, f32)).peak_bytes());
+  EXPECT_EQ(memory::live_bytes(neap::vulkan()), before);
+}
+
+TEST_F(Vulkan, SlicesOfNarrowArraysKeepTheirNeighbours) {
+  const auto f = [](const Array& xs, const Array& idx) {
+    return scan(
+        [](const Array& c, const std::vector<Array>& x) {
+          return std::pair(c + x[0], std::vector<Array>{zeros({3}, u8).at(x[1]).add(c), c});
+        },
+        zeros({3}, u8), std::vector<Array>{xs, idx}, {}, /*reverse=*/true);
+  };
+  const Array xs = random::bits(random::key(5), {7, 3}).astype(u8), idx = random::bits(random::key(6), {7, 3}) % 3u;
+  const auto got = jit(f, on_device())(xs, idx), want = jit(f, {.device = cpu()})(xs, idx);
+  EXPECT_EQ(got.first.to_vector<int>(), want.first.to_vector<int>());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(got.second[i].to_vector<int>(), want.second[i].to_vector<int>());
+}
+
+// In a process of its own, since a device is opened once.
+TEST_F(Vulkan, DoublesAreRefusedWhereTheDeviceHasNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto doubles_on_a_phone = [] {
+    setenv("NEAP_VULKAN_RECORD", NEAP_TESTS_DIR "/data/devices/arm-mali-g57.json", 1);
+    try {
+      jit([](const Array& x) { return x + x; }, on_device())(full({3}, 1.0, f64));
+    } catch (const UserError& error) {
+      std::fputs(error.what(), stderr);
+      std::_Exit(0);
+    }
+    std::_Exit(1);
+  };
+  EXPECT_EXIT(doubles_on_a_phone(), testing::ExitedWithCode(0), "lacks float64 arithmetic");
 }
 
 TEST(VulkanDevice, AnUnknownOneIsNamed) {
