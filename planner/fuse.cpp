@@ -169,6 +169,7 @@ class Fuser {
     if (groups == 1 && evaluations <= n) return;
 
     const Slice slice = slice_of(graph_, stored_, {v});
+    if (prolongs_more_than_it_holds(v, slice)) return store(v);
     const auto bytes = static_cast<double>(graph_.aval(v).bytes());
     const bool small = bytes <= static_cast<double>(kSmallBytes);
     // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
@@ -182,6 +183,22 @@ class Fuser {
     } else if (groups > 1 && slice.cost >= 8) {
       for (const NodeId id : slice.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
     }
+  }
+
+  // Whether computing a condition again in a later step would keep more alive until then, the numbers that it is of,
+  // than the condition itself.
+  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice) const {
+    if (graph_.aval(v).dtype != DType::bool_ || uses_[v].size() < 2) return false;
+    size_t prolonged = 0;
+    const auto last_reader = [&](ValueId x) {
+      ValueId last = x;
+      for (const Use& use : uses_[x]) last = std::max(last, fusion_.groups[use.group].roots.back());
+      return last;
+    };
+    for (const ValueId s : slice.leaves) {
+      if (graph_.def(s) && last_reader(s) < last_reader(v)) prolonged += graph_.aval(s).bytes();
+    }
+    return prolonged > graph_.aval(v).bytes();
   }
 
   void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
