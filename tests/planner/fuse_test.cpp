@@ -35,6 +35,25 @@ TEST(Fuse, ValueAndGreeksShareTheirRandomNumbers) {
   EXPECT_LT(plan.peak_bytes, 8192u);
 }
 
+// A derivative's condition, read again long after what it is of has died.
+TEST(Fuse, ConditionsAreKeptRatherThanTheirOperands) {
+  Graph g;
+  const Shape shape{256, 256};
+  const ValueId w = g.add_input({shape, DType::f32});
+  const ValueId a = matmul(g, g.add_input({shape, DType::f32}), w), zero = g.constant(0, DType::f32, shape);
+  const ValueId off = g.add(Op::less_equal, {a, zero});
+  ValueId x = g.add(Op::select, {off, zero, a});
+  for (int i = 0; i < 4; ++i) x = matmul(g, g.add(Op::sin, {x}), w);
+  g.outputs = {g.add(Op::select, {off, zero, x})};
+  PlanOptions naive;
+  naive.naive = true;
+  const PlanData plan = make_plan(g, {});
+  EXPECT_LE(plan.peak_bytes, make_plan(g, naive).peak_bytes) << to_text(plan);
+  bool kept = false;
+  for (const PlanBuffer& b : plan.buffers) kept |= b.storage == Storage::intermediate && b.aval.dtype == DType::bool_;
+  EXPECT_TRUE(kept) << to_text(plan);
+}
+
 TEST(Fuse, ReductionsThatNeedEachOtherAreSeparate) {
   Graph g;
   const ValueId x = g.add_input({{100, 1000}, DType::f32});
