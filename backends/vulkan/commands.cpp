@@ -68,7 +68,6 @@ void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const st
   if (bound_ != &pipeline) {
     call.vkCmdBindPipeline(recorded_->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
     bound_ = &pipeline;
-    if (!pipeline.ran.load(std::memory_order_relaxed)) recorded_->fresh.push_back(&pipeline);
   }
   call.vkCmdPushConstants(recorded_->buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
   call.vkCmdDispatch(recorded_->buffer, groups[0], groups[1], groups[2]);

@@ -24,7 +24,6 @@ struct Recorded {
   VkCommandBuffer buffer = VK_NULL_HANDLE;
   VkQueryPool queries = VK_NULL_HANDLE;
   int timestamps = 0;
-  std::vector<const Pipeline*> fresh;  // had not run when this was recorded
 
  private:
   explicit Recorded(DeviceImpl& device) : device(device) {}

@@ -1,7 +1,6 @@
 // Opening a device, and submitting to it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -175,25 +174,12 @@ Ticket DeviceImpl::submit(std::span<Commands* const> commands, Objects keep) {
   std::vector<VkCommandBuffer> buffers;
   buffers.reserve(commands.size() + 1);
   std::unordered_set<const Recorded*> kept;
-  std::vector<const Pipeline*> fresh;
   for (const Commands* c : commands) {
     const std::shared_ptr<Recorded>& recorded = static_cast<const CommandsImpl*>(c)->recorded();
-    if (kept.insert(recorded.get()).second) {
-      keep.push_back(recorded);
-      std::ranges::copy_if(recorded->fresh, std::back_inserter(fresh),
-                           [](const Pipeline* p) { return !p->ran.load(); });
-    }
+    if (kept.insert(recorded.get()).second) keep.push_back(recorded);
     buffers.push_back(recorded->buffer);
   }
-  const Ticket ticket = submit_buffers(std::move(buffers), std::move(keep));
-  // llvmpipe compiles a shader when it runs first. A process that ended meanwhile would take the compiler's globals,
-  // made after our exit handler was registered, from under it.
-  if (choices_.cpu && !fresh.empty()) {
-    wait(ticket);
-    for (const Pipeline* pipeline : fresh) pipeline->ran.store(true);
-    finish_at_exit();
-  }
-  return ticket;
+  return submit_buffers(std::move(buffers), std::move(keep));
 }
 
 Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects keep) {

@@ -20,8 +20,7 @@ struct Pipeline {
   std::mutex mutex;  // held while it is made
   VkPipeline handle = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
-  std::vector<uint32_t> words;            // for NEAP_DUMP
-  mutable std::atomic<bool> ran = false;  // to its end; kept where the device is a CPU
+  std::vector<uint32_t> words;  // for NEAP_DUMP
 };
 
 class DeviceImpl final : public Device {
@@ -124,9 +123,6 @@ class DeviceImpl final : public Device {
 
 /// Takes a lost device out of the registry; one that is `running` is kept for ever.
 void forget(const DeviceImpl& device, bool running);
-
-/// Has the devices waited for when the process ends, before whatever was registered for its end until now.
-void finish_at_exit();
 
 /// Whether the process has reached its exit handlers: drivers must not be called any more.
 bool process_ends();

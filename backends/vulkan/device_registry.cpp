@@ -1,9 +1,9 @@
 // Which devices are open, and the end of the process.
 //
 // The loader, drivers and layers may be unloaded, and have their own exit handlers, in an order that nobody controls.
-// So nothing of a driver is ever destroyed at the end: an exit handler, registered after a device has been opened, and
-// again after what makes a driver register more, and so run before all of that, waits for the devices and saves their
-// pipeline caches. After it no driver is called any more.
+// So nothing of a driver is ever destroyed at the end: one exit handler, registered after the first device has been
+// opened and so run before whatever the driver registered until then, waits for the devices and saves their pipeline
+// caches. After it no driver is called any more.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,7 +30,6 @@ Registry& registry() {
 }
 
 void at_exit() {
-  if (process_ends()) return;
   Registry& r = registry();
   std::map<int, std::shared_ptr<DeviceImpl>> open;
   {
@@ -67,10 +66,6 @@ std::shared_ptr<DeviceImpl> already_open(Registry& r, int index) {
 
 }  // namespace
 
-void finish_at_exit() {
-  std::atexit(at_exit);  // the first that runs does all
-}
-
 bool process_ends() { return registry().process_ends.load(std::memory_order_acquire); }
 
 void forget(const DeviceImpl& device, bool running) {
@@ -99,7 +94,8 @@ std::shared_ptr<Device> Device::get(int index) {
   auto device = std::make_shared<DeviceImpl>(find(index), index);
   const std::lock_guard lock(r.mutex);
   r.open[index] = device;
-  finish_at_exit();
+  static const int registered = std::atexit(at_exit);
+  static_cast<void>(registered);
   return device;
 }
 
