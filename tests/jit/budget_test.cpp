@@ -60,7 +60,7 @@ TEST(Budget, Layers) {
     for (int i = 0; i < 6; ++i) h = tanh(matmul(h, v));
     return sum(h * h);
   };
-  check_budgets(grad(loss), 3e-4, w, x);
+  check_budgets(grad(loss), 1e-4, w, x);
 }
 
 TEST(Budget, Attention) {

@@ -243,7 +243,7 @@ TEST(Peak, ManyStepsKeepToThePlan) {
   };
   const Array x = nr::normal(nr::key(1), {200, 64}), w = nr::normal(nr::key(2), {64, 64});
   const Measured planned = measure(jit(f), x, w), naive = measure(jit(f, {.pipeline = Pipeline::naive}), x, w);
-  EXPECT_LE(planned.planned, naive.planned + 1_KiB);  // for computing softmax's exp again, a row's maxima live longer
+  EXPECT_LE(planned.planned, naive.planned);
   EXPECT_EQ(planned.naive, naive.planned);
   const auto loss = [&](const Array& v) { return sum(std::get<0>(f(x, v))); };
   const Measured trained = measure_capturing({x}, jit(grad(loss)), w);
@@ -254,11 +254,9 @@ TEST(Peak, EagerOpsStayFlat) {
   Array x = ones({1 << 16});
   const auto step = [&] { x = sin(x) * 0.5f + transpose(reshape(x, {256, 256}))[0][0]; };
   step();
-  synchronize();
   memory::reset_peak();
   const size_t before = memory::live_bytes();
   for (int i = 0; i < 100; ++i) step();
-  synchronize();
   EXPECT_EQ(memory::live_bytes(), before);
   EXPECT_LE(memory::peak_bytes() - before, 5 * x.bytes());  // the temporaries of one expression
 }
