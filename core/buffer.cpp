@@ -158,7 +158,15 @@ BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
 void poison(const Buffer& buffer, size_t offset, size_t bytes) {
   NEAP_CHECK(offset <= buffer.bytes() && bytes <= buffer.bytes() - offset, "poison {} bytes at {} of {}", bytes, offset,
              buffer.bytes());
-  std::memset(buffer.data() + offset, 0xCD, bytes);
+  std::memset(buffer.data() + offset, kPoison, bytes);
+}
+
+bool poisoning() {
+  static const bool on = [] {
+    const char* text = std::getenv("NEAP_POISON");
+    return text && std::strcmp(text, "1") == 0;
+  }();
+  return on;
 }
 
 }  // namespace neap

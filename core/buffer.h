@@ -103,5 +103,8 @@ BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence);
 
 // Fills a range with 0xCD: reading a value after its death then gives nonsense, not luck.
 void poison(const Buffer& buffer, size_t offset, size_t bytes);
+inline constexpr uint8_t kPoison = 0xCD;
+// NEAP_POISON=1: runs overwrite what dies in their arena.
+bool poisoning();
 
 }  // namespace neap

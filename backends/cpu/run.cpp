@@ -5,6 +5,7 @@
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
+#include "core/buffer.h"
 #include "core/sanitize.h"
 #include "core/thread_pool.h"
 
@@ -108,19 +109,11 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
   if (arena) sanitize::permit(arena, body.arena_bytes);
 }
 
-bool poisoning() {
-  static const bool on = [] {
-    const char* text = std::getenv("NEAP_POISON");
-    return text && std::strcmp(text, "1") == 0;
-  }();
-  return on;
-}
-
 }  // namespace
 
 void empty(std::byte* arena, size_t bytes) {
   if (!arena) return;
-  if (poisoning()) std::memset(arena, 0xCD, bytes);
+  if (poisoning()) std::memset(arena, kPoison, bytes);
   sanitize::forbid(arena, bytes);
 }
 
@@ -132,7 +125,7 @@ void enter(const StepCode& step, std::byte* arena) {
 void leave(const StepCode& step, std::byte* arena) {
   if (!arena || !(poisoning() || sanitize::kAddress)) return;
   for (const auto& [offset, bytes] : step.dead) {
-    if (poisoning()) std::memset(arena + offset, 0xCD, bytes);
+    if (poisoning()) std::memset(arena + offset, kPoison, bytes);
     sanitize::forbid(arena + offset, bytes);
   }
 }

@@ -70,10 +70,11 @@ Shader write_bytes(uint64_t bytes, const Choices& choices, Module& m, int operan
 
 }  // namespace
 
-Shader fill_shader(uint64_t bytes, const Choices& choices) {
+Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value) {
   Module m(choices);
-  return write_bytes(bytes, choices, m, 1, 0, "(uint(a0) & 3u) == 0u",
-                     [](const std::string&, DType) { return std::string("0u"); });
+  return write_bytes(bytes, choices, m, 1, 0, "(uint(a0) & 3u) == 0u", [&](const std::string&, DType type) {
+    return fmt::format("{}u", type == DType::u8 ? value : 0x01010101u * value);
+  });
 }
 
 Shader copy_shader(uint64_t bytes, const Choices& choices) {

@@ -42,8 +42,8 @@ Shader emit(const backends::Launch& launch, const Choices& choices);
 /// The canonical matrix product (planner/dot.h); operands lhs, rhs, out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
 
-/// Clears `bytes` (any number) of operand 0, without touching what lies behind.
-Shader fill_shader(uint64_t bytes, const Choices& choices);
+/// Fills `bytes` (any number) of operand 0, without touching what lies behind.
+Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value = 0);
 /// Copies `bytes` (any number) from operand 0 to operand 1, without touching what lies behind. As fill_shader, at any
 /// address: slices of narrow elements begin anywhere.
 Shader copy_shader(uint64_t bytes, const Choices& choices);

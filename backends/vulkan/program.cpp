@@ -6,6 +6,7 @@
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
+#include "core/buffer.h"
 #include "core/check.h"
 #include "planner/dot.h"
 
@@ -36,6 +37,9 @@ struct Scope {
   bool is_loop = false;
 
   int root(int b) const { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; }
+  bool is_output(int b) const {
+    return std::ranges::any_of(plan.outputs, [&](int output) { return root(output) == b; });
+  }
   int64_t shift(int b) const { return plan.buffers[b].alias_of < 0 ? 0 : plan.buffers[b].alias_offset; }
 };
 
@@ -67,6 +71,7 @@ class Compiler {
   }
 
   void steps(Scope& scope, std::vector<Op>& ops) {
+    if (poisoning()) poison(scope, ops, [](int) { return true; });
     for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
       const PlanStep& step = scope.plan.steps[s];
       for (const trace::Value& value : step.group.values) {  // kernels take pairs of floats for doubles in sums alone
@@ -77,6 +82,8 @@ class Compiler {
         case PlanStep::Kind::scan: scan(scope, step, ops); break;
         default: launches(scope, step, ops);
       }
+      if (poisoning())
+        poison(scope, ops, [&](int b) { return scope.plan.buffers[b].last == s && !scope.is_output(b); });
       Op mark;
       mark.kind = Op::Kind::step;
       mark.step = s;
@@ -153,6 +160,16 @@ class Compiler {
   void fill(Scope& scope, std::vector<Op>& ops, int b) {
     const uint64_t bytes = scope.plan.buffers[b].aval.bytes();
     if (bytes > 0) dispatch(scope, ops, fill_shader(bytes, device_.choices()), "fill", {b}, {}, {b});
+  }
+
+  // Overwrites what lies in the arena and is chosen.
+  template <class Chosen>
+  void poison(Scope& scope, std::vector<Op>& ops, const Chosen& chosen) {
+    for (int b = 0; b < static_cast<int>(scope.plan.buffers.size()); ++b) {
+      const auto& buffer = scope.plan.buffers[b];
+      if (scope.root(b) != b || buffer.offset < 0 || buffer.aval.bytes() == 0 || !chosen(b)) continue;
+      dispatch(scope, ops, fill_shader(buffer.aval.bytes(), device_.choices(), kPoison), "poison", {b}, {}, {b});
+    }
   }
 
   void dot(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
