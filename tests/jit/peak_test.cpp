@@ -254,9 +254,11 @@ TEST(Peak, EagerOpsStayFlat) {
   Array x = ones({1 << 16});
   const auto step = [&] { x = sin(x) * 0.5f + transpose(reshape(x, {256, 256}))[0][0]; };
   step();
+  synchronize();
   memory::reset_peak();
   const size_t before = memory::live_bytes();
   for (int i = 0; i < 100; ++i) step();
+  synchronize();
   EXPECT_EQ(memory::live_bytes(), before);
   EXPECT_LE(memory::peak_bytes() - before, 5 * x.bytes());  // the temporaries of one expression
 }
