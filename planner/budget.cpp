@@ -7,10 +7,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <span>
+#include <utility>
 
 #include "planner/chunk.h"
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
+#include "planner/recompute.h"
 #include "planner/report.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
@@ -22,6 +26,8 @@ using namespace trace;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr size_t kMostSegments = 64;           // between values that are kept
+constexpr size_t kFewWaiting = 256;            // so many can be tried in parts too
 constexpr int kRounds = 6;                     // regions in slices, one after the other
 constexpr size_t kCandidates = 6;              // values tried as the hidden one in each round
 constexpr int64_t kProbeChunks[] = {16, 256};  // what an axis gives at best may show only in many slices
@@ -30,11 +36,12 @@ constexpr int kPatience = 8;                   // so many K without gain end a r
 constexpr size_t kNeighbours = 32;             // other values tried beside it
 constexpr size_t kNegligible = 1024;           // a value this much smaller than the largest is no reason to slice
 
-// A region in slices, and where it came from.
-struct Sliced {
+// A leaner plan, and where it came from.
+struct Leaner {
   Graph graph;  // simplified
   PlanData plan;
-  std::string what, how;
+  std::string strategy = "recompute";
+  std::string what, how;  // for its decision
   int64_t chunks = 0;
 };
 
@@ -54,18 +61,28 @@ class Search {
 
   PlanData run() {
     if (fits(best_.plan)) return best_.plan;
+    keep_checkpoints();
     fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
     replan();
-    offer({graph_, planned_.plan, "values with several readers", "recompute", 0});
-    for (int round = 0; !fits(best_.plan) && round < kRounds; ++round) {
-      if (!slice_one_region()) break;
+    Leaner lean;
+    lean.graph = graph_;
+    lean.plan = planned_.plan;
+    offer(std::move(lean));
+    keep_checkpoints();
+    const Leaner checkpointed = best_;
+    slice_regions();
+    if (!fits(best_.plan) && checkpointed.how != "") {
+      graph_ = checkpointed.graph;
+      replan();
+      decisions_ = {decision_of(checkpointed, "lowers the peak")};
+      slice_regions();
     }
     return std::move(best_.plan);
   }
 
   // One region in a fixed number of slices; false where there is none.
   bool slice_once(int64_t chunks) {
-    std::optional<Sliced> best;
+    std::optional<Leaner> best;
     for (const Choice& choice : choices(true)) {
       if (auto sliced = try_slices(choice, chunks, true); sliced && (!best || lower(*sliced, *best)))
         best = std::move(sliced);
@@ -85,9 +102,13 @@ class Search {
   PlanData take() { return std::move(best_.plan); }
 
  private:
-  static bool lower(const Sliced& a, const Sliced& b) {
+  static bool lower(const Leaner& a, const Leaner& b) {
     return std::pair(a.plan.peak_bytes, a.plan.predicted_seconds) <
            std::pair(b.plan.peak_bytes, b.plan.predicted_seconds);
+  }
+  static bool faster(const Leaner& a, const Leaner& b) {
+    return std::pair(a.plan.predicted_seconds, a.plan.peak_bytes) <
+           std::pair(b.plan.predicted_seconds, b.plan.peak_bytes);
   }
   bool fits(const PlanData& plan) const { return options_.memory_budget && plan.peak_bytes <= *options_.memory_budget; }
 
@@ -98,12 +119,13 @@ class Search {
   void find_stored() { stored_ = fuse(planned_.graph, fuse_options_).stored; }
 
   // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
-  bool offer(Sliced sliced) {
+  bool offer(Leaner sliced) {
     if (sliced.plan.peak_bytes >= best_.plan.peak_bytes) return false;
-    if (sliced.chunks > 0) {
+    if (!sliced.how.empty()) {
       const std::string reason =
-          fits(sliced.plan) ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
-                            : "lowers the peak";
+          !fits(sliced.plan)  ? "lowers the peak"
+          : sliced.chunks > 0 ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
+                              : fmt::format("fits {}", format_bytes(*options_.memory_budget));
       std::vector<Decision> all = decisions_;
       all.push_back(decision_of(sliced, reason));
       sliced.plan.decisions.insert(sliced.plan.decisions.end(), all.begin(), all.end());
@@ -112,14 +134,54 @@ class Search {
     return true;
   }
 
-  Decision decision_of(const Sliced& sliced, const std::string& reason) const {
+  Decision decision_of(const Leaner& sliced, const std::string& reason) const {
     Decision decision;
     decision.what = sliced.what;
-    decision.chosen = "chunked";
+    decision.chosen = sliced.strategy;
     decision.reason = fmt::format("{}: {}", sliced.how, reason);
-    decision.alternatives = {fused_, {"chunked", sliced.plan.peak_bytes, sliced.plan.predicted_seconds}};
+    decision.alternatives = {fused_, {sliced.strategy, sliced.plan.peak_bytes, sliced.plan.predicted_seconds}};
     if (previous_) decision.alternatives.push_back(*previous_);
     return decision;
+  }
+
+  // Keeps only some of what waits across the widest step, or of the part of it that is read last: the fastest such
+  // plans first.
+  void keep_checkpoints() {
+    const std::vector<ValueId> all = waiting(planned_);
+    std::vector<Leaner> plans;
+    std::set<std::vector<ValueId>> tried{all};
+    for (const size_t part : {1, 2, 4}) {
+      if (part > 1 && all.size() > kFewWaiting) break;
+      const std::span values = std::span(all).first(all.size() / part);
+      size_t total = 0;
+      for (const ValueId v : values) total += planned_.graph.aval(v).bytes();
+      for (size_t segments = std::min(values.size(), kMostSegments); segments > 0; segments -= (segments + 3) / 4) {
+        std::vector<ValueId> kept = checkpoints(planned_, values, total / segments);
+        kept.insert(kept.end(), all.begin() + std::ssize(values), all.end());
+        if (tried.insert(kept).second) plans.push_back(from_checkpoints(all, kept));
+      }
+    }
+    std::ranges::sort(plans, faster);
+    for (Leaner& plan : plans) {
+      if (fits(best_.plan)) return;
+      offer(std::move(plan));
+    }
+  }
+
+  Leaner from_checkpoints(const std::vector<ValueId>& all, const std::vector<ValueId>& kept) const {
+    Leaner plan;
+    plan.graph = simplify(recompute_from(planned_, kept));
+    plan.plan = plan_simplified(plan.graph, options_, fuse_options_).plan;
+    const Node& first = *planned_.graph.def(all.front());
+    plan.what = fmt::format("{} values from {} at {} on", all.size(), name(first.op), to_string(first.loc));
+    plan.how = fmt::format("{} kept, the others computed again from them", kept.size());
+    return plan;
+  }
+
+  void slice_regions() {
+    for (int round = 0; !fits(best_.plan) && round < kRounds; ++round) {
+      if (!slice_one_region()) break;
+    }
   }
 
   // The choice with all other large intermediates that can be in slices too.
@@ -180,13 +242,14 @@ class Search {
     return grow_region(planned_.graph, stored_, choice.hidden, choice.axis, hide);
   }
 
-  std::optional<Sliced> try_slices(const Choice& choice, int64_t chunks, bool hide) const {
+  std::optional<Leaner> try_slices(const Choice& choice, int64_t chunks, bool hide) const {
     const std::optional<Region> region = region_of(choice, hide);
     if (!region) return std::nullopt;
     const int64_t slices = std::min(chunks, region->extent);
     std::optional<Graph> sliced = chunk(planned_.graph, *region, slices);
     if (!sliced) return std::nullopt;
-    Sliced result;
+    Leaner result;
+    result.strategy = "chunked";
     result.graph = simplify(*sliced);
     result.plan = plan_simplified(result.graph, options_, fuse_options_).plan;
     result.chunks = slices;
@@ -208,7 +271,7 @@ class Search {
   }
 
   bool slice_one_region() {
-    std::optional<Sliced> best;
+    std::optional<Leaner> best;
     std::optional<Choice> choice;
     for (const Choice& c : choices(true)) {
       for (const int64_t chunks : kProbeChunks) {
@@ -217,7 +280,7 @@ class Search {
       }
     }
     if (!choice) return false;
-    std::optional<Sliced> lowest;
+    std::optional<Leaner> lowest;
     const Region region = *region_of(*choice, true);
     int64_t length = region.extent;
     int idle = 0;
@@ -248,7 +311,7 @@ class Search {
   Planned planned_;           // of graph_
   std::vector<bool> stored_;  // of the values of planned_.graph
   FuseOptions fuse_options_;
-  Sliced best_;
+  Leaner best_;
   Alternative fused_;
   std::optional<Alternative> previous_;
   std::vector<Decision> decisions_;  // of rounds that are done

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "planner/cost.h"
+#include "planner/recompute.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -82,6 +83,7 @@ class Merger {
     if (reduces) {
       for (const int64_t axis : reduced_axes(node)) mix(-1 - axis);
     }
+    if (is_copy(node)) mix(-1);
     return hash;
   }
 
@@ -107,6 +109,7 @@ class Merger {
 
   bool worth_merging(int group, const Node& node, const Slice& own) {
     const Group& other = groups_[group];
+    if (is_copy(node) != is_copy(*graph_.def(other.roots[0]))) return false;  // it is to run later
     if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
     const bool reduces = other.kind == PlanStep::Kind::reduce;
     const int64_t elements = graph_.aval(reduces ? node.inputs[0] : node.out()).size();

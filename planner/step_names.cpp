@@ -86,7 +86,7 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     case PlanStep::Kind::dot: {
       const DotForm form = dot_form(group, group.nodes[0]);
       step.op = "dot_general";
-      step.strategy = naive ? "naive" : "opaque";
+      step.strategy = naive ? "naive" : recomputes ? "recompute" : "opaque";
       step.reason = fmt::format("{} x {} x {}", form.m, form.k, form.n);
       if (form.batch != 1) step.reason = fmt::format("{} of {}", form.batch, step.reason);
       return;

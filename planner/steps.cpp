@@ -10,6 +10,7 @@
 #include "planner/builder.h"
 #include "planner/fuse_groups.h"
 #include "planner/parts.h"
+#include "planner/recompute.h"
 #include "planner/step_names.h"
 #include "trace/op_table.h"
 
@@ -146,7 +147,9 @@ class StepMaker {
 
   bool recomputes(const Group& group) const {
     const Slice slice = slice_of(graph_, fusion_.stored, group.roots);
-    return std::ranges::any_of(slice.nodes, [&](NodeId id) { return fusion_.recomputed[graph_.nodes[id].out()]; });
+    return std::ranges::any_of(slice.nodes, [&](NodeId id) {
+      return fusion_.recomputed[graph_.nodes[id].out()] || is_copy(graph_.nodes[id]);
+    });
   }
 
   // A view of a stored value under the shape that a reader wants.

@@ -1,0 +1,179 @@
+#include "planner/recompute.h"
+
+#include <algorithm>
+#include <array>
+
+#include "planner/builder.h"
+#include "planner/fuse.h"
+#include "planner/report.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr const char* kCopy = "again";  // Attr::name of copies
+constexpr int kUnplaced = -1;
+
+// The step that makes each value; kUnplaced of inputs and of values in registers.
+std::vector<int> made_at(const Planned& planned) {
+  std::vector<int> step(planned.graph.values.size(), kUnplaced);
+  for (const PlanBuffer& buffer : planned.plan.buffers) {
+    if (buffer.value != no_value && planned.graph.def(buffer.value)) step[buffer.value] = buffer.first;
+  }
+  return step;
+}
+
+std::vector<bool> outputs_of(const Graph& graph) {
+  std::vector<bool> is_output(graph.values.size(), false);
+  for (const ValueId v : graph.outputs) is_output[base(graph, v)] = true;
+  return is_output;
+}
+
+// Writes the graph anew, each node as it is before the cut (early) and as it is after (late), where that differs.
+class Rewriter {
+ public:
+  Rewriter(const Planned& planned, std::vector<bool> kept)
+      : graph_(planned.graph), made_at_(made_at(planned)), cut_(widest_step(planned.plan)), kept_(std::move(kept)) {
+    for (auto& names : renamed_) names.assign(graph_.values.size(), no_value);
+  }
+
+  Graph run() {
+    result_.name = graph_.name;
+    result_.num_captured = graph_.num_captured;
+    for (const ValueId v : graph_.inputs) renamed_[kEarly][v] = renamed_[kLate][v] = result_.add_input(graph_.aval(v));
+    std::vector<ValueId> order;
+    for (size_t v = 0; v < made_at_.size(); ++v) {
+      if (made_at_[v] != kUnplaced) order.push_back(static_cast<ValueId>(v));
+    }
+    std::ranges::sort(order, {}, [&](ValueId v) { return std::pair(made_at_[v], v); });
+    for (const ValueId v : order) emit(v, made_at_[v] <= cut_ ? kEarly : kLate);
+    for (const ValueId v : graph_.outputs) {
+      const Time time = is_late(base(graph_, v)) ? kLate : kEarly;
+      emit(v, time);
+      result_.outputs.push_back(renamed_[time][v]);
+    }
+    return eliminate_dead_code(result_);
+  }
+
+ private:
+  enum Time { kEarly, kLate };
+
+  bool is_late(ValueId v) const { return made_at_[v] > cut_; }
+  // Whether a later reader finds the early value.
+  bool stays(ValueId v) const { return (kept_[v] && !is_late(v)) || !graph_.def(v); }
+
+  // Depth first, without recursion: graphs are deep.
+  void emit(ValueId target, Time target_time) {
+    struct Pending {
+      ValueId value;
+      Time time;
+      bool ready;
+    };
+    std::vector<Pending> pending{{target, target_time, false}};
+    while (!pending.empty()) {
+      const auto [v, time, ready] = pending.back();
+      pending.pop_back();
+      if (renamed_[time][v] != no_value) continue;
+      if (time == kLate && stays(v)) {
+        if (ready) {
+          renamed_[kLate][v] = renamed_[kEarly][v];
+        } else {
+          pending.push_back({v, kLate, true});
+          pending.push_back({v, kEarly, false});
+        }
+        continue;
+      }
+      const Node& node = *graph_.def(v);
+      if (ready) {
+        write(node, time);
+        continue;
+      }
+      pending.push_back({v, time, true});
+      for (const ValueId x : node.inputs) {
+        if (renamed_[time][x] == no_value) pending.push_back({x, time, false});
+      }
+    }
+  }
+
+  void write(const Node& node, Time time) {
+    std::vector<ValueId> inputs;
+    for (const ValueId x : node.inputs) inputs.push_back(renamed_[time][x]);
+    const ValueId v = node.out();
+    const bool copy = time == kLate && !is_late(v) && renamed_[kEarly][v] != no_value;
+    if (copy && made_at_[v] == kUnplaced && same_inputs(node)) {  // in registers, of what is there
+      for (const ValueId out : node.outputs) renamed_[kLate][out] = renamed_[kEarly][out];
+      return;
+    }
+    const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
+    Node& written = result_.nodes[id];
+    if (copy && !written.attrs.has(Attr::name)) written.attrs.set(Attr::name, std::string(kCopy));
+    for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[time][node.outputs[i]] = written.outputs[i];
+  }
+
+  bool same_inputs(const Node& node) const {
+    return std::ranges::all_of(node.inputs, [&](ValueId x) { return renamed_[kEarly][x] == renamed_[kLate][x]; });
+  }
+
+  const Graph& graph_;
+  std::vector<int> made_at_;
+  int cut_;
+  std::vector<bool> kept_;
+  std::array<std::vector<ValueId>, 2> renamed_;  // at each time
+  Graph result_;
+};
+
+}  // namespace
+
+bool is_copy(const Node& node) {
+  const AttrValue* label = node.attrs.find(Attr::name);
+  return label && *label == AttrValue(std::string(kCopy));
+}
+
+std::vector<ValueId> waiting(const Planned& planned) {
+  const Graph& graph = planned.graph;
+  const std::vector<int> step = made_at(planned);
+  const int cut = widest_step(planned.plan);
+  const std::vector<bool> is_output = outputs_of(graph);
+  std::vector<bool> seen(graph.values.size(), false);
+  std::vector<ValueId> pending, found;
+  for (size_t v = 0; v < step.size(); ++v) {
+    if (step[v] > cut) pending.push_back(static_cast<ValueId>(v));
+  }
+  while (!pending.empty()) {  // from what is made late, down to what is stored
+    const Node& node = *graph.def(pending.back());
+    pending.pop_back();
+    for (const ValueId x : node.inputs) {
+      if (seen[x] || !graph.def(x) || step[x] > cut) continue;
+      seen[x] = true;
+      if (step[x] == kUnplaced) {
+        pending.push_back(x);
+      } else if (!is_output[x]) {
+        found.push_back(x);
+      }
+    }
+  }
+  std::ranges::sort(found, {}, [&](ValueId v) { return std::pair(step[v], v); });
+  return found;
+}
+
+std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId> waiting, size_t segment_bytes) {
+  std::vector<ValueId> kept;
+  size_t since = 0;
+  for (const ValueId v : waiting) {
+    since += planned.graph.aval(v).bytes();
+    if (since <= segment_bytes) continue;
+    kept.push_back(v);
+    since = 0;
+  }
+  return kept;
+}
+
+Graph recompute_from(const Planned& planned, const std::vector<ValueId>& kept) {
+  std::vector<bool> keep = outputs_of(planned.graph);
+  for (const ValueId v : kept) keep[v] = true;
+  return Rewriter(planned, std::move(keep)).run();
+}
+
+}  // namespace neap::planner

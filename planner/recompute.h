@@ -1,0 +1,30 @@
+// `recompute`: values that wait across the widest step are made again where they are read later, from a few that are
+// kept: n equal layers fit in O(sqrt n) activations for one more forward pass (Chen et al., Training deep nets with
+// sublinear memory cost, 2016), in any graph, without the user's `checkpoint`. Tested in
+// tests/planner/recompute_test.cpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "planner/steps.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// The values made up to the widest step and read after it, but inputs and outputs, in the order in which they are
+/// made.
+std::vector<trace::ValueId> waiting(const Planned& planned);
+
+/// Of the values that wait, some to keep: each time the values since the last one exceed `segment_bytes`, the next.
+std::vector<trace::ValueId> checkpoints(const Planned& planned, std::span<const trace::ValueId> waiting,
+                                        size_t segment_bytes);
+
+/// The graph whose later steps compute what they need again from `kept`, inputs and outputs. Its nodes are in the order
+/// of the plan, each copy just before its first reader, marked so that it stays apart from the original (is_copy).
+trace::Graph recompute_from(const Planned& planned, const std::vector<trace::ValueId>& kept);
+
+/// Whether a node computes again what another has computed.
+bool is_copy(const trace::Node& node);
+
+}  // namespace neap::planner
