@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/vulkan/device.h"
@@ -39,16 +40,17 @@ class VulkanMatmul : public testing::Test {
                          const std::vector<T>& rhs) {
     const Shader shader = matmul_shader(f, choices);
     const Pipeline& pipeline = device_->pipeline(shader, "matmul");
-    const auto upload = [&](const void* data, size_t bytes) {
-      MemoryPtr memory = device_->allocate(std::max<size_t>(bytes, 64), true, "test");
-      std::memcpy(memory->mapped(), data, bytes);
+    const auto upload = [&](const auto& elements) {
+      const auto bytes = std::as_bytes(std::span(elements));
+      MemoryPtr memory = device_->allocate(std::max<size_t>(bytes.size(), 64), true, "test");
+      std::ranges::copy(bytes, memory->mapped());
       return memory;
     };
     std::vector<T> out(static_cast<size_t>(f.batch * f.m * f.n) + kBehind / sizeof(T), T(77));
-    const MemoryPtr l = upload(lhs.data(), lhs.size() * sizeof(T)), r = upload(rhs.data(), rhs.size() * sizeof(T));
-    const MemoryPtr o = upload(out.data(), out.size() * sizeof(T));
+    const MemoryPtr l = upload(lhs), r = upload(rhs);
+    const MemoryPtr o = upload(out);
     const uint64_t addresses[] = {0, l->address(), r->address(), o->address()};
-    const MemoryPtr table = upload(addresses, sizeof addresses);
+    const MemoryPtr table = upload(addresses);
     const std::unique_ptr<Commands> commands = device_->record(0);
     commands->dispatch(pipeline, {table->address(), 1, 0}, shader.groups);
     commands->end();
