@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <ostream>
 
 namespace neap {
 
@@ -21,6 +22,8 @@ double unit_factor(std::string_view unit) {
   return unit == "B" ? std::pow(1000.0, static_cast<double>(power + 1)) : 0;
 }
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, Bytes bytes) { return out << format_bytes(bytes); }
 
 std::string format_bytes(size_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);

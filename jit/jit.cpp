@@ -109,6 +109,14 @@ Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_loc
   return jit_detail::make_report(traced.graph, std::move(p));
 }
 
+std::vector<Tradeoff> JitState::tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
+  std::any prototype;
+  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype, loc);
+  planner::PlanOptions p = impl_->plan_options(call, loc);
+  p.donated.resize(traced.graph.inputs.size(), false);
+  return planner::tradeoff(traced.graph, p);
+}
+
 Plan JitState::last_plan(std::source_location loc) const {
   std::shared_ptr<CompiledCall> last;
   {

@@ -1,6 +1,9 @@
 #include <neap/error.h>
 #include <neap/plan.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <ostream>
 #include <system_error>
 
@@ -23,7 +26,7 @@ size_t Plan::peak_bytes() const { return data_->peak_bytes; }
 size_t Plan::lower_bound_bytes() const { return data_->lower_bound_bytes; }
 size_t Plan::naive_peak_bytes() const { return data_->naive_peak_bytes; }
 size_t Plan::num_steps() const { return data_->steps.size(); }
-std::vector<std::string> Plan::strategies() const { return data_->strategies; }
+Strategies Plan::strategies() const { return {data_->strategies.begin(), data_->strategies.end()}; }
 
 std::string Plan::decision(const std::string& what) const {
   for (const planner::Decision& d : data_->decisions)
@@ -38,5 +41,8 @@ void Plan::write_json(const std::filesystem::path& path) const { write("write_js
 void Plan::write_html(const std::filesystem::path& path) const { write("write_html", path, to_html()); }
 
 std::ostream& operator<<(std::ostream& out, const Plan& plan) { return out << plan.to_text(); }
+std::ostream& operator<<(std::ostream& out, const Strategies& strategies) {
+  return out << fmt::format("{}", fmt::join(strategies, ", "));
+}
 
 }  // namespace neap

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "planner/chunk.h"
@@ -55,12 +56,29 @@ class Search {
   Search(Graph simplified, Planned first, PlanOptions options)
       : options_(std::move(options)), graph_(std::move(simplified)), planned_(std::move(first)) {
     best_.plan = planned_.plan;
+    note(best_);
     find_stored();
     fused_ = {"fused", planned_.plan.peak_bytes, planned_.plan.predicted_seconds};
   }
 
   PlanData run() {
-    if (fits(best_.plan)) return best_.plan;
+    if (!fits(best_.plan)) search();
+    best_.plan.tradeoff = curve();
+    return std::move(best_.plan);
+  }
+
+  // The points that no other beats in both peak and time, the fastest first.
+  std::vector<Tradeoff> curve() const {
+    std::vector<Tradeoff> sorted = seen_, best;
+    std::ranges::sort(sorted, {},
+                      [](const Tradeoff& t) { return std::tuple(t.predicted_seconds, t.peak_bytes, t.how); });
+    for (Tradeoff& point : sorted) {
+      if (best.empty() || point.peak_bytes < best.back().peak_bytes) best.push_back(std::move(point));
+    }
+    return best;
+  }
+
+  void search() {
     keep_checkpoints();
     fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
     replan();
@@ -77,7 +95,6 @@ class Search {
       decisions_ = {decision_of(checkpointed, "lowers the peak")};
       slice_regions();
     }
-    return std::move(best_.plan);
   }
 
   // One region in a fixed number of slices; false where there is none.
@@ -118,8 +135,15 @@ class Search {
   }
   void find_stored() { stored_ = fuse(planned_.graph, fuse_options_).stored; }
 
+  void note(const Leaner& plan) {
+    std::string how = plan.strategy;
+    if (!plan.how.empty()) how += ": " + plan.how;
+    seen_.push_back({plan.plan.peak_bytes, plan.plan.predicted_seconds, seen_.empty() ? "fused" : std::move(how)});
+  }
+
   // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
   bool offer(Leaner sliced) {
+    note(sliced);
     if (sliced.plan.peak_bytes >= best_.plan.peak_bytes) return false;
     if (!sliced.how.empty()) {
       const std::string reason =
@@ -162,6 +186,7 @@ class Search {
       }
     }
     std::ranges::sort(plans, faster);
+    for (const Leaner& plan : plans) note(plan);
     for (Leaner& plan : plans) {
       if (fits(best_.plan)) return;
       offer(std::move(plan));
@@ -314,6 +339,7 @@ class Search {
   Leaner best_;
   Alternative fused_;
   std::optional<Alternative> previous_;
+  std::vector<Tradeoff> seen_;
   std::vector<Decision> decisions_;  // of rounds that are done
 };
 
@@ -321,6 +347,12 @@ class Search {
 
 PlanData meet_budget(const Graph& simplified, Planned first, const PlanOptions& options) {
   return Search(simplified, std::move(first), options).run();
+}
+
+std::vector<Tradeoff> tradeoff_of(const Graph& simplified, Planned first, const PlanOptions& options) {
+  Search search(simplified, std::move(first), options);
+  search.search();
+  return search.curve();
 }
 
 void check_budget(const PlanData& plan) {

@@ -17,6 +17,9 @@ namespace neap::planner {
 /// `first` is the usual plan of `simplified`.
 PlanData meet_budget(const trace::Graph& simplified, Planned first, const PlanOptions& options);
 
+/// What the search for ever smaller budgets comes by: see planner/plan.h.
+std::vector<Tradeoff> tradeoff_of(const trace::Graph& simplified, Planned first, const PlanOptions& options);
+
 /// Throws BudgetError when the plan's peak is above its budget: the peak is then the smallest feasible one.
 void check_budget(const PlanData& plan);
 

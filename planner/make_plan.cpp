@@ -111,6 +111,13 @@ PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const Plan
   return body;
 }
 
+std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
+  PlanOptions unbounded = options;
+  unbounded.memory_budget.reset();
+  const Graph simple = simplify(graph);
+  return tradeoff_of(simple, plan_simplified(simple, unbounded, {}), unbounded);
+}
+
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   PlanData plan = plan_chosen(graph, options);
   if (options.memory_budget) check_budget(plan);

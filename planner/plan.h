@@ -7,6 +7,7 @@
 #pragma once
 
 #include <neap/dtype.h>
+#include <neap/plan.h>
 #include <neap/shape.h>
 
 #include <cstdint>
@@ -108,6 +109,7 @@ struct PlanData {
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
+  std::vector<Tradeoff> tradeoff;       // what the search for the budget found: ever lower peaks, ever slower
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
 };
 
@@ -135,6 +137,10 @@ struct PlanOptions {
 
 /// Graph to plan. Throws BudgetError when no plan fits memory_budget.
 PlanData make_plan(const trace::Graph& graph, const PlanOptions& options);
+
+/// The plans from the fastest to the one with the lowest peak, none of which is beaten in both: what every budget
+/// would choose among. Ignores options.memory_budget.
+std::vector<Tradeoff> tradeoff(const trace::Graph& graph, const PlanOptions& options);
 
 std::string to_text(const PlanData&);
 std::string to_json(const PlanData&);  // see docs/plan-json.md

@@ -92,6 +92,10 @@ std::string to_html(const PlanData& plan) {
   json data = {{"name", plan.name.empty() ? "a function" : plan.name}, {"plans", json::array({to_drawing(plan)})}};
   if (plan.naive_plan) data["plans"].push_back(to_drawing(*plan.naive_plan));
   data["budget"] = plan.budget ? json(*plan.budget) : json(nullptr);
+  data["tradeoff"] = json::array();
+  for (const Tradeoff& point : plan.tradeoff) {
+    data["tradeoff"].push_back({point.peak_bytes, point.predicted_seconds, point.how});
+  }
   data["decisions"] = json::array();
   for (const Decision& decision : plan.decisions) {
     json others = json::array();

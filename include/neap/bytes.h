@@ -2,11 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace neap {
+
+/// A byte count that prints as format_bytes writes it; else a size_t.
+struct Bytes {
+  size_t count = 0;
+  constexpr Bytes(size_t n = 0) : count(n) {}          // NOLINT: converts as a number does
+  constexpr operator size_t() const { return count; }  // NOLINT
+};
+std::ostream& operator<<(std::ostream& out, Bytes bytes);
 
 namespace literals {
 constexpr size_t operator""_KiB(unsigned long long n) { return static_cast<size_t>(n) << 10; }

@@ -35,8 +35,12 @@ struct OptionError : UserError {
 // No plan fits the memory budget.
 struct BudgetError : UserError {
   explicit BudgetError(const std::string& message, size_t smallest_peak_bytes = 0)
-      : UserError(message), smallest_peak_bytes(smallest_peak_bytes) {}
-  size_t smallest_peak_bytes;  // the smallest budget that the planner can meet
+      : UserError(message), smallest_peak_bytes_(smallest_peak_bytes) {}
+  // The smallest budget that the planner can meet.
+  size_t smallest_peak_bytes() const { return smallest_peak_bytes_; }
+
+ private:
+  size_t smallest_peak_bytes_;
 };
 
 struct RuntimeError : std::runtime_error {

@@ -66,6 +66,7 @@ class JitState {
   /// Runs (compiling first when the signature is new). Sets `prototype` to that of the trace.
   std::vector<Array> call(FlatCall& call, const FlatFunction& f, const std::any*& prototype, std::source_location loc);
   Plan plan(const FlatCall& call, const FlatFunction& f, std::source_location loc);
+  std::vector<Tradeoff> tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc);
   Plan last_plan(std::source_location loc) const;
   /// Compiles for this signature without running.
   void compile(const FlatCall& call, const FlatFunction& f, std::source_location loc);
@@ -100,6 +101,13 @@ class Jitted {
   Plan plan(const A&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
     return state_->plan(flatten(arguments...), flat_function<R>(arguments...), loc_);
+  }
+  /// What ever smaller budgets would cost: plans from the fastest to the one with the lowest peak, none beaten by
+  /// another in both. Plans as often as the tightest budget does; the budget and pinned strategy are ignored.
+  template <class... A>
+  std::vector<Tradeoff> tradeoff(const A&... arguments) const {
+    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+    return state_->tradeoff(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
   /// Plans and compiles without running.
   template <class... A>

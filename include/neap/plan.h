@@ -14,6 +14,19 @@ namespace planner {
 struct PlanData;
 }
 
+/// Names of strategies; prints as "chunked, fused".
+struct Strategies : std::vector<std::string> {
+  using vector::vector;
+};
+std::ostream& operator<<(std::ostream& out, const Strategies& strategies);
+
+/// A plan that there could be: one point of the curve of peak against time.
+struct Tradeoff {
+  size_t peak_bytes = 0;
+  double predicted_seconds = 0;  // of the cost model: for comparing
+  std::string how;               // strategy and what it does
+};
+
 class Plan {
  public:
   Plan() = default;
@@ -28,7 +41,7 @@ class Plan {
   size_t naive_peak_bytes() const;
   size_t num_steps() const;
   /// Names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad", ...
-  std::vector<std::string> strategies() const;
+  Strategies strategies() const;
   /// What the planner chose for the decision whose name contains `what`; empty when there is none.
   std::string decision(const std::string& what) const;
 

@@ -58,7 +58,7 @@ inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& f
   try {
     jitted(graph, {.memory_budget = 1}).compile(inputs);
   } catch (const BudgetError& e) {
-    least = e.smallest_peak_bytes;
+    least = e.smallest_peak_bytes();
   }
   EXPECT_GT(least, 1u);
   EXPECT_LE(least, free.planned);

@@ -40,7 +40,7 @@ TEST(Error, Families) {
   EXPECT_THROW(throw OutOfMemoryError("x"), RuntimeError);
   EXPECT_THROW(throw DeviceError("x"), RuntimeError);
   const BudgetError budget("too small", 4096);
-  EXPECT_EQ(budget.smallest_peak_bytes, 4096u);
+  EXPECT_EQ(budget.smallest_peak_bytes(), 4096u);
   EXPECT_NE(dynamic_cast<const UserError*>(static_cast<const std::exception*>(&budget)), nullptr);
 }
 

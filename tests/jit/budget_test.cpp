@@ -16,8 +16,8 @@ size_t smallest(const F& f, const A&... arguments) {
   try {
     jit(f, {.memory_budget = 1}).plan(arguments...);
   } catch (const BudgetError& e) {
-    EXPECT_GT(e.smallest_peak_bytes, 1u);
-    return e.smallest_peak_bytes;
+    EXPECT_GT(e.smallest_peak_bytes(), 1u);
+    return e.smallest_peak_bytes();
   }
   ADD_FAILURE() << "one byte is enough";
   return 0;
@@ -63,6 +63,27 @@ TEST(Budget, Layers) {
   check_budgets(grad(loss), 1e-4, w, x);
 }
 
+TEST(Budget, TheTradeoffIsWhatBudgetsCost) {
+  const Array x = nr::normal(nr::key(1), {4096, 64}), w = nr::normal(nr::key(2), {64, 64});
+  const auto loss = [](const Array& v, const Array& in) {
+    Array h = in;
+    for (int i = 0; i < 12; ++i) h = tanh(matmul(h, v));
+    return sum(h * h);
+  };
+  const std::vector<Tradeoff> curve = jit(grad(loss)).tradeoff(w, x);
+  ASSERT_GT(curve.size(), 3u);
+  EXPECT_EQ(curve.front().peak_bytes, jit(grad(loss)).plan(w, x).peak_bytes());
+  EXPECT_EQ(curve.back().peak_bytes, smallest(grad(loss), w, x));
+  for (size_t i = 0; i < curve.size(); ++i) {
+    SCOPED_TRACE(curve[i].how);
+    EXPECT_FALSE(curve[i].how.empty());
+    EXPECT_LE(jit(grad(loss), {.memory_budget = curve[i].peak_bytes}).plan(w, x).peak_bytes(), curve[i].peak_bytes);
+    if (i == 0) continue;
+    EXPECT_LT(curve[i].peak_bytes, curve[i - 1].peak_bytes);
+    EXPECT_GT(curve[i].predicted_seconds, curve[i - 1].predicted_seconds);
+  }
+}
+
 TEST(Budget, Attention) {
   const auto attention = [](const Array& q, const Array& k, const Array& v) {
     return matmul(softmax(matmul(q, swapaxes(k, -1, -2)) / 8.0f), v);
@@ -83,7 +104,7 @@ TEST(Budget, TheErrorSaysWhatIsPossible) {
     jit(f, {.memory_budget = 100_KiB}).plan(spec({1 << 20}, f32));
     FAIL();
   } catch (const BudgetError& e) {
-    EXPECT_EQ(e.smallest_peak_bytes, 8_MiB);
+    EXPECT_EQ(e.smallest_peak_bytes(), 8_MiB);
     EXPECT_NE(std::string(e.what()).find("8.00 MiB"), std::string::npos) << e.what();
   }
   EXPECT_NO_THROW(jit(f, {.memory_budget = 8_MiB}).plan(spec({1 << 20}, f32)));

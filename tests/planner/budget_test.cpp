@@ -58,7 +58,7 @@ TEST(Budget, SmallerBudgetsNeverRaiseThePeak) {
     make_plan(g, options);
     FAIL() << "fits in nothing";
   } catch (const BudgetError& e) {
-    smallest = e.smallest_peak_bytes;
+    smallest = e.smallest_peak_bytes();
     EXPECT_THAT(e.what(), testing::HasSubstr("alive at its widest moment"));
     EXPECT_THAT(e.what(), testing::HasSubstr("graphs.h:"));
   }
