@@ -1,122 +1,92 @@
 #include "planner/place.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <random>
-#include <set>
-#include <tuple>
+
+#include "planner/place_fit.h"
+#include "planner/place_search.h"
 
 namespace neap::planner {
 
 namespace {
 
-constexpr double kImproveWork = 4e5;  // pairs of blocks looked at
-constexpr double kMostTries = 500;
-constexpr size_t kManyBlocks = 4000;  // above, sweeps and one order of placing have to do
-constexpr size_t kTooMany = 20'000;   // above, sweeps
+constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
 
-// Places blocks one after the other in the gap between those placed before that are alive with them.
-Placement place_in_order(std::span<const Block> blocks, const std::vector<int>& order, bool best_fit) {
-  Placement result;
-  result.offsets.assign(blocks.size(), 0);
-  struct Placed {
-    size_t begin, end;
-    int first, last;
-  };
-  std::vector<Placed> placed;  // by begin
+// Blocks that are alive in steps of their own: placed apart from the others.
+struct Part {
+  std::vector<int> members;
+  std::vector<Block> blocks;
+  size_t extent = 0;
+  std::unique_ptr<PlaceSearch> search;
+};
+
+std::vector<Part> parts_of(std::span<const Block> blocks, const Placement& placement) {
+  std::vector<int> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](int i) { return std::pair(blocks[i].first, i); });
+  std::vector<Part> parts;
+  int last = -1;
   for (const int i : order) {
-    const Block& block = blocks[i];
-    if (block.bytes == 0) continue;
-    size_t at = 0, best = std::numeric_limits<size_t>::max(), slack = best;
-    for (const Placed& other : placed) {
-      if (other.last < block.first || other.first > block.last) continue;
-      if (other.begin >= at + block.bytes && other.begin - at - block.bytes < slack) {
-        best = at;
-        slack = best_fit ? other.begin - at - block.bytes : 0;
-        if (!best_fit) break;
-      }
-      at = std::max(at, other.end);
-    }
-    if (best == std::numeric_limits<size_t>::max()) best = at;
-    result.offsets[i] = static_cast<int64_t>(best);
-    result.extent = std::max(result.extent, best + block.bytes);
-    const Placed now{best, best + block.bytes, block.first, block.last};
-    placed.insert(std::ranges::upper_bound(placed, best, {}, &Placed::begin), now);
+    if (parts.empty() || blocks[i].first > last) parts.emplace_back();
+    last = std::max(last, blocks[i].last);
+    Part& part = parts.back();
+    part.members.push_back(i);
+    part.blocks.push_back(blocks[i]);
+    part.extent = std::max(part.extent, static_cast<size_t>(placement.offsets[i]) + blocks[i].bytes);
   }
-  return result;
+  return parts;
 }
 
-// The parts of the arena that nobody uses; the last one has no end.
-class Gaps {
+// Searches for lower and lower placements of the parts that end too high.
+class Descent {
  public:
-  Gaps() { add(0, kEnd); }
-
-  // Takes bytes from the smallest gap that has them.
-  size_t take(size_t bytes) {
-    const auto [size, begin] = *by_size_.lower_bound({bytes, 0});
-    const size_t end = begin + size;
-    remove(begin);
-    if (bytes < size) add(begin + bytes, end);
-    return begin;
+  Descent(std::span<const Block> blocks, Placement& best, Meter& meter)
+      : parts_(parts_of(blocks, best)), best_(best), meter_(meter) {
+    for (const Block& block : blocks) unit_ = std::gcd(unit_, block.bytes);
   }
-  void give(size_t begin, size_t end) {
-    if (const auto next = by_begin_.find(end); next != by_begin_.end()) {
-      end = next->second;
-      remove(next->first);
+
+  // Whether the extent can be at most `capacity`; then it is.
+  PlaceSearch::Answer fit(size_t capacity, int64_t work) {
+    for (Part& part : parts_) {
+      if (part.extent <= capacity) continue;
+      if (!part.search) part.search = std::make_unique<PlaceSearch>(part.blocks);
+      const PlaceSearch::Answer answer = part.search->fit(capacity, work, meter_);
+      if (answer != PlaceSearch::Answer::found) return answer;
+      const Placement& found = part.search->placement();
+      for (size_t i = 0; i < part.members.size(); ++i) best_.offsets[part.members[i]] = found.offsets[i];
+      part.extent = found.extent;
     }
-    if (auto at = by_begin_.lower_bound(begin); at != by_begin_.begin() && (--at)->second == begin) {
-      begin = at->first;
-      remove(begin);
+    best_.extent = 0;
+    for (const Part& part : parts_) best_.extent = std::max(best_.extent, part.extent);
+    return PlaceSearch::Answer::found;
+  }
+
+  // The goal itself, then halves of what is between it and the best; again, finer and with more work, until the meter
+  // is spent.
+  void run(size_t goal, int64_t work) {
+    const auto searchable = [&](const Part& part) {
+      return part.extent <= goal || PlaceSearch::is_worth(part.blocks, meter_.left());
+    };
+    if (!std::ranges::all_of(parts_, searchable)) return;
+    for (int round = 0; best_.extent > goal && !meter_.spent(); ++round, work *= 2) {
+      const size_t step = best_.extent >> std::min(5 + round, 63);
+      for (size_t low = goal, target = goal; !meter_.spent();) {
+        const PlaceSearch::Answer answer = fit(target, target == goal ? 4 * work : work);
+        if (answer != PlaceSearch::Answer::found) low = (target / unit_ + 1) * unit_;
+        if (answer == PlaceSearch::Answer::impossible) goal = best_.lower_bound = low;
+        if (best_.extent <= low + step) break;
+        target = low + (best_.extent - low) / 2 / unit_ * unit_;
+      }
     }
-    add(begin, end);
   }
 
  private:
-  static constexpr size_t kEnd = std::numeric_limits<size_t>::max();
-  void add(size_t begin, size_t end) {
-    by_begin_.emplace(begin, end);
-    by_size_.emplace(end - begin, begin);
-  }
-  void remove(size_t begin) {
-    const auto at = by_begin_.find(begin);
-    by_size_.erase({at->second - begin, begin});
-    by_begin_.erase(at);
-  }
-
-  std::map<size_t, size_t> by_begin_;            // begin to end
-  std::set<std::pair<size_t, size_t>> by_size_;  // size and begin
+  std::vector<Part> parts_;
+  Placement& best_;
+  Meter& meter_;
+  size_t unit_ = 0;  // extents are its multiples
 };
-
-// Sweeps through the steps, forward or back: a block takes a gap where it starts and leaves one where it ends. The time
-// is that of sorting, however many blocks are alive together.
-Placement sweep(std::span<const Block> blocks, bool forward) {
-  const auto start = [&](int i) { return forward ? blocks[i].first : -blocks[i].last; };
-  const auto stop = [&](int i) { return forward ? blocks[i].last : -blocks[i].first; };
-  std::vector<int> starts(blocks.size());
-  std::iota(starts.begin(), starts.end(), 0);
-  std::vector<int> stops = starts;
-  std::ranges::sort(starts, {}, [&](int i) { return std::tuple(start(i), ~blocks[i].bytes, i); });
-  std::ranges::sort(stops, {}, [&](int i) { return std::pair(stop(i), i); });
-  const auto takes_none = [&](int i) { return blocks[i].bytes == 0 || blocks[i].last < blocks[i].first; };
-  for (auto* list : {&starts, &stops}) std::erase_if(*list, takes_none);
-  Placement result;
-  result.offsets.assign(blocks.size(), 0);
-  Gaps gaps;
-  size_t stopped = 0;
-  for (const int i : starts) {
-    for (; stop(stops[stopped]) < start(i); ++stopped) {
-      const auto begin = static_cast<size_t>(result.offsets[stops[stopped]]);
-      gaps.give(begin, begin + blocks[stops[stopped]].bytes);
-    }
-    const size_t begin = gaps.take(blocks[i].bytes);
-    result.offsets[i] = static_cast<int64_t>(begin);
-    result.extent = std::max(result.extent, begin + blocks[i].bytes);
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -138,74 +108,30 @@ size_t live_bytes_bound(std::span<const Block> blocks) {
   return most;
 }
 
-namespace {
-
-// Orders that fail say which block ends too high: that one is placed earlier, at random how much, and so on from the
-// better order. The same plan gets the same placement: the generator starts the same.
-void improve(std::span<const Block> blocks, std::vector<int> order, size_t bound, Placement& best) {
-  const auto n = static_cast<double>(std::max<size_t>(1, blocks.size()));
-  const auto tries = static_cast<int>(std::clamp(kImproveWork / (n * n), 0.0, kMostTries));
-  std::minstd_rand random(1);
-  Placement now = place_in_order(blocks, order, true);
-  for (int i = 0; i < tries && best.extent > bound; ++i) {
-    std::vector<size_t> top;
-    for (size_t at = 0; at < order.size(); ++at) {
-      const int b = order[at];
-      if (static_cast<size_t>(now.offsets[b]) + blocks[b].bytes == now.extent) top.push_back(at);
-    }
-    const auto from = static_cast<std::ptrdiff_t>(top[random() % top.size()]);
-    const auto to = static_cast<std::ptrdiff_t>(random() % (static_cast<size_t>(from) + 1));
-    std::vector<int> candidate = order;
-    std::rotate(candidate.begin() + to, candidate.begin() + from, candidate.begin() + from + 1);
-    Placement next = place_in_order(blocks, candidate, true);
-    if (next.extent < best.extent) best = next;
-    if (next.extent <= now.extent || random() % 16 == 0) {
-      now = std::move(next);
-      order = std::move(candidate);
-    }
+Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
+  std::optional<Meter::Clock::time_point> deadline;
+  if (limits.seconds) {
+    using Seconds = std::chrono::duration<double>;
+    deadline = Meter::Clock::now() + std::chrono::duration_cast<Meter::Clock::duration>(Seconds(*limits.seconds));
   }
-}
-
-}  // namespace
-
-Placement place(std::span<const Block> blocks) {
-  const size_t bound = live_bytes_bound(blocks);
-  const auto area = [&](int i) {
-    return static_cast<double>(blocks[i].bytes) * (blocks[i].last - blocks[i].first + 1);
-  };
-  const std::vector<std::function<bool(int, int)>> orders = {
-      [&](int a, int b) { return blocks[a].bytes > blocks[b].bytes; },
-      [&](int a, int b) { return area(a) > area(b); },
-      [&](int a, int b) { return blocks[a].first < blocks[b].first; },
-      [&](int a, int b) { return blocks[a].last - blocks[a].first > blocks[b].last - blocks[b].first; },
-      [&](int a, int b) { return blocks[a].last > blocks[b].last; },
-  };
-  Placement best;
-  std::vector<int> best_order;
-  best.extent = std::numeric_limits<size_t>::max();
-  if (blocks.size() > kManyBlocks) {
-    for (const bool forward : {true, false}) {
-      Placement candidate = sweep(blocks, forward);
-      if (candidate.extent < best.extent) best = std::move(candidate);
-      if (best.extent == bound) return best;
-    }
-    if (blocks.size() > kTooMany) return best;
+  std::vector<size_t> members;  // the others take no bytes
+  std::vector<Block> taking;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].bytes == 0 || blocks[i].last < blocks[i].first) continue;
+    members.push_back(i);
+    taking.push_back(blocks[i]);
   }
-  for (const auto& before : orders) {
-    std::vector<int> order(blocks.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, [&](int a, int b) { return before(a, b) || (!before(b, a) && a < b); });
-    for (const bool best_fit : {true, false}) {
-      Placement candidate = place_in_order(blocks, order, best_fit);
-      if (candidate.extent < best.extent) {
-        best = std::move(candidate);
-        best_order = order;
-      }
-      if (best.extent == bound) return best;
-    }
-    if (blocks.size() > kManyBlocks) break;
+  const size_t bound = live_bytes_bound(taking);
+  const size_t goal = std::max(bound, limits.enough);
+  Placement best = place_greedily(taking, goal);
+  best.lower_bound = bound;
+  if (best.extent > goal) {
+    Meter meter(limits.work, deadline);
+    Descent(taking, best, meter).run(goal, std::min(limits.work / 8, kFirstWork));
   }
-  if (!best_order.empty()) improve(blocks, std::move(best_order), bound, best);
+  std::vector<int64_t> offsets(blocks.size(), 0);
+  for (size_t i = 0; i < members.size(); ++i) offsets[members[i]] = best.offsets[i];
+  best.offsets = std::move(offsets);
   return best;
 }
 
