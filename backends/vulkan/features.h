@@ -59,6 +59,7 @@ struct Choices {
   uint32_t workgroup = 128;         // invocations of an element-wise kernel's workgroup; a power of two
   uint32_t reduce_workgroup = 256;  // of a workgroup that reduces one row together; a power of two
   uint32_t elements = 1;            // elements of an invocation in element-wise kernels
+  bool one_workgroup = false;       // kernels take all of `workgroup`, and no second one if `elements` allow it
   bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
                                     // elements, and reads words at any address
   bool fused = true;                // fma() rounds once

@@ -23,22 +23,24 @@ Shader emit(const backends::Launch& launch, const Choices& choices) {
 
 namespace {
 
-constexpr uint64_t kWordsEach = 4;  // words of an invocation, a workgroup apart
-
 // For each of `words` 32-bit words, `word` (of type uint64_t) being its number: `each`.
 Shader over_words(uint64_t words, const Choices& choices, Module& m, int operands, const std::string& each,
                   const std::string& once) {
   Shader shader;
   shader.local_size = choices.workgroup;
-  const uint64_t in_group = kWordsEach * choices.workgroup;
+  // Words of an invocation, a workgroup apart.
+  const uint64_t all = (words + choices.workgroup - 1) / choices.workgroup;
+  const uint64_t repeats = choices.one_workgroup ? std::clamp<uint64_t>(all, 1, choices.elements) : 4;
+  const uint64_t in_group = repeats * choices.workgroup;
+  shader.iterations = repeats;
   const uint64_t groups = std::max<uint64_t>(1, (words + in_group - 1) / in_group);
   const Grid g = grid(groups, "uint64_t");
   shader.groups = g.groups;
   std::string text = bases(m, operands) + g.text + once;
   text += fmt::format("  uint64_t word = group * {}ul + uint64_t(gl_LocalInvocationID.x);\n", in_group);
-  text += fmt::format("  for (int r = 0; r < {}; ++r, word += {}ul) {{\n", kWordsEach, choices.workgroup);
+  text += fmt::format("  for (int r = 0; r < {}; ++r, word += {}ul) {{\n", repeats, choices.workgroup);
   text += fmt::format("    if (word < {}ul) {}\n  }}\n", words, each);
-  shader.glsl = m.finish(shader.local_size, text);
+  m.finish(shader, text);
   return shader;
 }
 
@@ -91,15 +93,15 @@ Shader bind_shader(const Choices& choices) {
            "struct Record { uint to; uint from; int64_t add; };\n"
            "layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Records { Record r[]; };\n");
   Shader shader;
-  shader.local_size = std::min<uint32_t>(64, choices.workgroup);
-  shader.glsl = m.finish(shader.local_size, fmt::format(R"(  Entries entries = Entries(push.table);
-  Records records = Records(entries.a[push.first]);
-  for (uint i = gl_LocalInvocationID.x; i < push.count; i += {}u) {{
+  shader.local_size = choices.one_workgroup ? choices.workgroup : std::min<uint32_t>(64, choices.workgroup);
+  m.finish(shader, fmt::format(R"(  Entries entries = Entries(push.table);
+  Records records = Records(entries.a[operands]);
+  for (uint i = gl_LocalInvocationID.x; i < turn; i += {}u) {{
     const Record r = records.r[i];
     entries.a[r.to] = entries.a[r.from] + uint64_t(r.add);
   }}
 )",
-                                                        shader.local_size));
+                               shader.local_size));
   return shader;
 }
 

@@ -9,7 +9,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/kernel.h"
 #include "backends/vulkan/features.h"
@@ -31,6 +35,18 @@ struct Shader {
   std::array<uint32_t, 3> groups{1, 1, 1};  // workgroups; none of them 0
   uint32_t dispatches = 1;                  // as often, one after the other, with Push::count 0, 1, ...
   bool full_subgroups = false;              // asks for Choices::subgroup, where there is size control
+  // Invocations whose results are combined with each other, in an order that depends on their number.
+  uint32_t combining = 1;
+  uint64_t iterations = 1;  // of all its loops together, in an invocation: no more than this
+
+  /// What it is made of, when it can become a stage of another.
+  struct Parts {
+    std::vector<std::string> extensions;
+    std::vector<scalar::Function> functions;                       // of libm.h
+    std::vector<std::pair<std::string, std::string>> definitions;  // name and text, in order
+    std::string main;
+  };
+  std::shared_ptr<const Parts> parts;
 };
 
 /// The shader of a launch (all its parts; the parts are along the workgroups). Its operands are launch.operands in this
@@ -47,6 +63,15 @@ Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value = 0);
 /// Copies `bytes` (any number) from operand 0 to operand 1, without touching what lies behind. As fill_shader, at any
 /// address: slices of narrow elements begin anywhere.
 Shader copy_shader(uint64_t bytes, const Choices& choices);
+
+/// A kernel that needs one workgroup, as a part of a loop's body.
+struct Stage {
+  Shader shader;
+  uint32_t first = 0, turn = 0;  // its Push::first, relative to that of the loop; its Push::count
+  bool barrier = false;          // before it
+};
+/// The stages one after the other, Push::count times over; all in one workgroup of choices.workgroup invocations.
+Shader loop_shader(std::span<const Stage> stages, const Choices& choices);
 
 /// What a bind kernel does for each of Push::count records, which lie one behind the other at the address that operand
 /// 0 (entry Push::first) holds: table[to] = table[from] + add.

@@ -226,11 +226,17 @@ std::string iteration(const Body& body, int e, const std::string& index, const s
                      1 - body.outer, index, body.text(2), more);
 }
 
+int64_t repeats_of(int64_t units, int together, const Choices& choices) {
+  const auto most = std::max<int64_t>(1, choices.elements / together);
+  const auto in_group = static_cast<int64_t>(choices.workgroup);
+  return std::min(most, choices.one_workgroup ? (units + in_group - 1) / in_group : units / (8 * in_group) + 1);
+}
+
 std::string bases(Module& m, int count) {
   m.use("Table");
   std::string text = "  Table table = Table(push.table);\n";
   for (int i = 0; i < count; ++i) {
-    text += fmt::format("  const uint64_t a{} = table.a[push.first + {}u];\n", i, i);
+    text += fmt::format("  const uint64_t a{} = table.a[operands + {}u];\n", i, i);
   }
   return text;
 }
@@ -241,7 +247,7 @@ Grid grid(uint64_t groups, const std::string& index_type) {
   const uint64_t x = std::min(groups, kMost), rows = (groups + x - 1) / x;
   const uint64_t y = std::min(rows, kMost), z = (rows + y - 1) / y;
   Grid g{{static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)}, {}};
-  std::string number = fmt::format("{}(gl_WorkGroupID.x)", index_type);
+  std::string number = fmt::format("{}({})", index_type, groups == 1 ? "0u" : "gl_WorkGroupID.x");
   if (y > 1) number += fmt::format(" + {}(gl_WorkGroupID.y) * {}", index_type, x);
   if (z > 1) number += fmt::format(" + {}(gl_WorkGroupID.z) * {}", index_type, x * y);
   g.text = fmt::format("  const {} group = {};\n", index_type, number);

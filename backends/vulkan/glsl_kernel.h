@@ -85,6 +85,9 @@ class Body {
 /// loop.
 std::string iteration(const Body& body, int e, const std::string& index, const std::string& more);
 
+/// How many of `units`, a workgroup apart, an invocation does well to compute; each has `together` elements.
+int64_t repeats_of(int64_t units, int together, const Choices& choices);
+
 /// Reads the addresses of `count` operands into a0, a1, ...
 std::string bases(Module& m, int count);
 

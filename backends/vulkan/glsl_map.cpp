@@ -52,8 +52,7 @@ class Map {
   Shader emit() {
     // Units of `packed_` elements.
     const int64_t across = (extent_ + packed_ - 1) / packed_, units = slow_extent_ * across;
-    const auto repeats = static_cast<int64_t>(std::clamp<uint64_t>(
-        choices_.elements / packed_, 1, static_cast<uint64_t>(units) / (8 * choices_.workgroup) + 1));
+    const int64_t repeats = repeats_of(units, packed_, choices_);
     const int64_t group_units = repeats * choices_.workgroup, groups = (units + group_units - 1) / group_units;
     const std::string type = body_.index_type();
     Shader shader;
@@ -79,7 +78,8 @@ class Map {
     }
     text += body_.text(1) + elements();
     if (loops) text += "  }\n";
-    shader.glsl = m_.finish(shader.local_size, text);
+    shader.iterations = static_cast<uint64_t>(repeats);
+    m_.finish(shader, text);
     return shader;
   }
 

@@ -12,11 +12,13 @@
 
 namespace neap::vk {
 
-bool Module::defined(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+bool Module::defined(std::string_view name) const {
+  return std::ranges::any_of(used_.definitions, [&](const auto& d) { return d.first == name; });
+}
 
 std::string_view Module::use(std::string_view name) {
   if (name.starts_with("GL_")) {
-    if (std::ranges::find(extensions_, name) == extensions_.end()) extensions_.emplace_back(name);
+    if (std::ranges::find(used_.extensions, name) == used_.extensions.end()) used_.extensions.emplace_back(name);
     return name;
   }
   if (defined(name)) return name;
@@ -33,16 +35,24 @@ std::string_view Module::use(std::string_view name) {
 
 std::string Module::use(scalar::Function function) {
   use("GL_EXT_shader_explicit_arithmetic_types_float64");
-  if (std::ranges::find(functions_, function) == functions_.end()) functions_.push_back(function);
+  auto& functions = used_.functions;
+  if (std::ranges::find(functions, function) == functions.end()) functions.push_back(function);
   std::string_view name = scalar::symbol(function);
   if (name.starts_with("neap_")) name.remove_prefix(5);
   return fmt::format("neap_{}_f64", name);
 }
 
 void Module::define(const std::string& name, const std::string& text) {
-  if (defined(name)) return;
-  names_.push_back(name);
-  text_ += text;
+  if (!defined(name)) used_.definitions.emplace_back(name, text);
+}
+
+void Module::use(const Shader::Parts& parts, bool coherent) {
+  for (const std::string& extension : parts.extensions) use(extension);
+  for (const scalar::Function function : parts.functions) use(function);
+  for (const auto& [name, text] : parts.definitions) {
+    const size_t buffer = coherent && text.starts_with("layout(buffer_reference") ? text.find(" buffer ") : text.npos;
+    define(name, buffer == text.npos ? text : text.substr(0, buffer) + " coherent" + text.substr(buffer));
+  }
 }
 
 Register Module::held(DType type) const {
@@ -71,8 +81,11 @@ std::string Module::finish(uint32_t local_size, const std::string& main) const {
                              "GL_EXT_shader_explicit_arithmetic_types_int64"}) {
     fmt::format_to(out, "#extension {} : require\n", always);
   }
-  for (const std::string& extension : extensions_) fmt::format_to(out, "#extension {} : require\n", extension);
-  const bool doubles = !functions_.empty() || text_.find("double") != text_.npos || main.find("double") != main.npos;
+  for (const std::string& extension : used_.extensions) fmt::format_to(out, "#extension {} : require\n", extension);
+  std::string definitions;
+  for (const auto& [name, definition] : used_.definitions) definitions += definition;
+  const bool doubles =
+      !used_.functions.empty() || definitions.find("double") != definitions.npos || main.find("double") != main.npos;
   struct Mode {
     bool wanted;
     int capability, mode, bits;
@@ -90,10 +103,17 @@ std::string Module::finish(uint32_t local_size, const std::string& main) const {
   if (!declared.empty()) text += "#extension GL_EXT_spirv_intrinsics : require\n" + declared;
   fmt::format_to(out, "layout(local_size_x = {}) in;\n", local_size);
   text += "layout(push_constant, scalar) uniform Push { uint64_t table; uint first; uint count; } push;\n";
-  if (!functions_.empty()) text += libm_source(functions_);
-  text += text_;
-  text += "\nvoid main() {\n" + main + "}\n";
+  if (!used_.functions.empty()) text += libm_source(used_.functions);
+  text += definitions;
+  text += "\nvoid main() {\n  const uint operands = push.first, turn = push.count;\n" + main + "}\n";
   return text;
+}
+
+void Module::finish(Shader& shader, const std::string& main) const {
+  shader.glsl = finish(shader.local_size, main);
+  Shader::Parts parts = used_;
+  parts.main = main;
+  shader.parts = std::make_shared<const Shader::Parts>(std::move(parts));
 }
 
 void lacking(std::string_view kernel, std::string_view feature) {

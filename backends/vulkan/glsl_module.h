@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "backends/vulkan/features.h"
+#include "backends/vulkan/glsl.h"
 #include "trace/scalar.h"
 
 namespace neap::vk {
@@ -33,13 +33,17 @@ class Module {
   /// "bool", "int", "uint", "int64_t", ...
   std::string_view type(DType type) const;
 
-  /// The shader: version, extensions, push constants, what was used, and `main`.
+  /// The shader: version, extensions, push constants, what was used, and `main`, in which `operands` is Push::first and
+  /// `turn` Push::count.
   std::string finish(uint32_t local_size, const std::string& main) const;
+  /// The same as shader.glsl, with the parts, for shaders that may become a stage of another (loop_shader).
+  void finish(Shader& shader, const std::string& main) const;
+
+  /// Makes available what a shader used. `coherent`: its buffers are.
+  void use(const Shader::Parts& parts, bool coherent);
 
  private:
-  std::vector<std::string> names_, extensions_;
-  std::vector<scalar::Function> functions_;
-  std::string text_;
+  Shader::Parts used_;
 };
 
 // Expressions. Operands are names or parenthesised; so are results.

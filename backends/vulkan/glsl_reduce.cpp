@@ -104,7 +104,12 @@ class Reduce {
     text += fmt::format("  if (i0 < {}{}) {{\n", body_.number(kept_), along_ > 1 ? " && y == 0u" : "");
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) text += "    " + write(i) + "\n";
     text += "  }\n";
-    shader.glsl = m_.finish(shader.local_size, text);
+    const int64_t walked = std::min(grain_, reduced_) / (along_ * together_ * copies_) + 1;
+    const int64_t joined =
+        along_ / std::max<uint32_t>(1, choices_.subgroup) + std::bit_width(static_cast<uint64_t>(along_));
+    shader.combining = static_cast<uint32_t>(along_);
+    shader.iterations = static_cast<uint64_t>(walked + static_cast<int64_t>(kernel_.reductions.size()) * joined);
+    m_.finish(shader, text);
     return shader;
   }
 
@@ -127,7 +132,7 @@ class Reduce {
     }
     // Whole workgroups, where there is enough to do.
     const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_)));
-    across_ = std::max<int64_t>(1, std::min(size / along_, wanted));
+    across_ = std::max<int64_t>(1, choices_.one_workgroup ? size / along_ : std::min(size / along_, wanted));
   }
 
   std::string walk() {

@@ -35,7 +35,7 @@ class Updates {
     std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
     Shader shader;
     text += serial ? in_order(shader) : parallel(shader, together);
-    shader.glsl = m_.finish(shader.local_size, text);
+    m_.finish(shader, text);
     return shader;
   }
 
@@ -53,10 +53,11 @@ class Updates {
     shader.local_size = 1;
     shader.groups = {static_cast<uint32_t>(launch_.parts), 1, 1};
     shader.dispatches = static_cast<uint32_t>((grain() + at_once - 1) / at_once);
+    shader.iterations = static_cast<uint64_t>(std::min(at_once, grain()) * inner + 1);
     const std::string type = body_.index_type();
     std::string text = fmt::format(
         "  const {0} part_begin = {0}(gl_WorkGroupID.x) * {1};\n"
-        "  const {0} begin = part_begin + {0}(push.count) * {2};\n"
+        "  const {0} begin = part_begin + {0}(turn) * {2};\n"
         "  const {0} end = min(min(begin + {2}, part_begin + {1}), {3});\n",
         type, body_.number(grain()), body_.number(at_once), body_.number(extent));
     const std::string zero = body_.number(0), one = body_.number(1);
@@ -79,9 +80,8 @@ class Updates {
     shader.local_size = choices_.workgroup;
     const auto [rows, columns] = kernel_.extent;
     const int64_t across = columns / together, count = rows * across;
-    const auto repeats =
-        static_cast<int64_t>(std::clamp<uint64_t>(choices_.elements / static_cast<uint64_t>(together), 1,
-                                                  static_cast<uint64_t>(count) / (8 * choices_.workgroup) + 1));
+    const int64_t repeats = repeats_of(count, together, choices_);
+    shader.iterations = static_cast<uint64_t>(repeats);
     const int64_t in_group = repeats * choices_.workgroup, groups = (count + in_group - 1) / in_group;
     const std::string type = body_.index_type();
     const Grid g = grid(static_cast<uint64_t>(groups), type);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
@@ -43,6 +44,19 @@ struct Scope {
   int64_t shift(int b) const { return plan.buffers[b].alias_of < 0 ? 0 : plan.buffers[b].alias_offset; }
 };
 
+constexpr int64_t kIterationsAtOnce = 4096;    // of a body that is one shader, in a dispatch
+constexpr int64_t kFewerIterations = 16;       // are not worth it
+constexpr int64_t kLongestDispatch = 1 << 20;  // iterations of all loops together
+constexpr uint32_t kLeastWorkgroup = 32, kMostGroups = 8;
+
+/// A kernel before it has a pipeline.
+struct Kernel {
+  Shader shader;
+  std::string name;
+  std::function<Shader(const Choices&)> emit;  // null: it cannot become a stage of a loop
+  const Pipeline* pipeline = nullptr;
+};
+
 class Compiler {
  public:
   Compiler(Device& device, const std::string& dump_name) : device_(device), dump_name_(dump_name) {}
@@ -54,6 +68,7 @@ class Compiler {
       if (scope.root(b) == b) out_.entries.push_back({scope.homes[b], b, 0});
     }
     steps(scope, out_.ops);
+    make_pipelines(out_.ops);
     out_.num_entries = next_;
     return std::move(out_);
   }
@@ -114,15 +129,38 @@ class Compiler {
       barrier(scope, ops);
       scope.hazards.needs_barrier(reads, writes);
     }
-    Op op;
-    op.kind = Op::Kind::dispatch;
-    op.pipeline = &device_.pipeline(shader, file_name(name));
-    op.groups = shader.groups;
+    Op op = new_kernel({shader, name, {}, nullptr});
     op.first = operands(scope, buffers);
     for (uint32_t i = 0; i < shader.dispatches; ++i) {
       if (i > 0) ops.push_back({});
       op.count = i;
       ops.push_back(op);
+    }
+  }
+
+  template <class Emit>
+    requires std::is_invocable_v<Emit, const Choices&>
+  void dispatch(Scope& scope, std::vector<Op>& ops, Emit emit, const std::string& name, const std::vector<int>& buffers,
+                const std::vector<int>& reads, const std::vector<int>& writes) {
+    dispatch(scope, ops, emit(device_.choices()), name, buffers, reads, writes);
+    made_.back().emit = std::move(emit);
+  }
+
+  Op new_kernel(Kernel kernel) {
+    Op op;
+    op.kind = Op::Kind::dispatch;
+    op.kernel = static_cast<int>(made_.size());
+    op.groups = kernel.shader.groups;
+    made_.push_back(std::move(kernel));
+    return op;
+  }
+
+  void make_pipelines(std::vector<Op>& ops) {
+    for (Op& op : ops) {
+      if (op.kind != Op::Kind::dispatch || op.pipeline) continue;
+      Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+      if (!kernel.pipeline) kernel.pipeline = &device_.pipeline(kernel.shader, file_name(kernel.name));
+      op.pipeline = kernel.pipeline;
     }
   }
 
@@ -153,13 +191,16 @@ class Compiler {
       for (const auto& s : kernel.scatters) writes.push_back(all.at(launch.operands.at(s.buffer)));
       for (const auto& r : kernel.reductions) writes.push_back(all.at(launch.operands.at(r.buffer)));
       for (const auto& s : kernel.stores) writes.push_back(all.at(launch.operands.at(s.buffer)));
-      dispatch(scope, ops, emit(launch, device_.choices()), step.op, buffers, reads, writes);
+      dispatch(
+          scope, ops, [launch](const Choices& choices) { return emit(launch, choices); }, step.op, buffers, reads,
+          writes);
     }
   }
 
   void fill(Scope& scope, std::vector<Op>& ops, int b) {
     const uint64_t bytes = scope.plan.buffers[b].aval.bytes();
-    if (bytes > 0) dispatch(scope, ops, fill_shader(bytes, device_.choices()), "fill", {b}, {}, {b});
+    if (bytes == 0) return;
+    dispatch(scope, ops, [bytes](const Choices& choices) { return fill_shader(bytes, choices); }, "fill", {b}, {}, {b});
   }
 
   // Overwrites what lies in the arena and is chosen.
@@ -168,7 +209,9 @@ class Compiler {
     for (int b = 0; b < static_cast<int>(scope.plan.buffers.size()); ++b) {
       const auto& buffer = scope.plan.buffers[b];
       if (scope.root(b) != b || buffer.offset < 0 || buffer.aval.bytes() == 0 || !chosen(b)) continue;
-      dispatch(scope, ops, fill_shader(buffer.aval.bytes(), device_.choices(), kPoison), "poison", {b}, {}, {b});
+      const uint64_t bytes = buffer.aval.bytes();
+      dispatch(scope, ops, [bytes](const Choices& choices) { return fill_shader(bytes, choices, kPoison); }, "poison",
+               {b}, {}, {b});
     }
   }
 
@@ -183,7 +226,9 @@ class Compiler {
 
   /// A copy between buffers of two scopes that are addressed by the entries of `inner`.
   void copy(Scope& scope, std::vector<Op>& ops, int from, int to, uint64_t bytes) {
-    if (bytes > 0) dispatch(scope, ops, copy_shader(bytes, device_.choices()), "copy", {from, to}, {from}, {to});
+    if (bytes == 0) return;
+    dispatch(scope, ops, [bytes](const Choices& choices) { return copy_shader(bytes, choices); }, "copy", {from, to},
+             {from}, {to});
   }
 
   void scan(Scope& outer, const PlanStep& step, std::vector<Op>& ops) {
@@ -242,13 +287,15 @@ class Compiler {
       if (origin.stride) body.move.push_back({body.homes[b], body.homes[b], origin.stride});
     }
 
-    Op loop;
-    loop.kind = Op::Kind::loop;
-    loop.times = length;
     std::vector<Op> inside;
     steps(body, inside);
     barrier(body, inside);
-    for (const auto& [from, to] : carried) copy(body, inside, from, to, plan.buffers[from].aval.bytes());
+    bool moves = false;
+    for (const auto& [from, to] : carried) {
+      copy(body, inside, from, to, plan.buffers[from].aval.bytes());
+      moves |= body.origins[body.root(from)].stride != 0;
+    }
+    if (moves) barrier(body, inside);
     std::erase_if(inside, [](const Op& op) { return op.kind == Op::Kind::step; });
     // The lists are complete only now: the bind that precedes the loop knows all entries of the body.
     barrier(outer, ops);
@@ -256,17 +303,85 @@ class Compiler {
     ops.push_back({});
     bind(body.move, inside);
     inside.push_back({});
-    loop.body = std::move(inside);
-    if (length > 0) ops.push_back(std::move(loop));
+    if (length == 0 || in_one_shader(inside, length, ops)) return;
+    make_pipelines(inside);
+    repeat(std::move(inside), length, ops);
+  }
+
+  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops) {
+    if (times == 0) return;
+    Op loop;
+    loop.kind = Op::Kind::loop;
+    loop.times = times;
+    loop.body = std::move(body);
+    ops.push_back(std::move(loop));
+  }
+
+  /// The kernels as stages of workgroups of this size, without the barrier at the end; none when one does not fit.
+  std::vector<Stage> stages(const std::vector<Op>& body, uint32_t first, const Choices& choices) const {
+    std::vector<Stage> all;
+    bool barrier = false;
+    for (const Op& op : body) {
+      if (op.kind != Op::Kind::dispatch) {
+        barrier = true;
+        continue;
+      }
+      const Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+      if (kernel.shader.combining > choices.workgroup) return {};
+      Stage stage{kernel.emit(choices), op.first - first, op.count, barrier};
+      if (stage.shader.groups != std::array<uint32_t, 3>{1, 1, 1} || stage.shader.dispatches != 1 ||
+          stage.shader.combining != kernel.shader.combining || !stage.shader.parts) {
+        return {};
+      }
+      all.push_back(std::move(stage));
+      barrier = false;
+    }
+    return all;
+  }
+
+  /// A loop as dispatches of one workgroup that run many iterations each, where the kernels of its body allow it.
+  bool in_one_shader(const std::vector<Op>& body, int64_t length, std::vector<Op>& ops) {
+    uint32_t first = next_;
+    for (const Op& op : body) {
+      if (op.kind == Op::Kind::barrier) continue;
+      if (op.kind != Op::Kind::dispatch || op.kernel < 0) return false;
+      const Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+      const auto& groups = kernel.shader.groups;
+      if (!kernel.emit || kernel.shader.dispatches != 1 || groups[0] > kMostGroups || groups[1] * groups[2] > 1) {
+        return false;
+      }
+      first = std::min(first, op.first);
+    }
+    const Choices& own = device_.choices();
+    for (uint32_t size = std::max(kLeastWorkgroup, own.subgroup); size <= own.workgroup; size *= 2) {
+      Choices choices = own;
+      choices.one_workgroup = true;
+      choices.workgroup = choices.reduce_workgroup = size;
+      if (!own.cpu && size < own.workgroup) choices.elements = 1;
+      const std::vector<Stage> kernels = stages(body, first, choices);
+      if (kernels.empty()) continue;
+      const Shader shader = loop_shader(kernels, choices);
+      const int64_t longest = own.most_iterations > 0 ? own.most_iterations - 1 : kLongestDispatch;
+      const int64_t at_once = std::min({kIterationsAtOnce, length, longest / static_cast<int64_t>(shader.iterations)});
+      if (at_once < std::min(kFewerIterations, length)) return false;
+      Op op = new_kernel({shader, "loop", {}, nullptr});
+      op.first = first;
+      op.count = static_cast<uint32_t>(at_once);
+      std::vector<Op> once{op, {}};
+      make_pipelines(once);
+      if (length % at_once) {
+        ops.insert(ops.end(), once.begin(), once.end());
+        ops[ops.size() - 2].count = static_cast<uint32_t>(length % at_once);
+      }
+      repeat(std::move(once), length / at_once, ops);
+      return true;
+    }
+    return false;
   }
 
   void bind(const std::vector<BindRecord>& records, std::vector<Op>& ops) {
     if (records.empty()) return;
-    Op op;
-    op.kind = Op::Kind::dispatch;
-    const Shader shader = bind_shader(device_.choices());
-    op.pipeline = &device_.pipeline(shader, file_name("bind"));
-    op.groups = shader.groups;
+    Op op = new_kernel({bind_shader(device_.choices()), "bind", bind_shader, nullptr});
     op.first = entry();
     op.count = static_cast<uint32_t>(records.size());
     out_.entries.push_back({op.first, -1, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
@@ -279,6 +394,7 @@ class Compiler {
   int kernels_ = 0;
   Program out_;
   uint32_t next_ = 0;
+  std::vector<Kernel> made_;
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 // also hold the address of a list of bind records. The host writes the top level's entries before each run. Those of a
 // loop's body are written by the device: a bind dispatch before the loop sets them from the homes outside, one after
 // each iteration moves on what walks through an array. So a loop of any length is the same commands again and again,
-// and nothing is recorded anew between calls.
+// and nothing is recorded anew between calls. A loop whose kernels need one workgroup each is a single shader, which
+// runs many iterations in a dispatch (loop_shader).
 #pragma once
 
 #include <array>
@@ -24,6 +25,7 @@ struct Op {
   const Pipeline* pipeline = nullptr;  // dispatch
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t first = 0, count = 0;  // Push
+  int kernel = -1;                // dispatch: its number while the program is made
   int step = 0;                   // step: the number of the plan's step that ends here
   int64_t times = 0;              // loop
   std::vector<Op> body;
