@@ -104,7 +104,7 @@ Choices choose(const DeviceRecord& d) {
   const Tiles tiles = matmul_tiles(d, invocations);
   c.tile_m = tiles.m, c.tile_n = tiles.n, c.tile_k = tiles.k;
   c.thread_m = tiles.thread_m, c.thread_n = tiles.thread_n;
-  if (cpu && c.size_control) {
+  if (cpu && c.size_control && d.subgroup_shuffle) {
     c.matmul_by_subgroup = true;
     c.tile_m = c.thread_m = 32, c.thread_n = 8, c.tile_n = c.thread_n * c.subgroup;
   }

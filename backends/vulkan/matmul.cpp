@@ -4,15 +4,11 @@
 // sizes alone. Products too small for that take one invocation for each element. On a CPU a subgroup is a vector
 // register, and a load costs as much for each of its lanes as it does on its own, shared memory or not: there each
 // subgroup adds up a block by itself, from rows of rhs and broadcasts of lhs, with as few loads as possible.
-#include <fmt/format.h>
+#include "backends/vulkan/matmul.h"
 
-#include <algorithm>
-#include <bit>
 #include <iterator>
 
-#include "backends/vulkan/glsl.h"
 #include "backends/vulkan/glsl_kernel.h"
-#include "backends/vulkan/glsl_module.h"
 #include "core/check.h"
 
 namespace neap::vk {
@@ -20,6 +16,7 @@ namespace neap::vk {
 namespace {
 
 using planner::DotForm;
+using Element = MatmulElement;
 
 constexpr int64_t kDirect = 4096;  // multiplications up to which a matrix is not worth tiles
 
@@ -31,12 +28,6 @@ struct Tiling {
   uint32_t down() const { return m / thread_m; }
   uint32_t invocations() const { return across() * down(); }
 };
-
-uint32_t fitted(uint32_t tile, int64_t extent) {
-  return static_cast<uint32_t>(std::min<uint64_t>(tile, std::bit_ceil(static_cast<uint64_t>(extent))));
-}
-
-int64_t tiles(int64_t extent, uint32_t tile) { return (extent + tile - 1) / tile; }
 
 // No larger than the product, and small enough that there is work for the whole device.
 Tiling tiling(const DotForm& f, const Choices& c) {
@@ -51,22 +42,6 @@ Tiling tiling(const DotForm& f, const Choices& c) {
   }
   return t;
 }
-
-// What both forms need to say about elements.
-struct Element {
-  explicit Element(Module& m, DType dtype) : bytes(size_of(dtype)) {
-    const bool wide = dtype == DType::f64;
-    type = wide ? "double" : "float";
-    vector = wide ? "dvec" : "vec";
-    zero = wide ? "0.0lf" : "0.0";
-    reference = m.use(wide ? "RF64" : "RF32");
-  }
-  size_t bytes;
-  std::string type, vector, zero, reference;
-
-  std::string of_length(uint32_t n) const { return n == 1 ? type : vector + std::to_string(n); }
-  std::string at(const std::string& address) const { return fmt::format("{}({}).v", reference, address); }
-};
 
 std::string component(uint32_t length, uint32_t i) { return length == 1 ? "" : fmt::format("[{}]", i); }
 
@@ -257,86 +232,6 @@ Shader tiled(const DotForm& f, const Choices& choices) {
   return shader;
 }
 
-Shader by_subgroup(const DotForm& f, const Choices& choices) {
-  Module m(choices);
-  const Element e(m, f.dtype);
-  m.use("GL_KHR_shader_subgroup_basic");
-  m.use("GL_KHR_shader_subgroup_ballot");
-  const uint32_t lanes = choices.subgroup;
-  uint32_t rows = fitted(choices.thread_m, f.m);
-  uint32_t vectors = fitted(choices.thread_n * sizeof(float) / e.bytes, (f.n + lanes - 1) / lanes);
-  // Steps along k in one iteration, so that there are not too many iterations; in exchange blocks are smaller.
-  const int64_t most = choices.most_iterations ? choices.most_iterations - 1 : f.k;
-  const int64_t together = f.k > most ? (f.k + most - 1) / most : 1;
-  while (rows * vectors > 1 && rows * vectors * together > 512) (rows >= vectors ? rows : vectors) /= 2;
-  const uint32_t loads = (rows + lanes - 1) / lanes, columns = vectors * lanes;
-  const int64_t across = tiles(f.n, columns), blocks = f.batch * tiles(f.m, rows) * across;
-  NEAP_CHECK(blocks < int64_t{1} << 32, "{} blocks", blocks);
-  const Grid g = grid(static_cast<uint64_t>(blocks), "uint");
-  std::string text = bases(m, 3) + g.text;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "  if (group >= {}u) return;\n", blocks);
-  fmt::format_to(out, "  const uint batch = group / {}u, lane = gl_SubgroupInvocationID;\n", tiles(f.m, rows) * across);
-  fmt::format_to(out, "  const uint row = group / {}u % {}u * {}u, column = group % {}u * {}u + lane;\n", across,
-                 tiles(f.m, rows), rows, across, columns);
-  const int64_t l_row = f.lhs_transposed ? 1 : f.k, l_k = f.lhs_transposed ? f.m : 1;
-  const int64_t r_column = f.rhs_transposed ? f.k : 1, r_k = f.rhs_transposed ? 1 : f.n;
-  fmt::format_to(out, "  uint64_t l = a0 + (uint64_t(batch) * {}ul + uint64_t(row + lane) * {}ul) * {}ul;\n", f.m * f.k,
-                 l_row, e.bytes);
-  fmt::format_to(out, "  uint64_t r = a1 + (uint64_t(batch) * {}ul + uint64_t(column) * {}ul) * {}ul;\n", f.n * f.k,
-                 r_column, e.bytes);
-  for (uint32_t i = 0; i < rows; ++i) {
-    for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, "  {} c{}_{} = {};\n", e.type, i, j, e.zero);
-  }
-  const auto load = [&](char side, uint32_t i, const char* first, int64_t extent, uint32_t block, int64_t offset) {
-    fmt::format_to(out, "    {}{} = {};\n    ", side, i, e.zero);
-    if (extent % block != 0) fmt::format_to(out, "if ({} + {}u < {}u) ", first, i * lanes, extent);
-    fmt::format_to(out, "{}{} = {};\n", side, i,
-                   e.at(fmt::format("{} + {}ul", side, static_cast<uint64_t>(offset) * e.bytes)));
-  };
-  const auto steps = [&](int64_t count) {
-    for (int64_t k = 0; k < count; ++k) {
-      for (uint32_t j = 0; j < vectors; ++j) load('r', j, "column", f.n, columns, j * lanes * r_column + k * r_k);
-      for (uint32_t i = 0; i < loads; ++i) {
-        load('l', i, "row + lane", f.m, std::max(rows, lanes), i * lanes * l_row + k * l_k);
-      }
-      for (uint32_t i = 0; i < rows; ++i) {
-        fmt::format_to(out, "    s = subgroupBroadcast(l{}, {}u);\n", i / lanes, i % lanes);
-        for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, "    c{0}_{1} = fma(s, r{1}, c{0}_{1});\n", i, j);
-      }
-    }
-    fmt::format_to(out, "    l += {}ul;\n    r += {}ul;\n", static_cast<uint64_t>(count * l_k) * e.bytes,
-                   static_cast<uint64_t>(count * r_k) * e.bytes);
-  };
-  fmt::format_to(out, "  {} s", e.type);
-  for (uint32_t i = 0; i < loads; ++i) fmt::format_to(out, ", l{}", i);
-  for (uint32_t j = 0; j < vectors; ++j) fmt::format_to(out, ", r{}", j);
-  fmt::format_to(out, ";\n  for (uint i = 0u; i < {}u; ++i) {{\n", f.k / together);
-  steps(together);
-  text += "  }\n";
-  if (f.k % together != 0) steps(f.k % together);
-  fmt::format_to(out, "  const uint64_t o = a2 + ((uint64_t(batch) * {0}ul + row) * {1}ul + column) * {2}ul;\n", f.m,
-                 f.n, e.bytes);
-  for (uint32_t i = 0; i < rows; ++i) {
-    for (uint32_t j = 0; j < vectors; ++j) {
-      std::string inside = f.m % rows == 0 ? "" : fmt::format("row + {}u < {}u", i, f.m);
-      if (f.n % columns != 0) {
-        inside += fmt::format("{}column + {}u < {}u", inside.empty() ? "" : " && ", j * lanes, f.n);
-      }
-      text += "  ";
-      if (!inside.empty()) fmt::format_to(out, "if ({}) ", inside);
-      const uint64_t offset = (i * static_cast<uint64_t>(f.n) + j * lanes) * e.bytes;
-      fmt::format_to(out, "{} = c{}_{};\n", e.at(fmt::format("o + {}ul", offset)), i, j);
-    }
-  }
-  Shader shader;
-  shader.local_size = lanes;
-  shader.groups = g.groups;
-  shader.full_subgroups = true;
-  shader.glsl = m.finish(shader.local_size, text);
-  return shader;
-}
-
 Shader direct(const DotForm& f, const Choices& choices) {
   Module m(choices);
   const Element e(m, f.dtype);
@@ -376,7 +271,7 @@ Shader matmul_shader(const DotForm& f, const Choices& choices) {
   if (!choices.matmul_by_subgroup && choices.most_iterations && f.k > choices.most_iterations / 2) {
     lacking("dot_general", fmt::format("loops of more than {} iterations", choices.most_iterations));
   }
-  return choices.matmul_by_subgroup ? by_subgroup(f, choices) : tiled(f, choices);
+  return choices.matmul_by_subgroup ? matmul_by_subgroup(f, choices) : tiled(f, choices);
 }
 
 }  // namespace neap::vk

@@ -1,0 +1,42 @@
+// What the forms of the matrix product share (matmul.cpp says which is taken when).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "backends/vulkan/glsl_module.h"
+#include "planner/dot.h"
+
+namespace neap::vk {
+
+/// What needs to be said about elements.
+struct MatmulElement {
+  explicit MatmulElement(Module& m, DType dtype) : bytes(size_of(dtype)) {
+    const bool wide = dtype == DType::f64;
+    type = wide ? "double" : "float";
+    vector = wide ? "dvec" : "vec";
+    zero = wide ? "0.0lf" : "0.0";
+    reference = m.use(wide ? "RF64" : "RF32");
+  }
+  size_t bytes;
+  std::string type, vector, zero, reference;
+
+  std::string of_length(uint32_t n) const { return n == 1 ? type : vector + std::to_string(n); }
+  std::string at(const std::string& address) const { return fmt::format("{}({}).v", reference, address); }
+};
+
+/// A tile no larger than need be.
+inline uint32_t fitted(uint32_t tile, int64_t extent) {
+  return static_cast<uint32_t>(std::min<uint64_t>(tile, std::bit_ceil(static_cast<uint64_t>(extent))));
+}
+
+inline int64_t tiles(int64_t extent, uint32_t tile) { return (extent + tile - 1) / tile; }
+
+/// Choices::matmul_by_subgroup.
+Shader matmul_by_subgroup(const planner::DotForm& form, const Choices& choices);
+
+}  // namespace neap::vk
