@@ -42,6 +42,7 @@ struct JvpSite {
 Array jvp_elementwise(const JvpSite& site);
 Array jvp_layout(const JvpSite& site);
 Array jvp_reduce(const JvpSite& site);
+Array jvp_sort(const JvpSite& site);
 Array jvp_dot(const JvpSite& site);
 Array jvp_gather(const JvpSite& site);
 Array jvp_scatter(const JvpSite& site);

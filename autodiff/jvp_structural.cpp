@@ -1,4 +1,4 @@
-// Tangents of the ops that move, reduce and multiply.
+// Tangents of the ops that move, reduce, sort and multiply.
 #include <algorithm>
 
 #include "autodiff/jvp_rules.h"
@@ -82,6 +82,12 @@ Array jvp_reduce(const JvpSite& site) {
     default: break;
   }
   throw InternalError("jvp: no reduction");
+}
+
+// The tangents move as their elements do.
+Array jvp_sort(const JvpSite& site) {
+  const Array order = trace::apply(Op::argsort, {site.in[0]}, site.node.attrs, site.node.loc);
+  return take_along_axis(site.tangent[0], order, site.node.attrs.integer(Attr::axis), GatherMode::promise_in_bounds);
 }
 
 Array jvp_dot(const JvpSite& site) {

@@ -23,6 +23,7 @@ bool keep_in_scan(const Graph& body, const std::vector<bool>& varies, ValueId v)
     case Family::dot:
     case Family::reduce:
     case Family::argreduce:
+    case Family::sort:
     case Family::scatter:
     case Family::control: return true;
     default: return false;

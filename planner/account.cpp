@@ -5,6 +5,7 @@
 #include "planner/cost.h"
 #include "planner/dot.h"
 #include "planner/place.h"
+#include "planner/sort.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -14,6 +15,7 @@ using namespace trace;
 namespace {
 
 constexpr double kDotUnitsPerMultiply = 1.5;
+constexpr double kSortUnitsPerPass = 100;
 
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
@@ -112,6 +114,10 @@ double predict_seconds(const PlanStep& step, int threads) {
     const DotForm form = dot_form(group, group.nodes[0]);
     units += kDotUnitsPerMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
              static_cast<double>(form.n) * static_cast<double>(form.k);
+  }
+  if (step.kind == PlanStep::Kind::sort) {
+    const SortForm form = sort_form(group, group.nodes[0]);
+    units += kSortUnitsPerPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
   return (std::max(units, bytes) / std::max(1, threads) + kLaunchUnits) / kUnitsPerSecond;
 }

@@ -1,6 +1,7 @@
 #include "planner/builder.h"
 
 #include "planner/dot.h"
+#include "planner/sort.h"
 #include "trace/infer.h"
 #include "trace/op_table.h"
 
@@ -11,6 +12,7 @@ using namespace trace;
 ValueId Builder::add(Term term) {
   if (const ValueId v = fold_constants(*this, term); v != no_value) return v;
   if (const ValueId v = lower_dot(*this, term); v != no_value) return v;
+  if (const ValueId v = lower_sort(*this, term); v != no_value) return v;
   if (level_ == Level::full) {
     using Rule = ValueId (*)(Builder&, const Term&);
     constexpr Rule kRules[] = {simplify_algebra, simplify_layout, simplify_join, simplify_indexed};

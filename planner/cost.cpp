@@ -20,6 +20,7 @@ double element_cost(const Graph& graph, const Node& node) {
     case Family::scatter: return 200;  // 0.21 Gidx/s
     case Family::random: return 56;    // 0.85 Gelem/s
     case Family::dot:
+    case Family::sort:
     case Family::control: return 0;
   }
   return 0;

@@ -70,7 +70,7 @@ class Fuser {
 
   void visit_root(const Node& node, double evaluations) {
     const Family family = op_info(node.op).family;
-    if (family == Family::dot || family == Family::control) return;
+    if (family == Family::dot || family == Family::sort || family == Family::control) return;
     const int group = fusion_.group_of[node.out()];
     if (family == Family::scatter) {
       const double updates = size(node.inputs[2]);

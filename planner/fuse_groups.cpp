@@ -29,6 +29,7 @@ PlanStep::Kind kind_of(const Node& node) {
     case Family::argreduce: return PlanStep::Kind::reduce;
     case Family::scatter: return PlanStep::Kind::scatter;
     case Family::dot: return PlanStep::Kind::dot;
+    case Family::sort: return PlanStep::Kind::sort;
     case Family::control: return PlanStep::Kind::scan;
     default: return PlanStep::Kind::map;
   }
@@ -214,7 +215,8 @@ std::vector<bool> must_store(const Graph& graph) {
     if (is_fusible(node.op) && !is_join(node)) continue;
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
-    if (kind != PlanStep::Kind::dot && kind != PlanStep::Kind::scan && !is_join(node)) continue;
+    const bool opaque = kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::scan;
+    if (!opaque && !is_join(node)) continue;
     for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
   }
   return stored;

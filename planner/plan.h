@@ -3,7 +3,7 @@
 // Buffers are numbered; steps name them. A buffer is an argument, a captured array, an output, an intermediate or
 // scratch. Intermediates and scratch (and outputs when `slab`) lie in one arena at `offset`. A step is one fused group:
 // a small graph whose inputs are the buffers it reads and whose outputs are the buffers it writes, lowered to kernels
-// by backends/lower.h, or an opaque kernel (dot), or a loop over a plan of its own (scan).
+// by backends/lower.h, or an opaque kernel (dot, sort), or a loop over a plan of its own (scan).
 #pragma once
 
 #include <neap/dtype.h>
@@ -53,14 +53,16 @@ struct PlanStep {
     reduce,   // the same below, outputs are reductions (same operand shape and axes) of it
     scatter,  // one scatter node at the output, its operand, indices and updates fused
     dot,      // one canonical dot_general (see planner/dot.h); opaque
+    sort,     // one canonical sort or argsort (see planner/sort.h); opaque
     scan,     // body run `length` times
   };
   Kind kind = Kind::map;
-  trace::Graph group;        // inputs: reads; outputs: writes. For dot: one node. For scan: one node (its avals)
+  trace::Graph group;        // inputs: reads; outputs: writes. For dot and sort: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
-                             // scatter: one of tables [parts or parts - 1, elements]; dot: [packing]; scan: [arena]
+                             // scatter: one of tables [parts or parts - 1, elements]; dot: [packing];
+                             // sort: planner/sort.h; scan: [arena]
   int parts = 1;             // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;

@@ -1,6 +1,7 @@
 #include "planner/simplify.h"
 
 #include "planner/dot.h"
+#include "planner/sort.h"
 
 namespace neap::planner {
 
@@ -31,7 +32,8 @@ Graph simplify(const Graph& graph, Builder::Level level) {
     }
   }
   b.graph.outputs = rename(live.outputs);
-  return transpose_dots(eliminate_dead_code(b.graph));
+  const Graph simple = transpose_dots(eliminate_dead_code(b.graph));
+  return level == Builder::Level::full ? share_sorts(simple) : simple;
 }
 
 }  // namespace neap::planner

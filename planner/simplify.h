@@ -1,8 +1,8 @@
 // The first pass: the same outputs, bit for bit, from fewer and simpler nodes.
 //
 // Dead code and common subexpressions go, constants fold, views compose, gather and scatter read indices in their own
-// dtype, every dot_general becomes canonical (planner/dot.h), and scans lose what nobody reads. The rules are listed in
-// planner/builder.h. Tested in tests/planner/simplify_test.cpp.
+// dtype, every dot_general and sort becomes canonical (planner/dot.h, planner/sort.h), and scans lose what nobody
+// reads. The rules are listed in planner/builder.h. Tested in tests/planner/simplify_test.cpp.
 #pragma once
 
 #include "planner/builder.h"
@@ -10,8 +10,8 @@
 
 namespace neap::planner {
 
-/// Level::light folds constants, removes dead code and makes products canonical, as any framework does while tracing;
-/// the naive pipeline uses it.
+/// Level::light folds constants, removes dead code and makes products and sorts canonical, as any framework does while
+/// tracing; the naive pipeline uses it.
 trace::Graph simplify(const trace::Graph& graph, Builder::Level level = Builder::Level::full);
 
 /// Of a scan: removes outputs that nobody reads with what only they need, carries that never change (they become

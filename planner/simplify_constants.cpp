@@ -28,6 +28,7 @@ bool moves(const Term& term) {
     case Op::transpose:
     case Op::slice:
     case Op::reverse:
+    case Op::sort:
     case Op::dynamic_slice:
     case Op::reduce_max:
     case Op::reduce_min:

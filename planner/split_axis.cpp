@@ -89,6 +89,7 @@ int64_t operand_axis(const Graph& graph, const Node& node, int64_t axis, size_t 
     case Family::layout: return layout_axis(graph, node, axis, i);
     case Family::reduce: return undrop(node.attrs.ints(Attr::axes), axis);
     case Family::argreduce: return undrop({node.attrs.integer(Attr::axis)}, axis);
+    case Family::sort: return axis == node.attrs.integer(Attr::axis) ? kImpossible : axis;
     case Family::gather: return indexed_axis(graph, node, axis, i);
     case Family::random: return random_axis(graph, node, axis);
     case Family::dot: return dot_axis(graph, node, axis, i);

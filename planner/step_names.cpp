@@ -6,6 +6,7 @@
 
 #include "planner/cost.h"
 #include "planner/dot.h"
+#include "planner/sort.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -91,6 +92,13 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       if (form.batch != 1) step.reason = fmt::format("{} of {}", form.batch, step.reason);
       return;
     }
+    case PlanStep::Kind::sort: {
+      const SortForm form = sort_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : "opaque";
+      step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
+      return;
+    }
     case PlanStep::Kind::scan: {
       const auto length = group.nodes[0].attrs.integer(Attr::length);
       step.op = "scan";
@@ -119,6 +127,7 @@ std::string scratch_label(const PlanStep& step) {
              : step.form == ScatterForm::winners ? "winning rows"
                                                  : "partial tables";
     case PlanStep::Kind::dot: return "packing";
+    case PlanStep::Kind::sort: return "elements between passes";
     case PlanStep::Kind::scan: return "arena of the body";
     case PlanStep::Kind::map: break;
   }

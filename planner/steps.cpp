@@ -121,7 +121,7 @@ class StepMaker {
   void make_step(const Group& group) {
     PlanStep step;
     step.kind = group.kind;
-    if (group.kind == PlanStep::Kind::dot || group.kind == PlanStep::Kind::scan) {
+    if (group.kind == PlanStep::Kind::dot || group.kind == PlanStep::Kind::sort || group.kind == PlanStep::Kind::scan) {
       extract_node(step, *graph_.def(group.roots[0]));
     } else {
       extract(step, group.roots);

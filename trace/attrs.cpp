@@ -10,9 +10,10 @@ namespace neap::trace {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",        "axis",         "body",      "dtype",        "full_shape", "high",  "interior",  "length",
-    "lhs_batch",   "lhs_contract", "limit",     "low",          "mode",       "name",  "num_carry", "num_consts",
-    "permutation", "reverse",      "rhs_batch", "rhs_contract", "shape",      "start", "stride",    "value",
+    "axes",     "axis",      "body",       "descending",   "dtype",   "full_shape", "high",
+    "interior", "length",    "lhs_batch",  "lhs_contract", "limit",   "low",        "mode",
+    "name",     "num_carry", "num_consts", "permutation",  "reverse", "rhs_batch",  "rhs_contract",
+    "shape",    "start",     "stride",     "value",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::value) + 1);
 

@@ -37,8 +37,9 @@ enum class Op : uint16_t {
 /// Names of attributes; an op's row documents which it takes.
 enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
-  axis,          // int: the axis of iota, concatenate, argmax, ...
+  axis,          // int: the axis of iota, concatenate, argmax, sort, ...
   body,          // graph: the body of scan
+  descending,    // int (0/1): sort, argsort
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
   full_shape,    // ints: random_bits with an offset operand: the shape whose flat index is the counter
   high,          // ints: pad

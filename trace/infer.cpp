@@ -13,6 +13,7 @@ namespace {
 bool right_kind(Attr attr, const AttrValue& value) {
   switch (attr) {
     case Attr::axis:
+    case Attr::descending:
     case Attr::length:
     case Attr::mode:
     case Attr::num_carry:
@@ -53,6 +54,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::layout: return {infer_layout(site)};
     case Family::reduce: return {infer_reduce(site)};
     case Family::argreduce: return {infer_argreduce(site)};
+    case Family::sort: return {infer_sort(site)};
     case Family::dot: return {infer_dot(site)};
     case Family::gather: return {infer_gather(site)};
     case Family::scatter: return {infer_scatter(site)};

@@ -1,4 +1,4 @@
-// Inference for reductions, products, gather and scatter, random numbers and scan.
+// Inference for reductions, sorting, products, gather and scatter, random numbers and scan.
 #include <algorithm>
 #include <limits>
 
@@ -121,6 +121,18 @@ Aval infer_argreduce(const Site& site) {
                           "the index is an i32: reshape, and reduce twice");
   }
   return {without_axes(x.shape, {axis}), DType::i32};
+}
+
+Aval infer_sort(const Site& site) {
+  const Aval& x = site.in[0];
+  const int64_t axis = site.attrs.integer(Attr::axis);
+  site.check_axis(axis, x.ndim());
+  if (site.op == Op::sort) return x;
+  if (x.shape[axis] > std::numeric_limits<int32_t>::max()) {
+    site.fail<ShapeError>(fmt::format("axis {} of {}", axis, to_string(x)), "fewer than 2^31 elements",
+                          "the index is an i32: reshape, and sort the pieces");
+  }
+  return {x.shape, DType::i32};
 }
 
 Aval infer_dot(const Site& site) {

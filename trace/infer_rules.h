@@ -42,6 +42,7 @@ Aval infer_convert(const Site&);
 Aval infer_layout(const Site&);
 Aval infer_reduce(const Site&);
 Aval infer_argreduce(const Site&);
+Aval infer_sort(const Site&);
 Aval infer_dot(const Site&);
 Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);

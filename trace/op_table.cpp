@@ -53,8 +53,8 @@ std::span<const OpInfo> op_table() { return kTable; }
 std::span<const Op> elementwise_ops() { return kElementwise; }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout", "reduce", "argreduce",
-                                         "dot",         "gather", "scatter", "random", "control"};
+  constexpr std::string_view kNames[] = {"elementwise", "leaf", "convert", "layout",  "reduce", "argreduce",
+                                         "sort",        "dot",  "gather",  "scatter", "random", "control"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -94,6 +94,7 @@ std::span<const Attr> required_attrs(Op op) {
   static constexpr Attr kPad[] = {low, high, interior};
   static constexpr Attr kAxis[] = {axis};
   static constexpr Attr kAxes[] = {axes};
+  static constexpr Attr kSort[] = {axis, descending};
   static constexpr Attr kDot[] = {lhs_batch, rhs_batch, lhs_contract, rhs_contract};
   static constexpr Attr kIndexed[] = {axes, mode};
   static constexpr Attr kBits[] = {shape, dtype};
@@ -120,6 +121,8 @@ std::span<const Attr> required_attrs(Op op) {
     case Op::reduce_min:
     case Op::reduce_any:
     case Op::reduce_all: return kAxes;
+    case Op::sort:
+    case Op::argsort: return kSort;
     case Op::dot_general: return kDot;
     case Op::gather:
     case Op::scatter_set:

@@ -24,6 +24,7 @@ enum class Family : uint8_t {
   layout,       // elements move, none is computed
   reduce,
   argreduce,
+  sort,
   dot,
   gather,
   scatter,

@@ -1,4 +1,4 @@
-// Reductions, products and what is made of them.
+// Reductions, sorting, products and what is made of them.
 #include <neap/creation.h>
 
 #include <algorithm>
@@ -161,6 +161,20 @@ Array log_softmax(const Operand& x, int64_t axis) {
     return shifted - log(sum(exp(shifted), over, true));
   });
 }
+
+// --- sorting
+
+namespace {
+Array sorted(Op op, const Operand& x, int64_t axis, const SortOptions& options) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  const int64_t resolved = normalize_axis(axis, a.ndim(), name(op), user_line(x.loc()));
+  return apply(op, {a}, {{Attr::axis, resolved}, {Attr::descending, int64_t{options.descending}}}, x.loc());
+}
+}  // namespace
+
+Array sort(const Operand& x, int64_t axis, SortOptions options) { return sorted(Op::sort, x, axis, options); }
+Array argsort(const Operand& x, int64_t axis, SortOptions options) { return sorted(Op::argsort, x, axis, options); }
 
 // --- products
 

@@ -1,4 +1,6 @@
-// Reductions and products.
+// Reductions, sorting and products.
+#include <numeric>
+
 #include "trace/reference_math.h"
 #include "trace/reference_values.h"
 
@@ -87,6 +89,36 @@ HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Ava
     }
     return encode(result, std::move(out));
   });
+}
+
+HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out) {
+  const int64_t axis = attrs.integer(Attr::axis);
+  const bool descending = attrs.integer(Attr::descending) != 0;
+  HostValue result = make_value(std::move(out));
+  dispatch(x.aval.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const auto from = elements<T>(x);
+    const int64_t stride = row_major_strides(x.aval.shape)[axis];
+    const auto less = [](C a, C b) { return a < b || (a == a && b != b); };  // NaN is larger than anything
+    const auto before = [&](C a, C b) { return descending ? less(b, a) : less(a, b); };
+    std::vector<int64_t> order(static_cast<size_t>(x.aval.shape[axis]));
+    for (const int64_t start : offsets_along(x.aval.shape, other_axes(x.aval.ndim(), {axis}))) {
+      const auto at = [&](int64_t i) { return static_cast<C>(from[start + i * stride]); };
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::sort(order, [&](int64_t i, int64_t j) {
+        if (before(at(i), at(j))) return true;
+        return i < j && !before(at(j), at(i));
+      });
+      for (int64_t i = 0; i < std::ssize(order); ++i) {
+        const int64_t to = start + i * stride;
+        if (op == Op::sort)
+          copy_element(result, to, x, start + order[i] * stride);
+        else
+          elements<int32_t>(result)[to] = static_cast<int32_t>(order[i]);
+      }
+    }
+  });
+  return result;
 }
 
 HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs& attrs, Aval out) {

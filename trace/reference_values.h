@@ -109,6 +109,7 @@ HostValue reference_leaf(Op op, const Attrs& attrs, Aval out);
 HostValue reference_layout(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_reduce(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Aval out);
+HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs& attrs, Aval out);
 HostValue reference_gather(const HostValue& x, const HostValue& indices, const Attrs& attrs, Aval out);
 HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& attrs);

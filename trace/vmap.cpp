@@ -77,7 +77,8 @@ Array vmap_node(const VmapSite& site) {
     case Family::convert: return site.apply(site.in, attrs);
     case Family::layout: return vmap_layout(site);
     case Family::reduce: attrs.set(Attr::axes, shifted(attrs.ints(Attr::axes))); return site.apply(site.in, attrs);
-    case Family::argreduce: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
+    case Family::argreduce:
+    case Family::sort: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
     case Family::dot: return vmap_dot(site);
     case Family::gather: return vmap_gather(site);
     case Family::scatter: return vmap_scatter(site);

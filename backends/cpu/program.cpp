@@ -122,6 +122,7 @@ class Compiler {
     code.kind = step.kind;
     switch (step.kind) {
       case PlanStep::Kind::dot: return dot(step, code.dot);
+      case PlanStep::Kind::sort: return sort(step, code.sort);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
       default: return launches(plan, step, code);
     }
@@ -156,6 +157,13 @@ class Compiler {
     const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
     code.lhs = read(step.group.nodes[0].inputs[0]);
     code.rhs = read(step.group.nodes[0].inputs[1]);
+    code.out = step.writes.at(0);
+    if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  static void sort(const PlanStep& step, SortCode& code) {
+    code.form = planner::sort_form(step.group, step.group.nodes.at(0));
+    code.in = step.reads.at(0);
     code.out = step.writes.at(0);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
   }

@@ -11,6 +11,7 @@
 #include "backends/kernel.h"
 #include "planner/dot.h"
 #include "planner/plan.h"
+#include "planner/sort.h"
 
 namespace neap::cpu {
 
@@ -58,10 +59,16 @@ struct DotCode {
   int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers; scratch may be none
 };
 
+struct SortCode {
+  planner::SortForm form;
+  int in = -1, out = -1, scratch = -1;  // plan buffers; without elements there is no scratch
+};
+
 struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
   DotCode dot;
+  SortCode sort;
   ScanCode scan;
   std::vector<std::pair<int64_t, size_t>> born;  // (offset, bytes) in the arena that nobody touches before this step
   std::vector<std::pair<int64_t, size_t>> dead;  // ... that nobody reads after it

@@ -1,10 +1,11 @@
-// Running steps: launches over threads, matrix products, loops.
+// Running steps: launches over threads, matrix products, sorts, loops.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
+#include "backends/cpu/sort.h"
 #include "core/buffer.h"
 #include "core/sanitize.h"
 #include "core/thread_pool.h"
@@ -137,6 +138,11 @@ void run_step(const StepCode& step, std::byte** memory) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
     case Kind::scan: return run_scan(step.scan, memory);
+    case Kind::sort: {
+      const SortCode& code = step.sort;
+      if (code.scratch < 0) return;
+      return sort(code.form, memory[code.in], memory[code.out], memory[code.scratch]);
+    }
     case Kind::dot: {
       const DotCode& dot = step.dot;
       return gemm(dot.form, memory[dot.lhs], memory[dot.rhs], memory[dot.out],

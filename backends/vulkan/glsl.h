@@ -18,6 +18,7 @@
 #include "backends/kernel.h"
 #include "backends/vulkan/features.h"
 #include "planner/dot.h"
+#include "planner/sort.h"
 
 namespace neap::vk {
 
@@ -25,7 +26,7 @@ namespace neap::vk {
 struct Push {
   uint64_t table = 0;
   uint32_t first = 0;
-  uint32_t count = 0;  // records of a bind kernel; else which of Shader::dispatches this is
+  uint32_t count = 0;  // records of a bind kernel; the pass of a sort; else which of Shader::dispatches this is
 };
 
 /// A shader and how to dispatch it.
@@ -57,6 +58,15 @@ Shader emit(const backends::Launch& launch, const Choices& choices);
 
 /// The canonical matrix product (planner/dot.h); operands lhs, rhs, out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
+
+/// The canonical sort (planner/sort.h): its dispatches, one after the other. Operands are numbers in the list of the
+/// step's operand, its result and its scratch. UserError for rows of 2^31 elements and more.
+struct SortDispatch {
+  Shader shader;
+  std::vector<int> operands, writes;
+  uint32_t number = 0;  // Push::count
+};
+std::vector<SortDispatch> sort_dispatches(const planner::SortForm& form, const Choices& choices);
 
 /// Fills `bytes` (any number) of operand 0, without touching what lies behind.
 Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value = 0);

@@ -94,6 +94,7 @@ class Compiler {
       }
       switch (step.kind) {
         case PlanStep::Kind::dot: dot(scope, step, ops); break;
+        case PlanStep::Kind::sort: sort(scope, step, ops); break;
         case PlanStep::Kind::scan: scan(scope, step, ops); break;
         default: launches(scope, step, ops);
       }
@@ -124,7 +125,8 @@ class Compiler {
   }
 
   void dispatch(Scope& scope, std::vector<Op>& ops, const Shader& shader, const std::string& name,
-                const std::vector<int>& buffers, const std::vector<int>& reads, const std::vector<int>& writes) {
+                const std::vector<int>& buffers, const std::vector<int>& reads, const std::vector<int>& writes,
+                uint32_t number = 0) {
     if (scope.hazards.needs_barrier(reads, writes)) {
       barrier(scope, ops);
       scope.hazards.needs_barrier(reads, writes);
@@ -133,7 +135,7 @@ class Compiler {
     op.first = operands(scope, buffers);
     for (uint32_t i = 0; i < shader.dispatches; ++i) {
       if (i > 0) ops.push_back({});
-      op.count = i;
+      op.count = number + i;
       ops.push_back(op);
     }
   }
@@ -222,6 +224,21 @@ class Compiler {
     const int out = step.writes.at(0);
     if (form.batch * form.m * form.n == 0) return;
     dispatch(scope, ops, matmul_shader(form, device_.choices()), step.op, {lhs, rhs, out}, {lhs, rhs}, {out});
+  }
+
+  void sort(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+    std::vector<int> all{step.reads.at(0), step.writes.at(0)};
+    all.insert(all.end(), step.scratch.begin(), step.scratch.end());
+    const auto buffers_of = [&](const std::vector<int>& operands) {
+      std::vector<int> buffers;
+      for (const int o : operands) buffers.push_back(all.at(static_cast<size_t>(o)));
+      return buffers;
+    };
+    const auto form = planner::sort_form(step.group, step.group.nodes.at(0));
+    for (const SortDispatch& d : sort_dispatches(form, device_.choices())) {
+      const std::vector<int> operands = buffers_of(d.operands);
+      dispatch(scope, ops, d.shader, step.op, operands, operands, buffers_of(d.writes), d.number);
+    }
   }
 
   /// A copy between buffers of two scopes that are addressed by the entries of `inner`.

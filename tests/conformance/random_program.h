@@ -118,6 +118,7 @@ class ProgramMaker {
       case 7: return random_numbers();
       case 8: return dot();
       case 9: return chance(3) ? scan() : converts();
+      case 10: return chance(2) ? sort() : elementwise();
       default: return elementwise();
     }
   }
@@ -272,6 +273,14 @@ class ProgramMaker {
       case 2: add(Op::reduce_min, {exact(x)}, attrs); return;
       default: add(Op::reduce_sum, {exact(x)}, attrs); return;
     }
+  }
+
+  void sort() {
+    const ValueId x = operand();
+    const auto rank = aval(x).shape.size();
+    if (rank == 0) return;
+    add(chance(2) ? Op::sort : Op::argsort, {x},
+        {{Attr::axis, static_cast<int64_t>(pick(rank))}, {Attr::descending, static_cast<int64_t>(pick(2))}});
   }
 
   struct Rows {

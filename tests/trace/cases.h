@@ -124,6 +124,11 @@ inline std::vector<Case> structural_cases() {
       {"reduce_min", {{{2, 3, 4}, f64}}, [](const Arrays& in) { return Arrays{min(in[0], 1)}; }},
       {"reduce_any", {{{3, 4}, bool_}}, [](const Arrays& in) { return Arrays{any(in[0], 0), all(in[0], 1)}; }},
       {"argmax", {m}, [](const Arrays& in) { return Arrays{argmax(in[0], 1), argmin(in[0], 0), in[0] * in[0]}; }},
+      {"sort",
+       {m, {{2, 3, 4}, f64}},
+       [](const Arrays& in) {
+         return Arrays{sort(in[0]), sort(in[1], 1, {.descending = true}), argsort(in[1], 0), argsort(in[0], 1)};
+       }},
       {"matmul", {m, {{4, 2}, f64}}, [](const Arrays& in) { return Arrays{matmul(in[0], in[1])}; }},
       {"dot_general",
        {{{5, 3, 2, 4}, f64}, {{4, 6, 3, 2}, f64}},

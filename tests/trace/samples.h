@@ -79,6 +79,8 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::reduce_min: return finish({input({2, 3}, f32)}, {{Attr::axes, Ints{0}}});
     case Op::argmax:
     case Op::argmin: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}});
+    case Op::sort:
+    case Op::argsort: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}, {Attr::descending, 0}});
     case Op::dot_general:
       return finish({input({5, 2, 3}, f32), input({5, 3, 4}, f32)}, {{Attr::lhs_batch, Ints{0}},
                                                                      {Attr::rhs_batch, Ints{0}},

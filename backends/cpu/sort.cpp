@@ -1,0 +1,239 @@
+#include "backends/cpu/sort.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <type_traits>
+
+#include "core/check.h"
+#include "core/dispatch.h"
+#include "core/thread_pool.h"
+
+namespace neap::cpu {
+namespace {
+
+using planner::SortForm;
+using planner::SortLayout;
+
+constexpr int kBits = 8;  // of a digit
+using Counts = std::array<int64_t, size_t{1} << kBits>;
+
+template <size_t kBytes>
+using Bits =
+    std::conditional_t<kBytes == 1, uint8_t,
+                       std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
+
+// The order of T as that of unsigned integers: equal where elements are, zeros of both signs and NaNs among each other.
+template <class T>
+struct Key {
+  using U = Bits<sizeof(T)>;
+  static constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(T) - 1));
+  U flip;  // all ones where descending
+
+  explicit Key(bool descending) : flip(descending ? static_cast<U>(~U{0}) : U{0}) {}
+
+  U operator()(U bits) const { return static_cast<U>(ascending(bits) ^ flip); }
+
+ private:
+  static U infinity() {
+    if constexpr (std::is_same_v<T, float16>) return 0x7C00;
+    if constexpr (std::is_same_v<T, bfloat16>) return 0x7F80;
+    if constexpr (std::is_same_v<T, float>) return 0x7F800000;
+    if constexpr (std::is_same_v<T, double>) return static_cast<U>(0x7FF0000000000000);
+    return 0;
+  }
+  static U ascending(U bits) {
+    if constexpr (!std::is_integral_v<T>) {
+      const U magnitude = bits & static_cast<U>(~kSign);
+      const U ordered = bits & kSign ? static_cast<U>(~bits) : static_cast<U>(bits | kSign);
+      return magnitude == 0 ? kSign : magnitude > infinity() ? static_cast<U>(~U{0}) : ordered;
+    }
+    return std::is_signed_v<T> ? static_cast<U>(bits ^ kSign) : bits;
+  }
+};
+
+template <class T, bool kIndices>
+class Sorter {
+  using U = Bits<sizeof(T)>;
+  using Out = std::conditional_t<kIndices, int32_t, U>;
+
+  // A row between passes; without indices element i is at index i.
+  struct Row {
+    U* elements = nullptr;
+    int32_t* indices = nullptr;
+  };
+
+ public:
+  explicit Sorter(const SortForm& form) : layout_(planner::sort_layout(form)), n_(form.length), key_(form.descending) {}
+
+  void run(int64_t rows, const U* in, Out* out, std::byte* scratch) const {
+    std::atomic<int64_t> next{0};
+    const int64_t chunk = std::max<int64_t>(1, std::max<int64_t>(kChunk / n_, rows / (int64_t{64} * layout_.slots)));
+    const auto slots = static_cast<int>(std::min<int64_t>(layout_.slots, (rows + chunk - 1) / chunk));
+    parallel_tasks(slots, [&](int slot) {
+      std::byte* const own = scratch + static_cast<size_t>(slot) * layout_.slot_bytes;
+      for (int64_t begin; (begin = next.fetch_add(chunk)) < rows;) {
+        for (int64_t row = begin; row < std::min(begin + chunk, rows); ++row) {
+          layout_.merges ? merge_sort(in + row * n_, out + row * n_, own)
+                         : radix_sort(in + row * n_, out + row * n_, own);
+        }
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kChunk = 4096;  // elements that are worth a task
+  static constexpr int64_t kRun = 16;      // what insertion sorts
+
+  // --- short rows
+
+  void merge_sort(const U* in, Out* out, std::byte* scratch) const {
+    const auto rank = [&](Out x) {
+      if constexpr (kIndices) return key_(in[x]);
+      return key_(x);
+    };
+    Out* from = out;
+    Out* to = reinterpret_cast<Out*>(scratch + layout_.elements_at[0]);
+    int merges = 0;
+    for (int64_t width = kRun; width < n_; width *= 2) ++merges;
+    if (merges % 2 != 0) std::swap(from, to);
+    for (int64_t begin = 0; begin < n_; begin += kRun) {
+      for (int64_t i = begin; i < std::min(begin + kRun, n_); ++i) {
+        Out x;
+        if constexpr (kIndices) {
+          x = static_cast<Out>(i);
+        } else {
+          x = in[i];
+        }
+        int64_t at = i;
+        for (const U k = rank(x); at > begin && rank(from[at - 1]) > k; --at) from[at] = from[at - 1];
+        from[at] = x;
+      }
+    }
+    for (int64_t width = kRun; width < n_; width *= 2, std::swap(from, to)) {
+      for (int64_t begin = 0; begin < n_; begin += 2 * width) {
+        const int64_t middle = std::min(begin + width, n_), end = std::min(begin + 2 * width, n_);
+        int64_t a = begin, b = middle;
+        for (int64_t i = begin; i < end; ++i) {
+          const bool left = a < middle && (b >= end || rank(from[a]) <= rank(from[b]));
+          to[i] = left ? from[a++] : from[b++];
+        }
+      }
+    }
+  }
+
+  // --- digits
+
+  std::pair<int64_t, int64_t> range(int block) const {
+    return {n_ * block / layout_.blocks, n_ * (block + 1) / layout_.blocks};
+  }
+
+  // Bits in which not all keys agree.
+  U varying(const U* in, Counts* counts) const {
+    const U first = key_(in[0]);
+    parallel_tasks(layout_.blocks, [&](int block) {
+      const auto [begin, end] = range(block);
+      U differs = 0;
+      for (int64_t i = begin; i < end; ++i) differs |= static_cast<U>(key_(in[i]) ^ first);
+      counts[block][0] = static_cast<int64_t>(differs);
+    });
+    U all = 0;
+    for (int block = 0; block < layout_.blocks; ++block) all |= static_cast<U>(counts[block][0]);
+    return all;
+  }
+
+  void radix_sort(const U* in, Out* out, std::byte* scratch) const {
+    constexpr int kWidth = 8 * sizeof(U);
+    auto* const counts = reinterpret_cast<Counts*>(scratch + layout_.counts_at);
+    Row between, result;
+    between.elements = reinterpret_cast<U*>(scratch + layout_.elements_at[0]);
+    if constexpr (kIndices) {
+      between.indices = reinterpret_cast<int32_t*>(scratch + layout_.indices_at);
+      result = {reinterpret_cast<U*>(scratch + layout_.elements_at[1]), out};
+    } else {
+      result.elements = out;
+    }
+    const U bits = varying(in, counts);
+    int left = 0;
+    for (int shift = 0; shift < kWidth; shift += kBits) left += digit(bits, shift) != 0;
+    if (left == 0) return copy(in, out);
+    Row from{const_cast<U*>(in), nullptr};  // only read
+    for (int shift = 0; left > 0; shift += kBits) {
+      if (digit(bits, shift) == 0) continue;
+      --left;
+      const Row& to = left % 2 == 0 ? result : between;
+      count(from.elements, shift, counts);
+      if (!kIndices) {
+        move<false, true>(from, to, shift, counts);
+      } else if (from.indices) {
+        left > 0 ? move<true, true>(from, to, shift, counts) : move<true, false>(from, to, shift, counts);
+      } else {
+        left > 0 ? move<false, true>(from, to, shift, counts) : move<false, false>(from, to, shift, counts);
+      }
+      from = to;
+    }
+  }
+
+  void copy(const U* in, Out* out) const {
+    parallel_tasks(layout_.blocks, [&](int block) {
+      const auto [begin, end] = range(block);
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (kIndices) {
+          out[i] = static_cast<Out>(i);
+        } else {
+          out[i] = in[i];
+        }
+      }
+    });
+  }
+
+  static size_t digit(U key, int shift) { return static_cast<size_t>(key >> shift) & ((size_t{1} << kBits) - 1); }
+
+  // Then counts[block][d] is where the first element of the block whose digit is d goes.
+  void count(const U* elements, int shift, Counts* counts) const {
+    parallel_tasks(layout_.blocks, [&](int block) {
+      const auto [begin, end] = range(block);
+      Counts own{};
+      for (int64_t i = begin; i < end; ++i) ++own[digit(key_(elements[i]), shift)];
+      counts[block] = own;
+    });
+    int64_t total = 0;
+    for (size_t d = 0; d < counts[0].size(); ++d) {
+      for (int block = 0; block < layout_.blocks; ++block) total += std::exchange(counts[block][d], total);
+    }
+  }
+
+  template <bool kHasIndices, bool kElements>
+  void move(const Row& from, const Row& to, int shift, const Counts* counts) const {
+    parallel_tasks(layout_.blocks, [&](int block) {
+      const auto [begin, end] = range(block);
+      Counts places = counts[block];
+      for (int64_t i = begin; i < end; ++i) {
+        const U element = from.elements[i];
+        const int64_t place = places[digit(key_(element), shift)]++;
+        if constexpr (kElements) to.elements[place] = element;
+        if constexpr (kIndices) to.indices[place] = kHasIndices ? from.indices[i] : static_cast<int32_t>(i);
+      }
+    });
+  }
+
+  const SortLayout layout_;
+  const int64_t n_;
+  const Key<T> key_;
+};
+
+}  // namespace
+
+void sort(const SortForm& form, const void* in, void* out, std::byte* scratch) {
+  dispatch(form.dtype, [&]<class T>() {
+    using U = Bits<sizeof(T)>;
+    if (form.indices) {
+      Sorter<T, true>(form).run(form.rows, static_cast<const U*>(in), static_cast<int32_t*>(out), scratch);
+    } else {
+      Sorter<T, false>(form).run(form.rows, static_cast<const U*>(in), static_cast<U*>(out), scratch);
+    }
+  });
+}
+
+}  // namespace neap::cpu

@@ -1,0 +1,279 @@
+// Sorting as GLSL shaders (planner/sort.h). Short rows: one invocation for each element counts those before it. Longer
+// ones by digits, lowest first: in each pass workgroups count the digits of their blocks, one workgroup of each row
+// adds the counts up to places, and workgroups move their elements there. An invocation has neighbouring elements of
+// a block and its own count of each digit, so that equal digits stay in order without a word from other invocations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/vulkan/glsl.h"
+#include "backends/vulkan/glsl_kernel.h"
+#include "backends/vulkan/glsl_module.h"
+#include "core/check.h"
+
+namespace neap::vk {
+
+namespace {
+
+using planner::SortForm;
+
+constexpr uint32_t kWorkgroup = 64;          // of a block
+constexpr uint32_t kPitch = kWorkgroup + 1;  // counts of a digit; one more, so that they lie in different banks
+constexpr int kDigits = 1 << planner::kSortDigitBits;
+
+// How elements are read, compared and written: as the unsigned integers of their width.
+class Element {
+ public:
+  Element(Module& m, const SortForm& form) : m_(m), bytes_(size_of(form.dtype)) {
+    constexpr DType kBits[] = {DType::u8, DType::u16, DType::u32, DType::u64};
+    bits_ = kBits[bytes_ == 1 ? 0 : bytes_ == 2 ? 1 : bytes_ == 4 ? 2 : 3];
+    type = m.type(bits_);
+    m.define("key", key(form));
+  }
+
+  std::string type;
+
+  std::string read(const std::string& base, const std::string& index) const {
+    return load(m_, address(base, index), bits_);
+  }
+  std::string write(const std::string& base, const std::string& index, const std::string& value) const {
+    return store(m_, address(base, index), value, bits_);
+  }
+
+ private:
+  std::string address(const std::string& base, const std::string& index) const {
+    return element_address(base, index, DType::u64, bytes_);
+  }
+  std::string number(uint64_t n) const { return fmt::format("0x{:x}u{}", n, bytes_ == 8 ? "l" : ""); }
+
+  // Unsigned integers in the order of the elements, equal where these are: all NaNs, and zeros of both signs.
+  std::string key(const SortForm& form) const {
+    const int width = form.dtype == DType::bool_ ? 1 : static_cast<int>(8 * bytes_);
+    const uint64_t ones = ~uint64_t{0} >> (64 - width), sign = uint64_t{1} << (width - 1);
+    std::string text = fmt::format("{0} key({0} x) {{\n", type);
+    if (is_float(form.dtype)) {
+      const uint64_t infinity = form.dtype == DType::f16    ? 0x7C00
+                                : form.dtype == DType::bf16 ? 0x7F80
+                                : form.dtype == DType::f32  ? 0x7F800000
+                                                            : 0x7FF0000000000000;
+      text += fmt::format("  const {} magnitude = x & {};\n", type, number(ones >> 1));
+      text +=
+          fmt::format("  x = magnitude == {0} ? {1} : magnitude > {2} ? {3} : (x & {1}) != {0} ? ~x & {3} : x | {1};\n",
+                      number(0), number(sign), number(infinity), number(ones));
+    } else if (is_signed(form.dtype)) {
+      text += fmt::format("  x ^= {};\n", number(sign));
+    }
+    if (form.descending) text += fmt::format("  x ^= {};\n", number(ones));
+    return text + "  return x;\n}\n";
+  }
+
+  Module& m_;
+  size_t bytes_;
+  DType bits_;
+};
+
+std::string groups_of(const Grid& g, uint64_t wanted) {
+  const bool exact = uint64_t{g.groups[0]} * g.groups[1] * g.groups[2] == wanted;
+  return g.text + (exact ? "" : fmt::format("  if (group >= {}ul) return;\n", wanted));
+}
+
+Shader finish(Module& m, uint32_t local_size, const Grid& g, const std::string& text) {
+  Shader shader;
+  shader.local_size = local_size;
+  shader.groups = g.groups;
+  shader.glsl = m.finish(local_size, text);
+  return shader;
+}
+
+// Operands: in, out.
+Shader by_counting(const SortForm& form, const Choices& choices) {
+  Module m(choices);
+  const Element e(m, form);
+  const auto elements = static_cast<uint64_t>(form.rows * form.length);
+  const Grid g = grid((elements + choices.workgroup - 1) / choices.workgroup, "uint64_t");
+  std::string text = bases(m, 2) + g.text;
+  text += fmt::format(R"(  const uint64_t i = group * {0}ul + gl_LocalInvocationIndex;
+  if (i >= {1}ul) return;
+  const uint64_t row = i / {2}ul * {2}ul;
+  const uint own = uint(i - row);
+  const {3} x = {4};
+  const {3} k = key(x);
+  uint place = 0u;
+  for (uint j = 0u; j < {2}u; ++j) {{
+    const {3} other = key({5});
+    if (other < k || (other == k && j < own)) ++place;
+  }}
+)",
+                      choices.workgroup, elements, form.length, e.type, e.read("a0", "i"),
+                      e.read("a0", "(row + uint64_t(j))"));
+  text += "  const uint64_t to = row + uint64_t(place);\n  ";
+  text += form.indices ? store(m, element_address("a1", "to", DType::u64, 4), "int(own)", DType::i32)
+                       : e.write("a1", "to", "x");
+  return finish(m, choices.workgroup, g, text + "\n");
+}
+
+// The blocks of all rows; the text begins in front of the elements of an invocation, and has counted their digits.
+class Blocks {
+ public:
+  Blocks(Module& m, const SortForm& form, const Element& e, int operands) : e_(e) {
+    const int64_t block = planner::sort_block(form);
+    count = (form.length + block - 1) / block;
+    const auto groups = static_cast<uint64_t>(form.rows * count);
+    g = grid(groups, "uint64_t");
+    m.define("counted", fmt::format("shared uint counted[{}];\n", kDigits * kPitch));
+    text = bases(m, operands) + groups_of(g, groups);
+    text += fmt::format(R"(  const uint64_t row = group / {0}ul;
+  const uint block = uint(group % {0}ul), id = gl_LocalInvocationIndex, shift = push.count * {1}u;
+  const uint64_t first = row * {2}ul;
+  const uint begin = min(block * {3}u + id * {4}u, {2}u), end = min(begin + {4}u, {2}u);
+  for (uint d = 0u; d < {5}u; ++d) counted[d * {6}u + id] = 0u;
+  for (uint i = begin; i < end; ++i) {{
+    const {7} x = {8};
+    ++counted[{9} * {6}u + id];
+  }}
+  barrier();
+)",
+                        count, planner::kSortDigitBits, form.length, block, block / kWorkgroup, kDigits, kPitch, e.type,
+                        element(), digit());
+  }
+
+  int64_t count = 0;
+  Grid g;
+  std::string text;
+
+  std::string element() const { return e_.read("a0", "(first + uint64_t(i))"); }
+  static std::string digit() { return fmt::format("(uint(key(x) >> shift) & {}u)", kDigits - 1); }
+  // Where the count of digit `id` of this block is.
+  std::string cell(Module& m, int operand) const {
+    const std::string at = fmt::format("((row * {}ul + uint64_t(id)) * {}ul + uint64_t(block))", kDigits, count);
+    return fmt::format("{}({}).v", m.use("R32"), element_address(fmt::format("a{}", operand), at, DType::u64, 4));
+  }
+
+ private:
+  const Element& e_;
+};
+
+// Operands: elements, counts.
+Shader count_digits(const SortForm& form, const Choices& choices) {
+  Module m(choices);
+  const Element e(m, form);
+  const Blocks b(m, form, e, 2);
+  return finish(m, kWorkgroup, b.g,
+                b.text + fmt::format(R"(  if (id < {}u) {{
+    uint total = 0u;
+    for (uint t = 0u; t < {}u; ++t) total += counted[id * {}u + t];
+    {} = total;
+  }}
+)",
+                                     kDigits, kWorkgroup, kPitch, b.cell(m, 1)));
+}
+
+// Operand: counts, which become places in the row.
+Shader add_counts(const SortForm& form, const Choices& choices) {
+  Module m(choices);
+  const int64_t block = planner::sort_block(form), count = (form.length + block - 1) / block * kDigits;
+  const uint32_t across = choices.reduce_workgroup;
+  m.define("totals", fmt::format("shared uint totals[{}];\n", across));
+  const Grid g = grid(static_cast<uint64_t>(form.rows), "uint64_t");
+  const std::string cell =
+      fmt::format("{}({}).v", m.use("R32"),
+                  element_address("a0", fmt::format("(group * {}ul + uint64_t(i))", count), DType::u64, 4));
+  const std::string text = bases(m, 1) + groups_of(g, static_cast<uint64_t>(form.rows)) +
+                           fmt::format(R"(  const uint id = gl_LocalInvocationIndex;
+  const uint begin = min(id * {0}u, {1}u), end = min(begin + {0}u, {1}u);
+  uint own = 0u;
+  for (uint i = begin; i < end; ++i) own += {2};
+  totals[id] = own;
+  barrier();
+  for (uint step = 1u; step < {3}u; step <<= 1) {{
+    const uint before = id >= step ? totals[id - step] : 0u;
+    barrier();
+    totals[id] += before;
+    barrier();
+  }}
+  uint place = totals[id] - own;
+  for (uint i = begin; i < end; ++i) {{
+    const uint digits = {2};
+    {2} = place;
+    place += digits;
+  }}
+)",
+                                       (count + across - 1) / across, count, cell, across);
+  return finish(m, across, g, text);
+}
+
+// What a pass moves beside the elements: of argsort the first makes indices, the last leaves the elements behind.
+struct Move {
+  bool reads_indices = false, writes_indices = false, writes_elements = true;
+};
+
+// Operands: elements, counts, then those that are there of: indices; elements and indices to write.
+Shader move_elements(const SortForm& form, const Choices& choices, const Move& move) {
+  Module m(choices);
+  const Element e(m, form);
+  const int operands = 2 + move.reads_indices + move.writes_elements + move.writes_indices;
+  const Blocks b(m, form, e, operands);
+  int next = 2;
+  const auto operand = [&] { return fmt::format("a{}", next++); };
+  std::string index = "int(i)", moved;
+  if (move.reads_indices) {
+    index = load(m, element_address(operand(), "(first + uint64_t(i))", DType::u64, 4), DType::i32);
+  }
+  if (move.writes_elements) moved += "    " + e.write(operand(), "to", "x") + "\n";
+  if (move.writes_indices) {
+    moved += "    " + store(m, element_address(operand(), "to", DType::u64, 4), index, DType::i32) + "\n";
+  }
+  return finish(m, kWorkgroup, b.g,
+                b.text + fmt::format(R"(  if (id < {0}u) {{
+    uint place = {1};
+    for (uint t = 0u; t < {2}u; ++t) {{
+      const uint digits = counted[id * {3}u + t];
+      counted[id * {3}u + t] = place;
+      place += digits;
+    }}
+  }}
+  barrier();
+  for (uint i = begin; i < end; ++i) {{
+    const {4} x = {5};
+    const uint d = {6} * {3}u + id, place = counted[d];
+    counted[d] = place + 1u;
+    const uint64_t to = first + uint64_t(place);
+{7}  }}
+)",
+                                     kDigits, b.cell(m, 1), kWorkgroup, kPitch, e.type, b.element(), b.digit(), moved));
+}
+
+}  // namespace
+
+std::vector<SortDispatch> sort_dispatches(const SortForm& form, const Choices& choices) {
+  if (form.rows * form.length == 0) return {};
+  if (form.length >= int64_t{1} << 31) lacking("sort", "rows of 2^31 elements and more");
+  constexpr int kIn = 0, kOut = 1, kCounts = 2;
+  if (form.length <= planner::kSortByCounting) return {{by_counting(form, choices), {kIn, kOut}, {kOut}, 0}};
+
+  const int passes = planner::sort_passes(form, planner::kSortDigitBits);
+  const Shader count = count_digits(form, choices), add = add_counts(form, choices);
+  // Between passes: elements here and there (of argsort; else in the output), indices here (and in the output).
+  const int elements[] = {3, form.indices ? 4 : kOut};
+  const int indices[] = {passes > 2 ? 5 : 4, kOut};
+  std::vector<SortDispatch> all;
+  int from = kIn, from_indices = -1;
+  for (int pass = 0; pass < passes; ++pass) {
+    const size_t side = (passes - 1 - pass) % 2 == 0 ? 1 : 0;
+    const bool last = pass == passes - 1;
+    const auto number = static_cast<uint32_t>(pass);
+    all.push_back({count, {from, kCounts}, {kCounts}, number});
+    all.push_back({add, {kCounts}, {kCounts}, number});
+    const Move move{from_indices >= 0, form.indices, !(form.indices && last)};
+    SortDispatch& d = all.emplace_back(SortDispatch{move_elements(form, choices, move), {from, kCounts}, {}, number});
+    if (move.reads_indices) d.operands.push_back(from_indices);
+    if (move.writes_elements) d.writes.push_back(elements[side]);
+    if (move.writes_indices) d.writes.push_back(indices[side]);
+    d.operands.insert(d.operands.end(), d.writes.begin(), d.writes.end());
+    from = elements[side];
+    if (form.indices) from_indices = indices[side];
+  }
+  return all;
+}
+
+}  // namespace neap::vk
