@@ -35,14 +35,16 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   }
 }
 
-Planned plan_steps(const Graph& simplified, bool is_body, const PlanOptions& options, const FuseOptions& fuse_options) {
+Planned plan_steps(const Graph& simplified, const OrderOptions& order_options, const PlanOptions& options,
+                   const FuseOptions& fuse_options) {
+  const bool is_body = order_options.num_carry >= 0;
   Planned result{insert_copies(simplified, is_body, !options.naive), {}};
 #ifndef NDEBUG
   trace::verify(result.graph);
 #endif
   const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
   result.plan = make_steps(result.graph, fusion, options, fuse_options);
-  if (!options.naive) order(result.plan);
+  if (!options.naive) order(result.plan, order_options);
   return result;
 }
 
@@ -90,7 +92,7 @@ std::string_view name(Storage storage) {
 }
 
 Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options) {
-  Planned result = plan_steps(simplified, false, options, fuse_options);
+  Planned result = plan_steps(simplified, {.carves = options.target.carves}, options, fuse_options);
   PlanData& plan = result.plan;
   plan.name = options.name.empty() ? simplified.name : options.name;
   plan.budget = options.memory_budget;
@@ -103,7 +105,8 @@ PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const Plan
                    const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
-  PlanData body = plan_steps(graph, true, inner, fuse_options).plan;
+  const OrderOptions order_options{.num_carry = num_carry, .num_consts = num_consts};
+  PlanData body = plan_steps(graph, order_options, inner, fuse_options).plan;
   body.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body, num_consts, num_carry);
   alias_in_place(body);

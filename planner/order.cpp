@@ -1,294 +1,200 @@
 #include "planner/order.h"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 #include <numeric>
+#include <queue>
 
-#include "planner/steps.h"
+#include "planner/order_beam.h"
+#include "planner/order_exact.h"
+#include "planner/order_lists.h"
+#include "planner/order_strings.h"
 
 namespace neap::planner {
 
 namespace {
 
-constexpr int kExactSteps = 12;
+// Steps that searches may weigh: in all, beside some for each step of the program; in one window.
+constexpr int64_t kWork = 60'000, kWorkPerStep = 10, kWindowWork = 4'000, kFirstWork = 10'000;
+constexpr size_t kFirstWidth = 8, kMostWidth = 512;  // of beams
+constexpr size_t kFinest = 128;                      // what a beam should gain of the peak
+constexpr int kWindow = 32;                          // steps of a window at the peak
+constexpr int kRounds = 3;                           // of strings, each from the order that the last one found
 
-// The problem as a graph of steps.
-struct Dependences {
-  std::vector<std::vector<int>> after;    // steps that must come later
-  std::vector<int> before;                // number of steps that must come earlier
-  std::vector<std::vector<int>> starts;   // values whose first writer the step is
-  std::vector<std::vector<int>> touches;  // values that the step reads or writes
-  std::vector<int> uses;                  // of each value: how many steps touch it
+// A part of the program that is ordered by itself.
+class Part {
+ public:
+  Part(const OrderProblem& problem, size_t enough, int64_t& work)
+      : graph_(problem), order_(problem.steps), work_(work), enough_(std::max(enough, least_peak(graph_))) {
+    std::iota(order_.begin(), order_.end(), 0);
+    peak_ = peak_of(graph_, order_);
+  }
 
-  explicit Dependences(const OrderProblem& problem)
-      : after(problem.steps), before(problem.steps, 0), starts(problem.steps), touches(problem.steps) {
-    for (int v = 0; v < static_cast<int>(problem.values.size()); ++v) {
-      const OrderProblem::Value& value = problem.values[v];
-      std::vector<int> all = value.writers;
-      all.insert(all.end(), value.readers.begin(), value.readers.end());
-      std::ranges::sort(all);
-      all.erase(std::ranges::unique(all).begin(), all.end());
-      for (const int s : all) touches[s].push_back(v);
-      uses.push_back(static_cast<int>(all.size()));
-      if (value.writers.empty()) continue;
-      starts[value.writers[0]].push_back(v);
-      for (size_t w = 0; w < value.writers.size(); ++w) {
-        const int writer = value.writers[w];
-        const bool has_next = w + 1 < value.writers.size();
-        const int next = has_next ? value.writers[w + 1] : problem.steps;
-        for (const int reader : value.readers) {
-          if (reader > writer && reader < next) add(writer, reader);
-          if (has_next && reader < next && reader > writer) add(reader, next);
+  void improve() {
+    if (done()) return;
+    offer(forward_list(graph_));
+    if (!done()) offer(backward_list(graph_));
+    if (!done()) offer(depth_first(graph_));
+    if (!done() && use_strings()) return;
+    if (!done() && search(kFirstWork)) return;
+    if (!done()) use_beams();
+    if (!done() && search(work_)) return;
+    if (!done() && graph_.steps > kExactSteps) use_windows();
+  }
+
+  const OrderGraph& graph() const { return graph_; }
+  const std::vector<int>& order() const { return order_; }
+
+ private:
+  bool done() const { return peak_ <= enough_; }
+  int64_t lend(int64_t most) {
+    const int64_t work = std::max<int64_t>(0, std::min(work_, most));
+    work_ -= work;
+    return work;
+  }
+
+  bool offer(std::vector<int> order) {
+    const size_t peak = peak_of(graph_, order);
+    if (peak >= peak_) return false;
+    peak_ = peak;
+    order_ = std::move(order);
+    return true;
+  }
+
+  // Whether the order is now known to be the best.
+  bool search(int64_t most) {
+    if (graph_.steps > kExactSteps) return false;
+    int64_t work = lend(most);
+    ExactOrder found = exact_order(graph_, peak_, enough_, work);
+    work_ += work;
+    if (!found.order.empty()) offer(std::move(found.order));
+    return found.proven;
+  }
+
+  // Wider and wider beams, each for a limit halfway between what is known to be possible and what failed.
+  void use_beams() {
+    int64_t work = lend(work_ / 2);
+    const auto affordable = [&](int64_t cost) { return static_cast<size_t>(std::max<int64_t>(0, work) / cost); };
+    size_t width = std::min(kFirstWidth, affordable(beam_work(graph_.steps)));
+    while (width > 0 && !done()) {
+      const int64_t before = work;
+      for (size_t failed = enough_ - 1; peak_ - failed > 1 + peak_ / kFinest && work > 0;) {
+        const size_t limit = failed + (peak_ - failed) / 2;
+        std::vector<int> order = beam_order(graph_, width, limit, true, work);
+        if (order.empty()) order = beam_order(graph_, width, limit, false, work);
+        if (order.empty()) failed = limit;
+        if (!order.empty()) offer(std::move(order));
+      }
+      const size_t next = std::min({4 * width, width * affordable(1 + before - work), kMostWidth});
+      width = next < 2 * width ? 0 : next;
+    }
+    work_ += work;
+  }
+
+  // The given order of the problem is what says which reader of a value is the last. Whether the order is the best.
+  bool use_strings() {
+    for (int round = 0; round < kRounds && !done(); ++round) {
+      const std::vector<int> given = order_;
+      const OrderProblem problem = Arrangement(graph_, given).part(0, graph_.steps);
+      const OrderGraph graph(problem);
+      bool better = false;
+      for (const bool last_stays : {false, true}) {
+        int64_t work = lend(graph_.steps > kExactSteps ? kFirstWork : 0);
+        StringsOrder found = strings_order(graph, last_stays, work);
+        work_ += work;
+        for (int& s : found.order) s = given[s];
+        if (found.order.empty()) return false;
+        better |= offer(std::move(found.order));
+        if (found.proven) return true;
+      }
+      if (!better) break;
+    }
+    return false;
+  }
+
+  void use_windows() {
+    Arrangement arrangement(graph_, order_);
+    for (bool better = true; better && work_ > 0;) {
+      work_ -= graph_.steps / 8;  // of looking for the peak
+      better = false;
+      int at = 0;
+      while (arrangement.during(at) < peak_) ++at;
+      for (const int back : {kWindow / 2, kWindow - 1, 0}) {
+        const int begin = std::max(0, at - back), end = std::min(graph_.steps, begin + kWindow);
+        if (search_window(arrangement, begin, end)) {
+          better = true;
+          break;
         }
-        if (has_next) add(writer, next);
       }
+      peak_ = arrangement.peak();
+      if (done()) break;
     }
+    order_ = arrangement.order();
   }
 
-  void add(int a, int b) {
-    if (a == b) return;
-    after[a].push_back(b);
-    ++before[b];
+  bool search_window(Arrangement& arrangement, int begin, int end) {
+    const OrderProblem problem = arrangement.part(begin, end);
+    const OrderGraph window(problem);
+    std::vector<int> given(problem.steps);
+    std::iota(given.begin(), given.end(), 0);
+    const size_t peak = peak_of(window, given), base = arrangement.peak(begin, end) - peak;
+    int64_t work = lend(kWindowWork);
+    const ExactOrder found = exact_order(window, peak, enough_ - std::min(enough_, base), work);
+    work_ += work;
+    if (found.order.empty()) return false;
+    arrangement.reorder(window, begin, found.order);
+    return true;
   }
+
+  OrderGraph graph_;
+  std::vector<int> order_;
+  size_t peak_ = 0;
+  int64_t& work_;
+  size_t enough_;
 };
 
-// Bytes alive while steps run one after the other.
-class Simulation {
- public:
-  Simulation(const OrderProblem& problem, const Dependences& dependences)
-      : problem_(problem), dependences_(dependences), remaining_(dependences.uses) {}
-
-  // What the step needs beside the bytes that are alive when it starts.
-  size_t need(int step) const {
-    size_t bytes = problem_.scratch[step];
-    for (const int v : dependences_.starts[step]) bytes += problem_.values[v].bytes;
-    return bytes;
+// The stretches between steps that every order has at the same place.
+std::vector<std::pair<int, int>> parts_between(const std::vector<int>& separators, int steps) {
+  std::vector<std::pair<int, int>> parts;
+  int begin = 0;
+  for (size_t i = 0; i <= separators.size(); ++i) {
+    const int end = i < separators.size() ? separators[i] : steps;
+    if (end - begin > 1) parts.emplace_back(begin, end);
+    begin = end + 1;
   }
-  // Growth of the live bytes by the step, after it.
-  int64_t growth(int step) const {
-    int64_t bytes = 0;
-    for (const int v : dependences_.starts[step]) bytes += static_cast<int64_t>(problem_.values[v].bytes);
-    for (const int v : dependences_.touches[step]) {
-      if (remaining_[v] == 1 && !problem_.values[v].kept) bytes -= static_cast<int64_t>(problem_.values[v].bytes);
-    }
-    return bytes;
-  }
-  // `freeing`, if given, gets the values that only one step is left to touch.
-  void run(int step, std::vector<int>* freeing = nullptr) {
-    peak = std::max(peak, live + need(step));
-    live = static_cast<size_t>(static_cast<int64_t>(live) + growth(step));
-    for (const int v : dependences_.touches[step]) {
-      if (--remaining_[v] == 1 && freeing) freeing->push_back(v);
-    }
-  }
-
-  size_t live = 0;
-  size_t peak = 0;
-
- private:
-  const OrderProblem& problem_;
-  const Dependences& dependences_;
-  std::vector<int> remaining_;
-};
-
-// The steps that can run, by what they need; finds the one that grows least among those that need little enough.
-class Ready {
- public:
-  using Rank = std::pair<int64_t, int>;  // growth, step
-  static constexpr Rank kNone{std::numeric_limits<int64_t>::max(), -1};
-
-  explicit Ready(std::vector<size_t> needs) : needs_(std::move(needs)), at_(needs_.size()), sorted_(needs_.size()) {
-    std::iota(sorted_.begin(), sorted_.end(), 0);
-    std::ranges::sort(sorted_, {}, [&](int s) { return std::pair(needs_[s], s); });
-    for (size_t i = 0; i < sorted_.size(); ++i) at_[sorted_[i]] = i;
-    width_ = std::bit_ceil(std::max<size_t>(1, sorted_.size()));
-    tree_.assign(2 * width_, kNone);
-  }
-
-  void set(int step, int64_t growth) { set(at_[step], Rank{growth, step}); }
-  void lower(int step, size_t bytes) { set(step, tree_[width_ + at_[step]].first - static_cast<int64_t>(bytes)); }
-  void remove(int step) { set(at_[step], kNone); }
-  bool contains(int step) const { return tree_[width_ + at_[step]] != kNone; }
-  bool empty() const { return tree_[1] == kNone; }
-
-  // Within the allowance the step that grows least, the earliest of them; else one of those that need least.
-  int best(size_t allowance) const {
-    Rank found = least(0, end_of(allowance));
-    if (found == kNone) {
-      const size_t lowest = needs_[sorted_[first()]];
-      found = least(0, end_of(lowest));
-    }
-    return found.second;
-  }
-
- private:
-  void set(size_t i, Rank rank) {
-    for (tree_[i += width_] = rank; i > 1; i /= 2) tree_[i / 2] = std::min(tree_[i], tree_[i ^ 1]);
-  }
-  size_t end_of(size_t need) const {
-    const auto end = std::ranges::upper_bound(sorted_, need, {}, [&](int s) { return needs_[s]; });
-    return static_cast<size_t>(end - sorted_.begin());
-  }
-  Rank least(size_t begin, size_t end) const {
-    Rank found = kNone;
-    for (begin += width_, end += width_; begin < end; begin /= 2, end /= 2) {
-      if (begin & 1) found = std::min(found, tree_[begin++]);
-      if (end & 1) found = std::min(found, tree_[--end]);
-    }
-    return found;
-  }
-  size_t first() const {  // the leftmost there is
-    size_t i = 1;
-    while (i < width_) i = 2 * i + (tree_[2 * i] == kNone ? 1 : 0);
-    return i - width_;
-  }
-
-  std::vector<size_t> needs_;  // of each step
-  std::vector<size_t> at_;     // its place among those sorted by need
-  std::vector<int> sorted_;
-  size_t width_ = 1;
-  std::vector<Rank> tree_;
-};
-
-// Among the steps that can run: one that frees more than it makes and passes the peak least, else the earliest.
-std::vector<int> list_schedule(const OrderProblem& problem, const Dependences& dependences) {
-  Simulation simulation(problem, dependences);
-  std::vector<size_t> needs;
-  for (int s = 0; s < problem.steps; ++s) needs.push_back(simulation.need(s));
-  Ready ready(std::move(needs));
-  std::vector<std::vector<int>> touching(problem.values.size());  // the steps that touch each value
-  std::vector<int> missing = dependences.before, order, freeing;
-  for (int s = 0; s < problem.steps; ++s) {
-    for (const int v : dependences.touches[s]) touching[v].push_back(s);
-    if (missing[s] == 0) ready.set(s, simulation.growth(s));
-  }
-  while (!ready.empty()) {
-    const int step = ready.best(simulation.peak - simulation.live);
-    ready.remove(step);
-    freeing.clear();
-    simulation.run(step, &freeing);
-    order.push_back(step);
-    for (const int v : freeing) {  // the one that is left frees it
-      if (problem.values[v].kept) continue;
-      for (const int other : touching[v]) {
-        if (ready.contains(other)) ready.lower(other, problem.values[v].bytes);
-      }
-    }
-    for (const int next : dependences.after[step]) {
-      if (--missing[next] == 0) ready.set(next, simulation.growth(next));
-    }
-  }
-  return order;
-}
-
-// Dynamic programming over sets of steps done.
-std::vector<int> exact_schedule(const OrderProblem& problem, const Dependences& dependences) {
-  const int n = problem.steps;
-  const size_t sets = size_t{1} << n;
-  std::vector<uint32_t> needs(n, 0), touched(problem.values.size(), 0);
-  for (int s = 0; s < n; ++s) {
-    for (const int next : dependences.after[s]) needs[next] |= 1u << s;
-    for (const int v : dependences.touches[s]) touched[v] |= 1u << s;
-  }
-  const auto live = [&](size_t done) {  // after the steps of the set
-    size_t bytes = 0;
-    for (size_t v = 0; v < problem.values.size(); ++v) {
-      const auto& value = problem.values[v];
-      if (value.writers.empty() || !(done >> value.writers[0] & 1)) continue;
-      if (value.kept || (touched[v] & ~done) != 0) bytes += value.bytes;
-    }
-    return bytes;
-  };
-  constexpr size_t kNever = std::numeric_limits<size_t>::max();
-  std::vector<size_t> peak(sets, kNever);
-  std::vector<int8_t> last(sets, -1);
-  peak[0] = 0;
-  for (size_t done = 0; done + 1 < sets; ++done) {
-    if (peak[done] == kNever) continue;
-    const size_t before = live(done);
-    for (int s = 0; s < n; ++s) {
-      if ((done >> s & 1) || (needs[s] & ~done) != 0) continue;
-      size_t during = before + problem.scratch[s];
-      for (const int v : dependences.starts[s]) during += problem.values[v].bytes;
-      const size_t then = std::max(peak[done], during);
-      const size_t next = done | size_t{1} << s;
-      if (then < peak[next]) peak[next] = then, last[next] = static_cast<int8_t>(s);
-    }
-  }
-  std::vector<int> order;
-  for (size_t done = sets - 1; done != 0; done &= ~(size_t{1} << last[done])) order.push_back(last[done]);
-  std::ranges::reverse(order);
-  return order;
-}
-
-size_t peak_with(const OrderProblem& problem, const Dependences& dependences, const std::vector<int>& order) {
-  Simulation simulation(problem, dependences);
-  for (const int s : order) simulation.run(s);
-  return simulation.peak;
-}
-
-// No order is below what the widest step touches, nor below what is kept.
-size_t least_peak(const OrderProblem& problem, const Dependences& dependences) {
-  size_t least = 0;
-  for (const OrderProblem::Value& value : problem.values) {
-    if (value.kept && !value.writers.empty()) least += value.bytes;
-  }
-  for (int s = 0; s < problem.steps; ++s) {
-    size_t bytes = problem.scratch[s];
-    for (const int v : dependences.touches[s]) bytes += problem.values[v].bytes;
-    least = std::max(least, bytes);
-  }
-  return least;
+  return parts;
 }
 
 }  // namespace
 
 size_t peak_of_order(const OrderProblem& problem, const std::vector<int>& order) {
-  return peak_with(problem, Dependences(problem), order);
+  return peak_of(OrderGraph(problem), order);
 }
 
 std::vector<int> order_steps(const OrderProblem& problem) {
-  std::vector<int> best(problem.steps);
-  std::iota(best.begin(), best.end(), 0);
-  if (problem.steps < 3) return best;
-  const Dependences dependences(problem);
-  size_t lowest = peak_with(problem, dependences, best);
-  if (lowest == least_peak(problem, dependences)) return best;
-  const auto offer = [&](std::vector<int> order) {
-    const size_t peak = peak_with(problem, dependences, order);
-    if (peak < lowest) lowest = peak, best = std::move(order);
-  };
-  if (problem.steps <= kExactSteps) {
-    offer(exact_schedule(problem, dependences));
-  } else {
-    offer(list_schedule(problem, dependences));
+  std::vector<int> given(problem.steps);
+  std::iota(given.begin(), given.end(), 0);
+  if (problem.steps < 2) return given;
+  const OrderGraph graph(problem);
+  Arrangement arrangement(graph, given);
+  size_t enough = least_peak(graph);
+  int64_t work = kWork + kWorkPerStep * problem.steps;
+  using Entry = std::pair<size_t, std::pair<int, int>>;
+  std::priority_queue<Entry> parts;  // the widest first
+  for (const auto& [begin, end] : parts_between(arrangement.separators(), problem.steps)) {
+    parts.push({arrangement.peak(begin, end), {begin, end}});
   }
-  return best;
-}
-
-void order(PlanData& plan) {
-  OrderProblem problem;
-  problem.steps = static_cast<int>(plan.steps.size());
-  problem.values.resize(plan.buffers.size());
-  problem.scratch.assign(problem.steps, 0);
-  for (size_t b = 0; b < plan.buffers.size(); ++b) {
-    const Storage storage = plan.buffers[b].storage;
-    if (storage == Storage::intermediate || storage == Storage::output) problem.values[b].bytes = plan.buffers[b].bytes;
+  for (; !parts.empty() && parts.top().first > enough; parts.pop()) {
+    const auto [begin, end] = parts.top().second;
+    const OrderProblem inner = arrangement.part(begin, end);
+    std::vector<int> order(inner.steps);
+    std::iota(order.begin(), order.end(), 0);
+    const size_t base = parts.top().first - peak_of_order(inner, order);
+    Part part(inner, enough - std::min(enough, base), work);
+    part.improve();
+    arrangement.reorder(part.graph(), begin, part.order());
+    enough = std::max(enough, arrangement.peak(begin, end));  // the others need be no lower
   }
-  const auto whole = [&](int b) { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; };
-  for (const int b : plan.outputs) problem.values[b].kept = true;
-  for (int s = 0; s < problem.steps; ++s) {
-    for (const int b : plan.steps[s].reads) problem.values[whole(b)].readers.push_back(s);
-    for (const int b : plan.steps[s].writes) problem.values[whole(b)].writers.push_back(s);
-    for (const int b : plan.steps[s].scratch) problem.scratch[s] += plan.buffers[b].bytes;
-  }
-  const std::vector<int> order = order_steps(problem);
-  std::vector<PlanStep> steps;
-  steps.reserve(order.size());
-  for (const int s : order) steps.push_back(std::move(plan.steps[s]));
-  plan.steps = std::move(steps);
-  set_live_ranges(plan);
+  return arrangement.order();
 }
 
 }  // namespace neap::planner
