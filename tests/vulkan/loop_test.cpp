@@ -89,7 +89,7 @@ TEST_F(VulkanLoop, ASmallBodyIsOneShader) {
   const auto program_of = [](const std::string& size) {
     const std::string text =
         "graph (%0: f32[" + size + "]) {\n  %1: f32[" + size + "], %2: f32[10000] = scan %0 {body=graph (%0: f32[" +
-        size + "]) {\n      %1: f32[" + size + "] = sin %0\n      %2: f32[] = reduce_sum %1 {axes=[0]}\n" +
+        size + "]) {\n      %1: f32[" + size + "] = negative %0\n      %2: f32[] = reduce_sum %1 {axes=[0]}\n" +
         "      return %1, %2\n    }, length=10000, num_carry=1, num_consts=0, reverse=0}\n  return %1, %2\n}\n";
     planner::PlanOptions options;
     options.target.gpu = true;
