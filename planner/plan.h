@@ -15,6 +15,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/graph.h"
@@ -36,6 +37,7 @@ struct PlanBuffer {
   trace::ValueId value = trace::no_value;  // in the graph that was planned; scratch has none
   std::string label;                       // for the report: the op that makes it
   std::source_location source;
+  std::string origin;  // "file:line" in place of source, in a plan that was read (parse_plan)
 };
 
 /// How a scatter-add keeps partial results (scratch tables of the step, `parts` of them).
@@ -75,6 +77,7 @@ struct PlanStep {
   std::string strategy = "fused";
   std::string reason;
   std::source_location source;
+  std::string origin;      // as a buffer's
   size_t bytes_added = 0;  // bytes that come to life with this step
   size_t bytes_live = 0;   // bytes held during it, arguments and the arena's extent included
 };
@@ -147,5 +150,9 @@ std::vector<Tradeoff> tradeoff(const trace::Graph& graph, const PlanOptions& opt
 std::string to_text(const PlanData&);
 std::string to_json(const PlanData&);  // see docs/plan-json.md
 std::string to_html(const PlanData&);
+
+/// The plan that to_json wrote, as far as it says: enough for the reports and to_json, not to run. A step's group is
+/// its results, without nodes. UserError, with `name` and the place in the JSON, for anything else.
+PlanData parse_plan(std::string_view json, const std::string& name);
 
 }  // namespace neap::planner

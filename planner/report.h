@@ -1,12 +1,20 @@
 // What the reports (to_text, to_json, to_html in planner/plan.h) share. Tested in tests/planner/report_test.cpp.
 #pragma once
 
+#include <neap/error.h>
+
 #include <string>
 #include <vector>
 
 #include "planner/plan.h"
 
 namespace neap::planner {
+
+/// "file:line" of the user's code that a buffer or step comes from; empty where that is unknown.
+std::string where(const auto& item) {
+  if (!item.origin.empty()) return item.origin;
+  return item.source.line() == 0 ? "" : to_string(item.source);
+}
 
 /// The step with the most live bytes, the first of them; -1 where there are no steps.
 int widest_step(const PlanData& plan);

@@ -1,6 +1,4 @@
 // The plan as one self-contained page: the plans as data, drawn by planner/report_page.inc.
-#include <neap/error.h>
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -18,8 +16,6 @@ using nlohmann::json;
 constexpr std::string_view kPage =
 #include "planner/report_page.inc"
     ;
-
-std::string where(const std::source_location& loc) { return loc.line() == 0 ? "" : to_string(loc); }
 
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
@@ -72,11 +68,11 @@ json to_drawing(const PlanData& plan) {
                        {"o", offsets[b]},
                        {"f", throughout ? 0 : buffer.first},
                        {"l", throughout ? end - 1 : std::min(buffer.last, end - 1)},
-                       {"s", where(buffer.source)}});
+                       {"s", where(buffer)}});
   }
   json steps = json::array();
   for (const PlanStep& step : plan.steps) {
-    steps.push_back({step.op, step.strategy, step.reason, step.bytes_added, step.bytes_live, where(step.source)});
+    steps.push_back({step.op, step.strategy, step.reason, step.bytes_added, step.bytes_live, where(step)});
   }
   return {{"title", plan.naive ? "naive" : "planned"},
           {"peak", plan.peak_bytes},

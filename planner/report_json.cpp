@@ -1,9 +1,8 @@
 // The plan as JSON, described in docs/plan-json.md.
-#include <neap/error.h>
-
 #include <nlohmann/json.hpp>
 
 #include "planner/plan.h"
+#include "planner/report.h"
 
 namespace neap::planner {
 
@@ -13,7 +12,10 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 
-json where(const std::source_location& loc) { return loc.line() == 0 ? json(nullptr) : json(to_string(loc)); }
+json source_of(const auto& item) {
+  const std::string text = where(item);
+  return text.empty() ? json(nullptr) : json(text);
+}
 
 json buffers(const PlanData& plan) {
   json list = json::array();
@@ -30,7 +32,7 @@ json buffers(const PlanData& plan) {
                     {"last", buffer.last},
                     {"alias_of", buffer.alias_of < 0 ? json(nullptr) : json(buffer.alias_of)},
                     {"alias_offset", buffer.alias_offset},
-                    {"source", where(buffer.source)}});
+                    {"source", source_of(buffer)}});
   }
   return list;
 }
@@ -47,7 +49,7 @@ json steps(const PlanData& plan) {
                  {"bytes_added", step.bytes_added},
                  {"bytes_live", step.bytes_live},
                  {"offset", offset < 0 ? json(nullptr) : json(offset)},
-                 {"source", where(step.source)},
+                 {"source", source_of(step)},
                  {"reads", step.reads},
                  {"writes", step.writes},
                  {"scratch", step.scratch},

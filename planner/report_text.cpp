@@ -1,6 +1,5 @@
 // The plan as text: one line a step, the widest moment marked, then what is alive there and what was decided.
 #include <neap/bytes.h>
-#include <neap/error.h>
 
 #include <fmt/format.h>
 
@@ -15,8 +14,6 @@ namespace neap::planner {
 namespace {
 
 constexpr size_t kColumns = 80;
-
-std::string where(const std::source_location& loc) { return loc.line() == 0 ? "" : to_string(loc); }
 
 std::string shortened(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
@@ -49,7 +46,7 @@ void add_steps(std::string& out, const PlanData& plan, const std::string& indent
     }
     out += fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s,
                        static_cast<int>(s) == widest ? '>' : ' ', shortened(step.strategy, 18), shortened(result, 17),
-                       format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step.source));
+                       format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step));
     const int64_t offset = step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset;
     out += wrapped(fmt::format("{}{}{}", shortened(step.op, 60), step.reason.empty() ? "" : ": " + step.reason,
                                offset >= 0 ? fmt::format(" (at {})", offset) : ""),
@@ -83,7 +80,7 @@ std::string describe_alive(const PlanData& plan, const std::string& indent) {
   for (const int b : alive_at(plan, widest_step(plan))) {
     const PlanBuffer& buffer = plan.buffers[b];
     out += fmt::format("{}{:>10}  {:<12} {:<20} {} {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
-                       to_string(buffer.aval), shortened(buffer.label, 18), where(buffer.source));
+                       to_string(buffer.aval), shortened(buffer.label, 18), where(buffer));
   }
   return out;
 }

@@ -1,0 +1,17 @@
+// Whether a plan keeps its own promises, looked up without the code that made it. Tested in
+// tests/planner/check_plan_test.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace neap::planner {
+
+/// What is wrong, one sentence each; empty: nothing. Buffers alive together overlap or leave the arena, a step uses a
+/// buffer that is not alive, an alias leaves the buffer it lies in, or peak, lower bound, a step's bytes or the budget
+/// do not agree with the buffers. Plans of loop bodies are looked at too.
+std::vector<std::string> check_plan(const PlanData& plan);
+
+}  // namespace neap::planner

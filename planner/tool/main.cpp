@@ -1,0 +1,153 @@
+// neap-plan: looks at plans, and places live ranges of any origin with the planner's own placing. Exit code 0: all is
+// well; 1: it does not fit, a plan breaks a promise or got worse; 2: the command or a file makes no sense.
+#include <fmt/format.h>
+#include <neap/bytes.h>
+#include <neap/error.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <system_error>
+
+#include "core/file.h"
+#include "planner/check_plan.h"
+#include "planner/diff_plans.h"
+#include "planner/live_ranges.h"
+#include "planner/place.h"
+#include "planner/plan.h"
+
+namespace neap::planner {
+namespace {
+
+constexpr double kMostSeconds = 1e9;
+
+std::string read_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw UserError(path + ": a folder, not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UserError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+PlanData read_plan(const std::string& path) { return parse_plan(read_file(path), path); }
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+struct PlaceRequest {
+  std::string file;
+  int64_t capacity = 0;
+  double seconds = 10;
+};
+
+int run_place(const PlaceRequest& request) {
+  const std::vector<LiveRange> ranges = parse_live_ranges(read_file(request.file), request.file);
+  const std::vector<Block> blocks = to_blocks(ranges);
+  const auto begin = std::chrono::steady_clock::now();
+  const Placement placement = place(blocks, {.work = std::numeric_limits<int64_t>::max(),
+                                             .seconds = request.seconds,
+                                             .enough = static_cast<size_t>(request.capacity)});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  print(print_live_ranges(ranges, placement.offsets));
+  const size_t bound = placement.lower_bound;
+  const auto fault = find_fault(ranges, placement.offsets, request.capacity);
+  fmt::print(stderr, "{} buffers, height {}, lower bound {} ({:.4f} x), {:.3f} s\n", ranges.size(), placement.extent,
+             bound, bound ? static_cast<double>(placement.extent) / static_cast<double>(bound) : 1.0, seconds);
+  if (!fault) {
+    fmt::print(stderr, "fits {}\n", request.capacity);
+    return 0;
+  }
+  fmt::print(stderr, "does not fit {}: {}\n", request.capacity, *fault);
+  if (bound > static_cast<size_t>(request.capacity)) {
+    fmt::print(stderr, "nothing can: the lower bound is above it\n");
+  } else if (placement.extent == bound) {
+    fmt::print(stderr, "nothing can: this is the lowest\n");
+  }
+  return 1;
+}
+
+int run_show(const std::string& file, const std::string& html) {
+  const PlanData plan = read_plan(file);
+  if (!html.empty()) write_file_atomic(html, to_html(plan));
+  print(to_text(plan));
+  return 0;
+}
+
+int run_check(const std::string& file) {
+  const PlanData plan = read_plan(file);
+  const std::vector<std::string> faults = check_plan(plan);
+  for (const std::string& fault : faults) fmt::print("{}\n", fault);
+  if (!faults.empty()) return 1;
+  fmt::print("good: {} steps, {} buffers, peak {} ({} bytes)\n", plan.steps.size(), plan.buffers.size(),
+             format_bytes(plan.peak_bytes), plan.peak_bytes);
+  return 0;
+}
+
+int run_diff(const std::string& before, const std::string& after) {
+  const PlanDiff diff = diff_plans(read_plan(before), read_plan(after));
+  print(diff.text);
+  return diff.worse ? 1 : 0;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Looks at plans, and places live ranges as the planner does.", "neap-plan");
+  app.get_formatter()->column_width(24);
+  app.require_subcommand(1);
+  app.footer("Exit code: 0 all is well, 1 it is not, 2 the command or a file makes no sense.");
+
+  PlaceRequest place_request;
+  CLI::App* place = app.add_subcommand("place", "offsets for live ranges, within a capacity");
+  place->add_option("file", place_request.file, "CSV with columns id, lower, upper, size")->required();
+  place->add_option("--capacity", place_request.capacity, "bytes that all must fit in")
+      ->required()
+      ->type_name("BYTES")
+      ->check(CLI::NonNegativeNumber);
+  place->add_option("--seconds", place_request.seconds, "most time to search (default: 10)")
+      ->check([](const std::string& text) {
+        double seconds = -1;
+        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
+        return good ? "" : "expected 0 to 1e9 seconds, got " + text;
+      });
+  place->footer("Writes id,lower,upper,size,offset; a summary goes to standard error.");
+
+  std::string file, second, html;
+  CLI::App* show = app.add_subcommand("show", "a plan as text, and as a page");
+  show->add_option("plan", file, "JSON that a plan wrote")->required();
+  show->add_option("--html", html, "write the page there");
+  CLI::App* check = app.add_subcommand("check", "whether a plan keeps its promises");
+  check->add_option("plan", file, "JSON that a plan wrote")->required();
+  CLI::App* diff = app.add_subcommand("diff", "what got worse, and why");
+  diff->add_option("before", file, "JSON that a plan wrote")->required();
+  diff->add_option("after", second, "JSON that a plan wrote")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "neap-plan: {}; --help lists what there is\n", e.what());
+    return 2;
+  }
+  if (*place) return run_place(place_request);
+  if (*show) return run_show(file, html);
+  if (*check) return run_check(file);
+  return run_diff(file, second);
+}
+
+}  // namespace
+}  // namespace neap::planner
+
+int main(int argc, char** argv) {
+  try {
+    const int code = neap::planner::run(argc, argv);
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+    fmt::print(stderr, "neap-plan: standard output: {}\n", std::generic_category().message(errno ? errno : EIO));
+    return 2;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "neap-plan: {}\n", e.what());
+    return 2;
+  }
+}
