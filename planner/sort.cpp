@@ -126,7 +126,6 @@ ValueId take_in_order(Graph& g, ValueId x, ValueId order, std::source_location l
   ValueId indices = reshape(order, {rows, length, 1}), from = x;
   Ints axes{0};
   if (rows == 1) {
-    indices = reshape(order, {1, length, 1});
     from = reshape(x, {length});
   } else {
     const DType dtype = rows > std::numeric_limits<int32_t>::max() ? DType::i64 : DType::i32;

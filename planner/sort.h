@@ -1,8 +1,8 @@
 // The one form of sorting that backends implement, and the way of every sort and argsort there.
 //
-// Canonical: along the last axis, so that rows lie one behind the other. All backends sort by radix, lowest digit
-// first, which is stable: a pass moves elements (argsort: keys and their indices) by one digit of their keys, unsigned
-// integers in the order of the elements. Tested in tests/planner/sort_test.cpp.
+// Canonical: along the last axis, so that rows lie one behind the other. All backends sort long rows by radix,
+// lowest digit first, which is stable: a pass moves elements (argsort: keys and their indices) by one digit of their
+// keys, unsigned integers in the order of the elements. Tested in tests/planner/sort_test.cpp.
 #pragma once
 
 #include <cstddef>

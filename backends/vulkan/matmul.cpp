@@ -3,7 +3,7 @@
 // adds up a block of the tile in registers. Each element is one chain of fma in the order of k: the bits depend on the
 // sizes alone. Products too small for that take one invocation for each element. On a CPU a subgroup is a vector
 // register, and a load costs as much for each of its lanes as it does on its own, shared memory or not: there each
-// subgroup adds up a block by itself, from rows of rhs and broadcasts of lhs, with as few loads as possible.
+// subgroup adds up a block by itself, from rows of rhs and shuffled lhs, with as few loads as possible.
 #include "backends/vulkan/matmul.h"
 
 #include <iterator>

@@ -112,8 +112,9 @@ class BySubgroup {
     for (int64_t k = 0; k < count; k += unit_) {
       const int64_t here = std::min(unit_, count - k);
       say("    {{\n");
-      load(r_, "column", r_.count * lanes_, k, here);
-      load(l_, "lane_row", std::max(rows_, lanes_ * l_.width()), k, here);
+      load(r_, "column", f_.n % (r_.count * lanes_) != 0, k, here);
+      // Lanes beyond the rows of a block would read those behind it.
+      load(l_, "lane_row", f_.m % rows_ != 0 || rows_ % (lanes_ * l_.width()) != 0, k, here);
       for (int64_t step = 0; step < here; ++step) {
         for (uint32_t i = 0; i < rows_; ++i) {
           const uint32_t at = i % (lanes_ * l_.width());
@@ -128,14 +129,14 @@ class BySubgroup {
   }
 
   // The vectors of `here` steps from step k of this iteration on. What lies outside is 0.
-  void load(const Operand& o, const char* first, uint32_t block, int64_t k, int64_t here) {
+  void load(const Operand& o, const char* first, bool guarded, int64_t k, int64_t here) {
     for (int64_t step = 0; step < here; ++step) {
       for (uint32_t i = 0; i < o.count; ++i) say("    {} {}{}_{} = {};\n", e_.type, o.name, step, i, e_.zero);
     }
     const bool k_pairs = o.k_pairs && here == 2;
     for (int64_t step = 0; step < here; step += k_pairs ? 2 : 1) {
       for (uint32_t i = 0; i < o.count; i += o.width()) {
-        if (o.extent % block != 0) say("    if ({} + {}u < {}u)", first, i * lanes_, o.extent);
+        if (guarded) say("    if ({} + {}u < {}u)", first, i * lanes_, o.extent);
         const std::string address =
             fmt::format("({} + {}ul)", o.name, (i * lanes_ * o.along + (k + step) * o.k) * bytes());
         if (k_pairs || o.pairs) {

@@ -7,6 +7,7 @@
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
+#include "backends/vulkan/libm.h"
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/dot.h"
@@ -334,6 +335,15 @@ class Compiler {
     ops.push_back(std::move(loop));
   }
 
+  /// Whether functions that the kernel calls loop: such turns are in no Shader::iterations.
+  static bool calls_loops(const Shader::Parts& parts) {
+    const auto loops = [](const std::string& text) {
+      return text.find("for (") != text.npos || text.find("while (") != text.npos || text.find("do {") != text.npos;
+    };
+    return loops(libm_source(parts.functions)) ||
+           std::ranges::any_of(parts.definitions, [&](const auto& definition) { return loops(definition.second); });
+  }
+
   /// The kernels as stages of workgroups of this size, without the barrier at the end; none when one does not fit.
   std::vector<Stage> stages(const std::vector<Op>& body, uint32_t first, const Choices& choices) const {
     std::vector<Stage> all;
@@ -350,6 +360,7 @@ class Compiler {
           stage.shader.combining != kernel.shader.combining || !stage.shader.parts) {
         return {};
       }
+      if (choices.most_iterations > 0 && calls_loops(*stage.shader.parts)) return {};
       all.push_back(std::move(stage));
       barrier = false;
     }

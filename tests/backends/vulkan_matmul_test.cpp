@@ -134,6 +134,13 @@ TEST_F(VulkanMatmul, MultipliesEveryFormAndSize) {
   }
 }
 
+TEST_F(VulkanMatmul, LanesBeyondTheRowsOfABlockReadNothing) {
+  Choices choices = device_->choices();
+  if (!choices.matmul_by_subgroup) GTEST_SKIP() << "products are tiled here";
+  choices.most_iterations = 64;  // long rows, hence blocks of few of them
+  EXPECT_THAT(matmul_shader({1, 8, 33, 1 << 16}, choices).glsl, testing::HasSubstr("if (lane_row + 0u < 8u)"));
+}
+
 // Longer than any loop that llvmpipe runs to its end.
 TEST_F(VulkanMatmul, AddsUpLongRows) {
   check<float>({1, 3, 10, 70001}, device_->choices());

@@ -73,6 +73,22 @@ TEST_F(VulkanLoop, UpdatesOfOneElementInsideALoop) {
   expect_same(f, reshape(arange(50 * 4) * 7 % 3, {50, 4, 1}));
 }
 
+// Some drivers end all loops of an invocation after so many turns, those of functions among them.
+TEST_F(VulkanLoop, FunctionsThatLoop) {
+  const auto many = [](const auto& turn) {
+    return [turn](const Array& x) {
+      const auto step = [&](const Array& c, const Array& i) { return std::pair(c, turn(c, i)); };
+      return scan(step, x, arange(6000)).second;
+    };
+  };
+  expect_same(many([](const Array& c, const Array& i) { return mod(i.astype(f32) * 1e30f + 3e37f, c); }),
+              arange(4).astype(f32) + 1.0f);
+  expect_same(many([](const Array& c, const Array& i) {
+                return c.at(arange(64) % 3).max(full({64}, 0.5f, f32) * i.astype(f32));
+              }),
+              zeros({8}));
+}
+
 TEST_F(VulkanLoop, LoopsInsideLoops) {
   const auto f = [](const Array& x) {
     const auto outer = [](const Array& c, const Array& i) {
