@@ -46,20 +46,21 @@ class Descent {
     for (const Block& block : blocks) unit_ = std::gcd(unit_, block.bytes);
   }
 
-  // Whether the extent can be at most `capacity`; then it is.
+  // Whether the extent can be at most `capacity`; then it is. Else some parts may be lower than before.
   PlaceSearch::Answer fit(size_t capacity, int64_t work) {
+    PlaceSearch::Answer answer = PlaceSearch::Answer::found;
     for (Part& part : parts_) {
       if (part.extent <= capacity) continue;
       if (!part.search) part.search = std::make_unique<PlaceSearch>(part.blocks);
-      const PlaceSearch::Answer answer = part.search->fit(capacity, work, meter_);
-      if (answer != PlaceSearch::Answer::found) return answer;
+      answer = part.search->fit(capacity, work, meter_);
+      if (answer != PlaceSearch::Answer::found) break;
       const Placement& found = part.search->placement();
       for (size_t i = 0; i < part.members.size(); ++i) best_.offsets[part.members[i]] = found.offsets[i];
       part.extent = found.extent;
     }
     best_.extent = 0;
     for (const Part& part : parts_) best_.extent = std::max(best_.extent, part.extent);
-    return PlaceSearch::Answer::found;
+    return answer;
   }
 
   // The goal itself, then halves of what is between it and the best; again, finer and with more work, until the meter

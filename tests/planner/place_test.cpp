@@ -18,9 +18,10 @@ namespace {
 
 void check(const std::vector<Block>& blocks, const Placement& placement) {
   ASSERT_EQ(placement.offsets.size(), blocks.size());
+  size_t end = 0;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const auto begin = static_cast<size_t>(placement.offsets[i]);
-    EXPECT_LE(begin + blocks[i].bytes, placement.extent);
+    end = std::max(end, begin + blocks[i].bytes);
     EXPECT_EQ(begin % 64, 0u);
     for (size_t j = 0; j < i; ++j) {
       if (blocks[i].last < blocks[j].first || blocks[j].last < blocks[i].first) continue;
@@ -28,6 +29,7 @@ void check(const std::vector<Block>& blocks, const Placement& placement) {
       EXPECT_TRUE(begin + blocks[i].bytes <= other || other + blocks[j].bytes <= begin) << i << " and " << j;
     }
   }
+  EXPECT_EQ(placement.extent, end);
   EXPECT_GE(placement.extent, live_bytes_bound(blocks));
 }
 
@@ -255,6 +257,19 @@ TEST(Place, BlocksApartInTimeAreSearchedApart) {
   const Placement placement = place(blocks, {.work = 1'000'000'000});
   check(blocks, placement);
   EXPECT_EQ(placement.extent, live_bytes_bound(blocks));
+}
+
+// A part that was lowered counts as low as it is then, also where the next cannot be lowered as far.
+TEST(Place, TheExtentIsThatOfAllPartsWhereSomeStayHigher) {
+  std::mt19937 random(8);
+  for (int program = 0; program < 40; ++program) {
+    std::vector<Block> blocks = cut(40, 300, 30, random);
+    for (Block block : cut(200, 300, 300, random)) {
+      block.first += 50, block.last += 50;
+      blocks.push_back(block);
+    }
+    check(blocks, place(blocks, {.work = 100'000}));
+  }
 }
 
 // The instances of tests/data/minimalloc, which greedy methods miss by 28 to 44 %.
