@@ -254,6 +254,7 @@ OrderProblem Arrangement::part(int begin, int end) const {
 }
 
 void Arrangement::reorder(const OrderGraph& part, int begin, const std::vector<int>& order) {
+  if (std::ranges::is_sorted(order)) return;  // as it is
   const std::vector<int> before(order_.begin() + begin, order_.begin() + begin + part.steps);
   std::vector<int> given(part.steps);
   std::iota(given.begin(), given.end(), 0);
@@ -265,9 +266,11 @@ void Arrangement::reorder(const OrderGraph& part, int begin, const std::vector<i
     order_[begin + i] = before[order[i]];
     at_[order_[begin + i]] = begin + i;
   }
-  for (const int s : before) {
-    for (const int v : graph_.touches[s]) set_ranges(v);
-  }
+  std::vector<int> touched;
+  for (const int s : before) touched.insert(touched.end(), graph_.touches[s].begin(), graph_.touches[s].end());
+  std::ranges::sort(touched);
+  touched.erase(std::ranges::unique(touched).begin(), touched.end());
+  for (const int v : touched) set_ranges(v);
 }
 
 std::vector<int> Arrangement::separators() const {
