@@ -65,15 +65,13 @@ class Problem {
     }
   }
 
-  // Whether step `s` can write `out` over `in`, which no step after it reads.
-  bool can_hold(int in, int out, int s) const {
+  // Whether step `s` can write `out` over `in`, which no step after it reads; then it stays so.
+  bool hold(int in, int out, int s) {
     const std::vector<int>& readers = problem_.values[in].readers;
     if (plan_.buffers[in].aval.bytes() != plan_.buffers[out].aval.bytes()) return false;
-    return readers.empty() || readers.back() < s || (readers.back() == s && can_alias(plan_.steps[s], in, out));
-  }
-  // The same, and lets it stay so.
-  bool hold(int in, int out, int s) {
-    if (!can_hold(in, out, s)) return false;
+    if (!readers.empty() && readers.back() >= s && (readers.back() > s || !can_alias(plan_.steps[s], in, out))) {
+      return false;
+    }
     for (const int reader : problem_.values[in].readers) problem_.before.emplace_back(reader, s);
     return true;
   }
@@ -95,7 +93,10 @@ class Problem {
       for (const int out : plan_.steps[s].writes) {
         if (!held_[out] || !begins(out, s)) continue;
         for (const int in : plan_.steps[s].reads) {
-          if (donated_[in] && can_hold(in, out, s)) break;
+          if (donated_[in] && hold(in, out, s)) {
+            donated_[in] = false;
+            break;
+          }
           if (!is_free(in) || held_[in] || !hold(in, out, s)) continue;
           held_[in] = true;
           problem_.values[in].bytes = 0;
