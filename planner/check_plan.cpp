@@ -5,11 +5,22 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/buffer.h"
 #include "planner/live_ranges.h"
 
 namespace neap::planner {
 
 namespace {
+
+// nullopt where they leave int64: the plan may have been read from a file.
+std::optional<size_t> bytes_of(const Aval& aval) {
+  if (std::ranges::count(aval.shape, 0)) return 0;
+  auto bytes = static_cast<int64_t>(size_of(aval.dtype));
+  for (const int64_t extent : aval.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
+  }
+  return static_cast<size_t>(bytes);
+}
 
 class Checker {
  public:
@@ -19,6 +30,7 @@ class Checker {
   void run() {
     if (!count_bytes()) return;
     check_aliases();
+    check_contents();
     check_arena();
     check_uses();
     check_steps();
@@ -51,10 +63,19 @@ class Checker {
 
   std::string label(size_t b) const { return fmt::format("buffer {} {}", b, plan_.buffers[b].label); }
 
-  // False where sums of bytes would leave size_t, so that nothing can be said.
+  int root(size_t b) const { return plan_.buffers[b].alias_of >= 0 ? plan_.buffers[b].alias_of : static_cast<int>(b); }
+
+  // False where bytes, or sums of them, would leave int64, so that nothing can be said.
   bool count_bytes() {
     size_t left = std::numeric_limits<int64_t>::max();
-    for (const PlanBuffer& buffer : plan_.buffers) {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      const std::optional<size_t> bytes = bytes_of(buffer.aval);
+      if (!bytes) return fault("{}: its shape leaves int64", label(b)), false;
+      own_bytes_.push_back(*bytes);
+      if (buffer.bytes != round_up_64(*bytes)) {
+        fault("{} has {} bytes, its shape needs {}", label(b), buffer.bytes, round_up_64(*bytes));
+      }
       if (buffer.alias_of >= 0) continue;
       if (buffer.bytes > left) return fault("all buffers together leave int64"), false;
       left -= buffer.bytes;
@@ -74,13 +95,54 @@ class Checker {
       const PlanBuffer& whole = plan_.buffers[buffer.alias_of];
       const auto offset = static_cast<size_t>(buffer.alias_offset);
       if (whole.alias_of >= 0) fault("{} is an alias of an alias", label(b));
-      if (buffer.bytes > whole.bytes || offset > whole.bytes - buffer.bytes) {
-        fault("{}: {} bytes at {} leave {}", label(b), buffer.bytes, offset, label(buffer.alias_of));
+      const size_t bytes = own_bytes_[b], room = own_bytes_[buffer.alias_of];
+      if (bytes > room || offset > room - bytes) {  // not rounded: the last piece of a join may begin anywhere
+        fault("{}: {} bytes at {} leave {}", label(b), bytes, offset, label(buffer.alias_of));
+        continue;
       }
-      if (whole.offset >= 0 && buffer.offset != whole.offset + buffer.alias_offset) {
+      if (whole.offset >= 0 && buffer.offset - buffer.alias_offset != whole.offset) {
         fault("{} is not where {} says", label(b), label(buffer.alias_of));
       }
     }
+  }
+
+  bool share_bytes(int a, int b) const {
+    const auto begin = [&](int i) { return root(i) == i ? 0 : static_cast<size_t>(plan_.buffers[i].alias_offset); };
+    return std::max(begin(a), begin(b)) < std::min(begin(a) + own_bytes_[a], begin(b) + own_bytes_[b]);
+  }
+
+  // Whether what is read is still there: no other buffer of the same bytes was written since.
+  void check_contents() {
+    constexpr int kNever = -2, kBefore = -1;  // what a buffer holds: nothing yet, what it held before the first step
+    const auto end = static_cast<int>(plan_.steps.size());
+    std::vector<std::vector<int>> sharers(plan_.buffers.size());
+    std::vector<int> written(plan_.buffers.size(), kNever), holds(plan_.buffers.size(), kNever);
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) sharers[root(b)].push_back(static_cast<int>(b));
+    for (const int b : plan_.inputs) holds[b] = kBefore;
+    const auto expect_intact = [&](int step, int b) {
+      for (const int other : sharers[root(b)]) {
+        if (other == b || written[other] < holds[b] || !share_bytes(b, other)) continue;
+        fault("{} needs {}, which step {} overwrote with {}", step == end ? "the caller" : fmt::format("step {}", step),
+              label(b), written[other], label(other));
+        return;
+      }
+    };
+    const auto read = [&](int step, int b) {
+      if (holds[b] == kNever) {  // made of pieces, all of which are there when it is first read
+        for (const int piece : sharers[root(b)]) {
+          if (written[piece] != kNever && share_bytes(b, piece)) expect_intact(step, piece);
+        }
+        holds[b] = step;
+      }
+      expect_intact(step, b);
+    };
+    for (int s = 0; s < end; ++s) {
+      for (const int b : plan_.steps[s].reads) read(s, b);
+      for (const auto* list : {&plan_.steps[s].writes, &plan_.steps[s].scratch}) {
+        for (const int b : *list) written[b] = holds[b] = s;
+      }
+    }
+    for (const int b : plan_.outputs) read(end, b);
   }
 
   void check_arena() {
@@ -104,11 +166,10 @@ class Checker {
       const PlanStep& step = plan_.steps[s];
       for (const auto* list : {&step.reads, &step.writes, &step.scratch}) {
         for (const int b : *list) {
-          const int root = plan_.buffers[b].alias_of >= 0 ? plan_.buffers[b].alias_of : b;
-          const PlanBuffer& buffer = plan_.buffers[root];
+          const PlanBuffer& buffer = plan_.buffers[root(b)];
           const int64_t now = static_cast<int64_t>(s);
           if (is_input(buffer) || (buffer.first <= now && now <= buffer.last)) continue;
-          fault("step {} uses {}, alive in steps {} to {}", s, label(root), buffer.first, buffer.last);
+          fault("step {} uses {}, alive in steps {} to {}", s, label(root(b)), buffer.first, buffer.last);
         }
       }
     }
@@ -156,6 +217,7 @@ class Checker {
   bool body_;
   std::string prefix_;
   std::vector<std::string>& faults_;
+  std::vector<size_t> own_bytes_;  // of each buffer, not rounded
   size_t inputs_ = 0, outputs_ = 0;
   size_t held_ = 0;  // throughout
   size_t most_ = 0;  // alive at once beside that

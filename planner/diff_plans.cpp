@@ -98,7 +98,7 @@ std::string describe(const PlanBuffer& buffer, size_t columns) {
   return head + (fits ? buffer.label : buffer.label.substr(0, room - 2) + "..") + tail;
 }
 
-int length(const PlanBuffer& buffer) { return buffer.last - buffer.first + 1; }
+int64_t length(const PlanBuffer& buffer) { return int64_t{buffer.last} - buffer.first + 1; }
 
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -104,7 +105,12 @@ int run(int argc, char** argv) {
   place->add_option("--capacity", place_request.capacity, "bytes that all must fit in")
       ->required()
       ->type_name("BYTES")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) {
+        int64_t bytes = -1;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+        const bool good = error == std::errc() && end == text.data() + text.size() && bytes >= 0;
+        return good ? "" : fmt::format("expected 0 to {} bytes, got {}", std::numeric_limits<int64_t>::max(), text);
+      });
   place->add_option("--seconds", place_request.seconds, "most time to search (default: 10)")
       ->check([](const std::string& text) {
         double seconds = -1;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <sstream>
 
 #include "programs.h"
@@ -57,6 +58,16 @@ TEST(DiffPlans, NamesBuffersThatGrewAndThatLiveLonger) {
   const std::string text = diff_plans(plan, later).text;
   EXPECT_THAT(text, HasSubstr("buffers that grew:\n   +4.00 KiB"));
   EXPECT_THAT(text, HasSubstr("buffers that live longer:"));
+}
+
+TEST(DiffPlans, CountsTheStepsOfTheLongestLife) {
+  const PlanData plan = plan_of(products(5));
+  PlanData later = plan;
+  for (PlanBuffer& buffer : later.buffers) {
+    buffer.first = std::numeric_limits<int>::min();
+    buffer.last = std::numeric_limits<int>::max();
+  }
+  EXPECT_THAT(diff_plans(plan, later).text, HasSubstr(" -> 4294967296 steps"));
 }
 
 TEST(DiffPlans, AtTheSamePeakTimeDecides) {
