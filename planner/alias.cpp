@@ -98,10 +98,14 @@ void alias_in_place(PlanData& plan) {
     if (plan.buffers[b].alias_of >= 0) sharers[plan.buffers[b].alias_of].push_back(static_cast<int>(b));
   }
 
+  const auto in_input = [&](int b) {
+    const Storage storage = plan.buffers[root(b)].storage;
+    return storage == Storage::argument || storage == Storage::captured;
+  };
   const auto try_alias = [&](int s, int in, int out) {
     const int owner = root(in);
     const PlanBuffer& bytes = plan.buffers[owner];
-    const bool input = bytes.storage == Storage::argument || bytes.storage == Storage::captured;
+    const bool input = in_input(in);
     if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) return false;
     if (owned_by_output[owner] || bytes.last != s || !can_alias(plan.steps[s], in, out)) return false;
     mark_in_place(plan, s, in);
@@ -122,9 +126,10 @@ void alias_in_place(PlanData& plan) {
     const std::vector<int> writes = plan.steps[s].writes, reads = plan.steps[s].reads;
     for (const int out : writes) {
       if (plan.buffers[out].first != s || root(out) != out || !sharers[out].empty()) continue;
-      for (const int in : reads) {
-        if (try_alias(s, in, out)) break;
-      }
+      const auto take = [&](bool input) {
+        return std::ranges::any_of(reads, [&](int in) { return in_input(in) == input && try_alias(s, in, out); });
+      };
+      if (!take(true)) take(false);
     }
   }
 }

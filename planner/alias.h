@@ -15,7 +15,8 @@ bool can_alias(const PlanStep& step, int in, int out);
 /// and takes the scratch that this needs (it may add a buffer).
 void mark_in_place(PlanData& plan, int s, int in);
 
-/// Aliases wherever that is sound; needs live ranges, which it extends to those of the shared bytes.
+/// Aliases wherever that is sound; needs live ranges, which it extends to those of the shared bytes. A donated argument
+/// is taken before any other operand, which planner/order_plan.cpp counts on.
 /// A buffer that is an output or donated argument owns the bytes, others point to it.
 void alias_in_place(PlanData& plan);
 

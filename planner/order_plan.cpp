@@ -37,6 +37,7 @@ class Problem {
       if (buffer.alias_of >= 0) shared_[buffer.alias_of] = true;
     }
     place_outputs();
+    find_donated();
     find_held();
     find_reuses();
     return std::move(problem_);
@@ -87,16 +88,28 @@ class Problem {
     return !writers.empty() && writers[0] == s && !shared_[b];
   }
 
+  // Donated arguments are taken first (alias_in_place): by outputs, and by others that pass them on.
+  void find_donated() {
+    for (int s = 0; s < problem_.steps; ++s) {
+      for (const int out : plan_.steps[s].writes) {
+        if (!begins(out, s)) continue;
+        for (const int in : plan_.steps[s].reads) {
+          if (!donated_[in] || !hold(in, out, s)) continue;
+          donated_[in] = held_[out] = false;
+          donated_[out] = !problem_.values[out].kept;
+          problem_.values[out].bytes = 0;
+          break;
+        }
+      }
+    }
+  }
+
   // What an output is written over lies in the output's bytes; if those are held all the time, it costs nothing.
   void find_held() {
     for (int s = problem_.steps; s-- > 0;) {
       for (const int out : plan_.steps[s].writes) {
         if (!held_[out] || !begins(out, s)) continue;
         for (const int in : plan_.steps[s].reads) {
-          if (donated_[in] && hold(in, out, s)) {
-            donated_[in] = false;
-            break;
-          }
           if (!is_free(in) || held_[in] || !hold(in, out, s)) continue;
           held_[in] = true;
           problem_.values[in].bytes = 0;
@@ -113,12 +126,6 @@ class Problem {
         const OrderProblem::Value& value = problem_.values[out];
         if (value.bytes == 0 || !begins(out, s)) continue;
         for (const int in : step.reads) {
-          if (donated_[in] && hold(in, out, s)) {
-            donated_[in] = false;
-            donated_[out] = !value.kept;
-            problem_.values[out].bytes = 0;
-            break;
-          }
           const bool fits = is_free(in) && problem_.values[in].bytes == value.bytes;
           if (fits && can_alias(step, in, out)) problem_.reuses.push_back({s, in, out});
         }

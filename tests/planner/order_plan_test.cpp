@@ -19,9 +19,10 @@ namespace neap::planner {
 namespace {
 
 // Live bytes at the widest step of the graph's plan, its steps in program order or reordered.
-size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vector<bool>& donated) {
+size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vector<bool>& donated, bool gpu = false) {
   PlanOptions options;
   options.donated = donated;
+  options.target.gpu = gpu;
   const Graph ready = insert_copies(simplify(graph), false, true);
   PlanData plan = make_steps(ready, fuse(ready, {}), options, {});
   if (reorder) order(plan, {.carves = carves});
@@ -92,6 +93,24 @@ TEST(OrderPlan, ReadersOfADonatedArgumentStayBeforeWhatIsWrittenOverIt) {
   g.outputs = {out, reduce_sum(g, g.add(Op::multiply, {r, broadcast(g, t, {128, 64}, {})}), {0, 1})};
   for (const bool carves : {true, false}) {
     EXPECT_LE(live_peak(g, true, carves, {true}), live_peak(g, false, carves, {true})) << carves;
+  }
+}
+
+// A step that can be written over a donated argument is, whatever else it could be written over.
+TEST(OrderPlan, DonatedArgumentsAreTakenBeforeOtherOperands) {
+  for (const bool first : {true, false}) {
+    Graph g;
+    const ValueId d = g.add_input({{128, 128}, DType::f32}), x = g.add_input({{128, 128}, DType::f32});
+    const ValueId w = g.add_input({{128, 64}, DType::f32}), v = g.add_input({{64, 192}, DType::f32});
+    const ValueId a = matmul(g, x, x), e = matmul(g, a, x);
+    const ValueId sum = first ? g.add(Op::add, {d, a}) : g.add(Op::add, {a, d});
+    const ValueId narrow = matmul(g, sum, w);
+    const ValueId one = reduce_sum(g, g.add(Op::multiply, {a, e}), {0, 1});
+    const ValueId two = broadcast(g, reduce_sum(g, matmul(g, narrow, v), {0, 1}), {128, 128}, {});
+    g.outputs = {one, reduce_sum(g, g.add(Op::multiply, {sum, two}), {0, 1})};
+    for (const bool carves : {true, false}) {
+      EXPECT_LE(live_peak(g, true, carves, {true}, true), live_peak(g, false, carves, {true}, true)) << first << carves;
+    }
   }
 }
 
