@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kMostSegments = 64;           // between values that are kept
-constexpr size_t kFewWaiting = 256;            // so many can be tried in parts too
+constexpr size_t kFewNodes = 1000;             // up to here many checkpoints are tried
 constexpr int kRounds = 6;                     // regions in slices, one after the other
 constexpr size_t kCandidates = 6;              // values tried as the hidden one in each round
 constexpr int64_t kProbeChunks[] = {16, 256};  // what an axis gives at best may show only in many slices
@@ -56,46 +56,34 @@ class Search {
   Search(Graph simplified, Planned first, PlanOptions options)
       : options_(std::move(options)), graph_(std::move(simplified)), planned_(std::move(first)) {
     best_.plan = planned_.plan;
-    note(best_);
+    seen_.push_back({best_.plan.peak_bytes, best_.plan.predicted_seconds, "fused"});
     find_stored();
     fused_ = {"fused", planned_.plan.peak_bytes, planned_.plan.predicted_seconds};
   }
 
   PlanData run() {
-    if (!fits(best_.plan)) search();
-    best_.plan.tradeoff = curve();
+    if (!fits(best_.plan.peak_bytes)) search();
+    best_.plan.tradeoff = seen_;
     return std::move(best_.plan);
   }
 
-  // The points that no other beats in both peak and time, the fastest first.
-  std::vector<Tradeoff> curve() const {
-    std::vector<Tradeoff> sorted = seen_, best;
-    std::ranges::sort(sorted, {},
-                      [](const Tradeoff& t) { return std::tuple(t.predicted_seconds, t.peak_bytes, t.how); });
-    for (Tradeoff& point : sorted) {
-      if (best.empty() || point.peak_bytes < best.back().peak_bytes) best.push_back(std::move(point));
-    }
-    return best;
-  }
-
   void search() {
-    keep_checkpoints();
     fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
-    replan();
-    Leaner lean;
-    lean.graph = graph_;
-    lean.plan = planned_.plan;
-    offer(std::move(lean));
-    keep_checkpoints();
+    const Planned usual = std::exchange(planned_, plan_simplified(graph_, options_, fuse_options_));
+    find_stored();
+    compute_again(usual);
     const Leaner checkpointed = best_;
     slice_regions();
-    if (!fits(best_.plan) && checkpointed.how != "") {
+    if (!fits(best_.plan.peak_bytes) && !checkpointed.how.empty()) {
       graph_ = checkpointed.graph;
       replan();
       decisions_ = {decision_of(checkpointed, "lowers the peak")};
       slice_regions();
     }
   }
+
+  // What every budget gets, from the usual plan to the one with the lowest peak.
+  const std::vector<Tradeoff>& curve() const { return seen_; }
 
   // One region in a fixed number of slices; false where there is none.
   bool slice_once(int64_t chunks) {
@@ -123,11 +111,7 @@ class Search {
     return std::pair(a.plan.peak_bytes, a.plan.predicted_seconds) <
            std::pair(b.plan.peak_bytes, b.plan.predicted_seconds);
   }
-  static bool faster(const Leaner& a, const Leaner& b) {
-    return std::pair(a.plan.predicted_seconds, a.plan.peak_bytes) <
-           std::pair(b.plan.predicted_seconds, b.plan.peak_bytes);
-  }
-  bool fits(const PlanData& plan) const { return options_.memory_budget && plan.peak_bytes <= *options_.memory_budget; }
+  bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
 
   void replan() {
     planned_ = plan_simplified(graph_, options_, fuse_options_);
@@ -135,24 +119,20 @@ class Search {
   }
   void find_stored() { stored_ = fuse(planned_.graph, fuse_options_).stored; }
 
-  void note(const Leaner& plan) {
-    std::string how = plan.strategy;
-    if (!plan.how.empty()) how += ": " + plan.how;
-    seen_.push_back({plan.plan.peak_bytes, plan.plan.predicted_seconds, seen_.empty() ? "fused" : std::move(how)});
-  }
-
   // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
   bool offer(Leaner sliced) {
-    note(sliced);
     if (sliced.plan.peak_bytes >= best_.plan.peak_bytes) return false;
     if (!sliced.how.empty()) {
       const std::string reason =
-          !fits(sliced.plan)  ? "lowers the peak"
+          !fits(sliced.plan.peak_bytes) ? "lowers the peak"
           : sliced.chunks > 0 ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
                               : fmt::format("fits {}", format_bytes(*options_.memory_budget));
       std::vector<Decision> all = decisions_;
       all.push_back(decision_of(sliced, reason));
       sliced.plan.decisions.insert(sliced.plan.decisions.end(), all.begin(), all.end());
+    }
+    if (sliced.chunks > 0) {
+      seen_.push_back({sliced.plan.peak_bytes, sliced.plan.predicted_seconds, "chunked: " + sliced.how});
     }
     best_ = std::move(sliced);
     return true;
@@ -168,43 +148,77 @@ class Search {
     return decision;
   }
 
-  // Keeps only some of what waits across the widest step, or of the part of it that is read last: the fastest such
-  // plans first.
-  void keep_checkpoints() {
-    const std::vector<ValueId> all = waiting(planned_);
-    std::vector<Leaner> plans;
+  // How to make a plan that computes again, and what it comes to.
+  struct Recipe {
+    size_t peak_bytes = 0;
+    double seconds = 0;
+    const Planned* from = nullptr;
+    FuseOptions fuse_options;
+    std::optional<std::vector<ValueId>> kept;  // none: `from` itself
+    std::string how() const {
+      return kept ? fmt::format("{} values kept, others computed again from them", kept->size())
+                  : "values with several readers are computed by each";
+    }
+  };
+
+  // Plans that compute again instead of keeping, the fastest first.
+  void compute_again(const Planned& usual) {
+    std::vector<Recipe> recipes{
+        {planned_.plan.peak_bytes, planned_.plan.predicted_seconds, &planned_, fuse_options_, {}}};
+    add_checkpoints(usual, {}, recipes);
+    add_checkpoints(planned_, fuse_options_, recipes);
+    std::ranges::sort(recipes, {}, [](const Recipe& r) { return std::tuple(r.seconds, r.peak_bytes, r.kept); });
+    const Recipe* lowest = nullptr;
+    for (const Recipe& recipe : recipes) {
+      if (recipe.peak_bytes >= seen_.back().peak_bytes) continue;
+      lowest = &recipe;
+      seen_.push_back({recipe.peak_bytes, recipe.seconds, "recompute: " + recipe.how()});
+      if (fits(recipe.peak_bytes)) break;
+    }
+    if (lowest) offer(cook(*lowest));
+  }
+
+  // Only some of what waits across the widest step is kept, or of the part of it that is read last.
+  void add_checkpoints(const Planned& from, const FuseOptions& fuse_options, std::vector<Recipe>& recipes) const {
+    const std::vector<ValueId> all = waiting(from);
+    const bool few = from.graph.nodes.size() <= kFewNodes;
     std::set<std::vector<ValueId>> tried{all};
     for (const size_t part : {1, 2, 4}) {
-      if (part > 1 && all.size() > kFewWaiting) break;
+      if (part > 1 && !few) break;
       const std::span values = std::span(all).first(all.size() / part);
       size_t total = 0;
-      for (const ValueId v : values) total += planned_.graph.aval(v).bytes();
-      for (size_t segments = std::min(values.size(), kMostSegments); segments > 0; segments -= (segments + 3) / 4) {
-        std::vector<ValueId> kept = checkpoints(planned_, values, total / segments);
+      for (const ValueId v : values) total += from.graph.aval(v).bytes();
+      for (size_t segments = std::min(values.size(), kMostSegments); segments > 0;
+           segments -= few ? (segments + 3) / 4 : (segments + 1) / 2) {
+        std::vector<ValueId> kept = checkpoints(from, values, total / segments);
         kept.insert(kept.end(), all.begin() + std::ssize(values), all.end());
-        if (tried.insert(kept).second) plans.push_back(from_checkpoints(all, kept));
+        if (!tried.insert(kept).second) continue;
+        Recipe recipe{0, 0, &from, fuse_options, std::move(kept)};
+        const Leaner plan = cook(recipe);
+        recipe.peak_bytes = plan.plan.peak_bytes;
+        recipe.seconds = plan.plan.predicted_seconds;
+        recipes.push_back(std::move(recipe));
       }
-    }
-    std::ranges::sort(plans, faster);
-    for (const Leaner& plan : plans) note(plan);
-    for (Leaner& plan : plans) {
-      if (fits(best_.plan)) return;
-      offer(std::move(plan));
     }
   }
 
-  Leaner from_checkpoints(const std::vector<ValueId>& all, const std::vector<ValueId>& kept) const {
+  Leaner cook(const Recipe& recipe) const {
     Leaner plan;
-    plan.graph = simplify(recompute_from(planned_, kept));
-    plan.plan = plan_simplified(plan.graph, options_, fuse_options_).plan;
-    const Node& first = *planned_.graph.def(all.front());
-    plan.what = fmt::format("{} values from {} at {} on", all.size(), name(first.op), to_string(first.loc));
-    plan.how = fmt::format("{} kept, the others computed again from them", kept.size());
+    if (!recipe.kept) {
+      plan.graph = graph_;
+      plan.plan = recipe.from->plan;
+      return plan;
+    }
+    plan.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
+    plan.plan = plan_simplified(plan.graph, options_, recipe.fuse_options).plan;
+    const Node& first = *recipe.from->graph.def(waiting(*recipe.from).front());
+    plan.what = fmt::format("what waits from {} at {} on", name(first.op), to_string(first.loc));
+    plan.how = recipe.how();
     return plan;
   }
 
   void slice_regions() {
-    for (int round = 0; !fits(best_.plan) && round < kRounds; ++round) {
+    for (int round = 0; !fits(best_.plan.peak_bytes) && round < kRounds; ++round) {
       if (!slice_one_region()) break;
     }
   }
@@ -296,6 +310,7 @@ class Search {
   }
 
   bool slice_one_region() {
+    previous_.reset();
     std::optional<Leaner> best;
     std::optional<Choice> choice;
     for (const Choice& c : choices(true)) {
@@ -319,15 +334,16 @@ class Search {
                             sliced->plan.predicted_seconds};
       const bool gain = !lowest || sliced->plan.peak_bytes + sliced->plan.peak_bytes / 256 < lowest->plan.peak_bytes;
       idle = gain ? 0 : idle + 1;
-      if (offer(*sliced) && fits(best_.plan)) return true;
+      if (offer(*sliced) && fits(best_.plan.peak_bytes)) return true;
       previous_ = now;
       if (!lowest || sliced->plan.peak_bytes < lowest->plan.peak_bytes) lowest = std::move(sliced);
     }
-    if (!lowest || lowest->plan.peak_bytes >= planned_.plan.peak_bytes) return false;
+    if (offer(*best) && fits(best_.plan.peak_bytes)) return true;
+    if (!lowest || lower(*best, *lowest)) lowest = std::move(best);
+    if (lowest->plan.peak_bytes >= planned_.plan.peak_bytes) return false;
     decisions_.push_back(decision_of(*lowest, "lowers the peak"));
     graph_ = lowest->graph;
     replan();
-    previous_.reset();
     return true;
   }
 

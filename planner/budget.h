@@ -1,8 +1,9 @@
 // Meeting a memory budget: ever leaner plans, the first that fits wins.
 //
 // The plans that are tried, and their order, do not depend on the budget, so a smaller budget never gives a larger
-// peak: the usual plan; one that keeps nothing that can be computed again; then regions in slices (planner/chunk.h),
-// for each the one that lowers the peak most, in more and more slices. Tested in tests/planner/budget_test.cpp.
+// peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints (planner/recompute.h),
+// the fastest first; then regions in slices (planner/chunk.h), for each the one that lowers the peak most, in more and
+// more slices; the same of the leanest plan with checkpoints. Tested in tests/planner/budget_test.cpp.
 #pragma once
 
 #include <cstdint>

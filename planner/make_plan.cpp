@@ -79,7 +79,10 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   Planned planned = plan_simplified(simple, options, fuse_options);
   if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
-  if (fits && pinned == "chunked") return plan_in_chunks(simple, options, chunks);
+  if (fits && pinned == "chunked") {
+    PlanData plan = plan_in_chunks(simple, options, chunks);
+    if (!options.memory_budget || plan.peak_bytes <= *options.memory_budget) return plan;
+  }
   if (!fits) return meet_budget(simple, std::move(planned), options);
   return std::move(planned.plan);
 }
@@ -117,6 +120,7 @@ PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const Plan
 std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
+  unbounded.naive = false;
   const Graph simple = simplify(graph);
   return tradeoff_of(simple, plan_simplified(simple, unbounded, {}), unbounded);
 }

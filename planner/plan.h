@@ -114,7 +114,7 @@ struct PlanData {
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
-  std::vector<Tradeoff> tradeoff;       // what the search for the budget found: ever lower peaks, ever slower
+  std::vector<Tradeoff> tradeoff;       // what other budgets would get, as far as the search went
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
 };
 
@@ -143,8 +143,8 @@ struct PlanOptions {
 /// Graph to plan. Throws BudgetError when no plan fits memory_budget.
 PlanData make_plan(const trace::Graph& graph, const PlanOptions& options);
 
-/// The plans from the fastest to the one with the lowest peak, none of which is beaten in both: what every budget
-/// would choose among. Ignores options.memory_budget.
+/// What every budget gets: the usual plan, then ever lower peaks. Of the planned pipeline, whatever the options' budget
+/// and strategy.
 std::vector<Tradeoff> tradeoff(const trace::Graph& graph, const PlanOptions& options);
 
 std::string to_text(const PlanData&);

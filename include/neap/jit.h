@@ -102,8 +102,8 @@ class Jitted {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
     return state_->plan(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
-  /// What ever smaller budgets would cost: plans from the fastest to the one with the lowest peak, none beaten by
-  /// another in both. Plans as often as the tightest budget does; the budget and pinned strategy are ignored.
+  /// What budgets cost: the usual plan, then ever lower peaks, down to the lowest. A budget gets the first that fits.
+  /// Plans as often as a budget that cannot be met; the options' own budget and strategy are ignored.
   template <class... A>
   std::vector<Tradeoff> tradeoff(const A&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;

@@ -20,7 +20,7 @@ struct Strategies : std::vector<std::string> {
 };
 std::ostream& operator<<(std::ostream& out, const Strategies& strategies);
 
-/// A plan that there could be: one point of the curve of peak against time.
+/// A plan that a budget could get: one point of the curve of peak against time.
 struct Tradeoff {
   size_t peak_bytes = 0;
   double predicted_seconds = 0;  // of the cost model: for comparing
