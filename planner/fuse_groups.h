@@ -9,7 +9,8 @@
 
 namespace neap::planner {
 
-/// Values that have to be in memory: outputs, operands and results of dot, sort and scan, reductions, scatters; and inputs.
+/// Values that have to be in memory: outputs, operands and results of dot, sort and scan, reductions, scatters; and
+/// inputs.
 std::vector<bool> must_store(const trace::Graph& graph);
 
 /// What computing some values takes, down to stored ones.
