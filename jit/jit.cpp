@@ -67,6 +67,15 @@ struct JitState::Impl {
     return trace::trace(avals, [&](const trace::Arrays& in) { return f(in, prototype); }, name);
   }
 
+  /// The function's graph for this call, and how to plan it.
+  std::pair<trace::TracedFunction, planner::PlanOptions> prepare(const FlatCall& call, const FlatFunction& f,
+                                                                 std::any& prototype, std::source_location loc) const {
+    trace::TracedFunction traced = trace_call(call, f, options.name, prototype, loc);
+    planner::PlanOptions p = plan_options(call, loc);
+    p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
+    return {std::move(traced), std::move(p)};
+  }
+
   std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
     std::string key = signature(call, loc);
     {
@@ -74,9 +83,7 @@ struct JitState::Impl {
       if (const auto it = cache.find(key); it != cache.end() && it->second->compiled->usable()) return it->second;
     }
     auto entry = std::make_shared<CompiledCall>();
-    trace::TracedFunction traced = trace_call(call, f, options.name, entry->prototype, loc);
-    planner::PlanOptions p = plan_options(call, loc);
-    p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
+    auto [traced, p] = prepare(call, f, entry->prototype, loc);
     if (const size_t memory = jit_detail::memory_of(options.device); memory > 0)
       p.memory_budget = std::min(p.memory_budget.value_or(memory), memory);
     entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device);
@@ -103,17 +110,13 @@ std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const s
 
 Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
   std::any prototype;
-  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype, loc);
-  planner::PlanOptions p = impl_->plan_options(call, loc);
-  p.donated.resize(traced.graph.inputs.size(), false);
+  auto [traced, p] = impl_->prepare(call, f, prototype, loc);
   return jit_detail::make_report(traced.graph, std::move(p));
 }
 
 std::vector<Tradeoff> JitState::tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
   std::any prototype;
-  const trace::TracedFunction traced = Impl::trace_call(call, f, impl_->options.name, prototype, loc);
-  planner::PlanOptions p = impl_->plan_options(call, loc);
-  p.donated.resize(traced.graph.inputs.size(), false);
+  auto [traced, p] = impl_->prepare(call, f, prototype, loc);
   return planner::tradeoff(traced.graph, p);
 }
 

@@ -57,7 +57,6 @@ class Search {
       : options_(std::move(options)), graph_(std::move(simplified)), planned_(std::move(first)) {
     best_.plan = planned_.plan;
     seen_.push_back({best_.plan.peak_bytes, best_.plan.predicted_seconds, "fused"});
-    find_stored();
     fused_ = {"fused", planned_.plan.peak_bytes, planned_.plan.predicted_seconds};
   }
 
@@ -87,6 +86,7 @@ class Search {
 
   // One region in a fixed number of slices; false where there is none.
   bool slice_once(int64_t chunks) {
+    find_stored();
     std::optional<Leaner> best;
     for (const Choice& choice : choices(true)) {
       if (auto sliced = try_slices(choice, chunks, true); sliced && (!best || lower(*sliced, *best)))
@@ -155,6 +155,7 @@ class Search {
     const Planned* from = nullptr;
     FuseOptions fuse_options;
     std::optional<std::vector<ValueId>> kept;  // none: `from` itself
+    const Node* first = nullptr;               // that waits; in `from`
     std::string how() const {
       return kept ? fmt::format("{} values kept, others computed again from them", kept->size())
                   : "values with several readers are computed by each";
@@ -193,7 +194,7 @@ class Search {
         std::vector<ValueId> kept = checkpoints(from, values, total / segments);
         kept.insert(kept.end(), all.begin() + std::ssize(values), all.end());
         if (!tried.insert(kept).second) continue;
-        Recipe recipe{0, 0, &from, fuse_options, std::move(kept)};
+        Recipe recipe{0, 0, &from, fuse_options, std::move(kept), from.graph.def(all.front())};
         const Leaner plan = cook(recipe);
         recipe.peak_bytes = plan.plan.peak_bytes;
         recipe.seconds = plan.plan.predicted_seconds;
@@ -211,8 +212,7 @@ class Search {
     }
     plan.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
     plan.plan = plan_simplified(plan.graph, options_, recipe.fuse_options).plan;
-    const Node& first = *recipe.from->graph.def(waiting(*recipe.from).front());
-    plan.what = fmt::format("what waits from {} at {} on", name(first.op), to_string(first.loc));
+    plan.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
     plan.how = recipe.how();
     return plan;
   }

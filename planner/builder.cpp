@@ -57,6 +57,14 @@ NodeId append_copy(Graph& to, const Graph& from, const Node& node, std::vector<V
   return id;
 }
 
+NodeId append_renamed(Graph& to, const Graph& from, const Node& node, std::vector<ValueId>& renamed) {
+  std::vector<ValueId> inputs;
+  for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
+  const NodeId id = append_copy(to, from, node, std::move(inputs));
+  for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = to.nodes[id].outputs[i];
+  return id;
+}
+
 bool holds_exactly(DType to, DType from) {
   if (to == from || from == DType::bool_) return true;
   if (to == DType::bool_) return false;

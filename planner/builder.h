@@ -61,6 +61,10 @@ trace::ValueId simplify_indexed(Builder& b, const Term& term);  // gather, scatt
 trace::NodeId append_copy(trace::Graph& to, const trace::Graph& from, const trace::Node& node,
                           std::vector<trace::ValueId> inputs);
 
+/// The same with the operands that `renamed`, indexed by the values of `from`, names in `to`; names its outputs there.
+trace::NodeId append_renamed(trace::Graph& to, const trace::Graph& from, const trace::Node& node,
+                             std::vector<trace::ValueId>& renamed);
+
 /// Whether every value of `from` is a value of `to` (converting there and back is the identity).
 bool holds_exactly(DType to, DType from);
 

@@ -106,7 +106,11 @@ class Chunker {
       if (renamed_[v] != no_value) continue;
       const bool scan = leaves(v);
       if (ready) {
-        scan ? emit_scan() : emit_node(*graph_.def(v));
+        if (scan) {
+          emit_scan();
+        } else {
+          append_renamed(result_, graph_, *graph_.def(v), renamed_);
+        }
         continue;
       }
       if (scan && entered_) return false;  // the region needs what it makes
@@ -117,13 +121,6 @@ class Chunker {
       }
     }
     return true;
-  }
-
-  void emit_node(const Node& node) {
-    std::vector<ValueId> inputs;
-    for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
-    const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
-    for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = result_.nodes[id].outputs[i];
   }
 
   Shape sliced(ValueId v, int64_t size) const {

@@ -239,10 +239,7 @@ Graph transpose_dots(const Graph& graph) {
       renamed[node.out()] = result.add(Op::reshape, {product}, {{Attr::shape, graph.aval(node.out()).shape}}, node.loc);
       continue;
     }
-    std::vector<ValueId> inputs;
-    for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
-    const NodeId id = append_copy(result, graph, node, std::move(inputs));
-    for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = result.nodes[id].outputs[i];
+    append_renamed(result, graph, node, renamed);
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
   return eliminate_dead_code(result);

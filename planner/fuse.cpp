@@ -234,10 +234,17 @@ ValueId base(const Graph& graph, ValueId v) {
   return v;
 }
 
-bool is_join(const Node& node) {
-  const auto* label = node.op == Op::concatenate ? node.attrs.find(Attr::name) : nullptr;
-  return label && *label == AttrValue(std::string(kJoin));
+std::vector<bool> holds_output(const Graph& graph) {
+  std::vector<bool> holds(graph.values.size(), false);
+  for (const ValueId v : graph.outputs) holds[base(graph, v)] = true;
+  return holds;
 }
+
+bool has_label(const Node& node, std::string_view label) {
+  return node.attrs.has(Attr::name) && node.attrs.string(Attr::name) == label;
+}
+
+bool is_join(const Node& node) { return node.op == Op::concatenate && has_label(node, kJoin); }
 
 Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
 
@@ -245,9 +252,7 @@ Fusion fuse_nothing(const Graph& graph) {
   std::vector<bool> stored = must_store(graph);
   for (const Node& node : graph.nodes) {
     const bool view = node.op == Op::constant || node.op == Op::broadcast_in_dim || node.op == Op::reshape;
-    const auto* label = node.attrs.find(Attr::name);
-    const bool part_of_dot = label && *label == AttrValue(std::string(kDotProduct));
-    if (!view && !part_of_dot) {
+    if (!view && !has_label(node, kDotProduct)) {
       for (const ValueId v : node.outputs) stored[v] = true;
     }
     if (op_info(node.op).family == Family::scatter) {

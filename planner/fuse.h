@@ -7,6 +7,7 @@
 // Tested in tests/planner/fuse_test.cpp.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "planner/plan.h"
@@ -36,6 +37,12 @@ struct FuseOptions {
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.
 trace::ValueId base(const trace::Graph& graph, trace::ValueId v);
+
+/// Which values outputs of the graph lie in.
+std::vector<bool> holds_output(const trace::Graph& graph);
+
+/// Whether Attr::name of the node is `label`.
+bool has_label(const trace::Node& node, std::string_view label);
 
 /// Whether the node is a concatenate whose pieces are written where they belong, so that it needs no step.
 bool is_join(const trace::Node& node);

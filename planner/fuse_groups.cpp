@@ -47,8 +47,7 @@ class Merger {
  public:
   Merger(const Graph& graph, const std::vector<bool>& stored) : graph_(graph), stored_(stored) {
     group_of_.assign(graph.values.size(), -1);
-    is_output_.assign(graph.values.size(), false);
-    for (const ValueId v : graph.outputs) is_output_[base(graph, v)] = true;
+    is_output_ = holds_output(graph);
     seen_.assign(graph.nodes.size(), 0);
   }
 

@@ -25,12 +25,6 @@ std::vector<int> made_at(const Planned& planned) {
   return step;
 }
 
-std::vector<bool> outputs_of(const Graph& graph) {
-  std::vector<bool> is_output(graph.values.size(), false);
-  for (const ValueId v : graph.outputs) is_output[base(graph, v)] = true;
-  return is_output;
-}
-
 // Writes the graph anew, each node as it is before the cut (early) and as it is after (late), where that differs.
 class Rewriter {
  public:
@@ -98,18 +92,14 @@ class Rewriter {
   }
 
   void write(const Node& node, Time time) {
-    std::vector<ValueId> inputs;
-    for (const ValueId x : node.inputs) inputs.push_back(renamed_[time][x]);
     const ValueId v = node.out();
     const bool copy = time == kLate && !is_late(v) && renamed_[kEarly][v] != no_value;
     if (copy && made_at_[v] == kUnplaced && same_inputs(node)) {  // in registers, of what is there
       for (const ValueId out : node.outputs) renamed_[kLate][out] = renamed_[kEarly][out];
       return;
     }
-    const NodeId id = append_copy(result_, graph_, node, std::move(inputs));
-    Node& written = result_.nodes[id];
-    if (copy && !written.attrs.has(Attr::name)) written.attrs.set(Attr::name, std::string(kCopy));
-    for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[time][node.outputs[i]] = written.outputs[i];
+    Attrs& attrs = result_.nodes[append_renamed(result_, graph_, node, renamed_[time])].attrs;
+    if (copy && !attrs.has(Attr::name)) attrs.set(Attr::name, std::string(kCopy));
   }
 
   bool same_inputs(const Node& node) const {
@@ -126,16 +116,13 @@ class Rewriter {
 
 }  // namespace
 
-bool is_copy(const Node& node) {
-  const AttrValue* label = node.attrs.find(Attr::name);
-  return label && *label == AttrValue(std::string(kCopy));
-}
+bool is_copy(const Node& node) { return has_label(node, kCopy); }
 
 std::vector<ValueId> waiting(const Planned& planned) {
   const Graph& graph = planned.graph;
   const std::vector<int> step = made_at(planned);
   const int cut = widest_step(planned.plan);
-  const std::vector<bool> is_output = outputs_of(graph);
+  const std::vector<bool> is_output = holds_output(graph);
   std::vector<bool> seen(graph.values.size(), false);
   std::vector<ValueId> pending, found;
   for (size_t v = 0; v < step.size(); ++v) {
@@ -171,7 +158,7 @@ std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId
 }
 
 Graph recompute_from(const Planned& planned, const std::vector<ValueId>& kept) {
-  std::vector<bool> keep = outputs_of(planned.graph);
+  std::vector<bool> keep = holds_output(planned.graph);
   for (const ValueId v : kept) keep[v] = true;
   return Rewriter(planned, std::move(keep)).run();
 }

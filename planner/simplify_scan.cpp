@@ -115,10 +115,7 @@ std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& no
   }
   for (const Node& inner : scan.body.nodes) {
     if (std::ranges::none_of(inner.outputs, [&](ValueId v) { return read[v]; })) continue;
-    std::vector<ValueId> operands;
-    for (const ValueId v : inner.inputs) operands.push_back(renamed[v]);
-    const NodeId id = append_copy(body, scan.body, inner, std::move(operands));
-    for (size_t i = 0; i < inner.outputs.size(); ++i) renamed[inner.outputs[i]] = body.nodes[id].outputs[i];
+    append_renamed(body, scan.body, inner, renamed);
   }
   for (const auto* list : {&scan.carry_out, &scan.ys}) {
     for (const ValueId v : *list) body.outputs.push_back(renamed[v]);

@@ -159,17 +159,11 @@ Graph share_sorts(const Graph& graph) {
   result.num_captured = graph.num_captured;
   std::vector<ValueId> renamed(graph.values.size(), no_value);
   for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
-  const auto copy = [&](const Node& node) {
-    std::vector<ValueId> inputs;
-    for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
-    const NodeId id = append_copy(result, graph, node, std::move(inputs));
-    for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = result.nodes[id].outputs[i];
-  };
   for (const Node& node : graph.nodes) {
     const Node* order = order_of(node);
     const Node& first = order ? *order : node;
     const bool there = first.op == Op::argsort && renamed[first.out()] != no_value;
-    if (!there) copy(first);
+    if (!there) append_renamed(result, graph, first, renamed);
     if (order) renamed[node.out()] = take_in_order(result, renamed[node.inputs[0]], renamed[order->out()], node.loc);
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);

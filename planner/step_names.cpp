@@ -6,6 +6,7 @@
 
 #include "planner/cost.h"
 #include "planner/dot.h"
+#include "planner/fuse.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
 
@@ -104,8 +105,7 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       step.op = "scan";
       step.strategy = naive ? "naive" : "loop";
       step.reason = fmt::format("{} iterations of {} steps", length, step.body ? step.body->steps.size() : 0);
-      const auto* label = group.nodes[0].attrs.find(Attr::name);
-      if (label && *label == AttrValue(std::string("chunked"))) step.strategy = "chunked";
+      if (has_label(group.nodes[0], "chunked")) step.strategy = "chunked";
       return;
     }
     default: break;

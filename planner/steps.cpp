@@ -86,8 +86,7 @@ class StepMaker {
         carried_[base(graph_, node.inputs[consts + j])] = node.outputs[j];
       }
     }
-    std::vector<bool> is_output(graph_.values.size(), false);
-    for (const ValueId v : graph_.outputs) is_output[base(graph_, v)] = true;
+    const std::vector<bool> is_output = holds_output(graph_);
     for (size_t i = graph_.values.size(); i-- > 0;) {
       const auto v = static_cast<ValueId>(i);
       if (!fusion_.stored[v] || !graph_.def(v)) continue;
