@@ -1,15 +1,14 @@
 // The code that backends/cpu emits, against the kernel interpreter: every opcode and type, every way that lanes lie in
 // memory, every remainder.
 #include "tests/backends/cpu_harness.h"
+#include "tests/backends/every_type.h"
 
 namespace neap::cpu::test {
 namespace {
 
-constexpr DType kAll[] = {DType::bool_, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
-                          DType::u32,   DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
-constexpr int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257, 500};
+using namespace backends::test;
 
-bool half(DType t) { return t == DType::f16 || t == DType::bf16; }
+constexpr int64_t kSizes[] = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 257, 500};
 
 // out[i] = f(in[i], in2[i]) over [1, n].
 template <class F>
@@ -180,11 +179,6 @@ TEST(EmitMap, GathersByComputedIndices) {
   }
 }
 
-struct Sum {
-  backends::Combine combine;
-  DType type, accumulator, output;
-};
-
 void check_reduce(const Sum& s, int64_t kept, int64_t reduced, int level, bool finish = true) {
   Kernel k;
   k.kind = Kernel::Kind::reduce;
@@ -208,15 +202,7 @@ void check_reduce(const Sum& s, int64_t kept, int64_t reduced, int level, bool f
 }
 
 TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
-  using enum backends::Combine;
-  const Sum sums[] = {
-      {add, f32, f64, f32},    {add, bf16, f64, bf16},     {add, f16, f64, f16},       {add, f64, f64, f64},
-      {add, i32, i64, i32},    {add, u8, u64, u32},        {add, bool_, i64, i32},     {mul, f32, f64, f32},
-      {mul, i16, i64, i16},    {max, f32, f32, f32},       {min, f32, f32, f32},       {max, f64, f64, f64},
-      {max, bf16, f32, bf16},  {max, i8, i8, i8},          {min, u8, u8, u8},          {max, u64, u64, u64},
-      {min, i64, i64, i64},    {any, bool_, bool_, bool_}, {all, bool_, bool_, bool_}, {argmax, f32, f32, i32},
-      {argmin, f32, f32, i32}, {argmax, i16, i16, i32},    {argmin, f64, f64, i32},    {argmax, u8, u8, i32}};
-  for (const Sum& s : sums) {
+  for (const Sum& s : kSums) {
     for (const int level : {0, 1}) {
       for (const auto& [kept, reduced] :
            {std::pair<int64_t, int64_t>{1, 1}, {1, 300}, {3, 17}, {40, 5}, {67, 33}, {5, 1}}) {

@@ -11,18 +11,13 @@
 #include "core/buffer.h"
 #include "core/thread_pool.h"
 #include "planner/dot_scratch.h"
+#include "tests/backends/products.h"
 
 namespace neap::cpu {
 namespace {
 
+using namespace backends::test;
 using planner::DotForm;
-
-template <class T>
-std::vector<T> numbers(int64_t n, int seed) {
-  std::vector<T> v(static_cast<size_t>(n));
-  for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<T>(std::sin(static_cast<double>(i) * 1.7 + seed));
-  return v;
-}
 
 template <class T>
 std::vector<T> product(const DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs) {
@@ -39,27 +34,12 @@ std::vector<T> product(const DotForm& f, const std::vector<T>& lhs, const std::v
 template <class T>
 void check(DotForm f) {
   f.dtype = dtype_of<T>();
-  const auto lhs = numbers<T>(f.batch * f.m * f.k, 1), rhs = numbers<T>(f.batch * f.k * f.n, 2);
+  const auto lhs = product_operand<T>(f.batch * f.m * f.k, 1), rhs = product_operand<T>(f.batch * f.k * f.n, 2);
   set_num_threads(1);
   const auto one = product(f, lhs, rhs);
   set_num_threads(2);
   EXPECT_EQ(std::memcmp(one.data(), product(f, lhs, rhs).data(), one.size() * sizeof(T)), 0);
-  for (int64_t b = 0; b < f.batch; ++b) {
-    for (int64_t i = 0; i < f.m; ++i) {
-      for (int64_t j = 0; j < f.n; ++j) {
-        double want = 0;
-        for (int64_t k = 0; k < f.k; ++k) {
-          const auto l = static_cast<size_t>(b * f.m * f.k + (f.lhs_transposed ? k * f.m + i : i * f.k + k));
-          const auto r = static_cast<size_t>(b * f.k * f.n + (f.rhs_transposed ? j * f.k + k : k * f.n + j));
-          want += static_cast<double>(lhs[l]) * static_cast<double>(rhs[r]);
-        }
-        const auto got = static_cast<double>(one[static_cast<size_t>((b * f.m + i) * f.n + j)]);
-        const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-15) * static_cast<double>(f.k + 8);
-        ASSERT_NEAR(got, want, tolerance)
-            << f.batch << " " << f.m << " " << f.n << " " << f.k << " at " << i << "," << j;
-      }
-    }
-  }
+  expect_product(f, one, lhs, rhs);
 }
 
 TEST(Gemm, MultipliesEveryFormAndSize) {

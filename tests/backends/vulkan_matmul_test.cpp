@@ -12,10 +12,12 @@
 
 #include "backends/vulkan/device.h"
 #include "backends/vulkan/glsl.h"
+#include "tests/backends/products.h"
 
 namespace neap::vk {
 namespace {
 
+using namespace backends::test;
 using planner::DotForm;
 
 constexpr size_t kBehind = 256;  // bytes behind the output that must stay
@@ -65,41 +67,9 @@ class VulkanMatmul : public testing::Test {
   template <class T>
   void check(DotForm f, const Choices& choices) {
     f.dtype = dtype_of<T>();
-    const auto lhs = numbers<T>(f.batch * f.m * f.k, 1), rhs = numbers<T>(f.batch * f.k * f.n, 2);
-    const std::vector<T> got = product(f, choices, lhs, rhs);
-    const std::vector<double> want = loops(f, lhs, rhs);
-    const double tolerance = (sizeof(T) == 4 ? 1e-6 : 1e-15) * static_cast<double>(f.k + 8);
-    for (size_t i = 0; i < want.size(); ++i) {
-      ASSERT_NEAR(static_cast<double>(got[i]), want[i], tolerance)
-          << f.batch << " x " << f.m << " x " << f.n << " x " << f.k << (f.lhs_transposed ? " lhs^T" : "")
-          << (f.rhs_transposed ? " rhs^T" : "") << " tile " << choices.tile_m << " at " << i;
-    }
-  }
-
-  template <class T>
-  static std::vector<T> numbers(int64_t n, int seed) {
-    std::vector<T> v(static_cast<size_t>(n));
-    for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<T>(std::sin(static_cast<double>(i) * 1.7 + seed));
-    return v;
-  }
-
-  template <class T>
-  static std::vector<double> loops(const DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs) {
-    std::vector<double> out;
-    for (int64_t b = 0; b < f.batch; ++b) {
-      for (int64_t i = 0; i < f.m; ++i) {
-        for (int64_t j = 0; j < f.n; ++j) {
-          double sum = 0;
-          for (int64_t k = 0; k < f.k; ++k) {
-            const auto l = static_cast<size_t>(b * f.m * f.k + (f.lhs_transposed ? k * f.m + i : i * f.k + k));
-            const auto r = static_cast<size_t>(b * f.k * f.n + (f.rhs_transposed ? j * f.k + k : k * f.n + j));
-            sum += static_cast<double>(lhs[l]) * static_cast<double>(rhs[r]);
-          }
-          out.push_back(sum);
-        }
-      }
-    }
-    return out;
+    const auto lhs = product_operand<T>(f.batch * f.m * f.k, 1), rhs = product_operand<T>(f.batch * f.k * f.n, 2);
+    SCOPED_TRACE(testing::Message() << "tile " << choices.tile_m);
+    expect_product(f, product(f, choices, lhs, rhs), lhs, rhs);
   }
 
   // The tilings of other devices, as far as this one can run them.
@@ -170,9 +140,9 @@ TEST_F(VulkanMatmul, WholeNumbersAreExactAndTheSameEachTime) {
   for (size_t i = 0; i < lhs.size(); ++i) lhs[i] = static_cast<float>(i * 7 % 33) - 16;
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = static_cast<float>(i * 5 % 29) - 14;
   const std::vector<float> got = product(f, device_->choices(), lhs, rhs);
-  const std::vector<double> want = loops(f, lhs, rhs);
+  const std::vector<double> want = product_by_loops(f, lhs, rhs);
   EXPECT_TRUE(std::equal(got.begin(), got.end(), want.begin(), want.end()));
-  const auto sines = numbers<float>(2 * 100 * 200, 3), cosines = numbers<float>(2 * 200 * 90, 4);
+  const auto sines = product_operand<float>(2 * 100 * 200, 3), cosines = product_operand<float>(2 * 200 * 90, 4);
   const auto once = product(f, device_->choices(), sines, cosines),
              again = product(f, device_->choices(), sines, cosines);
   EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
@@ -181,8 +151,8 @@ TEST_F(VulkanMatmul, WholeNumbersAreExactAndTheSameEachTime) {
 // What fills a tile up beyond the operand does not meet the values inside.
 TEST_F(VulkanMatmul, InfinitiesStayInTheirRow) {
   const DotForm f{1, 33, 35, 37};
-  auto lhs = numbers<float>(33 * 37, 1);
-  const auto rhs = numbers<float>(37 * 35, 2);
+  auto lhs = product_operand<float>(33 * 37, 1);
+  const auto rhs = product_operand<float>(37 * 35, 2);
   std::fill_n(lhs.begin() + 32 * 37, 37, std::numeric_limits<float>::infinity());
   const std::vector<float> got = product(f, device_->choices(), lhs, rhs);
   for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(std::isfinite(got[i]), i < 32 * 35) << i;

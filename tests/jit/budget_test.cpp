@@ -54,31 +54,30 @@ TEST(Budget, SamplesTimesMatrix) {
   check_budgets([](const Array& k, const Array& m) { return matmul(nr::normal(k, {4000, 64}), m); }, 0, key, w);
 }
 
+auto gradient_of_layers(int layers) {
+  return grad([layers](const Array& w, const Array& x) {
+    Array h = x;
+    for (int i = 0; i < layers; ++i) h = tanh(matmul(h, w));
+    return sum(h * h);
+  });
+}
+
 TEST(Budget, Layers) {
   const Array x = nr::normal(nr::key(1), {256, 64}), w = nr::normal(nr::key(2), {64, 64});
-  const auto loss = [](const Array& v, const Array& in) {
-    Array h = in;
-    for (int i = 0; i < 6; ++i) h = tanh(matmul(h, v));
-    return sum(h * h);
-  };
-  check_budgets(grad(loss), 1e-4, w, x);
+  check_budgets(gradient_of_layers(6), 1e-4, w, x);
 }
 
 TEST(Budget, TheTradeoffIsWhatBudgetsCost) {
   const Array x = nr::normal(nr::key(1), {4096, 64}), w = nr::normal(nr::key(2), {64, 64});
-  const auto loss = [](const Array& v, const Array& in) {
-    Array h = in;
-    for (int i = 0; i < 12; ++i) h = tanh(matmul(h, v));
-    return sum(h * h);
-  };
-  const std::vector<Tradeoff> curve = jit(grad(loss)).tradeoff(w, x);
+  const auto f = gradient_of_layers(12);
+  const std::vector<Tradeoff> curve = jit(f).tradeoff(w, x);
   ASSERT_GT(curve.size(), 3u);
-  EXPECT_EQ(curve.front().peak_bytes, jit(grad(loss)).plan(w, x).peak_bytes());
-  EXPECT_EQ(curve.back().peak_bytes, smallest(grad(loss), w, x));
+  EXPECT_EQ(curve.front().peak_bytes, jit(f).plan(w, x).peak_bytes());
+  EXPECT_EQ(curve.back().peak_bytes, smallest(f, w, x));
   for (size_t i = 0; i < curve.size(); ++i) {
     SCOPED_TRACE(curve[i].how);
     EXPECT_FALSE(curve[i].how.empty());
-    const Plan plan = jit(grad(loss), {.memory_budget = curve[i].peak_bytes}).plan(w, x);
+    const Plan plan = jit(f, {.memory_budget = curve[i].peak_bytes}).plan(w, x);
     EXPECT_EQ(plan.peak_bytes(), curve[i].peak_bytes);
     EXPECT_EQ(plan.data().predicted_seconds, curve[i].predicted_seconds);
     if (i > 0) EXPECT_LT(curve[i].peak_bytes, curve[i - 1].peak_bytes);

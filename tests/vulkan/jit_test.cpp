@@ -1,7 +1,5 @@
 // Whole programs on the first Vulkan device, by the public interface, in whichever memory mode NEAP_VULKAN_MEMORY says.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <neap/neap.h>
+#include "tests/vulkan/fixture.h"
 
 #include <atomic>
 #include <cstdio>
@@ -18,14 +16,8 @@ using namespace neap::literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Vulkan : public testing::Test {
+class Vulkan : public OnVulkan {
  protected:
-  void SetUp() override {
-    if (vk::Device::list().empty()) GTEST_SKIP() << "no Vulkan device or no loader";
-    synchronize();
-  }
-  void TearDown() override { EXPECT_THAT(vk::Device::validation_messages(), testing::IsEmpty()); }
-
   static JitOptions on_device() { return {.device = neap::vulkan()}; }
 
   /// What a call of the compiled f holds at its worst moment on the device, the arguments included.

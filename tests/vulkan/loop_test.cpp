@@ -1,22 +1,13 @@
 // Loops on the first Vulkan device: those whose bodies are small run many iterations in a dispatch.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <neap/neap.h>
-
-#include "backends/vulkan/device.h"
 #include "backends/vulkan/program.h"
+#include "tests/vulkan/fixture.h"
 #include "trace/graph.h"
 
 namespace neap {
 namespace {
 
-class VulkanLoop : public testing::Test {
+class VulkanLoop : public OnVulkan {
  protected:
-  void SetUp() override {
-    if (vk::Device::list().empty()) GTEST_SKIP() << "no Vulkan device or no loader";
-  }
-  void TearDown() override { EXPECT_THAT(vk::Device::validation_messages(), testing::IsEmpty()); }
-
   // What f makes of the arguments on the device, and by the reference interpreter.
   template <class F, class... Args>
   static void expect_same(const F& f, const Args&... args) {

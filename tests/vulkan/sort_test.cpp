@@ -1,23 +1,12 @@
 // Sorts on the first Vulkan device, in whichever memory mode NEAP_VULKAN_MEMORY says: the CPU's answer, and no more
 // memory than planned.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <neap/neap.h>
-
-#include "backends/vulkan/device_impl.h"
 #include "core/buffer.h"
+#include "tests/vulkan/fixture.h"
 
 namespace neap {
 namespace {
 
-class VulkanSort : public testing::Test {
- protected:
-  void SetUp() override {
-    if (vk::Device::list().empty()) GTEST_SKIP() << "no Vulkan device or no loader";
-    synchronize();
-  }
-  void TearDown() override { EXPECT_THAT(vk::Device::validation_messages(), testing::IsEmpty()); }
-};
+using VulkanSort = OnVulkan;
 
 TEST_F(VulkanSort, KeepsToItsPlan) {
   for (const Shape& shape : {Shape{100}, Shape{20'000}, Shape{7, 3001}}) {
