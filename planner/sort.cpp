@@ -1,5 +1,8 @@
 #include "planner/sort.h"
 
+#include <fmt/format.h>
+#include <neap/error.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -67,6 +70,13 @@ SortLayout sort_layout(const SortForm& form) {
   layout.slots = static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(affordable), 2, kMostSlots));
   layout.slots = static_cast<int>(std::min<int64_t>(layout.slots, form.rows));
   return layout;
+}
+
+void check_gpu_sort(const Graph& graph, const Node& node) {
+  const SortForm form = sort_form(graph, node);
+  if (form.length < kSortTooLong) return;
+  throw_user<UserError>(name(node.op), fmt::format("rows of {} elements", form.length), "fewer than 2^31 on a GPU",
+                        "sort such rows on the CPU", node.loc);
 }
 
 int64_t sort_block(const SortForm& form) {

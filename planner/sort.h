@@ -44,6 +44,10 @@ SortLayout sort_layout(const SortForm& form);
 /// sorted in blocks by digits of so many bits.
 inline constexpr int64_t kSortByCounting = 128;
 inline constexpr int kSortDigitBits = 4;
+/// Rows of so many elements and more are not sorted there: places are 32 bits.
+inline constexpr int64_t kSortTooLong = int64_t{1} << 31;
+/// UserError for such rows.
+void check_gpu_sort(const trace::Graph& graph, const trace::Node& node);
 /// Elements of a block: not so many blocks that their counts could not be added up by one workgroup.
 int64_t sort_block(const SortForm& form);
 

@@ -11,6 +11,7 @@
 #include "planner/fuse_groups.h"
 #include "planner/parts.h"
 #include "planner/recompute.h"
+#include "planner/sort.h"
 #include "planner/step_names.h"
 #include "trace/op_table.h"
 
@@ -133,6 +134,7 @@ class StepMaker {
           plan_body(*attrs.graph(Attr::body), static_cast<int>(attrs.integer(Attr::num_consts)),
                     static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_));
     }
+    if (group.kind == PlanStep::Kind::sort && options_.target.gpu) check_gpu_sort(step.group, step.group.nodes[0]);
     choose_parts(step, table_budget_, options_.target);
     for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));

@@ -60,7 +60,7 @@ Shader emit(const backends::Launch& launch, const Choices& choices);
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
 
 /// The canonical sort (planner/sort.h): its dispatches, one after the other. Operands are numbers in the list of the
-/// step's operand, its result and its scratch. UserError for rows of 2^31 elements and more.
+/// step's operand, its result and its scratch.
 struct SortDispatch {
   Shader shader;
   std::vector<int> operands, writes;

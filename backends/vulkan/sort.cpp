@@ -247,7 +247,7 @@ Shader move_elements(const SortForm& form, const Choices& choices, const Move& m
 
 std::vector<SortDispatch> sort_dispatches(const SortForm& form, const Choices& choices) {
   if (form.rows * form.length == 0) return {};
-  if (form.length >= int64_t{1} << 31) lacking("sort", "rows of 2^31 elements and more");
+  NEAP_CHECK(form.length < planner::kSortTooLong, "a row of {} elements", form.length);
   constexpr int kIn = 0, kOut = 1, kCounts = 2;
   if (form.length <= planner::kSortByCounting) return {{by_counting(form, choices), {kIn, kOut}, {kOut}, 0}};
 

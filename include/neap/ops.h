@@ -125,7 +125,8 @@ struct SortOptions {
 };
 /// x sorted along one axis: shape and dtype of x, any dtype; false < true. Stable: elements that compare equal, as -0.0
 /// and 0.0 do, keep their order, also where descending. NaN is larger than anything: last, or first where descending.
-/// IndexError where x has no such axis. Derivatives move as the elements do; among equal ones each keeps its own.
+/// IndexError where x has no such axis; UserError on a GPU for 2^31 elements and more along it. Derivatives move as the
+/// elements do; among equal ones each keeps its own.
 Array sort(const Operand& x, int64_t axis = -1, SortOptions options = {});
 /// Index (i32) along the axis of each element of sort(x, axis, options): the shape of x, at most 2^31 - 1 along the
 /// axis. take_along_axis(x, argsort(x), -1) is sort(x).

@@ -1,7 +1,9 @@
 // Every sort becomes the canonical one, with its scratch in the plan.
 #include "planner/sort.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <neap/error.h>
 
 #include "graphs.h"
 #include "planner/plan.h"
@@ -9,6 +11,8 @@
 
 namespace neap::planner {
 namespace {
+
+using testing::HasSubstr;
 
 ValueId sort(Graph& g, Op op, ValueId x, int64_t axis, int64_t descending = 0) {
   return g.add(op, {x}, {{Attr::axis, axis}, {Attr::descending, descending}});
@@ -73,6 +77,27 @@ TEST(Sort, ScratchIsInThePlan) {
       EXPECT_GT(plan.peak_bytes, least);
       EXPECT_LT(plan.peak_bytes, least + least / 16);
     }
+  }
+}
+
+TEST(Sort, RefusesRowsThatAreTooLongForAGpu) {
+  const auto plan = [](const Shape& shape, bool gpu) {
+    Graph g;
+    g.outputs = {sort(g, Op::sort, g.add_input({shape, DType::u8}), 1)};
+    PlanOptions options;
+    options.target.gpu = gpu;
+    return make_plan(g, options);
+  };
+  const int64_t most = kSortTooLong - 1;
+  EXPECT_EQ(plan({1, most}, true).steps.size(), 1u);
+  EXPECT_EQ(plan({1, most + 1}, false).steps.size(), 1u);
+  EXPECT_NO_THROW(plan({most + 1, 2}, true));
+  try {
+    plan({1, most + 1}, true);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("sort: rows of 2147483648 elements; expected fewer than 2^31 on a GPU; sort"));
+    EXPECT_THAT(error.what(), HasSubstr("[sort_test.cpp:"));
   }
 }
 
