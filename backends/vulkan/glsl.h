@@ -38,7 +38,9 @@ struct Shader {
   bool full_subgroups = false;              // asks for Choices::subgroup, where there is size control
   // Invocations whose results are combined with each other, in an order that depends on their number.
   uint32_t combining = 1;
-  uint64_t iterations = 1;  // of all loops of its main together, in an invocation: no more than this
+  // Of all loops together, those of functions included, in an invocation: no more than this. Compare-and-exchange is
+  // not in it.
+  uint64_t iterations = 1;
 
   /// What it is made of, when it can become a stage of another.
   struct Parts {

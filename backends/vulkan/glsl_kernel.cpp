@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "backends/lower.h"
+#include "backends/vulkan/glsl_prelude.h"
+#include "backends/vulkan/libm.h"
 #include "core/check.h"
 
 namespace neap::vk {
@@ -57,6 +59,18 @@ void Body::write(int together) {
     text_[depth] +=
         fmt::format("    {} {} {} = {};\n", real ? "precise" : "const", m.type(inst.type), values_[id], text);
   }
+}
+
+int64_t Body::turns() const {
+  int64_t sum = 0;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    const Inst& inst = kernel.dag[id];
+    if (!is_live_[id]) continue;
+    if (inst.op == Opcode::call) sum += loop_turns(static_cast<scalar::Function>(inst.imm));
+    if (inst.op != Opcode::rem || !is_float(inst.type)) continue;
+    sum += inst.type == DType::f64 ? loop_turns(scalar::Function::fmod) : kFmod32Turns;
+  }
+  return sum;
 }
 
 std::string Body::number(int64_t n) const { return fmt::format("{}{}", n, wide_ ? "ul" : "u"); }

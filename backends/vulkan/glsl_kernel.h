@@ -42,6 +42,8 @@ class Body {
   /// Elements from one iteration of loop `level` to the next, where that is constant (wrapping aside).
   std::optional<int64_t> stride(int32_t id, int level) const { return strides_[id][level]; }
   int live() const { return live_; }
+  /// Turns that the loops of functions take for one element, at most.
+  int64_t turns() const;
 
   /// Whether a loop index or the number of iterations needs 64 bits.
   bool wide() const { return wide_; }

@@ -78,7 +78,7 @@ class Map {
     }
     text += body_.text(1) + elements();
     if (loops) text += "  }\n";
-    shader.iterations = static_cast<uint64_t>(repeats);
+    shader.iterations = static_cast<uint64_t>(repeats * (1 + packed_ * body_.turns()));
     m_.finish(shader, text);
     return shader;
   }

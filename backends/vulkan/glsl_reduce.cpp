@@ -64,9 +64,10 @@ class Reduce {
     body_.write(together_);
     // Where the driver ends long loops: several steps in one iteration.
     if (choices_.most_iterations > 0) {
-      const int64_t steps = along_ * together_ * (choices_.most_iterations / 2), range = std::min(grain_, reduced_);
-      copies_ = std::max<int64_t>(1, (range + steps - 1) / steps);
-      if (copies_ > kMostCopies) {
+      const int64_t loops = (choices_.most_iterations - turns_of(along_)) / 2, steps = along_ * together_ * loops;
+      const int64_t range = std::min(grain_, reduced_);
+      if (loops > 0) copies_ = std::max<int64_t>(1, (range + steps - 1) / steps);
+      if (loops <= 0 || copies_ > kMostCopies) {
         lacking(kernel_.name, fmt::format("loops of more than {} iterations", choices_.most_iterations));
       }
     }
@@ -108,7 +109,8 @@ class Reduce {
     const int64_t joined =
         along_ / std::max<uint32_t>(1, choices_.subgroup) + std::bit_width(static_cast<uint64_t>(along_));
     shader.combining = static_cast<uint32_t>(along_);
-    shader.iterations = static_cast<uint64_t>(walked + static_cast<int64_t>(kernel_.reductions.size()) * joined);
+    shader.iterations = static_cast<uint64_t>(walked * (1 + together_ * copies_ * body_.turns()) + body_.turns() +
+                                              static_cast<int64_t>(kernel_.reductions.size()) * joined);
     m_.finish(shader, text);
     return shader;
   }
@@ -117,13 +119,15 @@ class Reduce {
   void choose_shape() {
     const auto size = static_cast<int64_t>(choices_.reduce_workgroup);
     const int64_t range = std::min(grain_, reduced_);
-    const bool ends = choices_.most_iterations == 0 || range < choices_.most_iterations / 2;
+    const int64_t most = choices_.most_iterations / 2;
+    const bool ends = most == 0 || range + turns_of(1) < most;
     if (ends && kept_ * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
         (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
       along_ = 1;
     } else if (kernel_.vector_level == 0) {
       // Enough invocations side by side to read whole cache lines, the rest along the range.
       across_ = std::min({static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_))), kShort, size});
+      while (most > 0 && across_ > 1 && turns_of(size / across_) > most) across_ /= 2;
       along_ = std::min(size / across_,
                         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(range, 1)))));
     } else {
@@ -134,6 +138,9 @@ class Reduce {
     const auto wanted = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_)));
     across_ = std::max<int64_t>(1, choices_.one_workgroup ? size / along_ : std::min(size / along_, wanted));
   }
+
+  // Of the loops of functions, in an invocation of so many along the range.
+  int64_t turns_of(int64_t along) const { return (std::min(grain_, reduced_) + along - 1) / along * body_.turns(); }
 
   std::string walk() {
     const std::string type = body_.index_type();

@@ -44,7 +44,7 @@ class Updates {
   std::string in_order(Shader& shader) {
     const auto [rows, columns] = kernel_.extent;
     const bool by_rows = rows > 1;
-    const int64_t extent = by_rows ? rows : columns, inner = by_rows ? columns + 1 : 1;
+    const int64_t extent = by_rows ? rows : columns, own = 1 + body_.turns(), inner = by_rows ? columns * own + 1 : own;
     const int64_t most = choices_.most_iterations > 0 ? choices_.most_iterations / 2 : kIterationsAtOnce;
     if (choices_.most_iterations > 0 && inner >= most) {
       lacking(kernel_.name, fmt::format("loops of more than {} iterations", choices_.most_iterations));
@@ -81,7 +81,7 @@ class Updates {
     const auto [rows, columns] = kernel_.extent;
     const int64_t across = columns / together, count = rows * across;
     const int64_t repeats = repeats_of(count, together, choices_);
-    shader.iterations = static_cast<uint64_t>(repeats);
+    shader.iterations = static_cast<uint64_t>(repeats * (1 + together * body_.turns()));
     const int64_t in_group = repeats * choices_.workgroup, groups = (count + in_group - 1) / in_group;
     const std::string type = body_.index_type();
     const Grid g = grid(static_cast<uint64_t>(groups), type);

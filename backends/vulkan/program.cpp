@@ -7,7 +7,6 @@
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
-#include "backends/vulkan/libm.h"
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/dot.h"
@@ -335,13 +334,9 @@ class Compiler {
     ops.push_back(std::move(loop));
   }
 
-  /// Whether functions that the kernel calls loop: such turns are in no Shader::iterations.
-  static bool calls_loops(const Shader::Parts& parts) {
-    const auto loops = [](const std::string& text) {
-      return text.find("for (") != text.npos || text.find("while (") != text.npos || text.find("do {") != text.npos;
-    };
-    return loops(libm_source(parts.functions)) ||
-           std::ranges::any_of(parts.definitions, [&](const auto& definition) { return loops(definition.second); });
+  /// Whether the kernel compares and exchanges until nobody comes between: such turns are in no Shader::iterations.
+  static bool exchanges(const Shader::Parts& parts) {
+    return std::ranges::any_of(parts.definitions, [](const auto& d) { return d.second.find("do {") != d.second.npos; });
   }
 
   /// The kernels as stages of workgroups of this size, without the barrier at the end; none when one does not fit.
@@ -360,7 +355,7 @@ class Compiler {
           stage.shader.combining != kernel.shader.combining || !stage.shader.parts) {
         return {};
       }
-      if (choices.most_iterations > 0 && calls_loops(*stage.shader.parts)) return {};
+      if (choices.most_iterations > 0 && exchanges(*stage.shader.parts)) return {};
       all.push_back(std::move(stage));
       barrier = false;
     }

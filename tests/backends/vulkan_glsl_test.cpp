@@ -421,6 +421,43 @@ TEST_F(VulkanGlsl, SumsLongRows) {
   run(trials, [](Runner& r) { r.choices.most_iterations = 100; });
 }
 
+// How many elements of a row f(x) < limit holds for: all of them, each with about as many turns as f's loops may take.
+Trial counts(const std::function<X(scalar::Dag&, X)>& f, double x, double limit, DType t, int64_t kept, int64_t reduced,
+             int level) {
+  constexpr int kInputs = 256;
+  Trial trial;
+  Kernel& k = trial.kernel;
+  k.kind = Kernel::Kind::reduce;
+  k.extent = {kept, reduced};
+  k.vector_level = level;
+  Bytes inputs;
+  if (t == f32) inputs = bytes_of(std::vector<float>(kInputs, static_cast<float>(x)));
+  if (t == f64) inputs = bytes_of(std::vector<double>(kInputs, x));
+  const int in = trial.add(t, inputs);
+  const X some = k.dag.binary(Opcode::bit_and, k.dag.index(1, u32), k.dag.integer(kInputs - 1, u32));
+  const X y = f(k.dag, k.dag.load(in, t, some));
+  const X holds = k.dag.convert(k.dag.binary(Opcode::lt, y, k.dag.constant(limit, t)), u32);
+  k.reductions.push_back({add, holds.id, u32, u32, trial.output(u32, kept)});
+  return trial;
+}
+
+Trial remainders(int64_t kept, int64_t reduced, int level) {
+  return counts([](scalar::Dag& d, X x) { return d.binary(Opcode::rem, x, d.constant(3e-38, f32)); }, 1e38, 1, f32,
+                kept, reduced, level);
+}
+Trial remainders64(int64_t kept, int64_t reduced, int level) {
+  return counts([](scalar::Dag& d, X x) { return d.binary(Opcode::rem, x, d.constant(3e-308, f64)); }, 1e308, 1, f64,
+                kept, reduced, level);
+}
+Trial lgammas(int64_t kept, int64_t reduced, int level) {
+  return counts([](scalar::Dag& d, X x) { return d.call(scalar::Function::lgamma, x); }, 0.25, 2, f64, kept, reduced,
+                level);
+}
+
+TEST_F(VulkanGlsl, SumsLongRowsOfFunctionsThatLoop) {
+  run({remainders(8, 64000, 0), remainders(1, 300'000, 1), remainders64(1, 200'000, 1), lgammas(8, 200'000, 0)});
+}
+
 TEST_F(VulkanGlsl, SumsWithoutDoubles) {
   std::vector<Trial> trials;
   for (const auto& [kept, reduced] : {std::pair<int64_t, int64_t>{3, 300}, {67, 33}}) {
@@ -575,6 +612,25 @@ TEST(GlslText, CountsBeyond32Bits) {
     launch.parts = 5;
     launch.part0_operand = 0;
     EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "parts of updates").empty());
+  }
+}
+
+TEST(GlslText, LoopsOfFunctionsAreCounted) {
+  Choices c{.cpu = true, .int64 = true, .float64 = true, .most_iterations = 65535};
+  for (const auto& make : {remainders, remainders64, lgammas}) {
+    for (const int level : {0, 1}) {
+      for (const auto& [kept, reduced] : {std::pair<int64_t, int64_t>{1, 300'000}, {20, 300'000}, {5000, 7000}}) {
+        const Shader shader = emit(make(kept, reduced, level).launch(), c);
+        EXPECT_LT(shader.iterations, c.most_iterations) << kept << " x " << reduced;
+        EXPECT_GT(shader.iterations * shader.combining, static_cast<uint64_t>(reduced));
+      }
+    }
+  }
+  try {
+    emit(lgammas(1, int64_t{1} << 40, 1).launch(), c);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("loops of more than 65535"), std::string::npos) << error.what();
   }
 }
 

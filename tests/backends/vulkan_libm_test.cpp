@@ -384,6 +384,11 @@ TEST(VulkanLibmSource, HasEveryFunctionOnceAndOnlyWhatIsUsed) {
     ASSERT_NE(at, std::string::npos) << head;
     EXPECT_EQ(source.find(head, at + 1), std::string::npos) << head;
   }
+  for (const Function function : all) {
+    const std::string own = libm_source(std::span(&function, 1));
+    const bool loops = own.find("for (") != own.npos || own.find("while (") != own.npos;
+    EXPECT_EQ(loop_turns(function) > 0, loops) << name_of(function);
+  }
   const Function only[] = {Function::fmod};
   EXPECT_EQ(libm_source(only).find("neap_add"), std::string::npos);
   EXPECT_LT(libm_source(only).size(), 3000u);
