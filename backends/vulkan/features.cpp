@@ -192,7 +192,8 @@ void read(std::string_view field, const nlohmann::ordered_json& json, std::vecto
 
 DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other) {
   const auto least = [](auto& own, const auto& others) { own = std::min(own, others); };
-  device.type = other.type;
+  // Kernels for a CPU read words at any address, which no GPU need do.
+  if (other.type != "cpu") device.type = other.type;
   least(device.max_workgroup_invocations, other.max_workgroup_invocations);
   for (size_t i = 0; i < 3; ++i) least(device.max_workgroup_size[i], other.max_workgroup_size[i]);
   least(device.max_shared_memory, other.max_shared_memory);

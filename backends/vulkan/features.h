@@ -93,7 +93,7 @@ struct Choices {
 /// timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is missing.
 Choices choose(const DeviceRecord& device);
 
-/// `device` as if it were of the kind of `other` and could do no more than that.
+/// `device` as if it were of the kind of `other`, unless that is a CPU, and could do no more than that.
 DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other);
 
 /// Why arrays of this dtype cannot be computed with on the device ("float64 arithmetic (shaderFloat64)"), or nullopt.

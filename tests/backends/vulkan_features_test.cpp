@@ -190,6 +190,40 @@ TEST(VulkanFeatures, MemoryIsUsedInPlaceWhereItIsOne) {
   EXPECT_EQ(choose(card).memory, Memory::staged);
 }
 
+// NEAP_VULKAN_RECORD: what is chosen for one device as for another can be run on the first.
+TEST(VulkanFeatures, WeakenedDevicesDoNoMoreThanEither) {
+  for (const std::string& own_name : names()) {
+    for (const std::string& other_name : names()) {
+      SCOPED_TRACE(own_name + " as " + other_name);
+      DeviceRecord own = record(own_name);
+      own.scalar_block_layout = true;
+      const DeviceRecord other = record(other_name), weak = weakened(own, other);
+      const Choices c = choose(weak);
+      check_within_limits(weak, c);
+      EXPECT_EQ(weak.type, other.type == "cpu" ? own.type : other.type);
+      EXPECT_TRUE(own.type == "cpu" || !c.cpu);
+      EXPECT_EQ(weak.name, own.name);
+      EXPECT_EQ(weak.driver, own.driver);
+      EXPECT_EQ(weak.device_local_heaps, own.device_local_heaps);
+      for (const DeviceRecord& d : {own, other}) {
+        EXPECT_LE(c.workgroup, d.max_workgroup_invocations);
+        EXPECT_LE(weak.max_shared_memory, d.max_shared_memory);
+        for (int i = 0; i < 3; ++i) EXPECT_LE(weak.max_workgroup_size[i], d.max_workgroup_size[i]);
+        EXPECT_TRUE(!c.float64 || d.float64);
+        EXPECT_TRUE(!c.storage8 || (d.storage_8bit && d.int8));
+        EXPECT_TRUE(!c.storage16 || (d.storage_16bit && d.int16));
+        EXPECT_TRUE(!c.native_f16 || (d.float16 && d.storage_16bit));
+        EXPECT_TRUE(c.subgroup == 0 || (d.subgroup_arithmetic && d.subgroup_shuffle && d.subgroup_size_control));
+        EXPECT_TRUE(c.add32 == Choices::FloatAdd::exchange || d.atomic_float32_add);
+        EXPECT_TRUE(c.add64 == Choices::FloatAdd::exchange || d.atomic_float64_add);
+        EXPECT_TRUE(!c.atomic64 || d.atomic_int64);
+        EXPECT_TRUE(!c.cooperative_matrix || d.cooperative_matrix);
+      }
+      if (own_name == other_name) EXPECT_EQ(to_json(weak), to_json(own));
+    }
+  }
+}
+
 TEST(VulkanFeatures, LackingDTypes) {
   Choices c = choose(record("lavapipe"));
   for (int t = 0; t < kDTypeCount; ++t) EXPECT_FALSE(lacks(c, static_cast<DType>(t)).has_value()) << t;
