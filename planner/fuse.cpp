@@ -16,7 +16,8 @@ using namespace trace;
 
 namespace {
 
-constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time
+constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
+constexpr double kNodeCost = 12;           // of one element; dearer nodes are long code and count as several
 constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 
@@ -32,7 +33,7 @@ struct Use {
 class Fuser {
  public:
   Fuser(const Graph& graph, const FuseOptions& options)
-      : graph_(graph), options_(options), stored_(must_store(graph)), uses_(graph.values.size()) {
+      : graph_(graph), options_(options), stored_(must_store(graph)), slicer_(graph), uses_(graph.values.size()) {
     fusion_.group_of.assign(graph.values.size(), -1);
     fusion_.recomputed.assign(graph.values.size(), false);
   }
@@ -63,7 +64,7 @@ class Fuser {
       return visit_root(node, size(v));
     }
     for (const Use& use : uses_[v]) {
-      ++nodes_[use.group];
+      nodes_[use.group] += std::max(1.0, slicer_.cost(graph_.values[v].def) / kNodeCost);
       read_operands(node, use.group, use.evaluations(), use.hoisted());
     }
   }
@@ -162,13 +163,13 @@ class Fuser {
     if (crowded && n > 2 && n <= evaluations) return store(v);
     if (n <= 2) {  // nothing to compute, but every reader's kernel would hold the code
       if (!crowded && groups == 1) return;
-      const auto nodes = static_cast<double>(slice_of(graph_, stored_, {v}).nodes.size());
+      const auto nodes = static_cast<double>(slicer_(stored_, {v}).nodes.size());
       if (nodes * (groups - 1) > kMaxKernelNodes || (crowded && nodes > kWorthAStep)) store(v);
       return;
     }
     if (groups == 1 && evaluations <= n) return;
 
-    const Slice slice = slice_of(graph_, stored_, {v});
+    const Slice slice = slicer_(stored_, {v});
     if (prolongs_more_than_it_holds(v, slice)) return store(v);
     const auto bytes = static_cast<double>(graph_.aval(v).bytes());
     const bool small = bytes <= static_cast<double>(kSmallBytes);
@@ -222,6 +223,7 @@ class Fuser {
   const Graph& graph_;
   FuseOptions options_;
   std::vector<bool> stored_;
+  Slicer slicer_;
   std::vector<std::vector<Use>> uses_;
   std::vector<double> nodes_;  // of each group, in registers
   Fusion fusion_;

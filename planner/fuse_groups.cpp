@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "core/check.h"
 #include "planner/cost.h"
@@ -45,7 +45,7 @@ Ints reduced_axes(const Node& node) {
 // Merges groups of one kind that loop over the same elements.
 class Merger {
  public:
-  Merger(const Graph& graph, const std::vector<bool>& stored) : graph_(graph), stored_(stored) {
+  Merger(const Graph& graph, const std::vector<bool>& stored) : graph_(graph), stored_(stored), slicer_(graph) {
     group_of_.assign(graph.values.size(), -1);
     is_output_ = holds_output(graph);
     seen_.assign(graph.nodes.size(), 0);
@@ -88,7 +88,7 @@ class Merger {
   }
 
   const Slice& slice(int group) {
-    if (!slices_[group]) slices_[group] = slice_of(graph_, stored_, groups_[group].roots);
+    if (!slices_[group]) slices_[group] = slicer_(stored_, groups_[group].roots);
     return *slices_[group];
   }
 
@@ -96,7 +96,7 @@ class Merger {
   int join(const Node& node, PlanStep::Kind kind) {
     const auto it = candidates_.find(key(node, kind));
     if (it == candidates_.end()) return -1;
-    const Slice own = slice_of(graph_, stored_, {node.out()});
+    const Slice own = slicer_(stored_, {node.out()});
     const auto& candidates = it->second;
     for (size_t i = candidates.size(); i-- > 0 && i + 4 >= candidates.size();) {
       const int group = candidates[i];
@@ -190,6 +190,7 @@ class Merger {
 
   const Graph& graph_;
   const std::vector<bool>& stored_;
+  Slicer slicer_;
   std::vector<Group> groups_;
   std::vector<std::optional<Slice>> slices_;
   std::vector<int> group_of_;
@@ -221,36 +222,46 @@ std::vector<bool> must_store(const Graph& graph) {
   return stored;
 }
 
-Slice slice_of(const Graph& graph, const std::vector<bool>& stored, const std::vector<ValueId>& roots) {
-  Slice slice;
-  std::unordered_set<NodeId> nodes;
-  std::unordered_set<ValueId> leaves;
-  std::vector<NodeId> pending;
-  int64_t largest = 0;
-  for (const ValueId v : roots) {
-    const NodeId def = graph.values[v].def;
-    if (nodes.insert(def).second) pending.push_back(def);
-    largest = std::max(largest, graph.aval(v).size());
+Slicer::Slicer(const Graph& graph)
+    : graph_(graph),
+      cost_(graph.nodes.size(), 0),
+      seen_node_(graph.nodes.size(), 0),
+      seen_value_(graph.values.size(), 0) {
+  for (size_t i = 0; i < cost_.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (graph.aval(node.out()).size() > 2) cost_[i] = element_cost(graph, node);
   }
+}
+
+Slice Slicer::operator()(const std::vector<bool>& stored, const std::vector<ValueId>& roots) {
+  Slice slice;
+  ++slices_;
+  const auto is_new = [&](int& seen) { return std::exchange(seen, slices_) != slices_; };
+  std::vector<NodeId> pending;
+  for (const ValueId v : roots) {
+    const NodeId def = graph_.values[v].def;
+    if (is_new(seen_node_[def])) pending.push_back(def);
+  }
+  size_t found = pending.size();
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    const Node& node = graph.nodes[id];
-    if (graph.aval(node.out()).size() > 2) slice.cost += element_cost(graph, node);
+    slice.nodes.push_back(id);
+    slice.cost += cost_[id];
+    const Node& node = graph_.nodes[id];
     if (op_info(node.op).family == Family::random) slice.random_nodes.push_back(id);
     for (const ValueId v : node.inputs) {
-      const NodeId def = graph.values[v].def;
+      const NodeId def = graph_.values[v].def;
       if (stored[v]) {
-        leaves.insert(v);
-      } else if (nodes.size() >= kMaxSlice) {
+        if (is_new(seen_value_[v])) slice.leaves.push_back(v);
+      } else if (found >= kMaxSlice) {
         slice.complete = false;
-      } else if (nodes.insert(def).second) {
+      } else if (is_new(seen_node_[def])) {
         pending.push_back(def);
+        ++found;
       }
     }
   }
-  slice.nodes.assign(nodes.begin(), nodes.end());
-  slice.leaves.assign(leaves.begin(), leaves.end());
   std::ranges::sort(slice.nodes);
   std::ranges::sort(slice.leaves);
   std::ranges::sort(slice.random_nodes);
@@ -278,15 +289,13 @@ void sort_groups(const Graph& graph, Fusion& fusion) {
   // A group runs after those that store what it reads; among groups that can run, the one that ends first in program.
   std::vector<std::vector<int>> readers(count);
   std::vector<int> missing(count, 0);
-  std::vector<NodeId> last(count, 0);
+  std::vector<NodeId> last(count, 0), pending;
+  std::vector<size_t> seen(graph.nodes.size(), count), read(count, count);  // the latest group that needs or reads them
   for (size_t g = 0; g < count; ++g) {
-    std::unordered_set<NodeId> seen;
-    std::unordered_set<int> sources;
-    std::vector<NodeId> pending;
     for (const ValueId v : fusion.groups[g].roots) {
       const NodeId def = graph.values[v].def;
       last[g] = std::max(last[g], def);
-      if (seen.insert(def).second) pending.push_back(def);
+      if (std::exchange(seen[def], g) != g) pending.push_back(def);
     }
     while (!pending.empty()) {
       const NodeId id = pending.back();
@@ -296,8 +305,8 @@ void sort_groups(const Graph& graph, Fusion& fusion) {
         if (def == no_node) continue;
         const int source = fusion.group_of[v];
         if (source >= 0 && source != static_cast<int>(g)) {
-          if (sources.insert(source).second) readers[source].push_back(static_cast<int>(g)), ++missing[g];
-        } else if (seen.insert(def).second) {
+          if (std::exchange(read[source], g) != g) readers[source].push_back(static_cast<int>(g)), ++missing[g];
+        } else if (std::exchange(seen[def], g) != g) {
           pending.push_back(def);
         }
       }

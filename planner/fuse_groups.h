@@ -22,8 +22,21 @@ struct Slice {
   bool complete = true;  // false: too large, cut off
 };
 
-/// The slice of `roots` themselves (their defining nodes included, though they may be stored).
-Slice slice_of(const trace::Graph& graph, const std::vector<bool>& stored, const std::vector<trace::ValueId>& roots);
+/// Finds the slices of a graph.
+class Slicer {
+ public:
+  explicit Slicer(const trace::Graph& graph);
+  /// The slice of `roots` themselves (their defining nodes included, though they may be stored).
+  Slice operator()(const std::vector<bool>& stored, const std::vector<trace::ValueId>& roots);
+  /// Of one element of a node; 0 where it has one or two.
+  double cost(trace::NodeId node) const { return cost_[node]; }
+
+ private:
+  const trace::Graph& graph_;
+  std::vector<double> cost_;                 // of one element of each node
+  std::vector<int> seen_node_, seen_value_;  // the latest slice that has them
+  int slices_ = 0;
+};
 
 /// One group for each stored value that is not an input, in program order.
 std::vector<Group> single_steps(const trace::Graph& graph, const std::vector<bool>& stored);

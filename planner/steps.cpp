@@ -30,6 +30,7 @@ class StepMaker {
         fusion_(fusion),
         options_(options),
         fuse_options_(fuse_options),
+        slicer_(graph),
         buffer_of_(graph.values.size(), -1) {}
 
   PlanData run() {
@@ -146,8 +147,8 @@ class StepMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  bool recomputes(const Group& group) const {
-    const Slice slice = slice_of(graph_, fusion_.stored, group.roots);
+  bool recomputes(const Group& group) {
+    const Slice slice = slicer_(fusion_.stored, group.roots);
     return std::ranges::any_of(slice.nodes, [&](NodeId id) {
       return fusion_.recomputed[graph_.nodes[id].out()] || is_copy(graph_.nodes[id]);
     });
@@ -204,6 +205,7 @@ class StepMaker {
   const Fusion& fusion_;
   const PlanOptions& options_;
   const FuseOptions& fuse_options_;
+  Slicer slicer_;
   std::vector<int> buffer_of_;
   std::unordered_map<ValueId, ValueId> carried_;
   size_t table_budget_ = 0;

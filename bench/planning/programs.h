@@ -1,0 +1,22 @@
+// Programs of any number of operations, to see how planning grows with it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trace/tracing.h"
+
+namespace bench {
+
+struct Program {
+  std::string name;
+  std::vector<neap::Aval> parameters;
+  /// About so many operations.
+  std::function<neap::trace::Arrays(const neap::trace::Arrays&, int64_t operations)> run;
+};
+
+/// chain, loop, network, random, gathers, joins.
+std::vector<Program> programs();
+
+}  // namespace bench
