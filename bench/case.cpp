@@ -15,6 +15,15 @@ const std::vector<Case>& all_cases() {
     add_monte_carlo_cases(c);
     add_gather_cases(c);
     add_dropout_mlp_cases(c);
+    add_hessian_cases(c);
+    add_per_example_cases(c);
+    add_attention_cases(c);
+    add_residual_cases(c);
+    add_transformer_cases(c);
+    add_diffusion_cases(c);
+    add_nbody_cases(c);
+    add_embedding_cases(c);
+    add_graph_net_cases(c);
     add_dispatch_cases(c);
     return c;
   }();

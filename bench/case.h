@@ -38,6 +38,7 @@ struct Case {
   std::string name, what;                          // what: one line for --list
   std::string size_means;                          // "extents", "rows", "steps", "samples"
   std::vector<int64_t> size, full;                 // default and full
+  bool has_peers = false;                          // peers/ holds the same case
   bool any_rank = false;                           // --size may have any number of extents
   bool first_call = false;                         // what is measured is the first call in a process
   std::vector<std::string> dtypes, forms, unders;  // the first of each is the default
@@ -60,6 +61,15 @@ void add_random_matmul_cases(std::vector<Case>& cases);
 void add_monte_carlo_cases(std::vector<Case>& cases);
 void add_gather_cases(std::vector<Case>& cases);
 void add_dropout_mlp_cases(std::vector<Case>& cases);
+void add_hessian_cases(std::vector<Case>& cases);
+void add_per_example_cases(std::vector<Case>& cases);
+void add_attention_cases(std::vector<Case>& cases);
+void add_residual_cases(std::vector<Case>& cases);
+void add_transformer_cases(std::vector<Case>& cases);
+void add_diffusion_cases(std::vector<Case>& cases);
+void add_nbody_cases(std::vector<Case>& cases);
+void add_embedding_cases(std::vector<Case>& cases);
+void add_graph_net_cases(std::vector<Case>& cases);
 void add_dispatch_cases(std::vector<Case>& cases);
 
 }  // namespace bench

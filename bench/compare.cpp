@@ -180,15 +180,15 @@ void add_limits(const Request& r, std::vector<Json>& rows) {
 }
 
 void add_peers(const Request& r, std::vector<Json>& rows) {
-  const bool known =
-      r.name == "random-normal" || r.name == "random-uniform" || r.name == "gather-forward" || r.name == "gather-grad";
-  if (!known || r.under != "none" || r.plan_only || rows.back().value("seconds_median", Json()).is_null()) return;
+  if (!find_case(r.name).has_peers || r.under != "none" || r.plan_only ||
+      rows.back().value("seconds_median", Json()).is_null())
+    return;
   const char* python = std::getenv("NEAP_PEERS_PYTHON");
   if (!python)
     throw UsageError{"--peers needs NEAP_PEERS_PYTHON, a Python with mlx[cpu] and jax; see bench/peers/README.md"};
-  const std::string command = fmt::format("{} {} --case {} --size {} --dtype {} --reps {}", quoted(python),
+  const std::string command = fmt::format("{} {} --case {} --size {} --dtype {} --form {} --reps {}", quoted(python),
                                           quoted(NEAP_SOURCE_DIR "/bench/peers/peers.py"), r.name,
-                                          fmt::join(r.shape, "x"), r.dtype, r.reps > 0 ? r.reps : 3);
+                                          fmt::join(r.shape, "x"), r.dtype, r.form, r.reps > 0 ? r.reps : 3);
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) throw std::runtime_error("cannot start " + command);
   std::string text;
@@ -201,6 +201,7 @@ void add_peers(const Request& r, std::vector<Json>& rows) {
     Json row = row_like(before, peer.value("peer", "peer"));
     for (const char* key : {"seconds_median", "seconds_min", "elements_per_second"}) row[key] = peer[key];
     row["measured_peak_bytes"] = peer["peak_bytes"];
+    row["rss_growth_bytes"] = peer.value("resident_bytes", Json());
     row["note"] = fmt::format("version {}", peer.value("version", "?"));
     rows.push_back(row);
   }

@@ -62,7 +62,7 @@ neap::Array index_rows(int64_t n, neap::DType dtype, bool negative, bool skewed)
   return rows;
 }
 
-neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed) {
+neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed, float scale) {
   neap::Array result = neap::zeros(shape, dtype);
   neap::dispatch(dtype, [&]<class T>() {
     T* out = unshared_elements<T>(result);
@@ -73,10 +73,21 @@ neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t s
                   for (int64_t b = begin; b < end; b += kBlock) {
                     const int64_t stop = std::min(end, b + kBlock);
                     limits::uniform_f32(1, seed, u.data(), b, stop);
-                    for (int64_t i = b; i < stop; ++i) out[i] = static_cast<T>(2 * u[static_cast<size_t>(i - b)] - 1);
+                    for (int64_t i = b; i < stop; ++i) {
+                      out[i] = static_cast<T>(scale * (2 * u[static_cast<size_t>(i - b)] - 1));
+                    }
                   }
                 });
   });
+  return result;
+}
+
+neap::Array host_indices(const neap::Shape& shape, int64_t limit, uint32_t seed) {
+  neap::Array result = neap::zeros(shape, neap::i32);
+  int32_t* out = unshared_elements<int32_t>(result);
+  std::vector<uint32_t> bits(static_cast<size_t>(result.size()));
+  limits::bits_u32(1, seed, bits.data(), 0, result.size());
+  for (size_t i = 0; i < bits.size(); ++i) out[i] = static_cast<int32_t>(bits[i] % static_cast<uint64_t>(limit));
   return result;
 }
 

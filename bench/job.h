@@ -24,6 +24,8 @@ class Job {
   virtual std::optional<neap::Plan> plan() { return std::nullopt; }
   virtual void compile() {}
   virtual void make_arguments() {}
+  // Before each repetition, untimed: makes again what the run before it has taken.
+  virtual void restock() {}
   // Computes the outputs and keeps them.
   virtual void run() = 0;
   virtual void drop_outputs() { outputs.clear(); }
@@ -66,6 +68,11 @@ class JittedJob : public Job {
   void make_arguments() override {
     arguments_.emplace(neap::tree_map([&](const neap::Array& a) { return neap::to_device(a, device_); }, make_()));
   }
+  // The call took the memory of its first argument.
+  bool donates = false;
+  void restock() override {
+    if (donates) make_arguments();
+  }
   void run() override {
     for (int i = 0; i < calls; ++i) {
       outputs.clear();
@@ -86,10 +93,20 @@ class JittedJob : public Job {
 };
 
 template <class F, class Specs, class Make>
-auto make_job(const Request& request, F f, Specs specs, Make make) {
-  auto jitted = neap::jit(std::move(f), jit_options(request));
-  return std::make_unique<JittedJob<decltype(jitted), Specs, Make>>(std::move(jitted), std::move(specs),
-                                                                    std::move(make), device_of(request));
+auto make_job(const Request& request, F f, Specs specs, Make make, bool donates = false) {
+  neap::JitOptions options = jit_options(request);
+  if (donates) options.donate = {0};
+  auto jitted = neap::jit(std::move(f), options);
+  auto job = std::make_unique<JittedJob<decltype(jitted), Specs, Make>>(std::move(jitted), std::move(specs),
+                                                                        std::move(make), device_of(request));
+  job->donates = donates;
+  return job;
+}
+
+// A training step: its first argument, the state, is donated.
+template <class F, class Specs, class Make>
+auto make_step_job(const Request& request, F f, Specs specs, Make make) {
+  return make_job(request, std::move(f), std::move(specs), std::move(make), true);
 }
 
 // --- arguments, filled on the host: making them neither compiles nor leaves pages behind.
@@ -97,7 +114,9 @@ auto make_job(const Request& request, F f, Specs specs, Make make) {
 // Index rows i32 or i16 [n, 3] into a cube of `side`; `negative`: half of them count from the end; `skewed`: half of
 // the rows name one cell.
 neap::Array index_rows(int64_t n, neap::DType dtype, bool negative, bool skewed);
-// Uniform in [-1, 1).
-neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed);
+// Uniform in [-scale, scale).
+neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed, float scale = 1);
+// Integers i32 in [0, limit).
+neap::Array host_indices(const neap::Shape& shape, int64_t limit, uint32_t seed);
 
 }  // namespace bench

@@ -5,7 +5,7 @@
 //   warm-up    on a Vulkan device only: drivers compile a kernel when it first runs, some of them in this process; what
 //              stays resident of it, with no array left, is added to the base of rss_growth_bytes
 //   first run  the allocator's and the system's high-water marks are reset before it, read after it
-//   reps       timed, each with the outputs of the one before dropped
+//   reps       timed, each with the outputs of the one before dropped and donated arguments made again
 //   checksum   of the last outputs, outside the timing
 //   limits     with --limits, on a Vulkan device: how fast it copies its memory
 #include "bench/measure.h"
@@ -101,6 +101,7 @@ std::vector<double> repeat(Job& job, const Request& r, double first, Trace& trac
   const double start = now();
   while (static_cast<int>(seconds.size()) < most) {
     job.drop_outputs();
+    job.restock();
     const auto slice = trace.slice(fmt::format("repetition {}", seconds.size() + 1));
     seconds.push_back(timed_run(job, r));
     progress(fmt::format("{}/{}", seconds.size(), most));
@@ -116,6 +117,7 @@ size_t warm_up(Job& job, const Request& r, Trace& trace) {
   const size_t live = neap::memory::live_bytes(), resident = neap::memory::resident_bytes();
   timed_run(job, r);
   job.drop_outputs();
+  job.restock();
   neap::synchronize();
   settle_memory();
   const size_t after = neap::memory::resident_bytes();

@@ -116,6 +116,7 @@ void add_gather_cases(std::vector<Case>& cases) {
   c.unders = {"none"};
   c.name = "gather-forward";
   c.what = "sum(x[index] * 2.5), x f32[128,128,128], index [rows, 3]";
+  c.has_peers = true;
   c.build = build_forward;
   cases.push_back(c);
   c.name = "gather-grad";
@@ -127,6 +128,7 @@ void add_gather_cases(std::vector<Case>& cases) {
   c.full = {int64_t{1} << 26};
   c.forms = {"row",   "tuple", "negative",        "captured",   "skewed",
              "value", "hvp",   "value-and-grads", "hvp-skewed", "grad-w"};
+  c.has_peers = false;
   c.build = build_nonlinear;
   cases.push_back(c);
 }

@@ -104,6 +104,7 @@ void add_random_cases(std::vector<Case>& cases) {
   c.any_rank = true;
   c.dtypes = {"bf16", "f16", "f32", "f64"};
   c.unders = {"none", "vmap8", "grad", "scan"};
+  c.has_peers = true;
   c.build = build;
   c.name = "random-normal";
   c.what = "standard normal samples; keys: a batch of 8 keys";

@@ -2,7 +2,8 @@
 """The peers' versions of the benchmark's cases: MLX, JAX and NumPy, each written as its own documentation would.
 
 Prints one JSON object a line: case, peer, version, dtype, shape, seconds_median, seconds_min, elements_per_second,
-peak_bytes (arguments, temporaries and output, as the peer itself counts them; null where it does not).
+peak_bytes (arguments, temporaries and output, as the peer itself counts them; null where it does not), resident_bytes
+(of the models: arguments, and by how much the process grew in its first call).
 
     pip install 'mlx[cpu]' jax ml_dtypes
     python peers.py --case random-normal --size 4096x4096 --peers mlx,jax,numpy
@@ -17,8 +18,10 @@ import subprocess
 import sys
 import time
 
-CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad")
-PEERS = ("mlx", "jax", "numpy")
+from models import MODELS
+
+CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad", *MODELS)
+PEERS = ("mlx", "mlx-compiled", "jax", "numpy")
 SIDE = 128
 
 
@@ -31,6 +34,23 @@ def measure(run, reps):
         run()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds), min(seconds)
+
+
+class Resident:
+    """How far the process's resident memory grows from here on: what a peer holds, whatever it counts itself."""
+
+    def __init__(self):
+        with open("/proc/self/clear_refs", "w") as reset:
+            reset.write("5")
+        self.base = self.read("VmRSS")
+
+    def growth(self):
+        return self.read("VmHWM") - self.base
+
+    @staticmethod
+    def read(what):
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith(what))
 
 
 def index_rows(rows, dtype):
@@ -114,21 +134,43 @@ def numpy_case(case, shape, dtype, reps):
     return *measure(call, reps), peak, np.__version__
 
 
+def model_case(peer, case, shape, form, reps):
+    from libraries import Jax, Mlx
+
+    lib = Jax() if peer == "jax" else Mlx(compiled=peer == "mlx-compiled")
+    _, build, forms = MODELS[case]
+    lib.loops = case in ("diffusion-sampler", "nbody") and form != "grad"
+    f, arguments, donated = build(lib, shape, form or forms[0])
+    arguments = list(arguments)
+    held = sum(a.nbytes for a in lib.leaves(arguments) if hasattr(a, "nbytes"))
+    call, peak = lib.prepare(f, arguments, donated)
+    resident = Resident()
+    call()
+    first_peak, grown = peak(), held + resident.growth()
+    return *measure(call, reps), first_peak, lib.version, grown
+
+
 def one(arguments):
-    run = {"mlx": mlx_case, "jax": jax_case, "numpy": numpy_case}[arguments.peer]
     shape = tuple(int(n) for n in arguments.size.split("x"))
-    median, least, peak, version = run(arguments.case, shape, arguments.dtype, arguments.reps)
+    if arguments.case in MODELS:
+        result = model_case(arguments.peer, arguments.case, shape, arguments.form, arguments.reps)
+    else:
+        run = {"mlx": mlx_case, "jax": jax_case, "numpy": numpy_case}[arguments.peer]
+        result = run(arguments.case, shape, arguments.dtype, arguments.reps)
+    median, least, peak, version, *grown = result
     count = 1
     for n in shape:
         count *= n
     print(json.dumps({"case": arguments.case, "peer": arguments.peer, "version": version, "dtype": arguments.dtype,
-                      "shape": list(shape), "seconds_median": median, "seconds_min": least,
-                      "elements_per_second": count / median, "peak_bytes": peak}), flush=True)
+                      "shape": list(shape), "form": arguments.form, "seconds_median": median, "seconds_min": least,
+                      "elements_per_second": count / median, "peak_bytes": peak,
+                      "resident_bytes": grown[0] if grown else None}), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", choices=CASES, action="append", help="default: all")
+    parser.add_argument("--form", default="", help="as neap-bench has it; of the models only")
     parser.add_argument("--size", help="4096x4096, or rows for the gather cases (default 4096x4096 and 16777216)")
     parser.add_argument("--dtype", help="of the numbers (default bf16), or of the indices (default i32)")
     parser.add_argument("--peers", default=",".join(PEERS))
@@ -140,11 +182,15 @@ def main():
         return one(arguments)
     failed = False
     for case in arguments.case or CASES:
-        random = case.startswith("random")
+        kind = "model" if case in MODELS else "random" if case.startswith("random") else "gather"
+        size = {"model": MODELS.get(case, [()])[0], "random": (4096, 4096), "gather": (1 << 24,)}[kind]
+        dtype = {"model": "f32", "random": "bf16", "gather": "i32"}[kind]
         for peer in arguments.peers.split(","):
+            if peer == ("numpy" if kind == "model" else "mlx-compiled"):
+                continue  # models have no NumPy version; single calls have nothing to compile
             command = [sys.executable, __file__, "--peer", peer, "--case", case, "--reps", str(arguments.reps),
-                       "--size", arguments.size or ("4096x4096" if random else "16777216"),
-                       "--dtype", arguments.dtype or ("bf16" if random else "i32")]
+                       "--form", arguments.form, "--size", arguments.size or "x".join(map(str, size)),
+                       "--dtype", arguments.dtype or dtype]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
             sys.stdout.write(done.stdout)
             sys.stdout.flush()
