@@ -1,6 +1,7 @@
 #include "planner/account.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/cost.h"
 #include "planner/dot.h"
@@ -25,7 +26,15 @@ bool is_input(const PlanBuffer& buffer) {
 struct Arena {
   std::vector<int> members;
   std::vector<Block> blocks;
+  size_t beside = 0;                                  // bytes held outside it
+  size_t total = std::numeric_limits<size_t>::max();  // once it is laid out
   Placement placement;
+
+  size_t bound() const { return beside + live_bytes_bound(blocks); }
+  void lay_out() {
+    placement = place(blocks);
+    total = beside + placement.extent;
+  }
 
   void add(const PlanData& plan, int b) {
     const PlanBuffer& buffer = plan.buffers[b];
@@ -34,14 +43,13 @@ struct Arena {
   }
 };
 
-Arena make_arena(const PlanData& plan, bool with_outputs) {
+Arena collect(const PlanData& plan, bool with_outputs) {
   Arena arena;
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
     if (buffer.alias_of >= 0 || is_input(buffer) || buffer.last < buffer.first) continue;
     if (buffer.storage != Storage::output || with_outputs) arena.add(plan, b);
   }
-  arena.placement = place(arena.blocks);
   return arena;
 }
 
@@ -125,14 +133,22 @@ double predict_seconds(const PlanStep& step, int threads) {
 void account(PlanData& plan, int threads, bool carves) {
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
-  const Arena slab = make_arena(plan, true);
-  plan.lower_bound_bytes = inputs + live_bytes_bound(slab.blocks);
+  Arena slab = collect(plan, true);
+  const size_t bound = slab.bound();
+  plan.lower_bound_bytes = inputs + bound;
   if (plan.naive) {
     count_steps(plan, inputs);
     plan.peak_bytes = plan.lower_bound_bytes;
   } else {
-    const Arena apart = make_arena(plan, false);
-    plan.slab = carves && slab.placement.extent < outputs + apart.placement.extent;
+    // Placing can take long: what the other's bytes rule out is not placed.
+    Arena apart = collect(plan, false);
+    apart.beside = outputs;
+    const size_t apart_bound = apart.bound();
+    const bool slab_first = carves && bound < apart_bound;
+    if (slab_first) slab.lay_out();
+    if (slab.total >= apart_bound) apart.lay_out();
+    if (carves && !slab_first && apart.total > bound) slab.lay_out();
+    plan.slab = slab.total < apart.total;
     use_arena(plan, plan.slab ? slab : apart);
     const size_t held = inputs + (plan.slab ? 0 : outputs);
     plan.peak_bytes = held + plan.arena_bytes;
@@ -150,7 +166,8 @@ void account_body(PlanData& body, int num_carry, int threads) {
     carry.last = last;
   }
   body.slab = true;
-  const Arena arena = make_arena(body, false);
+  Arena arena = collect(body, false);
+  arena.lay_out();
   use_arena(body, arena);
   body.lower_bound_bytes = live_bytes_bound(arena.blocks);
   body.peak_bytes = body.arena_bytes;

@@ -12,6 +12,9 @@ namespace neap::planner {
 namespace {
 
 constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
+constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
+constexpr int64_t kLittleWork = 3'000'000;
+constexpr size_t kFinest = 1000;  // of the bound: what much work should gain
 
 // Blocks that are alive in steps of their own: placed apart from the others.
 struct Part {
@@ -127,8 +130,10 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
   Placement best = place_greedily(taking, goal);
   best.lower_bound = bound;
   if (best.extent > goal) {
-    Meter meter(limits.work, deadline);
-    Descent(taking, best, meter).run(goal, std::min(limits.work / 8, kFirstWork));
+    const bool far = best.extent - goal > goal / kFinest;
+    const int64_t work = limits.work.value_or(far ? kMuchWork : kLittleWork);
+    Meter meter(work, deadline);
+    Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
   }
   std::vector<int64_t> offsets(blocks.size(), 0);
   for (size_t i = 0; i < members.size(); ++i) offsets[members[i]] = best.offsets[i];

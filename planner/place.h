@@ -24,7 +24,8 @@ struct Placement {
 
 struct PlaceLimits {
   /// Of searching, in units of about a nanosecond that are the same on every machine: so are the plans.
-  int64_t work = 3'000'000;
+  /// None: much of it where greedy placing misses the bound by more than a thousandth, else little.
+  std::optional<int64_t> work;
   /// Of everything, by the clock; then the result depends on the machine.
   std::optional<double> seconds;
   /// An extent that will do. 0: the lowest.

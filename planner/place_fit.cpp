@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kImproveWork = 4e5;  // pairs of blocks looked at
 constexpr double kMostTries = 500;
-constexpr size_t kManyBlocks = 4000;  // above, sweeps and one order of placing have to do
+constexpr size_t kManyBlocks = 4000;  // above, sweeps and one order of placing
 constexpr size_t kTooMany = 20'000;   // above, sweeps
 
 // Places blocks one after the other in the gap between those placed before that are alive with them.
@@ -90,15 +90,17 @@ class Gaps {
   std::set<std::pair<size_t, size_t>> by_size_;  // size and begin
 };
 
-// Sweeps through the steps, forward or back: a block takes a gap where it starts and leaves one where it ends. The time
-// is that of sorting, however many blocks are alive together.
-Placement sweep(std::span<const Block> blocks, bool forward) {
+// Sweeps through the steps, forward or back: a block takes a gap where it starts and leaves one where it ends. Of those
+// that start together the longest-lived are the first, or the largest. The time is that of sorting, however many blocks
+// are alive together.
+Placement sweep(std::span<const Block> blocks, bool forward, bool longest_first) {
   const auto start = [&](int i) { return forward ? blocks[i].first : -blocks[i].last; };
   const auto stop = [&](int i) { return forward ? blocks[i].last : -blocks[i].first; };
   std::vector<int> starts(blocks.size());
   std::iota(starts.begin(), starts.end(), 0);
   std::vector<int> stops = starts;
-  std::ranges::sort(starts, {}, [&](int i) { return std::tuple(start(i), ~blocks[i].bytes, i); });
+  std::ranges::sort(starts, {},
+                    [&](int i) { return std::tuple(start(i), longest_first ? -stop(i) : 0, ~blocks[i].bytes, i); });
   std::ranges::sort(stops, {}, [&](int i) { return std::pair(stop(i), i); });
   const auto takes_none = [&](int i) { return blocks[i].bytes == 0 || blocks[i].last < blocks[i].first; };
   for (auto* list : {&starts, &stops}) std::erase_if(*list, takes_none);
@@ -158,26 +160,28 @@ Placement place_greedily(std::span<const Block> blocks, size_t goal) {
       [&](int a, int b) { return blocks[a].last > blocks[b].last; },
   };
   Placement best;
-  std::vector<int> best_order;
+  std::vector<int> best_order;  // of orders, not sweeps
+  size_t ordered = std::numeric_limits<size_t>::max();
   best.extent = std::numeric_limits<size_t>::max();
-  if (blocks.size() > kManyBlocks) {
+  for (const bool longest_first : {true, false}) {
     for (const bool forward : {true, false}) {
-      Placement candidate = sweep(blocks, forward);
+      Placement candidate = sweep(blocks, forward, longest_first);
       if (candidate.extent < best.extent) best = std::move(candidate);
       if (best.extent <= goal) return best;
     }
-    if (blocks.size() > kTooMany) return best;
   }
+  if (blocks.size() > kTooMany) return best;
   for (const auto& before : orders) {
     std::vector<int> order(blocks.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::sort(order, [&](int a, int b) { return before(a, b) || (!before(b, a) && a < b); });
     for (const bool best_fit : {true, false}) {
       Placement candidate = place_in_order(blocks, order, best_fit);
-      if (candidate.extent < best.extent) {
-        best = std::move(candidate);
+      if (candidate.extent < ordered) {
+        ordered = candidate.extent;
         best_order = order;
       }
+      if (candidate.extent < best.extent) best = std::move(candidate);
       if (best.extent <= goal) return best;
     }
     if (blocks.size() > kManyBlocks) break;

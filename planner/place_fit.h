@@ -8,8 +8,8 @@
 namespace neap::planner {
 
 /// The lowest placement of several orders, best fit and first fit, the best of them improved by moving blocks that end
-/// too high; ends early at an extent of `goal`. Thousands of blocks are placed in sweeps through the steps first, and
-/// more than 20,000 so alone: nearly linear.
+/// too high; sweeps through the steps come first, and are all for more than 20,000 blocks: nearly linear. Ends early at
+/// an extent of `goal`.
 Placement place_greedily(std::span<const Block> blocks, size_t goal);
 
 }  // namespace neap::planner

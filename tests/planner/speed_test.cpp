@@ -15,7 +15,8 @@ double seconds_to_plan(const Graph& g) {
   const auto begin = std::chrono::steady_clock::now();
   const PlanData plan = make_plan(g, options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_EQ(plan.peak_bytes >= plan.lower_bound_bytes, true);
+  EXPECT_GE(plan.peak_bytes, plan.lower_bound_bytes);
+  EXPECT_LE(plan.peak_bytes, plan.lower_bound_bytes + plan.lower_bound_bytes / 1000);
   std::printf("    %zu nodes, %zu steps: %.4f s, peak / bound %.3f\n", g.nodes.size(), plan.steps.size(), seconds,
               static_cast<double>(plan.peak_bytes) / static_cast<double>(plan.lower_bound_bytes));
   return seconds;
