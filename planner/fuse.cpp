@@ -36,6 +36,19 @@ class Fuser {
       : graph_(graph), options_(options), stored_(must_store(graph)), slicer_(graph), uses_(graph.values.size()) {
     fusion_.group_of.assign(graph.values.size(), -1);
     fusion_.recomputed.assign(graph.values.size(), false);
+    is_output_ = holds_output(graph);
+    opaque_reader_.assign(graph.values.size(), no_value);
+    made_.assign(graph.values.size() + 1, 0);
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+      const bool is_made = stored_[v] && graph.def(static_cast<ValueId>(v));
+      made_[v + 1] = made_[v] + (is_made ? graph.aval(static_cast<ValueId>(v)).bytes() : 0);
+    }
+    ready_.assign(graph.values.size(), no_value);
+    for (const Node& node : graph.nodes) {
+      ValueId ready = no_value;
+      for (const ValueId v : node.inputs) ready = std::max(ready, ready_[v]);
+      for (const ValueId v : node.outputs) ready_[v] = stored_[v] ? v : ready;
+    }
   }
 
   Fusion run() {
@@ -71,7 +84,13 @@ class Fuser {
 
   void visit_root(const Node& node, double evaluations) {
     const Family family = op_info(node.op).family;
-    if (family == Family::dot || family == Family::sort || family == Family::control) return;
+    if (family == Family::dot || family == Family::sort || family == Family::control) {
+      for (const ValueId x : node.inputs) {
+        ValueId& last = opaque_reader_[base(graph_, x)];
+        last = std::max(last, node.outputs.back());
+      }
+      return;
+    }
     const int group = fusion_.group_of[node.out()];
     if (family == Family::scatter) {
       const double updates = size(node.inputs[2]);
@@ -167,10 +186,12 @@ class Fuser {
       if (nodes * (groups - 1) > kMaxKernelNodes || (crowded && nodes > kWorthAStep)) store(v);
       return;
     }
-    if (groups == 1 && evaluations <= n) return;
-
+    const bool in_place = groups == 1 && evaluations <= n, waiting = waits(v);
+    if (in_place && !waiting) return;
     const Slice slice = slicer_(stored_, {v});
-    if (prolongs_more_than_it_holds(v, slice)) return store(v);
+    if (prolongs_more_than_it_holds(v, slice, waiting)) return store(v);
+    if (in_place) return;
+
     const auto bytes = static_cast<double>(graph_.aval(v).bytes());
     const bool small = bytes <= static_cast<double>(kSmallBytes);
     // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
@@ -186,20 +207,30 @@ class Fuser {
     }
   }
 
-  // Whether computing a condition again in a later step would keep more alive until then, the numbers that it is of,
-  // than the condition itself.
-  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice) const {
-    if (graph_.aval(v).dtype != DType::bool_ || uses_[v].size() < 2) return false;
+  // Whether computing the value in later steps would keep more alive until then, the stored values that it is of, than
+  // the value itself: one of booleans; or any, while as much as it holds is made in between. A sum of products that is
+  // read later would keep all of them.
+  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice, bool waiting) const {
     size_t prolonged = 0;
-    const auto last_reader = [&](ValueId x) {
-      ValueId last = x;
-      for (const Use& use : uses_[x]) last = std::max(last, fusion_.groups[use.group].roots.back());
-      return last;
-    };
+    const ValueId last = last_reader(v);
     for (const ValueId s : slice.leaves) {
-      if (graph_.def(s) && last_reader(s) < last_reader(v)) prolonged += graph_.aval(s).bytes();
+      if (graph_.def(s) && !is_output_[s] && last_reader(s) < last) prolonged += graph_.aval(s).bytes();
     }
-    return prolonged > graph_.aval(v).bytes();
+    const size_t bytes = graph_.aval(v).bytes();
+    if (graph_.aval(v).dtype == DType::bool_ && uses_[v].size() > 1) return prolonged > bytes;
+    return waiting && prolonged > bytes + kSmallBytes;
+  }
+  // Whether as many bytes as the value has are made between what it is made of and who needs it.
+  bool waits(ValueId v) const {
+    const ValueId last = last_reader(v);
+    return last > ready_[v] && made_[last] - made_[ready_[v] + 1] >= graph_.aval(v).bytes();
+  }
+
+  // The latest value that needs `v`.
+  ValueId last_reader(ValueId v) const {
+    ValueId last = std::max(v, opaque_reader_[v]);
+    for (const Use& use : uses_[v]) last = std::max(last, fusion_.groups[use.group].roots.back());
+    return last;
   }
 
   void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
@@ -226,6 +257,10 @@ class Fuser {
   Slicer slicer_;
   std::vector<std::vector<Use>> uses_;
   std::vector<double> nodes_;  // of each group, in registers
+  std::vector<bool> is_output_;
+  std::vector<ValueId> opaque_reader_;  // of each value: the latest dot, sort or scan that reads it
+  std::vector<size_t> made_;            // bytes of the values before each that must be stored
+  std::vector<ValueId> ready_;          // of each: the latest of the values that must be stored and that it is made of
   Fusion fusion_;
 };
 

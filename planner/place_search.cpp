@@ -79,6 +79,7 @@ class PlaceSearch::State {
   // Of each section.
   std::vector<std::vector<int>> members_;  // by lowest offset, when last looked at
   std::vector<int64_t> floor_, rest_, total_;
+  std::vector<int> placed_;   // of the members, those at the front; the last placed is the last of them
   std::vector<int> choices_;  // unplaced members whose lowest offset is the floor
   std::vector<double> failures_, weight_;
 
@@ -102,7 +103,7 @@ PlaceSearch::State::State(std::span<const Block> blocks) {
   find_sections(blocks);
   find_twins();
   const size_t count = members_.size();
-  floor_.assign(count, 0), rest_.assign(count, 0), choices_.assign(count, 0);
+  floor_.assign(count, 0), rest_.assign(count, 0), choices_.assign(count, 0), placed_.assign(count, 0);
   failures_.assign(count, 1), weight_.assign(count, 1), is_touched_.assign(count, 0);
   overlaps_.resize(n);
   for (size_t s = 0; s < count; ++s) {
@@ -164,7 +165,10 @@ void PlaceSearch::State::undo(size_t blocks, size_t floors) {
     const auto [x, lowest] = block_trail_.back();
     if (lowest_[x] == kPlaced) {
       ++unplaced_;
-      for (int s = first_[x]; s < end_[x]; ++s) rest_[s] += size_[x];
+      for (int s = first_[x]; s < end_[x]; ++s) {
+        rest_[s] += size_[x];
+        if (placed_[s] > 0 && members_[s][placed_[s] - 1] == x) --placed_[s];
+      }
     }
     lowest_[x] = lowest;
   }
@@ -185,23 +189,26 @@ void PlaceSearch::State::fail(int s) {
 bool PlaceSearch::State::update_floor(int s) {
   std::vector<int>& members = members_[s];
   const int count = static_cast<int>(members.size());
-  for (int k = 1; k < count; ++k) {  // hardly out of order
+  int begin = placed_[s];
+  for (int k = begin + 1; k < count; ++k) {  // hardly out of order
     const int x = members[k];
     int at = k;
-    for (; at > 0 && lowest_[members[at - 1]] > lowest_[x]; --at) members[at] = members[at - 1];
+    for (; at > begin && lowest_[members[at - 1]] > lowest_[x]; --at) members[at] = members[at - 1];
     members[at] = x;
     work_ += k - at;
   }
+  work_ += 2 * (count - begin) + 4;
+  while (begin < count && lowest_[members[begin]] == kPlaced) ++begin;
+  placed_[s] = begin;
   int64_t above = 0, floor = kEmpty;
-  int choices = 0, k = count;
-  for (; k > 0 && lowest_[members[k - 1]] != kPlaced; --k) {
-    const int x = members[k - 1];
+  int choices = 0;
+  for (int k = count; k-- > begin;) {
+    const int x = members[k];
     choices = lowest_[x] == floor ? choices + 1 : 1;
     floor = lowest_[x];
     above += size_[x];
     if (floor + above > capacity_) return false;
   }
-  work_ += 2 * count;
   if (floor != floor_[s] || choices != choices_[s]) {
     floor_trail_.push_back({s, floor_[s], choices_[s]});
     floor_[s] = floor;
