@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
+#include <limits>
+#include <ranges>
 
 #include "core/check.h"
 #include "planner/cost.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
 constexpr double kNodeCost = 12;           // of one element; dearer nodes are long code and count as several
 constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
+constexpr size_t kManyReaders = 64;        // of a value: they are taken to need it to the end
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 
 // Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
@@ -42,6 +44,17 @@ class Fuser {
     for (size_t v = 0; v < graph.values.size(); ++v) {
       const bool is_made = stored_[v] && graph.def(static_cast<ValueId>(v));
       made_[v + 1] = made_[v] + (is_made ? graph.aval(static_cast<ValueId>(v)).bytes() : 0);
+    }
+    readers_.resize(graph.values.size());
+    potential_.assign(graph.values.size(), no_value);
+    until_ = potential_;
+    in_slice_.assign(graph.nodes.size(), no_value);
+    for (auto id = static_cast<NodeId>(graph.nodes.size()); id-- > 0;) {
+      const ValueId late = potential(id);
+      for (const ValueId v : graph.nodes[id].inputs) {
+        readers_[v].push_back(id);
+        potential_[v] = std::max(potential_[v], late);
+      }
     }
     ready_.assign(graph.values.size(), no_value);
     for (const Node& node : graph.nodes) {
@@ -210,11 +223,12 @@ class Fuser {
   // Whether computing the value in later steps would keep more alive until then, the stored values that it is of, than
   // the value itself: one of booleans; or any, while as much as it holds is made in between. A sum of products that is
   // read later would keep all of them.
-  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice, bool waiting) const {
+  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice, bool waiting) {
+    const std::vector<ValueId> until = needed_without(v, slice);
     size_t prolonged = 0;
     const ValueId last = last_reader(v);
-    for (const ValueId s : slice.leaves) {
-      if (graph_.def(s) && !is_output_[s] && last_reader(s) < last) prolonged += graph_.aval(s).bytes();
+    for (size_t i = 0; i < slice.leaves.size(); ++i) {
+      if (until[i] < last) prolonged += graph_.aval(slice.leaves[i]).bytes();
     }
     const size_t bytes = graph_.aval(v).bytes();
     if (graph_.aval(v).dtype == DType::bool_ && uses_[v].size() > 1) return prolonged > bytes;
@@ -224,6 +238,42 @@ class Fuser {
   bool waits(ValueId v) const {
     const ValueId last = last_reader(v);
     return last > ready_[v] && made_[last] - made_[ready_[v] + 1] >= graph_.aval(v).bytes();
+  }
+
+  // The latest values that may need each leaf of the slice if `v` were stored: those that decided to, and those that
+  // wait for their decision, as if nothing more were stored.
+  std::vector<ValueId> needed_without(ValueId v, const Slice& slice) {
+    const NodeId own = graph_.values[v].def;
+    for (const NodeId id : slice.nodes) in_slice_[id] = v;
+    for (const ValueId s : slice.leaves) until_[s] = no_value;
+    for (const NodeId id : slice.nodes) until_[graph_.nodes[id].out()] = no_value;
+    const auto look = [&](ValueId x) {
+      until_[x] = std::max(until_[x], last_reader(x));
+      if (readers_[x].size() > kManyReaders) {
+        until_[x] = std::max(until_[x], potential_[x]);
+        return;
+      }
+      for (const NodeId reader : readers_[x]) {
+        if (reader < own && in_slice_[reader] != v) until_[x] = std::max(until_[x], potential(reader));
+      }
+    };
+    for (const NodeId id : std::views::reverse(slice.nodes)) {
+      if (id == own) continue;
+      const ValueId x = graph_.nodes[id].out();
+      look(x);
+      for (const ValueId operand : graph_.nodes[id].inputs) until_[operand] = std::max(until_[operand], until_[x]);
+    }
+    std::vector<ValueId> until;
+    for (const ValueId s : slice.leaves) {
+      const bool stays = !graph_.def(s) || is_output_[s];
+      if (!stays) look(s);
+      until.push_back(stays ? std::numeric_limits<ValueId>::max() : until_[s]);
+    }
+    return until;
+  }
+  ValueId potential(NodeId reader) const {
+    const ValueId v = graph_.nodes[reader].out();
+    return stored_[v] ? v : potential_[v];
   }
 
   // The latest value that needs `v`.
@@ -258,9 +308,12 @@ class Fuser {
   std::vector<std::vector<Use>> uses_;
   std::vector<double> nodes_;  // of each group, in registers
   std::vector<bool> is_output_;
-  std::vector<ValueId> opaque_reader_;  // of each value: the latest dot, sort or scan that reads it
-  std::vector<size_t> made_;            // bytes of the values before each that must be stored
-  std::vector<ValueId> ready_;          // of each: the latest of the values that must be stored and that it is made of
+  std::vector<ValueId> opaque_reader_;        // of each value: the latest dot, sort or scan that reads it
+  std::vector<size_t> made_;                  // bytes of the values before each that must be stored
+  std::vector<std::vector<NodeId>> readers_;  // of each value
+  std::vector<ValueId> potential_;         // of each value: the latest that must be stored and can be computed from it
+  std::vector<ValueId> until_, in_slice_;  // of values and nodes, for needed_without
+  std::vector<ValueId> ready_;  // of each: the latest of the values that must be stored and that it is made of
   Fusion fusion_;
 };
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
-constexpr int64_t kLittleWork = 3'000'000;
-constexpr size_t kFinest = 1000;  // of the bound: what much work should gain
+constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
+constexpr size_t kMuch = 100, kSome = 1000;  // of the bound: what so much work should gain
 
 // Blocks that are alive in steps of their own: placed apart from the others.
 struct Part {
@@ -130,8 +130,10 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
   Placement best = place_greedily(taking, goal);
   best.lower_bound = bound;
   if (best.extent > goal) {
-    const bool far = best.extent - goal > goal / kFinest;
-    const int64_t work = limits.work.value_or(far ? kMuchWork : kLittleWork);
+    const size_t gap = best.extent - goal;
+    const int64_t work = limits.work.value_or(gap > goal / kMuch   ? kMuchWork
+                                              : gap > goal / kSome ? kSomeWork
+                                                                   : kLittleWork);
     Meter meter(work, deadline);
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
   }

@@ -24,7 +24,7 @@ struct Placement {
 
 struct PlaceLimits {
   /// Of searching, in units of about a nanosecond that are the same on every machine: so are the plans.
-  /// None: much of it where greedy placing misses the bound by more than a thousandth, else little.
+  /// None: the more, the further greedy placing misses the bound.
   std::optional<int64_t> work;
   /// Of everything, by the clock; then the result depends on the machine.
   std::optional<double> seconds;

@@ -54,6 +54,30 @@ TEST(Fuse, ConditionsAreKeptRatherThanTheirOperands) {
   EXPECT_TRUE(kept) << to_text(plan);
 }
 
+// A convolution as a sum of products: two of them live at a time, and one where the backward pass reads it again.
+TEST(Fuse, SumsOfProductsAreKeptRatherThanTheProducts) {
+  Graph g;
+  const Shape shape{256, 256};
+  const size_t bytes = 256 * 256 * sizeof(float);
+  const ValueId w = g.add_input({shape, DType::f32});
+  ValueId x = g.add_input({shape, DType::f32});
+  std::vector<ValueId> sums;
+  for (int layer = 0; layer < 3; ++layer) {
+    ValueId sum = trace::no_value;
+    for (int i = 0; i < 9; ++i) {
+      const ValueId product = matmul(g, x, i % 2 ? w : g.add(Op::sin, {w}));
+      sum = i == 0 ? product : g.add(Op::add, {sum, matmul(g, product, w)});
+    }
+    sums.push_back(sum);
+    x = g.add(Op::tanh, {sum});
+  }
+  for (int layer = 3; layer-- > 0;) x = matmul(g, g.add(Op::multiply, {x, g.add(Op::cos, {sums[layer]})}), w);
+  g.outputs = {x};
+  const PlanData plan = make_plan(g, {});
+  EXPECT_LE(plan.peak_bytes, plan.naive_peak_bytes);
+  EXPECT_LE(plan.peak_bytes - 2 * bytes, 8 * bytes) << to_text(plan);
+}
+
 TEST(Fuse, ReductionsThatNeedEachOtherAreSeparate) {
   Graph g;
   const ValueId x = g.add_input({{100, 1000}, DType::f32});
