@@ -15,6 +15,7 @@
 #include "planner/fuse.h"
 #include "planner/order.h"
 #include "planner/plan.h"
+#include "planner/remake.h"
 #include "planner/scan.h"
 #include "planner/simplify.h"
 #include "planner/steps.h"
@@ -78,6 +79,7 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   if (pinned == "recompute") fuse_options.keep_weight = kNever;
   Planned planned = plan_simplified(simple, options, fuse_options);
   if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
+  if (pinned.empty()) planned = remake_cheap(std::move(planned), options);
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
   if (fits && pinned == "chunked") {
     PlanData plan = plan_in_chunks(simple, options, chunks);
@@ -122,7 +124,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   const Graph simple = simplify(graph);
-  return tradeoff_of(simple, plan_simplified(simple, unbounded, {}), unbounded);
+  return tradeoff_of(simple, remake_cheap(plan_simplified(simple, unbounded, {}), unbounded), unbounded);
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

@@ -1,0 +1,120 @@
+#include "planner/remake.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "planner/cost.h"
+#include "planner/fuse.h"
+#include "planner/fuse_groups.h"
+#include "planner/recompute.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr double kCheap = 256;   // cost of an element: some elementwise ops, a gather, but no random numbers
+constexpr double kPrice = 0.3;   // of the predicted time, for all of the peak; half the peak may cost half of that
+constexpr double kLeast = 0.05;  // of the peak: less is not worth another plan
+constexpr int kRounds = 3;
+constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
+
+struct Cheap {
+  ValueId value;
+  std::vector<ValueId> sources;  // that would not be there otherwise
+};
+
+std::vector<bool> stored_values(const Planned& planned) {
+  std::vector<bool> stored(planned.graph.values.size(), false);
+  for (const ValueId v : planned.graph.inputs) stored[v] = true;
+  for (const PlanBuffer& buffer : planned.plan.buffers) {
+    if (buffer.value != no_value) stored[buffer.value] = true;
+  }
+  return stored;
+}
+
+// What to keep, of all that waits; nullopt where it is not worth another plan.
+std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned) {
+  const Graph& graph = planned.graph;
+  const std::vector<bool> stored = stored_values(planned);
+  const std::vector<ValueId> all = waiting(planned);
+  std::vector<bool> waits(graph.values.size(), false), forgotten = waits;
+  for (const ValueId v : all) waits[v] = true;
+  Slicer slices(graph);
+  std::vector<Cheap> found;
+  std::map<ValueId, size_t> saved_by;  // for each source that would have to wait instead
+  for (const ValueId v : all) {
+    const Node& node = *graph.def(v);
+    if (!is_fusible(node.op) || is_join(node)) continue;
+    const Slice slice = slices(stored, {v});
+    if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) continue;
+    Cheap cheap{v, {}};
+    bool sourced = true;
+    for (const ValueId s : slice.leaves) {
+      sourced &= !forgotten[s];
+      if (graph.def(s) && !waits[s]) cheap.sources.push_back(s);
+    }
+    if (!sourced) continue;
+    forgotten[v] = true;
+    for (const ValueId s : cheap.sources) saved_by[s] += graph.aval(v).bytes();
+    found.push_back(std::move(cheap));
+  }
+  std::vector<ValueId> kept;
+  for (const Cheap& cheap : found) {
+    const bool worth =
+        std::ranges::all_of(cheap.sources, [&](ValueId s) { return 2 * graph.aval(s).bytes() <= saved_by[s]; });
+    if (worth) {
+      kept.insert(kept.end(), cheap.sources.begin(), cheap.sources.end());
+    } else {
+      forgotten[cheap.value] = false;
+    }
+  }
+  size_t saved = 0;
+  for (const ValueId v : all) {
+    if (forgotten[v]) {
+      saved += graph.aval(v).bytes();
+    } else {
+      kept.push_back(v);
+    }
+  }
+  if (static_cast<double>(saved) < kLeast * static_cast<double>(planned.plan.peak_bytes)) return std::nullopt;
+  return kept;
+}
+
+// The best of the plans so far: each halving of the peak may cost some of the time that the usual plan takes.
+class Best {
+ public:
+  explicit Best(Planned usual)
+      : best_(std::move(usual)), peak_(best_.plan.peak_bytes), seconds_(best_.plan.predicted_seconds) {}
+  void consider(const Planned& other) {
+    const double gained = 1 - static_cast<double>(other.plan.peak_bytes) / static_cast<double>(peak_);
+    if (other.plan.peak_bytes >= best_.plan.peak_bytes || gained < kLeast) return;
+    if (other.plan.predicted_seconds <= seconds_ * (1 + kPrice * gained)) best_ = other;
+  }
+  Planned take() { return std::move(best_); }
+
+ private:
+  Planned best_;
+  size_t peak_;
+  double seconds_;
+};
+
+}  // namespace
+
+Planned remake_cheap(Planned usual, const PlanOptions& options) {
+  if (usual.graph.nodes.size() > kMostNodes) return usual;
+  Best best(usual);
+  for (int round = 0; round < kRounds; ++round) {
+    const auto kept = worth_keeping(usual);
+    if (!kept) break;
+    usual = plan_simplified(recompute_from(usual, *kept), options, {});
+    best.consider(usual);
+  }
+  return best.take();
+}
+
+}  // namespace neap::planner
