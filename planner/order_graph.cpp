@@ -169,6 +169,19 @@ size_t peak_of(const OrderGraph& graph, const std::vector<int>& order) {
   return simulation.peak;
 }
 
+namespace {
+
+// Of different values.
+size_t bytes_of(const OrderGraph& graph, std::vector<int> values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  size_t bytes = 0;
+  for (const int v : values) bytes += graph.problem.values[v].bytes;
+  return bytes;
+}
+
+}  // namespace
+
 size_t least_peak(const OrderGraph& graph) {
   size_t kept = 0, given = 0;
   for (const OrderProblem::Value& value : graph.problem.values) {
@@ -179,12 +192,9 @@ size_t least_peak(const OrderGraph& graph) {
   for (int s = 0; s < graph.steps; ++s) {
     size_t bytes = graph.problem.scratch[s];
     for (const int v : graph.touches[s]) bytes += graph.counts(v) ? graph.problem.values[v].bytes : 0;
-    int into = -1;
-    for (const OrderProblem::Reuse& reuse : graph.reuses[s]) {
-      if (reuse.into != into) bytes -= graph.problem.values[reuse.into].bytes;
-      into = reuse.into;
-    }
-    least = std::max(least, bytes);
+    std::vector<int> from, into;
+    for (const OrderProblem::Reuse& reuse : graph.reuses[s]) from.push_back(reuse.from), into.push_back(reuse.into);
+    least = std::max(least, bytes - std::min(bytes_of(graph, std::move(from)), bytes_of(graph, std::move(into))));
   }
   return least;
 }

@@ -119,6 +119,20 @@ TEST(Order, BestOfAllOnSmallPrograms) {
   }
 }
 
+// Each of several operands may be written over by each of several results; some values take no bytes.
+TEST(Order, BestOfAllWhereStepsWriteOverOperands) {
+  Random random(9);
+  for (int round = 0; round < 300; ++round) {
+    for (const Edges& edges :
+         {random_graph(random, 11, 2, 4), random_graph(random, 10, 3, 12), series_parallel(random, 11)}) {
+      OrderProblem problem = program_of(random, edges, false);
+      for (auto& value : problem.values) value.bytes = below(random, 4) == 0 ? 0 : value.bytes;
+      complicate(random, problem);
+      EXPECT_EQ(chosen_peak(problem), lowest_peak(problem));
+    }
+  }
+}
+
 TEST(Order, BestOfAllOnSmallNetworksAndLoops) {
   for (const OrderProblem& problem : {noisy_loop(4), observed_loop(4), noisy_loop(5)}) {
     EXPECT_EQ(chosen_peak(problem), lowest_peak(problem));
