@@ -91,7 +91,7 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   }
   const bool cheap_tables = counts || !is_float(out.dtype);
   const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
-                     : target.gpu  ? std::max(least, 1)
+                     : target.gpu  ? std::max(least, counts && rows >= out.size() ? target.count_tables : 1)
                      : cheap_tables && updates.size() >= kFewRows ? 4
                                                                   : 2;
   for (step.parts = wanted; step.parts >= least; --step.parts) {

@@ -122,6 +122,7 @@ struct PlanData {
 struct Target {
   bool gpu = false;            // many threads share one table of a scatter; products pack nothing
   int reduce_parts = 64;       // the most partial results of a reduction to few elements
+  int count_tables = 1;        // gpu: the tables of a scatter that counts rows
   bool wide_atomics = true;    // gpu: 64-bit atomics, so that float sums have tables of f64
   bool deterministic = false;  // gpu: float sums in an order that does not depend on scheduling
   bool carves = true;          // memory can be cut up and given back in part (outputs may lie in the arena)

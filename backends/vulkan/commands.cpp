@@ -36,6 +36,8 @@ Recorded::~Recorded() {
   if (!device.may_destroy()) return;
   if (queries) device.call().vkDestroyQueryPool(device.handle(), queries, nullptr);
   if (pool) device.call().vkDestroyCommandPool(device.handle(), pool, nullptr);
+  for (VkDescriptorPool set : sets) device.call().vkDestroyDescriptorPool(device.handle(), set, nullptr);
+  for (VkBufferView view : views) device.call().vkDestroyBufferView(device.handle(), view, nullptr);
 }
 
 void Recorded::begin(VkCommandBufferUsageFlags flags) {
@@ -59,7 +61,8 @@ CommandsImpl::CommandsImpl(std::shared_ptr<DeviceImpl> device, int timestamps)
   recorded_->begin(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
 }
 
-void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) {
+void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups,
+                            std::span<const BoundView> views) {
   const auto& limits = device_->record().max_workgroup_count;
   for (int i = 0; i < 3; ++i) {
     NEAP_CHECK(groups[i] > 0 && groups[i] <= limits[i], "{} workgroups along {}; at most {}", groups[i], i, limits[i]);
@@ -69,8 +72,53 @@ void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const st
     call.vkCmdBindPipeline(recorded_->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
     bound_ = &pipeline;
   }
+  if (!views.empty()) bind(pipeline, views);
   call.vkCmdPushConstants(recorded_->buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
   call.vkCmdDispatch(recorded_->buffer, groups[0], groups[1], groups[2]);
+}
+
+// A set of its own for each dispatch; few have any.
+void CommandsImpl::bind(const Pipeline& pipeline, std::span<const BoundView> views) {
+  const VolkDeviceTable& call = device_->call();
+  VkDevice device = device_->handle();
+  const auto count = static_cast<uint32_t>(views.size());
+  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, count},
+                                        {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, count}};
+  VkDescriptorPoolCreateInfo pool{VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
+  pool.maxSets = 1;
+  pool.poolSizeCount = 2;
+  pool.pPoolSizes = sizes;
+  VkDescriptorPool& own = recorded_->sets.emplace_back(VK_NULL_HANDLE);
+  device_->check(call.vkCreateDescriptorPool(device, &pool, nullptr, &own), "a descriptor pool");
+  VkDescriptorSetAllocateInfo one{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO};
+  one.descriptorPool = own;
+  one.descriptorSetCount = 1;
+  one.pSetLayouts = &pipeline.set;
+  VkDescriptorSet set = VK_NULL_HANDLE;
+  device_->check(call.vkAllocateDescriptorSets(device, &one, &set), "a descriptor set");
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto& [view, range] = views[i];
+    const Location location = device_->memory().locate(range);
+    const uint64_t texel = 4 * static_cast<uint64_t>(view.words);
+    VkBufferViewCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO};
+    info.buffer = location.buffer;
+    info.format = view.words == 4   ? VK_FORMAT_R32G32B32A32_UINT
+                  : view.words == 2 ? VK_FORMAT_R32G32_UINT
+                                    : VK_FORMAT_R32_UINT;
+    info.offset = location.offset;
+    info.range = (range.bytes + texel - 1) / texel * texel;  // blocks end at a multiple of more
+    VkBufferView& made = recorded_->views.emplace_back(VK_NULL_HANDLE);
+    device_->check(call.vkCreateBufferView(device, &info, nullptr, &made), "a buffer view");
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = set;
+    write.dstBinding = i;
+    write.descriptorCount = 1;
+    write.descriptorType = descriptor_type(view);
+    write.pTexelBufferView = &made;
+    call.vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+  }
+  call.vkCmdBindDescriptorSets(recorded_->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, &set, 0,
+                               nullptr);
 }
 
 void CommandsImpl::copy(const Memory& from, const Memory& to, size_t bytes) {

@@ -24,16 +24,23 @@ struct Recorded {
   VkCommandBuffer buffer = VK_NULL_HANDLE;
   VkQueryPool queries = VK_NULL_HANDLE;
   int timestamps = 0;
+  std::vector<VkDescriptorPool> sets;  // one in each
+  std::vector<VkBufferView> views;
 
  private:
   explicit Recorded(DeviceImpl& device) : device(device) {}
 };
 
+inline VkDescriptorType descriptor_type(const View& view) {
+  return view.written ? VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER : VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+}
+
 class CommandsImpl final : public Commands {
  public:
   CommandsImpl(std::shared_ptr<DeviceImpl> device, int timestamps);
 
-  void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) override;
+  void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups,
+                std::span<const BoundView> views) override;
   void copy(const Memory& from, const Memory& to, size_t bytes) override;
   void barrier() override;
   void timestamp(int slot) override;
@@ -43,6 +50,8 @@ class CommandsImpl final : public Commands {
   const std::shared_ptr<Recorded>& recorded() const { return recorded_; }
 
  private:
+  void bind(const Pipeline& pipeline, std::span<const BoundView> views);
+
   std::shared_ptr<DeviceImpl> device_;
   std::shared_ptr<Recorded> recorded_;
   const Pipeline* bound_ = nullptr;

@@ -100,11 +100,7 @@ void DeviceImpl::open() {
   semaphore.pNext = &type;
   check(call_.vkCreateSemaphore(device_, &semaphore, nullptr, &timeline_), "vkCreateSemaphore");
 
-  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(Push)};
-  VkPipelineLayoutCreateInfo layout{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
-  layout.pushConstantRangeCount = 1;
-  layout.pPushConstantRanges = &range;
-  check(call_.vkCreatePipelineLayout(device_, &layout, nullptr, &layout_), "vkCreatePipelineLayout");
+  layout_ = make_layout(VK_NULL_HANDLE);
 
   barrier_ = std::make_shared<Recorded>(*this, 0);
   barrier_->begin(VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
@@ -121,7 +117,11 @@ void DeviceImpl::destroy() {
   halves_ = {};
   memory_.reset();
   barrier_.reset();
-  for (const auto& [source, pipeline] : pipelines_) call_.vkDestroyPipeline(device_, pipeline->handle, nullptr);
+  for (const auto& [source, pipeline] : pipelines_) {
+    call_.vkDestroyPipeline(device_, pipeline->handle, nullptr);
+    if (pipeline->layout != layout_) call_.vkDestroyPipelineLayout(device_, pipeline->layout, nullptr);
+    call_.vkDestroyDescriptorSetLayout(device_, pipeline->set, nullptr);
+  }
   call_.vkDestroyPipelineCache(device_, pipeline_cache_, nullptr);
   call_.vkDestroyPipelineLayout(device_, layout_, nullptr);
   call_.vkDestroySemaphore(device_, timeline_, nullptr);
@@ -152,6 +152,11 @@ void DeviceImpl::check_usable() const {
 }
 
 bool DeviceImpl::may_destroy() const { return !running_.load(std::memory_order_acquire) && !process_ends(); }
+
+bool DeviceImpl::can_view(const Range& range) const {
+  const Location location = memory_->locate(range);
+  return choices_.texels > 0 && location.buffer && location.offset % choices_.texel_alignment == 0;
+}
 
 MemoryPtr DeviceImpl::allocate(size_t bytes, bool visible, std::string_view what) {
   check_usable();

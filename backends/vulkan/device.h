@@ -27,6 +27,8 @@ class Memory {
   uint64_t address() const { return address_; }
   size_t bytes() const { return bytes_; }
   std::byte* mapped() const { return mapped_; }  // null when the host does not see it
+  /// The memory that the device gave out, where this one only counts it.
+  virtual const Memory& given() const { return *this; }
 
  protected:
   uint64_t address_ = 0;
@@ -34,6 +36,18 @@ class Memory {
   std::byte* mapped_ = nullptr;
 };
 using MemoryPtr = std::shared_ptr<Memory>;
+
+/// A part of a memory.
+struct Range {
+  const Memory* memory = nullptr;
+  uint64_t offset = 0, bytes = 0;
+};
+
+/// A view of a shader and what its operand is; Device::can_view().
+struct BoundView {
+  View view;
+  Range range;
+};
 
 /// A compute pipeline; lives as long as its device.
 struct Pipeline;
@@ -46,7 +60,9 @@ using Ticket = uint64_t;
 class Commands {
  public:
   virtual ~Commands() = default;
-  virtual void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups) = 0;
+  /// `views`: those of the shader, in order.
+  virtual void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups,
+                        std::span<const BoundView> views = {}) = 0;
   /// Copies the first `bytes` by the driver's means; both of allocate(), not visible, and alive until it has run.
   virtual void copy(const Memory& from, const Memory& to, size_t bytes) = 0;
   /// Everything recorded (and submitted) before is finished and visible to everything after.
@@ -82,6 +98,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Memory of the host, used in place; the pages that hold [data, data + bytes). Choices::Memory::import only.
   /// The caller keeps `data` alive for as long as the result.
   virtual MemoryPtr import(std::byte* data, size_t bytes) = 0;
+  /// Whether the range may be bound to a view: it is in one piece, and aligned.
+  virtual bool can_view(const Range& range) const = 0;
   /// Bytes that can still be allocated (VK_EXT_memory_budget, else heap size less what this process holds).
   virtual size_t available() const = 0;
 

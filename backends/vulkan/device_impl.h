@@ -20,7 +20,8 @@ struct Pipeline {
   std::mutex mutex;  // held while it is made
   VkPipeline handle = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;
-  std::vector<uint32_t> words;  // for NEAP_DUMP
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;  // of its views; null: the layout is the device's
+  std::vector<uint32_t> words;                 // for NEAP_DUMP
 };
 
 class DeviceImpl final : public Device {
@@ -35,6 +36,7 @@ class DeviceImpl final : public Device {
   const Pipeline& pipeline(const Shader& shader, const std::string& name) override;
   MemoryPtr allocate(size_t bytes, bool visible, std::string_view what) override;
   MemoryPtr import(std::byte* data, size_t bytes) override;
+  bool can_view(const Range& range) const override;
   size_t available() const override;
   std::unique_ptr<Commands> record(int timestamps) override;
   Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) override;
@@ -78,6 +80,8 @@ class DeviceImpl final : public Device {
   /// Moves what is no longer needed to `over`, which is to be destroyed when no lock is held. Under submit_mutex_.
   void collect(std::vector<Objects>& over);
 
+  VkPipelineLayout make_layout(VkDescriptorSetLayout set);
+  void lay_out_views(Pipeline& pipeline, const Shader& shader);
   void make_pipeline(Pipeline& pipeline, const Shader& shader, const std::string& name);
   std::string pipeline_cache_name() const;
   VkPipelineCache make_pipeline_cache(const std::string& blob);

@@ -55,8 +55,37 @@ const Pipeline& DeviceImpl::pipeline(const Shader& shader, const std::string& na
   return *found;
 }
 
+VkPipelineLayout DeviceImpl::make_layout(VkDescriptorSetLayout set) {
+  VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(Push)};
+  VkPipelineLayoutCreateInfo info{VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO};
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  info.setLayoutCount = set ? 1 : 0;
+  info.pSetLayouts = &set;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  check(call_.vkCreatePipelineLayout(device_, &info, nullptr, &layout), "vkCreatePipelineLayout");
+  return layout;
+}
+
+void DeviceImpl::lay_out_views(Pipeline& pipeline, const Shader& shader) {
+  if (pipeline.layout) return;  // its pipeline could not be made
+  if (!shader.views.empty()) {
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    for (const View& view : shader.views) {
+      bindings.push_back(
+          {static_cast<uint32_t>(bindings.size()), descriptor_type(view), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    }
+    VkDescriptorSetLayoutCreateInfo info{VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
+    info.bindingCount = static_cast<uint32_t>(bindings.size());
+    info.pBindings = bindings.data();
+    check(call_.vkCreateDescriptorSetLayout(device_, &info, nullptr, &pipeline.set), "vkCreateDescriptorSetLayout");
+  }
+  pipeline.layout = pipeline.set ? make_layout(pipeline.set) : layout_;
+}
+
 void DeviceImpl::make_pipeline(Pipeline& pipeline, const Shader& shader, const std::string& name) {
   std::vector<uint32_t> words = compile_glsl(shader.glsl, name);
+  lay_out_views(pipeline, shader);
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = words.size() * sizeof(uint32_t);
   module_info.pCode = words.data();
@@ -71,7 +100,7 @@ void DeviceImpl::make_pipeline(Pipeline& pipeline, const Shader& shader, const s
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
-  info.layout = layout_;
+  info.layout = pipeline.layout;
   if (shader.full_subgroups && choices_.size_control) {
     info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
     info.stage.pNext = &size;
@@ -79,7 +108,6 @@ void DeviceImpl::make_pipeline(Pipeline& pipeline, const Shader& shader, const s
   const VkResult result = call_.vkCreateComputePipelines(device_, pipeline_cache_, 1, &info, nullptr, &pipeline.handle);
   call_.vkDestroyShaderModule(device_, module, nullptr);
   check(result, "kernel " + name);
-  pipeline.layout = layout_;
   if (driver().validation) {
     VkDebugUtilsObjectNameInfoEXT named{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT};
     named.objectType = VK_OBJECT_TYPE_PIPELINE;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "backends/executable.h"
 #include "backends/vulkan/device.h"
@@ -21,6 +22,12 @@ constexpr size_t kUnrollBelow = 256;  // ops of such a body
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+/// Where a plan buffer is in one run. What it is compared with later may be gone by then.
+struct Place {
+  std::weak_ptr<const Memory> memory;
+  uint64_t offset = 0;
+};
+
 /// A table of addresses, and the commands that read it: one run uses them at a time.
 class Instance {
  public:
@@ -31,10 +38,22 @@ class Instance {
     const size_t bytes = records_at_ + program.records.size() * sizeof(BindRecord);
     table_ = device.allocate(std::max<size_t>(bytes, 64), true, "table of addresses");
     std::memcpy(table_->mapped() + records_at_, program.records.data(), program.records.size() * sizeof(BindRecord));
-    marks_.push_back(0);
-    if (timed_) stamp();
-    walk(program.ops, submissions_);
-    flush(submissions_);
+    if (program.viewed.empty()) record();
+  }
+
+  /// Where the buffers of Program::viewed are in the next run.
+  void view(std::vector<Place> places) {
+    const auto same = [](const Place& a, const Place& b) {
+      return !a.memory.owner_before(b.memory) && !b.memory.owner_before(a.memory) && a.offset == b.offset;
+    };
+    if (std::ranges::equal(places, places_, same)) return;
+    places_ = std::move(places);
+    try {
+      record();
+    } catch (...) {
+      places_.clear();  // the next run begins anew
+      throw;
+    }
   }
 
   void set(uint32_t entry, uint64_t address) {
@@ -63,11 +82,32 @@ class Instance {
   }
 
  private:
+  void record() {
+    current_.reset();
+    submissions_.clear();
+    clocks_.clear();
+    commands_.clear();
+    marks_.assign(1, 0);
+    if (timed_) stamp();
+    walk(program_.ops, submissions_);
+    flush(submissions_);
+  }
+
+  std::vector<BoundView> bound(const Op& op) const {
+    std::vector<BoundView> views;
+    for (const PlanView& v : op.views) {
+      const auto number = std::ranges::find(program_.viewed, v.buffer) - program_.viewed.begin();
+      const Place& place = places_[static_cast<size_t>(number)];
+      views.push_back({v.view, {place.memory.lock().get(), place.offset + static_cast<uint64_t>(v.shift), v.bytes}});
+    }
+    return views;
+  }
+
   void walk(const std::vector<Op>& ops, std::vector<Commands*>& list) {
     for (const Op& op : ops) {
       switch (op.kind) {
         case Op::Kind::dispatch:
-          current().dispatch(*op.pipeline, {table_->address(), op.first, op.count}, op.groups);
+          current().dispatch(*op.pipeline, {table_->address(), op.first, op.count}, op.groups, bound(op));
           break;
         case Op::Kind::barrier: current().barrier(); break;
         case Op::Kind::loop: loop(op, list); break;
@@ -127,6 +167,7 @@ class Instance {
   std::vector<Commands*> submissions_;  // in order; loops repeat theirs
   std::vector<size_t> marks_;           // where each step begins, by_step or timed
   std::vector<Commands*> clocks_;       // one before the first step and one after each
+  std::vector<Place> places_;           // that the commands were recorded for
   Ticket ticket_ = 0;
 };
 
@@ -142,14 +183,12 @@ class VulkanExecutable final : public backends::Executable {
       : plan_(std::move(plan)),
         device_(std::move(device)),
         store_(Store::of(device_)),
-        program_(compile_program(plan_, *device_, dump_name)),
+        dump_name_(dump_name),
+        form_(compile_program(plan_, *device_, dump_name_, !plan_.naive)),
         input_of_(plan_.buffers.size(), -1),
         is_output_(plan_.buffers.size(), false) {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) input_of_[plan_.inputs[i]] = static_cast<int>(i);
     for (const int b : plan_.outputs) is_output_[root(b)] = true;
-    for (const Program::Entry& e : program_.entries) {
-      if (e.buffer >= 0) entries_of_.emplace_back(e);
-    }
   }
 
   const PlanData& plan() const override { return plan_; }
@@ -173,23 +212,40 @@ class VulkanExecutable final : public backends::Executable {
   }
 
  private:
+  /// A program and the instances that run it.
+  struct Form {
+    explicit Form(Program made) : program(std::move(made)) {}
+    Program program;
+    std::vector<std::unique_ptr<Instance>> instances, timed;
+  };
+
   int root(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
 
   std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs, std::vector<backends::StepTiming>* timings,
                              Held& held) const {
     held.arena = store_.make_room(plan_.naive ? 0 : plan_.arena_bytes);
-    Instance& instance = free_instance(timings != nullptr);
+    Form* form = &form_;
+    Instance* instance = &free_instance(*form, timings != nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
       held.buffers[plan_.inputs[i]] = store_.bring(inputs[i], plan_.buffers[plan_.inputs[i]].label);
     }
     if (!held.arena && !plan_.naive && plan_.arena_bytes > 0) {
       held.arena = store_.allocate(plan_.arena_bytes, plan_.name);
     }
+    if (!plan_.naive) own_outputs(held);
+    if (auto places = places_of(form->program, held)) {
+      instance->view(std::move(*places));
+    } else {
+      if (!plain_) plain_ = std::make_unique<Form>(compile_program(plan_, *device_, dump_name_, false));
+      form = plain_.get();
+      instance = &free_instance(*form, timings != nullptr);
+    }
     const double begin = now();
-    const Ticket ticket = plan_.naive ? run_naive(instance, held) : run_planned(instance, held);
+    const Ticket ticket =
+        plan_.naive ? run_naive(*instance, form->program, held) : run_planned(*instance, form->program, held);
     if (timings) {
       device_->wait(ticket);
-      const std::vector<double> times = instance.times();
+      const std::vector<double> times = instance->times();
       for (size_t s = 0; s + 1 < times.size(); ++s) {
         if (!std::isfinite(times[s + 1] - times[0])) continue;  // a queue without a clock
         timings->push_back({static_cast<int>(s), begin + times[s] - times[0], begin + times[s + 1] - times[0]});
@@ -199,14 +255,14 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   /// One whose last run has finished; at most two are made of a kind.
-  Instance& free_instance(bool timed) const {
-    auto& instances = timed ? timed_ : instances_;
+  Instance& free_instance(Form& form, bool timed) const {
+    auto& instances = timed ? form.timed : form.instances;
     constexpr size_t kInstances = 2;
     for (const auto& instance : instances) {
       if (device_->reached(instance->ticket())) return *instance;
     }
     if (instances.size() < kInstances) {
-      instances.push_back(std::make_unique<Instance>(*device_, program_, plan_.naive, timed));
+      instances.push_back(std::make_unique<Instance>(*device_, form.program, plan_.naive, timed));
       instances.back()->set_records();
       return *instances.back();
     }
@@ -218,14 +274,31 @@ class VulkanExecutable final : public backends::Executable {
     held.buffers[b] = store_.allocate(plan_.buffers[b].aval.bytes(), plan_.buffers[b].label);
   }
 
-  Ticket run_planned(Instance& instance, Held& held) const {
+  /// Where the program's viewed buffers are; none when one of them lies where a view cannot begin.
+  std::optional<std::vector<Place>> places_of(const Program& program, const Held& held) const {
+    std::vector<Place> places;
+    for (const int b : program.viewed) {
+      const BufferPtr& own = held.buffers[b] ? held.buffers[b] : held.arena;
+      const MemoryPtr& memory = store_.memory(*own);
+      const uint64_t offset = held.buffers[b] ? 0 : static_cast<uint64_t>(plan_.buffers[b].offset);
+      if (!device_->can_view({memory.get(), offset, plan_.buffers[b].aval.bytes()})) return std::nullopt;
+      places.push_back({memory, offset});
+    }
+    return places;
+  }
+
+  void own_outputs(Held& held) const {
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       const auto& buffer = plan_.buffers[b];
       if (root(b) != b || input_of_[b] >= 0 || buffer.offset >= 0) continue;
       if (buffer.last >= buffer.first || is_output_[b]) own(held, b);
     }
+  }
+
+  Ticket run_planned(Instance& instance, const Program& program, const Held& held) const {
     const uint64_t arena = held.arena ? store_.address(*held.arena) : 0;
-    for (const Program::Entry& e : entries_of_) {
+    for (const Program::Entry& e : program.entries) {
+      if (e.buffer < 0) continue;
       const auto offset = plan_.buffers[e.buffer].offset;
       const uint64_t base = held.buffers[e.buffer] ? store_.address(*held.buffers[e.buffer])
                             : offset >= 0          ? arena + static_cast<uint64_t>(offset)
@@ -236,11 +309,11 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   /// Every buffer has memory of its own from its first step to its last; each step is waited for.
-  Ticket run_naive(Instance& instance, Held& held) const {
+  Ticket run_naive(Instance& instance, const Program& program, Held& held) const {
     const int last_step = static_cast<int>(plan_.steps.size()) - 1;
     const auto set_addresses = [&] {
-      for (const Program::Entry& e : entries_of_) {
-        if (!held.buffers[e.buffer]) continue;
+      for (const Program::Entry& e : program.entries) {
+        if (e.buffer < 0 || !held.buffers[e.buffer]) continue;
         instance.set(e.entry, store_.address(*held.buffers[e.buffer]) + static_cast<uint64_t>(e.shift));
       }
     };
@@ -313,12 +386,12 @@ class VulkanExecutable final : public backends::Executable {
   PlanData plan_;
   std::shared_ptr<Device> device_;
   Store& store_;
-  Program program_;
-  std::vector<int> input_of_;    // plan input that a buffer is, or -1
-  std::vector<bool> is_output_;  // of roots
-  std::vector<Program::Entry> entries_of_;
+  std::string dump_name_;
+  mutable Form form_;
+  mutable std::unique_ptr<Form> plain_;  // without views; made when an array lies where none can begin
+  std::vector<int> input_of_;            // plan input that a buffer is, or -1
+  std::vector<bool> is_output_;          // of roots
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Instance>> instances_, timed_;
 };
 
 }  // namespace
@@ -335,6 +408,8 @@ planner::Target vulkan_target(int device) {
   planner::Target target;
   target.gpu = true;
   target.reduce_parts = 1024;
+  // A thread counts in a table of its own.
+  if (choices.texels > 0) target.count_tables = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
   target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
   target.carves = choices.memory == vk::Choices::Memory::import;
   return target;

@@ -109,6 +109,8 @@ Choices choose(const DeviceRecord& d) {
     c.tile_m = c.thread_m = 32, c.thread_n = 8, c.tile_n = c.thread_n * c.subgroup;
   }
   if (d.driver == "llvmpipe") c.most_iterations = 65535;  // LP_MAX_TGSI_LOOP_ITERATIONS
+  if (cpu && d.driver == "llvmpipe") c.texels = d.max_texel_elements;
+  c.texel_alignment = d.texel_alignment;
   c.enough_groups = cpu ? 8 : d.type == "discrete" ? 256 : 32;
 
   c.memory = memory_mode(d);
@@ -135,7 +137,8 @@ void each_field(Record& r, Visit&& visit) {
   FIELD(name), FIELD(driver), FIELD(type), FIELD(vendor_id), FIELD(device_id), FIELD(api_version);
   FIELD(max_workgroup_invocations), FIELD(max_workgroup_size), FIELD(max_workgroup_count), FIELD(max_shared_memory);
   FIELD(max_push_constants), FIELD(max_storage_buffer_range), FIELD(max_memory_allocation), FIELD(max_buffer_size);
-  FIELD(max_allocation_count), FIELD(subgroup_size), FIELD(min_subgroup_size), FIELD(max_subgroup_size);
+  FIELD(max_texel_elements), FIELD(texel_alignment), FIELD(max_allocation_count), FIELD(subgroup_size),
+      FIELD(min_subgroup_size), FIELD(max_subgroup_size);
   FIELD(max_workgroup_subgroups), FIELD(timestamp_period), FIELD(imported_host_alignment), FIELD(device_local_heaps);
   FIELD(host_visible_device_local), FIELD(all_memory_host_visible);
   FIELD(buffer_device_address), FIELD(timeline_semaphore), FIELD(scalar_block_layout);
@@ -197,6 +200,8 @@ DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other) {
   least(device.max_workgroup_invocations, other.max_workgroup_invocations);
   for (size_t i = 0; i < 3; ++i) least(device.max_workgroup_size[i], other.max_workgroup_size[i]);
   least(device.max_shared_memory, other.max_shared_memory);
+  least(device.max_texel_elements, other.max_texel_elements);
+  device.texel_alignment = std::max(device.texel_alignment, other.texel_alignment);
   for (bool DeviceRecord::* const feature :
        {&DeviceRecord::float64, &DeviceRecord::int16, &DeviceRecord::int8, &DeviceRecord::float16,
         &DeviceRecord::storage_8bit, &DeviceRecord::storage_16bit, &DeviceRecord::subgroup_arithmetic,

@@ -27,6 +27,8 @@ struct DeviceRecord {
   uint32_t max_shared_memory = 16384;  // bytes
   uint32_t max_push_constants = 128;   // bytes
   uint64_t max_storage_buffer_range = 1u << 27;
+  uint32_t max_texel_elements = 65536;        // maxTexelBufferElements
+  uint32_t texel_alignment = 256;             // minTexelBufferOffsetAlignment
   uint64_t max_memory_allocation = 1u << 30;  // maxMemoryAllocationSize
   uint64_t max_buffer_size = 1u << 30;        // maxBufferSize (maintenance4), or max_memory_allocation
   uint32_t max_allocation_count = 4096;
@@ -80,7 +82,11 @@ struct Choices {
   bool matmul_by_subgroup = false;
   // Iterations of all loops of an invocation together, after which the driver silently ends them; 0: any number.
   uint32_t most_iterations = 0;
-  uint32_t enough_groups = 128;  // workgroups that keep the device busy: smaller products take smaller tiles
+  // Large arrays are read through texel buffers of so many texels at most; 0: by address. llvmpipe gathers the elements
+  // of texel buffers with vector instructions, and loads by address one lane after the other.
+  uint32_t texels = 0;
+  uint32_t texel_alignment = 256;  // bytes; where such a buffer may begin
+  uint32_t enough_groups = 128;    // workgroups that keep the device busy: smaller products take smaller tiles
   enum class Memory : uint8_t {
     import,  // unified memory: arrays of the host are used where they lie
     mapped,  // device memory that the host maps; copies by the host

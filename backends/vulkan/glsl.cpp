@@ -11,19 +11,19 @@ namespace neap::vk {
 
 using backends::Kernel;
 
-Shader emit(const backends::Launch& launch, const Choices& choices) {
+Shader emit(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable) {
   NEAP_CHECK(launch.kernel.num_params == 0, "{}: a kernel with parameters", launch.kernel.name);
   switch (launch.kernel.kind) {
-    case Kernel::Kind::map: return emit_map(launch, choices);
-    case Kernel::Kind::reduce: return emit_reduce(launch, choices);
-    case Kernel::Kind::scatter: return emit_scatter(launch, choices);
+    case Kernel::Kind::map: return emit_map(launch, choices, viewable);
+    case Kernel::Kind::reduce: return emit_reduce(launch, choices, viewable);
+    case Kernel::Kind::scatter: return emit_scatter(launch, choices, viewable);
   }
   __builtin_unreachable();
 }
 
 namespace {
 
-// For each of `words` 32-bit words, `word` (of type uint64_t) being its number: `each`.
+// For each of `words` words, `word` (of type uint64_t) being its number: `each`.
 Shader over_words(uint64_t words, const Choices& choices, Module& m, int operands, const std::string& each,
                   const std::string& once) {
   Shader shader;
@@ -48,26 +48,27 @@ Shader over_words(uint64_t words, const Choices& choices, Module& m, int operand
 
 namespace {
 
-// Writes value(offset, type) to the `bytes` at operand `to`, as words where `aligned` says that they lie at a word's
-// start (a CPU writes them anywhere), and nothing behind them: the next slice of an array may lie there.
+// Writes value(offset, type) to the `bytes` at operand `to`, as words of 4 bytes where `aligned` says that they lie at
+// a word's start, and nothing behind them: the next slice of an array may lie there. A CPU writes 8 bytes anywhere.
 template <class Value>
 Shader write_bytes(uint64_t bytes, const Choices& choices, Module& m, int operands, int to, const std::string& aligned,
                    const Value& value) {
   const auto part = [&](const std::string& offset, DType type) {
     return store(m, fmt::format("(a{} + {})", to, offset), value(offset, type), type);
   };
-  std::string each = part("word * 4ul", DType::u32);
+  const uint64_t word = choices.cpu ? 8 : 4;
+  std::string each = part(fmt::format("word * {}ul", word), choices.cpu ? DType::u64 : DType::u32);
   if (!choices.cpu) {
     std::string single;
     for (int i = 0; i < 4; ++i) single += " " + part(fmt::format("word * 4ul + {}ul", i), DType::u8);
     each = fmt::format("{{ if ({}) {{ {} }} else {{{} }} }}", aligned, each, single);
   }
   std::string rest;
-  for (uint64_t at = bytes / 4 * 4; at < bytes; ++at) {
+  for (uint64_t at = bytes / word * word; at < bytes; ++at) {
     rest += "    " + part(fmt::format("{}ul", at), DType::u8) + "\n";
   }
   if (!rest.empty()) rest = "  if (group == 0ul && gl_LocalInvocationID.x == 0u) {\n" + rest + "  }\n";
-  return over_words(bytes / 4, choices, m, operands, each, rest);
+  return over_words(bytes / word, choices, m, operands, each, rest);
 }
 
 }  // namespace
@@ -75,7 +76,11 @@ Shader write_bytes(uint64_t bytes, const Choices& choices, Module& m, int operan
 Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value) {
   Module m(choices);
   return write_bytes(bytes, choices, m, 1, 0, "(uint(a0) & 3u) == 0u", [&](const std::string&, DType type) {
-    return fmt::format("{}u", type == DType::u8 ? value : 0x01010101u * value);
+    return literal(m,
+                   type == DType::u8    ? value
+                   : type == DType::u32 ? 0x01010101u * value
+                                        : 0x0101010101010101u * value,
+                   type);
   });
 }
 

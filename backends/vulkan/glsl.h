@@ -29,6 +29,20 @@ struct Push {
   uint32_t count = 0;  // records of a bind kernel; the pass of a sort; else which of Shader::dispatches this is
 };
 
+/// An operand that a shader reads, or reads and writes, through a texel buffer.
+struct View {
+  int operand = 0;
+  int words = 1;  // of a texel, 32 bits each: 1, 2 or 4
+  bool written = false;
+};
+
+/// What a launch may do with an operand through texel buffers: nothing where `bytes` is 0; read it, or, when it is
+/// `written`, read and write it.
+struct Viewable {
+  uint64_t bytes = 0;
+  bool written = false;
+};
+
 /// A shader and how to dispatch it.
 struct Shader {
   std::string glsl;
@@ -41,6 +55,7 @@ struct Shader {
   // Of all loops together, those of functions included, in an invocation: no more than this. Compare-and-exchange is
   // not in it.
   uint64_t iterations = 1;
+  std::vector<View> views;  // binding i of descriptor set 0
 
   /// What it is made of, when it can become a stage of another.
   struct Parts {
@@ -56,7 +71,8 @@ struct Shader {
 /// order, then, when launch.part0_operand >= 0, that operand once more: the table of part 0.
 /// `extent` 0 anywhere in a map or scatter: no workgroups are needed; the caller skips it.
 /// UserError that names the dtype and the feature when the device lacks one that the kernel needs.
-Shader emit(const backends::Launch& launch, const Choices& choices);
+/// `viewable`: by operand; empty: all go by address.
+Shader emit(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable = {});
 
 /// The canonical matrix product (planner/dot.h); operands lhs, rhs, out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "backends/lower.h"
 #include "backends/vulkan/glsl_prelude.h"
@@ -149,7 +150,9 @@ int Body::side_by_side(int most) const {
     const auto at = stride(s.index, 1 - outer);
     if (at && *at == 1) narrowest = std::min(narrowest, size_of(kernel.buffers[s.buffer].type));
   }
-  auto count = static_cast<int>(8 / narrowest);
+  // A texel has 16 bytes.
+  const bool fetched = std::ranges::any_of(runs_, [&](const Run& run) { return m.viewable(run.buffer); });
+  auto count = static_cast<int>((fetched ? 16 : 8) / narrowest);
   while (count > most || (count > 1 && count * live_ > kLongBody)) count /= 2;
   // Whole words of 4 bytes, for every run.
   const bool whole = std::ranges::all_of(runs_, [&](const Run& run) {
@@ -158,7 +161,70 @@ int Body::side_by_side(int most) const {
   return whole ? count : 1;
 }
 
+// A power of two that divides the instruction's value in the first of the iterations side by side.
+int64_t Body::multiple_of(int32_t id) const {
+  constexpr int64_t kMost = 64;
+  const Inst& inst = kernel.dag[id];
+  switch (inst.op) {
+    case Opcode::constant:
+      return inst.imm == 0 ? kMost : std::min<int64_t>(kMost, int64_t{1} << std::countr_zero(inst.imm));
+    case Opcode::index:
+      if (kernel.extent[inst.imm] == 1) return kMost;
+      return static_cast<int>(inst.imm) == 1 - outer ? together_ : 1;
+    case Opcode::convert: return is_integer(type(inst.a)) ? multiple_of(inst.a) : 1;
+    case Opcode::add:
+    case Opcode::sub: return std::min(multiple_of(inst.a), multiple_of(inst.b));
+    case Opcode::mul: return std::min(kMost, multiple_of(inst.a) * multiple_of(inst.b));
+    default: return 1;
+  }
+}
+
+// As read_run, of the widest texels that the run begins at; empty where it is in no texel buffer.
+std::string Body::fetch_run(size_t number, int32_t load) {
+  const Run& run = runs_[number];
+  const auto size = static_cast<int64_t>(size_of(kernel.buffers[run.buffer].type)),
+             bytes = size * run.stride * together_;
+  const auto [root, offset] = root_of(kernel.dag[load].a);
+  const int64_t begin = multiple_of(root) * size | run.first * size | bytes;
+  for (int words = 4; words >= 1; words /= 2) {
+    if (begin % (4 * words) != 0) continue;
+    const std::string view = m.view(run.buffer, words);
+    if (view.empty()) continue;
+    std::string text = fmt::format("    if (e == 0) {{\n    const int p = int((uint({}) - {}u) / {}u);\n",
+                                   values_[kernel.dag[load].a], offset - run.first, 4 * words / size);
+    for (int64_t at = 0; at < bytes / (4 * words); ++at) {
+      text += fmt::format("    {{ const uvec4 d = texelFetch({}, p + {});", view, at);
+      for (int i = 0; i < words; ++i) text += fmt::format(" w{}[{}] = d.{};", number, at * words + i, "xyzw"[i]);
+      text += " }\n";
+    }
+    return text + "    }\n";
+  }
+  return {};
+}
+
+// A load from a texel buffer; empty where there is none.
+std::string Body::fetch(int buffer, int32_t load) {
+  const Inst& inst = kernel.dag[load];
+  const auto size = static_cast<int>(size_of(inst.type));
+  const std::string view = m.view(buffer, size == 8 ? 2 : 1);
+  if (view.empty()) return {};
+  const std::string& index = values_[inst.a];
+  if (size == 8) {
+    const std::string words = fmt::format("texelFetch({}, int({})).xy", view, index);
+    if (m.held(inst.type) == Register::pair) return fmt::format("uintBitsToFloat({})", words);
+    if (inst.type == DType::f64) return fmt::format("packDouble2x32({})", words);
+    return fmt::format("{}(packUint2x32({}))", m.type(inst.type), words);
+  }
+  if (size == 4) return bitcast(m, fmt::format("texelFetch({}, int({})).x", view, index), DType::u32, inst.type);
+  const int in_word = 4 / size, bits = 8 * size;
+  const std::string word = fmt::format("texelFetch({}, int(uint({}) / {}u)).x", view, index, in_word);
+  const std::string part = fmt::format("bitfieldExtract({}({}), int(uint({}) % {}u * {}u), {})",
+                                       is_signed(inst.type) ? "int" : "uint", word, index, in_word, bits, bits);
+  return inst.type == DType::bool_ ? fmt::format("({} != 0u)", part) : part;
+}
+
 std::string Body::read_run(size_t number, int32_t load) {
+  if (std::string text = fetch_run(number, load); !text.empty()) return text;
   const Run& run = runs_[number];
   const DType type = kernel.buffers[run.buffer].type;
   const auto size = static_cast<int64_t>(size_of(type)), bytes = size * run.stride * together_;
@@ -223,6 +289,9 @@ std::string Body::expression(int32_t id) {
       const int buffer = static_cast<int>(inst.imm);
       NEAP_CHECK(size_of(kernel.buffers[buffer].type) == size_of(inst.type), "{}: load of {}", kernel.name,
                  name(inst.type));
+      if (levels_[id] != 0) {
+        if (std::string text = fetch(buffer, id); !text.empty()) return text;
+      }
       return load(m, address(buffer, inst.a), inst.type);
     }
     case Opcode::call: {

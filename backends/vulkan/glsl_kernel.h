@@ -64,6 +64,9 @@ class Body {
   void analyse(int32_t id);
   void find_runs();
   std::string read_run(size_t run, int32_t load);
+  std::string fetch_run(size_t run, int32_t load);
+  std::string fetch(int buffer, int32_t load);
+  int64_t multiple_of(int32_t id) const;
   std::string from_run(size_t run, int32_t load);
   std::pair<int32_t, int64_t> root_of(int32_t index) const;
   std::string expression(int32_t id);
@@ -110,8 +113,8 @@ std::string update_alone(Module& m, backends::Combine combine, DType type, const
 std::string update(Module& m, backends::Combine combine, DType type, const std::string& address,
                    const std::string& value, std::string_view kernel);
 
-Shader emit_map(const backends::Launch& launch, const Choices& choices);
-Shader emit_reduce(const backends::Launch& launch, const Choices& choices);
-Shader emit_scatter(const backends::Launch& launch, const Choices& choices);
+Shader emit_map(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable);
+Shader emit_reduce(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable);
+Shader emit_scatter(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable);
 
 }  // namespace neap::vk

@@ -37,11 +37,11 @@ std::string bits_of(Module& m, const std::string& value, DType type) {
 
 class Map {
  public:
-  Map(const Launch& launch, const Choices& choices)
+  Map(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable)
       : kernel_(launch.kernel),
         choices_(choices),
         fast_(kernel_.vector_level),
-        m_(choices),
+        m_(choices, viewable),
         body_(m_, kernel_, 1 - fast_),
         packed_(side_by_side(body_, fast_)),
         slow_extent_(kernel_.extent[1 - fast_]),
@@ -168,6 +168,8 @@ class Map {
 
 }  // namespace
 
-Shader emit_map(const Launch& launch, const Choices& choices) { return Map(launch, choices).emit(); }
+Shader emit_map(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable) {
+  return Map(launch, choices, viewable).emit();
+}
 
 }  // namespace neap::vk

@@ -55,6 +55,25 @@ void Module::use(const Shader::Parts& parts, bool coherent) {
   }
 }
 
+bool Module::reaches(const View& view) const {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // llvmpipe counts bytes in an int
+  if (static_cast<size_t>(view.operand) >= viewable_.size()) return false;
+  const Viewable& whole = viewable_[static_cast<size_t>(view.operand)];
+  const uint64_t texel = 4 * static_cast<uint64_t>(view.words), texels = (whole.bytes + texel - 1) / texel;
+  return texels > 0 && texels <= choices.texels && whole.bytes < kMostBytes && whole.written == view.written;
+}
+
+std::string Module::view(int operand, int words, bool written) {
+  constexpr size_t kMostViews = 8;  // of those that every device binds, 16, 4 of them written
+  if (!reaches({operand, words, written})) return {};
+  auto found = std::ranges::find_if(views_, [&](const View& v) { return v.operand == operand && v.words == words; });
+  if (found == views_.end()) {
+    if (views_.size() == kMostViews) return {};
+    found = views_.insert(found, View{operand, words, written});
+  }
+  return fmt::format("view{}", found - views_.begin());
+}
+
 Register Module::held(DType type) const {
   switch (type) {
     case DType::bool_: return Register::boolean;
@@ -103,6 +122,10 @@ std::string Module::finish(uint32_t local_size, const std::string& main) const {
   if (!declared.empty()) text += "#extension GL_EXT_spirv_intrinsics : require\n" + declared;
   fmt::format_to(out, "layout(local_size_x = {}) in;\n", local_size);
   text += "layout(push_constant, scalar) uniform Push { uint64_t table; uint first; uint count; } push;\n";
+  for (size_t i = 0; i < views_.size(); ++i) {
+    fmt::format_to(out, "layout(binding = {}{}) uniform {} view{};\n", i, views_[i].written ? ", r32ui" : "",
+                   views_[i].written ? "coherent uimageBuffer" : "usamplerBuffer", i);
+  }
   if (!used_.functions.empty()) text += libm_source(used_.functions);
   text += definitions;
   text += "\nvoid main() {\n  const uint operands = push.first, turn = push.count;\n" + main + "}\n";
@@ -111,6 +134,7 @@ std::string Module::finish(uint32_t local_size, const std::string& main) const {
 
 void Module::finish(Shader& shader, const std::string& main) const {
   shader.glsl = finish(shader.local_size, main);
+  shader.views = views_;
   Shader::Parts parts = used_;
   parts.main = main;
   shader.parts = std::make_shared<const Shader::Parts>(std::move(parts));

@@ -17,7 +17,8 @@ enum class Register : uint8_t { boolean, i32, u32, i64, u64, f32, f64, pair };
 
 class Module {
  public:
-  explicit Module(const Choices& choices) : choices(choices) {}
+  explicit Module(const Choices& choices, std::span<const Viewable> viewable = {})
+      : choices(choices), viewable_(viewable) {}
 
   const Choices& choices;
 
@@ -28,6 +29,11 @@ class Module {
   /// The same for other text: what `name` stands for comes after everything used before.
   void define(const std::string& name, const std::string& text);
   bool defined(std::string_view name) const;
+
+  /// The name of a texel buffer over the operand, with texels of `words`, or empty where it has none that reaches all
+  /// of it. `written`: an r32ui image, else a sampler.
+  std::string view(int operand, int words, bool written = false);
+  bool viewable(int operand) const { return reaches({operand, 4, false}); }
 
   Register held(DType type) const;
   /// "bool", "int", "uint", "int64_t", ...
@@ -43,7 +49,11 @@ class Module {
   void use(const Shader::Parts& parts, bool coherent);
 
  private:
+  bool reaches(const View& view) const;
+
   Shader::Parts used_;
+  std::span<const Viewable> viewable_;
+  std::vector<View> views_;
 };
 
 // Expressions. Operands are names or parenthesised; so are results.

@@ -46,13 +46,13 @@ constexpr int64_t kMostCopies = 128;  // of the body in a loop
 
 class Reduce {
  public:
-  Reduce(const Launch& launch, const Choices& choices)
+  Reduce(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable)
       : kernel_(launch.kernel),
         choices_(choices),
         parts_(launch.parts),
         kept_(kernel_.extent[0]),
         reduced_(kernel_.extent[1]),
-        m_(choices),
+        m_(choices, viewable),
         body_(m_, kernel_, 0) {
     grain_ = (reduced_ + parts_ - 1) / parts_;
     if (parts_ > 1) grain_ = (grain_ + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
@@ -296,6 +296,8 @@ class Reduce {
 
 }  // namespace
 
-Shader emit_reduce(const Launch& launch, const Choices& choices) { return Reduce(launch, choices).emit(); }
+Shader emit_reduce(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable) {
+  return Reduce(launch, choices, viewable).emit();
+}
 
 }  // namespace neap::vk

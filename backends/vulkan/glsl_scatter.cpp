@@ -19,8 +19,8 @@ constexpr int64_t kIterationsAtOnce = 1 << 16;
 
 class Updates {
  public:
-  Updates(const Launch& launch, const Choices& choices)
-      : launch_(launch), kernel_(launch.kernel), choices_(choices), m_(choices), body_(m_, kernel_, 0) {}
+  Updates(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable)
+      : launch_(launch), kernel_(launch.kernel), choices_(choices), m_(choices, viewable), body_(m_, kernel_, 0) {}
 
   Shader emit() {
     const bool ordered = std::ranges::any_of(kernel_.scatters,
@@ -34,7 +34,7 @@ class Updates {
     const auto operands = static_cast<int>(kernel_.buffers.size());
     std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
     Shader shader;
-    text += serial ? in_order(shader) : parallel(shader, together);
+    text += serial ? in_order(shader) : has_lanes() ? by_lanes(shader, together) : parallel(shader, together);
     m_.finish(shader, text);
     return shader;
   }
@@ -104,6 +104,82 @@ class Updates {
     return text + "  }\n";
   }
 
+  // Whether a subgroup can count for a part, without atomics: in a table of its own that it reads at once.
+  bool has_lanes() {
+    if (choices_.texels == 0 || !choices_.size_control || choices_.subgroup < 2) return false;
+    if (launch_.parts == 1 || kernel_.extent[0] > 1 || kernel_.scatters.size() != 1) return false;
+    const Scatter& s = kernel_.scatters[0];
+    const DType type = kernel_.buffers[s.buffer].type;
+    if (s.combine != Combine::add || is_float(type) || size_of(type) != 4) return false;
+    own_ = m_.view(s.buffer, 1, /*written=*/true);
+    if (launch_.part0_operand >= 0) first_ = m_.view(static_cast<int>(kernel_.buffers.size()), 1, /*written=*/true);
+    return !own_.empty() && (launch_.part0_operand < 0 || !first_.empty());
+  }
+
+  // A subgroup for each part; in each step every lane takes `together` updates.
+  std::string by_lanes(Shader& shader, int together) {
+    m_.use("GL_KHR_shader_subgroup_shuffle");
+    shader.local_size = choices_.subgroup;
+    shader.full_subgroups = true;
+    shader.groups = {static_cast<uint32_t>(launch_.parts), 1, 1};
+    const int64_t units = kernel_.extent[1] / together, in_part = (grain() + together - 1) / together;
+    const int64_t steps = (in_part + choices_.subgroup - 1) / choices_.subgroup;
+    const int64_t most = choices_.most_iterations > 0 ? choices_.most_iterations / 2 : kIterationsAtOnce;
+    const int64_t own = 1 + together * body_.turns();
+    const int64_t at_once = std::clamp<int64_t>(most / own, 1, steps) * choices_.subgroup;
+    shader.dispatches = static_cast<uint32_t>((in_part + at_once - 1) / at_once);
+    shader.iterations = static_cast<uint64_t>((at_once / choices_.subgroup + 2) * own);
+    const std::string type = body_.index_type();
+    std::string text = fmt::format(
+        "  const {0} part = {0}(gl_WorkGroupID.x), part_begin = part * {1};\n"
+        "  const {0} begin = part_begin + {0}(turn) * {2};\n"
+        "  const {0} end = min(min(begin + {2}, part_begin + {1}), {3});\n",
+        type, body_.number(in_part), body_.number(at_once), body_.number(units));
+    const auto loop = [&](const std::string& view, const std::string& table) {
+      return fmt::format(
+                 "  for ({0} base = begin; base < end; base += {1}) {{\n"
+                 "    const {0} unit = base + gl_LocalInvocationID.x;\n    const bool inside = unit < end;\n"
+                 "    const {0} first = min(unit, end - {2}) * {3};\n",
+                 type, body_.number(choices_.subgroup), body_.number(1), body_.number(together)) +
+             body_.text(1) + body_.shared() + lanes_updates(together, view, table) + "  }\n";
+    };
+    if (first_.empty()) return text + loop(own_, "part");
+    return text + "  if (part == " + body_.number(0) + ") {\n" + loop(first_, "0u") + "  } else {\n" +
+           loop(own_, "(part - " + body_.number(1) + ")") + "  }\n";
+  }
+
+  // Every update of an element in this step writes what all of them add up to. All elements are read before any is
+  // written, and added last, so that the processor waits for many at once. What the lanes wrote in the last step is
+  // seen: they run in step, and the image is coherent.
+  std::string lanes_updates(int together, const std::string& view, const std::string& table) {
+    const Scatter& s = kernel_.scatters[0];
+    const bool splat = kernel_.dag[s.value].op == scalar::Opcode::constant;
+    std::string text, sums, stores;
+    for (int e = 0; e < together; ++e) text += fmt::format("    uint at{0}, mine{0}, now{0};\n    bool live{0};\n", e);
+    for (int e = 0; e < together; ++e) {
+      const std::string valid = s.valid >= 0 ? fmt::format(" && {}", body_.value(s.valid)) : "";
+      const std::string more = fmt::format(
+          "    live{0} = inside{1};\n    mine{0} = uint({2});\n"
+          "    at{0} = live{0} ? uint({3}) * {4}u + uint({5}) : 0xffffffffu;\n",
+          e, valid, body_.value(s.value), table, s.table_elements, body_.value(s.index));
+      text += iteration(body_, e, fmt::format("first + {}", body_.number(e)), more);
+      sums += fmt::format("    uint sum{0} = mine{0};\n", e);
+      for (int other = 0; other < together; ++other) {
+        for (uint32_t apart = other == e ? 1 : 0; apart < choices_.subgroup; ++apart) {
+          const auto theirs = [&](const char* name) {
+            return apart == 0 ? fmt::format("{}{}", name, other)
+                              : fmt::format("subgroupShuffleXor({}{}, {}u)", name, other, apart);
+          };
+          sums += fmt::format("    sum{0} += {1} == at{0} ? {2} : 0u;\n", e, theirs("at"),
+                              splat ? fmt::format("mine{}", e) : theirs("mine"));
+        }
+      }
+      stores += fmt::format("    if (live{0}) imageStore({1}, int(at{0}), uvec4(now{0} + sum{0}));\n", e, view);
+    }
+    for (int e = 0; e < together; ++e) text += fmt::format("    now{0} = imageLoad({1}, int(at{0})).x;\n", e, view);
+    return text + sums + stores;
+  }
+
   // Where the table of the part that this update belongs to lies.
   std::string table(const Scatter& s) {
     const std::string own = fmt::format("a{}", s.buffer);
@@ -142,10 +218,13 @@ class Updates {
   const Choices& choices_;
   Module m_;
   Body body_;
+  std::string own_, first_;  // texel buffers over the tables, and over that of part 0
 };
 
 }  // namespace
 
-Shader emit_scatter(const Launch& launch, const Choices& choices) { return Updates(launch, choices).emit(); }
+Shader emit_scatter(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable) {
+  return Updates(launch, choices, viewable).emit();
+}
 
 }  // namespace neap::vk

@@ -65,6 +65,8 @@ void describe_limits(const PhysicalDevice& d, const Properties& p, DeviceRecord&
   r.max_shared_memory = limits.maxComputeSharedMemorySize;
   r.max_push_constants = limits.maxPushConstantsSize;
   r.max_storage_buffer_range = limits.maxStorageBufferRange;
+  r.max_texel_elements = limits.maxTexelBufferElements;
+  r.texel_alignment = static_cast<uint32_t>(limits.minTexelBufferOffsetAlignment);
   r.max_allocation_count = limits.maxMemoryAllocationCount;
   if (d.api >= VK_API_VERSION_1_2) {
     r.driver = p.v12.driverName;

@@ -14,8 +14,11 @@ namespace neap::vk {
 namespace {
 
 constexpr uint64_t kAlign = 256;
-constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                      VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+VkBufferUsageFlags usage(const Choices& choices) {
+  const VkBufferUsageFlags texels = VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
+  return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+         VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | (choices.texels > 0 ? texels : 0);
+}
 
 constexpr uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
@@ -114,7 +117,7 @@ std::unique_ptr<Block> MemoryPool::allocate_block(uint64_t bytes, Use use, std::
   block->bytes = bytes;
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
-  info.usage = kUsage;
+  info.usage = usage(device_.choices());
   device_.check(device_.call().vkCreateBuffer(device_.handle(), &info, nullptr, &block->buffer), what);
   VkMemoryRequirements needs;
   device_.call().vkGetBufferMemoryRequirements(device_.handle(), block->buffer, &needs);
@@ -233,6 +236,13 @@ Location MemoryPool::find(uint64_t address) {
   return {block.buffer, address - block.address, handle};
 }
 
+Location MemoryPool::locate(const Range& range) const {
+  const auto& handle = static_cast<const Handle&>(range.memory->given());
+  if (!handle.shared_ && handle.own_.size() != 1) return {};
+  const Block& block = handle.shared_ ? *handle.shared_->block : *handle.own_.front();
+  return {block.buffer, handle.address() - block.address + range.offset, nullptr};
+}
+
 std::unique_ptr<Block> MemoryPool::import_block(std::byte* data, uint64_t bytes) {
   constexpr auto kHost = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   VkMemoryHostPointerPropertiesEXT pointer{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
@@ -245,7 +255,7 @@ std::unique_ptr<Block> MemoryPool::import_block(std::byte* data, uint64_t bytes)
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.pNext = &external;
   info.size = bytes;
-  info.usage = kUsage;
+  info.usage = usage(device_.choices());
   device_.check(device_.call().vkCreateBuffer(device_.handle(), &info, nullptr, &block->buffer),
                 "import of host memory");
   VkMemoryRequirements needs;

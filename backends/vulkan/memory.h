@@ -60,6 +60,8 @@ class MemoryPool {
 
   /// Where this address is, in memory made by allocate() for Use::device.
   Location find(uint64_t address);
+  /// The buffer that a range lies in, and where; none when it lies in several.
+  Location locate(const Range& range) const;
 
  private:
   friend struct Block;

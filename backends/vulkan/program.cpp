@@ -47,6 +47,7 @@ struct Scope {
 constexpr int64_t kIterationsAtOnce = 4096;    // of a body that is one shader, in a dispatch
 constexpr int64_t kFewerIterations = 16;       // are not worth it
 constexpr int64_t kLongestDispatch = 1 << 20;  // iterations of all loops together
+constexpr int64_t kWorthViews = 1 << 16;       // elements: new buffers mean new descriptors, and commands recorded anew
 constexpr uint32_t kLeastWorkgroup = 32, kMostGroups = 8;
 
 /// A kernel before it has a pipeline.
@@ -59,7 +60,8 @@ struct Kernel {
 
 class Compiler {
  public:
-  Compiler(Device& device, const std::string& dump_name) : device_(device), dump_name_(dump_name) {}
+  Compiler(Device& device, const std::string& dump_name, bool views)
+      : device_(device), dump_name_(dump_name), views_(views && device.choices().texels > 0) {}
 
   Program run(const PlanData& plan) {
     Scope scope(plan);
@@ -133,6 +135,11 @@ class Compiler {
     }
     Op op = new_kernel({shader, name, {}, nullptr});
     op.first = operands(scope, buffers);
+    for (const View& view : shader.views) {
+      const int b = buffers[static_cast<size_t>(view.operand)], root = scope.root(b);
+      op.views.push_back({view, root, scope.shift(b), scope.plan.buffers[b].aval.bytes()});
+      if (std::ranges::find(out_.viewed, root) == out_.viewed.end()) out_.viewed.push_back(root);
+    }
     for (uint32_t i = 0; i < shader.dispatches; ++i) {
       if (i > 0) ops.push_back({});
       op.count = number + i;
@@ -193,10 +200,28 @@ class Compiler {
       for (const auto& s : kernel.scatters) writes.push_back(all.at(launch.operands.at(s.buffer)));
       for (const auto& r : kernel.reductions) writes.push_back(all.at(launch.operands.at(r.buffer)));
       for (const auto& s : kernel.stores) writes.push_back(all.at(launch.operands.at(s.buffer)));
+      if (const auto viewable = viewable_operands(scope, kernel, buffers, writes); !viewable.empty()) {
+        dispatch(scope, ops, emit(launch, device_.choices(), viewable), step.op, buffers, reads, writes);
+        continue;
+      }
       dispatch(
           scope, ops, [launch](const Choices& choices) { return emit(launch, choices); }, step.op, buffers, reads,
           writes);
     }
+  }
+
+  /// What a launch may do through texel buffers; empty: nothing, as in loops, whose arrays move on, and where there is
+  /// little to do. What is written beside other operands' memory is no table.
+  std::vector<Viewable> viewable_operands(const Scope& scope, const backends::Kernel& kernel,
+                                          const std::vector<int>& buffers, const std::vector<int>& writes) const {
+    if (!views_ || scope.is_loop || kernel.extent[0] * kernel.extent[1] < kWorthViews) return {};
+    std::vector<Viewable> viewable;
+    for (const int b : buffers) {
+      const auto same = [&](int other) { return scope.root(other) == scope.root(b); };
+      const bool aligned = scope.shift(b) % device_.choices().texel_alignment == 0;
+      viewable.push_back({aligned ? scope.plan.buffers[b].aval.bytes() : 0, std::ranges::any_of(writes, same)});
+    }
+    return viewable;
   }
 
   void fill(Scope& scope, std::vector<Op>& ops, int b) {
@@ -414,6 +439,7 @@ class Compiler {
 
   Device& device_;
   const std::string& dump_name_;
+  const bool views_;
   int kernels_ = 0;
   Program out_;
   uint32_t next_ = 0;
@@ -422,8 +448,8 @@ class Compiler {
 
 }  // namespace
 
-Program compile_program(const PlanData& plan, Device& device, const std::string& dump_name) {
-  return Compiler(device, dump_name).run(plan);
+Program compile_program(const PlanData& plan, Device& device, const std::string& dump_name, bool views) {
+  return Compiler(device, dump_name, views).run(plan);
 }
 
 }  // namespace neap::vk

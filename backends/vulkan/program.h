@@ -20,11 +20,20 @@
 
 namespace neap::vk {
 
+/// A view of `bytes` of a plan buffer, from `shift` on.
+struct PlanView {
+  View view;
+  int buffer = 0;
+  int64_t shift = 0;
+  uint64_t bytes = 0;
+};
+
 struct Op {
   enum class Kind : uint8_t { dispatch, barrier, loop, step } kind = Kind::barrier;
   const Pipeline* pipeline = nullptr;  // dispatch
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t first = 0, count = 0;  // Push
+  std::vector<PlanView> views;    // dispatch: those of the shader
   int kernel = -1;                // dispatch: its number while the program is made
   int step = 0;                   // step: the number of the plan's step that ends here
   int64_t times = 0;              // loop
@@ -40,12 +49,14 @@ struct Program {
   };
   uint32_t num_entries = 0;
   std::vector<Entry> entries;
+  std::vector<int> viewed;  // plan buffers with views, each once
   std::vector<BindRecord> records;
   std::vector<Op> ops;
 };
 
 /// Lowers and compiles all kernels of the plan, those of loop bodies included. UserError when the device lacks a dtype.
-/// `dump_name`: file name stem for NEAP_DUMP, or empty.
-Program compile_program(const planner::PlanData& plan, Device& device, const std::string& dump_name);
+/// `dump_name`: file name stem for NEAP_DUMP, or empty. `views`: whether kernels may read large arrays through texel
+/// buffers; then Program::viewed names the plan buffers whose memory Device::can_view() where they begin.
+Program compile_program(const planner::PlanData& plan, Device& device, const std::string& dump_name, bool views);
 
 }  // namespace neap::vk

@@ -35,6 +35,7 @@ struct Store::Counted final : Memory {
     store_.count(bytes_);
   }
   ~Counted() override { store_.discount(bytes_); }
+  const Memory& given() const override { return memory_->given(); }
 
   Store& store_;
   MemoryPtr memory_;
@@ -164,10 +165,10 @@ BufferPtr Store::bring(const BufferPtr& buffer, std::string_view what) {
   return copy;
 }
 
-uint64_t Store::address(const Buffer& buffer) const {
+const MemoryPtr& Store::memory(const Buffer& buffer) const {
   const VulkanResidence* residence = residence_on(buffer, *device_);
   NEAP_CHECK(residence, "a buffer that was not brought to {}", device_->record().name);
-  return residence->address();
+  return residence->memory();
 }
 
 void Store::written(Buffer& buffer, Ticket ticket) {

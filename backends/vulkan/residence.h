@@ -20,6 +20,7 @@ class VulkanResidence final : public Residence {
 
   const Device& device() const { return *device_; }
   uint64_t address() const { return memory_->address(); }
+  const MemoryPtr& memory() const { return memory_; }
   /// Copies bytes of the host into the memory.
   void fill(const std::byte* from, size_t bytes) const;
   /// The submission that writes the bytes. Before Buffer::await_residence.
@@ -46,7 +47,8 @@ class Store {
   /// The buffer's bytes on this device: the buffer itself, made addressable, or a copy.
   BufferPtr bring(const BufferPtr& buffer, std::string_view what);
   /// The address of a buffer of allocate() or bring().
-  uint64_t address(const Buffer& buffer) const;
+  uint64_t address(const Buffer& buffer) const { return memory(buffer)->address(); }
+  const MemoryPtr& memory(const Buffer& buffer) const;
   /// That the submission `ticket` writes the buffer.
   void written(Buffer& buffer, Ticket ticket);
 

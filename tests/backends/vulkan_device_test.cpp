@@ -59,6 +59,11 @@ TEST_F(VulkanDevice, ImportsHostMemoryInPlace) {
   in[0] = 100;  // what the host writes before a submission is seen by it
   device->wait(submit(*device, commands, {from, to, addresses}));
   EXPECT_EQ(out[3], 301u);
+  if (device->choices().texels == 0) return;
+  EXPECT_EQ(device->can_view({from.get(), 0, 64}),
+            reinterpret_cast<uintptr_t>(in.data()) % device->choices().texel_alignment == 0);
+  EXPECT_EQ(device->can_view({to.get(), 4, 64}),
+            reinterpret_cast<uintptr_t>(out.data()) % device->choices().texel_alignment == 0);
 }
 
 TEST_F(VulkanDevice, ImportsMoreThanOneAllocationMayHold) {
@@ -69,6 +74,7 @@ TEST_F(VulkanDevice, ImportsMoreThanOneAllocationMayHold) {
   {
     const auto imported = device->import(static_cast<std::byte*>(host), kBytes);
     EXPECT_EQ(imported->bytes(), kBytes);
+    EXPECT_FALSE(device->can_view({imported.get(), 0, 64})) << "it is in two pieces";
     auto* const words = static_cast<uint32_t*>(host);
     const size_t border = device->record().max_memory_allocation / 4 - 32;  // 64 words across it
     std::vector<std::unique_ptr<Commands>> all;

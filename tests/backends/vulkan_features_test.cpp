@@ -74,6 +74,8 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
   if (!c.matmul_by_subgroup) EXPECT_LE((c.tile_m + c.tile_n + 8) * c.tile_k * 4, d.max_shared_memory);
   EXPECT_LE(c.largest_block, d.max_memory_allocation);
   EXPECT_LE(c.largest_block, d.max_buffer_size);
+  EXPECT_LE(c.texels, d.max_texel_elements);
+  EXPECT_EQ(c.texel_alignment, d.texel_alignment);
   EXPECT_TRUE(!c.native_f16 || (d.float16 && d.storage_16bit));
   EXPECT_TRUE(!c.storage16 || d.storage_16bit);
   EXPECT_TRUE(!c.storage8 || d.storage_8bit);
@@ -123,6 +125,7 @@ TEST(VulkanFeatures, ChoosesForRealDevices) {
     EXPECT_EQ(c.add64 == Choices::FloatAdd::atomic, e.add64);
     EXPECT_EQ(c.largest_block, e.largest_block);
     EXPECT_TRUE(c.int64);
+    EXPECT_EQ(c.texels, std::string_view(e.device) == "lavapipe" ? 1u << 27 : 0u);
     EXPECT_EQ(c.matmul_by_subgroup, std::string_view(e.device) == "lavapipe");
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ class Runner {
   std::shared_ptr<Device> device;
   Choices choices;     // the device's, unless a test changes them
   size_t shift = 0;    // operands begin so many bytes behind a multiple of 64
+  bool views = false;  // operands go through texel buffers where kernels can
   double seconds = 0;  // that the last run's dispatches took
 
   /// `operands`: the memory of the step's reads, writes and scratch; copied to the device and back.
@@ -59,13 +61,20 @@ class Runner {
     std::vector<uint64_t> entries;
     struct Dispatch {
       const Pipeline* pipeline;
-      uint32_t first;
+      uint32_t first, turn;
       std::array<uint32_t, 3> groups;
+      std::vector<BoundView> views;
     };
     std::vector<Dispatch> dispatches;
     const auto add = [&](const Shader& shader, const std::vector<int>& used, const std::string& name) {
-      dispatches.push_back({&device->pipeline(shader, name), static_cast<uint32_t>(entries.size()), shader.groups});
+      Dispatch d{&device->pipeline(shader, name), static_cast<uint32_t>(entries.size()), 0, shader.groups, {}};
       for (const int i : used) entries.push_back(memory->address() + offsets.at(static_cast<size_t>(i)));
+      for (const View& view : shader.views) {
+        const auto i = static_cast<size_t>(used[static_cast<size_t>(view.operand)]);
+        d.views.push_back({view, {memory.get(), offsets[i], operands[i].size()}});
+        NEAP_CHECK(device->can_view(d.views.back().range), "no view of operand {}", i);
+      }
+      for (; d.turn < shader.dispatches; ++d.turn) dispatches.push_back(d);
     };
     for (const backends::Launch& launch : launches) {
       for (const int i : launch.zero_fill) {
@@ -76,7 +85,14 @@ class Runner {
       if (rows * columns == 0 && launch.kernel.kind != backends::Kernel::Kind::reduce) continue;
       std::vector<int> used = launch.operands;
       if (launch.part0_operand >= 0) used.push_back(launch.part0_operand);
-      add(emit(launch, choices), used, launch.kernel.name.empty() ? "test" : launch.kernel.name);
+      std::vector<Viewable> viewable;
+      for (size_t i = 0; views && i < used.size(); ++i) {
+        const auto is_i = [&](const auto& s) { return static_cast<size_t>(s.buffer) == i; };
+        const backends::Kernel& k = launch.kernel;
+        const bool written = i >= k.buffers.size() || k.buffers[i].written || std::ranges::any_of(k.scatters, is_i);
+        viewable.push_back({operands[static_cast<size_t>(used[i])].size(), written});
+      }
+      add(emit(launch, choices, viewable), used, launch.kernel.name.empty() ? "test" : launch.kernel.name);
     }
     if (dispatches.empty()) return;
     const MemoryPtr table = device->allocate(std::max<size_t>(8 * entries.size(), 64), true, "test table");
@@ -85,7 +101,7 @@ class Runner {
     const auto commands = device->record(2);
     commands->timestamp(0);
     for (const Dispatch& d : dispatches) {
-      commands->dispatch(*d.pipeline, {table->address(), d.first, 0}, d.groups);
+      commands->dispatch(*d.pipeline, {table->address(), d.first, d.turn}, d.groups, d.views);
       commands->barrier();
     }
     commands->timestamp(1);

@@ -66,9 +66,15 @@ class VulkanGlsl : public testing::Test {
   void run(const std::vector<Trial>& trials, const std::function<void(Runner&)>& change = {}) {
     Runner runner(open_device());
     if (change) change(runner);
-    for (const Trial& trial : trials) {
-      trial.check(runner);
-      if (HasFailure()) return;
+    const bool viewable = runner.choices.texels > 0 && runner.shift % runner.choices.texel_alignment == 0;
+    for (const bool views : {false, true}) {
+      if (views && !viewable) continue;
+      SCOPED_TRACE(views ? "through texel buffers" : "by address");
+      runner.views = views;
+      for (const Trial& trial : trials) {
+        trial.check(runner);
+        if (HasFailure()) return;
+      }
     }
     EXPECT_EQ(Device::validation_messages(), std::vector<std::string>{});
   }
@@ -185,6 +191,20 @@ inline Trial strides(DType t, int64_t stride, int level) {
   const X x = k.dag.load(in, t, k.dag.binary(Opcode::add, at, k.dag.integer(2, i32)));
   const X flat = k.dag.binary(Opcode::add, i, k.dag.binary(Opcode::mul, row, k.dag.integer(kExtent, i32)));
   trial.store(flat, x, 3 * kExtent);
+  return trial;
+}
+
+// out[i] = in[w i + 0] - in[w i + 1] ...: rows of w elements, which are read as words.
+inline Trial rows_of(DType t, int64_t width, int64_t n, int level) {
+  Trial trial;
+  Kernel& k = trial.kernel;
+  k.extent = level == 1 ? std::array<int64_t, 2>{1, n} : std::array<int64_t, 2>{n, 1};
+  k.vector_level = level;
+  const int in = trial.input(t, width * n);
+  const X i = k.dag.index(level, u32), first = k.dag.binary(Opcode::mul, i, k.dag.integer(width, u32));
+  for (int64_t c = width - 1; c >= 0; --c) {
+    trial.store(i, k.dag.load(in, t, k.dag.binary(Opcode::add, first, k.dag.integer(c, u32))), n);
+  }
   return trial;
 }
 

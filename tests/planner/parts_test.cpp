@@ -41,7 +41,8 @@ TEST(Parts, ReductionsByShape) {
   EXPECT_EQ(reduce_parts({0, 5}, {0}), 1);
 }
 
-PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, size_t budget = kBudget) {
+PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, size_t budget = kBudget,
+                 const Target& target = {}) {
   Graph g;
   const ValueId operand = splat(g, 0, dtype, table);
   const ValueId idx = g.add_input({{rows, 1}, DType::i32});
@@ -50,7 +51,7 @@ PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, s
   const ValueId updates = constant ? splat(g, 2, dtype, shape) : g.add_input({shape, dtype});
   g.outputs = {g.add(op, {operand, idx, updates}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
   PlanStep step = step_of(PlanStep::Kind::scatter, std::move(g));
-  choose_parts(step, budget);
+  choose_parts(step, budget, target);
   return step;
 }
 
@@ -73,6 +74,20 @@ TEST(Parts, ScatterForms) {
   EXPECT_EQ(scatter(Op::scatter_max, {1 << 20}, big, DType::f32, false).form, ScatterForm::direct);
   EXPECT_EQ(scatter(Op::scatter_add, {1 << 20}, 1000, DType::f32, true).form, ScatterForm::direct);
   EXPECT_EQ(scatter(Op::scatter_add, {1 << 20}, 1 << 20, DType::f32, true).parts, 2);
+}
+
+TEST(Parts, ThreadsOfAGpuShareATableUnlessItSaysOtherwise) {
+  Target gpu;
+  gpu.gpu = true;
+  const auto parts = [&](int64_t rows, bool constant, size_t budget = kBudget) {
+    return scatter(Op::scatter_add, {1 << 20}, rows, DType::f32, constant, budget, gpu).parts;
+  };
+  EXPECT_EQ(parts(1 << 22, true), 1);
+  gpu.count_tables = 3;
+  EXPECT_EQ(parts(1 << 22, true), 3);
+  EXPECT_EQ(parts(1 << 22, true, 5 << 20), 2) << "the first lies in the output";
+  EXPECT_EQ(parts((1 << 20) - 1, true), 1) << "fewer rows than elements";
+  EXPECT_EQ(parts(1 << 22, false), 1) << "sums";
 }
 
 TEST(Parts, TablesStayInTheirBudget) {

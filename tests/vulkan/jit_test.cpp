@@ -1,9 +1,12 @@
 // Whole programs on the first Vulkan device, by the public interface, in whichever memory mode NEAP_VULKAN_MEMORY says.
 #include "tests/vulkan/fixture.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "backends/vulkan/device_impl.h"
@@ -93,6 +96,54 @@ TEST_F(Vulkan, GatherGradientCounts) {
   const Array idx = (random::bits(random::key(3), {70000, 3}) % 8).astype(i32);
   const std::vector<float> got = jit(grad(gather_loss), on_device())(x, idx).to_vector<float>();
   EXPECT_EQ(got, elsewhere(grad(gather_loss), x, idx).to_vector<float>());
+}
+
+// Gathers, and counts in several tables, of arrays large enough for texel buffers where the device gains from them.
+bool gathers_are_the_cpus() {
+  const auto gathered = [](const Array& x, const Array& idx) { return gather(x, idx) * 2.0f; };
+  const JitOptions on_device{.device = neap::vulkan()};
+  const auto forward = jit(gathered, on_device);
+  const auto gradient = jit(grad(gather_loss), on_device);
+  // Of results that lie in the arena, not all where it begins.
+  const auto of_products = [](const Array& a, const Array& idx) {
+    return gather(matmul(a, a), idx) - gather(matmul(a, a + 1.0f), idx);
+  };
+  const Array a = (random::bits(random::key(5), {256, 256}) % 8).astype(f32);
+  const Array rows = (random::bits(random::key(6), {100000, 2}) % 256).astype(i16);
+  bool same =
+      jit(of_products, on_device)(a, rows).to_vector<float>() == elsewhere(of_products, a, rows).to_vector<float>();
+  for (const DType index : {i32, i16, i8}) {
+    for (const uint32_t seed : {1u, 2u}) {  // other arrays elsewhere in memory, with the same commands
+      const Array x = random::uniform(random::key(seed), {64, 64, 64});
+      const Array idx = (random::bits(random::key(seed + 7), {300000, 3}) % 64).astype(index);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        same &= forward(x, idx).to_vector<float>() == elsewhere(gathered, x, idx).to_vector<float>();
+        same &= gradient(x, idx).to_vector<float>() == elsewhere(grad(gather_loss), x, idx).to_vector<float>();
+      }
+    }
+  }
+  return same;
+}
+
+TEST_F(Vulkan, LargeGathersAreTheCpus) { EXPECT_TRUE(gathers_are_the_cpus()); }
+
+// The same with texel buffers that reach few elements, and that begin nowhere where arrays lie.
+TEST_F(Vulkan, LargeGathersWithoutTexelBuffersAreTheCpus) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string path = testing::TempDir() + "neap-record-" + std::to_string(getpid()) + ".json";
+  for (const bool aligned : {false, true}) {
+    const auto run = [&] {
+      vk::DeviceRecord record = vk::Device::list().at(0);
+      (aligned ? record.max_texel_elements : record.texel_alignment) = aligned ? 1000 : 1u << 30;
+      std::ofstream(path) << vk::to_json(record);
+      setenv("NEAP_VULKAN_RECORD", path.c_str(), 1);
+      const bool same = gathers_are_the_cpus();
+      std::remove(path.c_str());
+      std::fprintf(stderr, same ? "the same" : "not the same");
+      std::_Exit(same ? 0 : 1);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(0), "the same");
+  }
 }
 
 TEST_F(Vulkan, LoopsRunTheirBodies) {

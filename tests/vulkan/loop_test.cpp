@@ -101,7 +101,7 @@ TEST_F(VulkanLoop, ASmallBodyIsOneShader) {
     planner::PlanOptions options;
     options.target.gpu = true;
     const planner::PlanData plan = planner::make_plan(trace::parse(text), options);
-    return dispatches(vk::compile_program(plan, *vk::Device::get(0), "").ops);
+    return dispatches(vk::compile_program(plan, *vk::Device::get(0), "", true).ops);
   };
   EXPECT_LT(program_of("100"), 10000 / 16);
   EXPECT_GE(program_of("100000"), 20000);
