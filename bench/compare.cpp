@@ -180,15 +180,15 @@ void add_limits(const Request& r, std::vector<Json>& rows) {
 }
 
 void add_peers(const Request& r, std::vector<Json>& rows) {
-  if (!find_case(r.name).has_peers || r.under != "none" || r.plan_only ||
-      rows.back().value("seconds_median", Json()).is_null())
-    return;
+  if (!find_case(r.name).has_peers || r.under != "none") return;
+  if (!r.plan_only && rows.back().value("seconds_median", Json()).is_null()) return;  // it did not fit
   const char* python = std::getenv("NEAP_PEERS_PYTHON");
   if (!python)
     throw UsageError{"--peers needs NEAP_PEERS_PYTHON, a Python with mlx[cpu] and jax; see bench/peers/README.md"};
-  const std::string command = fmt::format("{} {} --case {} --size {} --dtype {} --form {} --reps {}", quoted(python),
-                                          quoted(NEAP_SOURCE_DIR "/bench/peers/peers.py"), r.name,
-                                          fmt::join(r.shape, "x"), r.dtype, r.form, r.reps > 0 ? r.reps : 3);
+  const std::string command =
+      fmt::format("{} {} --case {} --size {} --dtype {} --form {} --reps {}{}", quoted(python),
+                  quoted(NEAP_SOURCE_DIR "/bench/peers/peers.py"), r.name, fmt::join(r.shape, "x"), r.dtype, r.form,
+                  r.reps > 0 ? r.reps : 3, r.plan_only ? " --plan-only" : "");
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) throw std::runtime_error("cannot start " + command);
   std::string text;
@@ -200,7 +200,7 @@ void add_peers(const Request& r, std::vector<Json>& rows) {
     if (peer.is_discarded()) continue;
     Json row = row_like(before, peer.value("peer", "peer"));
     for (const char* key : {"seconds_median", "seconds_min", "elements_per_second"}) row[key] = peer[key];
-    row["measured_peak_bytes"] = peer["peak_bytes"];
+    row[r.plan_only ? "planned_peak_bytes" : "measured_peak_bytes"] = peer["peak_bytes"];
     row["rss_growth_bytes"] = peer.value("resident_bytes", Json());
     row["note"] = fmt::format("version {}", peer.value("version", "?"));
     rows.push_back(row);

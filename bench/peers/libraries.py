@@ -1,17 +1,18 @@
 """JAX and MLX behind one small set of names, for models.py: what the two write differently, and how each is measured.
 
-`prepare` gives (call, peak): call() runs the function on its arguments and waits, peak() is in bytes. Steps that donate
-their state go on from it: each call takes the memory of what the one before gave.
+`prepare` gives (call, peak): call() runs the function on its arguments and waits, peak() is in bytes. A step that donates
+its state goes on from it: each call takes the memory of what the one before gave.
 """
 
 
 class Jax:
-    def __init__(self):
+    def __init__(self, abstract=False):
+        """abstract: arguments have shapes only, enough for prepare's peak at sizes that no machine here could run."""
         import jax
         import jax.numpy
 
         jax.config.update("jax_platforms", "cpu")
-        self.jax, self.xp, self.version = jax, jax.numpy, jax.__version__
+        self.jax, self.xp, self.version, self.abstract = jax, jax.numpy, jax.__version__, abstract
         self.grad, self.value_and_grad = jax.grad, jax.value_and_grad
         self.log_softmax, self.softmax, self.silu = jax.nn.log_softmax, jax.nn.softmax, jax.nn.silu
         self.gelu = lambda x: jax.nn.gelu(x, approximate=False)
@@ -21,10 +22,17 @@ class Jax:
         self.hessian = lambda f, n: jax.hessian(f)
 
     def uniform(self, shape, seed, scale=1):
+        if self.abstract:
+            return self.jax.ShapeDtypeStruct(shape, self.xp.float32)
         return self.jax.random.uniform(self.key(seed), shape, minval=-scale, maxval=scale)
 
     def indices(self, shape, limit, seed):
+        if self.abstract:
+            return self.jax.ShapeDtypeStruct(shape, self.xp.int32)
         return self.jax.random.randint(self.key(seed), shape, 0, limit)
+
+    def zeros_like(self, x):
+        return x if self.abstract else self.xp.zeros_like(x)
 
     def kernel(self, shape, seed):
         return self.uniform(shape, seed, (3 / (9 * shape[2])) ** 0.5)
@@ -63,7 +71,7 @@ class Mlx:
         self.value_and_grad = mx.value_and_grad
         self.log_softmax, self.silu, self.gelu = mlx.nn.log_softmax, mlx.nn.silu, mlx.nn.gelu
         self.softmax = lambda x: mx.softmax(x, -1)
-        self.key, self.tree_map = mx.random.key, tree_map
+        self.key, self.tree_map, self.zeros_like = mx.random.key, tree_map, mx.zeros_like
         self.leaves = lambda tree: [leaf for _, leaf in tree_flatten(tree)]
         self.normal = lambda key, shape: mx.random.normal(shape, key=key)
         self.fold_in = lambda key, i: key + i.astype(mx.uint32)  # there is none; each step has a key of its own

@@ -1,9 +1,8 @@
 """The benchmark's models in JAX and MLX, one function for each case of bench/cases, with the same shapes and dtypes.
 
 What both libraries write alike is written once, over `xp` (jax.numpy or mlx.core); what they do not goes through the
-two classes of peers.py. A case returns (function, arguments, donated): with `donated`, the function is a training step
-that takes its first argument's memory and returns (next state, loss). A step of a loop that MLX would run from Python
-is returned by the case as the function of one call; the class decides how the loop is written.
+classes of libraries.py. A case returns (function, arguments, donated): with `donated`, the function is a training step
+that takes its first argument's memory and returns (next state, loss).
 """
 
 import math
@@ -23,13 +22,13 @@ def dense(p, x):
     return x @ p["w"] + p["b"]
 
 
+def rsqrt(xp, x):
+    return xp.rsqrt(x) if hasattr(xp, "rsqrt") else 1 / xp.sqrt(x)
+
+
 def normalized(xp, x):
     centred = x - x.mean(-1, keepdims=True)
-    return centred * lib_rsqrt(xp, (centred * centred).mean(-1, keepdims=True) + 1e-5)
-
-
-def lib_rsqrt(xp, x):
-    return xp.rsqrt(x) if hasattr(xp, "rsqrt") else 1 / xp.sqrt(x)
+    return centred * rsqrt(xp, (centred * centred).mean(-1, keepdims=True) + 1e-5)
 
 
 def cross_entropy(lib, logits, labels):
@@ -74,7 +73,7 @@ def per_example_grad(lib, size, form):
     def clipped(p, images, labels):
         every = gradients(p, images, labels)
         squares = sum(xp.square(g.reshape(batch, -1)).sum(1) for g in lib.leaves(every))
-        scale = xp.minimum(lib_rsqrt(xp, squares + 1e-12), 1) / batch
+        scale = xp.minimum(rsqrt(xp, squares + 1e-12), 1) / batch
         return lib.tree_map(lambda g: (g * scale.reshape(-1, *[1] * (g.ndim - 1))).sum(0), every)
 
     p = [layer(lib, 784, width, 1), layer(lib, width, width, 3), layer(lib, width, 10, 5)]
@@ -146,7 +145,7 @@ def transformer_step(lib, size, form):
                           "up": layer(lib, width, 4 * width, seed + 2), "down": layer(lib, 4 * width, width, seed + 4)}
     p = {"embedding": weights(lib, (2048, width), 1), "position": weights(lib, (length, width), 2),
          "blocks": [block(10 * i) for i in range(1, 5)]}
-    zeros = lambda: lib.tree_map(xp.zeros_like, p)
+    zeros = lambda: lib.tree_map(lib.zeros_like, p)
     state = [p, zeros(), zeros(), xp.zeros(())]
     return step, (state, lib.indices((batch, length + 1), 2048, 100)), True
 
@@ -166,7 +165,7 @@ def diffusion_sampler(lib, size, form):
         t = i.astype(xp.float32) / steps
         signal = signal_at(t)
         alpha = xp.maximum(signal / signal_at(t - 1 / steps), 0.001)
-        mean = (x - (1 - alpha) * lib_rsqrt(xp, 1 - signal) * noise_in(p, x, t)) * lib_rsqrt(xp, alpha)
+        mean = (x - (1 - alpha) * rsqrt(xp, 1 - signal) * noise_in(p, x, t)) * rsqrt(xp, alpha)
         return mean + xp.where(i > 1, xp.sqrt(1 - alpha), 0) * lib.normal(lib.fold_in(key, i), (batch, width)), None
 
     def sample(p, key):
@@ -184,7 +183,7 @@ def nbody(lib, size, form):
     def acceleration(position, mass):
         d = position[None] - position[:, None]
         distance = xp.square(d).sum(-1) + 1e-2
-        pull = mass * lib_rsqrt(xp, distance) / distance
+        pull = mass * rsqrt(xp, distance) / distance
         return (d * pull[..., None]).sum(1)
 
     def step(bodies, i, mass):

@@ -134,14 +134,16 @@ def numpy_case(case, shape, dtype, reps):
     return *measure(call, reps), peak, np.__version__
 
 
-def model_case(peer, case, shape, form, reps):
+def model_case(peer, case, shape, form, reps, plan_only):
     from libraries import Jax, Mlx
 
-    lib = Jax() if peer == "jax" else Mlx(compiled=peer == "mlx-compiled")
+    lib = Jax(plan_only) if peer == "jax" else Mlx(compiled=peer == "mlx-compiled")
     _, build, forms = MODELS[case]
     lib.loops = case in ("diffusion-sampler", "nbody") and form != "grad"
     f, arguments, donated = build(lib, shape, form or forms[0])
     arguments = list(arguments)
+    if plan_only:
+        return None, None, lib.prepare(f, arguments, donated)[1](), lib.version
     held = sum(a.nbytes for a in lib.leaves(arguments) if hasattr(a, "nbytes"))
     call, peak = lib.prepare(f, arguments, donated)
     resident = Resident()
@@ -153,7 +155,7 @@ def model_case(peer, case, shape, form, reps):
 def one(arguments):
     shape = tuple(int(n) for n in arguments.size.split("x"))
     if arguments.case in MODELS:
-        result = model_case(arguments.peer, arguments.case, shape, arguments.form, arguments.reps)
+        result = model_case(arguments.peer, arguments.case, shape, arguments.form, arguments.reps, arguments.plan_only)
     else:
         run = {"mlx": mlx_case, "jax": jax_case, "numpy": numpy_case}[arguments.peer]
         result = run(arguments.case, shape, arguments.dtype, arguments.reps)
@@ -163,7 +165,7 @@ def one(arguments):
         count *= n
     print(json.dumps({"case": arguments.case, "peer": arguments.peer, "version": version, "dtype": arguments.dtype,
                       "shape": list(shape), "form": arguments.form, "seconds_median": median, "seconds_min": least,
-                      "elements_per_second": count / median, "peak_bytes": peak,
+                      "elements_per_second": count / median if median else None, "peak_bytes": peak,
                       "resident_bytes": grown[0] if grown else None}), flush=True)
 
 
@@ -176,6 +178,7 @@ def main():
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--plan-only", action="store_true", help="JAX's peak from shapes alone; nothing runs; models only")
     arguments = parser.parse_args()
     if arguments.peer:
         arguments.case = arguments.case[0]
@@ -188,9 +191,11 @@ def main():
         for peer in arguments.peers.split(","):
             if peer == ("numpy" if kind == "model" else "mlx-compiled"):
                 continue  # models have no NumPy version; single calls have nothing to compile
+            if arguments.plan_only and (peer != "jax" or kind != "model"):
+                continue
             command = [sys.executable, __file__, "--peer", peer, "--case", case, "--reps", str(arguments.reps),
                        "--form", arguments.form, "--size", arguments.size or "x".join(map(str, size)),
-                       "--dtype", arguments.dtype or dtype]
+                       "--dtype", arguments.dtype or dtype, *(["--plan-only"] if arguments.plan_only else [])]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
             sys.stdout.write(done.stdout)
             sys.stdout.flush()
