@@ -148,8 +148,9 @@ std::optional<Timed> limit_of(const Request& r, int64_t n) {
 Json row_like(const Json& before, const std::string& who) {
   Json row = before;
   row["pipeline"] = who;
-  for (const char* key : {"planned_peak_bytes", "measured_peak_bytes", "rss_growth_bytes", "lower_bound_bytes",
-                          "seconds_median", "seconds_min", "elements_per_second", "checksum", "output_sum", "note"}) {
+  for (const char* key :
+       {"planned_peak_bytes", "measured_peak_bytes", "rss_growth_bytes", "lower_bound_bytes", "predicted_seconds",
+        "seconds_median", "seconds_min", "elements_per_second", "checksum", "output_sum", "note"}) {
     row[key] = nullptr;
   }
   row["strategies"] = Json::array();

@@ -25,6 +25,7 @@
 #include "bench/job.h"
 #include "bench/report_html.h"
 #include "bench/trace.h"
+#include "planner/plan.h"
 
 namespace bench {
 namespace {
@@ -54,6 +55,7 @@ Json empty_row(const Request& r) {
           {"rss_growth_bytes", nullptr},
           {"output_bytes", nullptr},
           {"lower_bound_bytes", nullptr},
+          {"predicted_seconds", nullptr},
           {"seconds_median", nullptr},
           {"seconds_min", nullptr},
           {"elements_per_second", nullptr},
@@ -66,6 +68,7 @@ Json empty_row(const Request& r) {
 void put_plan(Json& row, const Request& r, const neap::Plan& plan) {
   row["planned_peak_bytes"] = plan.peak_bytes();
   row["lower_bound_bytes"] = plan.lower_bound_bytes();
+  row["predicted_seconds"] = plan.data().predicted_seconds;
   row["strategies"] = plan.strategies();
   if (!r.plan_file.empty()) plan.write_json(r.plan_file);
   if (!r.plan_html.empty()) plan.write_html(r.plan_html);

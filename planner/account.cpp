@@ -15,9 +15,6 @@ using namespace trace;
 
 namespace {
 
-constexpr double kDotUnitsPerMultiply = 1.5;
-constexpr double kSortUnitsPerPass = 100;
-
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
 }
@@ -97,6 +94,14 @@ void count_steps(PlanData& plan, size_t held) {
   for (PlanStep& step : plan.steps) step.bytes_live += holes;
 }
 
+// Of a scatter's tables, which are filled with zeros and added up.
+double tables_traffic(const PlanStep& step) {
+  if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
+  const double elements = static_cast<double>(step.group.aval(step.group.outputs[0]).size());
+  return step.parts * elements * static_cast<double>(size_of(step.table_dtype)) *
+         (predicted::kRead + predicted::kWrite);
+}
+
 void predict(PlanData& plan, int threads) {
   plan.predicted_seconds = 0;
   for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
@@ -106,28 +111,50 @@ void predict(PlanData& plan, int threads) {
 
 double predict_seconds(const PlanStep& step, int threads) {
   const Graph& group = step.group;
-  double units = 0, bytes = 0;
   if (step.kind == PlanStep::Kind::scan) {
     const double length = static_cast<double>(group.nodes[0].attrs.integer(Attr::length));
     return length * (step.body ? step.body->predicted_seconds : 0);
   }
-  for (const ValueId v : group.inputs) bytes += static_cast<double>(group.aval(v).bytes()) * kReadUnitsPerByte;
-  for (const ValueId v : group.outputs) bytes += static_cast<double>(group.aval(v).bytes()) * kWriteUnitsPerByte;
+  const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
+  const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
+  double units = 0, traffic = tables_traffic(step);
+  std::vector<double> read(group.values.size());  // bytes of each input
+  for (const ValueId v : group.inputs) read[v] = bytes(v);
   for (const Node& node : group.nodes) {
-    const bool folds = op_info(node.op).family == Family::reduce || op_info(node.op).family == Family::argreduce;
-    const ValueId domain = folds ? node.inputs[0] : node.op == Op::scatter_add ? node.inputs[2] : node.out();
-    units += element_cost(group, node) * static_cast<double>(group.aval(domain).size());
+    const Family family = op_info(node.op).family;
+    const bool folds = family == Family::reduce || family == Family::argreduce;
+    if (family == Family::gather) {
+      const double rows =
+          size(node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
+      const double row_bytes = bytes(node.out()) / std::max(1.0, rows);
+      double& table = read[node.inputs[0]];
+      table = std::min(table, rows * std::max(predicted::kLine, row_bytes));
+      units += predicted::kGather * rows + size(node.out());
+      continue;
+    }
+    if (folds) {
+      const bool leading = family == Family::reduce && std::ranges::count(node.attrs.ints(Attr::axes), 0) > 0 &&
+                           node.attrs.ints(Attr::axes).size() < group.aval(node.inputs[0]).shape.size();
+      units += (leading ? predicted::kFoldLeading : predicted::kFold) * size(node.inputs[0]);
+      continue;
+    }
+    const ValueId domain = node.op == Op::scatter_add ? node.inputs[2] : node.out();
+    const bool scalar = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
+    units += element_cost(group, node) * size(domain) * (scalar ? predicted::kScatterScalar : 1);
   }
+  for (const ValueId v : group.inputs) traffic += predicted::kRead * read[v];
+  for (const ValueId v : group.outputs) traffic += predicted::kWrite * bytes(v);
   if (step.kind == PlanStep::Kind::dot) {
     const DotForm form = dot_form(group, group.nodes[0]);
-    units += kDotUnitsPerMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
+    units += predicted::kDotMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
              static_cast<double>(form.n) * static_cast<double>(form.k);
   }
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
-    units += kSortUnitsPerPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+    units +=
+        predicted::kSortPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
-  return (std::max(units, bytes) / std::max(1, threads) + kLaunchUnits) / kUnitsPerSecond;
+  return (std::max(units, traffic) / std::max(1, threads) + predicted::kStep) / kUnitsPerSecond;
 }
 
 void account(PlanData& plan, int threads, bool carves) {
