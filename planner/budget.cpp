@@ -239,7 +239,7 @@ class Search {
     for (const ValueId other : others) {
       choice.hidden.push_back(other);
       const std::optional<Region> region = region_of(choice, true);
-      const bool inside = region && region->axis.contains(other) && !std::ranges::binary_search(region->inputs, other);
+      const bool inside = region && region->cut.contains(other) && !std::ranges::binary_search(region->inputs, other);
       if (!inside) choice.hidden.pop_back();
     }
     return choice;
@@ -302,7 +302,7 @@ class Search {
   // What the region is about: its random numbers if it draws any, else the hidden value.
   const Node& subject_of(const Region& region, ValueId hidden) const {
     ValueId first = hidden;
-    for (const auto& [v, axis] : region.axis) {
+    for (const auto& [v, cut] : region.cut) {
       if (!planned_.graph.is(v, Op::random_bits)) continue;
       if (!planned_.graph.is(first, Op::random_bits) || v < first) first = v;
     }

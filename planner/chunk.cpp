@@ -53,6 +53,12 @@ ValueId convert_to(Graph& g, ValueId v, DType dtype) {
   return g.aval(v).dtype == dtype ? v : g.add(Op::convert, {v}, {{Attr::dtype, dtype}}, kNowhere);
 }
 
+// The first element of the axis in a slice that starts at `offset` (a scalar) of the region's axis.
+ValueId scaled(Graph& g, ValueId offset, int64_t block) {
+  if (block == 1) return offset;
+  return g.add(Op::multiply, {offset, g.constant(static_cast<double>(block), DType::i64, {})}, {}, kNowhere);
+}
+
 // i64[rank] with `offset`, a scalar, at `axis` and zeros elsewhere.
 ValueId offset_vector(Graph& g, ValueId offset, int64_t rank, int64_t axis) {
   const Shape shape{rank};
@@ -70,7 +76,7 @@ class Chunker {
     count_ = region.extent / length_;
     tail_ = region.extent - count_ * length_;
     for (const ValueId v : region.inside) members_.push_back(v);
-    for (const auto& [v, axis] : region.axis) {
+    for (const auto& [v, cut] : region.cut) {
       if (!std::ranges::binary_search(region.inputs, v)) members_.push_back(v);
     }
     members_.insert(members_.end(), region.folded.begin(), region.folded.end());
@@ -125,13 +131,14 @@ class Chunker {
 
   Shape sliced(ValueId v, int64_t size) const {
     Shape shape = graph_.aval(v).shape;
-    shape[region_.axis.at(v)] = size;
+    const Cut cut = region_.cut.at(v);
+    shape[cut.axis] = size * cut.block;
     return shape;
   }
 
   bool leading(ValueId v) const {
     const Shape& shape = graph_.aval(v).shape;
-    const auto end = shape.begin() + region_.axis.at(v);
+    const auto end = shape.begin() + region_.cut.at(v).axis;
     return std::all_of(shape.begin(), end, [](int64_t extent) { return extent == 1; });
   }
 
@@ -142,8 +149,8 @@ class Chunker {
       const Node& node = *graph_.def(v);
       std::vector<ValueId> inputs;
       for (const ValueId x : node.inputs) inputs.push_back(names.at(x));
-      const auto at = region_.axis.find(v);
-      if (at == region_.axis.end()) {
+      const auto at = region_.cut.find(v);
+      if (at == region_.cut.end()) {
         names[v] = std::ranges::binary_search(region_.folded, v)
                        ? emit_fold(g, node, std::move(inputs))
                        : g.add(node.op, std::move(inputs), node.attrs, node.loc);
@@ -161,8 +168,10 @@ class Chunker {
     return node.op == Op::dot_general && is_float(dtype) ? convert_to(g, partial, DType::f64) : partial;
   }
 
-  ValueId emit_member(Graph& g, const Node& node, std::vector<ValueId> inputs, int64_t axis, ValueId offset,
+  ValueId emit_member(Graph& g, const Node& node, std::vector<ValueId> inputs, Cut cut, ValueId offset,
                       int64_t size) const {
+    const int64_t axis = cut.axis;
+    size *= cut.block;
     Attrs attrs = node.attrs;
     const auto resize = [&](Attr key, int64_t at) {
       Ints shape = attrs.ints(key);
@@ -180,8 +189,8 @@ class Chunker {
         const DType dtype = attrs.dtype(Attr::dtype);
         attrs.set(Attr::dtype, DType::i64);
         const ValueId from = g.add(Op::iota, {}, attrs, node.loc);
-        const ValueId spread =
-            g.add(Op::broadcast_in_dim, {offset}, {{Attr::shape, g.aval(from).shape}, {Attr::axes, Ints{}}}, node.loc);
+        const ValueId spread = g.add(Op::broadcast_in_dim, {scaled(g, offset, cut.block)},
+                                     {{Attr::shape, g.aval(from).shape}, {Attr::axes, Ints{}}}, node.loc);
         return convert_to(g, g.add(Op::add, {from, spread}, {}, node.loc), dtype);
       }
       case Op::random_bits: {
@@ -190,7 +199,7 @@ class Chunker {
         attrs.set(Attr::full_shape, attrs.ints(Attr::shape));
         resize(Attr::shape, axis - batch);
         const auto rank = std::ssize(attrs.ints(Attr::shape));
-        inputs.push_back(offset_vector(g, offset, rank, axis - batch));
+        inputs.push_back(offset_vector(g, scaled(g, offset, cut.block), rank, axis - batch));
         break;
       }
       default: break;
@@ -205,7 +214,7 @@ class Chunker {
     std::vector<ValueId> consts, inits, xs, stacked_inputs;
     std::vector<ValueId> cut;  // inputs of which the body takes a slice
     for (const ValueId v : region_.inputs) {
-      const bool in_slices = region_.axis.contains(v);
+      const bool in_slices = region_.cut.contains(v);
       if (in_slices && tail_ == 0 && leading(v)) {
         xs.push_back(v);
         continue;
@@ -231,7 +240,8 @@ class Chunker {
       stacked_inputs.push_back(result_.add(Op::reshape, {renamed_[v]}, {{Attr::shape, shape}}, kNowhere));
     }
     for (const ValueId v : cut) {
-      const ValueId start = offset_vector(body, offset, graph_.aval(v).ndim(), region_.axis.at(v));
+      const auto [axis, block] = region_.cut.at(v);
+      const ValueId start = offset_vector(body, scaled(body, offset, block), graph_.aval(v).ndim(), axis);
       inner[v] = body.add(Op::dynamic_slice, {inner[v], start}, {{Attr::shape, sliced(v, length_)}}, kNowhere);
     }
     emit_slice(body, inner, offset, length_);
@@ -272,7 +282,7 @@ class Chunker {
     ++next;  // the offset
     for (const ValueId v : region_.joined) {
       ValueId whole = outputs[next++];
-      const int64_t axis = region_.axis.at(v);
+      const int64_t axis = region_.cut.at(v).axis;
       if (!leading(v)) {  // [count, ..., length, ...] to [..., count, length, ...]
         Ints permutation;
         for (int64_t i = 0; i < graph_.aval(v).ndim(); ++i) {
@@ -290,10 +300,11 @@ class Chunker {
   void emit_tail(Names& names) {
     for (const ValueId v : region_.inputs) {
       names[v] = renamed_[v];
-      if (!region_.axis.contains(v)) continue;
+      if (!region_.cut.contains(v)) continue;
       const Shape& shape = graph_.aval(v).shape;
       Ints start(shape.size(), 0), limit = shape, stride(shape.size(), 1);
-      start[region_.axis.at(v)] = count_ * length_;
+      const auto [axis, block] = region_.cut.at(v);
+      start[axis] = count_ * length_ * block;
       names[v] = result_.add(Op::slice, {renamed_[v]},
                              {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride}}, kNowhere);
     }

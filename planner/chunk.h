@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "planner/split_axis.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
@@ -17,10 +18,10 @@ namespace neap::planner {
 struct Region {
   int64_t extent = 0;  // elements of the sliced axis
   int64_t unit = 1;    // slices are multiples of it: rows of a product keep their bits only in whole vectors
-  std::unordered_map<trace::ValueId, int64_t> axis;  // of each value computed in slices
-  std::vector<trace::ValueId> inputs;                // values from outside, ascending: in slices if they are in `axis`
-  std::vector<trace::ValueId> joined;                // values that leave, joined along their axis
-  std::vector<trace::ValueId> folded;                // reductions and products over the sliced axis, which leave
+  std::unordered_map<trace::ValueId, Cut> cut;  // of each value computed in slices
+  std::vector<trace::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
+  std::vector<trace::ValueId> joined;           // values that leave, joined along their axis
+  std::vector<trace::ValueId> folded;           // reductions and products over the sliced axis, which leave
   std::vector<trace::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "planner/chunk.h"
 #include "planner/cost.h"
@@ -24,7 +25,7 @@ class Grower {
 
   std::optional<Region> run(ValueId seed, int64_t axis) {
     region_.extent = graph_.aval(seed).shape[axis];
-    if (!slice(seed, axis)) return std::nullopt;
+    if (!slice(seed, {axis})) return std::nullopt;
     while (!pending_.empty()) {
       const ValueId v = pending_.back();
       pending_.pop_back();
@@ -40,45 +41,52 @@ class Grower {
   bool in_registers(ValueId v) const { return graph_.def(v) && !stored_[v]; }
 
   // A view of something stored, under axes that have no like in it: read as it is.
-  bool is_outside_view(ValueId x, int64_t axis) const {
+  bool is_outside_view(ValueId x, Cut cut) const {
     const Node* node = graph_.def(x);
     return node->op == Op::reshape && !in_registers(node->inputs[0]) && !is_hidden(node->inputs[0]) &&
-           operand_axis(graph_, *node, axis, 0) == kImpossible;
+           operand_cut(graph_, *node, cut, 0) == kImpossible;
   }
 
   // Makes v a value in slices, computed here.
-  bool slice(ValueId v, int64_t axis) {
-    const auto [it, added] = region_.axis.emplace(v, axis);
-    if (it->second != axis || !graph_.def(v) || graph_.aval(v).shape[axis] != region_.extent) return false;
+  bool slice(ValueId v, Cut cut) {
+    if (!enter(v, cut) || !graph_.def(v)) return false;
     if (!is_computed_.emplace(v, true).second) return true;
     computed_.push_back(v);
     pending_.push_back(v);
     return true;
   }
 
+  // Every value is sliced one way.
+  bool enter(ValueId v, Cut cut) {
+    const auto [it, added] = region_.cut.emplace(v, cut);
+    return it->second == cut && graph_.aval(v).shape[cut.axis] == region_.extent * cut.block;
+  }
+
   bool take_operands(ValueId v) {
     const Node& node = *graph_.def(v);
     const Family family = op_info(node.op).family;
     if (family == Family::scatter || family == Family::control) return false;
-    if (family == Family::dot && region_.axis.at(v) > 0) region_.unit = kProductRows;
+    const Cut at = region_.cut.at(v);
+    if (family == Family::dot && at.axis > 0) {
+      region_.unit = std::lcm(region_.unit, kProductRows / std::gcd(kProductRows, at.block));
+    }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const int64_t axis = operand_axis(graph_, node, region_.axis.at(v), i);
-      if (axis == kImpossible || !take(node.inputs[i], axis)) return false;
+      const Cut cut = operand_cut(graph_, node, at, i);
+      if (cut == kImpossible || !take(node.inputs[i], cut)) return false;
     }
     return true;
   }
 
   // An operand: computed here if it is hidden or in registers, else read from outside.
-  bool take(ValueId x, int64_t axis) {
-    if (axis == kWhole) {
-      if (region_.axis.contains(x)) return false;
+  bool take(ValueId x, Cut cut) {
+    if (cut == kWhole) {
+      if (region_.cut.contains(x)) return false;
       if (is_hidden(x)) return false;
       whole_.push_back(x);
       return true;
     }
-    if (is_hidden(x) || (in_registers(x) && !is_outside_view(x, axis))) return slice(x, axis);
-    const auto [it, added] = region_.axis.emplace(x, axis);
-    return it->second == axis && graph_.aval(x).shape[axis] == region_.extent;
+    if (is_hidden(x) || (in_registers(x) && !is_outside_view(x, cut))) return slice(x, cut);
+    return enter(x, cut);
   }
 
   // Readers of what must not exist whole belong here too, until something stored.
@@ -90,12 +98,12 @@ class Grower {
       const Node& node = graph_.nodes[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != v) continue;
-        const int64_t axis = region_.axis.at(v);
-        if (folds_over(graph_, node, i, axis)) {
-          if (!fold(node, i)) return false;
+        const Cut cut = region_.cut.at(v);
+        if (folds_over(graph_, node, i, cut.axis)) {
+          if (!fold(node, i, cut.block)) return false;
           continue;
         }
-        const int64_t out = result_axis(graph_, node, i, axis);
+        const Cut out = result_cut(graph_, node, i, cut);
         if (out == kImpossible) return false;
         if (in_registers(node.out())) derived_.emplace(node.out(), true);
         if (!slice(node.out(), out)) return false;
@@ -105,13 +113,14 @@ class Grower {
     return true;
   }
 
-  bool fold(const Node& node, size_t i) {
+  bool fold(const Node& node, size_t i, int64_t block) {
     if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
     if (is_hidden(node.out()) || !can_fold(node)) return false;
     region_.folded.push_back(node.out());
     if (op_info(node.op).family != Family::dot) return true;
     const size_t other = 1 - i;
-    return take(node.inputs[other], node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0]);
+    const int64_t axis = node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];
+    return take(node.inputs[other], {axis, block});
   }
 
   bool can_fold(const Node& node) const {
@@ -126,7 +135,7 @@ class Grower {
       const ValueId x = whole_.back();
       whole_.pop_back();
       if (!seen.emplace(x, true).second) continue;
-      if (region_.axis.contains(x)) return false;  // in slices for one reader, whole for another
+      if (region_.cut.contains(x)) return false;  // in slices for one reader, whole for another
       const Node* node = graph_.def(x);
       const bool view = node && in_registers(x) &&
                         (op_info(node->op).family == Family::leaf || node->op == Op::reshape ||
@@ -141,7 +150,7 @@ class Grower {
     std::ranges::sort(inside);
     region_.inside = std::move(inside);
     std::ranges::sort(computed_);
-    for (const auto& [v, axis] : region_.axis) {
+    for (const auto& [v, cut] : region_.cut) {
       if (std::ranges::binary_search(computed_, v)) continue;
       region_.inputs.push_back(v);
     }
@@ -152,7 +161,7 @@ class Grower {
       const bool leaves =
           is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
             const ValueId out = graph_.nodes[id].out();
-            return !region_.axis.contains(out) && std::ranges::find(region_.folded, out) == region_.folded.end();
+            return !region_.cut.contains(out) && std::ranges::find(region_.folded, out) == region_.folded.end();
           });
       // What is in registers anyway is computed again outside.
       if (leaves && (stored_[v] || is_output_[v])) region_.joined.push_back(v);

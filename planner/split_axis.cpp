@@ -27,80 +27,91 @@ int64_t undrop(const Ints& dropped, int64_t axis) {
   }
 }
 
-int64_t layout_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
+// A view's axis with as many elements before it, of which as many units are made.
+Cut reshaped(const Shape& from, const Shape& to, Cut cut) {
+  const int64_t units = from[cut.axis] / cut.block;
+  for (int64_t j = 0; j < std::ssize(to); ++j) {
+    if (to[j] > 0 && to[j] % units == 0 && extent_before(to, j) == extent_before(from, cut.axis)) {
+      return {j, to[j] / units};
+    }
+  }
+  return kImpossible;
+}
+
+Cut layout_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   const Shape& in = graph.aval(node.inputs[i]).shape;
   const Shape& out = graph.aval(node.out()).shape;
   const Attrs& attrs = node.attrs;
+  const int64_t axis = cut.axis;
   switch (node.op) {
     case Op::broadcast_in_dim: {
       const Ints& axes = attrs.ints(Attr::axes);
       for (size_t j = 0; j < axes.size(); ++j) {
-        if (axes[j] == axis) return in[j] == out[axis] ? static_cast<int64_t>(j) : kWhole;
+        if (axes[j] == axis) return in[j] == out[axis] ? Cut{static_cast<int64_t>(j), cut.block} : kWhole;
       }
       return kWhole;
     }
-    case Op::reshape:
-      for (int64_t j = 0; j < std::ssize(in); ++j) {
-        if (in[j] == out[axis] && extent_before(in, j) == extent_before(out, axis)) return j;
-      }
-      return kImpossible;
-    case Op::transpose: return attrs.ints(Attr::permutation)[axis];
-    case Op::slice: return in[axis] == out[axis] ? axis : kImpossible;
+    case Op::reshape: return reshaped(out, in, cut);
+    case Op::transpose: return {attrs.ints(Attr::permutation)[axis], cut.block};
+    case Op::slice: return in[axis] == out[axis] ? cut : kImpossible;
     case Op::pad:
       if (i == 1) return kWhole;
       return attrs.ints(Attr::low)[axis] == 0 && in[axis] == out[axis] && attrs.ints(Attr::interior)[axis] == 0
-                 ? axis
+                 ? cut
                  : kImpossible;
-    case Op::concatenate: return attrs.integer(Attr::axis) == axis ? kImpossible : axis;
-    case Op::reverse: return contains(attrs.ints(Attr::axes), axis) ? kImpossible : axis;
+    case Op::concatenate: return attrs.integer(Attr::axis) == axis ? kImpossible : cut;
+    case Op::reverse: return contains(attrs.ints(Attr::axes), axis) ? kImpossible : cut;
     default: return kImpossible;
   }
 }
 
-int64_t indexed_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
+Cut indexed_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   const int64_t batch = graph.aval(node.inputs[1]).ndim() - 1;
-  if (axis < batch) return i == 1 ? axis : kWhole;
-  return i == 1 ? kWhole : undrop(node.attrs.ints(Attr::axes), axis - batch);
+  if (cut.axis < batch) return i == 1 ? cut : kWhole;
+  return i == 1 ? kWhole : Cut{undrop(node.attrs.ints(Attr::axes), cut.axis - batch), cut.block};
 }
 
-int64_t random_axis(const Graph& graph, const Node& node, int64_t axis) {
+Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
   const int64_t batch = graph.aval(node.inputs[0]).ndim() - 1;
   if (node.op == Op::random_bits) {
     if (node.inputs.size() > 1) return kImpossible;  // sliced before
-    return axis < batch ? axis : kWhole;
+    return cut.axis < batch ? cut : kWhole;
   }
-  return axis < batch ? axis : kImpossible;
+  return cut.axis < batch ? cut : kImpossible;
 }
 
-int64_t dot_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
+Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   if (!is_canonical_dot(graph, node)) return kImpossible;
   const DotForm form = dot_form(graph, node);
-  if (axis == 0) return 0;
-  if (axis == 1) return i == 0 ? (form.lhs_transposed ? 2 : 1) : kWhole;
-  return i == 1 ? (form.rhs_transposed ? 1 : 2) : kWhole;
+  if (cut.axis == 0) return cut;
+  if (cut.axis == 1) return i == 0 ? Cut{form.lhs_transposed ? 2 : 1, cut.block} : kWhole;
+  return i == 1 ? Cut{form.rhs_transposed ? 1 : 2, cut.block} : kWhole;
 }
 
 }  // namespace
 
-int64_t operand_axis(const Graph& graph, const Node& node, int64_t axis, size_t i) {
+Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   switch (op_info(node.op).family) {
     case Family::elementwise:
-    case Family::convert: return axis;
-    case Family::layout: return layout_axis(graph, node, axis, i);
-    case Family::reduce: return undrop(node.attrs.ints(Attr::axes), axis);
-    case Family::argreduce: return undrop({node.attrs.integer(Attr::axis)}, axis);
-    case Family::sort: return axis == node.attrs.integer(Attr::axis) ? kImpossible : axis;
-    case Family::gather: return indexed_axis(graph, node, axis, i);
-    case Family::random: return random_axis(graph, node, axis);
-    case Family::dot: return dot_axis(graph, node, axis, i);
+    case Family::convert: return cut;
+    case Family::layout: return layout_cut(graph, node, cut, i);
+    case Family::reduce: return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
+    case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
+    case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
+    case Family::gather: return indexed_cut(graph, node, cut, i);
+    case Family::random: return random_cut(graph, node, cut);
+    case Family::dot: return dot_cut(graph, node, cut, i);
     default: return kImpossible;
   }
 }
 
-int64_t result_axis(const Graph& graph, const Node& node, size_t i, int64_t axis) {
+Cut result_cut(const Graph& graph, const Node& node, size_t i, Cut cut) {
   if (node.outputs.size() != 1) return kImpossible;
-  for (int64_t out = 0; out < graph.aval(node.out()).ndim(); ++out) {
-    if (operand_axis(graph, node, out, i) == axis) return out;
+  const Shape& in = graph.aval(node.inputs[i]).shape;
+  const Shape& out = graph.aval(node.out()).shape;
+  if (node.op == Op::reshape) return reshaped(in, out, cut);
+  for (int64_t axis = 0; axis < std::ssize(out); ++axis) {
+    if (out[axis] == in[cut.axis] && operand_cut(graph, node, {axis, cut.block}, i) == cut) return {axis, cut.block};
   }
   return kImpossible;
 }

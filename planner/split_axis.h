@@ -6,16 +6,23 @@
 
 namespace neap::planner {
 
-inline constexpr int64_t kWhole = -1;       // every slice of the output needs all of the operand
-inline constexpr int64_t kImpossible = -2;  // a slice of the output is no slice of the operand
+/// An axis in slices of whole blocks: a slice of n elements of a region takes n * block elements of this axis. (What is
+/// one axis of a batch is the major part of a longer one where a reshape has merged it.)
+struct Cut {
+  int64_t axis = 0;
+  int64_t block = 1;
+  bool operator==(const Cut&) const = default;
+};
+inline constexpr Cut kWhole{-1};       // every slice of the output needs all of the operand
+inline constexpr Cut kImpossible{-2};  // a slice of the output is no slice of the operand
 
-/// The axis along which operand `i` is sliced when the output is sliced along `axis`.
-int64_t operand_axis(const trace::Graph& graph, const trace::Node& node, int64_t axis, size_t i);
+/// How operand `i` is sliced when the output is sliced by `cut`.
+Cut operand_cut(const trace::Graph& graph, const trace::Node& node, Cut cut, size_t i);
 
-/// The output axis that slicing operand `i` along `axis` slices; kImpossible where there is none.
-int64_t result_axis(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
+/// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
+Cut result_cut(const trace::Graph& graph, const trace::Node& node, size_t i, Cut cut);
 
-/// Whether the node sums (or multiplies, ...) over `axis` of operand `i`, so that slices give partial results.
+/// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
 bool folds_over(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
 
 }  // namespace neap::planner

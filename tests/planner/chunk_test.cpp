@@ -13,7 +13,7 @@ namespace neap::planner {
 namespace {
 
 int64_t axis_of(const Graph& g, ValueId v, int64_t axis, size_t operand = 0) {
-  return operand_axis(g, *g.def(v), axis, operand);
+  return operand_cut(g, *g.def(v), {axis}, operand).axis;
 }
 
 TEST(SplitAxis, FollowsElementsThroughViews) {
@@ -22,15 +22,19 @@ TEST(SplitAxis, FollowsElementsThroughViews) {
   EXPECT_EQ(axis_of(g, g.add(Op::sin, {x}), 2), 2);
   EXPECT_EQ(axis_of(g, g.add(Op::transpose, {x}, {{Attr::permutation, Ints{2, 0, 1}}}), 0), 2);
   EXPECT_EQ(axis_of(g, reshape(g, x, {4, 6}), 1), 2);
-  EXPECT_EQ(axis_of(g, reshape(g, x, {24}), 0), kImpossible);
+  EXPECT_EQ(operand_cut(g, *g.def(reshape(g, x, {24})), {0, 6}, 0), Cut{0}) << "merged: blocks of 6";
+  EXPECT_EQ(axis_of(g, reshape(g, x, {24}), 0), kImpossible.axis);
+  EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {24})), 0, {0}), (Cut{0, 6}));
+  EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {24})), 0, {2}), kImpossible) << "strided";
+  EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {2, 2, 6})), 0, {0}), kImpossible) << "torn apart";
   EXPECT_EQ(axis_of(g, reshape(g, x, {4, 2, 3}), 0), 0);
   const ValueId wide = broadcast(g, x, {4, 5, 6, 7}, {0, 1, 2});
   EXPECT_EQ(axis_of(g, wide, 0), 0);
-  EXPECT_EQ(axis_of(g, wide, 1), kWhole) << "stretched";
-  EXPECT_EQ(axis_of(g, wide, 3), kWhole) << "new";
+  EXPECT_EQ(axis_of(g, wide, 1), kWhole.axis) << "stretched";
+  EXPECT_EQ(axis_of(g, wide, 3), kWhole.axis) << "new";
   EXPECT_EQ(axis_of(g, reduce_sum(g, x, {0}), 1), 2);
   EXPECT_TRUE(folds_over(g, *g.def(reduce_sum(g, x, {0})), 0, 0));
-  EXPECT_EQ(axis_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible);
+  EXPECT_EQ(axis_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible.axis);
 }
 
 TEST(SplitAxis, ProductsGathersAndRandomBits) {
@@ -42,19 +46,19 @@ TEST(SplitAxis, ProductsGathersAndRandomBits) {
                            {Attr::lhs_contract, Ints{2}},
                            {Attr::rhs_contract, Ints{1}}});
   EXPECT_EQ(axis_of(g, y, 1, 0), 1);
-  EXPECT_EQ(axis_of(g, y, 1, 1), kWhole);
+  EXPECT_EQ(axis_of(g, y, 1, 1), kWhole.axis);
   EXPECT_EQ(axis_of(g, y, 2, 1), 2);
-  EXPECT_EQ(result_axis(g, *g.def(y), 1, 2), 2);
+  EXPECT_EQ(result_cut(g, *g.def(y), 1, {2}), Cut{2});
   EXPECT_TRUE(folds_over(g, *g.def(y), 0, 2));
   const ValueId table = g.add_input({{9, 4, 8}, DType::f32}), idx = g.add_input({{6, 1}, DType::i32});
   const ValueId rows = g.add(Op::gather, {table, idx}, {{Attr::axes, Ints{1}}, {Attr::mode, int64_t{0}}});  // [6, 9, 8]
   EXPECT_EQ(axis_of(g, rows, 0, 1), 0);
-  EXPECT_EQ(axis_of(g, rows, 0, 0), kWhole);
+  EXPECT_EQ(axis_of(g, rows, 0, 0), kWhole.axis);
   EXPECT_EQ(axis_of(g, rows, 2, 0), 2);
   const ValueId keys = g.add_input({{3, 2}, DType::u32});
   const ValueId bits = g.add(Op::random_bits, {keys}, {{Attr::shape, Shape{5}}, {Attr::dtype, DType::u32}});
   EXPECT_EQ(axis_of(g, bits, 0), 0);
-  EXPECT_EQ(axis_of(g, bits, 1), kWhole);
+  EXPECT_EQ(axis_of(g, bits, 1), kWhole.axis);
 }
 
 TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
