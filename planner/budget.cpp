@@ -12,12 +12,10 @@
 #include <tuple>
 #include <utility>
 
-#include "planner/chunk.h"
-#include "planner/fuse.h"
-#include "planner/fuse_groups.h"
 #include "planner/recompute.h"
 #include "planner/report.h"
 #include "planner/simplify.h"
+#include "planner/slices.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -27,15 +25,18 @@ using namespace trace;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr size_t kMostSegments = 64;           // between values that are kept
-constexpr size_t kFewNodes = 1000;             // up to here many checkpoints are tried
-constexpr int kRounds = 6;                     // regions in slices, one after the other
-constexpr size_t kCandidates = 6;              // values tried as the hidden one in each round
+constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};  // between values that are kept
+constexpr int kRounds = 16;                                                            // slicings, one after the other
 constexpr int64_t kProbeChunks[] = {16, 256};  // what an axis gives at best may show only in many slices
-constexpr int64_t kEveryChunks = 32;           // up to here every K is tried, above only some
-constexpr int kPatience = 8;                   // so many K without gain end a round
-constexpr size_t kNeighbours = 32;             // other values tried beside it
-constexpr size_t kNegligible = 1024;           // a value this much smaller than the largest is no reason to slice
+constexpr int kPatience = 3;                   // so many K without gain end a round
+constexpr double kNearPeak = 0.75;             // of the peak: live bytes from here on count as load
+constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
+
+// Nodes planned in all, until which the search goes on: plans of 1,000 nodes take 10 to 15 ms each. Parts of it have
+// their ends, so that none takes the time of those after.
+constexpr double kMostNodes = 100'000;
+constexpr double kPlanNodes = 50;  // what a plan costs beside its nodes
+constexpr double kUntilRecompute = 0.4, kUntilSlices = 0.6, kUntilCheckpointed = 0.85, kUntilNested = 1;
 
 // A leaner plan, and where it came from.
 struct Leaner {
@@ -46,9 +47,28 @@ struct Leaner {
   int64_t chunks = 0;
 };
 
-struct Choice {
-  std::vector<ValueId> hidden;
-  int64_t axis = 0;
+// A slicing tried: of the whole graph, or of a loop's body, whose plan alone is made then.
+struct Probe {
+  size_t level = 0;
+  const Slicing* slicing = nullptr;
+  int64_t chunks = 0;
+  Graph graph;
+  PlanData plan;
+};
+
+double nodes_of(const Graph& graph) {
+  double nodes = static_cast<double>(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    if (node.op == Op::scan) nodes += nodes_of(*node.attrs.graph(Attr::body));
+  }
+  return nodes;
+}
+
+// How good a plan is, the less the better: its peak, then how much is alive near that of the plan before.
+struct Score {
+  size_t peak_bytes = 0;
+  double load = 0, seconds = 0;
+  auto operator<=>(const Score&) const = default;
 };
 
 class Search {
@@ -61,24 +81,26 @@ class Search {
   }
 
   PlanData run() {
-    if (!fits(best_.plan.peak_bytes)) search();
+    if (!done()) search();
     best_.plan.tradeoff = seen_;
     return std::move(best_.plan);
   }
 
   void search() {
     fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
-    const Planned usual = std::exchange(planned_, plan_simplified(graph_, options_, fuse_options_));
-    find_stored();
+    const Planned usual = std::exchange(planned_, plan(graph_));
+    until_ = kUntilRecompute;
     compute_again(usual);
-    const Leaner checkpointed = best_;
-    slice_regions();
-    if (!fits(best_.plan.peak_bytes) && !checkpointed.how.empty()) {
-      graph_ = checkpointed.graph;
-      replan();
-      decisions_ = {decision_of(checkpointed, "lowers the peak")};
-      slice_regions();
+    const Leaner start{graph_, planned_.plan, "", "", "", 0}, checkpointed = best_;
+    until_ = kUntilSlices;
+    slice_from(start, false);
+    if (!checkpointed.how.empty()) {
+      until_ = kUntilCheckpointed;
+      slice_from(checkpointed, false);
     }
+    until_ = kUntilNested;
+    slice_from(start, true);
+    if (!checkpointed.how.empty()) slice_from(checkpointed, true);
   }
 
   // What every budget gets, from the usual plan to the one with the lowest peak.
@@ -86,17 +108,17 @@ class Search {
 
   // One region in a fixed number of slices; false where there is none.
   bool slice_once(int64_t chunks) {
-    find_stored();
+    levels_ = {Level{nullptr, 0, 0, planned_, fuse(planned_.graph, fuse_options_).stored}};
     std::optional<Leaner> best;
-    for (const Choice& choice : choices(true)) {
-      if (auto sliced = try_slices(choice, chunks, true); sliced && (!best || lower(*sliced, *best)))
-        best = std::move(sliced);
-    }
-    if (!best) {
-      for (const Choice& choice : choices(false)) {
-        if (auto sliced = try_slices(choice, chunks, false); sliced && (!best || lower(*sliced, *best)))
-          best = std::move(sliced);
+    for (const bool outputs : {false, true}) {
+      for (Slicing& slicing : slicings(levels_[0], outputs)) {
+        slicing.regions.resize(1);
+        std::optional<Probe> probe = try_slices(0, slicing, chunks);
+        if (!probe) continue;
+        Leaner sliced = complete(std::move(*probe));
+        if (!best || lower(sliced, *best)) best = std::move(sliced);
       }
+      if (best) break;
     }
     if (!best) return false;
     best->plan.decisions.push_back(decision_of(*best, "as pinned"));
@@ -112,29 +134,32 @@ class Search {
            std::pair(b.plan.peak_bytes, b.plan.predicted_seconds);
   }
   bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
+  bool done() const { return fits(best_.plan.peak_bytes); }
+  bool tired() const { return planned_nodes_ > kMostNodes * until_; }
 
-  void replan() {
-    planned_ = plan_simplified(graph_, options_, fuse_options_);
-    find_stored();
+  Planned plan(const Graph& graph) const { return plan(graph, fuse_options_); }
+  Planned plan(const Graph& graph, const FuseOptions& fuse_options) const {
+    planned_nodes_ += kPlanNodes + nodes_of(graph);
+    return plan_simplified(graph, options_, fuse_options);
   }
-  void find_stored() { stored_ = fuse(planned_.graph, fuse_options_).stored; }
 
   // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
-  bool offer(Leaner sliced) {
-    if (sliced.plan.peak_bytes >= best_.plan.peak_bytes) return false;
-    if (!sliced.how.empty()) {
+  bool offer(const Leaner& leaner) {
+    if (leaner.plan.peak_bytes >= best_.plan.peak_bytes) return false;
+    Leaner taken = leaner;
+    if (!taken.how.empty()) {
       const std::string reason =
-          !fits(sliced.plan.peak_bytes) ? "lowers the peak"
-          : sliced.chunks > 0 ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
-                              : fmt::format("fits {}", format_bytes(*options_.memory_budget));
+          !fits(taken.plan.peak_bytes) ? "lowers the peak"
+          : taken.chunks > 0 ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
+                             : fmt::format("fits {}", format_bytes(*options_.memory_budget));
       std::vector<Decision> all = decisions_;
-      all.push_back(decision_of(sliced, reason));
-      sliced.plan.decisions.insert(sliced.plan.decisions.end(), all.begin(), all.end());
+      all.push_back(decision_of(taken, reason));
+      taken.plan.decisions.insert(taken.plan.decisions.end(), all.begin(), all.end());
     }
-    if (sliced.chunks > 0) {
-      seen_.push_back({sliced.plan.peak_bytes, sliced.plan.predicted_seconds, "chunked: " + sliced.how});
+    if (taken.chunks > 0) {
+      seen_.push_back({taken.plan.peak_bytes, taken.plan.predicted_seconds, "chunked: " + taken.how});
     }
-    best_ = std::move(sliced);
+    best_ = std::move(taken);
     return true;
   }
 
@@ -165,7 +190,7 @@ class Search {
   // Plans that compute again instead of keeping, the fastest first.
   void compute_again(const Planned& usual) {
     std::vector<Recipe> recipes{
-        {planned_.plan.peak_bytes, planned_.plan.predicted_seconds, &planned_, fuse_options_, {}}};
+        {planned_.plan.peak_bytes, planned_.plan.predicted_seconds, &planned_, fuse_options_, {}, nullptr}};
     add_checkpoints(usual, {}, recipes);
     add_checkpoints(planned_, fuse_options_, recipes);
     std::ranges::sort(recipes, {}, [](const Recipe& r) { return std::tuple(r.seconds, r.peak_bytes, r.kept); });
@@ -179,184 +204,208 @@ class Search {
     if (lowest) offer(cook(*lowest));
   }
 
-  // Only some of what waits across the widest step is kept, or of the part of it that is read last.
+  // Only some of what waits across the widest step is kept: the values between two parts of what comes before it, or
+  // those that wait, one out of several; or of the part of them that is read last.
   void add_checkpoints(const Planned& from, const FuseOptions& fuse_options, std::vector<Recipe>& recipes) const {
     const std::vector<ValueId> all = waiting(from);
-    const bool few = from.graph.nodes.size() <= kFewNodes;
+    if (all.empty()) return;
+    size_t total = 0;
+    for (const ValueId v : all) total += from.graph.aval(v).bytes();
     std::set<std::vector<ValueId>> tried{all};
+    const auto add = [&](std::vector<ValueId> kept) {
+      if (tired() || !tried.insert(kept).second) return;
+      Recipe recipe{0, 0, &from, fuse_options, std::move(kept), from.graph.def(all.front())};
+      const Leaner plan = cook(recipe);
+      recipe.peak_bytes = plan.plan.peak_bytes;
+      recipe.seconds = plan.plan.predicted_seconds;
+      recipes.push_back(std::move(recipe));
+    };
+    const Cuts cuts(from);
+    for (const size_t segments : kSegments) add(cuts.checkpoints(total / segments));
     for (const size_t part : {1, 2, 4}) {
-      if (part > 1 && !few) break;
       const std::span values = std::span(all).first(all.size() / part);
-      size_t total = 0;
-      for (const ValueId v : values) total += from.graph.aval(v).bytes();
-      for (size_t segments = std::min(values.size(), kMostSegments); segments > 0;
-           segments -= few ? (segments + 3) / 4 : (segments + 1) / 2) {
-        std::vector<ValueId> kept = checkpoints(from, values, total / segments);
+      for (const size_t segments : kSegments) {
+        if (segments > values.size()) break;
+        size_t bytes = 0;
+        for (const ValueId v : values) bytes += from.graph.aval(v).bytes();
+        std::vector<ValueId> kept = checkpoints(from, values, bytes / segments);
         kept.insert(kept.end(), all.begin() + std::ssize(values), all.end());
-        if (!tried.insert(kept).second) continue;
-        Recipe recipe{0, 0, &from, fuse_options, std::move(kept), from.graph.def(all.front())};
-        const Leaner plan = cook(recipe);
-        recipe.peak_bytes = plan.plan.peak_bytes;
-        recipe.seconds = plan.plan.predicted_seconds;
-        recipes.push_back(std::move(recipe));
+        add(std::move(kept));
       }
     }
   }
 
   Leaner cook(const Recipe& recipe) const {
-    Leaner plan;
+    Leaner leaner;
     if (!recipe.kept) {
-      plan.graph = graph_;
-      plan.plan = recipe.from->plan;
-      return plan;
+      leaner.graph = graph_;
+      leaner.plan = recipe.from->plan;
+      return leaner;
     }
-    plan.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
-    plan.plan = plan_simplified(plan.graph, options_, recipe.fuse_options).plan;
-    plan.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
-    plan.how = recipe.how();
-    return plan;
+    leaner.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
+    leaner.plan = plan(leaner.graph, recipe.fuse_options).plan;
+    leaner.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
+    leaner.how = recipe.how();
+    return leaner;
   }
 
-  void slice_regions() {
-    for (int round = 0; !fits(best_.plan.peak_bytes) && round < kRounds; ++round) {
-      if (!slice_one_region()) break;
-    }
-  }
-
-  // The choice with all other large intermediates that can be in slices too.
-  Choice with_neighbours(Choice choice) const {
-    const auto bytes = [&](ValueId v) { return planned_.graph.aval(v).bytes(); };
-    const PlanData& plan = planned_.plan;
-    std::vector<ValueId> others;
-    for (const PlanBuffer& buffer : plan.buffers) {
-      const bool output =
-          std::ranges::any_of(plan.outputs, [&](int b) { return plan.buffers[b].value == buffer.value; });
-      if (buffer.value == no_value || output || buffer.value == choice.hidden[0]) continue;
-      if (buffer.bytes * kNegligible > bytes(choice.hidden[0])) others.push_back(buffer.value);
-    }
-    std::ranges::sort(others, [&](ValueId a, ValueId b) { return std::pair(bytes(b), a) < std::pair(bytes(a), b); });
-    if (others.size() > kNeighbours) others.resize(kNeighbours);
-    for (const ValueId other : others) {
-      choice.hidden.push_back(other);
-      const std::optional<Region> region = region_of(choice, true);
-      const bool inside = region && region->cut.contains(other) && !std::ranges::binary_search(region->inputs, other);
-      if (!inside) choice.hidden.pop_back();
-    }
-    return choice;
-  }
-
-  // Which values to keep out of memory: the large ones alive at the widest step, alone or with neighbours; or outputs.
-  std::vector<Choice> choices(bool hide) const {
-    std::vector<ValueId> values;
-    const PlanData& plan = planned_.plan;
-    const int widest = widest_step(plan);
-    const auto is_output = [&](ValueId v) {
-      return std::ranges::any_of(plan.outputs, [&](int b) { return plan.buffers[b].value == v; });
-    };
-    for (const PlanBuffer& buffer : plan.buffers) {
-      if (buffer.value == no_value || buffer.bytes == 0) continue;
-      if (hide ? is_output(buffer.value) || widest < buffer.first || buffer.last < widest : !is_output(buffer.value))
-        continue;
-      values.push_back(buffer.value);
-    }
-    const auto bytes = [&](ValueId v) { return planned_.graph.aval(v).bytes(); };
-    std::ranges::sort(values, [&](ValueId a, ValueId b) { return std::pair(bytes(b), a) < std::pair(bytes(a), b); });
-    values.erase(std::ranges::unique(values).begin(), values.end());
-    if (values.size() > kCandidates) values.resize(kCandidates);
-    std::vector<Choice> all;
-    for (const ValueId v : values) {
-      const Shape& shape = planned_.graph.aval(v).shape;
-      for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
-        if (shape[axis] < 2) continue;
-        all.push_back({{v}, axis});
-        if (!hide) continue;
-        Choice more = with_neighbours({{v}, axis});
-        if (more.hidden.size() > 1) all.push_back(std::move(more));
+  // Slices one thing after the other. `nested`: the first ones are those after which most could be gained by slicing
+  // inside.
+  void slice_from(const Leaner& start, bool nested) {
+    for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
+      if (done() || tired()) return;
+      graph_ = start.graph;
+      planned_ = plan(graph_);
+      decisions_.clear();
+      if (!start.how.empty()) decisions_.push_back(decision_of(start, "lowers the peak"));
+      if (nested && !slice_outside(path)) return;
+      for (int round = 0; round < kRounds && !done() && !tired(); ++round) {
+        if (!slice_one()) break;
       }
     }
-    return all;
   }
 
-  std::optional<Region> region_of(const Choice& choice, bool hide) const {
-    return grow_region(planned_.graph, stored_, choice.hidden, choice.axis, hide);
-  }
-
-  std::optional<Leaner> try_slices(const Choice& choice, int64_t chunks, bool hide) const {
-    const std::optional<Region> region = region_of(choice, hide);
-    if (!region) return std::nullopt;
-    const int64_t slices = std::min(chunks, region->extent);
-    std::optional<Graph> sliced = chunk(planned_.graph, *region, slices);
+  std::optional<Probe> try_slices(size_t level, const Slicing& slicing, int64_t chunks) const {
+    const Level& at = levels_[level];
+    std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
+    if (!sliced && slicing.regions.size() > 1) sliced = chunk(at.planned.graph, {slicing.regions[0]}, chunks);
     if (!sliced) return std::nullopt;
+    Probe probe{level, &slicing, chunks, simplify(*sliced), {}};
+    if (level == 0) {
+      probe.plan = plan(probe.graph).plan;
+    } else {
+      planned_nodes_ += kPlanNodes + nodes_of(probe.graph);
+      probe.plan = plan_body(probe.graph, at.num_consts, at.num_carry, options_, fuse_options_).plan;
+    }
+    return probe;
+  }
+
+  // The plan of the whole graph for what was tried.
+  Leaner complete(Probe probe) const {
+    const Level& at = levels_[probe.level];
+    const Region& region = probe.slicing->regions[0];
     Leaner result;
     result.strategy = "chunked";
-    result.graph = simplify(*sliced);
-    result.plan = plan_simplified(result.graph, options_, fuse_options_).plan;
-    result.chunks = slices;
-    const Node& subject = subject_of(*region, choice.hidden[0]);
+    result.chunks = std::min(probe.chunks, region.extent);
+    const Node& subject = subject_of(at, *probe.slicing);
     result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
-    result.how = fmt::format("{} slices of {} along axis {} of {}", slices, slice_length(*region, slices), choice.axis,
-                             to_string(planned_.graph.aval(choice.hidden[0])));
+    result.how =
+        fmt::format("{} slices of {} along axis {} of {}{}", result.chunks, slice_length(region, result.chunks),
+                    probe.slicing->cut.axis, to_string(at.planned.graph.aval(probe.slicing->value)),
+                    probe.level > 0 ? ", inside the slices of another" : "");
+    if (probe.level == 0) {
+      result.graph = std::move(probe.graph);
+      result.plan = std::move(probe.plan);
+    } else {
+      const auto body = std::make_shared<const Graph>(std::move(probe.graph));
+      result.graph = simplify(with_body(planned_.graph, at.body, body));
+      result.plan = plan(result.graph).plan;
+    }
     return result;
   }
 
-  // What the region is about: its random numbers if it draws any, else the hidden value.
-  const Node& subject_of(const Region& region, ValueId hidden) const {
-    ValueId first = hidden;
-    for (const auto& [v, cut] : region.cut) {
-      if (!planned_.graph.is(v, Op::random_bits)) continue;
-      if (!planned_.graph.is(first, Op::random_bits) || v < first) first = v;
-    }
-    return *planned_.graph.def(first);
+  Score score(const PlanData& plan, const PlanData& before) const {
+    const auto near = static_cast<double>(before.peak_bytes) * kNearPeak;
+    Score score{plan.peak_bytes, 0, plan.predicted_seconds};
+    for (const PlanStep& step : plan.steps) score.load += std::max(0.0, static_cast<double>(step.bytes_live) - near);
+    return score;
   }
 
-  bool slice_one_region() {
+  // The slicing, here or inside bodies, that lowers the peak most, in more and more slices.
+  bool slice_one() {
+    levels_ = levels_of(planned_, options_, fuse_options_);
     previous_.reset();
+    std::vector<std::vector<Slicing>> all;
+    for (const Level& level : levels_) all.push_back(slicings(level, false));
     std::optional<Leaner> best;
-    std::optional<Choice> choice;
-    for (const Choice& c : choices(true)) {
-      for (const int64_t chunks : kProbeChunks) {
-        auto sliced = try_slices(c, chunks, true);
-        if (sliced && (!best || lower(*sliced, *best))) best = std::move(sliced), choice = c;
+    std::optional<Probe> from;
+    for (size_t level = 0; level < levels_.size(); ++level) {
+      std::optional<Probe> lowest;
+      const PlanData& before = levels_[level].planned.plan;
+      for (const Slicing& slicing : all[level]) {
+        for (const int64_t chunks : kProbeChunks) {
+          if (tired()) break;
+          auto probe = try_slices(level, slicing, chunks);
+          if (probe && (!lowest || score(probe->plan, before) < score(lowest->plan, before))) lowest = std::move(probe);
+        }
       }
+      if (!lowest) continue;
+      Probe copy{lowest->level, lowest->slicing, lowest->chunks, {}, {}};
+      Leaner whole = complete(std::move(*lowest));
+      if (best && score(best->plan, planned_.plan) <= score(whole.plan, planned_.plan)) continue;
+      best = std::move(whole);
+      from = std::move(copy);
     }
-    if (!choice) return false;
+    if (!best) return false;
     std::optional<Leaner> lowest;
-    const Region region = *region_of(*choice, true);
+    const Region& region = from->slicing->regions[0];
     int64_t length = region.extent;
+    size_t least = std::numeric_limits<size_t>::max();
     int idle = 0;
-    for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent;
-         chunks += chunks < kEveryChunks ? 1 : chunks / 8) {
+    for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !tired(); chunks += (chunks + 3) / 4) {
       if (slice_length(region, chunks) == length) continue;
       length = slice_length(region, chunks);
-      auto sliced = try_slices(*choice, chunks, true);
-      if (!sliced) break;
-      const Alternative now{fmt::format("chunked, K = {}", chunks), sliced->plan.peak_bytes,
-                            sliced->plan.predicted_seconds};
-      const bool gain = !lowest || sliced->plan.peak_bytes + sliced->plan.peak_bytes / 256 < lowest->plan.peak_bytes;
+      auto probe = try_slices(from->level, *from->slicing, chunks);
+      if (!probe) break;
+      const bool gain = probe->plan.peak_bytes + probe->plan.peak_bytes / 256 < least;
       idle = gain ? 0 : idle + 1;
-      if (offer(*sliced) && fits(best_.plan.peak_bytes)) return true;
-      previous_ = now;
-      if (!lowest || sliced->plan.peak_bytes < lowest->plan.peak_bytes) lowest = std::move(sliced);
+      if (probe->plan.peak_bytes >= least) continue;
+      least = probe->plan.peak_bytes;
+      Leaner sliced = complete(std::move(*probe));
+      if (offer(sliced) && done()) return true;
+      previous_ =
+          Alternative{fmt::format("chunked, K = {}", chunks), sliced.plan.peak_bytes, sliced.plan.predicted_seconds};
+      if (!lowest || score(sliced.plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(sliced);
     }
-    if (offer(*best) && fits(best_.plan.peak_bytes)) return true;
-    if (!lowest || lower(*best, *lowest)) lowest = std::move(best);
-    if (lowest->plan.peak_bytes >= planned_.plan.peak_bytes) return false;
-    decisions_.push_back(decision_of(*lowest, "lowers the peak"));
-    graph_ = lowest->graph;
-    replan();
+    if (offer(*best) && done()) return true;
+    if (!lowest || score(best->plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(best);
+    return go_on_from(std::move(*lowest));
+  }
+
+  bool go_on_from(Leaner leaner) {
+    const Score before = score(planned_.plan, planned_.plan), after = score(leaner.plan, planned_.plan);
+    if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
+    decisions_.push_back(decision_of(leaner, "lowers the peak"));
+    graph_ = std::move(leaner.graph);
+    planned_ = plan(graph_);
+    return true;
+  }
+
+  // The slicing outside which least is alive, of those not the path-th best; others inside it may follow.
+  bool slice_outside(size_t path) {
+    levels_ = {levels_of(planned_, options_, fuse_options_)[0]};
+    previous_.reset();
+    const std::vector<Slicing> all = slicings(levels_[0], false);
+    std::vector<std::tuple<size_t, size_t, Probe>> probes;  // with their number
+    for (const Slicing& slicing : all) {
+      if (tired()) break;
+      if (auto probe = try_slices(0, slicing, slicing.regions[0].extent)) {
+        const size_t outside = peak_outside_bodies(probe->plan);
+        if (outside < best_.plan.peak_bytes) probes.emplace_back(outside, probes.size(), std::move(*probe));
+      }
+    }
+    if (path >= probes.size()) return false;
+    std::ranges::sort(probes, {}, [](const auto& p) { return std::pair(std::get<0>(p), std::get<1>(p)); });
+    Leaner sliced = complete(std::move(std::get<2>(probes[path])));
+    offer(sliced);
+    decisions_.push_back(decision_of(sliced, "leaves room to slice inside"));
+    graph_ = std::move(sliced.graph);
+    planned_ = plan(graph_);
     return true;
   }
 
   PlanOptions options_;
   Graph graph_;
-  Planned planned_;           // of graph_
-  std::vector<bool> stored_;  // of the values of planned_.graph
+  Planned planned_;            // of graph_
+  std::vector<Level> levels_;  // of planned_
   FuseOptions fuse_options_;
   Leaner best_;
   Alternative fused_;
   std::optional<Alternative> previous_;
   std::vector<Tradeoff> seen_;
   std::vector<Decision> decisions_;  // of rounds that are done
+  mutable double planned_nodes_ = 0;
+  double until_ = 1;  // of kMostNodes
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/check.h"
 #include "planner/builder.h"
@@ -69,9 +70,11 @@ ValueId offset_vector(Graph& g, ValueId offset, int64_t rank, int64_t axis) {
   return g.add(Op::select, {here, spread, g.constant(0, DType::i64, shape)}, {}, kNowhere);
 }
 
-class Chunker {
+// Writes one region: its scan and what is left over.
+class RegionWriter {
  public:
-  Chunker(const Graph& graph, const Region& region, int64_t chunks) : graph_(graph), region_(region) {
+  RegionWriter(const Graph& graph, const Region& region, int64_t chunks, Graph& result, std::vector<ValueId>& renamed)
+      : graph_(graph), region_(region), renamed_(renamed), result_(result) {
     length_ = slice_length(region, chunks);
     count_ = region.extent / length_;
     tail_ = region.extent - count_ * length_;
@@ -81,53 +84,76 @@ class Chunker {
     }
     members_.insert(members_.end(), region.folded.begin(), region.folded.end());
     std::ranges::sort(members_);
-    renamed_.assign(graph.values.size(), no_value);
   }
 
-  std::optional<Graph> run() {
-    result_.name = graph_.name;
-    result_.num_captured = graph_.num_captured;
-    for (const ValueId v : graph_.inputs) renamed_[v] = result_.add_input(graph_.aval(v));
-    for (const ValueId v : graph_.outputs) {
-      if (!emit(v)) return std::nullopt;
-      result_.outputs.push_back(renamed_[v]);
+  const Region& region() const { return region_; }
+  bool enter() { return !std::exchange(entered_, true); }
+
+  /// Names in the result what leaves the region; its inputs have their names.
+  void write() {
+    Graph body;
+    body.name = "slice";
+    Names inner;
+    std::vector<ValueId> consts, inits, xs, stacked_inputs;
+    std::vector<ValueId> cut;  // inputs of which the body takes a slice
+    for (const ValueId v : region_.inputs) {
+      const bool in_slices = region_.cut.contains(v);
+      if (in_slices && tail_ == 0 && leading(v)) {
+        xs.push_back(v);
+        continue;
+      }
+      consts.push_back(renamed_[v]);
+      inner[v] = body.add_input(graph_.aval(v));
+      if (in_slices) cut.push_back(v);
     }
-    return eliminate_dead_code(result_);
+    std::vector<ValueId> carries;
+    for (const ValueId v : region_.folded) {
+      const Fold fold = fold_of(graph_, *graph_.def(v));
+      const Shape& shape = graph_.aval(v).shape;
+      inits.push_back(result_.add(
+          Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}}, kNowhere));
+      carries.push_back(body.add_input({shape, fold.dtype}));
+    }
+    inits.push_back(result_.constant(0, DType::i64, {}));
+    const ValueId offset = body.add_input({{}, DType::i64});
+    for (const ValueId v : xs) {
+      Shape shape = sliced(v, length_);
+      inner[v] = body.add_input({shape, graph_.aval(v).dtype});
+      shape.insert(shape.begin(), count_);
+      stacked_inputs.push_back(result_.add(Op::reshape, {renamed_[v]}, {{Attr::shape, shape}}, kNowhere));
+    }
+    for (const ValueId v : cut) {
+      const auto [axis, block] = region_.cut.at(v);
+      const ValueId start = offset_vector(body, scaled(body, offset, block), graph_.aval(v).ndim(), axis);
+      inner[v] = body.add(Op::dynamic_slice, {inner[v], start}, {{Attr::shape, sliced(v, length_)}}, kNowhere);
+    }
+    emit_slice(body, inner, offset, length_);
+    for (size_t j = 0; j < carries.size(); ++j) {
+      const ValueId v = region_.folded[j];
+      const Fold fold = fold_of(graph_, *graph_.def(v));
+      body.outputs.push_back(body.add(fold.combine, {carries[j], inner.at(v)}, {}, graph_.def(v)->loc));
+    }
+    const ValueId step = body.constant(static_cast<double>(length_), DType::i64, {});
+    body.outputs.push_back(body.add(Op::add, {offset, step}, {}, kNowhere));
+    for (const ValueId v : region_.joined) body.outputs.push_back(inner.at(v));
+
+    const ValueId first = region_.joined.empty() ? region_.folded[0] : region_.joined[0];
+    Attrs attrs{{Attr::length, count_},
+                {Attr::num_consts, std::ssize(consts)},
+                {Attr::num_carry, std::ssize(inits)},
+                {Attr::reverse, int64_t{0}},
+                {Attr::name, std::string("chunked")},
+                {Attr::body, std::make_shared<const Graph>(std::move(body))}};
+    std::vector<ValueId> operands = std::move(consts);
+    operands.insert(operands.end(), inits.begin(), inits.end());
+    operands.insert(operands.end(), stacked_inputs.begin(), stacked_inputs.end());
+    const NodeId id = result_.add_node(Op::scan, std::move(operands), std::move(attrs), graph_.def(first)->loc);
+    const std::vector<ValueId> outputs = result_.nodes[id].outputs;
+    join(outputs);
   }
 
  private:
   using Names = std::unordered_map<ValueId, ValueId>;
-
-  bool leaves(ValueId v) const {
-    return std::ranges::binary_search(region_.folded, v) ||
-           std::ranges::find(region_.joined, v) != region_.joined.end();
-  }
-
-  // Depth first: operands before nodes, all of the region's inputs before the scan.
-  bool emit(ValueId target) {
-    std::vector<std::pair<ValueId, bool>> pending{{target, false}};
-    while (!pending.empty()) {
-      const auto [v, ready] = pending.back();
-      pending.pop_back();
-      if (renamed_[v] != no_value) continue;
-      const bool scan = leaves(v);
-      if (ready) {
-        if (scan) {
-          emit_scan();
-        } else {
-          append_renamed(result_, graph_, *graph_.def(v), renamed_);
-        }
-        continue;
-      }
-      if (scan && entered_) return false;  // the region needs what it makes
-      entered_ |= scan;
-      pending.emplace_back(v, true);
-      for (const ValueId x : scan ? region_.inputs : graph_.def(v)->inputs) {
-        if (renamed_[x] == no_value) pending.emplace_back(x, false);
-      }
-    }
-    return true;
-  }
 
   Shape sliced(ValueId v, int64_t size) const {
     Shape shape = graph_.aval(v).shape;
@@ -207,68 +233,6 @@ class Chunker {
     return g.add(node.op, std::move(inputs), std::move(attrs), node.loc);
   }
 
-  void emit_scan() {
-    Graph body;
-    body.name = "slice";
-    Names inner;
-    std::vector<ValueId> consts, inits, xs, stacked_inputs;
-    std::vector<ValueId> cut;  // inputs of which the body takes a slice
-    for (const ValueId v : region_.inputs) {
-      const bool in_slices = region_.cut.contains(v);
-      if (in_slices && tail_ == 0 && leading(v)) {
-        xs.push_back(v);
-        continue;
-      }
-      consts.push_back(renamed_[v]);
-      inner[v] = body.add_input(graph_.aval(v));
-      if (in_slices) cut.push_back(v);
-    }
-    std::vector<ValueId> carries;
-    for (const ValueId v : region_.folded) {
-      const Fold fold = fold_of(graph_, *graph_.def(v));
-      const Shape& shape = graph_.aval(v).shape;
-      inits.push_back(result_.add(
-          Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}}, kNowhere));
-      carries.push_back(body.add_input({shape, fold.dtype}));
-    }
-    inits.push_back(result_.constant(0, DType::i64, {}));
-    const ValueId offset = body.add_input({{}, DType::i64});
-    for (const ValueId v : xs) {
-      Shape shape = sliced(v, length_);
-      inner[v] = body.add_input({shape, graph_.aval(v).dtype});
-      shape.insert(shape.begin(), count_);
-      stacked_inputs.push_back(result_.add(Op::reshape, {renamed_[v]}, {{Attr::shape, shape}}, kNowhere));
-    }
-    for (const ValueId v : cut) {
-      const auto [axis, block] = region_.cut.at(v);
-      const ValueId start = offset_vector(body, scaled(body, offset, block), graph_.aval(v).ndim(), axis);
-      inner[v] = body.add(Op::dynamic_slice, {inner[v], start}, {{Attr::shape, sliced(v, length_)}}, kNowhere);
-    }
-    emit_slice(body, inner, offset, length_);
-    for (size_t j = 0; j < carries.size(); ++j) {
-      const ValueId v = region_.folded[j];
-      const Fold fold = fold_of(graph_, *graph_.def(v));
-      body.outputs.push_back(body.add(fold.combine, {carries[j], inner.at(v)}, {}, graph_.def(v)->loc));
-    }
-    const ValueId step = body.constant(static_cast<double>(length_), DType::i64, {});
-    body.outputs.push_back(body.add(Op::add, {offset, step}, {}, kNowhere));
-    for (const ValueId v : region_.joined) body.outputs.push_back(inner.at(v));
-
-    const ValueId first = region_.joined.empty() ? region_.folded[0] : region_.joined[0];
-    Attrs attrs{{Attr::length, count_},
-                {Attr::num_consts, std::ssize(consts)},
-                {Attr::num_carry, std::ssize(inits)},
-                {Attr::reverse, int64_t{0}},
-                {Attr::name, std::string("chunked")},
-                {Attr::body, std::make_shared<const Graph>(std::move(body))}};
-    std::vector<ValueId> operands = std::move(consts);
-    operands.insert(operands.end(), inits.begin(), inits.end());
-    operands.insert(operands.end(), stacked_inputs.begin(), stacked_inputs.end());
-    const NodeId id = result_.add_node(Op::scan, std::move(operands), std::move(attrs), graph_.def(first)->loc);
-    const std::vector<ValueId> outputs = result_.nodes[id].outputs;
-    join(outputs);
-  }
-
   // Names the scan's results, with those of the tail.
   void join(const std::vector<ValueId>& outputs) {
     Names tail;
@@ -315,9 +279,66 @@ class Chunker {
   const Region& region_;
   int64_t length_ = 0, count_ = 0, tail_ = 0;
   std::vector<ValueId> members_;  // computed in the region, ascending
-  std::vector<ValueId> renamed_;
+  std::vector<ValueId>& renamed_;
+  Graph& result_;
   bool entered_ = false;
+};
+
+class Chunker {
+ public:
+  Chunker(const Graph& graph, const std::vector<Region>& regions, int64_t chunks)
+      : graph_(graph), renamed_(graph.values.size(), no_value) {
+    for (const Region& region : regions) {
+      writers_.emplace_back(graph, region, chunks, result_, renamed_);
+      for (const auto* list : {&region.folded, &region.joined}) {
+        for (const ValueId v : *list) writer_of_.emplace(v, writers_.size() - 1);
+      }
+    }
+  }
+
+  std::optional<Graph> run() {
+    result_.name = graph_.name;
+    result_.num_captured = graph_.num_captured;
+    for (const ValueId v : graph_.inputs) renamed_[v] = result_.add_input(graph_.aval(v));
+    for (const ValueId v : graph_.outputs) {
+      if (!emit(v)) return std::nullopt;
+      result_.outputs.push_back(renamed_[v]);
+    }
+    return eliminate_dead_code(result_);
+  }
+
+ private:
+  // Depth first: operands before nodes, all of a region's inputs before its scan.
+  bool emit(ValueId target) {
+    std::vector<std::pair<ValueId, bool>> pending{{target, false}};
+    while (!pending.empty()) {
+      const auto [v, ready] = pending.back();
+      pending.pop_back();
+      if (renamed_[v] != no_value) continue;
+      const auto it = writer_of_.find(v);
+      RegionWriter* writer = it == writer_of_.end() ? nullptr : &writers_[it->second];
+      if (ready) {
+        if (writer) {
+          writer->write();
+        } else {
+          append_renamed(result_, graph_, *graph_.def(v), renamed_);
+        }
+        continue;
+      }
+      if (writer && !writer->enter()) return false;  // the region needs what it makes
+      pending.emplace_back(v, true);
+      for (const ValueId x : writer ? writer->region().inputs : graph_.def(v)->inputs) {
+        if (renamed_[x] == no_value) pending.emplace_back(x, false);
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  std::vector<ValueId> renamed_;
   Graph result_;
+  std::vector<RegionWriter> writers_;
+  std::unordered_map<ValueId, size_t> writer_of_;  // of what leaves a region
 };
 
 }  // namespace
@@ -327,9 +348,9 @@ int64_t slice_length(const Region& region, int64_t chunks) {
   return std::min(region.extent, (length + region.unit - 1) / region.unit * region.unit);
 }
 
-std::optional<Graph> chunk(const Graph& graph, const Region& region, int64_t chunks) {
-  if (chunks < 1 || region.extent < 1) return std::nullopt;
-  return Chunker(graph, region, std::min(chunks, region.extent)).run();
+std::optional<Graph> chunk(const Graph& graph, const std::vector<Region>& regions, int64_t chunks) {
+  if (chunks < 1 || std::ranges::any_of(regions, [](const Region& r) { return r.extent < 1; })) return std::nullopt;
+  return Chunker(graph, regions, chunks).run();
 }
 
 }  // namespace neap::planner

@@ -25,17 +25,28 @@ struct Region {
   std::vector<trace::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
 };
 
-/// The region that computes `hidden` in slices along `axis` of the first of them, so that none of them is ever whole:
-/// with all that is computed in registers, and all their readers. `stored`: what the plan of the whole graph stores.
-/// nullopt where no axis carries through. Joined values may be `hidden` too if the readers allow (graph outputs never).
-std::optional<Region> grow_region(const trace::Graph& graph, const std::vector<bool>& stored,
-                                  const std::vector<trace::ValueId>& hidden, int64_t axis, bool hide = true);
+/// Finds regions of one graph. `stored`: what the plan of the graph stores. Both outlive this.
+class RegionFinder {
+ public:
+  RegionFinder(const trace::Graph& graph, const std::vector<bool>& stored);
+
+  /// The region that computes `hidden` in slices along `axis` of the first of them, so that none of them is ever whole:
+  /// with all that is computed in registers, and all their readers. nullopt where no axis carries through. Without
+  /// `hide` the values are results of the region (as outputs of the graph are).
+  std::optional<Region> find(const std::vector<trace::ValueId>& hidden, int64_t axis, bool hide = true) const;
+
+ private:
+  const trace::Graph& graph_;
+  const std::vector<bool>& stored_;
+  std::vector<std::vector<trace::NodeId>> readers_;
+  std::vector<bool> is_output_;
+};
 
 /// Elements of a slice when the region is cut in so many.
 int64_t slice_length(const Region& region, int64_t chunks);
 
-/// The graph with the region in slices of ceil(extent / chunks), rounded up to the unit; nullopt where the region would
-/// need its own results.
-std::optional<trace::Graph> chunk(const trace::Graph& graph, const Region& region, int64_t chunks);
+/// The graph with the regions in slices of ceil(extent / chunks), rounded up to their units; nullopt where one would
+/// need its own results. No value leaves two of the regions.
+std::optional<trace::Graph> chunk(const trace::Graph& graph, const std::vector<Region>& regions, int64_t chunks);
 
 }  // namespace neap::planner

@@ -48,6 +48,8 @@ bool has_label(const trace::Node& node, std::string_view label);
 bool is_join(const trace::Node& node);
 /// Attr::name of such a node (planner/scan.h marks them).
 inline constexpr const char* kJoin = "join";
+/// Attr::name of what is stored whatever it costs (planner/recompute.h).
+inline constexpr const char* kKept = "kept";
 
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});

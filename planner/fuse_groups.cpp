@@ -212,7 +212,10 @@ std::vector<bool> must_store(const Graph& graph) {
   for (const ValueId v : graph.inputs) stored[v] = true;
   for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
   for (const Node& node : graph.nodes) {
-    if (is_fusible(node.op) && !is_join(node)) continue;
+    if (is_fusible(node.op) && !is_join(node)) {
+      if (has_label(node, kKept)) stored[base(graph, node.out())] = true;
+      continue;
+    }
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
     const bool opaque = kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::scan;

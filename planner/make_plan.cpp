@@ -106,16 +106,16 @@ Planned plan_simplified(const Graph& simplified, const PlanOptions& options, con
   return result;
 }
 
-PlanData plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
-                   const FuseOptions& fuse_options) {
+Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
+                  const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
   const OrderOptions order_options{.num_carry = num_carry, .num_consts = num_consts};
-  PlanData body = plan_steps(graph, order_options, inner, fuse_options).plan;
-  body.naive = false;  // its arena is laid out ahead in every pipeline
-  alias_carries(body, num_consts, num_carry);
-  alias_in_place(body);
-  account_body(body, num_carry, options.threads_hint);
+  Planned body = plan_steps(graph, order_options, inner, fuse_options);
+  body.plan.naive = false;  // its arena is laid out ahead in every pipeline
+  alias_carries(body.plan, num_consts, num_carry);
+  alias_in_place(body.plan);
+  account_body(body.plan, num_carry, options.threads_hint);
   return body;
 }
 

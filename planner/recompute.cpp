@@ -4,6 +4,7 @@
 #include <array>
 
 #include "planner/builder.h"
+#include "planner/cost.h"
 #include "planner/fuse.h"
 #include "planner/report.h"
 
@@ -99,7 +100,9 @@ class Rewriter {
       return;
     }
     Attrs& attrs = result_.nodes[append_renamed(result_, graph_, node, renamed_[time])].attrs;
-    if (copy && !attrs.has(Attr::name)) attrs.set(Attr::name, std::string(kCopy));
+    if (attrs.has(Attr::name)) return;
+    if (copy) attrs.set(Attr::name, std::string(kCopy));
+    if (time == kEarly && kept_[v] && is_fusible(node.op)) attrs.set(Attr::name, std::string(kKept));
   }
 
   bool same_inputs(const Node& node) const {
@@ -153,6 +156,57 @@ std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId
     if (since <= segment_bytes) continue;
     kept.push_back(v);
     since = 0;
+  }
+  return kept;
+}
+
+Cuts::Cuts(const Planned& planned) {
+  const Graph& graph = planned.graph;
+  const int cut = widest_step(planned.plan);
+  alive_.assign(std::max(0, cut + 1), 0);
+  waiting_.assign(std::max(0, cut + 1), 0);
+  // The step after which each value could be there; in registers: when all that it is of is there.
+  std::vector<int> time = made_at(planned), last(graph.values.size(), kUnplaced);
+  for (const Node& node : graph.nodes) {
+    int& t = time[node.out()];
+    if (t == kUnplaced) {
+      for (const ValueId x : node.inputs) t = std::max(t, time[x]);
+    }
+    for (const ValueId v : node.outputs) time[v] = t;
+    if (t > cut) continue;
+    for (const ValueId x : node.inputs) last[x] = std::max(last[x], t);
+  }
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const auto v = static_cast<ValueId>(i);
+    if (!graph.def(v) || time[v] == kUnplaced || last[v] <= time[v]) continue;
+    crossings_.push_back({v, time[v], last[v] - 1});
+  }
+  std::vector<size_t> ends(alive_.size() + 1, 0);
+  for (const Crossing& c : crossings_) {
+    alive_[c.first] += graph.aval(c.value).bytes();
+    ends[c.last + 1] += graph.aval(c.value).bytes();
+  }
+  for (size_t t = 1; t < alive_.size(); ++t) alive_[t] += alive_[t - 1] - ends[t];
+  for (const ValueId v : waiting(planned)) waiting_[time[v]] += graph.aval(v).bytes();
+}
+
+std::vector<ValueId> Cuts::checkpoints(size_t segment_bytes) const {
+  std::vector<bool> is_cut(alive_.size(), false);
+  for (size_t begin = 0; begin < alive_.size();) {
+    size_t since = 0, best = alive_.size(), end = begin;
+    for (; end < alive_.size() && since <= segment_bytes; ++end) {
+      since += waiting_[end];
+      if (since > segment_bytes / 2 && (best == alive_.size() || alive_[end] <= alive_[best])) best = end;
+    }
+    if (end == alive_.size() || best == alive_.size()) break;
+    is_cut[best] = true;
+    begin = best + 1;
+  }
+  std::vector<int> next(alive_.size() + 1, static_cast<int>(alive_.size()));
+  for (size_t t = alive_.size(); t-- > 0;) next[t] = is_cut[t] ? static_cast<int>(t) : next[t + 1];
+  std::vector<ValueId> kept;
+  for (const Crossing& c : crossings_) {
+    if (next[c.first] <= c.last) kept.push_back(c.value);
   }
   return kept;
 }

@@ -20,6 +20,23 @@ std::vector<trace::ValueId> waiting(const Planned& planned);
 std::vector<trace::ValueId> checkpoints(const Planned& planned, std::span<const trace::ValueId> waiting,
                                         size_t segment_bytes);
 
+/// Where the part of a program up to its widest step can be cut: what is alive between two of its steps for the sake of
+/// that part alone, as few bytes as possible, is enough to compute the rest of it again.
+class Cuts {
+ public:
+  explicit Cuts(const Planned& planned);
+  /// Values to keep: of cuts with about `segment_bytes` of waiting values between them, each where least is alive.
+  std::vector<trace::ValueId> checkpoints(size_t segment_bytes) const;
+
+ private:
+  struct Crossing {
+    trace::ValueId value;
+    int first, last;  // alive after these steps
+  };
+  std::vector<Crossing> crossings_;
+  std::vector<size_t> alive_, waiting_;  // bytes after, made by each step up to the widest
+};
+
 /// The graph whose later steps compute what they need again from `kept`, inputs and outputs. Its nodes are in the order
 /// of the plan, each copy just before its first reader, marked so that it stays apart from the original (is_copy).
 trace::Graph recompute_from(const Planned& planned, const std::vector<trace::ValueId>& kept);

@@ -16,12 +16,9 @@ constexpr int64_t kProductRows = 16;
 
 class Grower {
  public:
-  Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<ValueId>& hidden, bool hide)
-      : graph_(graph), stored_(stored), readers_(consumers(graph)) {
-    is_output_.assign(graph.values.size(), false);
-    for (const ValueId v : graph.outputs) is_output_[v] = true;
-    if (hide) hidden_ = hidden;
-  }
+  Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<std::vector<NodeId>>& readers,
+         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden)
+      : graph_(graph), stored_(stored), readers_(readers), is_output_(is_output), hidden_(hidden) {}
 
   std::optional<Region> run(ValueId seed, int64_t axis) {
     region_.extent = graph_.aval(seed).shape[axis];
@@ -172,8 +169,8 @@ class Grower {
 
   const Graph& graph_;
   const std::vector<bool>& stored_;
-  std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> is_output_;
+  const std::vector<std::vector<NodeId>>& readers_;
+  const std::vector<bool>& is_output_;
   std::vector<ValueId> hidden_, pending_, whole_, computed_;
   std::unordered_map<ValueId, bool> is_computed_;
   std::unordered_map<ValueId, bool> derived_;  // from hidden values, in registers: their readers belong here too
@@ -182,10 +179,15 @@ class Grower {
 
 }  // namespace
 
-std::optional<Region> grow_region(const Graph& graph, const std::vector<bool>& stored,
-                                  const std::vector<ValueId>& hidden, int64_t axis, bool hide) {
-  if (hidden.empty() || !graph.def(hidden[0])) return std::nullopt;
-  std::optional<Region> region = Grower(graph, stored, hidden, hide).run(hidden[0], axis);
+RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
+    : graph_(graph), stored_(stored), readers_(consumers(graph)), is_output_(graph.values.size(), false) {
+  for (const ValueId v : graph.outputs) is_output_[v] = true;
+}
+
+std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, int64_t axis, bool hide) const {
+  if (hidden.empty() || !graph_.def(hidden[0])) return std::nullopt;
+  Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{});
+  std::optional<Region> region = grower.run(hidden[0], axis);
   if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
   return region;
 }

@@ -133,7 +133,8 @@ class StepMaker {
       const Attrs& attrs = step.group.nodes[0].attrs;
       step.body = std::make_shared<const PlanData>(
           plan_body(*attrs.graph(Attr::body), static_cast<int>(attrs.integer(Attr::num_consts)),
-                    static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_));
+                    static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_)
+              .plan);
     }
     if (group.kind == PlanStep::Kind::sort && options_.target.gpu) check_gpu_sort(step.group, step.group.nodes[0]);
     choose_parts(step, table_budget_, options_.target);

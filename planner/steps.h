@@ -15,15 +15,15 @@ PlanData make_steps(const trace::Graph& graph, const Fusion& fusion, const PlanO
 /// Sets first and last of every buffer from the steps, after they were made or moved.
 void set_live_ranges(PlanData& plan);
 
-/// The plan of a scan's body (planner/make_plan.cpp).
-PlanData plan_body(const trace::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
-                   const FuseOptions& fuse_options);
-
 /// A plan and the graph that its buffers' values are of.
 struct Planned {
   trace::Graph graph;
   PlanData plan;
 };
+
+/// The plan of a scan's body (planner/make_plan.cpp).
+Planned plan_body(const trace::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
+                  const FuseOptions& fuse_options);
 
 /// All passes after simplification, for this choice of what to keep (planner/make_plan.cpp).
 Planned plan_simplified(const trace::Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options);

@@ -72,12 +72,12 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
     if (stored[v] && simple.values[v].aval.shape == Shape{1000, 64}) samples = static_cast<ValueId>(v);
   }
   ASSERT_NE(samples, trace::no_value);
-  const auto region = grow_region(simple, stored, {samples}, 0);
+  const auto region = RegionFinder(simple, stored).find({samples}, 0);
   ASSERT_TRUE(region);
   EXPECT_EQ(region->extent, 1000);
   EXPECT_EQ(region->unit, 16);
   EXPECT_EQ(slice_length(*region, 3), 336);
-  const auto sliced = chunk(simple, *region, 3);
+  const auto sliced = chunk(simple, {*region}, 3);
   ASSERT_TRUE(sliced);
   verify(*sliced);
   EXPECT_EQ(sliced->aval(sliced->outputs[0]), g.aval(g.outputs[0]));
@@ -92,10 +92,10 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   }
   EXPECT_EQ(scans, 1);
   // Along the contracted axis products are summed up.
-  const auto folded = grow_region(simple, stored, {samples}, 1);
+  const auto folded = RegionFinder(simple, stored).find({samples}, 1);
   ASSERT_TRUE(folded);
   EXPECT_EQ(folded->folded.size(), 1u);
-  verify(*chunk(simple, *folded, 4));
+  verify(*chunk(simple, {*folded}, 4));
 }
 
 TEST(Chunk, WhatNeedsAllSlicesIsOutside) {
@@ -108,9 +108,9 @@ TEST(Chunk, WhatNeedsAllSlicesIsOutside) {
   for (size_t v = 0; v < simple.values.size(); ++v) {
     if (!stored[v] || !simple.def(static_cast<ValueId>(v))) continue;
     for (int64_t axis = 0; axis < simple.values[v].aval.ndim(); ++axis) {
-      const auto region = grow_region(simple, stored, {static_cast<ValueId>(v)}, axis);
+      const auto region = RegionFinder(simple, stored).find({static_cast<ValueId>(v)}, axis);
       if (!region) continue;
-      if (const auto sliced = chunk(simple, *region, 4)) verify(*sliced);
+      if (const auto sliced = chunk(simple, {*region}, 4)) verify(*sliced);
     }
   }
 }

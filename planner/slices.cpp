@@ -1,0 +1,222 @@
+#include "planner/slices.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "planner/fuse.h"
+#include "planner/report.h"
+
+namespace neap::planner {
+
+using namespace trace;
+
+namespace {
+
+constexpr size_t kCandidates = 6;     // values tried as the large one
+constexpr size_t kNeighbours = 32;    // other values tried beside it
+constexpr size_t kAlike = 256;        // regions sliced at once
+constexpr size_t kMostFinds = 3000;   // searches for regions of one graph; alike ones are left out then
+constexpr size_t kNegligible = 1024;  // a value this much smaller than the largest is no reason to slice
+constexpr size_t kDeepest = 4;        // loops in loops
+constexpr double kWide = 0.5;         // of the peak: steps where like values are worth slicing too
+
+class Finder {
+ public:
+  explicit Finder(const Level& level)
+      : level_(level), graph_(level.planned.graph), plan_(level.planned.plan), finder_(graph_, level.stored) {
+    is_output_.assign(graph_.values.size(), false);
+    for (const int b : plan_.outputs) {
+      if (plan_.buffers[b].value != no_value) is_output_[plan_.buffers[b].value] = true;
+    }
+    for (const PlanBuffer& buffer : plan_.buffers) {
+      if (buffer.value != no_value && buffer.bytes > 0) buffers_.push_back(&buffer);
+    }
+    next_wide_.assign(plan_.steps.size() + 1, static_cast<int>(plan_.steps.size()));
+    const auto wide = static_cast<size_t>(kWide * static_cast<double>(plan_.peak_bytes));
+    for (size_t s = plan_.steps.size(); s-- > 0;) {
+      next_wide_[s] = plan_.steps[s].bytes_live >= wide ? static_cast<int>(s) : next_wide_[s + 1];
+    }
+    std::ranges::sort(buffers_, [](const PlanBuffer* a, const PlanBuffer* b) {
+      return std::pair(b->bytes, a->value) < std::pair(a->bytes, b->value);
+    });
+  }
+
+  std::vector<Slicing> run(bool outputs) {
+    const int widest = widest_step(plan_);
+    std::set<ValueId> values;
+    for (const PlanBuffer* buffer : buffers_) {
+      const ValueId v = buffer->value;
+      const bool there = buffer->first <= widest && widest <= buffer->last;
+      if (outputs != is_output_[v] || !(outputs || there)) continue;
+      if (values.size() == kCandidates || !values.insert(v).second) continue;
+      const Shape& shape = graph_.aval(v).shape;
+      for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+        if (shape[axis] < 2) continue;
+        add(find({v}, axis, !outputs), v, axis);
+        if (!outputs) add(with_neighbours(v, axis), v, axis);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void add(std::optional<Region> region, ValueId v, int64_t axis) {
+    if (!region || !known_.insert(key(*region)).second) return;
+    Slicing slicing{{std::move(*region)}, v, {axis}};
+    add_alike(slicing);
+    found_.push_back(std::move(slicing));
+  }
+
+  // What tells regions apart: the values computed in slices, how, and what leaves.
+  using Key = std::vector<int64_t>;
+  static Key key(const Region& region) {
+    std::vector<std::tuple<ValueId, int64_t, int64_t>> cuts;
+    for (const auto& [v, cut] : region.cut) cuts.emplace_back(v, cut.axis, cut.block);
+    std::ranges::sort(cuts);
+    Key key;
+    for (const auto& [v, axis, block] : cuts) key.insert(key.end(), {v, axis, block});
+    key.push_back(-1);
+    key.insert(key.end(), region.inputs.begin(), region.inputs.end());
+    key.push_back(-1);
+    key.insert(key.end(), region.joined.begin(), region.joined.end());
+    return key;
+  }
+
+  bool inside(const Region& region, ValueId v) const {
+    return region.cut.contains(v) && !std::ranges::binary_search(region.inputs, v);
+  }
+
+  std::optional<Region> find(const std::vector<ValueId>& hidden, int64_t axis, bool hide = true) const {
+    ++finds_;
+    return finder_.find(hidden, axis, hide);
+  }
+
+  // With all other large intermediates that can be in slices too.
+  std::optional<Region> with_neighbours(ValueId v, int64_t axis) const {
+    std::vector<ValueId> hidden{v};
+    std::optional<Region> best;
+    size_t tried = 0;
+    for (const PlanBuffer* buffer : buffers_) {
+      const ValueId other = buffer->value;
+      if (other == v || is_output_[other] || buffer->bytes * kNegligible <= graph_.aval(v).bytes()) continue;
+      if (++tried > kNeighbours) break;
+      hidden.push_back(other);
+      std::optional<Region> region = find(hidden, axis);
+      if (region && inside(*region, other)) {
+        best = std::move(region);
+      } else {
+        hidden.pop_back();
+      }
+    }
+    return best;
+  }
+
+  // Regions around values like the first one's, at other wide steps: layers of a network.
+  void add_alike(Slicing& slicing) const {
+    const Node& like = *graph_.def(slicing.value);
+    std::set<ValueId> leaving;
+    const auto take = [&](const Region& region) {
+      for (const auto* list : {&region.folded, &region.joined}) leaving.insert(list->begin(), list->end());
+    };
+    const auto apart = [&](const Region& region) {
+      for (const auto* list : {&region.folded, &region.joined}) {
+        for (const ValueId v : *list) {
+          if (leaving.contains(v)) return false;
+        }
+      }
+      return true;
+    };
+    take(slicing.regions[0]);
+    const bool alone = !hides_others(slicing);
+    for (const PlanBuffer* buffer : buffers_) {
+      const ValueId v = buffer->value;
+      if (slicing.regions.size() >= kAlike || finds_ > kMostFinds || v == slicing.value || is_output_[v]) continue;
+      const Node& node = *graph_.def(v);
+      if (node.op != like.op || graph_.aval(v) != graph_.aval(slicing.value) || !is_wide(*buffer)) continue;
+      if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); })) continue;
+      std::optional<Region> region = alone ? find({v}, slicing.cut.axis) : with_neighbours(v, slicing.cut.axis);
+      if (!region || !apart(*region)) continue;
+      take(*region);
+      slicing.regions.push_back(std::move(*region));
+    }
+  }
+
+  // Whether the first region has other stored values inside.
+  bool hides_others(const Slicing& slicing) const {
+    return std::ranges::any_of(slicing.regions[0].cut, [&](const auto& item) {
+      const ValueId v = item.first;
+      return v != slicing.value && level_.stored[v] && inside(slicing.regions[0], v);
+    });
+  }
+
+  bool is_wide(const PlanBuffer& buffer) const {
+    return buffer.first < std::ssize(next_wide_) && next_wide_[buffer.first] <= buffer.last;
+  }
+
+  const Level& level_;
+  const Graph& graph_;
+  const PlanData& plan_;
+  RegionFinder finder_;
+  std::vector<bool> is_output_;
+  std::vector<const PlanBuffer*> buffers_;  // of values, the largest first
+  std::vector<int> next_wide_;              // from each step on, the next with much alive
+  mutable size_t finds_ = 0;
+  std::set<Key> known_;
+  std::vector<Slicing> found_;
+};
+
+}  // namespace
+
+std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options, const FuseOptions& fuse_options) {
+  std::vector<Level> levels;
+  levels.push_back({nullptr, 0, 0, planned, fuse(planned.graph, fuse_options).stored});
+  while (levels.size() <= kDeepest) {
+    const PlanData& plan = levels.back().planned.plan;
+    const int widest = widest_step(plan);
+    if (widest < 0 || !plan.steps[widest].body) break;
+    const Attrs& attrs = plan.steps[widest].group.nodes[0].attrs;
+    Level level{attrs.graph(Attr::body),
+                static_cast<int>(attrs.integer(Attr::num_consts)),
+                static_cast<int>(attrs.integer(Attr::num_carry)),
+                {},
+                {}};
+    level.planned = plan_body(*level.body, level.num_consts, level.num_carry, options, fuse_options);
+    level.stored = fuse(level.planned.graph, fuse_options).stored;
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
+Graph with_body(const Graph& graph, const GraphPtr& from, const GraphPtr& to) {
+  Graph result = graph;
+  for (Node& node : result.nodes) {
+    if (node.op != Op::scan) continue;
+    const GraphPtr body = node.attrs.graph(Attr::body);
+    node.attrs.set(Attr::body, body == from ? to : std::make_shared<const Graph>(with_body(*body, from, to)));
+  }
+  return result;
+}
+
+std::vector<Slicing> slicings(const Level& level, bool outputs) { return Finder(level).run(outputs); }
+
+const Node& subject_of(const Level& level, const Slicing& slicing) {
+  const Graph& graph = level.planned.graph;
+  ValueId first = slicing.value;
+  for (const auto& [v, cut] : slicing.regions[0].cut) {
+    if (!graph.is(v, Op::random_bits)) continue;
+    if (!graph.is(first, Op::random_bits) || v < first) first = v;
+  }
+  return *graph.def(first);
+}
+
+size_t peak_outside_bodies(const PlanData& plan) {
+  size_t most = 0;
+  for (const PlanStep& step : plan.steps) {
+    most = std::max(most, step.bytes_live - (step.body ? step.body->arena_bytes : 0));
+  }
+  return most;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,47 @@
+// What could run in slices: regions around what is large at the widest step of a graph, or of the body of a loop there.
+// Tested in tests/planner/budget_test.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/chunk.h"
+#include "planner/steps.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// A graph with its plan: the whole, or the body of a loop.
+struct Level {
+  trace::GraphPtr body;  // as the loop around names it; null: the whole graph
+  int num_consts = 0, num_carry = 0;
+  Planned planned;
+  std::vector<bool> stored;  // of the values of planned.graph
+};
+
+/// The whole graph, then the body of the loop at its widest step, the body of the loop at that one's, ...
+std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options, const FuseOptions& fuse_options);
+
+/// The graph in which loops over `from`, also in bodies, are loops over `to`.
+trace::Graph with_body(const trace::Graph& graph, const trace::GraphPtr& from, const trace::GraphPtr& to);
+
+/// Regions to slice the same way: one around a value, and others around values like it.
+struct Slicing {
+  std::vector<Region> regions;
+  trace::ValueId value = trace::no_value;  // the large one
+  Cut cut;                                 // of it
+};
+
+/// What could be sliced to keep large values alive at the level's widest step out of memory; with `outputs` instead the
+/// outputs, whose slices are written where they belong. None twice.
+std::vector<Slicing> slicings(const Level& level, bool outputs);
+
+/// What the region is about: its random numbers if it draws any, else the value.
+const trace::Node& subject_of(const Level& level, const Slicing& slicing);
+
+/// Bytes alive at the widest step when bodies of loops needed nothing: where slicing inside them could lead.
+size_t peak_outside_bodies(const PlanData& plan);
+
+}  // namespace neap::planner
