@@ -27,16 +27,21 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};  // between values that are kept
 constexpr int kRounds = 16;                                                            // slicings, one after the other
-constexpr int64_t kProbeChunks[] = {16, 256};  // what an axis gives at best may show only in many slices
+constexpr int64_t kProbeChunks[] = {256, 16};  // what an axis gives at best may show only in many slices
 constexpr int kPatience = 3;                   // so many K without gain end a round
 constexpr double kNearPeak = 0.75;             // of the peak: live bytes from here on count as load
 constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
 
 // Nodes planned in all, until which the search goes on: plans of 1,000 nodes take 10 to 15 ms each. Parts of it have
 // their ends, so that none takes the time of those after.
-constexpr double kMostNodes = 100'000;
+constexpr double kMostNodes = 80'000;
 constexpr double kPlanNodes = 50;  // what a plan costs beside its nodes
-constexpr double kUntilRecompute = 0.4, kUntilSlices = 0.6, kUntilCheckpointed = 0.85, kUntilNested = 1;
+constexpr double kVisit = 0.02;    // what a value looked at for a region costs
+constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
+constexpr double kProbeNodes = 10'000;  // planned in a round to choose a slicing,
+constexpr size_t kFewestProbes = 6;     // but so many at least
+constexpr size_t kFewNodes = 300;       // up to here many checkpoints are tried
+constexpr size_t kSumsWeigh = 16;       // a peak as much lower by this part is not worth other bits
 
 // A leaner plan, and where it came from.
 struct Leaner {
@@ -111,8 +116,8 @@ class Search {
     levels_ = {Level{nullptr, 0, 0, planned_, fuse(planned_.graph, fuse_options_).stored}};
     std::optional<Leaner> best;
     for (const bool outputs : {false, true}) {
-      for (Slicing& slicing : slicings(levels_[0], outputs)) {
-        slicing.regions.resize(1);
+      for (Slicing& slicing : find_slicings(levels_[0], outputs)) {
+        slicing.regions.resize(slicing.alike);
         std::optional<Probe> probe = try_slices(0, slicing, chunks);
         if (!probe) continue;
         Leaner sliced = complete(std::move(*probe));
@@ -222,6 +227,7 @@ class Search {
     };
     const Cuts cuts(from);
     for (const size_t segments : kSegments) add(cuts.checkpoints(total / segments));
+    if (from.graph.nodes.size() > kFewNodes) return;
     for (const size_t part : {1, 2, 4}) {
       const std::span values = std::span(all).first(all.size() / part);
       for (const size_t segments : kSegments) {
@@ -265,10 +271,20 @@ class Search {
     }
   }
 
+  std::vector<Slicing> find_slicings(const Level& level, bool outputs) const {
+    size_t visits = 0;
+    std::vector<Slicing> found = slicings(level, outputs, visits);
+    planned_nodes_ += kVisit * static_cast<double>(visits);
+    return found;
+  }
+
   std::optional<Probe> try_slices(size_t level, const Slicing& slicing, int64_t chunks) const {
     const Level& at = levels_[level];
     std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
-    if (!sliced && slicing.regions.size() > 1) sliced = chunk(at.planned.graph, {slicing.regions[0]}, chunks);
+    if (!sliced && slicing.regions.size() > slicing.alike) {
+      const auto others = slicing.regions.begin() + static_cast<std::ptrdiff_t>(slicing.alike);
+      sliced = chunk(at.planned.graph, {slicing.regions.begin(), others}, chunks);
+    }
     if (!sliced) return std::nullopt;
     Probe probe{level, &slicing, chunks, simplify(*sliced), {}};
     if (level == 0) {
@@ -286,7 +302,8 @@ class Search {
     const Region& region = probe.slicing->regions[0];
     Leaner result;
     result.strategy = "chunked";
-    result.chunks = std::min(probe.chunks, region.extent);
+    const int64_t length = slice_length(region, probe.chunks);
+    result.chunks = (region.extent + length - 1) / length;
     const Node& subject = subject_of(at, *probe.slicing);
     result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
     result.how =
@@ -316,17 +333,25 @@ class Search {
     levels_ = levels_of(planned_, options_, fuse_options_);
     previous_.reset();
     std::vector<std::vector<Slicing>> all;
-    for (const Level& level : levels_) all.push_back(slicings(level, false));
+    for (const Level& level : levels_) all.push_back(find_slicings(level, false));
     std::optional<Leaner> best;
     std::optional<Probe> from;
     for (size_t level = 0; level < levels_.size(); ++level) {
       std::optional<Probe> lowest;
       const PlanData& before = levels_[level].planned.plan;
+      const double stop = planned_nodes_ + kProbeNodes;
+      size_t probes = 0;
+      Score least;
       for (const Slicing& slicing : all[level]) {
         for (const int64_t chunks : kProbeChunks) {
-          if (tired()) break;
+          if (tired() || (++probes > kFewestProbes && planned_nodes_ > stop)) break;
           auto probe = try_slices(level, slicing, chunks);
-          if (probe && (!lowest || score(probe->plan, before) < score(lowest->plan, before))) lowest = std::move(probe);
+          if (!probe) continue;
+          Score now = score(probe->plan, before);
+          if (slicing.splits_sums) now.peak_bytes += now.peak_bytes / kSumsWeigh;
+          if (lowest && least <= now) continue;
+          lowest = std::move(probe);
+          least = now;
         }
       }
       if (!lowest) continue;
@@ -375,7 +400,7 @@ class Search {
   bool slice_outside(size_t path) {
     levels_ = {levels_of(planned_, options_, fuse_options_)[0]};
     previous_.reset();
-    const std::vector<Slicing> all = slicings(levels_[0], false);
+    const std::vector<Slicing> all = find_slicings(levels_[0], false);
     std::vector<std::tuple<size_t, size_t, Probe>> probes;  // with their number
     for (const Slicing& slicing : all) {
       if (tired()) break;

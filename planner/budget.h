@@ -2,8 +2,10 @@
 //
 // The plans that are tried, and their order, do not depend on the budget, so a smaller budget never gives a larger
 // peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints (planner/recompute.h),
-// the fastest first; then regions in slices (planner/chunk.h), for each the one that lowers the peak most, in more and
-// more slices; the same of the leanest plan with checkpoints. Tested in tests/planner/budget_test.cpp.
+// the fastest first; then regions in slices (planner/slices.h), for each the slicing that lowers the peak most, in more
+// and more slices, here or inside the slices made before; the same of the leanest plan with checkpoints; last, slicings
+// that leave most to gain inside them. The search ends after a fixed amount of work. Tested in
+// tests/planner/budget_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -228,9 +228,27 @@ class RegionWriter {
         inputs.push_back(offset_vector(g, scaled(g, offset, cut.block), rank, axis - batch));
         break;
       }
-      default: break;
+      default: {
+        const int64_t column = counting_column(graph_, node, cut);
+        if (column >= 0) inputs[1] = counted_from(g, inputs[1], column, scaled(g, offset, cut.block));
+        break;
+      }
     }
     return g.add(node.op, std::move(inputs), std::move(attrs), node.loc);
+  }
+
+  // Indices less `offset` in one column: they count in the slice.
+  static ValueId counted_from(Graph& g, ValueId indices, int64_t column, ValueId offset) {
+    const auto [shape, dtype] = g.aval(indices);
+    const int64_t last = std::ssize(shape) - 1;
+    const ValueId columns =
+        g.add(Op::iota, {}, {{Attr::dtype, DType::i64}, {Attr::shape, shape}, {Attr::axis, last}}, kNowhere);
+    const ValueId here =
+        g.add(Op::equal, {columns, g.constant(static_cast<double>(column), DType::i64, shape)}, {}, kNowhere);
+    const ValueId spread = g.add(Op::broadcast_in_dim, {convert_to(g, offset, dtype)},
+                                 {{Attr::shape, shape}, {Attr::axes, Ints{}}}, kNowhere);
+    const ValueId less = g.add(Op::select, {here, spread, g.constant(0, dtype, shape)}, {}, kNowhere);
+    return g.add(Op::subtract, {indices, less}, {}, kNowhere);
   }
 
   // Names the scan's results, with those of the tail.

@@ -30,17 +30,25 @@ class RegionFinder {
  public:
   RegionFinder(const trace::Graph& graph, const std::vector<bool>& stored);
 
-  /// The region that computes `hidden` in slices along `axis` of the first of them, so that none of them is ever whole:
-  /// with all that is computed in registers, and all their readers. nullopt where no axis carries through. Without
+  /// The region that computes `hidden` in slices, the first of them by `cut`, so that none of them is ever whole: with
+  /// all that is computed in registers, and all their readers. nullopt where no axis carries through. Without
   /// `hide` the values are results of the region (as outputs of the graph are).
-  std::optional<Region> find(const std::vector<trace::ValueId>& hidden, int64_t axis, bool hide = true) const;
+  std::optional<Region> find(const std::vector<trace::ValueId>& hidden, Cut cut, bool hide = true) const;
+
+  /// Values looked at so far: what finding has cost.
+  size_t visits() const { return visits_; }
 
  private:
   const trace::Graph& graph_;
   const std::vector<bool>& stored_;
   std::vector<std::vector<trace::NodeId>> readers_;
   std::vector<bool> is_output_;
+  mutable size_t visits_ = 0;
 };
+
+/// The region in parts that can run one after the other: a value that leaves it and is needed to compute what comes in
+/// again (a gradient needs the result) ends one. What several parts need inside each computes again.
+std::vector<Region> stages_of(const trace::Graph& graph, const Region& region);
 
 /// Elements of a slice when the region is cut in so many.
 int64_t slice_length(const Region& region, int64_t chunks);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "planner/chunk.h"
 #include "planner/cost.h"
@@ -20,12 +21,15 @@ class Grower {
          const std::vector<bool>& is_output, const std::vector<ValueId>& hidden)
       : graph_(graph), stored_(stored), readers_(readers), is_output_(is_output), hidden_(hidden) {}
 
-  std::optional<Region> run(ValueId seed, int64_t axis) {
-    region_.extent = graph_.aval(seed).shape[axis];
-    if (!slice(seed, {axis})) return std::nullopt;
+  size_t visits = 0;
+
+  std::optional<Region> run(ValueId seed, Cut cut) {
+    region_.extent = graph_.aval(seed).shape[cut.axis] / cut.block;
+    if (!slice(seed, cut)) return std::nullopt;
     while (!pending_.empty()) {
       const ValueId v = pending_.back();
       pending_.pop_back();
+      ++visits;
       if (!take_operands(v) || !take_readers(v)) return std::nullopt;
     }
     if (!collect()) return std::nullopt;
@@ -62,7 +66,7 @@ class Grower {
   bool take_operands(ValueId v) {
     const Node& node = *graph_.def(v);
     const Family family = op_info(node.op).family;
-    if (family == Family::scatter || family == Family::control) return false;
+    if (family == Family::control) return false;
     const Cut at = region_.cut.at(v);
     if (family == Family::dot && at.axis > 0) {
       region_.unit = std::lcm(region_.unit, kProductRows / std::gcd(kProductRows, at.block));
@@ -131,6 +135,7 @@ class Grower {
     while (!whole_.empty()) {
       const ValueId x = whole_.back();
       whole_.pop_back();
+      ++visits;
       if (!seen.emplace(x, true).second) continue;
       if (region_.cut.contains(x)) return false;  // in slices for one reader, whole for another
       const Node* node = graph_.def(x);
@@ -177,17 +182,100 @@ class Grower {
   Region region_;
 };
 
+// What of a region is computed for the sake of values that leave it.
+class Part {
+ public:
+  Part(const Graph& graph, const Region& region) : graph_(graph), region_(region) {}
+
+  // `given`: values of the region that are there already, whole.
+  Region of(const std::vector<ValueId>& leaving, const std::set<ValueId>& given) {
+    Region part;
+    part.extent = region_.extent;
+    part.unit = region_.unit;
+    std::set<ValueId> seen, inputs;
+    std::vector<ValueId> pending = leaving;
+    while (!pending.empty()) {
+      const ValueId v = pending.back();
+      pending.pop_back();
+      if (!seen.insert(v).second) continue;
+      if (const auto it = region_.cut.find(v); it != region_.cut.end()) part.cut.insert(*it);
+      const bool there = std::ranges::binary_search(region_.inputs, v) || given.contains(v);
+      if (there && std::ranges::find(leaving, v) == leaving.end()) {
+        inputs.insert(v);
+        continue;
+      }
+      if (std::ranges::binary_search(region_.inside, v)) part.inside.push_back(v);
+      const std::vector<ValueId>& operands = graph_.def(v)->inputs;
+      pending.insert(pending.end(), operands.begin(), operands.end());
+    }
+    std::ranges::sort(part.inside);
+    part.inputs.assign(inputs.begin(), inputs.end());
+    for (const ValueId v : leaving)
+      (std::ranges::binary_search(region_.folded, v) ? part.folded : part.joined).push_back(v);
+    std::ranges::sort(part.folded);
+    std::ranges::sort(part.joined);
+    return part;
+  }
+
+ private:
+  const Graph& graph_;
+  const Region& region_;
+};
+
 }  // namespace
+
+std::vector<Region> stages_of(const Graph& graph, const Region& region) {
+  // Of values inside: how often what they need has left the region and come back; of others the same and once more for
+  // what has left.
+  std::vector<int> stage(graph.values.size(), 0);
+  std::vector<bool> member(graph.values.size(), false);
+  for (const auto& [v, cut] : region.cut) member[v] = !std::ranges::binary_search(region.inputs, v);
+  for (const auto* list : {&region.folded, &region.inside}) {
+    for (const ValueId v : *list) member[v] = true;
+  }
+  const auto leaves = [&](ValueId v) {
+    return std::ranges::binary_search(region.folded, v) || std::ranges::find(region.joined, v) != region.joined.end();
+  };
+  const auto is_input = [&](ValueId v) { return std::ranges::binary_search(region.inputs, v); };
+  int last = 0;
+  for (const Node& node : graph.nodes) {
+    int most = 0;
+    for (const ValueId x : node.inputs) {
+      const bool outside = !member[node.out()] || is_input(x);
+      most = std::max(most, stage[x] + (outside && member[x] && leaves(x) ? 1 : 0));
+    }
+    for (const ValueId v : node.outputs) stage[v] = most;
+    if (member[node.out()] && leaves(node.out())) last = std::max(last, most);
+  }
+  if (last == 0) return {region};
+  std::vector<Region> parts;
+  std::set<ValueId> given;
+  for (int s = 0; s <= last; ++s) {
+    std::vector<ValueId> leaving;
+    for (const auto* list : {&region.folded, &region.joined}) {
+      for (const ValueId v : *list) {
+        if (stage[v] == s) leaving.push_back(v);
+      }
+    }
+    if (leaving.empty()) continue;
+    parts.push_back(Part(graph, region).of(leaving, given));
+    for (const ValueId v : leaving) {
+      if (!std::ranges::binary_search(region.folded, v)) given.insert(v);
+    }
+  }
+  return parts;
+}
 
 RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
     : graph_(graph), stored_(stored), readers_(consumers(graph)), is_output_(graph.values.size(), false) {
   for (const ValueId v : graph.outputs) is_output_[v] = true;
 }
 
-std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, int64_t axis, bool hide) const {
+std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut cut, bool hide) const {
   if (hidden.empty() || !graph_.def(hidden[0])) return std::nullopt;
   Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{});
-  std::optional<Region> region = grower.run(hidden[0], axis);
+  std::optional<Region> region = grower.run(hidden[0], cut);
+  visits_ += grower.visits;
   if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
   return region;
 }

@@ -1,6 +1,7 @@
 #include "planner/slices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -14,13 +15,14 @@ using namespace trace;
 
 namespace {
 
-constexpr size_t kCandidates = 6;     // values tried as the large one
-constexpr size_t kNeighbours = 32;    // other values tried beside it
-constexpr size_t kAlike = 256;        // regions sliced at once
-constexpr size_t kMostFinds = 3000;   // searches for regions of one graph; alike ones are left out then
-constexpr size_t kNegligible = 1024;  // a value this much smaller than the largest is no reason to slice
-constexpr size_t kDeepest = 4;        // loops in loops
-constexpr double kWide = 0.5;         // of the peak: steps where like values are worth slicing too
+constexpr size_t kCandidates = 6;        // values tried as the large one
+constexpr size_t kNeighbours = 32;       // other values tried beside it
+constexpr size_t kAlike = 256;           // regions sliced at once
+constexpr size_t kMostVisits = 100'000;  // of one graph: neighbours and alike regions are left out then
+constexpr size_t kNegligible = 1024;     // a value this much smaller than the largest is no reason to slice
+constexpr size_t kMostStages = 4;        // what parts share is computed in each
+constexpr size_t kDeepest = 4;           // loops in loops
+constexpr double kWide = 0.5;            // of the peak: steps where like values are worth slicing too
 
 class Finder {
  public:
@@ -51,22 +53,65 @@ class Finder {
       const bool there = buffer->first <= widest && widest <= buffer->last;
       if (outputs != is_output_[v] || !(outputs || there)) continue;
       if (values.size() == kCandidates || !values.insert(v).second) continue;
-      const Shape& shape = graph_.aval(v).shape;
-      for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
-        if (shape[axis] < 2) continue;
-        add(find({v}, axis, !outputs), v, axis);
-        if (!outputs) add(with_neighbours(v, axis), v, axis);
+      for (const Cut cut : cuts_of(v)) {
+        add(finder_.find({v}, cut, !outputs), v, cut);
+        if (!outputs) add(with_neighbours(v, cut), v, cut);
       }
     }
+    std::ranges::sort(found_, {}, [](const Slicing& s) { return std::tuple(-s.gain, s.value, s.cut.axis, s.number); });
     return std::move(found_);
   }
 
+  size_t visits() const { return finder_.visits(); }
+
  private:
-  void add(std::optional<Region> region, ValueId v, int64_t axis) {
+  // The ways to slice a value: along its axes, and along those of the shapes under which it is read.
+  std::vector<Cut> cuts_of(ValueId v) const {
+    std::vector<Cut> cuts;
+    const Shape& shape = graph_.aval(v).shape;
+    for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+      if (shape[axis] > 1) cuts.push_back({axis});
+    }
+    for (const Node& node : graph_.nodes) {
+      if (node.op != Op::reshape || node.inputs[0] != v) continue;
+      const Shape& view = graph_.aval(node.out()).shape;
+      for (int64_t axis = 0; axis < std::ssize(view); ++axis) {
+        if (view[axis] < 2) continue;
+        const Cut cut = operand_cut(graph_, node, {axis}, 0);
+        if (cut != kImpossible && std::ranges::find(cuts, cut) == cuts.end()) cuts.push_back(cut);
+      }
+    }
+    return cuts;
+  }
+
+  void add(std::optional<Region> region, ValueId v, Cut cut) {
     if (!region || !known_.insert(key(*region)).second) return;
-    Slicing slicing{{std::move(*region)}, v, {axis}};
+    Slicing slicing{stages_of(graph_, *region), v, cut};
+    if (slicing.regions.size() > kMostStages) return;
+    slicing.alike = slicing.regions.size();
+    slicing.number = found_.size();
     add_alike(slicing);
+    weigh(slicing);
     found_.push_back(std::move(slicing));
+  }
+
+  void weigh(Slicing& slicing) const {
+    const int widest = widest_step(plan_);
+    std::set<ValueId> leaving;
+    for (const Region& region : slicing.regions) {
+      leaving.insert(region.joined.begin(), region.joined.end());
+      for (const ValueId v : region.folded) {
+        const Op op = graph_.def(v)->op;
+        const bool sums = op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general;
+        slicing.splits_sums |= sums && is_float(graph_.aval(v).dtype);
+      }
+    }
+    for (const PlanBuffer* buffer : buffers_) {
+      const ValueId v = buffer->value;
+      if (buffer->first > widest || widest > buffer->last || leaving.contains(v)) continue;
+      const bool hidden = std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); });
+      if (hidden) slicing.gain += static_cast<double>(buffer->bytes);
+    }
   }
 
   // What tells regions apart: the values computed in slices, how, and what leaves.
@@ -84,26 +129,23 @@ class Finder {
     return key;
   }
 
+  bool tired() const { return finder_.visits() > kMostVisits; }
+
   bool inside(const Region& region, ValueId v) const {
     return region.cut.contains(v) && !std::ranges::binary_search(region.inputs, v);
   }
 
-  std::optional<Region> find(const std::vector<ValueId>& hidden, int64_t axis, bool hide = true) const {
-    ++finds_;
-    return finder_.find(hidden, axis, hide);
-  }
-
   // With all other large intermediates that can be in slices too.
-  std::optional<Region> with_neighbours(ValueId v, int64_t axis) const {
+  std::optional<Region> with_neighbours(ValueId v, Cut cut) const {
     std::vector<ValueId> hidden{v};
     std::optional<Region> best;
     size_t tried = 0;
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId other = buffer->value;
       if (other == v || is_output_[other] || buffer->bytes * kNegligible <= graph_.aval(v).bytes()) continue;
-      if (++tried > kNeighbours) break;
+      if (++tried > kNeighbours || tired()) break;
       hidden.push_back(other);
-      std::optional<Region> region = find(hidden, axis);
+      std::optional<Region> region = finder_.find(hidden, cut);
       if (region && inside(*region, other)) {
         best = std::move(region);
       } else {
@@ -128,26 +170,30 @@ class Finder {
       }
       return true;
     };
-    take(slicing.regions[0]);
+    for (const Region& region : slicing.regions) take(region);
     const bool alone = !hides_others(slicing);
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
-      if (slicing.regions.size() >= kAlike || finds_ > kMostFinds || v == slicing.value || is_output_[v]) continue;
+      if (slicing.regions.size() >= kAlike || tired() || v == slicing.value || is_output_[v]) continue;
       const Node& node = *graph_.def(v);
       if (node.op != like.op || graph_.aval(v) != graph_.aval(slicing.value) || !is_wide(*buffer)) continue;
       if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); })) continue;
-      std::optional<Region> region = alone ? find({v}, slicing.cut.axis) : with_neighbours(v, slicing.cut.axis);
+      const std::optional<Region> region = alone ? finder_.find({v}, slicing.cut) : with_neighbours(v, slicing.cut);
       if (!region || !apart(*region)) continue;
+      std::vector<Region> stages = stages_of(graph_, *region);
+      if (stages.size() > kMostStages) continue;
       take(*region);
-      slicing.regions.push_back(std::move(*region));
+      std::ranges::move(stages, std::back_inserter(slicing.regions));
     }
   }
 
   // Whether the first region has other stored values inside.
   bool hides_others(const Slicing& slicing) const {
-    return std::ranges::any_of(slicing.regions[0].cut, [&](const auto& item) {
-      const ValueId v = item.first;
-      return v != slicing.value && level_.stored[v] && inside(slicing.regions[0], v);
+    return std::ranges::any_of(slicing.regions, [&](const Region& region) {
+      return std::ranges::any_of(region.cut, [&](const auto& item) {
+        const ValueId v = item.first;
+        return v != slicing.value && level_.stored[v] && inside(region, v);
+      });
     });
   }
 
@@ -162,7 +208,6 @@ class Finder {
   std::vector<bool> is_output_;
   std::vector<const PlanBuffer*> buffers_;  // of values, the largest first
   std::vector<int> next_wide_;              // from each step on, the next with much alive
-  mutable size_t finds_ = 0;
   std::set<Key> known_;
   std::vector<Slicing> found_;
 };
@@ -199,7 +244,12 @@ Graph with_body(const Graph& graph, const GraphPtr& from, const GraphPtr& to) {
   return result;
 }
 
-std::vector<Slicing> slicings(const Level& level, bool outputs) { return Finder(level).run(outputs); }
+std::vector<Slicing> slicings(const Level& level, bool outputs, size_t& visits) {
+  Finder finder(level);
+  std::vector<Slicing> found = finder.run(outputs);
+  visits += finder.visits();
+  return found;
+}
 
 const Node& subject_of(const Level& level, const Slicing& slicing) {
   const Graph& graph = level.planned.graph;

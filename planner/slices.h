@@ -27,16 +27,21 @@ std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options,
 /// The graph in which loops over `from`, also in bodies, are loops over `to`.
 trace::Graph with_body(const trace::Graph& graph, const trace::GraphPtr& from, const trace::GraphPtr& to);
 
-/// Regions to slice the same way: one around a value, and others around values like it.
+/// Regions to slice the same way: one around a value, in its stages, and others around values like it.
 struct Slicing {
   std::vector<Region> regions;
   trace::ValueId value = trace::no_value;  // the large one
   Cut cut;                                 // of it
+  size_t alike = 1;                        // from here on regions are around others
+  size_t number = 0;                       // in the order in which they were found
+  double gain = 0;                         // bytes that would not be there at the widest step, at best
+  bool splits_sums = false;                // of floats, so that their bits change
 };
 
 /// What could be sliced to keep large values alive at the level's widest step out of memory; with `outputs` instead the
-/// outputs, whose slices are written where they belong. None twice.
-std::vector<Slicing> slicings(const Level& level, bool outputs);
+/// outputs, whose slices are written where they belong. None twice, those with most to gain first. Adds the work done
+/// to `visits` (RegionFinder).
+std::vector<Slicing> slicings(const Level& level, bool outputs, size_t& visits);
 
 /// What the region is about: its random numbers if it draws any, else the value.
 const trace::Node& subject_of(const Level& level, const Slicing& slicing);

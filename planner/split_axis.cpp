@@ -65,10 +65,53 @@ Cut layout_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   }
 }
 
-Cut indexed_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
+// The axis of the indices [B..., k] along which column `column` counts; -1: none.
+int64_t counted_axis(const Graph& graph, ValueId indices, int64_t column) {
+  while (graph.is(indices, Op::convert)) indices = graph.def(indices)->inputs[0];
+  const Node* node = graph.def(indices);
+  if (!node || node->op != Op::concatenate) return -1;
+  const int64_t last = graph.aval(indices).ndim() - 1;
+  if (node->attrs.integer(Attr::axis) != last) return -1;
+  for (const ValueId piece : node->inputs) {
+    const int64_t width = graph.aval(piece).shape[last];
+    if (column >= width) {
+      column -= width;
+      continue;
+    }
+    const bool counts = graph.is(piece, Op::iota) && graph.def(piece)->attrs.integer(Attr::axis) != last;
+    return counts ? graph.def(piece)->attrs.integer(Attr::axis) : -1;
+  }
+  return -1;
+}
+
+// A column that counts along `axis` of the indices up to the extent of the operand axis that it indexes.
+bool counts_along(const Graph& graph, const Node& node, int64_t column, int64_t axis) {
+  const Shape& operand = graph.aval(node.inputs[0]).shape;
+  const Shape& indices = graph.aval(node.inputs[1]).shape;
+  return counted_axis(graph, node.inputs[1], column) == axis &&
+         operand[node.attrs.ints(Attr::axes)[column]] == indices[axis];
+}
+
+Cut gather_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
+  const Ints& axes = node.attrs.ints(Attr::axes);
   const int64_t batch = graph.aval(node.inputs[1]).ndim() - 1;
-  if (cut.axis < batch) return i == 1 ? cut : kWhole;
-  return i == 1 ? kWhole : Cut{undrop(node.attrs.ints(Attr::axes), cut.axis - batch), cut.block};
+  if (cut.axis >= batch) return i == 1 ? kWhole : Cut{undrop(axes, cut.axis - batch), cut.block};
+  if (i == 1) return cut;
+  const int64_t column = counting_column(graph, node, cut);
+  return column < 0 ? kWhole : Cut{axes[column], cut.block};
+}
+
+Cut scatter_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  if (i == 0) return cut;
+  if (contains(axes, cut.axis)) {
+    const int64_t column = counting_column(graph, node, cut);
+    return column < 0 ? kImpossible : Cut{counted_axis(graph, node.inputs[1], column), cut.block};
+  }
+  if (i == 1) return kWhole;
+  int64_t axis = graph.aval(node.inputs[1]).ndim() - 1;
+  for (int64_t d = 0; d < cut.axis; ++d) axis += contains(axes, d) ? 0 : 1;
+  return {axis, cut.block};
 }
 
 Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
@@ -98,7 +141,8 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Family::reduce: return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
-    case Family::gather: return indexed_cut(graph, node, cut, i);
+    case Family::gather: return gather_cut(graph, node, cut, i);
+    case Family::scatter: return scatter_cut(graph, node, cut, i);
     case Family::random: return random_cut(graph, node, cut);
     case Family::dot: return dot_cut(graph, node, cut, i);
     default: return kImpossible;
@@ -114,6 +158,19 @@ Cut result_cut(const Graph& graph, const Node& node, size_t i, Cut cut) {
     if (out[axis] == in[cut.axis] && operand_cut(graph, node, {axis, cut.block}, i) == cut) return {axis, cut.block};
   }
   return kImpossible;
+}
+
+int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
+  const Family family = op_info(node.op).family;
+  if (family != Family::gather && family != Family::scatter) return -1;
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  if (family == Family::gather && cut.axis >= graph.aval(node.inputs[1]).ndim() - 1) return -1;
+  for (int64_t c = 0; c < std::ssize(axes); ++c) {
+    if (family == Family::scatter && axes[c] != cut.axis) continue;
+    const int64_t axis = family == Family::gather ? cut.axis : counted_axis(graph, node.inputs[1], c);
+    if (axis >= 0 && counts_along(graph, node, c, axis)) return c;
+  }
+  return -1;
 }
 
 bool folds_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {

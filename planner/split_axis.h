@@ -22,6 +22,10 @@ Cut operand_cut(const trace::Graph& graph, const trace::Node& node, Cut cut, siz
 /// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
 Cut result_cut(const trace::Graph& graph, const trace::Node& node, size_t i, Cut cut);
 
+/// The column of a gather's or scatter's indices that only counts along an axis of theirs, as that of a batch does, so
+/// that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1: none.
+int64_t counting_column(const trace::Graph& graph, const trace::Node& node, Cut cut);
+
 /// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
 bool folds_over(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
 

@@ -4,6 +4,8 @@
 #include <neap/ops.h>
 #include <neap/transforms.h>
 
+#include <utility>
+
 #include "tests/conformance/random_program.h"
 
 namespace neap::conformance {
@@ -52,20 +54,36 @@ inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& 
   }
 }
 
-/// Budgets from the smallest feasible on are met, and change no bit.
-inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& free) {
+/// The smallest peak that planning says is possible; nothing below it is.
+template <class F>
+size_t smallest_peak(const F& with_budget, const Arrays& inputs) {
   size_t least = 0;
   try {
-    jitted(graph, {.memory_budget = 1}).compile(inputs);
+    with_budget(1).compile(inputs);
   } catch (const BudgetError& e) {
     least = e.smallest_peak_bytes();
   }
   EXPECT_GT(least, 1u);
+  EXPECT_THROW(with_budget(least - 1).compile(inputs), BudgetError);
+  return least;
+}
+
+/// Budgets from the smallest feasible on are met, a smaller one never with a larger peak, and change no bit.
+inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& free) {
+  const auto with_budget = [&](size_t budget) { return jitted(graph, {.memory_budget = budget}); };
+  const size_t least = smallest_peak(with_budget, inputs);
   EXPECT_LE(least, free.planned);
-  EXPECT_THROW(jitted(graph, {.memory_budget = least - 1}).compile(inputs), BudgetError);
-  for (const size_t budget : {least, least + (free.planned - least) / 2}) {
+  size_t previous = 0;
+  constexpr size_t kRungs = 6;
+  for (size_t i = 0; i <= kRungs; ++i) {
+    const size_t budget = least + (free.planned - least) * i / kRungs;
+    const size_t peak = with_budget(budget).plan(inputs).peak_bytes();
+    EXPECT_LE(peak, budget);
+    EXPECT_GE(peak, previous) << "budget " << budget;
+    if (i == 0) EXPECT_EQ(peak, least);
+    if (std::exchange(previous, peak) == peak) continue;  // the same plan
     const Run tight = run(graph, inputs, {.memory_budget = budget});
-    EXPECT_LE(tight.planned, budget);
+    EXPECT_EQ(tight.planned, peak);
     EXPECT_EQ(tight.measured, tight.planned) << "budget " << budget;
     expect_same(tight.outputs, free.outputs, "budget");
   }
@@ -92,6 +110,9 @@ inline void check_vmap(const Graph& graph, uint64_t seed) {
   const auto f = jit(one);
   const auto batched = jit(vmap(one));
   const Arrays all = batched(stacked);
+  const auto with_budget = [&](size_t budget) { return jit(vmap(one), {.memory_budget = budget}); };
+  const size_t least = smallest_peak(with_budget, stacked);
+  expect_same(with_budget(least)(stacked), all, "vmap under a budget");
   for (int64_t i = 0; i < kRows; ++i) {
     Arrays row;
     for (const Array& a : all) row.push_back(a[i]);

@@ -125,6 +125,29 @@ TEST(Budget, AttentionRunsInSlicesOfItsQueries) {
   EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
 }
 
+// One head at a time, and of it only some queries: less than any slices of one axis.
+TEST(Budget, SlicesInsideSlices) {
+  Graph g;
+  const ValueId q = g.add_input({{8, 1024, 32}, DType::f32}), k = g.add_input({{8, 1024, 32}, DType::f32});
+  const auto dot = [&](ValueId a, ValueId b, int64_t contract) {
+    return g.add(Op::dot_general, {a, b},
+                 {{Attr::lhs_batch, Ints{0}},
+                  {Attr::rhs_batch, Ints{0}},
+                  {Attr::lhs_contract, Ints{2}},
+                  {Attr::rhs_contract, Ints{contract}}});
+  };
+  const ValueId keys = g.add(Op::tanh, {k});  // large by themselves if all heads have theirs at once
+  g.outputs = {dot(g.add(Op::exp, {dot(q, keys, 2)}), keys, 1)};
+  PlanOptions options;
+  options.memory_budget = size_t{3} * 8 * 1024 * 32 * 4 + (size_t{512} << 10);  // arguments, output, half a MiB
+  const PlanData plan = make_plan(g, options);
+  EXPECT_LE(plan.peak_bytes, *options.memory_budget);
+  const bool nested = std::ranges::any_of(plan.steps, [](const PlanStep& step) {
+    return step.body && std::ranges::any_of(step.body->steps, [](const PlanStep& s) { return s.body != nullptr; });
+  });
+  EXPECT_TRUE(nested) << to_text(plan);
+}
+
 // Whether some buffer that no step writes whole is not written in pieces either, here or in a body.
 bool leaves_holes(const PlanData& plan) {
   std::vector<size_t> written(plan.buffers.size(), 0);

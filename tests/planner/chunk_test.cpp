@@ -61,6 +61,29 @@ TEST(SplitAxis, ProductsGathersAndRandomBits) {
   EXPECT_EQ(axis_of(g, bits, 1), kWhole.axis);
 }
 
+// As vmap makes them: the first column of the indices is the number of the example.
+TEST(SplitAxis, BatchesOfTables) {
+  Graph g;
+  const ValueId table = g.add_input({{6, 9, 8}, DType::f32}), idx = g.add_input({{6, 5, 1}, DType::i32});
+  const ValueId number =
+      g.add(Op::iota, {}, {{Attr::dtype, DType::i32}, {Attr::shape, Shape{6, 5, 1}}, {Attr::axis, int64_t{0}}});
+  const ValueId indices = g.add(Op::concatenate, {number, idx}, {{Attr::axis, int64_t{2}}});
+  const Attrs attrs{{Attr::axes, Ints{0, 1}}, {Attr::mode, int64_t{0}}};
+  const ValueId rows = g.add(Op::gather, {table, indices}, attrs);  // [6, 5, 8]
+  EXPECT_EQ(axis_of(g, rows, 0, 0), 0);
+  EXPECT_EQ(axis_of(g, rows, 0, 1), 0);
+  EXPECT_EQ(axis_of(g, rows, 1, 0), kWhole.axis) << "an axis that is only looked up";
+  EXPECT_EQ(axis_of(g, rows, 2, 0), 2);
+  EXPECT_EQ(counting_column(g, *g.def(rows), {0}), 0);
+  EXPECT_EQ(counting_column(g, *g.def(rows), {1}), -1);
+  const ValueId sums = g.add(Op::scatter_add, {table, indices, rows}, attrs);
+  for (const size_t operand : {0, 1, 2}) EXPECT_EQ(axis_of(g, sums, 0, operand), 0) << operand;
+  EXPECT_EQ(axis_of(g, sums, 1, 0), 1);
+  EXPECT_EQ(axis_of(g, sums, 1, 2), kImpossible.axis) << "rows of any slice";
+  EXPECT_EQ(axis_of(g, sums, 2, 1), kWhole.axis);
+  EXPECT_EQ(axis_of(g, sums, 2, 2), 2);
+}
+
 TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32}), w = g.add_input({{64, 8}, DType::f32});
@@ -72,7 +95,7 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
     if (stored[v] && simple.values[v].aval.shape == Shape{1000, 64}) samples = static_cast<ValueId>(v);
   }
   ASSERT_NE(samples, trace::no_value);
-  const auto region = RegionFinder(simple, stored).find({samples}, 0);
+  const auto region = RegionFinder(simple, stored).find({samples}, {0});
   ASSERT_TRUE(region);
   EXPECT_EQ(region->extent, 1000);
   EXPECT_EQ(region->unit, 16);
@@ -92,10 +115,38 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   }
   EXPECT_EQ(scans, 1);
   // Along the contracted axis products are summed up.
-  const auto folded = RegionFinder(simple, stored).find({samples}, 1);
+  const auto folded = RegionFinder(simple, stored).find({samples}, {1});
   ASSERT_TRUE(folded);
   EXPECT_EQ(folded->folded.size(), 1u);
   verify(*chunk(simple, {*folded}, 4));
+}
+
+// Softmax along the sliced axis: the maximum, then the sum, then the rest, each in slices of its own.
+TEST(Chunk, WhatComesBackStartsAnotherStage) {
+  Graph g;
+  const ValueId q = g.add_input({{64, 64}, DType::f32}), k = g.add_input({{64, 64}, DType::f32});
+  const ValueId v = g.add_input({{64, 64}, DType::f32});
+  const ValueId scores = matmul(g, q, k);
+  const ValueId most = g.add(Op::reduce_max, {scores}, {{Attr::axes, Ints{1}}});
+  const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {scores, broadcast(g, most, {64, 64}, {0})})});
+  g.outputs = {matmul(g, g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {1}), {64, 64}, {0})}), v)};
+  const Graph simple = simplify(g);
+  const std::vector<bool> stored = fuse(simple).stored;
+  const RegionFinder finder(simple, stored);
+  for (size_t i = 0; i < simple.values.size(); ++i) {
+    const auto dot = static_cast<ValueId>(i);
+    if (!simple.is(dot, Op::dot_general) || std::ranges::find(simple.outputs, dot) != simple.outputs.end()) continue;
+    const auto region = finder.find({dot}, {2});  // along the keys
+    if (!region) continue;                        // the last product
+    const auto stages = stages_of(simple, *region);
+    EXPECT_GE(stages.size(), 2u);
+    EXPECT_FALSE(chunk(simple, {*region}, 4));
+    const auto sliced = chunk(simple, stages, 4);
+    ASSERT_TRUE(sliced);
+    verify(*sliced);
+    return;
+  }
+  ADD_FAILURE() << "no region";
 }
 
 TEST(Chunk, WhatNeedsAllSlicesIsOutside) {
@@ -108,7 +159,7 @@ TEST(Chunk, WhatNeedsAllSlicesIsOutside) {
   for (size_t v = 0; v < simple.values.size(); ++v) {
     if (!stored[v] || !simple.def(static_cast<ValueId>(v))) continue;
     for (int64_t axis = 0; axis < simple.values[v].aval.ndim(); ++axis) {
-      const auto region = RegionFinder(simple, stored).find({static_cast<ValueId>(v)}, axis);
+      const auto region = RegionFinder(simple, stored).find({static_cast<ValueId>(v)}, {axis});
       if (!region) continue;
       if (const auto sliced = chunk(simple, {*region}, 4)) verify(*sliced);
     }

@@ -59,6 +59,136 @@ TEST(Recompute, LayersFitInTheSquareRoot) {
   }
 }
 
+// One block of a transformer, in a sequence of kLength.
+constexpr int64_t kLength = 512, kWidth = 64, kHeads = 4;
+constexpr int kBlockProducts = 8;
+
+struct Block {
+  Array q, k, v, o, up, down, gain;
+};
+Block block_spec() {
+  const auto matrix = [](int64_t rows, int64_t columns) { return spec({rows, columns}, f32); };
+  return {matrix(kWidth, kWidth),     matrix(kWidth, kWidth),     matrix(kWidth, kWidth), matrix(kWidth, kWidth),
+          matrix(kWidth, 4 * kWidth), matrix(4 * kWidth, kWidth), spec({kWidth}, f32)};
+}
+
+Array normalised(const Array& x, const Array& gain) {
+  const Array d = x - mean(x, -1, true);
+  return d * gain / sqrt(mean(d * d, -1, true) + 1e-5f);
+}
+
+Array run_block(const Block& b, const Array& x) {
+  const auto heads = [](const Array& y) { return swapaxes(reshape(y, {kLength, kHeads, kWidth / kHeads}), 0, 1); };
+  const Array y = normalised(x, b.gain);
+  const Array scores = matmul(heads(matmul(y, b.q)), swapaxes(heads(matmul(y, b.k)), 1, 2));
+  const Array mixed = matmul(softmax(scores / 4.0f), heads(matmul(y, b.v)));
+  const Array h = x + matmul(reshape(swapaxes(mixed, 0, 1), {kLength, kWidth}), b.o);
+  return h + matmul(gelu(matmul(normalised(h, b.gain), b.up)), b.down);
+}
+
+auto transformer_gradient() {
+  return grad([](const std::vector<Block>& blocks, const Array& x) {
+    Array h = x;
+    for (const Block& b : blocks) h = run_block(b, h);
+    return sum(h * h);
+  });
+}
+
+Plan plan_transformer(int n, std::optional<size_t> budget) {
+  const JitOptions options{.memory_budget = budget};
+  return jit(transformer_gradient(), options).plan(std::vector<Block>(n, block_spec()), spec({kLength, kWidth}, f32));
+}
+
+// What each block adds is what must wait for its gradient; in the square root of them, one more forward pass.
+TEST(Recompute, TransformersFitInTheSquareRoot) {
+  const auto bytes = [](const Plan& plan) { return static_cast<double>(plan.peak_bytes()); };
+  const double parameters = 2.0 * (4 * kWidth * kWidth + 8 * kWidth * kWidth + kWidth) * 4;  // and their gradients
+  const double one = bytes(plan_transformer(1, {}));
+  for (const int n : {4, 16}) {
+    SCOPED_TRACE(n);
+    const Plan free = plan_transformer(n, {});
+    const double activation = (bytes(free) - one) / (n - 1) - parameters;
+    const auto budget = static_cast<size_t>(one + n * parameters + 2 * std::sqrt(n) * activation);
+    const Plan lean = plan_transformer(n, budget);
+    EXPECT_LE(lean.peak_bytes(), budget);
+    EXPECT_LE(products(lean), products(free) + n * kBlockProducts);
+    // Of whole blocks only their input is kept: much less than the square root.
+    const auto few = static_cast<size_t>(one + n * parameters + 2 * activation);
+    EXPECT_LE(plan_transformer(n, few).peak_bytes(), few);
+  }
+}
+
+// Long skips: what the way down keeps for the way up is kept, all else computed again.
+Plan plan_unet(std::optional<size_t> budget) {
+  constexpr int kLevels = 4;
+  const auto network = [](const std::vector<Array>& down, const std::vector<Array>& up, const Array& input) {
+    Array x = input;
+    std::vector<Array> skips;
+    for (const Array& w : down) {
+      for (int i = 0; i < 4; ++i) x = tanh(matmul(x, w));
+      skips.push_back(x);
+      x = mean(reshape(x, {x.shape()[0] / 2, 2, 64}), 1);
+    }
+    for (size_t level = up.size(); level-- > 0;) {
+      const int64_t rows = x.shape()[0];
+      x = reshape(broadcast_to(expand_dims(x, 1), {rows, 2, 64}), {rows * 2, 64});
+      x = tanh(matmul(concatenate({x, skips[level]}, 1), up[level]));
+      for (int i = 0; i < 3; ++i) x = tanh(matmul(x, down[level]));
+    }
+    return sum(x * x);
+  };
+  const JitOptions options{.memory_budget = budget};
+  return jit(grad<0, 1>(network), options)
+      .plan(std::vector<Array>(kLevels, spec({64, 64}, f32)), std::vector<Array>(kLevels, spec({128, 64}, f32)),
+            spec({kRows, 64}, f32));
+}
+
+TEST(Recompute, UNetsKeepTheirSkips) {
+  const Plan free = plan_unet({});
+  EXPECT_GT(static_cast<double>(free.peak_bytes()), 14 * kActivation);
+  const auto budget = static_cast<size_t>(10 * kActivation);
+  const Plan lean = plan_unet(budget);
+  EXPECT_LE(lean.peak_bytes(), budget);
+  EXPECT_LE(products(lean), products(free) + 4 * 8);  // one forward pass
+}
+
+// Whether the plan, or that of a loop's body, stores random bits or what is only as large as a mask of them.
+bool stores_masks(const PlanData& plan) {
+  for (const PlanBuffer& buffer : plan.buffers) {
+    const bool mask = buffer.aval.dtype == DType::bool_ || buffer.aval.dtype == DType::u32;
+    if (buffer.storage == Storage::intermediate && mask && buffer.aval.size() > 64) return true;
+  }
+  return std::ranges::any_of(plan.steps, [](const PlanStep& s) { return s.body && stores_masks(*s.body); });
+}
+
+TEST(Recompute, RandomMasksAreNeverKept) {
+  const auto loss = [](const Array& w, const Array& x, const Array& key) {
+    Array h = x;
+    for (int i = 0; i < 6; ++i) {
+      h = tanh(matmul(h, w));
+      h = where(random::bernoulli(random::fold_in(key, i), 0.9f, h.shape()), h / 0.9f, 0.0f);
+    }
+    return sum(h * h);
+  };
+  const auto plan = [&](std::optional<size_t> budget) {
+    const JitOptions options{.memory_budget = budget};
+    return jit(grad(loss), options).plan(spec({64, 64}, f32), spec({kRows, 64}, f32), spec({2}, u32));
+  };
+  const Plan free = plan({});
+  EXPECT_FALSE(stores_masks(free.data())) << free;
+  size_t least = 0;
+  try {
+    plan(1);
+  } catch (const BudgetError& e) {
+    least = e.smallest_peak_bytes();
+  }
+  EXPECT_LT(least, free.peak_bytes() * 2 / 3);
+  for (int i = 0; i < 5; ++i) {
+    const Plan lean = plan(least + (free.peak_bytes() - least) * i / 5);
+    EXPECT_FALSE(stores_masks(lean.data())) << lean;
+  }
+}
+
 // x -> y1 = x @ w -> ... -> yn, then their sum from the last to the first: each waits.
 Planned chain(int n) {
   Graph g;

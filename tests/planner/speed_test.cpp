@@ -1,6 +1,8 @@
 // Planning time grows about linearly with the program. The limits are generous: sanitizers and busy machines pass.
 #include <gtest/gtest.h>
 
+#include <neap/error.h>
+
 #include <chrono>
 
 #include "graphs.h"
@@ -75,6 +77,19 @@ Graph apart(int count, int64_t elements) {
     g.outputs.push_back(g.add(Op::exp, {g.add(Op::sin, {g.add_input({{elements}, DType::f32})})}));
   }
   return g;
+}
+
+// What a budget that cannot be met takes: the whole search.
+TEST(Speed, ABudgetThatCannotBeMet) {
+  PlanOptions options;
+  options.want_alternatives = false;
+  options.memory_budget = 1;
+  const Graph g = unrolled(170);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THROW(make_plan(g, options), BudgetError);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("    %zu nodes: no after %.3f s\n", g.nodes.size(), seconds);
+  EXPECT_LT(seconds, 20);
 }
 
 TEST(Speed, TenOps) { EXPECT_LT(seconds_to_plan(chain(10)), 0.2); }
