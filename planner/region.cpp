@@ -198,9 +198,10 @@ class Part {
       const ValueId v = pending.back();
       pending.pop_back();
       if (!seen.insert(v).second) continue;
-      if (const auto it = region_.cut.find(v); it != region_.cut.end()) part.cut.insert(*it);
-      const bool there = std::ranges::binary_search(region_.inputs, v) || given.contains(v);
-      if (there && std::ranges::find(leaving, v) == leaving.end()) {
+      const bool leaves = std::ranges::find(leaving, v) != leaving.end();
+      const bool whole = leaves && std::ranges::binary_search(region_.folded, v);  // whatever later stages take of it
+      if (const auto it = region_.cut.find(v); it != region_.cut.end() && !whole) part.cut.insert(*it);
+      if (!leaves && (std::ranges::binary_search(region_.inputs, v) || given.contains(v))) {
         inputs.insert(v);
         continue;
       }

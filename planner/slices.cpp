@@ -20,6 +20,7 @@ constexpr size_t kNeighbours = 32;       // other values tried beside it
 constexpr size_t kAlike = 256;           // regions sliced at once
 constexpr size_t kMostVisits = 100'000;  // of one graph: neighbours and alike regions are left out then
 constexpr size_t kNegligible = 1024;     // a value this much smaller than the largest is no reason to slice
+constexpr size_t kMoreCuts = 3;          // of the first axis, in parts
 constexpr size_t kMostStages = 4;        // what parts share is computed in each
 constexpr size_t kDeepest = 4;           // loops in loops
 constexpr double kWide = 0.5;            // of the peak: steps where like values are worth slicing too
@@ -39,6 +40,11 @@ class Finder {
     const auto wide = static_cast<size_t>(kWide * static_cast<double>(plan_.peak_bytes));
     for (size_t s = plan_.steps.size(); s-- > 0;) {
       next_wide_[s] = plan_.steps[s].bytes_live >= wide ? static_cast<int>(s) : next_wide_[s + 1];
+    }
+    for (const Value& value : graph_.values) {
+      const Shape& shape = value.aval.shape;
+      const auto axis = std::ranges::find_if(shape, [](int64_t extent) { return extent != 1; });
+      if (axis != shape.end() && *axis > 1) leading_.insert(*axis);
     }
     std::ranges::sort(buffers_, [](const PlanBuffer* a, const PlanBuffer* b) {
       return std::pair(b->bytes, a->value) < std::pair(a->bytes, b->value);
@@ -65,7 +71,8 @@ class Finder {
   size_t visits() const { return finder_.visits(); }
 
  private:
-  // The ways to slice a value: along its axes, and along those of the shapes under which it is read.
+  // The ways to slice a value: along its axes, along those of the shapes under which it is read, and along its first in
+  // as many parts as there are of other values.
   std::vector<Cut> cuts_of(ValueId v) const {
     std::vector<Cut> cuts;
     const Shape& shape = graph_.aval(v).shape;
@@ -80,6 +87,15 @@ class Finder {
         const Cut cut = operand_cut(graph_, node, {axis}, 0);
         if (cut != kImpossible && std::ranges::find(cuts, cut) == cuts.end()) cuts.push_back(cut);
       }
+    }
+    const auto first = std::ranges::find_if(shape, [](int64_t extent) { return extent != 1; });
+    size_t more = 0;
+    for (auto it = leading_.rbegin(); first != shape.end() && it != leading_.rend() && more < kMoreCuts; ++it) {
+      if (*it >= *first || *first % *it != 0) continue;
+      const Cut cut{first - shape.begin(), *first / *it};
+      if (std::ranges::find(cuts, cut) != cuts.end()) continue;
+      cuts.push_back(cut);
+      ++more;
     }
     return cuts;
   }
@@ -207,6 +223,7 @@ class Finder {
   RegionFinder finder_;
   std::vector<bool> is_output_;
   std::vector<const PlanBuffer*> buffers_;  // of values, the largest first
+  std::set<int64_t> leading_;               // extents of first axes
   std::vector<int> next_wide_;              // from each step on, the next with much alive
   std::set<Key> known_;
   std::vector<Slicing> found_;

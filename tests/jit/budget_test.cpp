@@ -67,6 +67,17 @@ TEST(Budget, Layers) {
   check_budgets(gradient_of_layers(6), 1e-4, w, x);
 }
 
+// Of the sums over features some are read in slices of them again.
+TEST(Budget, ResidualLayers) {
+  const auto f = grad([](const Array& w, const Array& x) {
+    Array h = x;
+    for (int i = 0; i < 12; ++i) h = h + tanh(matmul(h, w));
+    return sum(h * h);
+  });
+  const Array x = nr::normal(nr::key(1), {256, 32}), w = nr::normal(nr::key(2), {32, 32}) * 0.1f;
+  check_budgets(f, 1e-4, w, x);
+}
+
 TEST(Budget, TheTradeoffIsWhatBudgetsCost) {
   const Array x = nr::normal(nr::key(1), {4096, 64}), w = nr::normal(nr::key(2), {64, 64});
   const auto f = gradient_of_layers(12);

@@ -99,7 +99,7 @@ TEST(VmapBudget, HessianOfAnMlp) {
 TEST(VmapBudget, ColumnsOfAJacobian) {
   const Array w = nr::normal(nr::key(1), {512}) * 0.2f, x = nr::normal(nr::key(2), {32, 16});
   const auto norm = [](const Array& w, const Array& x) { return sum(square(jacrev(model)(w, x))); };
-  check_least(norm, 0.5, false, w, x);
+  check_least(norm, 0.1, false, w, x);
 }
 
 // Each example reads and writes rows of a table of its own, and sorts.
