@@ -40,7 +40,7 @@ constexpr double kVisit = 0.02;    // what a value looked at for a region costs
 constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
 constexpr double kProbeNodes = 10'000;  // planned in a round to choose a slicing,
 constexpr size_t kFewestProbes = 6;     // but so many at least
-constexpr size_t kFewNodes = 300;       // up to here many checkpoints are tried
+constexpr size_t kFewNodes = 300;       // up to here many checkpoints and slices are tried
 constexpr size_t kSumsWeigh = 16;       // a peak as much lower by this part is not worth other bits
 
 // A leaner plan, and where it came from.
@@ -332,6 +332,7 @@ class Search {
   bool slice_one() {
     levels_ = levels_of(planned_, options_, fuse_options_);
     previous_.reset();
+    const bool few = planned_.graph.nodes.size() <= kFewNodes;
     std::vector<std::vector<Slicing>> all;
     for (const Level& level : levels_) all.push_back(find_slicings(level, false));
     std::optional<Leaner> best;
@@ -344,6 +345,7 @@ class Search {
       Score least;
       for (const Slicing& slicing : all[level]) {
         for (const int64_t chunks : kProbeChunks) {
+          if (!few && chunks != kProbeChunks[0]) break;
           if (tired() || (++probes > kFewestProbes && planned_nodes_ > stop)) break;
           auto probe = try_slices(level, slicing, chunks);
           if (!probe) continue;
@@ -367,7 +369,8 @@ class Search {
     int64_t length = region.extent;
     size_t least = std::numeric_limits<size_t>::max();
     int idle = 0;
-    for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !tired(); chunks += (chunks + 3) / 4) {
+    for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !tired();
+         chunks += few ? (chunks + 3) / 4 : chunks) {
       if (slice_length(region, chunks) == length) continue;
       length = slice_length(region, chunks);
       auto probe = try_slices(from->level, *from->slicing, chunks);

@@ -16,9 +16,9 @@ using namespace trace;
 namespace {
 
 constexpr size_t kCandidates = 6;        // values tried as the large one
-constexpr size_t kNeighbours = 32;       // other values tried beside it
+constexpr size_t kNeighbours = 96;       // other values tried beside it
 constexpr size_t kAlike = 256;           // regions sliced at once
-constexpr size_t kMostVisits = 100'000;  // of one graph: neighbours and alike regions are left out then
+constexpr size_t kMostVisits = 200'000;  // of one graph: neighbours and alike regions are left out then
 constexpr size_t kNegligible = 1024;     // a value this much smaller than the largest is no reason to slice
 constexpr size_t kMoreCuts = 3;          // of the first axis, in parts
 constexpr size_t kMostStages = 4;        // what parts share is computed in each
@@ -151,22 +151,31 @@ class Finder {
     return region.cut.contains(v) && !std::ranges::binary_search(region.inputs, v);
   }
 
-  // With all other large intermediates that can be in slices too.
+  // With all other large intermediates that can be in slices too; what is apart from the region at first may touch it
+  // later.
   std::optional<Region> with_neighbours(ValueId v, Cut cut) const {
-    std::vector<ValueId> hidden{v};
-    std::optional<Region> best;
-    size_t tried = 0;
+    std::vector<ValueId> hidden{v}, others;
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId other = buffer->value;
       if (other == v || is_output_[other] || buffer->bytes * kNegligible <= graph_.aval(v).bytes()) continue;
-      if (++tried > kNeighbours || tired()) break;
-      hidden.push_back(other);
-      std::optional<Region> region = finder_.find(hidden, cut);
-      if (region && inside(*region, other)) {
-        best = std::move(region);
-      } else {
+      if (others.size() < kNeighbours) others.push_back(other);
+    }
+    std::optional<Region> best;
+    for (bool grown = true; std::exchange(grown, false);) {
+      std::vector<ValueId> apart;
+      for (const ValueId other : others) {
+        if (tired()) return best;
+        hidden.push_back(other);
+        std::optional<Region> region = finder_.find(hidden, cut);
+        if (region && inside(*region, other)) {
+          best = std::move(region);
+          grown = true;
+          continue;
+        }
         hidden.pop_back();
+        if (region) apart.push_back(other);
       }
+      others = std::move(apart);
     }
     return best;
   }

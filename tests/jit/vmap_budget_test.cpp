@@ -102,6 +102,35 @@ TEST(VmapBudget, ColumnsOfAJacobian) {
   check_least(norm, 0.1, false, w, x);
 }
 
+// One block of a transformer, its gradient's norm for each sequence: one sequence at a time.
+TEST(VmapBudget, GradientsOfExamplesOfATransformer) {
+  struct Block {
+    Array q, k, v, o, up, down;
+  };
+  const auto matrix = [](uint64_t seed, int64_t rows, int64_t columns) {
+    return nr::normal(nr::key(seed), {rows, columns}) * 0.2f;
+  };
+  const Block block{matrix(1, 16, 16), matrix(2, 16, 16), matrix(3, 16, 16),
+                    matrix(4, 16, 16), matrix(5, 16, 64), matrix(6, 64, 16)};
+  const auto loss = [](const Block& b, const Array& x) {
+    const auto heads = [](const Array& y) { return swapaxes(reshape(y, {32, 2, 8}), 0, 1); };
+    const auto normalised = [](const Array& y) {
+      const Array d = y - mean(y, -1, true);
+      return d / sqrt(mean(d * d, -1, true) + 1e-5f);
+    };
+    const Array y = normalised(x);
+    const Array scores = matmul(heads(matmul(y, b.q)), swapaxes(heads(matmul(y, b.k)), 1, 2));
+    const Array mixed = matmul(softmax(scores), heads(matmul(y, b.v)));
+    const Array h = x + matmul(reshape(swapaxes(mixed, 0, 1), {32, 16}), b.o);
+    return sum(square(h + matmul(gelu(matmul(normalised(h), b.up)), b.down)));
+  };
+  const auto norms = [loss](const Block& b, const Array& x) {
+    return vmap([loss](const Block& b, const Array& x) { return squares(grad(loss)(b, x)); }, {.in_axes = {none, 0}})(
+        b, x);
+  };
+  check_least(norms, 0.2, false, block, nr::normal(nr::key(7), {32, 32, 16}));
+}
+
 // Each example reads and writes rows of a table of its own, and sorts.
 TEST(VmapBudget, TablesOfExamples) {
   const Array table = nr::normal(nr::key(1), {100, 8}), idx = nr::randint(nr::key(2), {64, 20}, 0, 100);
