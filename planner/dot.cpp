@@ -1,9 +1,13 @@
 #include "planner/dot.h"
 
+#include <fmt/format.h>
+#include <neap/error.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "core/check.h"
+#include "trace/op_table.h"
 
 namespace neap::planner {
 
@@ -136,13 +140,38 @@ const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, con
   return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
 }
 
+// The f16 value that was widened, then perhaps reshaped or transposed, to become v.
+ValueId widened(const Graph& graph, ValueId v) {
+  while (graph.is(v, Op::reshape) || graph.is(v, Op::transpose)) v = graph.def(v)->inputs[0];
+  if (!graph.is(v, Op::convert) || graph.aval(v).dtype != DType::f32) return no_value;
+  const ValueId half = graph.def(v)->inputs[0];
+  return graph.aval(half).dtype == DType::f16 ? half : no_value;
+}
+
+// The canonical product of halves that this conversion, its only reader but for reshapes, rounds to f16.
+const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
+  constexpr int64_t kLeast = 16;
+  if (node.op != Op::convert || graph.aval(node.out()).dtype != DType::f16) return nullptr;
+  ValueId v = node.inputs[0];
+  for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {
+    if (uses[v] != 1) return nullptr;
+  }
+  const Node* dot = graph.def(v);
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || graph.aval(v).dtype != DType::f32) return nullptr;
+  const DotForm form = dot_form(graph, *dot);
+  if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
+  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return widened(graph, in) != no_value; });
+  return halves ? dot : nullptr;
+}
+
 }  // namespace
 
 bool is_canonical_dot(const Graph& graph, const Node& node) {
   if (node.op != Op::dot_general) return false;
   const Aval& lhs = graph.aval(node.inputs[0]);
   const Aval& rhs = graph.aval(node.inputs[1]);
-  return lhs.ndim() == 3 && rhs.ndim() == 3 && (lhs.dtype == DType::f32 || lhs.dtype == DType::f64) &&
+  return lhs.ndim() == 3 && rhs.ndim() == 3 &&
+         (lhs.dtype == DType::f32 || lhs.dtype == DType::f64 || lhs.dtype == DType::f16) &&
          node.attrs.ints(Attr::lhs_batch) == Ints{0} && node.attrs.ints(Attr::rhs_batch) == Ints{0} &&
          node.attrs.ints(Attr::lhs_contract).size() == 1;
 }
@@ -160,6 +189,13 @@ DotForm dot_form(const Graph& graph, const Node& node) {
   form.n = rhs.shape[form.rhs_transposed ? 1 : 2];
   form.dtype = lhs.dtype;
   return form;
+}
+
+void check_gpu_dot(const Graph& graph, const Node& node) {
+  const DotForm f = dot_form(graph, node);
+  if (std::max({f.batch, f.m, f.n, f.k}) < int64_t{1} << 31) return;
+  throw_user<UserError>(name(node.op), fmt::format("{} of {} x {} x {}", f.batch, f.m, f.k, f.n),
+                        "each below 2^31 on a GPU", "multiply parts, or on the CPU", node.loc);
 }
 
 ValueId lower_dot(Builder& b, const Term& term) {
@@ -189,13 +225,13 @@ ValueId lower_dot(Builder& b, const Term& term) {
   const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
                 k = extent(b, lhs, lhs.contract);
   const bool reduction = !is_float(dtype) || m <= 1 || n <= 1 || k <= 1 || batch == 0;
-  if (!reduction && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
+  // Halves multiply exactly in f32, and are rounded once, at the end.
+  const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
+  if (!reduction && dtype == wide && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
     Graph probe;  // canonical already?
     probe.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
     if (is_canonical_dot(probe, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
   }
-  // Halves multiply exactly in f32, and are rounded once, at the end.
-  const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
   Side wide_lhs = lhs, wide_rhs = rhs;
   wide_lhs.value = convert(b, lhs.value, wide, term.loc);
   wide_rhs.value = convert(b, rhs.value, wide, term.loc);
@@ -240,6 +276,38 @@ Graph transpose_dots(const Graph& graph) {
       continue;
     }
     append_renamed(result, graph, node, renamed);
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return eliminate_dead_code(result);
+}
+
+Graph narrow_dots(const Graph& graph) {
+  const std::vector<int> uses = count_uses(graph);
+  const auto narrows = [&](const Node& node) { return rounded_dot(graph, uses, node) != nullptr; };
+  if (std::ranges::none_of(graph.nodes, narrows)) return graph;
+  Graph result;
+  result.name = graph.name;
+  result.num_captured = graph.num_captured;
+  std::vector<ValueId> renamed(graph.values.size(), no_value);
+  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  // The same reshapes and transposes of what was widened.
+  const auto narrow = [&](auto&& self, ValueId v) -> ValueId {
+    const Node& node = *graph.def(v);
+    if (node.op == Op::convert) return renamed[node.inputs[0]];
+    return result.add(node.op, {self(self, node.inputs[0])}, node.attrs, node.loc);
+  };
+  for (const Node& node : graph.nodes) {
+    const Node* dot = rounded_dot(graph, uses, node);
+    if (!dot) {
+      append_renamed(result, graph, node, renamed);
+      continue;
+    }
+    const ValueId product = result.add(
+        Op::dot_general, {narrow(narrow, dot->inputs[0]), narrow(narrow, dot->inputs[1])}, dot->attrs, dot->loc);
+    const Shape& shape = graph.aval(node.out()).shape;
+    renamed[node.out()] = result.aval(product).shape == shape
+                              ? product
+                              : result.add(Op::reshape, {product}, {{Attr::shape, shape}}, node.loc);
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
   return eliminate_dead_code(result);

@@ -1,7 +1,8 @@
 // The one form of matrix product that backends implement, and the way of every dot_general there.
 //
 // Canonical: lhs [batch, m, k] or [batch, k, m], rhs [batch, k, n] or [batch, n, k], both row-major f32 or f64, axis 0
-// the batch, one contracted axis; output [batch, m, n]. Tested in tests/planner/dot_test.cpp.
+// the batch, one contracted axis; output [batch, m, n]. For targets that multiply halves (narrow_dots) all three may be
+// f16, the sums f32. Tested in tests/planner/dot_test.cpp.
 #pragma once
 
 #include "planner/builder.h"
@@ -25,10 +26,18 @@ bool is_canonical_dot(const trace::Graph& graph, const trace::Node& node);
 /// Of a canonical dot_general node.
 DotForm dot_form(const trace::Graph& graph, const trace::Node& node);
 
+/// UserError for a canonical dot_general with an extent of 2^31 or more, which GPUs do not multiply.
+void check_gpu_dot(const trace::Graph& graph, const trace::Node& node);
+
 /// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at
 /// the end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for
 /// others.
 trace::ValueId lower_dot(Builder& b, const Term& term);
+
+/// Rule of Target::half_products: a canonical product of f16 operands that were widened for it, itself only rounded to
+/// f16, takes the operands as they are and gives halves: the same exact products and f32 sums, rounded once. Not of
+/// products with fewer than 16 rows, columns or terms.
+trace::Graph narrow_dots(const trace::Graph& graph);
 
 /// A product that is only read transposed is computed so: (a b)^T = b^T a^T, by swapping what is canonical already.
 trace::Graph transpose_dots(const trace::Graph& graph);

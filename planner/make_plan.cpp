@@ -12,6 +12,7 @@
 #include "planner/alias.h"
 #include "planner/budget.h"
 #include "planner/decisions.h"
+#include "planner/dot.h"
 #include "planner/fuse.h"
 #include "planner/order.h"
 #include "planner/plan.h"
@@ -38,8 +39,8 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
 
 Planned plan_steps(const Graph& simplified, const OrderOptions& order_options, const PlanOptions& options,
                    const FuseOptions& fuse_options) {
-  const bool is_body = order_options.num_carry >= 0;
-  Planned result{insert_copies(simplified, is_body, !options.naive), {}};
+  const bool is_body = order_options.num_carry >= 0, narrows = options.target.half_products && !options.naive;
+  Planned result{insert_copies(narrows ? narrow_dots(simplified) : simplified, is_body, !options.naive), {}};
 #ifndef NDEBUG
   trace::verify(result.graph);
 #endif

@@ -125,6 +125,7 @@ struct Target {
   int count_tables = 1;        // gpu: the tables of a scatter that counts rows
   bool wide_atomics = true;    // gpu: 64-bit atomics, so that float sums have tables of f64
   bool deterministic = false;  // gpu: float sums in an order that does not depend on scheduling
+  bool half_products = false;  // gpu: products of f16 operands with sums in f32, rounded once, where they are large
   bool carves = true;          // memory can be cut up and given back in part (outputs may lie in the arena)
 };
 

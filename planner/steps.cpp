@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/builder.h"
+#include "planner/dot.h"
 #include "planner/fuse_groups.h"
 #include "planner/parts.h"
 #include "planner/recompute.h"
@@ -136,7 +137,8 @@ class StepMaker {
                     static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_)
               .plan);
     }
-    if (group.kind == PlanStep::Kind::sort && options_.target.gpu) check_gpu_sort(step.group, step.group.nodes[0]);
+    if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
+    if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     choose_parts(step, table_budget_, options_.target);
     for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));

@@ -61,8 +61,6 @@ Choices choices_for(const DeviceRecord& record) {
 DeviceImpl::DeviceImpl(const PhysicalDevice& physical, int index)
     : physical_(physical), choices_(choices_for(physical.record)), index_(index), patience_(patience()) {
   override_memory(choices_, physical_.record);
-  // glslang of Debian 12 knows the extension of NVIDIA only.
-  choices_.cooperative_matrix = choices_.cooperative_matrix && physical_.cooperative_matrix_nv;
   try {
     open();
   } catch (...) {

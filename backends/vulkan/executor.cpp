@@ -411,6 +411,7 @@ planner::Target vulkan_target(int device) {
   // A thread counts in a table of its own.
   if (choices.texels > 0) target.count_tables = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
   target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
+  target.half_products = choices.matrix[0] != 0;
   target.carves = choices.memory == vk::Choices::Memory::import;
   return target;
 }

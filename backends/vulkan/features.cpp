@@ -65,6 +65,33 @@ Tiles matmul_tiles(const DeviceRecord& d, uint32_t invocations) {
   return kTiles[std::size(kTiles) - 1];
 }
 
+// Tiles of up to 128 x 128 by 8 subgroups, as far as invocations and shared memory go: two slices of 32 halves, a word
+// of 16 bytes more in each row, and a matrix of sums for each subgroup (matmul_matrix.cpp).
+void choose_matrices(const DeviceRecord& d, Choices& c) {
+  if (!d.float16 || !d.storage_16bit || !d.int16 || c.subgroup == 0) return;
+  const auto volume = [](const std::array<uint32_t, 3>& s) { return uint64_t{s[0]} * s[1] * s[2]; };
+  for (const auto& shape : d.matrix_shapes) {
+    const bool fits =
+        std::ranges::all_of(shape, [](uint32_t n) { return n >= 8 && n <= 32 && std::has_single_bit(n); });
+    if (!fits || (c.matrix[0] != 0 && volume(shape) <= volume(c.matrix))) continue;
+    std::array<uint32_t, 2> groups{2, 4}, block{};
+    const auto tile = [&](int i) { return groups[i] * block[i] * shape[i]; };
+    for (int i : {0, 1}) block[i] = std::max(1u, 128 / (groups[i] * shape[i]));
+    const auto runs = [&] {
+      const uint32_t subgroups = groups[0] * groups[1], most = d.max_workgroup_subgroups;
+      const uint32_t shared = (tile(0) + tile(1) + 64) * 40 * 2 + subgroups * shape[0] * shape[1] * 4;
+      return subgroups * c.subgroup <= std::min(d.max_workgroup_invocations, d.max_workgroup_size[0]) &&
+             (most == 0 || subgroups <= most) && shared <= d.max_shared_memory / 4 * 3;
+    };
+    while (!runs() && groups[0] * groups[1] * block[0] * block[1] > 1) {
+      const int i = tile(0) >= tile(1) && groups[0] * block[0] > 1 ? 0 : groups[1] * block[1] > 1 ? 1 : 0;
+      (groups[i] > 1 ? groups[i] : block[i]) /= 2;
+    }
+    if (!runs()) continue;
+    c.matrix = shape, c.matrix_groups = groups, c.matrix_block = block;
+  }
+}
+
 }  // namespace
 
 Choices choose(const DeviceRecord& d) {
@@ -99,7 +126,7 @@ Choices choose(const DeviceRecord& d) {
   c.add32 = d.atomic_float32_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
   c.add64 = d.atomic_float64_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
   c.atomic64 = d.atomic_int64;
-  c.cooperative_matrix = d.cooperative_matrix;
+  choose_matrices(d, c);
 
   const Tiles tiles = matmul_tiles(d, invocations);
   c.tile_m = tiles.m, c.tile_n = tiles.n, c.tile_k = tiles.k;
@@ -145,7 +172,7 @@ void each_field(Record& r, Visit&& visit) {
   FIELD(float64), FIELD(int64), FIELD(int16), FIELD(int8), FIELD(float16), FIELD(storage_8bit), FIELD(storage_16bit);
   FIELD(subgroup_arithmetic), FIELD(subgroup_shuffle), FIELD(subgroup_size_control);
   FIELD(atomic_int64), FIELD(atomic_float32_add), FIELD(atomic_float64_add);
-  FIELD(memory_budget), FIELD(cooperative_matrix);
+  FIELD(memory_budget), FIELD(cooperative_matrix), FIELD(matrix_shapes);
   FIELD(denorm_preserve32), FIELD(signed_zero_inf_nan_preserve32), FIELD(rounding_rte32);
   FIELD(denorm_preserve64), FIELD(signed_zero_inf_nan_preserve64), FIELD(denorm_preserve16), FIELD(rounding_rte16);
 #undef FIELD
@@ -185,8 +212,9 @@ void read(std::string_view field, const nlohmann::ordered_json& json, std::array
   for (size_t i = 0; i < 3; ++i) read(field, json[i], out[i]);
 }
 
-void read(std::string_view field, const nlohmann::ordered_json& json, std::vector<uint64_t>& out) {
-  if (!json.is_array()) refuse(field, "a list of integers");
+template <class T>
+void read(std::string_view field, const nlohmann::ordered_json& json, std::vector<T>& out) {
+  if (!json.is_array()) refuse(field, "a list");
   out.resize(json.size());
   for (size_t i = 0; i < out.size(); ++i) read(field, json[i], out[i]);
 }
@@ -209,6 +237,9 @@ DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other) {
         &DeviceRecord::atomic_float32_add, &DeviceRecord::atomic_float64_add, &DeviceRecord::cooperative_matrix}) {
     device.*feature &= other.*feature;
   }
+  std::erase_if(device.matrix_shapes, [&](const auto& shape) {
+    return std::ranges::find(other.matrix_shapes, shape) == other.matrix_shapes.end();
+  });
   return device;
 }
 

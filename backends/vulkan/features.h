@@ -51,6 +51,9 @@ struct DeviceRecord {
   bool atomic_float64_add = false;     // shaderBufferFloat64AtomicAdd
   bool memory_budget = false;          // VK_EXT_memory_budget
   bool cooperative_matrix = false;  // VK_KHR_cooperative_matrix or VK_NV_cooperative_matrix with f16 inputs, f32 sums
+  // m, n, k of those of VK_NV_cooperative_matrix, for which alone there is a compiler; of subgroups, in compute
+  // shaders.
+  std::vector<std::array<uint32_t, 3>> matrix_shapes;
   bool denorm_preserve32 = false, signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false;  // float controls
   bool denorm_preserve64 = false, signed_zero_inf_nan_preserve64 = false;
   bool denorm_preserve16 = false, rounding_rte16 = false;
@@ -76,7 +79,10 @@ struct Choices {
   bool int64 = false, float64 = false;
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;
   bool atomic64 = false;  // 64-bit integer atomics (and with them compare-exchange on f64)
-  bool cooperative_matrix = false;
+  // Cooperative matrices of a subgroup (VK_NV_cooperative_matrix): f16 [m, k] times f16 [k, n] into f32; 0: none. A
+  // workgroup's tile of a product is as many subgroups along m and n, each of as many matrices. Powers of two.
+  std::array<uint32_t, 3> matrix{};
+  std::array<uint32_t, 2> matrix_groups{1, 1}, matrix_block{1, 1};
   uint32_t tile_m = 64, tile_n = 64, tile_k = 16, thread_m = 4, thread_n = 4;  // of the matrix product; powers of two
   // A subgroup makes a block of thread_m x (subgroup * thread_n) of the matrix product by itself.
   bool matmul_by_subgroup = false;

@@ -22,7 +22,6 @@ struct PhysicalDevice {
   uint32_t timestamp_bits = 0;
   uint32_t driver_version = 0;
   std::array<uint8_t, VK_UUID_SIZE> driver_uuid{}, pipeline_cache_uuid{};
-  bool cooperative_matrix_nv = false;  // the one of the two extensions that shaderc can compile for
 
   bool has(std::string_view extension) const;
   /// Has the extension, or is of the version that took it in.

@@ -46,6 +46,8 @@ struct Properties {
   VkPhysicalDeviceMaintenance4Properties maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  VkPhysicalDeviceCooperativeMatrixPropertiesNV matrix_nv{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV};
 
   explicit Properties(const PhysicalDevice& d) {
     void** tail = &core.pNext;
@@ -53,6 +55,7 @@ struct Properties {
     if (d.promoted(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) link(tail, size_control);
     if (d.promoted(VK_API_VERSION_1_3, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) link(tail, maintenance4);
     if (d.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) link(tail, host);
+    if (d.has(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME)) link(tail, matrix_nv);
     vkGetPhysicalDeviceProperties2(d.handle, &core);
   }
 };
@@ -160,16 +163,22 @@ bool has_matrix_khr(VkPhysicalDevice handle) {
       all, [](const auto& m) { return m.a == 0 && m.b == 0 && m.c == 1 && m.result == 1 && m.scope == 3; });
 }
 
-bool has_matrix_nv(VkPhysicalDevice handle) {
+// Of halves with f32 sums, held by a subgroup.
+std::vector<std::array<uint32_t, 3>> matrix_shapes_nv(VkPhysicalDevice handle) {
   uint32_t count = 0;
-  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, nullptr) != VK_SUCCESS) return false;
+  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, nullptr) != VK_SUCCESS) return {};
   std::vector<VkCooperativeMatrixPropertiesNV> all(count, {VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV});
-  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, all.data()) < VK_SUCCESS) return false;
-  return std::ranges::any_of(all, [](const auto& m) {
-    return m.AType == VK_COMPONENT_TYPE_FLOAT16_NV && m.BType == VK_COMPONENT_TYPE_FLOAT16_NV &&
-           m.CType == VK_COMPONENT_TYPE_FLOAT32_NV && m.DType == VK_COMPONENT_TYPE_FLOAT32_NV &&
-           m.scope == VK_SCOPE_SUBGROUP_NV;
-  });
+  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, all.data()) < VK_SUCCESS) return {};
+  all.resize(count);
+  std::vector<std::array<uint32_t, 3>> shapes;
+  for (const auto& m : all) {
+    if (m.AType == VK_COMPONENT_TYPE_FLOAT16_NV && m.BType == VK_COMPONENT_TYPE_FLOAT16_NV &&
+        m.CType == VK_COMPONENT_TYPE_FLOAT32_NV && m.DType == VK_COMPONENT_TYPE_FLOAT32_NV &&
+        m.scope == VK_SCOPE_SUBGROUP_NV) {
+      shapes.push_back({m.MSize, m.NSize, m.KSize});
+    }
+  }
+  return shapes;
 }
 
 std::vector<std::string> extensions_of(VkPhysicalDevice handle) {
@@ -227,8 +236,9 @@ PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version) {
   describe_limits(d, properties, r);
   describe_features(d, properties, features, r);
   if (d.api >= VK_API_VERSION_1_2) std::copy_n(properties.v11.driverUUID, VK_UUID_SIZE, d.driver_uuid.begin());
-  d.cooperative_matrix_nv = features.matrix_nv.cooperativeMatrix && has_matrix_nv(handle);
-  r.cooperative_matrix = d.cooperative_matrix_nv || (d.has("VK_KHR_cooperative_matrix") && has_matrix_khr(handle));
+  const bool in_compute = properties.matrix_nv.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
+  if (features.matrix_nv.cooperativeMatrix && in_compute) r.matrix_shapes = matrix_shapes_nv(handle);
+  r.cooperative_matrix = !r.matrix_shapes.empty() || (d.has("VK_KHR_cooperative_matrix") && has_matrix_khr(handle));
   return d;
 }
 

@@ -266,6 +266,7 @@ Shader matmul_shader(const DotForm& f, const Choices& choices) {
   NEAP_CHECK(f.batch > 0 && f.m > 0 && f.n > 0, "a matrix product without elements");
   NEAP_CHECK(f.m < kLargest && f.n < kLargest && f.k < kLargest && f.batch < kLargest, "{} x {} x {}", f.m, f.n, f.k);
   if (f.dtype == DType::f64 && !choices.float64) lacking("dot_general", *lacks(choices, f.dtype));
+  if (f.dtype == DType::f16) return matmul_by_matrices(f, choices);
   const bool small = f.k <= kDirect && f.m <= kDirect && f.n <= kDirect && f.m * f.n * f.k <= kDirect;
   if (small && f.k <= 64) return direct(f, choices);
   if (!choices.matmul_by_subgroup && choices.most_iterations && f.k > choices.most_iterations / 2) {

@@ -36,6 +36,9 @@ inline uint32_t fitted(uint32_t tile, int64_t extent) {
 
 inline int64_t tiles(int64_t extent, uint32_t tile) { return (extent + tile - 1) / tile; }
 
+/// Of halves, by Choices::matrix. `types`, for tests: GLSL that defines MatrixA, MatrixB, MatrixC, NO_SUM (zeros), and
+/// coopMatLoadNV, coopMatStoreNV, coopMatMulAddNV, in place of those of GL_NV_cooperative_matrix.
+Shader matmul_by_matrices(const planner::DotForm& form, const Choices& choices, const std::string* types = nullptr);
 /// Choices::matmul_by_subgroup.
 Shader matmul_by_subgroup(const planner::DotForm& form, const Choices& choices);
 

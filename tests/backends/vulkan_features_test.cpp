@@ -83,7 +83,10 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
   EXPECT_TRUE(c.add32 == Choices::FloatAdd::exchange || d.atomic_float32_add);
   EXPECT_TRUE(c.add64 == Choices::FloatAdd::exchange || d.atomic_float64_add);
   EXPECT_TRUE(!c.atomic64 || d.atomic_int64);
-  EXPECT_TRUE(!c.cooperative_matrix || d.cooperative_matrix);
+  if (c.matrix[0] != 0) {
+    EXPECT_THAT(d.matrix_shapes, testing::Contains(c.matrix));
+    EXPECT_LE(c.matrix_groups[0] * c.matrix_groups[1] * c.subgroup, d.max_workgroup_invocations);
+  }
   if (c.memory == Memory::import) EXPECT_GT(d.imported_host_alignment, 0u);
   if (c.memory != Memory::staged) EXPECT_NE(d.type, "discrete");
 }
@@ -220,7 +223,7 @@ TEST(VulkanFeatures, WeakenedDevicesDoNoMoreThanEither) {
         EXPECT_TRUE(c.add32 == Choices::FloatAdd::exchange || d.atomic_float32_add);
         EXPECT_TRUE(c.add64 == Choices::FloatAdd::exchange || d.atomic_float64_add);
         EXPECT_TRUE(!c.atomic64 || d.atomic_int64);
-        EXPECT_TRUE(!c.cooperative_matrix || d.cooperative_matrix);
+        EXPECT_TRUE(c.matrix[0] == 0 || !d.matrix_shapes.empty());
       }
       if (own_name == other_name) EXPECT_EQ(to_json(weak), to_json(own));
     }
@@ -263,6 +266,9 @@ TEST(VulkanFeatures, RandomDevicesAreServedWithinTheirLimits) {
       *flag = below(2);
     }
     d.buffer_device_address = d.timeline_semaphore = d.scalar_block_layout = d.int64 = true;
+    for (uint32_t shapes = below(3); shapes > 0; --shapes) {
+      d.matrix_shapes.push_back({4u << below(4), 4u << below(4), 4u << below(4)});
+    }
     check_within_limits(d, choose(d));
     if (HasFailure()) return;
     EXPECT_EQ(to_json(record_from_json(to_json(d))), to_json(d));

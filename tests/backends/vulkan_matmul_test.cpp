@@ -7,20 +7,19 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "backends/vulkan/device.h"
 #include "backends/vulkan/glsl.h"
 #include "tests/backends/products.h"
+#include "tests/backends/vulkan_product.h"
 
 namespace neap::vk {
 namespace {
 
 using namespace backends::test;
 using planner::DotForm;
-
-constexpr size_t kBehind = 256;  // bytes behind the output that must stay
+using test::run_product;
 
 class VulkanMatmul : public testing::Test {
  protected:
@@ -36,32 +35,10 @@ class VulkanMatmul : public testing::Test {
     if (device_) EXPECT_THAT(Device::validation_messages(), testing::IsEmpty());
   }
 
-  // The product by the device; lhs and rhs as DotForm says.
   template <class T>
   std::vector<T> product(const DotForm& f, const Choices& choices, const std::vector<T>& lhs,
                          const std::vector<T>& rhs) {
-    const Shader shader = matmul_shader(f, choices);
-    const Pipeline& pipeline = device_->pipeline(shader, "matmul");
-    const auto upload = [&](const auto& elements) {
-      const auto bytes = std::as_bytes(std::span(elements));
-      MemoryPtr memory = device_->allocate(std::max<size_t>(bytes.size(), 64), true, "test");
-      std::ranges::copy(bytes, memory->mapped());
-      return memory;
-    };
-    std::vector<T> out(static_cast<size_t>(f.batch * f.m * f.n) + kBehind / sizeof(T), T(77));
-    const MemoryPtr l = upload(lhs), r = upload(rhs);
-    const MemoryPtr o = upload(out);
-    const uint64_t addresses[] = {0, l->address(), r->address(), o->address()};
-    const MemoryPtr table = upload(addresses);
-    const std::unique_ptr<Commands> commands = device_->record(0);
-    commands->dispatch(pipeline, {table->address(), 1, 0}, shader.groups);
-    commands->end();
-    Commands* const all[] = {commands.get()};
-    device_->wait(device_->submit(all, {l, r, o, table}));
-    std::memcpy(out.data(), o->mapped(), out.size() * sizeof(T));
-    for (size_t i = static_cast<size_t>(f.batch * f.m * f.n); i < out.size(); ++i) EXPECT_EQ(out[i], T(77));
-    out.resize(static_cast<size_t>(f.batch * f.m * f.n));
-    return out;
+    return run_product(*device_, matmul_shader(f, choices), f, lhs, rhs);
   }
 
   template <class T>

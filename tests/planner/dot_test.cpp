@@ -2,8 +2,10 @@
 #include "planner/dot.h"
 
 #include <gtest/gtest.h>
+#include <neap/error.h>
 
 #include "graphs.h"
+#include "planner/plan.h"
 #include "planner/simplify.h"
 
 namespace neap::planner {
@@ -99,6 +101,62 @@ TEST(Dot, HalvesMultiplyInF32AndRoundOnce) {
   EXPECT_EQ(only_form(simple).dtype, DType::f32);
   EXPECT_EQ(count(simple, Op::convert), 3);
   EXPECT_EQ(simple.aval(simple.outputs[0]).dtype, DType::bf16);
+}
+
+TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
+  for (const bool transposed : {false, true}) {
+    Graph g;
+    const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, DType::f16});
+    const ValueId b = g.add_input({{48, 32}, DType::f16});
+    g.outputs = {dot(g, a, b, {}, {}, {transposed ? 0 : 1}, {0})};
+    const Graph narrow = narrow_dots(simplify(g));
+    EXPECT_EQ(only_form(narrow), (DotForm{1, 64, 32, 48, transposed, false, DType::f16}));
+    EXPECT_EQ(count(narrow, Op::convert), 0) << print(narrow);
+    EXPECT_EQ(narrow.aval(narrow.outputs[0]), g.aval(g.outputs[0]));
+    EXPECT_EQ(only_form(simplify(narrow)).dtype, DType::f32) << "as any other product of halves";
+
+    PlanOptions options;
+    options.target = {.gpu = true, .half_products = true};
+    const PlanData plan = make_plan(g, options);
+    EXPECT_EQ(plan.steps.size(), 1u);
+    EXPECT_EQ(plan.arena_bytes, 0u) << to_text(plan);
+    options.target.half_products = false;
+    EXPECT_GE(make_plan(g, options).arena_bytes, 4u * (64 * 48 + 48 * 32));
+  }
+}
+
+TEST(Dot, OtherProductsAreNotNarrowed) {
+  const auto stays = [](DType dtype, int64_t m, bool reads_f32) {
+    Graph g;
+    const ValueId a = g.add_input({{m, 48}, dtype}), b = g.add_input({{48, 32}, dtype});
+    if (reads_f32) {
+      const ValueId wide = g.add(Op::convert, {a}, {{Attr::dtype, DType::f32}});
+      g.outputs = {matmul(g, wide, g.add(Op::convert, {b}, {{Attr::dtype, DType::f32}}))};
+    } else {
+      g.outputs = {matmul(g, a, b)};
+    }
+    const Graph simple = simplify(g);
+    return narrow_dots(simple) == simple;
+  };
+  EXPECT_FALSE(stays(DType::f16, 16, false));
+  EXPECT_TRUE(stays(DType::f16, 15, false)) << "too small";
+  EXPECT_TRUE(stays(DType::f16, 16, true)) << "the result is not rounded";
+  EXPECT_TRUE(stays(DType::bf16, 16, false));
+  EXPECT_TRUE(stays(DType::f32, 16, false));
+}
+
+TEST(Dot, RefusesExtentsThatAreTooLargeForAGpu) {
+  const auto plan = [](int64_t rows, bool gpu) {
+    Graph g;
+    g.outputs = {matmul(g, g.add_input({{rows, 3}, DType::f32}), g.add_input({{3, 2}, DType::f32}))};
+    PlanOptions options;
+    options.target.gpu = gpu;
+    return make_plan(g, options).steps.size();
+  };
+  const int64_t most = (int64_t{1} << 31) - 1;
+  EXPECT_EQ(plan(most, true), 1u);
+  EXPECT_EQ(plan(most + 1, false), 1u);
+  EXPECT_THROW(plan(most + 1, true), UserError);
 }
 
 TEST(Dot, IntegersAndVectorsFuse) {
