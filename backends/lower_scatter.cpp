@@ -1,7 +1,9 @@
 // Scatters. The rows of the indices are the outer loop and the window of each the inner one, or, for small windows, all
 // updates are one flat loop.
 //
-//   direct  the operand's elements, unless they are there already; then the updates, in order, straight into the output
+//   direct  the operand's elements, unless they are there already; then the updates, in order, straight into the
+//   output;
+//           in any order where no element is updated twice, and in one pass where each is updated once
 //   tables  partial sums of fixed ranges of rows in tables that start at zero; then operand + sum of the tables
 //   counts  the same with counts of rows; then operand + c * sum of the counts, rounded once
 //   winners the operand's elements; a table of the last row that updates each element; then those rows, in any order
@@ -91,6 +93,10 @@ class ScatterStep {
   std::vector<Launch> direct() const {
     std::vector<Launch> launches;
     const bool updated = graph_.aval(updates_).size() > 0;
+    if (updated && once()) {
+      launches.push_back(launch_of(scatter_kernel(output_, out_.dtype, Pass::store_once)));
+      return launches;
+    }
     const bool clear = updated && !step_.operand_in_place && operand_is_zero();
     if (!step_.operand_in_place && !clear) {
       launches.push_back(launch_of(
@@ -104,6 +110,12 @@ class ScatterStep {
       if (clear) launches.back().zero_fill.push_back(output_);
     }
     return launches;
+  }
+
+  // Whether each element is written once, with all that it becomes.
+  bool once() const {
+    const bool sum = node_.op == Op::scatter_add && out_.dtype != bool_;
+    return step_.covering && !step_.operand_in_place && (sum || node_.op == Op::scatter_set);
   }
 
   std::vector<Launch> winners() const {
@@ -136,7 +148,7 @@ class ScatterStep {
     return launches;
   }
 
-  enum class Pass : uint8_t { update, find_winners, store_winners };
+  enum class Pass : uint8_t { update, find_winners, store_winners, store_once };
 
   Kernel scatter_kernel(int table, DType type, Pass pass = Pass::update) const {
     Kernel kernel = kernel_of(step_, Kernel::Kind::scatter, scratch_);
@@ -163,14 +175,15 @@ class ScatterStep {
       mode = IndexMode::clip;
     else if (mode == IndexMode::clip)
       mode = IndexMode::fill_or_drop;
-    const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, pass == Pass::store_winners);
+    const auto located = elements.locate(indices_, batch, axes, out_.shape, mode, pass >= Pass::store_winners);
     Coords at;
     size_t indexed = 0, free = 0;
     for (int64_t d = 0; d < out_.ndim(); ++d) {
       const bool by_index = indexed < axes.size() && axes[indexed] == d;
       at.push_back(by_index ? located.coords[indexed++] : inner[free++]);
     }
-    Scatter scatter{combine_of(node_.op), table, out_.size(), index.emit(index.flatten(at, out_.shape)).id, -1, -1};
+    Scatter scatter{combine_of(node_.op), table, out_.size(), index.emit(index.flatten(at, out_.shape)).id, -1, -1,
+                    step_.distinct};
     if (!located.valid.always()) {
       scatter.valid = located.valid.never() ? kernel.dag.constant_bits(0, bool_).id : located.valid.value.id;
     }
@@ -179,6 +192,10 @@ class ScatterStep {
       scatter.value = index.emit(index.add(row, 1), u32).id;
     } else {
       scatter.value = update(elements, kernel.dag, batch, inner, type).id;
+    }
+    if (pass == Pass::store_once) {
+      if (scatter.combine == Combine::add) scatter.value = sum(elements.value(operand_, at), scatter.value).id;
+      scatter.combine = Combine::set;
     }
     if (pass == Pass::store_winners) {
       const X last = kernel.dag.load(output_ + 1, u32, {&kernel.dag, scatter.index});
@@ -189,6 +206,14 @@ class ScatterStep {
     }
     kernel.scatters.push_back(scatter);
     return kernel;
+  }
+
+  // Operand and update, as a kernel that reads and writes the table adds them.
+  X sum(X operand, int32_t update) const {
+    Dag& dag = *operand.dag;
+    const DType type = out_.dtype, working = type == f16 || type == bf16 ? f32 : type;
+    return dag.convert(dag.binary(Opcode::add, dag.convert(operand, working), dag.convert({&dag, update}, working)),
+                       type);
   }
 
   X update(ElementBuilder& elements, Dag& dag, const Coords& batch, const Coords& inner, DType type) const {

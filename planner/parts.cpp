@@ -64,6 +64,7 @@ int64_t tables_in_scratch(const PlanStep& step) {
 void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   step.form = ScatterForm::direct;
   step.parts = 1;
+  if (step.distinct) return;
   const Graph& group = step.group;
   const Node& node = *group.def(group.outputs[0]);
   const Aval& out = group.aval(node.out());

@@ -69,6 +69,8 @@ struct PlanStep {
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
   bool in_order = false;                        // scatter: a part's rows one after the other, for their bits
+  bool distinct = false;                        // scatter: no element is updated twice (planner/distinct.h)
+  bool covering = false;                        // scatter: and every element is updated
   bool operand_in_place = false;                // scatter: writes[0] already holds the operand
   std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
 

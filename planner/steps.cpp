@@ -8,6 +8,7 @@
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/builder.h"
+#include "planner/distinct.h"
 #include "planner/dot.h"
 #include "planner/fuse_groups.h"
 #include "planner/parts.h"
@@ -139,6 +140,11 @@ class StepMaker {
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
+    if (step.kind == PlanStep::Kind::scatter) {
+      const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));
+      step.distinct = rows.distinct;
+      step.covering = rows.covering;
+    }
     choose_parts(step, table_budget_, options_.target);
     for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));

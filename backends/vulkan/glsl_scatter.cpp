@@ -207,7 +207,7 @@ class Updates {
       text += fmt::format("    {}{{\n    const uint64_t base{} = {};\n    {}\n    }}\n",
                           s.valid >= 0 ? fmt::format("if ({}) ", body_.value(s.valid)) : "", i, table(s),
                           s.combine == Combine::set ? store(m_, address, value, type)
-                          : alone                   ? update_alone(m_, s.combine, type, address, value)
+                          : alone || s.distinct     ? update_alone(m_, s.combine, type, address, value)
                                                     : update(m_, s.combine, type, address, value, kernel_.name));
     }
     return text;

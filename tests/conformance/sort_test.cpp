@@ -136,6 +136,65 @@ TEST(SortTransforms, GradientGoesBackToWhereElementsCameFrom) {
   }
 }
 
+// Rows of a permutation are distinct: large gradients, in every dtype that has them, alone, batched and of gradients.
+TEST(SortTransforms, LargeGradientsTakeNoTables) {
+  Random random(7);
+  for (const DType t : {f32, bf16}) {
+    for (const Shape& shape : {Shape{70'000}, Shape{7, 10'000}}) {
+      const Array x = random_array({shape, t}, Fill::tame, random), w = random_array({shape, t}, Fill::units, random);
+      const auto weigh = [](const Array& a, const Array& weight) { return sum(sort(a, 0) * weight); };
+      const auto gradient = jit([&](const Arrays& in) { return Arrays{grad(weigh)(in[0], in[1])}; });
+      const conformance::Run r = run_compiled(gradient, {x, w});
+      EXPECT_EQ(r.measured, r.planned);
+      const Array rank = argsort(argsort(x, 0), 0);
+      EXPECT_EQ(difference(r.outputs[0], take_along_axis(w, rank, 0), kSameBits), "") << to_string(x.aval());
+      const auto takes_no_tables = [](const Plan& plan) {
+        const std::string text = plan.to_json();
+        return text.find("no element is updated twice") != std::string::npos &&
+               text.find("\"partial tables\"") == std::string::npos;
+      };
+      EXPECT_TRUE(takes_no_tables(gradient.last_plan())) << gradient.last_plan();
+      const auto all = jit([&](const Array& a, const Array& b) { return vmap(grad(weigh))(a, b); });
+      const auto twice = jit(grad([&](const Array& a, const Array& b) {
+        const Array first = grad([&](const Array& c) { return sum(sort(c * c, 0) * b); })(a);
+        return sum(first * b);
+      }));
+      if (shape.size() == 2) {
+        const Array order = argsort(argsort(x, 1), 1);
+        EXPECT_EQ(difference(all(x, w), take_along_axis(w, order, 1), kSameBits), "") << to_string(x.aval());
+        EXPECT_TRUE(takes_no_tables(all.last_plan())) << all.last_plan();
+      }
+      // d/dx of sum_i w_i 2 x_i w_rank(i): 2 w_i w_rank(i).
+      const Array squares = argsort(argsort(x * x, 0), 0);
+      EXPECT_EQ(difference(twice(x, w), 2 * w * take_along_axis(w, squares, 0), kSameBits), "") << to_string(x.aval());
+      EXPECT_TRUE(takes_no_tables(twice.last_plan())) << twice.last_plan();
+    }
+  }
+}
+
+// Into an operand that is there, in place and not, of part of the elements and of all.
+TEST(SortTransforms, UpdatesByAPermutation) {
+  Random random(8);
+  const Array x = random_array({{3000}, f32}, Fill::tame, random);
+  for (const DType t : {f32, bf16, i32, u8}) {
+    for (const int64_t n : {3000, 4000, 2000}) {
+      const Array base = random_array({{n}, t}, Fill::tame, random), y = random_array({{3000}, t}, Fill::tame, random);
+      const auto f = [](const Arrays& in) {
+        const Array order = argsort(in[0]);
+        const Array own = sort(in[1], 0);  // dies here
+        return Arrays{in[1].at(order).add(in[2]), in[1].at(order).set(in[2] + in[2]), own.at(order).add(in[2])};
+      };
+      const conformance::Run r = run_compiled(jit(f), {x, base, y});
+      EXPECT_EQ(r.measured, r.planned);
+      const eager_reference reference;
+      const Arrays want = f({x, base, y});
+      for (size_t i = 0; i < want.size(); ++i) {
+        EXPECT_EQ(difference(r.outputs[i], want[i], kSameBits), "") << i << ' ' << to_string(base.aval());
+      }
+    }
+  }
+}
+
 TEST(SortTransforms, BatchesAndLoops) {
   Random random(6);
   const Array x = random_array({{5, 9, 150}, f32}, Fill::wild, random);
