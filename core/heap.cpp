@@ -71,6 +71,7 @@ Heap& Heap::instance() {
 
 Slab* Heap::map(size_t bytes, std::string_view what) {
   const std::lock_guard lock(mutex_);
+  check_refusal(bytes, what);
   check_limit(bytes, what);
   const size_t pages = page_ceil(bytes);
   Slab* slab = reuse(pages);
@@ -234,6 +235,13 @@ size_t Heap::drop_idle(Slab* slab, size_t excess) {
   return dropped;
 }
 
+void Heap::check_refusal(size_t bytes, std::string_view what) {
+  if (bytes > 0 && refuse_ > 0 && --refuse_ == 0) {
+    refused_ = true;
+    out_of_memory(bytes, what, "a test refuses it");
+  }
+}
+
 void Heap::check_limit(size_t bytes, std::string_view what) const {
   if (limit_ && (bytes > *limit_ || live_ > *limit_ - bytes)) {
     out_of_memory(bytes, what, fmt::format("the limit is {}", format_bytes(*limit_)));
@@ -252,6 +260,7 @@ void Heap::out_of_memory(size_t bytes, std::string_view what, std::string_view r
 
 void Heap::count(size_t bytes, std::string_view what) {
   const std::lock_guard lock(mutex_);
+  check_refusal(bytes, what);
   check_limit(bytes, what);
   add_live(bytes);
 }
@@ -259,6 +268,22 @@ void Heap::count(size_t bytes, std::string_view what) {
 void Heap::discount(size_t bytes) {
   const std::lock_guard lock(mutex_);
   live_ -= bytes;
+}
+
+void Heap::refuse(size_t n) {
+  const std::lock_guard lock(mutex_);
+  refuse_ = n;
+  refused_ = false;
+}
+
+bool Heap::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+void Heap::pass(size_t bytes, std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  check_refusal(bytes, what);
 }
 
 size_t Heap::live() const {

@@ -45,6 +45,13 @@ class Heap {
   void count(size_t bytes, std::string_view what);
   void discount(size_t bytes);
 
+  // For tests: the n-th of the next allocations, from 1, is refused, here or on a device. 0: none is.
+  void refuse(size_t n);
+  // Whether refuse() has struck since.
+  bool refused() const;
+  // Counts an allocation that is not made here: OutOfMemoryError where it is the one to refuse.
+  void pass(size_t bytes, std::string_view what);
+
   size_t live() const;
   size_t peak() const;
   void reset_peak();
@@ -56,6 +63,7 @@ class Heap {
  private:
   Heap() = default;
   void check_limit(size_t bytes, std::string_view what) const;
+  void check_refusal(size_t bytes, std::string_view what);
   void add_live(size_t bytes);
   Slab* reuse(size_t pages);
   Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
@@ -70,6 +78,8 @@ class Heap {
   size_t live_ = 0;
   size_t peak_ = 0;
   std::optional<size_t> limit_;
+  size_t refuse_ = 0;  // how many allocations from now
+  bool refused_ = false;
 
   // Of slabs alone, in whole pages.
   size_t used_ = 0;        // pages that live pieces touch

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/check.h"
+#include "core/heap.h"
 
 namespace neap::vk {
 
@@ -130,6 +131,7 @@ BufferPtr Store::allocate(size_t bytes, std::string_view what) {
     return bring(buffer, what);
   }
   const size_t rounded = round_up_64(bytes);
+  detail::Heap::instance().pass(rounded, what);
   MemoryPtr memory =
       device_->allocate(std::max<size_t>(rounded, 64), device_->choices().memory == Choices::Memory::mapped, what);
   auto counted = std::make_shared<Counted>(*this, std::move(memory), rounded);
