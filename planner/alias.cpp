@@ -20,7 +20,9 @@ bool keeps_index(const Node& node, ValueId v) {
   return reads_same_index(node.op) || node.op == Op::reshape;
 }
 
-// Whether the group reads its input only at the element that it then writes to the output.
+// Whether the group reads its input only at the element that it then writes to the output. Other outputs may read that
+// element too if the same kernel writes them (lower_map.cpp: those with as many elements), since kernels compute all
+// that they store at an index before they store it.
 bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
   std::vector<bool> depends(group.values.size(), false);
   depends[input] = true;
@@ -31,8 +33,8 @@ bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
       depends[node.out()] = true;
     }
   }
-  // Another output of the same step might be computed after this one is written.
-  return std::ranges::none_of(group.outputs, [&](ValueId v) { return v != output && depends[v]; });
+  const int64_t size = group.aval(output).size();
+  return std::ranges::all_of(group.outputs, [&](ValueId v) { return !depends[v] || group.aval(v).size() == size; });
 }
 
 bool same_elements(const Aval& a, const Aval& b) {
@@ -108,6 +110,8 @@ void alias_in_place(PlanData& plan) {
     const bool input = in_input(in);
     if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) return false;
     if (owned_by_output[owner] || bytes.last != s || !can_alias(plan.steps[s], in, out)) return false;
+    // Not where this step has put another result already.
+    if (std::ranges::any_of(sharers[owner], [&](int b) { return plan.buffers[b].first == s; })) return false;
     mark_in_place(plan, s, in);
     const bool output = plan.buffers[out].storage == Storage::output;
     // An output owns the bytes: all that shared the operand's bytes then share the output's.

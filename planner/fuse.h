@@ -51,6 +51,9 @@ inline constexpr const char* kJoin = "join";
 /// Attr::name of what is stored whatever it costs (planner/recompute.h).
 inline constexpr const char* kKept = "kept";
 
+/// Attr::name of a copy (`stop_gradient`) that is stored, so that what reads it does not read what it is a copy of.
+inline constexpr const char* kApart = "apart";
+
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});
 

@@ -213,6 +213,7 @@ std::vector<bool> must_store(const Graph& graph) {
   for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
   for (const Node& node : graph.nodes) {
     if (is_fusible(node.op) && !is_join(node)) {
+      if (has_label(node, kApart)) stored[node.out()] = true;
       if (has_label(node, kKept)) stored[base(graph, node.out())] = true;
       continue;
     }

@@ -40,7 +40,13 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
 Planned plan_steps(const Graph& simplified, const OrderOptions& order_options, const PlanOptions& options,
                    const FuseOptions& fuse_options) {
   const bool is_body = order_options.num_carry >= 0, narrows = options.target.half_products && !options.naive;
-  Planned result{insert_copies(narrows ? narrow_dots(simplified) : simplified, is_body, !options.naive), {}};
+  std::vector<bool> overwritable = options.donated;
+  if (is_body) {
+    overwritable.assign(static_cast<size_t>(order_options.num_consts), false);
+    overwritable.resize(overwritable.size() + static_cast<size_t>(order_options.num_carry), true);
+  }
+  Planned result{insert_copies(narrows ? narrow_dots(simplified) : simplified, is_body, !options.naive, overwritable),
+                 {}};
 #ifndef NDEBUG
   trace::verify(result.graph);
 #endif

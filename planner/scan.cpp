@@ -8,6 +8,8 @@
 #include "planner/builder.h"
 #include "planner/cost.h"
 #include "planner/fuse.h"
+#include "planner/fuse_groups.h"
+#include "trace/op_table.h"
 
 namespace neap::planner {
 
@@ -17,11 +19,17 @@ namespace {
 
 constexpr size_t kMaxPieces = 64;
 constexpr size_t kMinJoin = 4096;  // bytes; below, one kernel is as good
+constexpr size_t kSmallShare = 4;  // of an operand's bytes, that may be stored so that it stays where it is
+constexpr int kMostVisits = 1000;
 
 class CopyInserter {
  public:
-  CopyInserter(const Graph& graph, bool is_body, bool joins)
-      : joins_(joins), graph_(graph), uses_(count_uses(graph)), renamed_(graph.values.size(), no_value) {
+  CopyInserter(const Graph& graph, bool is_body, bool joins, const std::vector<bool>& overwritable)
+      : joins_(joins),
+        overwritable_(overwritable),
+        graph_(graph),
+        uses_(count_uses(graph)),
+        renamed_(graph.values.size(), no_value) {
     result_.name = graph.name;
     result_.num_captured = graph.num_captured;
     for (const ValueId v : graph.inputs) renamed_[v] = result_.add_input(graph.aval(v));
@@ -91,9 +99,44 @@ class CopyInserter {
            std::ranges::any_of(node.inputs, [&](ValueId v) { return is_opaque_result(v); });
   }
 
+  bool may_overwrite(ValueId v) const {
+    if (const Node* node = graph_.def(v)) return !is_fusible(node->op);
+    const auto input = static_cast<size_t>(graph_.values[v].index);
+    return input < overwritable_.size() && overwritable_[input];
+  }
+
+  // Whether a kernel that computes `v` reads `source`.
+  bool reads(ValueId v, ValueId source) const {
+    std::vector<ValueId> pending{v};
+    std::unordered_set<ValueId> seen;
+    for (int visits = 0; !pending.empty() && visits < kMostVisits; ++visits) {
+      const ValueId x = pending.back();
+      pending.pop_back();
+      if (x == source) return true;
+      const Node* node = graph_.def(x);
+      if (!node || !is_fusible(node->op) || has_label(*node, kApart)) continue;
+      for (const ValueId y : node->inputs) {
+        if (seen.insert(y).second) pending.push_back(y);
+      }
+    }
+    return false;
+  }
+
+  // What a scatter computes from its operand is stored first, so that the operand can be updated where it lies.
+  void store_apart(const Node& node, std::vector<ValueId>& inputs) {
+    const ValueId operand = base(graph_, node.inputs[0]);
+    if (!may_overwrite(operand)) return;
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      const bool small = graph_.aval(node.inputs[i]).bytes() <= graph_.aval(operand).bytes() / kSmallShare;
+      if (!small || !reads(node.inputs[i], operand)) continue;
+      inputs[i] = result_.add(Op::stop_gradient, {inputs[i]}, {{Attr::name, std::string(kApart)}}, node.loc);
+    }
+  }
+
   void add(const Node& node) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
+    if (joins_ && op_info(node.op).family == Family::scatter) store_apart(node, inputs);
     if (node.op == Op::scan) {
       const auto consts = node.attrs.integer(Attr::num_consts);
       for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
@@ -115,6 +158,7 @@ class CopyInserter {
   }
 
   bool joins_;
+  const std::vector<bool>& overwritable_;
   const Graph& graph_;
   std::vector<int> uses_;
   std::vector<ValueId> renamed_;
@@ -125,7 +169,43 @@ class CopyInserter {
 
 }  // namespace
 
-Graph insert_copies(const Graph& graph, bool is_body, bool joins) { return CopyInserter(graph, is_body, joins).take(); }
+Graph insert_copies(const Graph& graph, bool is_body, bool joins, const std::vector<bool>& overwritable) {
+  return CopyInserter(graph, is_body, joins, overwritable).take();
+}
+
+namespace {
+
+// A value on the way from a carry's old value to its new one, which each step of the way writes over what it reads of
+// it, lies there too: from `out`, which does already, back to what no longer can.
+void alias_on_the_way(PlanData& body, int in, int out) {
+  const auto joined = [&](int b) {
+    return std::ranges::any_of(body.buffers, [&](const PlanBuffer& other) { return other.alias_of == b; });
+  };
+  for (bool more = true; more;) {
+    more = false;
+    const int write = body.buffers[out].first;
+    const std::vector<int> reads = body.steps[write].reads;
+    for (const int b : reads) {
+      PlanBuffer& buffer = body.buffers[b];
+      if (b == in || buffer.storage != Storage::intermediate || buffer.alias_of >= 0 || buffer.last != write) continue;
+      if (joined(b) || buffer.aval.bytes() != body.buffers[out].aval.bytes()) continue;
+      bool safe = can_alias(body.steps[write], b, out);
+      for (int s = 0; safe && s < static_cast<int>(body.steps.size()); ++s) {
+        const bool reads_old = std::ranges::find(body.steps[s].reads, in) != body.steps[s].reads.end();
+        if (reads_old && (s > buffer.first || (s == buffer.first && !can_alias(body.steps[s], in, b)))) safe = false;
+      }
+      if (!safe) continue;
+      buffer.alias_of = in;
+      mark_in_place(body, write, b);
+      mark_in_place(body, body.buffers[b].first, in);
+      out = b;
+      more = true;
+      break;
+    }
+  }
+}
+
+}  // namespace
 
 void alias_carries(PlanData& body, int num_consts, int num_carry) {
   for (int j = 0; j < num_carry; ++j) {
@@ -143,6 +223,7 @@ void alias_carries(PlanData& body, int num_consts, int num_carry) {
     body.buffers[out].alias_of = in;
     body.buffers[in].last = body.buffers[out].last;
     mark_in_place(body, write, in);
+    alias_on_the_way(body, in, out);
   }
 }
 

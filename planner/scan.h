@@ -24,7 +24,12 @@ namespace neap::planner {
 ///
 /// With `joins`, marks each concatenate of blocks of memory of which some are stored anyway (a scan's ys, a product):
 /// its pieces are then written where they belong (is_join in planner/fuse.h), the others of them by copies.
-trace::Graph insert_copies(const trace::Graph& graph, bool is_body, bool joins);
+///
+/// A scatter whose updates or indices are computed from its operand gets them stored before it (kApart), where they are
+/// small and the operand is ours to overwrite: a carry, a result of an opaque step, or an input that `donated` flags.
+/// So it can be updated in place.
+trace::Graph insert_copies(const trace::Graph& graph, bool is_body, bool joins,
+                           const std::vector<bool>& overwritable = {});
 
 /// Of a body: lets carry j be written in place where every read of the old value comes before the write or at it, at
 /// the same element. Needs first and last of the buffers; sets alias_of.

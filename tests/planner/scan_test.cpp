@@ -83,9 +83,9 @@ TEST(Scan, ACarryThatMovesElementsIsNot) {
 }
 
 TEST(Scan, OldValuesReadLateKeepTheCarryApart) {
-  Loop loop{.carries = 2};  // (a, b) -> (b + 1, a)
+  Loop loop{.carries = 2};  // (a, b) -> (b backwards, a)
   const ValueId a = loop.body.add_input({{100}, DType::f32}), b = loop.body.add_input({{100}, DType::f32});
-  loop.body.outputs = {loop.body.add(Op::add, {b, splat(loop.body, 1, DType::f32, {100})}), a};
+  loop.body.outputs = {loop.body.add(Op::reverse, {b}, {{Attr::axes, Ints{0}}}), a};
   Graph g;
   const ValueId x = g.add_input({{100}, DType::f32});
   const trace::NodeId scan = add_loop(g, loop, {x, x});
@@ -98,6 +98,19 @@ TEST(Scan, OldValuesReadLateKeepTheCarryApart) {
   int apart = 0;
   for (const int output : body.outputs) apart += body.buffers[output].alias_of < 0;
   EXPECT_GE(apart, 1);
+}
+
+TEST(Scan, CarriesThatOneKernelExchangesStayInPlace) {
+  Loop loop{.carries = 2};  // (a, b) -> (b + 1, a)
+  const ValueId a = loop.body.add_input({{100}, DType::f32}), b = loop.body.add_input({{100}, DType::f32});
+  loop.body.outputs = {loop.body.add(Op::add, {b, splat(loop.body, 1, DType::f32, {100})}), a};
+  Graph g;
+  const ValueId x = g.add_input({{100}, DType::f32});
+  g.outputs = g.nodes[add_loop(g, loop, {x, x})].outputs;
+  const PlanData plan = make_plan(g, {});
+  check_contract(plan, scan_of(plan));
+  EXPECT_EQ(scan_of(plan).body->steps.size(), 1u);
+  EXPECT_EQ(scan_of(plan).body->arena_bytes, 0u) << to_text(plan);
 }
 
 TEST(Scan, OutputsThatAreInputsOrDoublesAreCopied) {
