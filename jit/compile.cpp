@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "core/dump.h"
+#include "jit/dump_index.h"
 #include "jit/profile.h"
 
 namespace neap::jit_detail {
 namespace {
 
 /// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
-std::string dump(const trace::Graph& graph, const planner::PlanOptions& options) {
+std::string dump(const trace::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
   if (!dump_dir()) return {};
   std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);
   for (char& c : stem)
@@ -19,6 +20,7 @@ std::string dump(const trace::Graph& graph, const planner::PlanOptions& options)
   dump_text(stem + ".plan.txt", plan.to_text());
   dump_text(stem + ".plan.json", plan.to_json());
   dump_text(stem + ".plan.html", plan.to_html());
+  number = add_to_index(planner::indexed(plan.data(), stem, to_string(device)));
   return stem;
 }
 
@@ -30,13 +32,13 @@ Plan make_report(const trace::Graph& graph, planner::PlanOptions options) {
 }
 
 Compiled::Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device)
-    : function_(std::move(function)), options_(std::move(options)) {
+    : function_(std::move(function)), options_(std::move(options)), device_(device) {
 #ifndef NDEBUG
   trace::verify(function_.graph);
 #endif
   options_.want_alternatives = false;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
-  executable_ = compile_for(device, std::move(plan), dump(function_.graph, options_));
+  executable_ = compile_for(device, std::move(plan), dump(function_.graph, options_, device, number_));
 }
 
 trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location loc) const {
@@ -55,6 +57,7 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
   }
+  const BegunCall begun = number_ < 0 ? BegunCall() : begin_call(device_, buffers);
   const bool profiled = profiling.load(std::memory_order_relaxed);
   std::vector<backends::StepTiming> timings;
   std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
@@ -66,6 +69,7 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
     impl.source = loc;
   }
   if (profiled) record(plan, timings);
+  if (number_ >= 0) note_call(number_, device_, begun, results, plan);
   trace::Arrays outputs;
   outputs.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i)

@@ -30,6 +30,8 @@ class Compiled {
   trace::TracedFunction function_;
   planner::PlanOptions options_;
   std::shared_ptr<const backends::Executable> executable_;
+  Device device_;
+  int number_ = -1;  // in the index of NEAP_DUMP; -1: not dumped
   mutable std::once_flag reported_;
   mutable Plan report_;
 };

@@ -5,11 +5,14 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <string_view>
 
 #include "backends/executable.h"
 #include "jit/compile.h"
+#include "planner/limits.h"
 #include "trace/tracing.h"
 
 namespace neap {
@@ -95,6 +98,29 @@ void synchronize() {
 #ifdef NEAP_VULKAN
   backends::synchronize_vulkan();
 #endif
+}
+
+Limits limits(Device device) {
+  const planner::Target target = jit_detail::target_of(device);
+  Limits limits;
+  limits.name = to_string(device);
+  limits.gpu = target.gpu;
+  limits.memory = jit_detail::memory_of(device);
+  limits.largest_allocation = target.largest_allocation;
+  limits.largest_buffer = target.largest_buffer;
+  limits.alignment = target.alignment;
+  limits.wide_atomics = target.wide_atomics;
+  limits.half_products = target.half_products;
+  limits.count_tables = target.count_tables;
+  limits.host_memory = target.carves;
+  return limits;
+}
+
+Limits read_limits(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    throw UserError("read_limits: " + path.string() + ": cannot be read");
+  return planner::parse_limits(std::string(std::istreambuf_iterator<char>(file), {}), path.string());
 }
 
 namespace memory {

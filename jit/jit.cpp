@@ -6,6 +6,7 @@
 
 #include "core/thread_pool.h"
 #include "jit/compile.h"
+#include "planner/limits.h"
 
 namespace neap {
 
@@ -49,7 +50,9 @@ struct JitState::Impl {
     p.strategy = options.strategy;
     p.chunks = options.chunks;
     p.threads_hint = neap::num_threads();
-    p.target = jit_detail::target_of(options.device);
+    p.target = options.limits ? planner::target_of(*options.limits) : jit_detail::target_of(options.device);
+    if (options.limits && options.limits->memory > 0)
+      p.memory_budget = std::min(p.memory_budget.value_or(SIZE_MAX), options.limits->memory);
     p.target.deterministic = options.deterministic;
     for (const int argument : options.donate)
       if (argument < 0 || argument >= call.arguments)
@@ -77,6 +80,9 @@ struct JitState::Impl {
   }
 
   std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
+    if (options.limits)
+      throw_user<UserError>("jit", "a call of what is planned for the limits of " + options.limits->name,
+                            "plan(...) or tradeoff(...)", "leave JitOptions::limits out to run on a device", loc);
     std::string key = signature(call, loc);
     {
       const std::shared_lock lock(mutex);

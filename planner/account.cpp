@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "planner/cost.h"
 #include "planner/dot.h"
 #include "planner/place.h"
+#include "planner/place_split.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
 
@@ -26,32 +28,48 @@ struct Arena {
   size_t beside = 0;                                  // bytes held outside it
   size_t total = std::numeric_limits<size_t>::max();  // once it is laid out
   Placement placement;
+  std::vector<size_t> allocations;  // where it is more than one
 
   size_t bound() const { return beside + live_bytes_bound(blocks); }
-  void lay_out() {
+  // In allocations of at most so many bytes; 0: in one.
+  void lay_out(size_t largest) {
     placement = place(blocks);
+    if (largest > 0 && placement.extent > largest) {
+      SplitPlacement split = place_split(blocks, largest);
+      placement.offsets = std::move(split.offsets);
+      placement.extent = std::accumulate(split.extents.begin(), split.extents.end(), size_t{0});
+      allocations = std::move(split.extents);
+    }
     total = beside + placement.extent;
   }
 
-  void add(const PlanData& plan, int b) {
+  void add(const PlanData& plan, int b, size_t alignment) {
     const PlanBuffer& buffer = plan.buffers[b];
     members.push_back(b);
-    blocks.push_back({buffer.first, buffer.last, buffer.bytes});
+    blocks.push_back({buffer.first, buffer.last, (buffer.bytes + alignment - 1) / alignment * alignment});
   }
 };
 
-Arena collect(const PlanData& plan, bool with_outputs) {
+Arena collect(const PlanData& plan, bool with_outputs, const Target& target) {
   Arena arena;
   for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
     if (buffer.alias_of >= 0 || is_input(buffer) || buffer.last < buffer.first) continue;
-    if (buffer.storage != Storage::output || with_outputs) arena.add(plan, b);
+    if (buffer.storage != Storage::output || with_outputs) arena.add(plan, b, target.alignment);
   }
   return arena;
 }
 
+// Of what lies there, not of what alignment adds.
+size_t live_bound(const PlanData& plan, const Arena& arena) {
+  std::vector<Block> blocks = arena.blocks;
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i].bytes = plan.buffers[arena.members[i]].bytes;
+  return live_bytes_bound(blocks);
+}
+
 void use_arena(PlanData& plan, const Arena& arena) {
   plan.arena_bytes = arena.placement.extent;
+  plan.arena_blocks = arena.allocations;
   for (size_t i = 0; i < arena.members.size(); ++i) {
     plan.buffers[arena.members[i]].offset = arena.placement.offsets[i];
   }
@@ -157,24 +175,24 @@ double predict_seconds(const PlanStep& step, int threads) {
   return (std::max(units, traffic) / std::max(1, threads) + predicted::kStep) / kUnitsPerSecond;
 }
 
-void account(PlanData& plan, int threads, bool carves) {
+void account(PlanData& plan, int threads, const Target& target) {
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
-  Arena slab = collect(plan, true);
+  Arena slab = collect(plan, true, target);
   const size_t bound = slab.bound();
-  plan.lower_bound_bytes = inputs + bound;
+  plan.lower_bound_bytes = inputs + (target.alignment > 64 ? live_bound(plan, slab) : bound);
   if (plan.naive) {
     count_steps(plan, inputs);
     plan.peak_bytes = plan.lower_bound_bytes;
   } else {
     // Placing can take long: what the other's bytes rule out is not placed.
-    Arena apart = collect(plan, false);
+    Arena apart = collect(plan, false, target);
     apart.beside = outputs;
-    const size_t apart_bound = apart.bound();
-    const bool slab_first = carves && bound < apart_bound;
-    if (slab_first) slab.lay_out();
-    if (slab.total >= apart_bound) apart.lay_out();
-    if (carves && !slab_first && apart.total > bound) slab.lay_out();
+    const size_t apart_bound = apart.bound(), largest = target.largest_allocation;
+    const bool slab_first = target.carves && bound < apart_bound;
+    if (slab_first) slab.lay_out(largest);
+    if (slab.total >= apart_bound) apart.lay_out(largest);
+    if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest);
     plan.slab = slab.total < apart.total;
     use_arena(plan, plan.slab ? slab : apart);
     const size_t held = inputs + (plan.slab ? 0 : outputs);
@@ -184,7 +202,7 @@ void account(PlanData& plan, int threads, bool carves) {
   predict(plan, threads);
 }
 
-void account_body(PlanData& body, int num_carry, int threads) {
+void account_body(PlanData& body, int num_carry, int threads, const Target& target) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {
     PlanBuffer& carry = body.buffers[body.outputs[j]];
@@ -193,10 +211,10 @@ void account_body(PlanData& body, int num_carry, int threads) {
     carry.last = last;
   }
   body.slab = true;
-  Arena arena = collect(body, false);
-  arena.lay_out();
+  Arena arena = collect(body, false, target);
+  arena.lay_out(0);  // it lies in the one outside, in one piece
   use_arena(body, arena);
-  body.lower_bound_bytes = live_bytes_bound(arena.blocks);
+  body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;
   count_steps(body, 0);
   predict(body, threads);

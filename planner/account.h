@@ -12,11 +12,12 @@
 namespace neap::planner {
 
 /// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
-/// `carves`: the arena can be cut up after the run, so that outputs may lie in it.
-void account(PlanData& plan, int threads, bool carves);
+/// Where the arena can be cut up after the run, outputs may lie in it; where it is larger than one allocation may be,
+/// it is several.
+void account(PlanData& plan, int threads, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
-void account_body(PlanData& body, int num_carry, int threads);
+void account_body(PlanData& body, int num_carry, int threads, const Target& target);
 
 /// Predicted seconds of a step on so many threads.
 double predict_seconds(const PlanStep& step, int threads);

@@ -159,6 +159,26 @@ class Checker {
       offsets.push_back(buffer.offset);
     }
     if (const auto found = find_fault(ranges, offsets, static_cast<int64_t>(plan_.arena_bytes))) fault("{}", *found);
+    check_blocks(ranges, offsets);
+  }
+
+  // The arena's allocations are all of it, and each buffer lies in one.
+  void check_blocks(const std::vector<LiveRange>& ranges, const std::vector<int64_t>& offsets) {
+    if (plan_.arena_blocks.empty()) return;
+    std::vector<int64_t> ends;
+    size_t end = 0;
+    for (const size_t bytes : plan_.arena_blocks) {
+      if (bytes > plan_.arena_bytes - end) return fault("the allocations of the arena are more than its bytes");
+      ends.push_back(static_cast<int64_t>(end += bytes));
+    }
+    if (end != plan_.arena_bytes)
+      return fault("the allocations of the arena are {} of its {} bytes", end, plan_.arena_bytes);
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const auto block = std::ranges::upper_bound(ends, offsets[i]);
+      if (ranges[i].size > 0 && (block == ends.end() || ranges[i].size > *block - offsets[i])) {
+        fault("{} lies across two allocations", ranges[i].id);
+      }
+    }
   }
 
   void check_uses() {

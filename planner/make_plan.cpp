@@ -14,6 +14,7 @@
 #include "planner/decisions.h"
 #include "planner/dot.h"
 #include "planner/fuse.h"
+#include "planner/limits.h"
 #include "planner/order.h"
 #include "planner/plan.h"
 #include "planner/remake.h"
@@ -109,7 +110,7 @@ Planned plan_simplified(const Graph& simplified, const PlanOptions& options, con
   plan.name = options.name.empty() ? simplified.name : options.name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.threads_hint, options.target.carves);
+  account(plan, options.threads_hint, options.target);
   return result;
 }
 
@@ -122,7 +123,7 @@ Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanO
   body.plan.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body.plan, num_consts, num_carry);
   alias_in_place(body.plan);
-  account_body(body.plan, num_carry, options.threads_hint);
+  account_body(body.plan, num_carry, options.threads_hint, options.target);
   return body;
 }
 
@@ -137,6 +138,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   PlanData plan = plan_chosen(graph, options);
   if (options.memory_budget) check_budget(plan);
+  check_limits(plan, options.target);
   std::set<std::string> names;
   collect_strategies(plan, names);
   if (options.strategy == "subkey") names.insert("subkey");

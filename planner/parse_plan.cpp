@@ -149,6 +149,9 @@ PlanData read_plan(const At& at, int depth) {
   plan.lower_bound_bytes = at["lower_bound_bytes"].bytes();
   plan.naive_peak_bytes = at["naive_peak_bytes"].is_null() ? 0 : at["naive_peak_bytes"].bytes();
   plan.arena_bytes = at["arena_bytes"].bytes();
+  if (at.has("arena_blocks")) {
+    at["arena_blocks"].each([&](const At& item) { plan.arena_blocks.push_back(item.bytes()); });
+  }
   plan.slab = at["outputs_in_arena"].boolean();
   if (!at["budget_bytes"].is_null()) plan.budget = at["budget_bytes"].bytes();
   plan.predicted_seconds = at["predicted_seconds"].real();
@@ -161,6 +164,12 @@ PlanData read_plan(const At& at, int depth) {
   for (const int b : plan.outputs) plan.output_avals.push_back(plan.buffers[b].aval);
   at["steps"].each([&](const At& item) { plan.steps.push_back(read_step(item, plan.buffers, depth)); });
   at["decisions"].each([&](const At& item) { plan.decisions.push_back(read_decision(item)); });
+  if (at.has("tradeoff")) {
+    at["tradeoff"].each([&](const At& point) {
+      plan.tradeoff.push_back({point["peak_bytes"].bytes(), point["predicted_seconds"].real(), point["how"].text()});
+    });
+  }
+  if (at.has("naive")) plan.naive_plan = std::make_shared<const PlanData>(read_plan(at["naive"], depth + 1));
   return plan;
 }
 

@@ -110,6 +110,7 @@ struct PlanData {
   int num_captured = 0;
   std::vector<Decision> decisions;
   size_t arena_bytes = 0;
+  std::vector<size_t> arena_blocks;            // its allocations, one after the other; empty: it is one
   size_t peak_bytes = 0;                       // arguments + captured + outputs + arena (planned), exact
   size_t lower_bound_bytes = 0;                // largest sum of live bytes in this order
   size_t naive_peak_bytes = 0;                 // of the naive pipeline, 0 when not computed
@@ -122,13 +123,17 @@ struct PlanData {
 
 /// The kind of device that a plan is made for: what its kernels need beside their operands.
 struct Target {
-  bool gpu = false;            // many threads share one table of a scatter; products pack nothing
-  int reduce_parts = 64;       // the most partial results of a reduction to few elements
-  int count_tables = 1;        // gpu: the tables of a scatter that counts rows
-  bool wide_atomics = true;    // gpu: 64-bit atomics, so that float sums have tables of f64
-  bool deterministic = false;  // gpu: float sums in an order that does not depend on scheduling
-  bool half_products = false;  // gpu: products of f16 operands with sums in f32, rounded once, where they are large
-  bool carves = true;          // memory can be cut up and given back in part (outputs may lie in the arena)
+  bool gpu = false;               // many threads share one table of a scatter; products pack nothing
+  int reduce_parts = 64;          // the most partial results of a reduction to few elements
+  int count_tables = 1;           // gpu: the tables of a scatter that counts rows
+  bool wide_atomics = true;       // gpu: 64-bit atomics, so that float sums have tables of f64
+  bool deterministic = false;     // gpu: float sums in an order that does not depend on scheduling
+  bool half_products = false;     // gpu: products of f16 operands with sums in f32, rounded once, where they are large
+  bool carves = true;             // memory can be cut up and given back in part (outputs may lie in the arena)
+  size_t largest_allocation = 0;  // bytes: a larger arena is several allocations. 0: no limit
+  size_t largest_buffer = 0;      // bytes of one array or scratch. 0: no limit
+  size_t alignment = 64;          // of what lies in the arena; a power of two
+  std::string device = "the device";  // in messages
 };
 
 /// What a plan may assume and must keep to.

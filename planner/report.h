@@ -4,6 +4,7 @@
 #include <neap/error.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/plan.h"
@@ -15,6 +16,9 @@ std::string where(const auto& item) {
   if (!item.origin.empty()) return item.origin;
   return item.source.line() == 0 ? "" : to_string(item.source);
 }
+
+/// A page of a report with its data, as JSON, in place of the mark.
+std::string fill_page(std::string_view page, std::string_view json);
 
 /// The step with the most live bytes, the first of them; -1 where there are no steps.
 int widest_step(const PlanData& plan);

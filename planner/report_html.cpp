@@ -98,18 +98,22 @@ std::string to_html(const PlanData& plan) {
     for (const Alternative& other : decision.alternatives) others.push_back({other.name, other.peak_bytes, other.cost});
     data["decisions"].push_back({decision.what, decision.chosen, decision.reason, std::move(others)});
   }
+  return fill_page(kPage, data.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string fill_page(std::string_view page, std::string_view json) {
   // Names are the user's: any bytes, and none of them may end the script or open a comment in it.
   std::string text;
-  for (const char c : data.dump(-1, ' ', false, json::error_handler_t::replace)) {
+  for (const char c : json) {
     if (c == '<') {
       text += "\\u003c";
     } else {
       text += c;
     }
   }
-  std::string page(kPage);
+  std::string filled(page);
   const std::string_view mark = "/*DATA*/null";
-  return page.replace(page.find(mark), mark.size(), text);
+  return filled.replace(filled.find(mark), mark.size(), text);
 }
 
 }  // namespace neap::planner

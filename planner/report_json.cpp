@@ -75,23 +75,36 @@ json decisions(const PlanData& plan) {
   return list;
 }
 
+json tradeoff(const PlanData& plan) {
+  json list = json::array();
+  for (const Tradeoff& point : plan.tradeoff) {
+    list.push_back(
+        {{"peak_bytes", point.peak_bytes}, {"predicted_seconds", point.predicted_seconds}, {"how", point.how}});
+  }
+  return list;
+}
+
 json to_object(const PlanData& plan) {
-  return {{"version", kVersion},
-          {"name", plan.name},
-          {"pipeline", plan.naive ? "naive" : "planned"},
-          {"peak_bytes", plan.peak_bytes},
-          {"lower_bound_bytes", plan.lower_bound_bytes},
-          {"naive_peak_bytes", plan.naive_peak_bytes == 0 ? json(nullptr) : json(plan.naive_peak_bytes)},
-          {"arena_bytes", plan.arena_bytes},
-          {"outputs_in_arena", plan.slab},
-          {"budget_bytes", plan.budget ? json(*plan.budget) : json(nullptr)},
-          {"predicted_seconds", plan.predicted_seconds},
-          {"strategies", plan.strategies},
-          {"inputs", plan.inputs},
-          {"outputs", plan.outputs},
-          {"steps", steps(plan)},
-          {"buffers", buffers(plan)},
-          {"decisions", decisions(plan)}};
+  json object = {{"version", kVersion},
+                 {"name", plan.name},
+                 {"pipeline", plan.naive ? "naive" : "planned"},
+                 {"peak_bytes", plan.peak_bytes},
+                 {"lower_bound_bytes", plan.lower_bound_bytes},
+                 {"naive_peak_bytes", plan.naive_peak_bytes == 0 ? json(nullptr) : json(plan.naive_peak_bytes)},
+                 {"arena_bytes", plan.arena_bytes},
+                 {"arena_blocks", plan.arena_blocks},
+                 {"outputs_in_arena", plan.slab},
+                 {"budget_bytes", plan.budget ? json(*plan.budget) : json(nullptr)},
+                 {"predicted_seconds", plan.predicted_seconds},
+                 {"strategies", plan.strategies},
+                 {"inputs", plan.inputs},
+                 {"outputs", plan.outputs},
+                 {"steps", steps(plan)},
+                 {"buffers", buffers(plan)},
+                 {"decisions", decisions(plan)}};
+  if (!plan.tradeoff.empty()) object["tradeoff"] = tradeoff(plan);
+  if (plan.naive_plan) object["naive"] = to_object(*plan.naive_plan);
+  return object;
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "backends/executable.h"
@@ -175,6 +177,7 @@ class Instance {
 struct Held {
   std::vector<BufferPtr> buffers;  // of each root; null while it has no memory
   BufferPtr arena;
+  std::vector<BufferPtr> blocks;  // of an arena of several allocations
 };
 
 class VulkanExecutable final : public backends::Executable {
@@ -205,6 +208,7 @@ class VulkanExecutable final : public backends::Executable {
       return run(inputs, timings, held);
     } catch (...) {  // the arena may be that of an earlier run, and a part of this one may have been submitted
       held.buffers.push_back(std::move(held.arena));
+      std::ranges::move(held.blocks, std::back_inserter(held.buffers));
       std::erase(held.buffers, nullptr);
       store_.abandon(std::move(held.buffers));
       throw;
@@ -223,15 +227,15 @@ class VulkanExecutable final : public backends::Executable {
 
   std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs, std::vector<backends::StepTiming>* timings,
                              Held& held) const {
-    held.arena = store_.make_room(plan_.naive ? 0 : plan_.arena_bytes);
+    const bool whole = !plan_.naive && plan_.arena_blocks.empty();
+    held.arena = store_.make_room(whole ? plan_.arena_bytes : 0);
     Form* form = &form_;
     Instance* instance = &free_instance(*form, timings != nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
       held.buffers[plan_.inputs[i]] = store_.bring(inputs[i], plan_.buffers[plan_.inputs[i]].label);
     }
-    if (!held.arena && !plan_.naive && plan_.arena_bytes > 0) {
-      held.arena = store_.allocate(plan_.arena_bytes, plan_.name);
-    }
+    if (!held.arena && whole && plan_.arena_bytes > 0) held.arena = store_.allocate(plan_.arena_bytes, plan_.name);
+    for (const size_t bytes : plan_.arena_blocks) held.blocks.push_back(store_.allocate(bytes, plan_.name));
     if (!plan_.naive) own_outputs(held);
     if (auto places = places_of(form->program, held)) {
       instance->view(std::move(*places));
@@ -274,13 +278,22 @@ class VulkanExecutable final : public backends::Executable {
     held.buffers[b] = store_.allocate(plan_.buffers[b].aval.bytes(), plan_.buffers[b].label);
   }
 
+  /// Which of the arena's allocations an offset is in, and where there.
+  std::pair<size_t, size_t> place_of(int64_t offset) const {
+    auto at = static_cast<size_t>(std::max<int64_t>(offset, 0));
+    size_t block = 0;
+    while (block < plan_.arena_blocks.size() && at >= plan_.arena_blocks[block]) at -= plan_.arena_blocks[block++];
+    return {block, at};
+  }
+
   /// Where the program's viewed buffers are; none when one of them lies where a view cannot begin.
   std::optional<std::vector<Place>> places_of(const Program& program, const Held& held) const {
     std::vector<Place> places;
     for (const int b : program.viewed) {
-      const BufferPtr& own = held.buffers[b] ? held.buffers[b] : held.arena;
-      const MemoryPtr& memory = store_.memory(*own);
-      const uint64_t offset = held.buffers[b] ? 0 : static_cast<uint64_t>(plan_.buffers[b].offset);
+      const auto [block, at] = place_of(plan_.buffers[b].offset);
+      const BufferPtr& arena = held.blocks.empty() ? held.arena : held.blocks.at(block);
+      const MemoryPtr& memory = store_.memory(*(held.buffers[b] ? held.buffers[b] : arena));
+      const uint64_t offset = held.buffers[b] ? 0 : at;
       if (!device_->can_view({memory.get(), offset, plan_.buffers[b].aval.bytes()})) return std::nullopt;
       places.push_back({memory, offset});
     }
@@ -296,12 +309,16 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   Ticket run_planned(Instance& instance, const Program& program, const Held& held) const {
-    const uint64_t arena = held.arena ? store_.address(*held.arena) : 0;
+    const auto in_arena = [&](int64_t offset) {
+      if (held.arena) return store_.address(*held.arena) + static_cast<uint64_t>(offset);
+      const auto [block, at] = place_of(offset);
+      return block < held.blocks.size() ? store_.address(*held.blocks[block]) + at : 0;
+    };
     for (const Program::Entry& e : program.entries) {
       if (e.buffer < 0) continue;
       const auto offset = plan_.buffers[e.buffer].offset;
       const uint64_t base = held.buffers[e.buffer] ? store_.address(*held.buffers[e.buffer])
-                            : offset >= 0          ? arena + static_cast<uint64_t>(offset)
+                            : offset >= 0          ? in_arena(offset)
                                                    : 0;
       instance.set(e.entry, base + static_cast<uint64_t>(e.shift));
     }
@@ -343,19 +360,26 @@ class VulkanExecutable final : public backends::Executable {
 
   std::vector<BufferPtr> results(std::vector<BufferPtr>& inputs, Held& held, Ticket ticket) const {
     const auto in_arena = [&](int b) { return !held.buffers[b]; };
-    std::vector<Piece> pieces;
-    std::vector<int> owners;
+    std::vector<std::vector<Piece>> pieces(std::max<size_t>(1, held.blocks.size()));
+    std::vector<std::vector<int>> owners(pieces.size());
+    bool cut = false;
     for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
       if (!is_output_[b] || root(b) != b || !in_arena(b)) continue;
-      owners.push_back(b);
-      pieces.push_back(
-          {static_cast<size_t>(std::max<int64_t>(plan_.buffers[b].offset, 0)), plan_.buffers[b].aval.bytes()});
+      const auto offset = std::max<int64_t>(plan_.buffers[b].offset, 0);
+      const auto [block, at] =
+          held.blocks.empty() ? std::pair(size_t{0}, static_cast<size_t>(offset)) : place_of(offset);
+      owners[block].push_back(b);
+      pieces[block].push_back({at, plan_.buffers[b].aval.bytes()});
+      cut = true;
     }
-    if (!pieces.empty()) {  // the arena is cut up: nothing may be running in it
+    if (cut) {  // the arena is cut up: nothing may be running in it
       device_->wait(ticket);
-      held.arena->set_residence(nullptr);
-      std::vector<BufferPtr> carved = carve(std::move(held.arena), pieces);
-      for (size_t i = 0; i < carved.size(); ++i) held.buffers[owners[i]] = std::move(carved[i]);
+      for (size_t block = 0; block < pieces.size(); ++block) {
+        BufferPtr& memory = held.blocks.empty() ? held.arena : held.blocks[block];
+        memory->set_residence(nullptr);
+        std::vector<BufferPtr> carved = carve(std::move(memory), pieces[block]);
+        for (size_t i = 0; i < carved.size(); ++i) held.buffers[owners[block][i]] = std::move(carved[i]);
+      }
     } else {
       for (int b = 0; b < static_cast<int>(plan_.buffers.size()); ++b) {
         const bool donated = input_of_[b] >= 0 && plan_.donated.size() > static_cast<size_t>(input_of_[b]) &&
@@ -375,6 +399,7 @@ class VulkanExecutable final : public backends::Executable {
     }
     if (!device_->reached(ticket)) {
       std::vector<BufferPtr> keep;
+      std::ranges::move(held.blocks, std::back_inserter(held.buffers));
       for (BufferPtr& buffer : held.buffers) {
         if (buffer) keep.push_back(std::move(buffer));
       }
@@ -413,6 +438,9 @@ planner::Target vulkan_target(int device) {
   target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
   target.half_products = choices.matrix[0] != 0;
   target.carves = choices.memory == vk::Choices::Memory::import;
+  target.largest_allocation = choices.largest_block;
+  if (!target.carves) target.largest_buffer = choices.largest_block;  // arrays of the host stay as they are
+  target.device = "vulkan:" + std::to_string(device);
   return target;
 }
 

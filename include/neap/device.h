@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,24 @@ struct DeviceInfo {
   std::string driver;  // its driver's name; empty for the CPU
   size_t memory = 0;   // bytes of its own memory; 0 when it uses the host's
 };
+/// What a plan needs to know of a device, of one that is here or of any other: what it does not say is no limit.
+struct Limits {
+  std::string name;   // in messages
+  bool gpu = false;   // kernels as for a GPU: no packed products, sorts in blocks, tables that threads share
+  size_t memory = 0;  // bytes that a run may hold; 0: no limit
+  size_t largest_allocation = 0;  // bytes; an arena that is larger spans several; 0: no limit
+  size_t largest_buffer = 0;      // bytes of one array; 0: no limit
+  size_t alignment = 64;          // of what lies in an arena: a power of two, from 64 on
+  bool wide_atomics = true;       // 64-bit atomics: float sums of scattered updates are taken in f64
+  bool half_products = false;     // on a GPU: products of f16 operands with sums in f32, where they are large
+  int count_tables = 1;           // on a GPU, of a scatter that counts rows
+  bool host_memory = true;        // memory is the host's: results may be cut out of the arena
+};
+/// Of a device of this machine. DeviceError where there is none.
+Limits limits(Device device);
+/// From JSON: these by name, or what a Vulkan driver reports (docs/devices.md). UserError.
+Limits read_limits(const std::filesystem::path& path);
+
 /// Every device that this build and this machine offer. Never throws.
 std::vector<DeviceInfo> devices();
 

@@ -31,6 +31,8 @@ struct JitOptions {
   std::optional<std::string> strategy =
       {};                              // pins a choice: "fused", "chunked", "subkey", "nocopy-gather-grad", "naive"
   std::optional<int64_t> chunks = {};  // pins K
+  /// Plans for these in place of what `device` has, which may be far away: plan() and tradeoff() only.
+  std::optional<Limits> limits = {};
 };
 
 namespace detail {

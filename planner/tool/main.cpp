@@ -13,14 +13,17 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <system_error>
 
 #include "core/file.h"
 #include "planner/check_plan.h"
 #include "planner/diff_plans.h"
+#include "planner/limits.h"
 #include "planner/live_ranges.h"
 #include "planner/place.h"
 #include "planner/plan.h"
+#include "trace/graph.h"
 
 namespace neap::planner {
 namespace {
@@ -87,6 +90,40 @@ int run_check(const std::string& file) {
   return 0;
 }
 
+struct PlanRequest {
+  std::string graph, limits, json, html;
+  std::optional<size_t> budget;
+};
+
+int run_plan(const PlanRequest& request) {
+  PlanOptions options;
+  trace::Graph graph;
+  try {
+    graph = trace::parse(read_file(request.graph));
+  } catch (const std::exception& e) {
+    throw UserError(request.graph + ": " + e.what());
+  }
+  options.name = graph.name;
+  options.memory_budget = request.budget;
+  if (!request.limits.empty()) {
+    const Limits limits = parse_limits(read_file(request.limits), request.limits);
+    options.target = target_of(limits);
+    if (limits.memory > 0) options.memory_budget = std::min(options.memory_budget.value_or(SIZE_MAX), limits.memory);
+  }
+  try {
+    const PlanData plan = make_plan(graph, options);
+    if (!request.json.empty()) write_file_atomic(request.json, to_json(plan));
+    if (!request.html.empty()) write_file_atomic(request.html, to_html(plan));
+    print(to_text(plan));
+    return 0;
+  } catch (const BudgetError& e) {
+    fmt::print(stderr, "neap-plan: {}\n", e.what());
+  } catch (const OutOfMemoryError& e) {
+    fmt::print(stderr, "neap-plan: {}\n", e.what());
+  }
+  return 1;
+}
+
 int run_diff(const std::string& before, const std::string& after) {
   const PlanDiff diff = diff_plans(read_plan(before), read_plan(after));
   print(diff.text);
@@ -123,6 +160,13 @@ int run(int argc, char** argv) {
   CLI::App* show = app.add_subcommand("show", "a plan as text, and as a page");
   show->add_option("plan", file, "JSON that a plan wrote")->required();
   show->add_option("--html", html, "write the page there");
+  PlanRequest plan_request;
+  CLI::App* plan = app.add_subcommand("plan", "plans a graph, for a device that need not be here");
+  plan->add_option("graph", plan_request.graph, "graph that NEAP_DUMP wrote (NUMBER-NAME.graph.txt)")->required();
+  plan->add_option("--limits", plan_request.limits, "JSON of the device's limits (docs/devices.md)");
+  plan->add_option("--budget", plan_request.budget, "bytes that a run may hold")->type_name("BYTES");
+  plan->add_option("--json", plan_request.json, "write the plan there");
+  plan->add_option("--html", plan_request.html, "write the page there");
   CLI::App* check = app.add_subcommand("check", "whether a plan keeps its promises");
   check->add_option("plan", file, "JSON that a plan wrote")->required();
   CLI::App* diff = app.add_subcommand("diff", "what got worse, and why");
@@ -138,6 +182,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (*place) return run_place(place_request);
+  if (*plan) return run_plan(plan_request);
   if (*show) return run_show(file, html);
   if (*check) return run_check(file);
   return run_diff(file, second);

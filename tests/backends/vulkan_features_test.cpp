@@ -12,6 +12,8 @@
 #include <random>
 #include <sstream>
 
+#include "planner/limits.h"
+
 namespace neap::vk {
 namespace {
 
@@ -91,6 +93,15 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
   if (c.memory != Memory::staged) EXPECT_NE(d.type, "discrete");
 }
 
+// What a plan for a device that is not here takes from its record is what its backend would.
+void check_limits(const DeviceRecord& d, const Choices& c) {
+  const Limits limits = planner::parse_limits(to_json(d), "record");
+  EXPECT_EQ(limits.name, d.name);
+  EXPECT_EQ(limits.largest_allocation, c.largest_block);
+  EXPECT_EQ(limits.host_memory, c.memory == Memory::import);
+  EXPECT_EQ(limits.wide_atomics, c.atomic64 || c.add64 == Choices::FloatAdd::atomic);
+}
+
 struct Expected {
   const char* device;
   uint32_t workgroup, reduce_workgroup, subgroup, tile;
@@ -145,6 +156,7 @@ TEST(VulkanFeatures, EveryRecordIsReadAndWithinItsLimits) {
     EXPECT_NE(device.vendor_id, 0u);
     device.scalar_block_layout = true;
     check_within_limits(device, choose(device));
+    check_limits(device, choose(device));
   }
 }
 

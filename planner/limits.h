@@ -1,0 +1,23 @@
+// Limits of devices as input of planning: of one that is here, or of one that a file describes.
+#pragma once
+
+#include <neap/device.h>
+
+#include <string>
+#include <string_view>
+
+#include "planner/plan.h"
+
+namespace neap::planner {
+
+/// Limits from JSON (docs/devices.md): those of <neap/device.h> by name, or a Vulkan device's as its driver reports
+/// them (tests/data/devices), from which they follow as for a device that is here. UserError that names what is wrong.
+Limits parse_limits(std::string_view json, const std::string& name);
+
+/// What a plan is made for under these limits. Device memory is no part of it: it is a budget.
+Target target_of(const Limits& limits);
+
+/// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps.
+void check_limits(const PlanData& plan, const Target& target);
+
+}  // namespace neap::planner

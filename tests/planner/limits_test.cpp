@@ -1,0 +1,135 @@
+// Plans for devices that are not here.
+#include "planner/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "planner/check_plan.h"
+#include "programs.h"
+
+namespace neap::planner {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::vector<std::filesystem::path> recorded() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(NEAP_TESTS_DIR "/data/devices")) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+Limits read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return parse_limits(std::string(std::istreambuf_iterator<char>(file), {}), path.filename());
+}
+
+PlanOptions options_for(const Limits& limits) {
+  PlanOptions options;
+  options.target = target_of(limits);
+  if (limits.memory > 0) options.memory_budget = limits.memory;
+  options.want_alternatives = false;
+  return options;
+}
+
+TEST(Limits, EveryRecordedDeviceCanBePlannedFor) {
+  EXPECT_GE(recorded().size(), 10u);
+  for (const auto& path : recorded()) {
+    const Limits limits = read(path);
+    SCOPED_TRACE(path);
+    EXPECT_TRUE(limits.gpu);
+    EXPECT_FALSE(limits.name.empty());
+    EXPECT_GE(limits.largest_buffer, size_t{256} << 20);
+    if (limits.memory > 0) EXPECT_LE(limits.largest_allocation, limits.memory);
+    const PlanData gradient = make_plan(gather_case(int64_t{1} << 20, DType::i32, true), options_for(limits));
+    EXPECT_TRUE(check_plan(gradient).empty());
+    EXPECT_EQ(gradient.steps[0].form, ScatterForm::counts);
+    // Products that live together: twenty of 256 MiB, which fill what allocations there are, and no device has more.
+    Graph g = products(20, 8192);
+    PlanOptions options = options_for(limits);
+    options.memory_budget.reset();
+    const PlanData plan = make_plan(g, options);
+    EXPECT_EQ(check_plan(plan), std::vector<std::string>());
+    for (const size_t block : plan.arena_blocks) EXPECT_LE(block, limits.largest_allocation);
+    EXPECT_EQ(plan.arena_blocks.empty(), plan.arena_bytes <= limits.largest_allocation);
+    for (const PlanStep& step : plan.steps) EXPECT_TRUE(step.scratch.empty()) << "a GPU packs nothing";
+    if (limits.memory > 0 && plan.peak_bytes > limits.memory) {
+      EXPECT_THROW(make_plan(g, options_for(limits)), BudgetError);
+    }
+  }
+}
+
+TEST(Limits, AnArenaMaySpanAllocations) {
+  const Graph g = products(8);  // of 16 KiB
+  const auto plan_with = [&](size_t largest, size_t alignment) {
+    PlanOptions options;
+    options.target.gpu = true;
+    options.target.carves = false;
+    options.target.largest_allocation = largest;
+    options.target.alignment = alignment;
+    return make_plan(g, options);
+  };
+  const PlanData one = plan_with(0, 64);
+  EXPECT_TRUE(one.arena_blocks.empty());
+  for (const size_t largest : {size_t{16} << 10, size_t{20} << 10, size_t{48} << 10, size_t{1} << 20}) {
+    const PlanData plan = plan_with(largest, 64);
+    EXPECT_EQ(check_plan(plan), std::vector<std::string>());
+    EXPECT_GE(plan.peak_bytes, one.peak_bytes);
+    EXPECT_EQ(plan.peak_bytes, one.peak_bytes) << "buffers of one size fill allocations of any";
+    if (largest < one.arena_bytes) EXPECT_GT(plan.arena_blocks.size(), 1u);
+    EXPECT_EQ(parse_plan(to_json(plan), "test").arena_blocks, plan.arena_blocks);
+    PlanData wrong = plan;
+    if (wrong.arena_blocks.empty()) continue;
+    wrong.arena_blocks[0] -= 64;
+    wrong.arena_blocks[1] += 64;
+    EXPECT_FALSE(check_plan(wrong).empty());
+  }
+  const PlanData aligned = plan_with(0, 65536);
+  EXPECT_EQ(check_plan(aligned), std::vector<std::string>());
+  for (const PlanBuffer& buffer : aligned.buffers) {
+    if (buffer.offset >= 0) EXPECT_EQ(buffer.offset % 65536, 0);
+  }
+  EXPECT_EQ(aligned.arena_bytes, 4 * one.arena_bytes);
+}
+
+TEST(Limits, ABufferThatNoAllocationHoldsIsNamed) {
+  Limits limits{.name = "a small device", .gpu = true, .largest_buffer = 1 << 20};
+  EXPECT_THAT([&] { make_plan(products(3, 1024), options_for(limits)); },
+              ThrowsMessage<OutOfMemoryError>(AllOf(HasSubstr("f32[1024,1024]"), HasSubstr("4.00 MiB"),
+                                                    HasSubstr("a small device gives at most"))));
+  limits.largest_buffer = 4 << 20;
+  EXPECT_NO_THROW(make_plan(products(3, 1024), options_for(limits)));
+}
+
+TEST(Limits, OwnNamesAndErrors) {
+  const Limits limits = parse_limits(R"({"name": "x", "memory": 1000, "largest_allocation": 500, "alignment": 256,
+                                         "gpu": true, "wide_atomics": false, "host_memory": false})",
+                                     "f");
+  EXPECT_EQ(limits.memory, 1000u);
+  EXPECT_EQ(limits.largest_allocation, 500u);
+  EXPECT_EQ(limits.largest_buffer, 0u);
+  EXPECT_EQ(limits.alignment, 256u);
+  EXPECT_TRUE(limits.gpu && !limits.wide_atomics && !limits.host_memory);
+  EXPECT_EQ(parse_limits("{}", "f").name, "f");
+  const auto fails = [](const char* text, const char* message) {
+    EXPECT_THAT([&] { parse_limits(text, "file.json"); }, ThrowsMessage<UserError>(HasSubstr(message))) << text;
+  };
+  fails("[]", "file.json: expected an object");
+  fails("{", "file.json: no JSON");
+  fails(R"({"memory": -1})", "memory: expected a number of bytes");
+  fails(R"({"memory": "8 GiB"})", "memory: expected a number of bytes");
+  fails(R"({"alignment": 96})", "alignment: expected a power of two");
+  fails(R"({"alignment": 32})", "alignment: expected a power of two");
+  fails(R"({"gpu": 1})", "gpu: expected true or false");
+  fails(R"({"api_version": 1002, "device_local_heaps": [1.5]})", "device_local_heaps: expected a list");
+}
+
+}  // namespace
+}  // namespace neap::planner
