@@ -176,8 +176,8 @@ TEST(SortTransforms, LargeGradientsTakeNoTables) {
 TEST(SortTransforms, UpdatesByAPermutation) {
   Random random(8);
   const Array x = random_array({{3000}, f32}, Fill::tame, random);
-  for (const DType t : {f32, bf16, i32, u8}) {
-    for (const int64_t n : {3000, 4000, 2000}) {
+  for (const DType t : {f32, bf16, u8}) {
+    for (const int64_t n : {3000, 4000}) {
       const Array base = random_array({{n}, t}, Fill::tame, random), y = random_array({{3000}, t}, Fill::tame, random);
       const auto f = [](const Arrays& in) {
         const Array order = argsort(in[0]);
