@@ -26,7 +26,6 @@ Arrays transpose_node(const TransposeSite& site) {
     case Family::elementwise: return transpose_elementwise(site);
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
-    case Family::gather: return transpose_gather(site);
     case Family::scatter: return transpose_scatter(site);
     case Family::control: return transpose_scan(site);
     case Family::convert:
@@ -69,12 +68,18 @@ Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, con
         }
 
         Arrays ct(g.values.size());
+        Arrays gathered(g.values.size());  // apart, so that small terms meet no large ones before they are added up
+        const auto take = [&](ValueId v) {
+          const Array rows = std::exchange(gathered[v], Array());
+          const Array total = std::exchange(ct[v], Array());
+          return is_zero(rows) ? total : sum_of(total, convert(rows, g.aval(v).dtype));
+        };
         for (size_t i = 0, next = known_inputs; i < cotangents.size(); ++i)
           if (cotangents[i]) ct[g.outputs[i]] = sum_of(ct[g.outputs[i]], inputs[next++]);
         for (auto node = g.nodes.rbegin(); node != g.nodes.rend(); ++node) {
           if (!depends[node->outputs[0]]) continue;
           Arrays of_results;
-          for (const ValueId v : node->outputs) of_results.push_back(std::exchange(ct[v], Array()));
+          for (const ValueId v : node->outputs) of_results.push_back(take(v));
           if (std::ranges::all_of(of_results, is_zero)) continue;
           Arrays in;
           std::vector<bool> linear_operands;
@@ -83,7 +88,12 @@ Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, con
             in.push_back(depends[v] ? Array() : value[v]);
           }
           const trace::AtLine at(node->loc);
-          const Arrays of_operands = transpose_node({g, *node, in, linear_operands, of_results});
+          const TransposeSite site{g, *node, in, linear_operands, of_results};
+          if (node->op == Op::gather) {
+            gathered[node->inputs[0]] = transpose_gather(site, gathered[node->inputs[0]]);
+            continue;
+          }
+          const Arrays of_operands = transpose_node(site);
           NEAP_CHECK(of_operands.size() == in.size(), "{}", trace::name(node->op));
           for (size_t i = 0; i < in.size(); ++i) {
             if (!linear_operands[i]) continue;
@@ -93,8 +103,9 @@ Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, con
         }
         Arrays outputs;
         for (size_t i = 0; i < linear.size(); ++i) {
-          result.active.push_back(linear[i] && !is_zero(ct[g.inputs[i]]));
-          if (result.active[i]) outputs.push_back(ct[g.inputs[i]]);
+          const Array cotangent = linear[i] ? take(g.inputs[i]) : Array();
+          result.active.push_back(!is_zero(cotangent));
+          if (result.active[i]) outputs.push_back(cotangent);
         }
         return outputs;
       },

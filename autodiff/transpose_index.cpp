@@ -24,13 +24,12 @@ Array winners(const TransposeSite& site, const Array& indices, const Ints& axes)
 
 }  // namespace
 
-// A read that was clamped sends its cotangent to the element that it read. Half types are added up in f32.
-Arrays transpose_gather(const TransposeSite& site) {
+// A read that was clamped sends its cotangent to the element that it read. Half types are added up in f32. A table
+// that is read several times has one gradient of its size, not one for each.
+Array transpose_gather(const TransposeSite& site, const Array& so_far) {
   const IndexMode mode = index_mode(site.node) == IndexMode::clip ? IndexMode::clamp_update : index_mode(site.node);
-  const DType dtype = site.aval(0).dtype;
-  const Array total = scatter_axes(Op::scatter_add, zeros(site.shape(0), wide(dtype)), site.in[1], widened(site.ct()),
-                                   site.node.attrs.ints(Attr::axes), mode);
-  return {convert(total, dtype), {}};
+  const Array start = is_zero(so_far) ? zeros(site.shape(0), wide(site.aval(0).dtype)) : so_far;
+  return scatter_axes(Op::scatter_add, start, site.in[1], widened(site.ct()), site.node.attrs.ints(Attr::axes), mode);
 }
 
 Arrays transpose_scatter(const TransposeSite& site) {

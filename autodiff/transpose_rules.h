@@ -22,7 +22,8 @@ struct TransposeSite {
 Arrays transpose_elementwise(const TransposeSite& site);
 Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
-Arrays transpose_gather(const TransposeSite& site);
+/// Adds to what earlier gathers of the same operand gave; half types in f32.
+Array transpose_gather(const TransposeSite& site, const Array& so_far);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);
 

@@ -1,6 +1,7 @@
 #include "planner/scatter_into.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "planner/builder.h"
 
@@ -11,6 +12,7 @@ using namespace trace;
 namespace {
 
 constexpr int kMostTerms = 64;  // of a sum, and its depth
+constexpr int64_t kMostRows = int64_t{1} << 30;
 
 // A scatter into zeros that is a term of a sum, and what the sum multiplies it by.
 struct Update {
@@ -47,20 +49,66 @@ class ScatterInto {
   bool replace(const Node& node, ValueId term, ValueId into, bool negative) {
     std::vector<Update> updates;
     if (!collect(term, {}, negative, kMostTerms, updates)) return false;
-    int64_t size = 0;
-    for (const Update& update : updates) size += graph_.aval(update.scatter->inputs[2]).size();
-    if (size > graph_.aval(term).size()) return false;  // fewer to multiply as they are
+    size_t bytes = 0;
+    for (const Update& update : updates) {
+      if (graph_.aval(update.scatter->inputs[1]).size() > kMostRows) return false;
+      bytes += 4 * static_cast<size_t>(element_count(cells(*update.scatter)));
+      bytes += graph_.aval(update.scatter->inputs[2]).bytes();
+    }
+    if (2 * bytes > graph_.aval(term).bytes()) return false;
     ValueId sum = renamed_[into];
     for (const Update& update : updates) {
       const Node& scatter = *update.scatter;
-      sum = result_.add(scatter.op, {sum, renamed_[scatter.inputs[1]], scaled(update)}, scatter.attrs, scatter.loc);
+      sum = result_.add(scatter.op, {sum, renamed_[scatter.inputs[1]], change(update)}, scatter.attrs, scatter.loc);
     }
     renamed_[node.out()] = sum;
     return true;
   }
 
-  ValueId scaled(const Update& update) {
-    ValueId u = renamed_[update.scatter->inputs[2]];
+  // The shape of the indexed axes.
+  Shape cells(const Node& scatter) const {
+    Shape shape;
+    for (const int64_t axis : scatter.attrs.ints(Attr::axes))
+      shape.push_back(graph_.aval(scatter.inputs[0]).shape[axis]);
+    return shape;
+  }
+
+  // The updates of one element added up among themselves, at the place of the last of them; zeros at the others.
+  ValueId added_up(const Node& scatter) {
+    const auto add = [&](Op op, std::vector<ValueId> inputs, Attrs attrs) {
+      return result_.add(op, std::move(inputs), std::move(attrs), scatter.loc);
+    };
+    const ValueId indices = renamed_[scatter.inputs[1]], u = renamed_[scatter.inputs[2]];
+    const Shape& shape = result_.aval(indices).shape;
+    const Shape rows(shape.begin(), shape.end() - 1);
+    const Aval aval = result_.aval(u);
+    Shape by_row{element_count(rows)};
+    by_row.insert(by_row.end(), aval.shape.begin() + std::ssize(rows), aval.shape.end());
+    Ints axes(cells(scatter).size());
+    std::iota(axes.begin(), axes.end(), 0);
+
+    // Out of range, a read is clamped where updates are, and else gives a number that drops the update.
+    const int64_t mode = scatter.attrs.integer(Attr::mode);
+    constexpr auto kDrop = static_cast<int64_t>(IndexMode::fill_or_drop);
+    const bool clamps = mode == static_cast<int64_t>(IndexMode::clamp_update);
+    const int64_t read = clamps ? static_cast<int64_t>(IndexMode::clip) : mode;
+    const ValueId number =
+        add(Op::iota, {}, {{Attr::dtype, DType::i32}, {Attr::shape, Ints{by_row[0]}}, {Attr::axis, 0}});
+    const ValueId owner = add(
+        Op::scatter_set,
+        {result_.constant(0, DType::i32, cells(scatter)), indices, add(Op::reshape, {number}, {{Attr::shape, rows}})},
+        {{Attr::axes, axes}, {Attr::mode, mode}});
+    const ValueId last = add(Op::gather, {owner, indices}, {{Attr::axes, axes}, {Attr::mode, read}});
+    const ValueId sums =
+        add(Op::scatter_add,
+            {result_.constant(0, aval.dtype, by_row), add(Op::reshape, {last}, {{Attr::shape, Ints{by_row[0], 1}}}),
+             add(Op::reshape, {u}, {{Attr::shape, by_row}})},
+            {{Attr::axes, Ints{0}}, {Attr::mode, kDrop}});
+    return add(Op::reshape, {sums}, {{Attr::shape, aval.shape}});
+  }
+
+  ValueId change(const Update& update) {
+    ValueId u = added_up(*update.scatter);
     const Aval aval = result_.aval(u);
     for (const ValueId factor : update.factors) {
       const Node& node = *graph_.def(factor);

@@ -165,5 +165,23 @@ TEST(HalfSums, DerivativesAreAddedUpInF32) {
             item(array(std::pow(factor, 4.0f)).astype(bf16)));
 }
 
+// A table that is read twice has one gradient of its size, not two that are added.
+TEST(Gathers, AddUpInOnePlace) {
+  const auto loss = [](const Array& table, const Array& i, const Array& j) {
+    return sum(take(table, i, 0) * take(table, j, 0)) + sum(table * table);
+  };
+  const Array table = reshape(arange(8, f32), {4, 2}), i = array({0, 3, 3}), j = array({1, 3, -1});
+  EXPECT_EQ(jit(grad(loss))(table, i, j).to_vector<float>(), (Floats{2, 5, 4, 7, 8, 10, 36, 42}));
+  constexpr size_t kTable = size_t{100000} * 64 * 4;
+  const Plan plan = jit(grad(loss)).plan(spec({100000, 64}, f32), spec({1000}, i32), spec({1000}, i32));
+  EXPECT_LE(plan.peak_bytes(), 2 * kTable + kTable / 10);
+}
+
+TEST(Gathers, AreNotLostBesideLargeTerms) {
+  const Array i = zeros({1000}, i32);
+  const auto loss = [&](const Array& t) { return sum(take(t, i, 0)) + 1e8f * sum(t); };
+  EXPECT_EQ(jit(grad(loss))(ones({2})).to_vector<float>(), (Floats{100001000, 1e8f}));
+}
+
 }  // namespace
 }  // namespace neap
