@@ -1,7 +1,6 @@
 #include "planner/simplify.h"
 
 #include "planner/dot.h"
-#include "planner/scatter_into.h"
 #include "planner/sort.h"
 
 namespace neap::planner {
@@ -34,7 +33,7 @@ Graph simplify(const Graph& graph, Builder::Level level) {
   }
   b.graph.outputs = rename(live.outputs);
   const Graph simple = transpose_dots(eliminate_dead_code(b.graph));
-  return level == Builder::Level::full ? share_sorts(scatter_into(simple)) : simple;
+  return level == Builder::Level::full ? share_sorts(simple) : simple;
 }
 
 }  // namespace neap::planner

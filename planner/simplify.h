@@ -1,4 +1,4 @@
-// The first pass: the same outputs, bit for bit (but for planner/scatter_into.h), from fewer and simpler nodes.
+// The first pass: the same outputs, bit for bit, from fewer and simpler nodes.
 //
 // Dead code and common subexpressions go, constants fold, views compose, gather and scatter read indices in their own
 // dtype, every dot_general and sort becomes canonical (planner/dot.h, planner/sort.h), and scans lose what nobody
