@@ -65,6 +65,12 @@ NodeId append_renamed(Graph& to, const Graph& from, const Node& node, std::vecto
   return id;
 }
 
+bool holds(DType dtype, int64_t hi) {
+  if (!is_integer(dtype)) return false;
+  const size_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);
+  return bits >= 63 || hi < int64_t{1} << bits;
+}
+
 bool holds_exactly(DType to, DType from) {
   if (to == from || from == DType::bool_) return true;
   if (to == DType::bool_) return false;

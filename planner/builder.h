@@ -65,6 +65,9 @@ trace::NodeId append_copy(trace::Graph& to, const trace::Graph& from, const trac
 trace::NodeId append_renamed(trace::Graph& to, const trace::Graph& from, const trace::Node& node,
                              std::vector<trace::ValueId>& renamed);
 
+/// Whether an integer dtype holds 0 to `hi`; false for others.
+bool holds(DType dtype, int64_t hi);
+
 /// Whether every value of `from` is a value of `to` (converting there and back is the identity).
 bool holds_exactly(DType to, DType from);
 

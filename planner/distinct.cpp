@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "planner/builder.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -23,12 +24,6 @@ struct Injective {
   Axes axes = 0, given = 0;
   int64_t lo = 0, hi = 0;
 };
-
-bool holds(DType dtype, int64_t hi) {
-  if (!is_integer(dtype)) return false;
-  const size_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);
-  return bits >= 63 || hi < int64_t{1} << bits;
-}
 
 // Axes of a value, and those of its reshape that hold the same elements; without axes of extent 1.
 struct AxisGroup {

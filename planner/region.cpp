@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unordered_set>
 
 #include "planner/chunk.h"
 #include "planner/cost.h"
@@ -106,9 +107,9 @@ class Grower {
         }
         const Cut out = result_cut(graph_, node, i, cut);
         if (out == kImpossible) return false;
-        if (in_registers(node.out())) derived_.emplace(node.out(), true);
+        const bool fresh = in_registers(node.out()) && derived_.insert(node.out()).second;
         if (!slice(node.out(), out)) return false;
-        if (derived_.contains(node.out())) pending_.push_back(node.out());
+        if (fresh) pending_.push_back(node.out());
       }
     }
     return true;
@@ -178,7 +179,7 @@ class Grower {
   const std::vector<bool>& is_output_;
   std::vector<ValueId> hidden_, pending_, whole_, computed_;
   std::unordered_map<ValueId, bool> is_computed_;
-  std::unordered_map<ValueId, bool> derived_;  // from hidden values, in registers: their readers belong here too
+  std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
   Region region_;
 };
 

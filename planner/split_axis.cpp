@@ -1,7 +1,9 @@
 #include "planner/split_axis.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "planner/builder.h"
 #include "planner/dot.h"
 #include "trace/op_table.h"
 
@@ -67,7 +69,11 @@ Cut layout_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
 
 // The axis of the indices [B..., k] along which column `column` counts; -1: none.
 int64_t counted_axis(const Graph& graph, ValueId indices, int64_t column) {
-  while (graph.is(indices, Op::convert)) indices = graph.def(indices)->inputs[0];
+  std::vector<DType> through;  // each must hold the count
+  for (; graph.is(indices, Op::convert); indices = graph.def(indices)->inputs[0]) {
+    through.push_back(graph.aval(indices).dtype);
+  }
+  through.push_back(graph.aval(indices).dtype);
   const Node* node = graph.def(indices);
   if (!node || node->op != Op::concatenate) return -1;
   const int64_t last = graph.aval(indices).ndim() - 1;
@@ -78,8 +84,10 @@ int64_t counted_axis(const Graph& graph, ValueId indices, int64_t column) {
       column -= width;
       continue;
     }
-    const bool counts = graph.is(piece, Op::iota) && graph.def(piece)->attrs.integer(Attr::axis) != last;
-    return counts ? graph.def(piece)->attrs.integer(Attr::axis) : -1;
+    if (!graph.is(piece, Op::iota)) return -1;
+    const int64_t axis = graph.def(piece)->attrs.integer(Attr::axis), end = graph.aval(piece).shape[axis] - 1;
+    const bool counts = axis != last && std::ranges::all_of(through, [&](DType dtype) { return holds(dtype, end); });
+    return counts ? axis : -1;
   }
   return -1;
 }

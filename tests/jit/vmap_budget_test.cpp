@@ -149,5 +149,42 @@ TEST(VmapBudget, TablesOfExamples) {
   check_least(picks, 0.5, true, nr::normal(nr::key(3), {64, 20}), nr::randint(nr::key(4), {64, 20}, 0, 20));
 }
 
+// A count that wraps in its dtype is no count of the examples.
+TEST(VmapBudget, NarrowIndicesThatWrap) {
+  const Array x = nr::normal(nr::key(1), {300, 20}), w = nr::normal(nr::key(2), {20, 730});
+  const Array j = nr::randint(nr::key(3), {300}, 0, 100);
+  for (const DType dtype : {i8, u8, i16}) {
+    const auto f = [dtype](const Array& x, const Array& w, const Array& j) {
+      const Array h = matmul(x, w);
+      const Array rows = concatenate({iota({300, 1}, 0, dtype), reshape(j, {300, 1}).astype(dtype)}, 1);
+      return gather(h, rows) * 2.0f + sum(sin(h), 1);
+    };
+    size_t least = 0;
+    try {
+      jit(f, {.memory_budget = 1}).plan(x, w, j);
+    } catch (const BudgetError& e) {
+      least = e.smallest_peak_bytes();
+    }
+    const auto want = jit(f)(x, w, j).to_vector<float>(),
+               got = jit(f, {.memory_budget = least})(x, w, j).to_vector<float>();
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-3f) << name(dtype) << i;
+  }
+}
+
+// Every path through values in registers would be 2^40 of them.
+TEST(VmapBudget, ManyPathsAreOneVisitEach) {
+  const auto f = [](const Array& x, const Array& w) {
+    Array h = matmul(x, w);
+    for (int k = 0; k < 40; ++k) h = h * h + 0.1f;
+    return sum(h, 1);
+  };
+  try {
+    jit(f, {.memory_budget = 1}).plan(spec({512, 64}, f32), spec({64, 64}, f32));
+    FAIL();
+  } catch (const BudgetError& e) {
+    EXPECT_LE(e.smallest_peak_bytes(), 163008u);
+  }
+}
+
 }  // namespace
 }  // namespace neap
