@@ -210,6 +210,7 @@ Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects 
   kept_.push_back({ticket, std::move(keep)});  // also after a failure: a part may be running
   lock.unlock();
   check(result, "vkQueueSubmit");
+  if (fresh_.exchange(false)) wait(ticket);
   return ticket;
 }
 

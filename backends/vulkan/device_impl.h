@@ -117,6 +117,7 @@ class DeviceImpl final : public Device {
   std::unordered_map<std::string, std::unique_ptr<Pipeline>> pipelines_;
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::atomic<int> unsaved_ = 0;
+  std::atomic<bool> fresh_ = false;  // a pipeline has not run yet, and is compiled late
 
   std::mutex copy_mutex_;
   std::array<std::shared_ptr<Half>, 2> halves_;

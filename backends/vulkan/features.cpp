@@ -135,6 +135,7 @@ Choices choose(const DeviceRecord& d) {
     c.matmul_by_subgroup = true;
     c.tile_m = c.thread_m = 32, c.thread_n = 8, c.tile_n = c.thread_n * c.subgroup;
   }
+  c.compiles_late = d.driver == "llvmpipe";
   if (d.driver == "llvmpipe") c.most_iterations = 65535;  // LP_MAX_TGSI_LOOP_ITERATIONS
   if (cpu && d.driver == "llvmpipe") c.texels = d.max_texel_elements;
   c.texel_alignment = d.texel_alignment;

@@ -88,6 +88,9 @@ struct Choices {
   bool matmul_by_subgroup = false;
   // Iterations of all loops of an invocation together, after which the driver silently ends them; 0: any number.
   uint32_t most_iterations = 0;
+  // The driver compiles a kernel when it first runs, in a thread of its own that the end of the process would disturb:
+  // that run is waited for.
+  bool compiles_late = false;
   // Large arrays are read through texel buffers of so many texels at most; 0: by address. llvmpipe gathers the elements
   // of texel buffers with vector instructions, and loads by address one lane after the other.
   uint32_t texels = 0;
