@@ -210,7 +210,7 @@ Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects 
   kept_.push_back({ticket, std::move(keep)});  // also after a failure: a part may be running
   lock.unlock();
   check(result, "vkQueueSubmit");
-  if (fresh_.exchange(false)) wait(ticket);
+  if (fresh_.exchange(false)) (void)await(ticket);  // whoever waits for it is told what goes wrong
   return ticket;
 }
 
@@ -244,14 +244,18 @@ void DeviceImpl::raise(Ticket value) {
   while (seen < value && !reached_.compare_exchange_weak(seen, value, std::memory_order_acq_rel)) {}
 }
 
+VkResult DeviceImpl::await(Ticket ticket) {
+  VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
+  info.semaphoreCount = 1;
+  info.pSemaphores = &timeline_;
+  info.pValues = &ticket;
+  return call_.vkWaitSemaphores(device_, &info, static_cast<uint64_t>(patience_.count()));
+}
+
 void DeviceImpl::wait(Ticket ticket) {
   if (reached_.load(std::memory_order_acquire) < ticket) {
     check_usable();
-    VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
-    info.semaphoreCount = 1;
-    info.pSemaphores = &timeline_;
-    info.pValues = &ticket;
-    const VkResult result = call_.vkWaitSemaphores(device_, &info, static_cast<uint64_t>(patience_.count()));
+    const VkResult result = await(ticket);
     if (result == VK_TIMEOUT) {
       lose(/*running=*/true);
       throw DeviceError(fmt::format("{}: not finished after {} s (NEAP_VULKAN_TIMEOUT)", label(),

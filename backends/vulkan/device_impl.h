@@ -76,6 +76,7 @@ class DeviceImpl final : public Device {
   void check_usable() const;
   Ticket submit_buffers(std::vector<VkCommandBuffer> buffers, Objects keep);
   Ticket counter();
+  VkResult await(Ticket ticket);
   void raise(Ticket value);
   /// Moves what is no longer needed to `over`, which is to be destroyed when no lock is held. Under submit_mutex_.
   void collect(std::vector<Objects>& over);
