@@ -9,6 +9,10 @@
 #include "core/buffer.h"
 #include "planner/plan.h"
 
+namespace neap {
+struct Limits;  // <neap/device.h>, whose cpu() is no name beside the namespace of the CPU backend
+}
+
 namespace neap::backends {
 
 /// Seconds since an arbitrary start, of one executed step; for --trace and the report.
@@ -31,9 +35,10 @@ class Executable {
 };
 
 /// Compiles every kernel of the plan for a Vulkan device (backends/vulkan), for which it was made:
-/// vulkan_target(device). DeviceError, UserError.
+/// vulkan_limits(device). DeviceError, UserError.
 std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device, const std::string& dump_name);
-planner::Target vulkan_target(int device);
+/// All but the memory, which changes: vulkan_capacity().
+Limits vulkan_limits(int device);
 /// Bytes that can be had of the device's own memory, what lives there included; 0 where it uses the host's.
 size_t vulkan_capacity(int device);
 /// Waits for all runs on Vulkan devices: none of them holds on to a buffer then.

@@ -35,13 +35,14 @@ struct DoesNotFit {
 size_t missing_memory(size_t needed);
 
 struct Case {
-  std::string name, what;                          // what: one line for --list
-  std::string size_means;                          // "extents", "rows", "steps", "samples"
-  std::vector<int64_t> size, full;                 // default and full
-  bool has_peers = false;                          // peers/ holds the same case
-  bool any_rank = false;                           // --size may have any number of extents
-  bool first_call = false;                         // what is measured is the first call in a process
-  std::vector<std::string> dtypes, forms, unders;  // the first of each is the default
+  std::string name, what;           // what: one line for --list
+  std::string size_means;           // "extents", "rows", "steps", "samples"
+  std::vector<int64_t> size, full;  // default and full
+  bool has_peers = false;           // peers/ holds the same case
+  bool any_rank = false;            // --size may have any number of extents
+  bool first_call = false;          // what is measured is the first call in a process
+  // The first of each is the default.
+  std::vector<std::string> dtypes{"f32"}, forms{"plain"}, unders{"none"};
   std::function<std::unique_ptr<Job>(const Request&)> build;
 };
 

@@ -44,6 +44,20 @@ std::optional<Device> chosen;
   throw DeviceError(std::string(what) + ": this build has no such backend");
 }
 
+// All but the memory.
+Limits limits_of(const Device& device) {
+  Limits limits;
+  if (device.kind == Device::Kind::cpu) {
+    limits.name = to_string(device);
+    return limits;
+  }
+#ifdef NEAP_VULKAN
+  return backends::vulkan_limits(device.index);
+#else
+  not_built(to_string(device));
+#endif
+}
+
 }  // namespace
 
 std::string to_string(Device device) {
@@ -101,18 +115,8 @@ void synchronize() {
 }
 
 Limits limits(Device device) {
-  const planner::Target target = jit_detail::target_of(device);
-  Limits limits;
-  limits.name = to_string(device);
-  limits.gpu = target.gpu;
+  Limits limits = limits_of(device);
   limits.memory = jit_detail::memory_of(device);
-  limits.largest_allocation = target.largest_allocation;
-  limits.largest_buffer = target.largest_buffer;
-  limits.alignment = target.alignment;
-  limits.wide_atomics = target.wide_atomics;
-  limits.half_products = target.half_products;
-  limits.count_tables = target.count_tables;
-  limits.host_memory = target.carves;
   return limits;
 }
 
@@ -159,12 +163,7 @@ void reset_peak(Device device) {
 namespace jit_detail {
 
 planner::Target target_of(const Device& device) {
-  if (device.kind == Device::Kind::cpu) return {};
-#ifdef NEAP_VULKAN
-  return backends::vulkan_target(device.index);
-#else
-  not_built(to_string(device));
-#endif
+  return device.kind == Device::Kind::cpu ? planner::Target{} : planner::target_of(limits_of(device));
 }
 
 size_t memory_of([[maybe_unused]] const Device& device) {

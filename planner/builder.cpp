@@ -46,6 +46,14 @@ ValueId Builder::reshape(ValueId v, Shape shape, std::source_location loc) {
   return add(Op::reshape, {v}, {{Attr::shape, std::move(shape)}}, loc);
 }
 
+std::vector<ValueId> copy_inputs(Graph& to, const Graph& from) {
+  to.name = from.name;
+  to.num_captured = from.num_captured;
+  std::vector<ValueId> renamed(from.values.size(), no_value);
+  for (const ValueId v : from.inputs) renamed[v] = to.add_input(from.aval(v));
+  return renamed;
+}
+
 NodeId append_copy(Graph& to, const Graph& from, const Node& node, std::vector<ValueId> inputs) {
   const auto id = static_cast<NodeId>(to.nodes.size());
   Node copy{node.op, std::move(inputs), node.attrs, {}, node.loc};

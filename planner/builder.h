@@ -57,6 +57,10 @@ trace::ValueId simplify_layout(Builder& b, const Term& term);   // reshape, tran
 trace::ValueId simplify_join(Builder& b, const Term& term);     // concatenate
 trace::ValueId simplify_indexed(Builder& b, const Term& term);  // gather, scatter
 
+/// Gives an empty graph the name and the inputs of `from`. Returns what they are named in it, indexed by the values of
+/// `from`; no_value for the others.
+std::vector<trace::ValueId> copy_inputs(trace::Graph& to, const trace::Graph& from);
+
 /// Appends a node whose outputs have the avals of `node`'s in `from`; returns its id.
 trace::NodeId append_copy(trace::Graph& to, const trace::Graph& from, const trace::Node& node,
                           std::vector<trace::ValueId> inputs);

@@ -304,8 +304,7 @@ class RegionWriter {
 
 class Chunker {
  public:
-  Chunker(const Graph& graph, const std::vector<Region>& regions, int64_t chunks)
-      : graph_(graph), renamed_(graph.values.size(), no_value) {
+  Chunker(const Graph& graph, const std::vector<Region>& regions, int64_t chunks) : graph_(graph) {
     for (const Region& region : regions) {
       writers_.emplace_back(graph, region, chunks, result_, renamed_);
       for (const auto* list : {&region.folded, &region.joined}) {
@@ -315,9 +314,7 @@ class Chunker {
   }
 
   std::optional<Graph> run() {
-    result_.name = graph_.name;
-    result_.num_captured = graph_.num_captured;
-    for (const ValueId v : graph_.inputs) renamed_[v] = result_.add_input(graph_.aval(v));
+    renamed_ = copy_inputs(result_, graph_);
     for (const ValueId v : graph_.outputs) {
       if (!emit(v)) return std::nullopt;
       result_.outputs.push_back(renamed_[v]);

@@ -260,10 +260,7 @@ Graph transpose_dots(const Graph& graph) {
   const auto swaps = [&](const Node& node) { return transposed_dot(graph, uses, node) != nullptr; };
   if (std::ranges::none_of(graph.nodes, swaps)) return graph;
   Graph result;
-  result.name = graph.name;
-  result.num_captured = graph.num_captured;
-  std::vector<ValueId> renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
   for (const Node& node : graph.nodes) {
     if (const Node* dot = transposed_dot(graph, uses, node)) {
       const ValueId product = result.add(Op::dot_general, {renamed[dot->inputs[1]], renamed[dot->inputs[0]]},
@@ -286,10 +283,7 @@ Graph narrow_dots(const Graph& graph) {
   const auto narrows = [&](const Node& node) { return rounded_dot(graph, uses, node) != nullptr; };
   if (std::ranges::none_of(graph.nodes, narrows)) return graph;
   Graph result;
-  result.name = graph.name;
-  result.num_captured = graph.num_captured;
-  std::vector<ValueId> renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
   // The same reshapes and transposes of what was widened.
   const auto narrow = [&](auto&& self, ValueId v) -> ValueId {
     const Node& node = *graph.def(v);

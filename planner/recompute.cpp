@@ -30,14 +30,10 @@ std::vector<int> made_at(const Planned& planned) {
 class Rewriter {
  public:
   Rewriter(const Planned& planned, std::vector<bool> kept)
-      : graph_(planned.graph), made_at_(made_at(planned)), cut_(widest_step(planned.plan)), kept_(std::move(kept)) {
-    for (auto& names : renamed_) names.assign(graph_.values.size(), no_value);
-  }
+      : graph_(planned.graph), made_at_(made_at(planned)), cut_(widest_step(planned.plan)), kept_(std::move(kept)) {}
 
   Graph run() {
-    result_.name = graph_.name;
-    result_.num_captured = graph_.num_captured;
-    for (const ValueId v : graph_.inputs) renamed_[kEarly][v] = renamed_[kLate][v] = result_.add_input(graph_.aval(v));
+    renamed_[kEarly] = renamed_[kLate] = copy_inputs(result_, graph_);
     std::vector<ValueId> order;
     for (size_t v = 0; v < made_at_.size(); ++v) {
       if (made_at_[v] != kUnplaced) order.push_back(static_cast<ValueId>(v));

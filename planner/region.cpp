@@ -52,7 +52,7 @@ class Grower {
   // Makes v a value in slices, computed here.
   bool slice(ValueId v, Cut cut) {
     if (!enter(v, cut) || !graph_.def(v)) return false;
-    if (!is_computed_.emplace(v, true).second) return true;
+    if (!is_computed_.insert(v).second) return true;
     computed_.push_back(v);
     pending_.push_back(v);
     return true;
@@ -131,13 +131,13 @@ class Grower {
 
   bool collect() {
     // Cheap values without the axis are computed again for each slice, down to stored ones.
-    std::unordered_map<ValueId, bool> seen;
+    std::unordered_set<ValueId> seen;
     std::vector<ValueId> inside;
     while (!whole_.empty()) {
       const ValueId x = whole_.back();
       whole_.pop_back();
       ++visits;
-      if (!seen.emplace(x, true).second) continue;
+      if (!seen.insert(x).second) continue;
       if (region_.cut.contains(x)) return false;  // in slices for one reader, whole for another
       const Node* node = graph_.def(x);
       const bool view = node && in_registers(x) &&
@@ -178,7 +178,7 @@ class Grower {
   const std::vector<std::vector<NodeId>>& readers_;
   const std::vector<bool>& is_output_;
   std::vector<ValueId> hidden_, pending_, whole_, computed_;
-  std::unordered_map<ValueId, bool> is_computed_;
+  std::unordered_set<ValueId> is_computed_;
   std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
   Region region_;
 };

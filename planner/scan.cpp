@@ -25,14 +25,8 @@ constexpr int kMostVisits = 1000;
 class CopyInserter {
  public:
   CopyInserter(const Graph& graph, bool is_body, bool joins, const std::vector<bool>& overwritable)
-      : joins_(joins),
-        overwritable_(overwritable),
-        graph_(graph),
-        uses_(count_uses(graph)),
-        renamed_(graph.values.size(), no_value) {
-    result_.name = graph.name;
-    result_.num_captured = graph.num_captured;
-    for (const ValueId v : graph.inputs) renamed_[v] = result_.add_input(graph.aval(v));
+      : joins_(joins), overwritable_(overwritable), graph_(graph), uses_(count_uses(graph)) {
+    renamed_ = copy_inputs(result_, graph);
     find_output_copies(is_body);
     // Copies of inputs come first, so that they never keep a carry from being written in place.
     for (size_t i = 0; i < output_copy_.size(); ++i) {

@@ -11,16 +11,13 @@ Graph simplify(const Graph& graph, Builder::Level level) {
   const Graph live = eliminate_dead_code(graph);
   const std::vector<int> uses = count_uses(live);
   Builder b(level);
-  b.graph.name = live.name;
-  b.graph.num_captured = live.num_captured;
-  std::vector<ValueId> renamed(live.values.size(), no_value);
+  std::vector<ValueId> renamed = copy_inputs(b.graph, live);
   const auto rename = [&](const std::vector<ValueId>& ids) {
     std::vector<ValueId> out;
     out.reserve(ids.size());
     for (const ValueId v : ids) out.push_back(renamed[v]);
     return out;
   };
-  for (const ValueId v : live.inputs) renamed[v] = b.graph.add_input(live.aval(v));
   for (const Node& node : live.nodes) {
     if (node.op == Op::scan) {
       std::vector<bool> used;

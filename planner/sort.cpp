@@ -165,10 +165,7 @@ Graph share_sorts(const Graph& graph) {
   };
   if (std::ranges::none_of(graph.nodes, order_of)) return graph;
   Graph result;
-  result.name = graph.name;
-  result.num_captured = graph.num_captured;
-  std::vector<ValueId> renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
   for (const Node& node : graph.nodes) {
     const Node* order = order_of(node);
     const Node& first = order ? *order : node;

@@ -28,10 +28,7 @@ ValueId subkeyed(Graph& g, ValueId key, const Shape& shape, DType dtype, int64_t
 
 Graph use_subkeys(const Graph& graph, int64_t chunks) {
   Graph result;
-  result.name = graph.name;
-  result.num_captured = graph.num_captured;
-  std::vector<ValueId> renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = result.add_input(graph.aval(v));
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
   for (const Node& node : graph.nodes) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);

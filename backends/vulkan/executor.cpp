@@ -1,4 +1,6 @@
 // The executable of a plan: commands recorded once and replayed, addresses written anew for each run.
+#include <neap/device.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -428,20 +430,19 @@ std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int dev
   return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device), dump_name);
 }
 
-planner::Target vulkan_target(int device) {
+Limits vulkan_limits(int device) {
   const vk::Choices choices = vk::Device::get(device)->choices();
-  planner::Target target;
-  target.gpu = true;
-  target.reduce_parts = 1024;
+  Limits limits;
+  limits.name = "vulkan:" + std::to_string(device);
+  limits.gpu = true;
   // A thread counts in a table of its own.
-  if (choices.texels > 0) target.count_tables = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
-  target.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
-  target.half_products = choices.matrix[0] != 0;
-  target.carves = choices.memory == vk::Choices::Memory::import;
-  target.largest_allocation = choices.largest_block;
-  if (!target.carves) target.largest_buffer = choices.largest_block;  // arrays of the host stay as they are
-  target.device = "vulkan:" + std::to_string(device);
-  return target;
+  if (choices.texels > 0) limits.count_tables = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
+  limits.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
+  limits.half_products = choices.matrix[0] != 0;
+  limits.host_memory = choices.memory == vk::Choices::Memory::import;
+  limits.largest_allocation = choices.largest_block;
+  if (!limits.host_memory) limits.largest_buffer = choices.largest_block;  // arrays of the host stay as they are
+  return limits;
 }
 
 size_t vulkan_capacity(int device) {

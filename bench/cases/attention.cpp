@@ -48,7 +48,6 @@ void add_attention_cases(std::vector<Case>& cases) {
   c.full = {16, 16384};
   c.dtypes = {"f32", "f64"};
   c.forms = {"forward", "grad"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

@@ -66,9 +66,6 @@ void add_diffusion_cases(std::vector<Case>& cases) {
   c.size_means = "batch x width x steps";
   c.size = {1024, 64, 50};
   c.full = {16384, 1024, 1000};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

@@ -41,8 +41,6 @@ void add_dispatch_cases(std::vector<Case>& cases) {
   Case c;
   c.any_rank = true;
   c.dtypes = {"f32", "f64"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.name = "first-call";
   c.what = "the first call of a fused ten-operation chain in a fresh process, nothing cached";
   c.size_means = "extents";

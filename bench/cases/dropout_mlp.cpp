@@ -147,9 +147,6 @@ void add_dropout_mlp_cases(std::vector<Case>& cases) {
   c.size_means = "images";
   c.size = {kImages};
   c.full = {1797};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.build = build;
   cases.push_back(c);
 }

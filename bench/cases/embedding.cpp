@@ -52,9 +52,6 @@ void add_embedding_cases(std::vector<Case>& cases) {
   c.size_means = "words x batch";
   c.size = {200'000, 8192};
   c.full = {50'000'000, 1'000'000};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

@@ -113,7 +113,6 @@ void add_gather_cases(std::vector<Case>& cases) {
   c.full = {int64_t{1} << 33};
   c.dtypes = {"i32", "i16", "u8", "i64", "u16", "u32"};
   c.forms = {"row", "tuple", "negative", "captured"};
-  c.unders = {"none"};
   c.name = "gather-forward";
   c.what = "sum(x[index] * 2.5), x f32[128,128,128], index [rows, 3]";
   c.has_peers = true;

@@ -57,9 +57,6 @@ void add_graph_net_cases(std::vector<Case>& cases) {
   c.size_means = "nodes x edges";
   c.size = {20'000, 200'000};
   c.full = {2'000'000, 100'000'000};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

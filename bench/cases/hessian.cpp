@@ -52,8 +52,6 @@ void add_hessian_cases(std::vector<Case>& cases) {
   c.size = {256, 32};
   c.full = {1024, 256};
   c.dtypes = {"f32", "f64"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

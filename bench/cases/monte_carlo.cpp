@@ -54,7 +54,6 @@ void add_monte_carlo_cases(std::vector<Case>& cases) {
   c.full = {1'000'000'000};
   c.dtypes = {"f32", "f64"};
   c.forms = {"value-and-grad", "value"};
-  c.unders = {"none"};
   c.build = build;
   cases.push_back(c);
 }

@@ -73,9 +73,7 @@ void add_nbody_cases(std::vector<Case>& cases) {
   c.size_means = "bodies x steps";
   c.size = {1024, 20};
   c.full = {65536, 100};
-  c.dtypes = {"f32"};
   c.forms = {"rollout", "grad"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

@@ -69,9 +69,7 @@ void add_per_example_cases(std::vector<Case>& cases) {
   c.size_means = "batch x width";
   c.size = {256, 256};
   c.full = {4096, 1024};
-  c.dtypes = {"f32"};
   c.forms = {"clipped", "all"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

@@ -81,7 +81,6 @@ void add_random_loop_cases(std::vector<Case>& cases) {
   c.full = {1'000'000};
   c.dtypes = {"f32", "bf16", "f16", "f64"};
   c.forms = {"scan", "vmap", "eager"};
-  c.unders = {"none"};
   c.build = build;
   cases.push_back(c);
 }

@@ -32,8 +32,6 @@ void add_random_matmul_cases(std::vector<Case>& cases) {
   c.size = {100'000, 512};
   c.full = {1'000'000, 512};
   c.dtypes = {"f32", "f64"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.build = build;
   cases.push_back(c);
 }

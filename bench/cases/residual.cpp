@@ -78,9 +78,6 @@ void add_residual_cases(std::vector<Case>& cases) {
   c.size_means = "images x side x channels";
   c.size = {32, 32, 32};
   c.full = {256, 64, 128};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);

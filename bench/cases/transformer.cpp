@@ -106,9 +106,6 @@ void add_transformer_cases(std::vector<Case>& cases) {
   c.size_means = "batch x length x width";
   c.size = {4, 256, 256};
   c.full = {8, 2048, 2048};
-  c.dtypes = {"f32"};
-  c.forms = {"plain"};
-  c.unders = {"none"};
   c.has_peers = true;
   c.build = build;
   cases.push_back(c);
