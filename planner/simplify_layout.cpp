@@ -12,6 +12,17 @@ namespace {
 
 constexpr int64_t kSmallWindow = 16;  // a window this much smaller than the array is not worth rewriting all of it
 
+// The axis of the shape `to` that is axis `axis` of `from`, which has as many elements; -1: none.
+int64_t same_axis(const Shape& from, int64_t axis, const Shape& to) {
+  const auto before = [](const Shape& shape, int64_t end) {
+    return element_count(Shape(shape.begin(), shape.begin() + end));
+  };
+  for (int64_t i = 0; i < std::ssize(to); ++i) {
+    if (to[i] == from[axis] && before(to, i) == before(from, axis)) return i;
+  }
+  return -1;
+}
+
 ValueId reshape_rule(Builder& b, const Term& term) {
   const ValueId x = term.inputs[0];
   const Shape& shape = term.attrs.ints(Attr::shape);
@@ -26,6 +37,14 @@ ValueId reshape_rule(Builder& b, const Term& term) {
     const DType dtype = b.aval(x).dtype;
     const ValueId moved = b.reshape(source, shape, term.loc);
     return b.add(Op::convert, {moved}, {{Attr::dtype, dtype}}, term.loc);
+  }
+  // A count along an axis that stays as it is.
+  if (const Node* inner = b.match(x, Op::iota)) {
+    const int64_t axis = same_axis(b.aval(x).shape, inner->attrs.integer(Attr::axis), shape);
+    const DType dtype = inner->attrs.dtype(Attr::dtype);
+    if (axis >= 0) {
+      return b.add(Op::iota, {}, {{Attr::dtype, dtype}, {Attr::shape, shape}, {Attr::axis, axis}}, term.loc);
+    }
   }
   if (const Node* inner = b.match(x, Op::broadcast_in_dim); inner && b.aval(inner->inputs[0]).size() == 1) {
     const ValueId scalar = b.reshape(inner->inputs[0], {}, term.loc);

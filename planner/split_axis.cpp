@@ -68,36 +68,29 @@ Cut layout_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
 }
 
 // The axis of the indices [B..., k] along which column `column` counts; -1: none.
-int64_t counted_axis(const Graph& graph, ValueId indices, int64_t column) {
+int64_t counting_axis(const Graph& graph, ValueId indices, int64_t column) {
   std::vector<DType> through;  // each must hold the count
-  for (; graph.is(indices, Op::convert); indices = graph.def(indices)->inputs[0]) {
-    through.push_back(graph.aval(indices).dtype);
-  }
-  through.push_back(graph.aval(indices).dtype);
-  const Node* node = graph.def(indices);
-  if (!node || node->op != Op::concatenate) return -1;
+  const auto source_of = [&](ValueId v) {
+    for (; graph.is(v, Op::convert); v = graph.def(v)->inputs[0]) through.push_back(graph.aval(v).dtype);
+    through.push_back(graph.aval(v).dtype);
+    return graph.def(v);
+  };
   const int64_t last = graph.aval(indices).ndim() - 1;
-  if (node->attrs.integer(Attr::axis) != last) return -1;
+  const Node* node = source_of(indices);
+  if (!node || node->op != Op::concatenate || node->attrs.integer(Attr::axis) != last) return -1;
   for (const ValueId piece : node->inputs) {
-    const int64_t width = graph.aval(piece).shape[last];
-    if (column >= width) {
-      column -= width;
+    const Shape& shape = graph.aval(piece).shape;
+    if (column >= shape[last]) {
+      column -= shape[last];
       continue;
     }
-    if (!graph.is(piece, Op::iota)) return -1;
-    const int64_t axis = graph.def(piece)->attrs.integer(Attr::axis), end = graph.aval(piece).shape[axis] - 1;
+    const Node* count = source_of(piece);
+    if (!count || count->op != Op::iota) return -1;
+    const int64_t axis = count->attrs.integer(Attr::axis), end = shape[axis] - 1;
     const bool counts = axis != last && std::ranges::all_of(through, [&](DType dtype) { return holds(dtype, end); });
     return counts ? axis : -1;
   }
   return -1;
-}
-
-// A column that counts along `axis` of the indices up to the extent of the operand axis that it indexes.
-bool counts_along(const Graph& graph, const Node& node, int64_t column, int64_t axis) {
-  const Shape& operand = graph.aval(node.inputs[0]).shape;
-  const Shape& indices = graph.aval(node.inputs[1]).shape;
-  return counted_axis(graph, node.inputs[1], column) == axis &&
-         operand[node.attrs.ints(Attr::axes)[column]] == indices[axis];
 }
 
 Cut gather_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
@@ -114,7 +107,7 @@ Cut scatter_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   if (i == 0) return cut;
   if (contains(axes, cut.axis)) {
     const int64_t column = counting_column(graph, node, cut);
-    return column < 0 ? kImpossible : Cut{counted_axis(graph, node.inputs[1], column), cut.block};
+    return column < 0 ? kImpossible : Cut{counted_axis(graph, node, column), cut.block};
   }
   if (i == 1) return kWhole;
   int64_t axis = graph.aval(node.inputs[1]).ndim() - 1;
@@ -168,6 +161,12 @@ Cut result_cut(const Graph& graph, const Node& node, size_t i, Cut cut) {
   return kImpossible;
 }
 
+int64_t counted_axis(const Graph& graph, const Node& node, int64_t column) {
+  const int64_t axis = counting_axis(graph, node.inputs[1], column);
+  const int64_t extent = graph.aval(node.inputs[0]).shape[node.attrs.ints(Attr::axes)[column]];
+  return axis >= 0 && graph.aval(node.inputs[1]).shape[axis] == extent ? axis : -1;
+}
+
 int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
   const Family family = op_info(node.op).family;
   if (family != Family::gather && family != Family::scatter) return -1;
@@ -175,8 +174,8 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
   if (family == Family::gather && cut.axis >= graph.aval(node.inputs[1]).ndim() - 1) return -1;
   for (int64_t c = 0; c < std::ssize(axes); ++c) {
     if (family == Family::scatter && axes[c] != cut.axis) continue;
-    const int64_t axis = family == Family::gather ? cut.axis : counted_axis(graph, node.inputs[1], c);
-    if (axis >= 0 && counts_along(graph, node, c, axis)) return c;
+    const int64_t axis = counted_axis(graph, node, c);
+    if (axis >= 0 && (family == Family::scatter || axis == cut.axis)) return c;
   }
   return -1;
 }

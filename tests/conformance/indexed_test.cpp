@@ -174,5 +174,77 @@ TEST(Gather, OfComputedIndices) {
   s.run();
 }
 
+// One element of each row of a constant, as the gradient of take_along_axis is: elementwise to the planner. The indices
+// have a column for each of `axes`: a number, that of an axis of the rows along which it counts, kFree or kNought.
+constexpr int64_t kFree = -1, kNought = -2;
+struct OneEach {
+  Shape operand, rows;
+  Ints axes, columns;
+};
+const OneEach kOneEach[] = {
+    {{10}, {}, {0}, {kFree}},
+    {{10}, {1, 1}, {0}, {kFree}},
+    {{4, 5}, {}, {1}, {kFree}},
+    {{4, 5}, {4, 1}, {0, 1}, {0, kFree}},
+    {{5, 4}, {1, 4}, {0, 1}, {kFree, 1}},
+    {{4, 3, 200}, {4, 3}, {0, 1, 2}, {0, 1, kFree}},
+    {{4, 3, 5}, {3, 4}, {0, 1, 2}, {1, 0, kFree}},
+    {{3, 4, 5, 2}, {2, 3}, {0, 1, 3}, {1, kFree, 0}},
+    {{4, 1, 5}, {4, 1}, {0, 1, 2}, {0, kNought, kFree}},
+    {{4, 5, 6}, {5, 1}, {1, 2}, {0, kFree}},
+    {{4, 1}, {4}, {0, 1}, {0, kFree}},
+    // Several updates of a row, rows without one, a diagonal: scatters.
+    {{4, 5}, {4, 2}, {0, 1}, {0, kFree}},
+    {{4, 5}, {3, 1}, {0, 1}, {0, kFree}},
+    {{4, 4, 5}, {4}, {0, 1, 2}, {0, 0, kFree}},
+    {{4, 4, 5}, {4}, {0, 1}, {0, kFree}},
+};
+
+ValueId columns_of(Sheet& s, const OneEach& c, DType t, IndexMode mode) {
+  Shape shape = c.rows;
+  shape.push_back(1);
+  std::vector<ValueId> columns;
+  for (size_t j = 0; j < c.columns.size(); ++j) {
+    if (c.columns[j] == kFree)
+      columns.push_back(indices(s, {.operand = c.operand, .rows = c.rows, .axes = {c.axes[j]}}, t, mode));
+    else if (c.columns[j] == kNought)
+      columns.push_back(s.graph.constant(0, t, shape));
+    else
+      columns.push_back(
+          s.graph.add(Op::iota, {}, {{Attr::dtype, t}, {Attr::shape, shape}, {Attr::axis, c.columns[j]}}));
+  }
+  return s.graph.add(Op::concatenate, columns, {{Attr::axis, static_cast<int64_t>(c.rows.size())}});
+}
+
+void check_one_each(Sheet& s, const OneEach& c, Op op, double start, DType t, DType index, IndexMode mode) {
+  const Indexed indexed{c.operand, c.rows, c.axes};
+  s.check(label(op, t, indexed, mode) + fmt::format(" of {} by {}", start, name(index)), op,
+          {s.graph.constant(start, t, c.operand), columns_of(s, c, index, mode),
+           s.input(slices_shape(indexed), t, op == Op::scatter_set ? Fill::wild : Fill::tame)},
+          attrs_of(indexed, mode));
+}
+
+TEST_P(Indices, ScatterOneEachIntoAConstant) {
+  Sheet s(static_cast<uint64_t>(GetParam()) + 14);
+  for (const OneEach& c : kOneEach) {
+    for (const IndexMode mode :
+         {IndexMode::clip, IndexMode::fill_or_drop, IndexMode::promise_in_bounds, IndexMode::clamp_update})
+      check_one_each(s, c, Op::scatter_add, 0, f32, GetParam(), mode);
+  }
+  s.run();
+}
+
+TEST_P(Operands, ScatterOneEachIntoAConstant) {
+  const DType t = GetParam();
+  Sheet s(static_cast<uint64_t>(t) + 15);
+  for (const OneEach& c : kOneEach) {
+    check_one_each(s, c, Op::scatter_set, 1, t, i64, IndexMode::clip);
+    if (t != bool_) check_one_each(s, c, Op::scatter_add, 0, t, i8, IndexMode::clamp_update);
+    if (t != bool_ && t != u8 && t != u16 && t != u32 && t != u64)
+      check_one_each(s, c, Op::scatter_add, -3, t, i32, IndexMode::clip);
+  }
+  s.run();
+}
+
 }  // namespace
 }  // namespace neap::conformance

@@ -121,6 +121,24 @@ TEST_F(Simplify, ARowUpdateIsAScatter) {
   EXPECT_EQ(columns.nodes.back().op, Op::dynamic_update_slice);
 }
 
+TEST_F(Simplify, AnElementOfEachRowIsASelection) {
+  const ValueId labels = g.add_input({{4, 1}, DType::u8}), update = g.add_input({{4}, DType::f32});
+  const auto indices = [&](int64_t rows) {
+    const ValueId count =
+        add(Op::iota, {}, {{Attr::dtype, DType::i32}, {Attr::shape, Shape{rows}}, {Attr::axis, int64_t{0}}});
+    return concatenate({reshape(g, count, {rows, 1}), convert(g, labels, DType::i32)}, 1);
+  };
+  const auto scatter = [&](ValueId operand) {
+    return add(Op::scatter_add, {operand, indices(4), update}, {{Attr::axes, Ints{0, 1}}, {Attr::mode, int64_t{0}}});
+  };
+  const auto scatters = [](const Graph& graph) {
+    return std::ranges::count_if(graph.nodes, [](const trace::Node& n) { return n.op == Op::scatter_add; });
+  };
+  EXPECT_EQ(scatters(run({scatter(splat(g, 0, DType::f32, {4, 6}))})), 0);
+  EXPECT_EQ(scatters(run({scatter(x)})), 1) << "in place it touches four elements only";
+  EXPECT_EQ(scatters(run({scatter(splat(g, 0, DType::f32, {5, 6}))})), 1) << "a row without an update";
+}
+
 TEST_F(Simplify, ReductionsOfOneElementAreViews) {
   const Graph result = run({reduce_sum(g, reshape(g, x, {4, 1, 6}), {1})});
   EXPECT_TRUE(result.nodes.empty() || result.nodes[0].op == Op::reshape) << print(result);
