@@ -14,6 +14,7 @@
 #include "planner/decisions.h"
 #include "planner/dot.h"
 #include "planner/fuse.h"
+#include "planner/layouts.h"
 #include "planner/limits.h"
 #include "planner/order.h"
 #include "planner/plan.h"
@@ -85,7 +86,8 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   if (pinned == "fused" || pinned == "recompute") fuse_options.random_weight = kNever;
   if (pinned == "recompute") fuse_options.keep_weight = kNever;
-  Planned planned = plan_simplified(simple, options, fuse_options);
+  Planned planned =
+      pinned.empty() ? plan_in_best_layout(graph, simple, options) : plan_simplified(simple, options, fuse_options);
   if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
   if (pinned.empty()) planned = remake_cheap(std::move(planned), options);
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
@@ -132,7 +134,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   const Graph simple = simplify(graph);
-  return tradeoff_of(simple, remake_cheap(plan_simplified(simple, unbounded, {}), unbounded), unbounded);
+  return tradeoff_of(simple, remake_cheap(plan_in_best_layout(graph, simple, unbounded), unbounded), unbounded);
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

@@ -1,0 +1,22 @@
+// The order of axes in memory. A product gives its axes in one order; where a program wants another, as batches of
+// tangents do, it transposes the result, and what is computed from that no longer lies as the product's operands do, so
+// that it is copied before the next product. Here transposes pass through elementwise ops and products to where the
+// order matters. Tested in tests/planner/layouts_test.cpp.
+#pragma once
+
+#include <optional>
+
+#include "planner/steps.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// The same outputs, bit for bit, with values in the order in memory that products give; for a graph that is not
+/// simplified yet. nullopt where that changes nothing. It need not be better: plan both.
+std::optional<trace::Graph> lay_out(const trace::Graph& graph);
+
+/// The usual plan of a graph that simplifies to `simple`, or that of what lay_out() makes of the graph, where that is
+/// better. (Slices are to be sought in `simple`: a batch lies outside of all other axes there.)
+Planned plan_in_best_layout(const trace::Graph& graph, const trace::Graph& simple, const PlanOptions& options);
+
+}  // namespace neap::planner
