@@ -47,6 +47,11 @@ Choices::Memory memory_mode(const DeviceRecord& d) {
   return alignment != 0 && alignment <= kLargestImportAlignment ? Choices::Memory::import : Choices::Memory::mapped;
 }
 
+// An AMD chip older than that under RADV: Navi 1x, and those before it, which have subgroups of 64 alone.
+bool before_gfx10_3(const DeviceRecord& d) {
+  return d.driver == "radv" && (d.min_subgroup_size != 32 || d.name.find("NAVI1") != d.name.npos);
+}
+
 struct Tiles {
   uint32_t m, n, k, thread_m, thread_n;
   uint32_t invocations() const { return m / thread_m * (n / thread_n); }
@@ -116,9 +121,10 @@ Choices choose(const DeviceRecord& d) {
   c.cpu = cpu;
   c.denorm32 = d.denorm_preserve32, c.denorm64 = d.denorm_preserve64;
   c.specials32 = d.signed_zero_inf_nan_preserve32, c.specials64 = d.signed_zero_inf_nan_preserve64;
-  c.fused = d.driver != "llvmpipe";  // which multiplies, rounds, and adds
+  // Vulkan lets fma() round twice. llvmpipe does, and RADV in f32 before GFX10.3 (lower_ffma32 there).
+  c.fused32 = d.driver != "llvmpipe" && !before_gfx10_3(d);
+  c.fused64 = d.driver != "llvmpipe";
 
-  c.native_f16 = d.float16 && d.storage_16bit && d.denorm_preserve16 && d.rounding_rte16;
   c.storage8 = d.storage_8bit && d.int8;
   c.storage16 = d.storage_16bit && d.int16;
   c.int64 = d.int64;

@@ -67,14 +67,11 @@ struct Choices {
   bool one_workgroup = false;       // kernels take all of `workgroup`, and no second one if `elements` allow it
   bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
                                     // elements, and reads words at any address
-  bool fused = true;                // fma() rounds once
+  bool fused32 = true, fused64 = true;  // fma() rounds once
   // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
   bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
-  uint32_t subgroup = 0;      // required subgroup size, 0: reductions go through shared memory alone
-  bool size_control = false;  // pipelines ask for `subgroup` explicitly
-  // f16 loads and conversions by the device, which can round and keep subnormals as the CPU does (kernels declare
-  // DenormPreserve 16 and RoundingModeRTE 16); else by bit operations on u16.
-  bool native_f16 = false;
+  uint32_t subgroup = 0;                     // required subgroup size, 0: reductions go through shared memory alone
+  bool size_control = false;                 // pipelines ask for `subgroup` explicitly
   bool storage8 = false, storage16 = false;  // else narrow elements are read and written inside 32-bit words
   bool int64 = false, float64 = false;
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;

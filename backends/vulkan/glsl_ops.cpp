@@ -52,9 +52,10 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::rint: return wide ? fmt::format("{}({})", m.use("rint64"), x) : fmt::format("roundEven({})", x);
     case Opcode::fma: {
       // Polynomials bear a rounding more; what cancels (the rest of a product, of an argument's reduction) does not.
-      if (!m.choices.fused && kernel.dag[inst.c].op == Opcode::constant) return fmt::format("{} * {} + {}", x, y, z);
-      const char* name = m.choices.fused ? "fma" : wide ? "fma64" : m.choices.float64 ? "fma32" : "fma32_by_pairs";
-      if (!m.choices.fused) m.use(name);
+      const bool fused = wide ? m.choices.fused64 : m.choices.fused32;
+      if (!fused && kernel.dag[inst.c].op == Opcode::constant) return fmt::format("{} * {} + {}", x, y, z);
+      const char* name = fused ? "fma" : wide ? "fma64" : m.choices.float64 ? "fma32" : "fma32_by_pairs";
+      if (!fused) m.use(name);
       return fmt::format("{}({}, {}, {})", name, x, y, z);
     }
     default: break;

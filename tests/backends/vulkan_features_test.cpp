@@ -78,7 +78,6 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
   EXPECT_LE(c.largest_block, d.max_buffer_size);
   EXPECT_LE(c.texels, d.max_texel_elements);
   EXPECT_EQ(c.texel_alignment, d.texel_alignment);
-  EXPECT_TRUE(!c.native_f16 || (d.float16 && d.storage_16bit));
   EXPECT_TRUE(!c.storage16 || d.storage_16bit);
   EXPECT_TRUE(!c.storage8 || d.storage_8bit);
   EXPECT_TRUE(!c.float64 || d.float64);
@@ -106,23 +105,23 @@ struct Expected {
   const char* device;
   uint32_t workgroup, reduce_workgroup, subgroup, tile;
   Memory memory;
-  bool float64, native_f16, storage16, add32, add64;
+  bool float64, fused32, storage16, add32, add64;
   uint64_t largest_block;
 };
 
 TEST(VulkanFeatures, ChoosesForRealDevices) {
   constexpr uint64_t kGiB = uint64_t{1} << 30;
   const Expected table[] = {
-      // device                  wg  reduce sub tile  memory         f64    f16    s16    add32  add64  largest block
-      {"amd-renoir-radv", 256, 256, 0, 64, Memory::import, true, true, true, false, false, 0xffffff00},
+      // device                  wg  reduce sub tile  memory         f64    fma    s16    add32  add64  largest block
+      {"amd-renoir-radv", 256, 256, 0, 64, Memory::import, true, false, true, false, false, 0xffffff00},
       {"amd-rx6800-radv", 256, 256, 32, 128, Memory::staged, true, true, true, false, false, 0xffffff00},
       {"amd-rx7900xtx-radv", 256, 256, 32, 128, Memory::staged, true, true, true, true, false, 0xffffff00},
-      {"apple-m1-moltenvk", 256, 256, 0, 64, Memory::mapped, false, false, false, false, false, kGiB},
+      {"apple-m1-moltenvk", 256, 256, 0, 64, Memory::mapped, false, true, false, false, false, kGiB},
       {"intel-arc-140v-anv", 256, 256, 16, 64, Memory::import, true, true, true, false, false, kGiB},
       {"intel-uhd630-anv", 128, 64, 16, 32, Memory::staged, false, true, true, false, false, kGiB},
       {"lavapipe", 256, 256, 8, 32, Memory::import, true, false, true, true, false, 2 * kGiB},
       {"nvidia-rtx3060", 256, 256, 32, 128, Memory::staged, true, true, true, true, true, 0xffe00000},
-      {"qualcomm-adreno740-turnip", 256, 256, 64, 64, Memory::staged, false, false, false, false, false, 0xffffff00},
+      {"qualcomm-adreno740-turnip", 256, 256, 64, 64, Memory::staged, false, true, false, false, false, 0xffffff00},
   };
   for (const Expected& e : table) {
     SCOPED_TRACE(e.device);
@@ -133,7 +132,7 @@ TEST(VulkanFeatures, ChoosesForRealDevices) {
     EXPECT_EQ(c.tile_m, e.tile);
     EXPECT_EQ(c.memory, e.memory);
     EXPECT_EQ(c.float64, e.float64);
-    EXPECT_EQ(c.native_f16, e.native_f16);
+    EXPECT_EQ(c.fused32, e.fused32);
     EXPECT_EQ(c.storage16, e.storage16);
     EXPECT_EQ(c.add32 == Choices::FloatAdd::atomic, e.add32);
     EXPECT_EQ(c.add64 == Choices::FloatAdd::atomic, e.add64);
@@ -169,7 +168,7 @@ TEST(VulkanFeatures, AMaliWhoseRecordLacksALayoutIsRefused) {
   EXPECT_EQ(c.subgroup, 16u);
   EXPECT_EQ(c.memory, Memory::mapped);
   EXPECT_EQ(c.tile_m, 64u);
-  EXPECT_TRUE(c.native_f16 && c.storage16 && c.storage8);
+  EXPECT_TRUE(c.storage16 && c.storage8);
   EXPECT_THAT(lacks(c, f64).value_or(""), HasSubstr("float64"));
 }
 
@@ -230,7 +229,6 @@ TEST(VulkanFeatures, WeakenedDevicesDoNoMoreThanEither) {
         EXPECT_TRUE(!c.float64 || d.float64);
         EXPECT_TRUE(!c.storage8 || (d.storage_8bit && d.int8));
         EXPECT_TRUE(!c.storage16 || (d.storage_16bit && d.int16));
-        EXPECT_TRUE(!c.native_f16 || (d.float16 && d.storage_16bit));
         EXPECT_TRUE(c.subgroup == 0 || (d.subgroup_arithmetic && d.subgroup_shuffle && d.subgroup_size_control));
         EXPECT_TRUE(c.add32 == Choices::FloatAdd::exchange || d.atomic_float32_add);
         EXPECT_TRUE(c.add64 == Choices::FloatAdd::exchange || d.atomic_float64_add);
