@@ -71,6 +71,7 @@ void CommandsImpl::dispatch(const Pipeline& pipeline, const Push& push, const st
   if (bound_ != &pipeline) {
     call.vkCmdBindPipeline(recorded_->buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
     bound_ = &pipeline;
+    if (pipeline.fresh) recorded_->fresh.push_back(&pipeline);
   }
   if (!views.empty()) bind(pipeline, views);
   call.vkCmdPushConstants(recorded_->buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);

@@ -26,6 +26,7 @@ struct Recorded {
   int timestamps = 0;
   std::vector<VkDescriptorPool> sets;  // one in each
   std::vector<VkBufferView> views;
+  std::vector<const Pipeline*> fresh;  // that had not run yet (Choices::compiles_late)
 
  private:
   explicit Recorded(DeviceImpl& device) : device(device) {}

@@ -177,12 +177,18 @@ Ticket DeviceImpl::submit(std::span<Commands* const> commands, Objects keep) {
   std::vector<VkCommandBuffer> buffers;
   buffers.reserve(commands.size() + 1);
   std::unordered_set<const Recorded*> kept;
+  std::vector<const Pipeline*> fresh;
   for (const Commands* c : commands) {
     const std::shared_ptr<Recorded>& recorded = static_cast<const CommandsImpl*>(c)->recorded();
-    if (kept.insert(recorded.get()).second) keep.push_back(recorded);
     buffers.push_back(recorded->buffer);
+    if (!kept.insert(recorded.get()).second) continue;
+    keep.push_back(recorded);
+    std::ranges::copy_if(recorded->fresh, std::back_inserter(fresh), [](const Pipeline* p) { return p->fresh.load(); });
   }
-  return submit_buffers(std::move(buffers), std::move(keep));
+  const Ticket ticket = submit_buffers(std::move(buffers), std::move(keep));
+  // Whoever waits for the ticket is told what went wrong.
+  if (!fresh.empty() && await(ticket) == VK_SUCCESS) std::ranges::for_each(fresh, [](auto* p) { p->fresh = false; });
+  return ticket;
 }
 
 Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects keep) {
@@ -210,7 +216,6 @@ Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects 
   kept_.push_back({ticket, std::move(keep)});  // also after a failure: a part may be running
   lock.unlock();
   check(result, "vkQueueSubmit");
-  if (fresh_.exchange(false)) (void)await(ticket);  // whoever waits for it is told what goes wrong
   return ticket;
 }
 

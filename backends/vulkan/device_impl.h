@@ -22,6 +22,7 @@ struct Pipeline {
   VkPipelineLayout layout = VK_NULL_HANDLE;
   VkDescriptorSetLayout set = VK_NULL_HANDLE;  // of its views; null: the layout is the device's
   std::vector<uint32_t> words;                 // for NEAP_DUMP
+  mutable std::atomic<bool> fresh = false;     // has not run yet, and the driver compiles it then
 };
 
 class DeviceImpl final : public Device {
@@ -118,7 +119,6 @@ class DeviceImpl final : public Device {
   std::unordered_map<std::string, std::unique_ptr<Pipeline>> pipelines_;
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::atomic<int> unsaved_ = 0;
-  std::atomic<bool> fresh_ = false;  // a pipeline has not run yet, and is compiled late
 
   std::mutex copy_mutex_;
   std::array<std::shared_ptr<Half>, 2> halves_;

@@ -108,7 +108,7 @@ void DeviceImpl::make_pipeline(Pipeline& pipeline, const Shader& shader, const s
   const VkResult result = call_.vkCreateComputePipelines(device_, pipeline_cache_, 1, &info, nullptr, &pipeline.handle);
   call_.vkDestroyShaderModule(device_, module, nullptr);
   check(result, "kernel " + name);
-  if (choices_.compiles_late) fresh_ = true;
+  pipeline.fresh = choices_.compiles_late;
   if (driver().validation) {
     VkDebugUtilsObjectNameInfoEXT named{VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT};
     named.objectType = VK_OBJECT_TYPE_PIPELINE;

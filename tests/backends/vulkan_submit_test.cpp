@@ -67,6 +67,20 @@ TEST_F(VulkanDevice, TakesWorkFromSeveralThreads) {
   EXPECT_EQ(right, kThreads);
 }
 
+// Of each kernel, in whichever order they are made and run.
+TEST_F(VulkanDevice, WaitsForFirstRunsThatCompile) {
+  if (!device->choices().compiles_late) GTEST_SKIP() << "the driver compiles kernels when they are made";
+  const MemoryPtr data = device->allocate(64 * 4, false, "data");
+  const MemoryPtr addresses = table(*device, {data->address()});
+  std::vector<std::unique_ptr<Commands>> all;
+  for (const char* name : {"// one\n", "// two\n"}) {
+    Shader shader = slow();
+    shader.glsl += name;
+    all.push_back(record(*device, shader, addresses, 40, 500));
+  }
+  for (const auto& commands : all) EXPECT_TRUE(device->reached(submit(*device, commands, {data, addresses})));
+}
+
 TEST_F(VulkanDevice, TellsTheTime) {
   if (device->record().timestamp_period == 0) GTEST_SKIP() << "the queue has no timestamps";
   const MemoryPtr data = device->allocate(64 * 4, false, "data");
