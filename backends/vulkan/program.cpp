@@ -401,11 +401,12 @@ class Compiler {
       first = std::min(first, op.first);
     }
     const Choices& own = device_.choices();
-    for (uint32_t size = std::max(kLeastWorkgroup, own.subgroup); size <= own.workgroup; size *= 2) {
+    const uint32_t largest = std::min(own.workgroup, own.reduce_workgroup);  // it may be of full subgroups
+    for (uint32_t size = std::max(kLeastWorkgroup, own.subgroup); size <= largest; size *= 2) {
       Choices choices = own;
       choices.one_workgroup = true;
       choices.workgroup = choices.reduce_workgroup = size;
-      if (!own.cpu && size < own.workgroup) choices.elements = 1;
+      if (!own.cpu && size < largest) choices.elements = 1;
       const std::vector<Stage> kernels = stages(body, first, choices);
       if (kernels.empty()) continue;
       const Shader shader = loop_shader(kernels, choices);

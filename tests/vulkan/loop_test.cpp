@@ -92,19 +92,74 @@ TEST_F(VulkanLoop, LoopsInsideLoops) {
   expect_same(f, arange(6).astype(f32));
 }
 
+planner::PlanData negated_and_summed(const std::string& size) {
+  const std::string text =
+      "graph (%0: f32[" + size + "]) {\n  %1: f32[" + size + "], %2: f32[10000] = scan %0 {body=graph (%0: f32[" +
+      size + "]) {\n      %1: f32[" + size + "] = negative %0\n      %2: f32[] = reduce_sum %1 {axes=[0]}\n" +
+      "      return %1, %2\n    }, length=10000, num_carry=1, num_consts=0, reverse=0}\n  return %1, %2\n}\n";
+  planner::PlanOptions options;
+  options.target.gpu = true;
+  return planner::make_plan(trace::parse(text), options);
+}
+
 TEST_F(VulkanLoop, ASmallBodyIsOneShader) {
-  const auto program_of = [](const std::string& size) {
-    const std::string text =
-        "graph (%0: f32[" + size + "]) {\n  %1: f32[" + size + "], %2: f32[10000] = scan %0 {body=graph (%0: f32[" +
-        size + "]) {\n      %1: f32[" + size + "] = negative %0\n      %2: f32[] = reduce_sum %1 {axes=[0]}\n" +
-        "      return %1, %2\n    }, length=10000, num_carry=1, num_consts=0, reverse=0}\n  return %1, %2\n}\n";
-    planner::PlanOptions options;
-    options.target.gpu = true;
-    const planner::PlanData plan = planner::make_plan(trace::parse(text), options);
-    return dispatches(vk::compile_program(plan, *vk::Device::get(0), "", true).ops);
+  const auto dispatches_of = [](const std::string& size) {
+    return dispatches(vk::compile_program(negated_and_summed(size), *vk::Device::get(0), "", true).ops);
   };
-  EXPECT_LT(program_of("100"), 10000 / 16);
-  EXPECT_GE(program_of("100000"), 20000);
+  EXPECT_LT(dispatches_of("100"), 10000 / 16);
+  EXPECT_GE(dispatches_of("100000"), 20000);
+}
+
+// The device, were its workgroups of full subgroups smaller than others; it writes down the shaders that it is given.
+class SmallGroups final : public vk::Device {
+ public:
+  explicit SmallGroups(uint32_t full) : own_(vk::Device::get(0)), choices_(own_->choices()) {
+    choices_.reduce_workgroup = full;
+  }
+  mutable std::vector<vk::Shader> shaders;
+
+  const vk::DeviceRecord& record() const override { return own_->record(); }
+  const vk::Choices& choices() const override { return choices_; }
+  int index() const override { return own_->index(); }
+  const vk::Pipeline& pipeline(const vk::Shader& shader, const std::string& name) override {
+    shaders.push_back(shader);
+    return own_->pipeline(shader, name);
+  }
+  vk::MemoryPtr allocate(size_t n, bool visible, std::string_view what) override {
+    return own_->allocate(n, visible, what);
+  }
+  vk::MemoryPtr import(std::byte* data, size_t n) override { return own_->import(data, n); }
+  bool can_view(const vk::Range& range) const override { return own_->can_view(range); }
+  size_t available() const override { return own_->available(); }
+  std::unique_ptr<vk::Commands> record(int timestamps) override { return own_->record(timestamps); }
+  vk::Ticket submit(std::span<vk::Commands* const> commands, std::vector<std::shared_ptr<void>> keep) override {
+    return own_->submit(commands, std::move(keep));
+  }
+  void wait(vk::Ticket ticket) override { own_->wait(ticket); }
+  bool reached(vk::Ticket ticket) override { return own_->reached(ticket); }
+  bool hangs() const override { return own_->hangs(); }
+  void drain() override { own_->drain(); }
+  void upload(const std::byte* from, const vk::Memory& to, size_t offset, size_t n) override {
+    own_->upload(from, to, offset, n);
+  }
+  void download(const vk::Memory& from, size_t offset, std::byte* to, size_t n) override {
+    own_->download(from, offset, to, n);
+  }
+
+ private:
+  std::shared_ptr<vk::Device> own_;
+  vk::Choices choices_;
+};
+
+TEST_F(VulkanLoop, FullSubgroupsAreNoMoreThanAWorkgroupTakes) {
+  constexpr uint32_t kFull = 64;
+  SmallGroups device(kFull);
+  if (device.choices().subgroup == 0 || device.choices().workgroup <= kFull) GTEST_SKIP() << "all are as large";
+  for (const char* size : {"100", "1000", "100000"}) {
+    vk::compile_program(negated_and_summed(size), device, "", true);
+  }
+  EXPECT_THAT(device.shaders, testing::Contains(testing::Field(&vk::Shader::full_subgroups, true)));
+  for (const vk::Shader& shader : device.shaders) EXPECT_LE(shader.local_size, shader.full_subgroups ? kFull : 256u);
 }
 
 }  // namespace
