@@ -128,7 +128,7 @@ float round_to_odd(double x) {
 )"},
 
     // Floats to integers: truncate, saturate, NaN is 0.
-    {"to_i32", "nan32 nan64", R"(
+    {"to_i32", "nan32", R"(
 int to_i32(float x) {
   if (nan32(x)) return 0;
   return x >= 2147483648.0 ? 0x7fffffff : x <= -2147483648.0 ? int(0x80000000u) : int(x);

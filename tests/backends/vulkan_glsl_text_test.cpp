@@ -1,4 +1,8 @@
 // That the shaders of every kind of kernel compile for devices that are not there. No device needed.
+#include <fstream>
+#include <iterator>
+#include <set>
+
 #include "backends/vulkan/spirv.h"
 #include "tests/backends/vulkan_trials.h"
 
@@ -31,6 +35,52 @@ TEST(GlslText, CompilesForADeviceWithFewFeatures) {
     for (const Combine combine : {set, add, mul, max, min}) {
       EXPECT_FALSE(compile_glsl(emit(scatters(combine, t, 5, 33, true).launch(), poor()).glsl, "test").empty());
     }
+  }
+}
+
+std::set<std::string> capabilities(const std::string& glsl) {
+  constexpr std::string_view kWord = "OpCapability ";
+  const std::string text = disassemble(compile_glsl(glsl, "test"));
+  std::set<std::string> all;
+  for (size_t at = 0; (at = text.find(kWord, at)) != text.npos;) {
+    at += kWord.size();
+    all.insert(text.substr(at, text.find('\n', at) - at));
+  }
+  return all;
+}
+
+TEST(GlslText, AsksForNothingThatTheDeviceLacks) {
+  for (const char* name : {"apple-m1-moltenvk", "arm-mali-g57", "intel-uhd630-anv", "qualcomm-adreno740-turnip"}) {
+    SCOPED_TRACE(name);
+    std::ifstream file(std::string(NEAP_TESTS_DIR "/data/devices/") + name + ".json");
+    DeviceRecord d = record_from_json(std::string{std::istreambuf_iterator<char>(file), {}});
+    d.scalar_block_layout = true;
+    const Choices c = choose(d);
+    std::set<std::string> asked = capabilities(sort_dispatches({3, 5000, bf16}, c)[2].shader.glsl);
+    const auto add = [&](const Trial& t) {
+      if (!has_doubles(t)) asked.merge(capabilities(emit(t.launch(), c).glsl));
+    };
+    for (const Trial& t : all_maps()) add(t);
+    for (const int level : {0, 1}) add(reductions(0, 3, 300, level, true, false));
+    for (const DType t : {i8, bf16, i32, f32}) add(scatters(Combine::add, t, 5, 33, true));
+    const std::pair<const char*, bool> known[] = {{"Shader", true},
+                                                  {"Int64", d.int64},
+                                                  {"PhysicalStorageBufferAddresses", d.buffer_device_address},
+                                                  {"Float64", d.float64},
+                                                  {"Int8", d.int8},
+                                                  {"Int16", d.int16},
+                                                  {"StorageBuffer8BitAccess", d.storage_8bit},
+                                                  {"StorageBuffer16BitAccess", d.storage_16bit},
+                                                  {"AtomicFloat32AddEXT", d.atomic_float32_add},
+                                                  {"GroupNonUniform", d.subgroup_arithmetic},
+                                                  {"GroupNonUniformArithmetic", d.subgroup_arithmetic},
+                                                  {"DenormPreserve", d.denorm_preserve32},
+                                                  {"SignedZeroInfNanPreserve", d.signed_zero_inf_nan_preserve32}};
+    for (const std::string& capability : asked) {
+      const auto* it = std::ranges::find_if(known, [&](const auto& k) { return k.first == capability; });
+      EXPECT_TRUE(it != std::end(known) && it->second) << capability;
+    }
+    EXPECT_GE(asked.size(), 3u);
   }
 }
 
