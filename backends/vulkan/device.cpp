@@ -1,6 +1,8 @@
 // Opening a device, and submitting to it.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +30,11 @@ std::chrono::nanoseconds patience() {
 }
 
 void override_memory(Choices& choices, const DeviceRecord& record) {
+  // Around an array there may be nothing but its own pages.
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (choices.memory == Choices::Memory::import && record.imported_host_alignment > page) {
+    choices.memory = Choices::Memory::mapped;
+  }
   const char* text = std::getenv("NEAP_VULKAN_MEMORY");
   if (!text || !*text) return;
   const std::string_view mode = text;
@@ -110,7 +117,7 @@ void DeviceImpl::open() {
 
 void DeviceImpl::destroy() {
   if (!may_destroy() || !device_) return;
-  if (timeline_ && barrier_ && !lost()) call_.vkDeviceWaitIdle(device_);
+  if (timeline_ && barrier_) call_.vkDeviceWaitIdle(device_);  // also of a lost one, whose last work may not be over
   kept_.clear();
   halves_ = {};
   memory_.reset();

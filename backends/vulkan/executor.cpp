@@ -441,7 +441,8 @@ Limits vulkan_limits(int device) {
   limits.half_products = choices.matrix[0] != 0;
   limits.host_memory = choices.memory == vk::Choices::Memory::import;
   limits.largest_allocation = choices.largest_block;
-  if (!limits.host_memory) limits.largest_buffer = choices.largest_block;  // arrays of the host stay as they are
+  // Only a CPU sees several imports of the host's memory as one.
+  if (!limits.host_memory || !choices.cpu) limits.largest_buffer = choices.largest_block;
   return limits;
 }
 

@@ -272,7 +272,7 @@ std::unique_ptr<Block> MemoryPool::import_block(std::byte* data, uint64_t bytes)
     throw OutOfMemoryError(fmt::format("out of memory: {} gives no more than {} allocations and imports",
                                        device_.label(), device_.record().max_allocation_count));
   }
-  device_.check(result, "import of host memory");
+  device_.check(result, "import of host memory (NEAP_VULKAN_MEMORY=mapped goes without)");
   return block;
 }
 
