@@ -296,11 +296,12 @@ void DeviceImpl::drain() {
 
 void DeviceImpl::finish() {
   if (lost()) return;
-  try {
-    drain();
-  } catch (const std::exception&) {  // nobody is left to be told
+  Ticket last = 0;
+  {
+    const std::lock_guard lock(submit_mutex_);
+    last = last_;
   }
-  if (may_destroy()) save_pipeline_cache();
+  if (await(last) == VK_SUCCESS) save_pipeline_cache();
 }
 
 }  // namespace neap::vk

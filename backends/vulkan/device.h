@@ -81,7 +81,7 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The device number `index` of those that can run Neap's kernels, opened on first use and kept. DeviceError that
   /// names the devices there are when there is none of that number, and when there is no Vulkan loader or driver.
   static std::shared_ptr<Device> get(int index);
-  /// Records of all physical devices, in the order of the driver; empty where there is no loader. Never throws.
+  /// Records of the devices that get() numbers, in that order; empty where there is no loader. Never throws.
   static std::vector<DeviceRecord> list();
 
   virtual ~Device() = default;

@@ -66,7 +66,7 @@ class DeviceImpl final : public Device {
 
   /// Drops what was kept for submissions that are over.
   void poll();
-  /// Waits and saves what the driver has compiled: what there is to do when the process ends.
+  /// Waits and saves what the driver has compiled: what there is to do when process_ends().
   void finish();
 
  private:
@@ -130,7 +130,7 @@ class DeviceImpl final : public Device {
 /// Takes a lost device out of the registry; one that is `running` is kept for ever.
 void forget(const DeviceImpl& device, bool running);
 
-/// Whether the process has reached its exit handlers: drivers must not be called any more.
+/// Whether the process has reached its exit handlers: nothing is submitted, and nothing destroyed, any more.
 bool process_ends();
 
 }  // namespace neap::vk

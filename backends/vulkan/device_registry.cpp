@@ -2,8 +2,8 @@
 //
 // The loader, drivers and layers may be unloaded, and have their own exit handlers, in an order that nobody controls.
 // So nothing of a driver is ever destroyed at the end: one exit handler, registered after the first device has been
-// opened and so run before whatever the driver registered until then, waits for the devices and saves their pipeline
-// caches. After it no driver is called any more.
+// opened and so run before whatever the driver registered until then, refuses what other threads still ask for, waits
+// for the devices and saves their pipeline caches. After it no driver is called any more.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,17 +36,15 @@ void at_exit() {
     const std::lock_guard lock(r.mutex);
     open = r.open;
   }
+  r.process_ends.store(true, std::memory_order_release);  // first, so that other threads submit nothing more
   for (const auto& [index, device] : open) device->finish();
-  r.process_ends.store(true, std::memory_order_release);
 }
 
 const PhysicalDevice& find(int index) {
   std::vector<std::string> names, unfit;
   for (const PhysicalDevice* device : visible_devices()) {
-    try {
-      choose(device->record);
-    } catch (const DeviceError& error) {
-      unfit.emplace_back(error.what());
+    if (const auto reason = unfit_for(device->record)) {
+      unfit.push_back(*reason);
       continue;
     }
     if (static_cast<int>(names.size()) == index) return *device;
@@ -102,7 +100,9 @@ std::shared_ptr<Device> Device::get(int index) {
 std::vector<DeviceRecord> Device::list() {
   std::vector<DeviceRecord> records;
   try {
-    for (const PhysicalDevice* device : visible_devices()) records.push_back(device->record);
+    for (const PhysicalDevice* device : visible_devices()) {
+      if (!unfit_for(device->record)) records.push_back(device->record);
+    }
   } catch (const std::exception&) {  // no loader, no devices
   }
   return records;

@@ -99,10 +99,14 @@ void choose_matrices(const DeviceRecord& d, Choices& c) {
 
 }  // namespace
 
+std::optional<std::string> unfit_for(const DeviceRecord& d) {
+  const std::vector<std::string> names = missing(d);
+  if (names.empty()) return std::nullopt;
+  return fmt::format("vulkan: device '{}' lacks {}", d.name, fmt::join(names, ", "));
+}
+
 Choices choose(const DeviceRecord& d) {
-  if (const std::vector<std::string> names = missing(d); !names.empty()) {
-    throw DeviceError(fmt::format("vulkan: device '{}' lacks {}", d.name, fmt::join(names, ", ")));
-  }
+  if (const auto reason = unfit_for(d)) throw DeviceError(*reason);
   const bool cpu = d.type == "cpu";
   const uint32_t invocations =
       std::bit_floor(std::max(1u, std::min(d.max_workgroup_invocations, d.max_workgroup_size[0])));

@@ -105,6 +105,9 @@ struct Choices {
 /// timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is missing.
 Choices choose(const DeviceRecord& device);
 
+/// The message of that DeviceError, or nullopt.
+std::optional<std::string> unfit_for(const DeviceRecord& device);
+
 /// `device` as if it were of the kind of `other`, unless that is a CPU, and could do no more than that.
 DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other);
 

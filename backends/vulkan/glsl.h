@@ -1,8 +1,8 @@
 // A kernel of the kernel IR (backends/kernel.h) as a GLSL compute shader.
 //
-// Operands come by address: the push constants hold the address of a table of addresses, one u64 for each plan buffer,
-// and `operand[i]` says which entry is operand i of the kernel; both are constants of the recorded command, so that one
-// pipeline serves every plan that has the same kernel. All address arithmetic is on buffer references.
+// Operands come by address: the push constants hold the address of a table of addresses and where in it the launch's
+// begin, the address of operand i being entry `first + i`; both are constants of the recorded command, so that one
+// pipeline serves every plan that has the same kernel. All address arithmetic is in 64-bit integers.
 //
 // Arithmetic is that of scalar.h: `precise` keeps a * b + c apart; integers wrap; conversions saturate.
 #pragma once

@@ -114,5 +114,25 @@ TEST_F(VulkanDevice, ExitsWhileTheDeviceIsAtWork) {
   });
 }
 
+TEST_F(VulkanDevice, ExitsBesideThreadsThatSubmit) {
+  EXPECT_CHILD({
+    static std::atomic<int> submitted = 0;
+    for (int t = 0; t < 2; ++t) {
+      std::thread([device = device] {  // never ends
+        const MemoryPtr data = device->allocate(64 * 4, false, "data");
+        const MemoryPtr addresses = table(*device, {data->address()});
+        const auto commands = record(*device, slow(), addresses, 10, 100);
+        try {
+          for (;; ++submitted) device->wait(submit(*device, commands, {data, addresses}));
+        } catch (const DeviceError&) {
+          for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        }
+      })
+          .detach();
+    }
+    while (submitted < 10) std::this_thread::yield();
+  });
+}
+
 }  // namespace
 }  // namespace neap::vk
