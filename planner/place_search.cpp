@@ -243,13 +243,15 @@ bool PlaceSearch::State::place_at_lowest(int x) {
   return update_floors();
 }
 
-// A block that is not at its lowest offset lies on one that is still to come; so do the blocks like it, for they could
-// change places.
+// A block that cannot lie at its lowest offset, which all its sections have as floor, lies above one that is still to
+// come and is alive outside its sections too: else it could change places with all that is below it. So do the blocks
+// like it, for they could change places.
 bool PlaceSearch::State::place_higher(int x) {
   const int64_t lowest = lowest_[x];
   int64_t next = kEmpty;
   for (const int y : overlaps_[x]) {
-    if (lowest_[y] != kPlaced) next = std::min(next, lowest_[y] + size_[y]);
+    if (lowest_[y] == kPlaced || (first_[y] >= first_[x] && end_[y] <= end_[x])) continue;
+    next = std::min(next, lowest_[y] + size_[y]);
   }
   work_ += static_cast<int64_t>(overlaps_[x].size());
   if (next == kEmpty) return false;
