@@ -4,11 +4,12 @@
 // The search builds placements from below. Without loss, every block lies at 0 or on top of a block alive with it
 // (canonical placements: Moffitt, "MiniMalloc", ASPLOS 2023). Time is cut into sections, the maximal sets of blocks
 // alive together; each unplaced block has a lowest offset, each section a floor, the lowest offset of its blocks. Where
-// the floor is lowest among neighbours, a block whose lowest offset is the floor lies either right there or higher, on
-// top of a block that is still to come: those are the branches. A section from which the blocks cannot be stacked
-// within the capacity any more, each from its lowest offset, ends a branch. The section to branch on is the one with
-// the fewest choices for the failures it has seen; searches start anew after a while, remember those failures, and try
-// blocks in another order.
+// the floor is lowest among neighbours, a block whose lowest offset is the floor lies either right there or higher;
+// higher only above a block that is alive outside its sections too, else it could change places with all below it. A
+// section from which the blocks cannot be stacked within the capacity any more, each from its lowest offset, ends a
+// branch. Sections that no unplaced block joins are searched apart: what fails in one is not tried again for each
+// placement of another. The section to branch on is the one with the fewest choices for the failures it has seen;
+// searches start anew after a while, remember those failures, and try blocks in another order.
 #pragma once
 
 #include <chrono>

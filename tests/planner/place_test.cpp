@@ -285,6 +285,33 @@ TEST_P(Instance, FitsItsCapacity) {
   EXPECT_EQ(find_fault(ranges, placement.offsets, kCapacity), std::nullopt);
 }
 
+// A placement that is known, cut: what blocks fitted, their pieces do.
+TEST_P(Instance, FitsItsCapacityInPiecesToo) {
+  constexpr int64_t kCapacity = 1'048'576;
+  std::ifstream file(std::string(NEAP_TESTS_DIR) + "/data/minimalloc/" + GetParam() + ".1048576.csv");
+  const std::string csv{std::istreambuf_iterator<char>(file), {}};
+  std::vector<Block> blocks = to_blocks(parse_live_ranges(csv, GetParam()));
+  std::mt19937 random(9);
+  for (size_t cuts = blocks.size() / 4; cuts > 0; --cuts) {
+    Block& block = blocks[random() % blocks.size()];
+    Block other = block;
+    if (random() % 2 == 0 && block.last > block.first) {
+      block.last = block.first + static_cast<int>(random() % static_cast<unsigned>(block.last - block.first));
+      other.first = block.last + 1;
+    } else if (block.bytes > 1024) {
+      block.bytes = 1024 * (1 + random() % (block.bytes / 1024 - 1));
+      other.bytes -= block.bytes;
+    } else {
+      continue;
+    }
+    blocks.push_back(other);
+  }
+  std::ranges::shuffle(blocks, random);
+  const Placement placement = place(blocks, {.work = 4'000'000'000, .enough = kCapacity});
+  check(blocks, placement);
+  EXPECT_LE(placement.extent, static_cast<size_t>(kCapacity));
+}
+
 INSTANTIATE_TEST_SUITE_P(MiniMalloc, Instance, testing::Values("A", "C", "E", "G", "I", "K"),
                          [](const auto& info) { return info.param; });
 
