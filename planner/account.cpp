@@ -17,6 +17,9 @@ using namespace trace;
 
 namespace {
 
+constexpr size_t kCacheBytes = size_t{16} << 20;  // what lies in as little stays in caches,
+constexpr double kCachedShare = 0.5;              // and is as much cheaper to read and write
+
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
 }
@@ -125,9 +128,19 @@ void predict(PlanData& plan, int threads) {
   for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
 }
 
+// Of a body: what lies in a small arena is in the caches when the next step reads it.
+void predict_cached(PlanData& body, int threads) {
+  std::vector<double> share(body.buffers.size(), 1);
+  for (size_t b = 0; b < share.size(); ++b) {
+    if (body.buffers[b].offset >= 0 && body.arena_bytes <= kCacheBytes) share[b] = kCachedShare;
+  }
+  body.predicted_seconds = 0;
+  for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, threads, share);
+}
+
 }  // namespace
 
-double predict_seconds(const PlanStep& step, int threads) {
+double predict_seconds(const PlanStep& step, int threads, const std::vector<double>& share) {
   const Graph& group = step.group;
   if (step.kind == PlanStep::Kind::scan) {
     const double length = static_cast<double>(group.nodes[0].attrs.integer(Attr::length));
@@ -160,8 +173,13 @@ double predict_seconds(const PlanStep& step, int threads) {
     const bool scalar = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
     units += element_cost(group, node) * size(domain) * (scalar ? predicted::kScatterScalar : 1);
   }
-  for (const ValueId v : group.inputs) traffic += predicted::kRead * read[v];
-  for (const ValueId v : group.outputs) traffic += predicted::kWrite * bytes(v);
+  const auto share_of = [&](int buffer) { return share.empty() ? 1 : share[buffer]; };
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    traffic += predicted::kRead * read[group.inputs[i]] * share_of(step.reads[i]);
+  }
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    traffic += predicted::kWrite * bytes(group.outputs[i]) * share_of(step.writes[i]);
+  }
   if (step.kind == PlanStep::Kind::dot) {
     const DotForm form = dot_form(group, group.nodes[0]);
     units += predicted::kDotMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
@@ -217,7 +235,7 @@ void account_body(PlanData& body, int num_carry, int threads, const Target& targ
   body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;
   count_steps(body, 0);
-  predict(body, threads);
+  predict_cached(body, threads);
 }
 
 }  // namespace neap::planner

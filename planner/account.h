@@ -7,6 +7,8 @@
 // bytes_live is what is held. Tested in tests/planner/plan_test.cpp.
 #pragma once
 
+#include <vector>
+
 #include "planner/plan.h"
 
 namespace neap::planner {
@@ -19,7 +21,8 @@ void account(PlanData& plan, int threads, const Target& target);
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, int threads, const Target& target);
 
-/// Predicted seconds of a step on so many threads.
-double predict_seconds(const PlanStep& step, int threads);
+/// Predicted seconds of a step on so many threads. `share`: what a byte of each buffer costs, of one in memory; empty:
+/// all of it.
+double predict_seconds(const PlanStep& step, int threads, const std::vector<double>& share = {});
 
 }  // namespace neap::planner

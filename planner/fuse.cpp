@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "planner/cost.h"
 #include "planner/fuse_groups.h"
+#include "planner/naive_bound.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -22,6 +23,7 @@ constexpr double kNodeCost = 12;           // of one element; dearer nodes are l
 constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
 constexpr size_t kManyReaders = 64;        // of a value: they are taken to need it to the end
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
+constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
 
 // Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
 // one per element where the value only depends on the row.
@@ -45,6 +47,7 @@ class Fuser {
       const bool is_made = stored_[v] && graph.def(static_cast<ValueId>(v));
       made_[v + 1] = made_[v] + (is_made ? graph.aval(static_cast<ValueId>(v)).bytes() : 0);
     }
+    slack_ = std::min(kSmallBytes, naive_peak_at_least(graph, {}) / kSmallShare);
     readers_.resize(graph.values.size());
     potential_.assign(graph.values.size(), no_value);
     until_ = potential_;
@@ -232,7 +235,7 @@ class Fuser {
     }
     const size_t bytes = graph_.aval(v).bytes();
     if (graph_.aval(v).dtype == DType::bool_ && uses_[v].size() > 1) return prolonged > bytes;
-    return waiting && prolonged > bytes + kSmallBytes;
+    return waiting && prolonged > bytes + slack_;
   }
   // Whether as many bytes as the value has are made between what it is made of and who needs it.
   bool waits(ValueId v) const {
@@ -309,6 +312,7 @@ class Fuser {
   std::vector<double> nodes_;  // of each group, in registers
   std::vector<bool> is_output_;
   std::vector<ValueId> opaque_reader_;        // of each value: the latest dot, sort or scan that reads it
+  size_t slack_ = 0;                          // bytes that may wait in place of fewer
   std::vector<size_t> made_;                  // bytes of the values before each that must be stored
   std::vector<std::vector<NodeId>> readers_;  // of each value
   std::vector<ValueId> potential_;         // of each value: the latest that must be stored and can be computed from it

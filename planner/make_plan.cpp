@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "planner/account.h"
@@ -13,9 +14,11 @@
 #include "planner/budget.h"
 #include "planner/decisions.h"
 #include "planner/dot.h"
+#include "planner/free_slices.h"
 #include "planner/fuse.h"
 #include "planner/layouts.h"
 #include "planner/limits.h"
+#include "planner/naive_bound.h"
 #include "planner/order.h"
 #include "planner/plan.h"
 #include "planner/remake.h"
@@ -31,6 +34,9 @@ using trace::Graph;
 namespace {
 
 constexpr int64_t kDefaultChunks = 8;
+// A plan that holds less than the naive pipeline may take as much longer; where the usual one holds more by this part
+// of what naive holds, any time.
+constexpr double kMuchLonger = 1.03, kMuchMore = 1.0 / 16;
 
 void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   for (const PlanStep& step : plan.steps) {
@@ -75,10 +81,61 @@ void check_strategy(const PlanOptions& options) {
   }
 }
 
+// The curve from the plan that a program gets without a budget on.
+std::vector<Tradeoff> below(const PlanData& usual, const std::vector<Tradeoff>& curve, const std::string& strategy) {
+  std::vector<Tradeoff> result{{usual.peak_bytes, usual.predicted_seconds, strategy}};
+  for (const Tradeoff& point : curve) {
+    if (point.peak_bytes < usual.peak_bytes) result.push_back(point);
+  }
+  return result;
+}
+
+// What is held for the program's sake: holes that a device's alignment leaves are not.
+size_t held(const PlanData& plan, const Target& target) {
+  return target.alignment > 64 ? plan.lower_bound_bytes : plan.peak_bytes;
+}
+
+// What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
+// programs.
+Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
+  return remake_cheap(plan_simplified(simplified, options, {.keep_weight = 0, .random_weight = 0}), options);
+}
+
+PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
+  const Graph simple = simplify(graph);
+  const auto fits = [&](const PlanData& plan) {
+    return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
+  };
+  Planned planned = remake_cheap(plan_in_best_layout(graph, simple, options), options);
+  const std::optional<PlanData> sliced = slice_for_free(simple, planned, options);
+  PlanData plan = sliced ? *sliced : planned.plan;
+  std::optional<PlanData> naive;  // where the plan might hold more
+  if (held(plan, options.target) > naive_peak_at_least(graph, options.target)) naive = plan_naive(graph, options);
+  const auto much_more = [&](const PlanData& p) {
+    return naive &&
+           static_cast<double>(held(p, options.target)) > (1 + kMuchMore) * static_cast<double>(naive->peak_bytes);
+  };
+  if (naive && held(plan, options.target) > naive->peak_bytes) {
+    Planned storing = plan_storing(simple, options);
+    const bool slow = storing.plan.predicted_seconds > kMuchLonger * plan.predicted_seconds;
+    if (storing.plan.peak_bytes < plan.peak_bytes && (!slow || much_more(plan))) {
+      plan = storing.plan;
+      planned = std::move(storing);
+    }
+  }
+  if (!fits(plan)) {
+    PlanData other = meet_budget(simple, std::move(planned), options);
+    if (sliced) other.tradeoff = below(plan, other.tradeoff, "chunked");
+    if (fits(other) || other.peak_bytes < plan.peak_bytes) plan = std::move(other);
+  }
+  return much_more(plan) ? *std::move(naive) : plan;
+}
+
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   check_strategy(options);
   const std::string pinned = options.strategy.value_or("");
   if (options.naive || pinned == "naive") return plan_naive(graph, options);
+  if (pinned.empty()) return plan_freely(graph, options);
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
   const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
   if (pinned == "chunked" && options.chunks) return plan_in_chunks(simple, options, chunks);
@@ -86,10 +143,8 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   if (pinned == "fused" || pinned == "recompute") fuse_options.random_weight = kNever;
   if (pinned == "recompute") fuse_options.keep_weight = kNever;
-  Planned planned =
-      pinned.empty() ? plan_in_best_layout(graph, simple, options) : plan_simplified(simple, options, fuse_options);
+  Planned planned = plan_simplified(simple, options, fuse_options);
   if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
-  if (pinned.empty()) planned = remake_cheap(std::move(planned), options);
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
   if (fits && pinned == "chunked") {
     PlanData plan = plan_in_chunks(simple, options, chunks);
@@ -134,7 +189,10 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   const Graph simple = simplify(graph);
-  return tradeoff_of(simple, remake_cheap(plan_in_best_layout(graph, simple, unbounded), unbounded), unbounded);
+  Planned planned = remake_cheap(plan_in_best_layout(graph, simple, unbounded), unbounded);
+  const std::optional<PlanData> sliced = slice_for_free(simple, planned, unbounded);
+  std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), unbounded);
+  return sliced ? below(*sliced, curve, "chunked") : curve;
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

@@ -36,11 +36,11 @@ bool chose(const PlanData& plan, const std::string& what, const std::string& str
 
 TEST(Budget, FusedBecomesChunkedBeforeAnOpaqueConsumer) {
   const Graph g = projected_normals(1'000'000);
-  const PlanData open = make_plan(g, {});
+  const PlanData open = make_plan(g, {.strategy = "fused"});
   EXPECT_GT(open.peak_bytes, size_t{2'000'000'000});
   EXPECT_TRUE(chose(open, "random_bits", "fused")) << to_text(open);
   PlanOptions options;
-  options.memory_budget = size_t{256} << 20;
+  options.memory_budget = size_t{36} << 20;  // the output takes 30.5
   const PlanData plan = make_plan(g, options);
   EXPECT_LE(plan.peak_bytes, *options.memory_budget);
   EXPECT_EQ(widest(plan), plan.peak_bytes);
@@ -117,9 +117,9 @@ TEST(Budget, AttentionRunsInSlicesOfItsQueries) {
   const ValueId most = g.add(Op::reduce_max, {scores}, {{Attr::axes, Ints{2}}});
   const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {scores, broadcast(g, most, all, {0, 1})})});
   g.outputs = {dot(g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {2}), all, {0, 1})}), v, 1)};
-  EXPECT_GT(make_plan(g, {}).peak_bytes, size_t{256} << 20);
+  EXPECT_GT(make_plan(g, {.strategy = "fused"}).peak_bytes, size_t{256} << 20);
   PlanOptions options;
-  options.memory_budget = size_t{32} << 20;  // arguments and output take 16
+  options.memory_budget = size_t{20} << 20;  // arguments and output take 16
   const PlanData plan = make_plan(g, options);
   EXPECT_LE(plan.peak_bytes, *options.memory_budget) << to_text(plan);
   EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
