@@ -1,4 +1,5 @@
-// Planning time grows about linearly with the program. The limits are generous: sanitizers and busy machines pass.
+// Large programs are planned at all, at their bound, within the time that CTest gives a test; how long each takes is
+// printed. neap-plan-speed measures it.
 #include <gtest/gtest.h>
 
 #include <neap/error.h>
@@ -11,17 +12,16 @@
 namespace neap::planner {
 namespace {
 
-double seconds_to_plan(const Graph& g) {
+void plan(const Graph& g) {
   PlanOptions options;
   options.want_alternatives = false;
   const auto begin = std::chrono::steady_clock::now();
-  const PlanData plan = make_plan(g, options);
+  const PlanData made = make_plan(g, options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  EXPECT_GE(plan.peak_bytes, plan.lower_bound_bytes);
-  EXPECT_LE(plan.peak_bytes, plan.lower_bound_bytes + plan.lower_bound_bytes / 1000);
-  std::printf("    %zu nodes, %zu steps: %.4f s, peak / bound %.3f\n", g.nodes.size(), plan.steps.size(), seconds,
-              static_cast<double>(plan.peak_bytes) / static_cast<double>(plan.lower_bound_bytes));
-  return seconds;
+  EXPECT_GE(made.peak_bytes, made.lower_bound_bytes);
+  EXPECT_LE(made.peak_bytes, made.lower_bound_bytes + made.lower_bound_bytes / 1000);
+  std::printf("    %zu nodes, %zu steps: %.4f s, peak / bound %.3f\n", g.nodes.size(), made.steps.size(), seconds,
+              static_cast<double>(made.peak_bytes) / static_cast<double>(made.lower_bound_bytes));
 }
 
 // A residual network, unrolled, and its backward-like second half, which reads the activations.
@@ -89,20 +89,19 @@ TEST(Speed, ABudgetThatCannotBeMet) {
   EXPECT_THROW(make_plan(g, options), BudgetError);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("    %zu nodes: no after %.3f s\n", g.nodes.size(), seconds);
-  EXPECT_LT(seconds, 20);
 }
 
-TEST(Speed, TenOps) { EXPECT_LT(seconds_to_plan(chain(10)), 0.2); }
-TEST(Speed, AThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(170)), 1); }
-TEST(Speed, TenThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(1700)), 10); }
-TEST(Speed, ALongChain) { EXPECT_LT(seconds_to_plan(chain(10'000)), 10); }
+TEST(Speed, TenOps) { plan(chain(10)); }
+TEST(Speed, AThousandNodes) { plan(unrolled(170)); }
+TEST(Speed, TenThousandNodes) { plan(unrolled(1700)); }
+TEST(Speed, ALongChain) { plan(chain(10'000)); }
 TEST(Speed, WidePrograms) {
-  EXPECT_LT(seconds_to_plan(wide(2000)), 10);
-  EXPECT_LT(seconds_to_plan(apart(5000, 4)), 10);
-  EXPECT_LT(seconds_to_plan(apart(5000, 1000)), 10);
+  plan(wide(2000));
+  plan(apart(5000, 4));
+  plan(apart(5000, 1000));
 }
 // 2 s where nothing else runs; what was quadratic took minutes.
-TEST(Speed, FiftyThousandNodes) { EXPECT_LT(seconds_to_plan(unrolled(8500)), 50); }
+TEST(Speed, FiftyThousandNodes) { plan(unrolled(8500)); }
 
 }  // namespace
 }  // namespace neap::planner
