@@ -92,8 +92,9 @@ class Search {
   }
 
   void search() {
+    const Planned usual = plan(graph_);
     fuse_options_ = {.keep_weight = kNever, .random_weight = kNever};
-    const Planned usual = std::exchange(planned_, plan(graph_));
+    planned_ = plan(graph_);
     until_ = kUntilRecompute;
     compute_again(usual);
     const Leaner start{graph_, planned_.plan, "", "", "", 0}, checkpointed = best_;

@@ -37,19 +37,18 @@ std::vector<bool> stored_values(const Planned& planned) {
   return stored;
 }
 
-// What to keep, of all that waits; nullopt where it is not worth another plan.
-std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned) {
+// What of all that waits need not, as it is cheap to make of the rest; `refused` has to wait. `chains`: also through
+// what is made again itself.
+std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>& all, const std::vector<bool>& refused,
+                              bool chains) {
   const Graph& graph = planned.graph;
-  const std::vector<bool> stored = stored_values(planned);
-  const std::vector<ValueId> all = waiting(planned);
-  std::vector<bool> waits(graph.values.size(), false), forgotten = waits;
+  std::vector<bool> stored = stored_values(planned), waits(graph.values.size(), false), forgotten = waits;
   for (const ValueId v : all) waits[v] = true;
   Slicer slices(graph);
   std::vector<Cheap> found;
-  std::map<ValueId, size_t> saved_by;  // for each source that would have to wait instead
   for (const ValueId v : all) {
     const Node& node = *graph.def(v);
-    if (!is_fusible(node.op) || is_join(node)) continue;
+    if (refused[v] || !is_fusible(node.op) || is_join(node)) continue;
     const Slice slice = slices(stored, {v});
     if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) continue;
     Cheap cheap{v, {}};
@@ -59,27 +58,45 @@ std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned) {
       if (graph.def(s) && !waits[s]) cheap.sources.push_back(s);
     }
     if (!sourced) continue;
-    forgotten[v] = true;
-    for (const ValueId s : cheap.sources) saved_by[s] += graph.aval(v).bytes();
+    (chains ? stored : forgotten)[v] = !chains;
     found.push_back(std::move(cheap));
   }
-  std::vector<ValueId> kept;
-  for (const Cheap& cheap : found) {
-    const bool worth =
-        std::ranges::all_of(cheap.sources, [&](ValueId s) { return 2 * graph.aval(s).bytes() <= saved_by[s]; });
-    if (worth) {
-      kept.insert(kept.end(), cheap.sources.begin(), cheap.sources.end());
-    } else {
-      forgotten[cheap.value] = false;
+  return found;
+}
+
+// What to keep, of all that waits; nullopt where it is not worth another plan.
+std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, bool chains) {
+  const Graph& graph = planned.graph;
+  const std::vector<ValueId> all = waiting(planned);
+  std::vector<bool> refused(graph.values.size(), false);
+  std::vector<Cheap> found;
+  for (int tries = 0; tries < kRounds; ++tries) {  // what is refused may be what others are made of
+    found = find_cheap(planned, all, refused, chains);
+    std::map<ValueId, size_t> saved_by;  // for each source that would have to wait instead
+    for (const Cheap& cheap : found) {
+      for (const ValueId s : cheap.sources) saved_by[s] += graph.aval(cheap.value).bytes();
     }
+    const auto is_dear = [&](const Cheap& cheap) {
+      return std::ranges::any_of(cheap.sources, [&](ValueId s) { return 2 * graph.aval(s).bytes() > saved_by[s]; });
+    };
+    std::vector<ValueId> dear;
+    for (const Cheap& cheap : found) {
+      if (is_dear(cheap)) dear.push_back(cheap.value);
+    }
+    std::erase_if(found, is_dear);
+    if (dear.empty()) break;
+    for (const ValueId v : dear) refused[v] = true;
   }
+  std::vector<ValueId> kept;
+  std::vector<bool> forgotten(graph.values.size(), false);
   size_t saved = 0;
+  for (const Cheap& cheap : found) {
+    forgotten[cheap.value] = true;
+    saved += graph.aval(cheap.value).bytes();
+    kept.insert(kept.end(), cheap.sources.begin(), cheap.sources.end());
+  }
   for (const ValueId v : all) {
-    if (forgotten[v]) {
-      saved += graph.aval(v).bytes();
-    } else {
-      kept.push_back(v);
-    }
+    if (!forgotten[v]) kept.push_back(v);
   }
   if (static_cast<double>(saved) < kLeast * static_cast<double>(planned.plan.peak_bytes)) return std::nullopt;
   return kept;
@@ -108,11 +125,14 @@ class Best {
 Planned remake_cheap(Planned usual, const PlanOptions& options) {
   if (usual.graph.nodes.size() > kMostNodes) return usual;
   Best best(usual);
-  for (int round = 0; round < kRounds; ++round) {
-    const auto kept = worth_keeping(usual);
-    if (!kept) break;
-    usual = plan_simplified(recompute_from(usual, *kept), options, {});
-    best.consider(usual);
+  for (const bool chains : {false, true}) {
+    Planned leaner = usual;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto kept = worth_keeping(leaner, chains);
+      if (!kept) break;
+      leaner = plan_simplified(recompute_from(leaner, *kept), options, {});
+      best.consider(leaner);
+    }
   }
   return best.take();
 }
