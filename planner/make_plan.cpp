@@ -12,6 +12,7 @@
 #include "planner/account.h"
 #include "planner/alias.h"
 #include "planner/budget.h"
+#include "planner/compact_updates.h"
 #include "planner/decisions.h"
 #include "planner/dot.h"
 #include "planner/free_slices.h"
@@ -102,7 +103,7 @@ Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
 }
 
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
-  const Graph simple = simplify(graph);
+  const Graph simple = compact_where_better(simplify(graph), options);
   const auto fits = [&](const PlanData& plan) {
     return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
   };
@@ -188,7 +189,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
-  const Graph simple = simplify(graph);
+  const Graph simple = compact_where_better(simplify(graph), unbounded);
   Planned planned = remake_cheap(plan_in_best_layout(graph, simple, unbounded), unbounded);
   const std::optional<PlanData> sliced = slice_for_free(simple, planned, unbounded);
   std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), unbounded);

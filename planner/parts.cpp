@@ -4,6 +4,7 @@
 
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
+#include "planner/fuse.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int64_t kReducePart = 65536;  // elements that are worth a part
 constexpr int64_t kReducePartGpu = 16384;
-constexpr int64_t kManyRows = 64;       // kept elements that keep all threads busy
-constexpr int64_t kDirectRows = 65536;  // below, one pass in row order
+constexpr int64_t kManyRows = 64;  // kept elements that keep all threads busy
+constexpr size_t kTableBytes = size_t{32} << 20;
 constexpr int64_t kFewRows = int64_t{1} << 22;
 constexpr int64_t kPartInOrder = 4096;  // rows that one thread of a gpu takes in order
 constexpr int64_t kMaxPartsInOrder = 256;
@@ -79,7 +80,7 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const bool counts = node.op == Op::scatter_add && is_splat(group, node.inputs[2]) && is_float(out.dtype);
   step.in_order = target.gpu && target.deterministic && is_float(out.dtype) && !(counts && rows >= kDirectRows) &&
                   (node.op == Op::scatter_add || node.op == Op::scatter_mul);
-  if (node.op != Op::scatter_add || rows < kDirectRows) return;
+  if (node.op != Op::scatter_add || rows < kDirectRows || has_label(node, kInOrder)) return;
   step.form = counts ? ScatterForm::counts : ScatterForm::tables;
   step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
   const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
@@ -104,6 +105,8 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
 }
 
 }  // namespace
+
+size_t table_budget(size_t held_bytes) { return std::max(kTableBytes, held_bytes / 8); }
 
 void choose_parts(PlanStep& step, size_t table_budget, const Target& target) {
   if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group, target);

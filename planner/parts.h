@@ -11,6 +11,16 @@ namespace neap::planner {
 /// Sets parts, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
 void choose_parts(PlanStep& step, size_t table_budget, const Target& target = {});
 
+/// The most that tables may take in a plan whose arguments and outputs take so much.
+size_t table_budget(size_t held_bytes);
+
+/// A scatter of fewer rows adds them up one after the other, and so does one that has no room for its tables or whose
+/// Attr::name is kInOrder (planner/compact_updates.h).
+inline constexpr int64_t kDirectRows = 65536;
+inline constexpr const char* kInOrder = "in order";
+/// Attr::name of a scatter that updates no element twice.
+inline constexpr const char* kDistinct = "distinct";
+
 /// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
 std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});
 

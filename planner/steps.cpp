@@ -23,7 +23,6 @@ using namespace trace;
 
 namespace {
 
-constexpr size_t kTableBytes = size_t{32} << 20;
 
 class StepMaker {
  public:
@@ -45,7 +44,7 @@ class StepMaker {
     for (const PlanBuffer& buffer : plan_.buffers) {
       if (buffer.storage != Storage::intermediate) held += buffer.bytes;
     }
-    table_budget_ = std::max(kTableBytes, held / 8);
+    table_budget_ = table_budget(held);
     for (const Group& group : fusion_.groups) make_step(group);
     for (const ValueId v : graph_.outputs) {
       plan_.outputs.push_back(buffer_of_[base(graph_, v)]);
@@ -142,7 +141,7 @@ class StepMaker {
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     if (step.kind == PlanStep::Kind::scatter) {
       const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));
-      step.distinct = rows.distinct;
+      step.distinct = rows.distinct || has_label(*graph_.def(group.roots[0]), kDistinct);
       step.covering = rows.covering;
     }
     choose_parts(step, table_budget_, options_.target);

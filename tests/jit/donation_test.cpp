@@ -50,6 +50,25 @@ Adam update(const Adam& state, const Params& gradient) {
 
 Adam initial() { return {filled(0.5f), filled(0.0f), filled(0.0f)}; }
 
+TEST(Donation, AnEmbeddingChangesInTheRowsThatWereRead) {
+  namespace nr = random;
+  constexpr int64_t kWords = 20'000, kWidth = 64;
+  const auto step = [](const Array& table, const Array& words, const Array& others) {
+    const auto loss = [&](const Array& t) {
+      const Array x = mean(take(t, words), 1), y = take(t, others);
+      return sum(softplus(sum(expand_dims(x, 1) * y, 2)));
+    };
+    return table - 0.1f * grad(loss)(table);
+  };
+  const auto table = [] { return nr::normal(nr::key(1), {kWords, kWidth}); };
+  const Array words = nr::randint(nr::key(2), {500, 4}, -300, 300),
+              others = nr::randint(nr::key(3), {500, 3}, 0, kWords);
+  const Array want = jit(step, {.pipeline = Pipeline::naive})(table(), words, others);
+  const Measured m = measure(jit(step, {.donate = {0}}), table(), words, others);
+  EXPECT_TRUE(same_bits(m.outputs[0], want));
+  EXPECT_LT(m.planned, table().bytes() * 4 / 3) << m.plan;
+}
+
 TEST(Donation, AnOptimiserUpdatesItsStateInPlace) {
   const auto f = jit(update, {.donate = {0}});
   const Params g = filled(0.25f);
