@@ -23,7 +23,6 @@ using namespace trace;
 
 namespace {
 
-
 class StepMaker {
  public:
   StepMaker(const Graph& graph, const Fusion& fusion, const PlanOptions& options, const FuseOptions& fuse_options)
