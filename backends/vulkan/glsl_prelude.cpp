@@ -185,6 +185,10 @@ uint64_t d_to_u64(double x) {
 int d_to_narrow(double x, double lowest, double highest) { return nan64(x) ? 0 : int(clamp(x, lowest, highest)); }
 )"},
 
+    // Mesa 22.3 (lavapipe at least) compares a plain int64_t(x) with constants as if x had no sign.
+    {"widened", "", R"(
+int64_t widened(int x) { return packInt2x32(ivec2(x, x >> 31)); }
+)"},
     {"mulhi32", "", R"(
 uint mulhi32(uint a, uint b) {
   uint high, low;

@@ -56,7 +56,7 @@ std::string pair_of(Module& m, const std::string& x, DType from) {
   m.use("pair");
   switch (m.held(from)) {
     case Register::boolean: return fmt::format("vec2(float({}), 0.0)", x);
-    case Register::i32: return fmt::format("pair_i64(int64_t({}))", x);
+    case Register::i32: return fmt::format("pair_i64({}({}))", m.use("widened"), x);
     case Register::u32: return fmt::format("pair_u32({})", x);
     case Register::i64: return fmt::format("pair_i64({})", x);
     case Register::u64: return fmt::format("pair_u64({})", x);
@@ -133,6 +133,10 @@ std::string convert(Module& m, const std::string& x, DType from, DType to) {
     return from_float(m, fmt::format("{}.x", x), to, false);
   }
   if (is_float(from) && !is_float(to)) return from_float(m, x, to, from == DType::f64);
+  if (m.held(from) == Register::i32 && size_of(to) == 8 && !is_float(to)) {
+    const std::string wide = fmt::format("{}({})", m.use("widened"), x);
+    return to == DType::i64 ? wide : fmt::format("uint64_t({})", wide);
+  }
   const std::string result = fmt::format("{}({})", m.type(to), x);
   const bool narrows = !is_float(to) && size_of(to) < 4 && from != DType::bool_ &&
                        (size_of(to) < size_of(from) || (is_signed(from) && !is_signed(to)) ||

@@ -31,6 +31,27 @@ Trial fused(DType t) {
   return trial;
 }
 
+// Compared with constants; a driver narrowed such comparisons and lost the sign.
+Trial widened(DType from, DType to) {
+  Elementwise e(from, 515);
+  scalar::Dag& d = e.kernel.dag;
+  const X w = d.convert(e.x, to);
+  for (const int64_t number : {int64_t{0}, int64_t{-1}, int64_t{5}, int64_t{1} << 31, -(int64_t{1} << 31)}) {
+    const X c = d.integer(number, to);
+    for (const Opcode op : {Opcode::lt, Opcode::le, Opcode::eq}) {
+      e.to(d.binary(op, w, c));
+      e.to(d.binary(op, c, w));
+    }
+  }
+  e.to(d.binary(Opcode::shr, w, d.integer(7, to)));
+  if (is_signed(to)) e.to(d.unary(Opcode::abs, w));
+  return e;
+}
+
+TEST_F(VulkanGlsl, ComparesWidenedIntegers) {
+  run({widened(i32, i64), widened(i16, i64), widened(u32, i64), widened(i32, u64), widened(i8, i32)});
+}
+
 TEST_F(VulkanGlsl, EveryOpcodeAndConversion) { run(all_maps()); }
 
 TEST_F(VulkanGlsl, FmaRoundsOnce) {
