@@ -28,6 +28,7 @@ Body::Body(Module& m, const Kernel& kernel, int outer)
   wide_ = rows > 0 && columns > kNarrow / rows;
   is_live_ = backends::live_instructions(kernel);
   live_ = static_cast<int>(std::ranges::count(is_live_, true));
+  soft_ = needs_soft();
   for (int32_t id = 0; id < kernel.dag.size(); ++id) analyse(id);
   find_runs();
 }
@@ -35,6 +36,7 @@ Body::Body(Module& m, const Kernel& kernel, int outer)
 void Body::write(int together) {
   together_ = together;
   if (together == 1) runs_.clear();
+  if (soft_) use_soft();
   for (size_t r = 0; r < runs_.size(); ++r) {
     const auto bytes = static_cast<int64_t>(size_of(kernel.buffers[runs_[r].buffer].type)) * runs_[r].stride * together;
     shared_ += fmt::format("    uint w{}[{}];\n", r, bytes / 4);
@@ -43,13 +45,13 @@ void Body::write(int together) {
     if (!is_live_[id]) continue;
     const Inst& inst = kernel.dag[id];
     if (inst.op == Opcode::constant) {
-      values_[id] = literal(m, inst.imm, inst.type);
+      values_[id] = is_soft(id) ? fmt::format("{}ul", inst.imm) : literal(m, inst.imm, inst.type);
       continue;
     }
     values_[id] = fmt::format("t{}", id);
     const uint8_t levels = levels_[id];
     const int depth = levels == 0 ? 0 : levels == 1u << outer ? 1 : 2;
-    const bool real = is_float(inst.type) && size_of(inst.type) > 2;
+    const bool soft = is_soft(id), real = is_float(inst.type) && size_of(inst.type) > 2 && !soft;
     std::string text;
     for (size_t r = 0; r < runs_.size(); ++r) {
       if (std::ranges::find(runs_[r].loads, id) == runs_[r].loads.end()) continue;
@@ -57,8 +59,8 @@ void Body::write(int together) {
       text = from_run(r, id);
     }
     if (text.empty()) text = expression(id);
-    text_[depth] +=
-        fmt::format("    {} {} {} = {};\n", real ? "precise" : "const", m.type(inst.type), values_[id], text);
+    text_[depth] += fmt::format("    {} {} {} = {};\n", real ? "precise" : "const",
+                                soft ? soft_type(inst.type) : m.type(inst.type), values_[id], text);
   }
 }
 
@@ -68,6 +70,7 @@ int64_t Body::turns() const {
     const Inst& inst = kernel.dag[id];
     if (!is_live_[id]) continue;
     if (inst.op == Opcode::call) sum += loop_turns(static_cast<scalar::Function>(inst.imm));
+    if (is_soft(id)) sum += inst.op == Opcode::div ? 7 : inst.op == Opcode::sqrt ? 56 : 0;
     if (inst.op != Opcode::rem || !is_float(inst.type)) continue;
     sum += inst.type == DType::f64 ? loop_turns(scalar::Function::fmod) : kFmod32Turns;
   }
@@ -289,10 +292,9 @@ std::string Body::expression(int32_t id) {
       const int buffer = static_cast<int>(inst.imm);
       NEAP_CHECK(size_of(kernel.buffers[buffer].type) == size_of(inst.type), "{}: load of {}", kernel.name,
                  name(inst.type));
-      if (levels_[id] != 0) {
-        if (std::string text = fetch(buffer, id); !text.empty()) return text;
-      }
-      return load(m, address(buffer, inst.a), inst.type);
+      std::string text = levels_[id] != 0 ? fetch(buffer, id) : std::string();
+      if (text.empty()) text = load(m, address(buffer, inst.a), inst.type);
+      return is_soft(id) ? fmt::format("soft_of_pair({})", text) : text;
     }
     case Opcode::call: {
       if (!m.choices.float64) lacking(kernel.name, "float64 arithmetic (shaderFloat64)");

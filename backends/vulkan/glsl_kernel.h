@@ -36,8 +36,8 @@ class Body {
   bool has_runs() const { return !runs_.empty(); }
   /// Arrays that the iterations side by side share, to be declared outside of them.
   const std::string& shared() const { return shared_; }
-  /// The name or literal of an instruction.
-  const std::string& value(int32_t id) const { return values_[id]; }
+  /// The name or literal of an instruction, as registers hold its type.
+  std::string value(int32_t id) const { return is_soft(id) ? "soft_pair(" + values_[id] + ")" : values_[id]; }
   DType type(int32_t id) const { return kernel.dag[id].type; }
   /// Elements from one iteration of loop `level` to the next, where that is constant (wrapping aside).
   std::optional<int64_t> stride(int32_t id, int level) const { return strides_[id][level]; }
@@ -75,7 +75,15 @@ class Body {
   std::string integer_arithmetic(const scalar::Inst& inst);
   std::string compare(const scalar::Inst& inst);
 
-  bool wide_ = false;
+  // f64 by integers (glsl_soft.cpp).
+  bool needs_soft() const;
+  void use_soft();
+  bool is_soft(int32_t id) const { return soft_ && type(id) == DType::f64; }
+  std::string_view soft_type(DType type) const { return type == DType::f64 ? "uint64_t" : m.type(type); }
+  std::string soft_convert(const std::string& x, DType from, DType to);
+  std::string soft_arithmetic(const scalar::Inst& inst);
+
+  bool wide_ = false, soft_ = false;
   int live_ = 0, together_ = 1;
   std::vector<bool> is_live_;
   std::vector<Run> runs_;

@@ -12,6 +12,9 @@ using scalar::Opcode;
 std::string Body::arithmetic(const Inst& inst) {
   const std::string &x = values_[inst.a], &y = inst.b < 0 ? x : values_[inst.b], &z = inst.c < 0 ? x : values_[inst.c];
   const DType from = type(inst.a);
+  if (soft_ && (from == DType::f64 || (inst.type == DType::f64 && inst.op != Opcode::select))) {
+    return soft_arithmetic(inst);
+  }
   switch (inst.op) {
     case Opcode::convert: {
       // Mesa takes an integer that is rounded to a float and back for unchanged, unless a sum lies between.

@@ -31,6 +31,50 @@ Trial fused(DType t) {
   return trial;
 }
 
+// Doubles inside an expression, made of the bits of integers and written as such; every NaN as one.
+Trial doubles_inside(bool near_one) {
+  constexpr int64_t kCount = 3000;
+  Elementwise e(u64, kCount);
+  scalar::Dag& d = e.kernel.dag;
+  const auto number = [&](X bits) {
+    if (near_one) {  // of exponents that lie so close that sums cancel
+      bits = d.binary(Opcode::bit_and, bits, d.integer(static_cast<int64_t>(0x803fffffffffffff), u64));
+      bits = d.binary(Opcode::add, bits, d.integer(0x3fd0000000000000, u64));
+    }
+    return d.bitcast(bits, f64);
+  };
+  const X x = number(e.x), y = number(e.y),
+          z = number(d.binary(Opcode::bit_xor, d.binary(Opcode::mul, e.x, d.integer(0x9e3779b9, u64)), e.y));
+  const auto to = [&](X v) {
+    const X nan = d.binary(Opcode::ne, v, v);
+    e.to(d.select(nan, d.integer(1, u64), d.bitcast(v, u64)));
+  };
+  for (const Opcode op : {Opcode::add, Opcode::sub, Opcode::mul, Opcode::div}) to(d.binary(op, x, y));
+  for (const Opcode op : {Opcode::neg, Opcode::abs, Opcode::rint, Opcode::sqrt}) to(d.unary(op, x));
+  to(d.unary(Opcode::sqrt, d.unary(Opcode::abs, x)));
+  to(d.unary(Opcode::rint, d.binary(Opcode::mul, y, d.constant(1234.5, f64))));
+  to(d.fma(x, y, z));
+  to(d.fma(x, y, d.unary(Opcode::neg, d.binary(Opcode::mul, x, y))));
+  to(d.binary(Opcode::sub, x, x));
+  for (const Opcode op : {Opcode::lt, Opcode::le, Opcode::eq, Opcode::ne}) {
+    e.to(d.binary(op, x, y));
+    e.to(d.binary(op, d.unary(Opcode::abs, x), x));
+  }
+  for (const DType t : {f32, f16, bf16}) {
+    e.to(d.convert(x, t));
+    to(d.convert(d.convert(y, t), f64));
+  }
+  for (const DType t : {u64, i64, i32, u8}) to(d.convert(d.convert(e.x, t), f64));
+  return e;
+}
+
+TEST_F(VulkanGlsl, DoublesByIntegers) {
+  Runner runner(open_device());
+  runner.choices.float64 = false;
+  for (const bool near_one : {false, true}) doubles_inside(near_one).check(runner);
+  EXPECT_EQ(Device::validation_messages(), std::vector<std::string>{});
+}
+
 // Compared with constants; a driver narrowed such comparisons and lost the sign.
 Trial widened(DType from, DType to) {
   Elementwise e(from, 515);

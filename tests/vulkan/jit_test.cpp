@@ -353,6 +353,23 @@ TEST_F(Vulkan, DoublesAreRefusedWhereTheDeviceHasNone) {
   EXPECT_EXIT(doubles_on_a_phone(), testing::ExitedWithCode(0), "lacks float64 arithmetic");
 }
 
+TEST_F(Vulkan, FunctionsOfFloatsNeedNoDoublesOfTheDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto on_a_phone = [] {
+    setenv("NEAP_VULKAN_RECORD", NEAP_TESTS_DIR "/data/devices/arm-mali-g57.json", 1);
+    const auto f = [](const Array& x) { return concatenate({sin(x * 1e9f), hypot(x, x + 1.0f)}, 0); };
+    const Array x = linspace(-9, 9, 1000);
+    const std::vector<float> got = jit(f, on_device())(x).to_vector<float>(), want = elsewhere(f, x).to_vector<float>();
+    float worst = 0;
+    for (size_t i = 0; i < want.size(); ++i) {
+      worst = std::max(worst, std::abs(got[i] - want[i]) / std::max(std::abs(want[i]), 1e-30f));
+    }
+    std::fprintf(stderr, "off by %g\n", static_cast<double>(worst));
+    std::_Exit(worst <= 2.5e-7f ? 0 : 1);
+  };
+  EXPECT_EXIT(on_a_phone(), testing::ExitedWithCode(0), "off by");
+}
+
 TEST(VulkanDevice, AnUnknownOneIsNamed) {
   try {
     jit([](const Array& x) { return x; }, {.device = neap::vulkan(99)})(zeros({1}));
