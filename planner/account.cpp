@@ -46,6 +46,13 @@ struct Arena {
     total = beside + placement.extent;
   }
 
+  // As low as could be, all over each other.
+  void lay_out_nowhere() {
+    placement.offsets.assign(blocks.size(), 0);
+    placement.extent = live_bytes_bound(blocks);
+    total = beside + placement.extent;
+  }
+
   void add(const PlanData& plan, int b, size_t alignment) {
     const PlanBuffer& buffer = plan.buffers[b];
     members.push_back(b);
@@ -193,7 +200,8 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
   return (std::max(units, traffic) / std::max(1, threads) + predicted::kStep) / kUnitsPerSecond;
 }
 
-void account(PlanData& plan, int threads, const Target& target) {
+void account(PlanData& plan, int threads, const Target& target, const Worth& worth) {
+  predict(plan, threads);
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
   Arena slab = collect(plan, true, target);
@@ -202,22 +210,26 @@ void account(PlanData& plan, int threads, const Target& target) {
   if (plan.naive) {
     count_steps(plan, inputs);
     plan.peak_bytes = plan.lower_bound_bytes;
+    return;
+  }
+  Arena apart = collect(plan, false, target);
+  apart.beside = outputs;
+  const size_t apart_bound = apart.bound(), largest = target.largest_allocation;
+  const bool slab_first = target.carves && bound < apart_bound;
+  if (worth && !worth(inputs + (slab_first ? bound : apart_bound), plan.predicted_seconds)) {
+    plan.slab = slab_first;
+    (slab_first ? slab : apart).lay_out_nowhere();
   } else {
     // Placing can take long: what the other's bytes rule out is not placed.
-    Arena apart = collect(plan, false, target);
-    apart.beside = outputs;
-    const size_t apart_bound = apart.bound(), largest = target.largest_allocation;
-    const bool slab_first = target.carves && bound < apart_bound;
     if (slab_first) slab.lay_out(largest);
     if (slab.total >= apart_bound) apart.lay_out(largest);
     if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest);
     plan.slab = slab.total < apart.total;
-    use_arena(plan, plan.slab ? slab : apart);
-    const size_t held = inputs + (plan.slab ? 0 : outputs);
-    plan.peak_bytes = held + plan.arena_bytes;
-    count_steps(plan, held);
   }
-  predict(plan, threads);
+  use_arena(plan, plan.slab ? slab : apart);
+  const size_t held = inputs + (plan.slab ? 0 : outputs);
+  plan.peak_bytes = held + plan.arena_bytes;
+  count_steps(plan, held);
 }
 
 void account_body(PlanData& body, int num_carry, int threads, const Target& target) {

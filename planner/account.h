@@ -9,14 +9,18 @@
 
 #include <vector>
 
+#include <functional>
+
 #include "planner/plan.h"
 
 namespace neap::planner {
 
 /// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
 /// Where the arena can be cut up after the run, outputs may lie in it; where it is larger than one allocation may be,
-/// it is several.
-void account(PlanData& plan, int threads, const Target& target);
+/// it is several. Placing takes long: a plan that is not `worth` it, by the least its peak can be and its predicted
+/// time, gets that peak, and offsets that mean nothing.
+using Worth = std::function<bool(size_t least_peak, double seconds)>;
+void account(PlanData& plan, int threads, const Target& target, const Worth& worth = {});
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, int threads, const Target& target);

@@ -260,10 +260,13 @@ Planned plan_in_best_layout(const Graph& graph, const Graph& simple, const PlanO
   if (!laid_out) return usual;
   const Graph other = simplify(*laid_out);
   if (other == simple) return usual;
-  Planned moved = plan_simplified(other, options, {});
-  const double bytes = static_cast<double>(moved.plan.peak_bytes) / static_cast<double>(usual.plan.peak_bytes);
-  const double time = moved.plan.predicted_seconds / usual.plan.predicted_seconds;
-  return bytes <= 1 && time <= 1 && (bytes < 1 || time < kWorthWhile) ? moved : usual;
+  const auto better = [&](size_t peak_bytes, double seconds) {
+    const double time = seconds / usual.plan.predicted_seconds;
+    return peak_bytes <= usual.plan.peak_bytes && time <= 1 &&
+           (peak_bytes < usual.plan.peak_bytes || time < kWorthWhile);
+  };
+  Planned moved = plan_simplified(other, options, {}, better);
+  return better(moved.plan.peak_bytes, moved.plan.predicted_seconds) ? moved : usual;
 }
 
 }  // namespace neap::planner

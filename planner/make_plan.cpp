@@ -162,13 +162,14 @@ std::string_view name(Storage storage) {
   return kNames[static_cast<int>(storage)];
 }
 
-Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options) {
+Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
+                        const Worth& worth) {
   Planned result = plan_steps(simplified, {.carves = options.target.carves}, options, fuse_options);
   PlanData& plan = result.plan;
   plan.name = options.name.empty() ? simplified.name : options.name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.threads_hint, options.target);
+  account(plan, options.threads_hint, options.target, worth);
   return result;
 }
 

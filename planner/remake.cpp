@@ -107,10 +107,12 @@ class Best {
  public:
   explicit Best(Planned usual)
       : best_(std::move(usual)), peak_(best_.plan.peak_bytes), seconds_(best_.plan.predicted_seconds) {}
+  bool is_better(size_t peak_bytes, double seconds) const {
+    const double gained = 1 - static_cast<double>(peak_bytes) / static_cast<double>(peak_);
+    return peak_bytes < best_.plan.peak_bytes && gained >= kLeast && seconds <= seconds_ * (1 + kPrice * gained);
+  }
   void consider(const Planned& other) {
-    const double gained = 1 - static_cast<double>(other.plan.peak_bytes) / static_cast<double>(peak_);
-    if (other.plan.peak_bytes >= best_.plan.peak_bytes || gained < kLeast) return;
-    if (other.plan.predicted_seconds <= seconds_ * (1 + kPrice * gained)) best_ = other;
+    if (is_better(other.plan.peak_bytes, other.plan.predicted_seconds)) best_ = other;
   }
   Planned take() { return std::move(best_); }
 
@@ -130,7 +132,8 @@ Planned remake_cheap(Planned usual, const PlanOptions& options) {
     for (int round = 0; round < kRounds; ++round) {
       const auto kept = worth_keeping(leaner, chains);
       if (!kept) break;
-      leaner = plan_simplified(recompute_from(leaner, *kept), options, {});
+      leaner = plan_simplified(recompute_from(leaner, *kept), options, {},
+                               [&](size_t peak_bytes, double seconds) { return best.is_better(peak_bytes, seconds); });
       best.consider(leaner);
     }
   }
