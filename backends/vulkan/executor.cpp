@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -41,7 +42,7 @@ class Instance {
     records_at_ = (entries + 15) / 16 * 16;
     const size_t bytes = records_at_ + program.records.size() * sizeof(BindRecord);
     table_ = device.allocate(std::max<size_t>(bytes, 64), true, "table of addresses");
-    std::memcpy(table_->mapped() + records_at_, program.records.data(), program.records.size() * sizeof(BindRecord));
+    std::ranges::copy(std::as_bytes(std::span(program.records)), table_->mapped() + records_at_);
     if (program.viewed.empty()) record();
   }
 
