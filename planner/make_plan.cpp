@@ -107,8 +107,10 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
   const auto fits = [&](const PlanData& plan) {
     return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
   };
-  Planned planned = remake_cheap(plan_in_best_layout(graph, simple, options), options);
+  const Planned usual = plan_in_best_layout(graph, simple, options);
+  Planned planned = remake_cheap(usual, options);
   const std::optional<PlanData> sliced = slice_for_free(simple, planned, options);
+  if (!sliced) planned = remake_products(usual, planned, options);
   PlanData plan = sliced ? *sliced : planned.plan;
   std::optional<PlanData> naive;  // where the plan might hold more
   if (held(plan, options.target) > naive_peak_at_least(graph, options.target)) naive = plan_naive(graph, options);
@@ -191,8 +193,10 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   const Graph simple = compact_where_better(simplify(graph), unbounded);
-  Planned planned = remake_cheap(plan_in_best_layout(graph, simple, unbounded), unbounded);
+  const Planned usual = plan_in_best_layout(graph, simple, unbounded);
+  Planned planned = remake_cheap(usual, unbounded);
   const std::optional<PlanData> sliced = slice_for_free(simple, planned, unbounded);
+  if (!sliced) planned = remake_products(usual, planned, unbounded);
   std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), unbounded);
   return sliced ? below(*sliced, curve, "chunked") : curve;
 }

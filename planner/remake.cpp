@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/cost.h"
+#include "planner/dot.h"
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
 #include "planner/recompute.h"
@@ -23,6 +24,12 @@ constexpr double kLeast = 0.05;  // of the peak: less is not worth another plan
 constexpr int kRounds = 3;
 constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
 
+// What may be made again, if it is cheap.
+struct Kinds {
+  bool chains = false;    // of what is made again itself
+  bool products = false;  // products of few terms
+};
+
 struct Cheap {
   ValueId value;
   std::vector<ValueId> sources;  // that would not be there otherwise
@@ -37,10 +44,9 @@ std::vector<bool> stored_values(const Planned& planned) {
   return stored;
 }
 
-// What of all that waits need not, as it is cheap to make of the rest; `refused` has to wait. `chains`: also through
-// what is made again itself.
+// What of all that waits need not, as it is cheap to make of the rest; `refused` has to wait.
 std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>& all, const std::vector<bool>& refused,
-                              bool chains) {
+                              Kinds kinds) {
   const Graph& graph = planned.graph;
   std::vector<bool> stored = stored_values(planned), waits(graph.values.size(), false), forgotten = waits;
   for (const ValueId v : all) waits[v] = true;
@@ -48,30 +54,39 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
   std::vector<Cheap> found;
   for (const ValueId v : all) {
     const Node& node = *graph.def(v);
-    if (refused[v] || !is_fusible(node.op) || is_join(node)) continue;
-    const Slice slice = slices(stored, {v});
-    if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) continue;
+    if (refused[v] || is_join(node)) continue;
+    std::vector<ValueId> leaves;
+    if (kinds.products && is_canonical_dot(graph, node)) {
+      if (static_cast<double>(dot_form(graph, node).k) * predicted::kDotMultiply > kCheap) continue;
+      for (const ValueId x : node.inputs) leaves.push_back(base(graph, x));
+      if (std::ranges::any_of(leaves, [&](ValueId x) { return !stored[x]; })) continue;
+    } else {
+      if (!is_fusible(node.op)) continue;
+      Slice slice = slices(stored, {v});
+      if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) continue;
+      leaves = std::move(slice.leaves);
+    }
     Cheap cheap{v, {}};
     bool sourced = true;
-    for (const ValueId s : slice.leaves) {
+    for (const ValueId s : leaves) {
       sourced &= !forgotten[s];
       if (graph.def(s) && !waits[s]) cheap.sources.push_back(s);
     }
     if (!sourced) continue;
-    (chains ? stored : forgotten)[v] = !chains;
+    (kinds.chains ? stored : forgotten)[v] = !kinds.chains;
     found.push_back(std::move(cheap));
   }
   return found;
 }
 
 // What to keep, of all that waits; nullopt where it is not worth another plan.
-std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, bool chains) {
+std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds kinds) {
   const Graph& graph = planned.graph;
   const std::vector<ValueId> all = waiting(planned);
   std::vector<bool> refused(graph.values.size(), false);
   std::vector<Cheap> found;
   for (int tries = 0; tries < kRounds; ++tries) {  // what is refused may be what others are made of
-    found = find_cheap(planned, all, refused, chains);
+    found = find_cheap(planned, all, refused, kinds);
     std::map<ValueId, size_t> saved_by;  // for each source that would have to wait instead
     for (const Cheap& cheap : found) {
       for (const ValueId s : cheap.sources) saved_by[s] += graph.aval(cheap.value).bytes();
@@ -122,20 +137,32 @@ class Best {
   double seconds_;
 };
 
+void go_on(Planned from, Kinds kinds, const PlanOptions& options, Best& best) {
+  for (int round = 0; round < kRounds; ++round) {
+    const auto kept = worth_keeping(from, kinds);
+    if (!kept) break;
+    from = plan_simplified(recompute_from(from, *kept), options, {},
+                           [&](size_t peak_bytes, double seconds) { return best.is_better(peak_bytes, seconds); });
+    best.consider(from);
+  }
+}
+
 }  // namespace
 
-Planned remake_cheap(Planned usual, const PlanOptions& options) {
-  if (usual.graph.nodes.size() > kMostNodes) return usual;
+Planned remake_cheap(const Planned& usual, const PlanOptions& options) {
   Best best(usual);
-  for (const bool chains : {false, true}) {
-    Planned leaner = usual;
-    for (int round = 0; round < kRounds; ++round) {
-      const auto kept = worth_keeping(leaner, chains);
-      if (!kept) break;
-      leaner = plan_simplified(recompute_from(leaner, *kept), options, {},
-                               [&](size_t peak_bytes, double seconds) { return best.is_better(peak_bytes, seconds); });
-      best.consider(leaner);
-    }
+  if (usual.graph.nodes.size() <= kMostNodes) {
+    for (const bool chains : {false, true}) go_on(usual, {.chains = chains}, options, best);
+  }
+  return best.take();
+}
+
+Planned remake_products(const Planned& usual, const Planned& remade, const PlanOptions& options) {
+  Best best(usual);
+  best.consider(remade);
+  if (usual.graph.nodes.size() <= kMostNodes) {
+    go_on(usual, {.chains = true, .products = true}, options, best);
+    go_on(remade, {.products = true}, options, best);
   }
   return best.take();
 }

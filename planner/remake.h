@@ -9,6 +9,10 @@
 namespace neap::planner {
 
 /// The usual plan, or one that makes such values again, where that lowers the peak by much for little time.
-Planned remake_cheap(Planned usual, const PlanOptions& options);
+Planned remake_cheap(const Planned& usual, const PlanOptions& options);
+
+/// The best of the usual plan, that remade one, and ones that make products of few terms again too, such as the scores
+/// of attention. (Where they can be had in slices, less of them is held: planner/free_slices.h comes before.)
+Planned remake_products(const Planned& usual, const Planned& remade, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -54,6 +54,19 @@ TEST(Remake, WindowsOfAnImage) {
   check_leaner(0.75, grad(loss), spec({3, kWidth, kWidth}, f32), spec({1, kRows, kWidth}, f32));
 }
 
+// Products of few terms are not dear: the scores are made again from what they are of.
+TEST(Remake, ScoresOfAttention) {
+  const auto loss = [](const Array& w, const Array& x) {
+    Array h = x;
+    for (int i = 0; i < 6; ++i) {
+      const Array key = matmul(h, w);
+      h = h + matmul(softmax(matmul(h, transpose(key))), key);
+    }
+    return sum(h * h);
+  };
+  check_leaner(0.58, grad(loss), spec({kWidth, kWidth}, f32), spec({512, kWidth}, f32));
+}
+
 // Products are dear: they wait.
 TEST(Remake, ProductsWait) {
   const auto loss = [](const Array& w, const Array& x) {
