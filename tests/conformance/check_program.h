@@ -1,11 +1,13 @@
 // What must hold for every program, however it is planned.
 #pragma once
 
+#include <neap/device.h>
 #include <neap/ops.h>
 #include <neap/transforms.h>
 
 #include <utility>
 
+#include "jit/compile.h"
 #include "planner/naive_bound.h"
 #include "planner/plan.h"
 #include "tests/conformance/random_program.h"
@@ -90,9 +92,11 @@ inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& f
 
 /// Planned never holds more than naive, but for a little where that is faster; a bound of naive is known ahead.
 inline void check_beside_naive(const Graph& graph, size_t planned) {
-  const size_t naive = planner::make_plan(graph, {.naive = true, .want_alternatives = false}).peak_bytes;
+  const planner::Target target = jit_detail::target_of(default_device());
+  const size_t naive =
+      planner::make_plan(graph, {.naive = true, .target = target, .want_alternatives = false}).peak_bytes;
   EXPECT_LE(planned, naive + naive / 16);
-  EXPECT_LE(planner::naive_peak_at_least(graph, {}), naive);
+  EXPECT_LE(planner::naive_peak_at_least(graph, target), naive);
 }
 
 /// A batch gives row by row what each row alone gives.
