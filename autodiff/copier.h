@@ -25,8 +25,14 @@ class Copier {
   trace::ValueId input(trace::ValueId v) { return renamed_[v] = to.add_input(from_.aval(v)); }
   /// The node, its operands being copied already.
   void node(const trace::Node& node) {
+    this->node(node, [](trace::ValueId) { return true; });
+  }
+  /// The same; only those results stand for the node's that are wanted.
+  template <class Wanted>
+  void node(const trace::Node& node, const Wanted& wanted) {
     const trace::NodeId id = to.add_node(node.op, all(node.inputs), node.attrs, node.loc);
-    for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = to.nodes[id].outputs[i];
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (wanted(node.outputs[i])) renamed_[node.outputs[i]] = to.nodes[id].outputs[i];
   }
   std::vector<trace::ValueId> all(const std::vector<trace::ValueId>& values) const {
     std::vector<trace::ValueId> copies;

@@ -26,7 +26,8 @@ Array tangent_of(const JvpSite& site) {
     case Family::leaf:
     case Family::argreduce:
     case Family::random: return {};
-    case Family::control: break;
+    case Family::control:
+    case Family::call: break;
   }
   throw InternalError("jvp: no rule");
 }
@@ -56,14 +57,16 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
         }
         for (const Node& node : g.nodes) {
           const trace::AtLine at(node.loc);
+          const trace::MarkedLike as(node);
           Arrays in, t;
           for (const trace::ValueId v : node.inputs) {
             in.push_back(value[v]);
             t.push_back(tangent[v]);
           }
           const bool depends = !std::ranges::all_of(t, is_zero);
-          if (node.op == Op::scan && depends) {
-            ScanJvp both = jvp_scan(node, in, t);
+          const Family family = trace::op_info(node.op).family;
+          if (depends && (family == Family::control || family == Family::call)) {
+            ManyJvp both = family == Family::call ? jvp_call(node, in, t) : jvp_scan(node, in, t);
             for (size_t i = 0; i < node.outputs.size(); ++i) {
               value[node.outputs[i]] = both.out[i];
               tangent[node.outputs[i]] = both.tangent[i];

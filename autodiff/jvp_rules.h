@@ -47,12 +47,15 @@ Array jvp_dot(const JvpSite& site);
 Array jvp_gather(const JvpSite& site);
 Array jvp_scatter(const JvpSite& site);
 
-/// Values and tangents of a scan's results, by one scan that carries both.
-struct ScanJvp {
+/// Values and tangents of a node with many results.
+struct ManyJvp {
   Arrays out;
   Arrays tangent;
 };
-ScanJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent);
+/// By one scan that carries both.
+ManyJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent);
+/// By the derivative that the call has of its own.
+ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent);
 
 /// True [B] where the index row [B..., k] addresses an element; nullopt when every row does, by its dtype.
 /// Negative indices count from the end. `extents` are those of the indexed axes.

@@ -5,7 +5,7 @@
 
 namespace neap::autodiff {
 
-ScanJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent) {
+ManyJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent) {
   const ScanParts scan(node);
   std::vector<bool> active;
   for (const Array& t : tangent) active.push_back(!is_zero(t));
@@ -68,7 +68,7 @@ ScanJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent) {
 
   const Arrays results = trace::apply_many(
       Op::scan, operands, scan_attrs(std::move(joint), scan.length, consts, carries, scan.reverse), node.loc);
-  ScanJvp both{Arrays(scan.results), Arrays(scan.results)};
+  ManyJvp both{Arrays(scan.results), Arrays(scan.results)};
   size_t next = 0;
   for (const bool carry : {true, false}) {
     const size_t begin = carry ? 0 : scan.carries, end = carry ? scan.carries : scan.results;

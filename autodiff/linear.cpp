@@ -8,6 +8,7 @@
 
 namespace neap::autodiff {
 
+using trace::Attr;
 using trace::Node;
 using trace::Op;
 
@@ -24,31 +25,50 @@ std::vector<bool> depends_on(const Graph& g, const std::vector<bool>& inputs) {
 
 namespace {
 
+// Whether the node, or a result of the function that it calls, is such a node.
+bool gives(const Node& node, const std::function<bool(const Node&)>& such) {
+  if (trace::op_info(node.op).family != trace::Family::call || !node.attrs.has(Attr::body)) return such(node);
+  const Graph& body = *node.attrs.graph(Attr::body);
+  return std::ranges::any_of(body.outputs, [&](ValueId v) { return body.def(v) && gives(*body.def(v), such); });
+}
+
+// Whether the policy of the node's checkpoint() keeps what it computes.
+bool is_saveable(const Node& node) {
+  const std::string& policy = node.attrs.string(Attr::saveable);
+  if (policy == kSaveEverything) return true;
+  if (policy.empty()) return false;
+  if (policy == kSaveDots) return gives(node, [](const Node& n) { return n.op == Op::dot_general; });
+  return gives(node, [&](const Node& n) {
+    return n.attrs.has(Attr::label) &&
+           ("," + policy + ",").find("," + n.attrs.string(Attr::label) + ",") != std::string::npos;
+  });
+}
+
 // Fills the unknown half, fetching the known values that it needs.
 class UnknownHalf {
  public:
-  UnknownHalf(const Graph& g, const std::vector<bool>& unknown, const std::function<bool(ValueId)>& keep)
-      : g_(g), unknown_(unknown), keep_(keep), copy_(g) {}
+  UnknownHalf(const Graph& g, const std::vector<bool>& unknown, const std::function<Worth(ValueId)>& worth)
+      : g_(g),
+        unknown_(unknown),
+        worth_(worth),
+        needed_(g.values.size(), Need::no),
+        named_(g.values.size(), false),
+        copy_(g) {}
 
   // Residuals must precede the unknown inputs, so they are found before anything is copied.
   std::vector<ValueId> find_residuals(const std::vector<ValueId>& outputs) {
-    std::vector<ValueId> residuals;
-    std::vector<bool> seen(g_.values.size(), false);
-    const auto visit = [&](auto&& self, ValueId v) -> void {
-      if (unknown_[v] || seen[v]) return;
-      seen[v] = true;
-      if (kept(v)) {
-        residuals.push_back(v);
-        return;
-      }
-      for (const ValueId operand : g_.def(v)->inputs) self(self, operand);
-    };
-    for (const Node& node : g_.nodes) {
-      if (!unknown_[node.out()]) continue;
-      for (const ValueId v : node.inputs) visit(visit, v);
+    // What checkpoint_name() was given is what it gave.
+    for (const Node& node : g_.nodes)
+      if (node.attrs.has(Attr::label) && node.attrs.has(Attr::region) && is_saveable(node))
+        named_[node.inputs[0]] = true;
+    for (const ValueId v : outputs) need(v, nullptr);
+    for (auto node = g_.nodes.rbegin(); node != g_.nodes.rend(); ++node) {
+      if (!unknown_[node->out()] && !is_fetched(*node)) continue;
+      for (const ValueId v : node->inputs) need(v, &*node);
     }
-    for (const ValueId v : outputs) visit(visit, v);
-    std::ranges::sort(residuals);
+    std::vector<ValueId> residuals;
+    for (size_t v = 0; v < needed_.size(); ++v)
+      if (needed_[v] == Need::kept) residuals.push_back(static_cast<ValueId>(v));
     return residuals;
   }
 
@@ -57,33 +77,51 @@ class UnknownHalf {
     for (const ValueId v : g_.inputs)
       if (unknown_[v]) copy_.input(v);
     for (const Node& node : g_.nodes) {
-      if (!unknown_[node.out()]) continue;
-      for (const ValueId v : node.inputs) fetch(v);
-      copy_.node(node);
+      if (unknown_[node.out()]) {
+        copy_.node(node);
+      } else if (is_fetched(node)) {
+        Node again = node;
+        if (again.attrs.has(Attr::region)) again.attrs.set(Attr::copy, node.attrs.integer_or(Attr::copy, 0) + 1);
+        copy_.node(again, [&](ValueId v) { return needed_[v] == Need::again; });
+      }
     }
-    for (const ValueId v : outputs) fetch(v);
     copy_.to.outputs = copy_.all(outputs);
     return std::move(copy_.to);
   }
 
  private:
-  bool kept(ValueId v) const { return !g_.def(v) || keep_(v); }
-  void fetch(ValueId v) {
-    if (copy_.has(v)) return;
-    for (const ValueId operand : g_.def(v)->inputs) fetch(operand);
-    copy_.node(*g_.def(v));
+  enum class Need : uint8_t { no, again, kept };
+
+  void need(ValueId v, const Node* reader) {
+    if (unknown_[v]) return;
+    needed_[v] = std::max(needed_[v], kept(v, reader) ? Need::kept : Need::again);
+  }
+  bool kept(ValueId v, const Node* reader) const {
+    const Node* node = g_.def(v);
+    if (!node) return true;
+    const Worth worth = worth_(v);
+    const int64_t region = node->attrs.integer_or(Attr::region, -1);
+    if (worth == Worth::nothing || region < 0 || !reader || reader->attrs.integer_or(Attr::region, -1) != region)
+      return worth == Worth::residual;
+    return is_saveable(*node) || named_[v];
+  }
+  // Whether the known node runs again in this half.
+  bool is_fetched(const Node& node) const {
+    return std::ranges::any_of(node.outputs, [&](ValueId v) { return needed_[v] == Need::again; });
   }
 
   const Graph& g_;
   const std::vector<bool>& unknown_;
-  const std::function<bool(ValueId)>& keep_;
+  const std::function<Worth(ValueId)>& worth_;
+  std::vector<Need> needed_;  // of known values
+  std::vector<bool> named_;   // has a name that is kept
   Copier copy_;
 };
 
 }  // namespace
 
 Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
-            const std::function<bool(ValueId)>& keep) {
+            const std::function<Worth(ValueId)>& worth) {
   const std::vector<bool> unknown = depends_on(g, unknown_inputs);
   Split result;
   std::vector<ValueId> unknown_outputs;
@@ -91,7 +129,7 @@ Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::
     result.unknown_outputs.push_back(unknown[g.outputs[i]] || forced[i]);
     if (result.unknown_outputs[i]) unknown_outputs.push_back(g.outputs[i]);
   }
-  UnknownHalf half(g, unknown, keep);
+  UnknownHalf half(g, unknown, worth);
   result.residuals = half.find_residuals(unknown_outputs);
   result.unknown = half.build(result.residuals, unknown_outputs);
 
@@ -117,7 +155,8 @@ Linearized linearize(const Graph& g, const std::vector<bool>& active) {
   std::vector<bool> varies = depends_on(pure, std::vector<bool>(pure.inputs.size(), true));
   std::vector<bool> forced(pure.outputs.size(), false);
   std::fill(forced.begin() + static_cast<std::ptrdiff_t>(g.outputs.size()), forced.end(), true);
-  Split halves = split(pure, unknown_inputs, forced, [&](ValueId v) { return varies[v]; });
+  Split halves =
+      split(pure, unknown_inputs, forced, [&](ValueId v) { return varies[v] ? Worth::residual : Worth::nothing; });
   Linearized result{std::move(halves.known), std::move(halves.unknown), halves.residuals.size(), both.active};
   result.primal.num_captured = g.num_captured;
   return result;

@@ -2,10 +2,11 @@
 //
 // Residuals are the values of the first part that the second one uses. Inlined into one graph they are just values: the
 // planner decides which to keep and which to compute again. Only a scan decides here, because its two halves run at
-// different times: see keep_in_scan in linear_scan.cpp. tests/autodiff/.
+// different times: see worth_in_scan in linear_scan.cpp. tests/autodiff/.
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "trace/graph.h"
@@ -14,6 +15,9 @@ namespace neap::autodiff {
 
 using trace::Graph;
 using trace::ValueId;
+
+/// Attr::saveable of a checkpoint() that keeps nothing is empty; else one of these, or names with commas between them.
+inline constexpr std::string_view kSaveEverything = "*", kSaveDots = "*dots";
 
 struct Linearized {
   Graph primal;   // inputs of g -> outputs of g, then residuals
@@ -33,11 +37,13 @@ struct Split {
   std::vector<ValueId> residuals;  // values of the graph that was split
   std::vector<bool> unknown_outputs;
 };
-/// `unknown_inputs` and what depends on them are unknown; so are the outputs marked in `forced`. A known value that the
-/// unknown part uses becomes a residual where keep(value), else it is computed again there from its operands
-/// (inputs are always kept).
+/// What a known value that the unknown part uses is worth: a residual, or to be computed again there from its operands.
+/// Where both halves are in one checkpoint(), its policy decides, but on what is the same for all inputs.
+enum class Worth : uint8_t { nothing, little, residual };
+/// `unknown_inputs` and what depends on them are unknown; so are the outputs marked in `forced`. Known inputs that are
+/// used are always residuals.
 Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
-            const std::function<bool(ValueId)>& keep);
+            const std::function<Worth(ValueId)>& worth);
 
 /// The same graph with each scan that mixes known and unknown results cut into a known and an unknown scan.
 Graph split_scans(const Graph& g, const std::vector<bool>& unknown_inputs);

@@ -17,16 +17,17 @@ using trace::Op;
 // What the linear scan is given rather than computes again. Carries, constants and stacked inputs always are; of the
 // values in between only those that are dear to compute, or smaller than what they are made of. So a step costs a copy
 // of its carry and not of every intermediate, and random numbers are drawn again from their key.
-bool keep_in_scan(const Graph& body, const std::vector<bool>& varies, ValueId v) {
-  if (!varies[v]) return false;  // the same in every step
+Worth worth_in_scan(const Graph& body, const std::vector<bool>& varies, ValueId v) {
+  if (!varies[v]) return Worth::nothing;  // the same in every step
   switch (trace::op_info(body.def(v)->op).family) {
     case Family::dot:
     case Family::reduce:
     case Family::argreduce:
     case Family::sort:
     case Family::scatter:
-    case Family::control: return true;
-    default: return false;
+    case Family::control:
+    case Family::call: return Worth::residual;
+    default: return Worth::little;
   }
 }
 
@@ -52,7 +53,7 @@ CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
   std::vector<bool> changing(scan.operands);
   for (size_t i = 0; i < scan.operands; ++i) changing[i] = !scan.is_const(i);
   const std::vector<bool> varies = depends_on(body, changing);
-  return {split(body, unknown, forced, [&](ValueId v) { return keep_in_scan(body, varies, v); }), unknown};
+  return {split(body, unknown, forced, [&](ValueId v) { return worth_in_scan(body, varies, v); }), unknown};
 }
 
 // Emits the two scans into copy.to.
@@ -98,7 +99,8 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   std::vector<ValueId> results;
   if (!known.outputs.empty()) {
     const trace::NodeId id = copy.to.add_node(
-        Op::scan, operands, scan_attrs(trace::eliminate_dead_code(known), scan.length, consts, carries, scan.reverse),
+        Op::scan, operands,
+        marked_as(scan.node, scan_attrs(trace::eliminate_dead_code(known), scan.length, consts, carries, scan.reverse)),
         scan.node.loc);
     results = copy.to.nodes[id].outputs;
   }
@@ -129,7 +131,8 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   take_unknown([&](size_t i) { return scan.is_stacked(i); });
   const Graph linear = with_inputs_ordered(halves.unknown, order);
   const trace::NodeId id = copy.to.add_node(
-      Op::scan, operands, scan_attrs(linear, scan.length, consts, carries, scan.reverse), scan.node.loc);
+      Op::scan, operands, marked_as(scan.node, scan_attrs(linear, scan.length, consts, carries, scan.reverse)),
+      scan.node.loc);
   for (size_t i = 0, out = 0; i < scan.results; ++i)
     if (halves.unknown_outputs[i]) copy.set(scan.node.outputs[i], copy.to.nodes[id].outputs[out++]);
 }

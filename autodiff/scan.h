@@ -37,6 +37,13 @@ struct ScanParts {
   size_t results;
 };
 
+/// The attributes, with the marks (checkpoint(), copies) that a node has.
+inline trace::Attrs marked_as(const trace::Node& node, trace::Attrs attrs) {
+  for (const trace::Attr mark : {trace::Attr::copy, trace::Attr::region, trace::Attr::saveable})
+    if (const trace::AttrValue* value = node.attrs.find(mark)) attrs.set(mark, *value);
+  return attrs;
+}
+
 inline trace::Attrs scan_attrs(trace::Graph body, int64_t length, size_t consts, size_t carries, bool reverse) {
   return {{trace::Attr::body, std::make_shared<const trace::Graph>(std::move(body))},
           {trace::Attr::length, length},

@@ -6,6 +6,7 @@
 
 #include "autodiff/linear.h"
 #include "autodiff/transpose_rules.h"
+#include "trace/call.h"
 
 namespace neap::autodiff {
 namespace {
@@ -28,6 +29,7 @@ Arrays transpose_node(const TransposeSite& site) {
     case Family::dot: return transpose_dot(site);
     case Family::scatter: return transpose_scatter(site);
     case Family::control: return transpose_scan(site);
+    case Family::call: return transpose_call(site);
     case Family::convert:
       if (site.node.op == Op::convert) return {convert(site.ct(), site.aval(0).dtype)};
       break;
@@ -36,12 +38,23 @@ Arrays transpose_node(const TransposeSite& site) {
       break;
     default: break;
   }
-  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+  not_linear(site.node);
 }
 
 }  // namespace
 
-Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, const std::vector<bool>& cotangents) {
+void not_linear(const Node& node) {
+  throw_user<UserError>("custom_jvp", fmt::format("{} of what depends on a tangent", trace::name(node.op)),
+                        "a derivative, which is linear in the tangents", "see the rule given to custom_jvp", node.loc);
+}
+
+Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& linear,
+                            const std::vector<bool>& cotangents) {
+  // A rule may call functions that have rules on tangents: their bodies are transposed.
+  const std::vector<bool> reached = depends_on(with_calls, linear);
+  const Graph g = trace::inline_calls(with_calls, [&](const Node& node) {
+    return node.op != Op::linear_call && trace::op_info(node.op).family == Family::call && reached[node.outputs[0]];
+  });
   NEAP_CHECK(linear.size() == g.inputs.size() && cotangents.size() == g.outputs.size());
   std::vector<Aval> parameters;
   for (size_t i = 0; i < linear.size(); ++i)
@@ -63,6 +76,7 @@ Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, con
           Arrays in;
           for (const ValueId v : node.inputs) in.push_back(value[v]);
           const trace::AtLine at(node.loc);
+          const trace::MarkedLike as(node);
           const Arrays out = trace::apply_many(node.op, in, node.attrs, node.loc);
           for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
         }

@@ -1,7 +1,8 @@
 // Transposition of a linear graph: from tangents forward to cotangents backward.
 //
 // The graph is linear in its marked inputs; every node that depends on one is linear in that operand (jvp and linearize
-// make only such). A cotangent that is zero because nothing used the value is absent. tests/autodiff/.
+// make only such; UserError where a custom rule is not). A cotangent that is zero because nothing used the value is
+// absent. tests/autodiff/.
 #pragma once
 
 #include <vector>

@@ -52,12 +52,12 @@ Arrays transpose_scatter(const TransposeSite& site) {
       }
       return result;
     case Op::scatter_mul:
-      NEAP_CHECK(!site.linear[2], "a product with a tangent's scatter");
+      if (site.linear[2]) not_linear(site.node);
       result[0] = scatter_axes(Op::scatter_mul, ct, indices, site.in[2], axes, mode);
       return result;
     default: break;
   }
-  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+  not_linear(site.node);
 }
 
 }  // namespace neap::autodiff

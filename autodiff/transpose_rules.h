@@ -19,6 +19,9 @@ struct TransposeSite {
   Array zeros_of(size_t operand) const { return zeros(shape(operand), aval(operand).dtype); }
 };
 
+/// Only the rule of a custom_jvp can bring a tangent to such a node.
+[[noreturn]] void not_linear(const Node& node);
+
 Arrays transpose_elementwise(const TransposeSite& site);
 Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
@@ -26,5 +29,6 @@ Arrays transpose_dot(const TransposeSite& site);
 Array transpose_gather(const TransposeSite& site, const Array& so_far);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);
+Arrays transpose_call(const TransposeSite& site);
 
 }  // namespace neap::autodiff

@@ -114,22 +114,26 @@ Array transpose_dot_side(const TransposeSite& site, bool left) {
 Arrays transpose_elementwise(const TransposeSite& site) {
   const Array& ct = site.ct();
   const auto& linear = site.linear;
-  const auto only_one = [&] { NEAP_CHECK(!(linear[0] && linear[1]), "{} of two tangents", trace::name(site.node.op)); };
+  const auto only_one = [&] {
+    if (linear[0] && linear[1]) not_linear(site.node);
+  };
   switch (site.node.op) {
     case Op::negative: return {-ct};
     case Op::add: return {ct, ct};
     case Op::subtract: return {ct, linear[1] ? -ct : Array()};
     case Op::multiply: only_one(); return linear[0] ? Arrays{ct * site.in[1], {}} : Arrays{{}, ct * site.in[0]};
-    case Op::divide: NEAP_CHECK(!linear[1], "division by a tangent"); return {ct / site.in[1], {}};
+    case Op::divide:
+      if (linear[1]) not_linear(site.node);
+      return {ct / site.in[1], {}};
     case Op::select: {
-      NEAP_CHECK(!linear[0], "selection by a tangent");
+      if (linear[0]) not_linear(site.node);
       const Array zero = zeros_like(ct);
       return {
           {}, linear[1] ? select(site.in[0], ct, zero) : Array(), linear[2] ? select(site.in[0], zero, ct) : Array()};
     }
     default: break;
   }
-  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+  not_linear(site.node);
 }
 
 Arrays transpose_layout(const TransposeSite& site) {
@@ -149,11 +153,11 @@ Arrays transpose_layout(const TransposeSite& site) {
               {}};
     default: break;
   }
-  throw InternalError(fmt::format("transpose: {} is not linear", trace::name(site.node.op)));
+  not_linear(site.node);
 }
 
 Arrays transpose_dot(const TransposeSite& site) {
-  NEAP_CHECK(!(site.linear[0] && site.linear[1]), "a product of two tangents");
+  if (site.linear[0] && site.linear[1]) not_linear(site.node);
   Arrays result(2);
   result[site.linear[0] ? 0 : 1] = transpose_dot_side(site, site.linear[0]);
   return result;

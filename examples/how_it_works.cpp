@@ -35,7 +35,7 @@ int main() {
   // Differentiate backwards
   Array d = neap::grad(f)(x);
   near(d, 2, derivative(3));
-  Array hv = neap::jvp(neap::grad(f), std::tuple{x}, std::tuple{neap::ones({3})}).second;
+  Array hv = neap::jvp(neap::grad(f), std::tuple{x}, std::tuple{neap::ones({3})}).tangent;
   near(hv, 0, 2 * std::cos(1.0) - std::sin(1.0));
 
   // Randomness is a function

@@ -1,5 +1,7 @@
 #include "planner/builder.h"
 
+#include <algorithm>
+
 #include "planner/dot.h"
 #include "planner/sort.h"
 #include "trace/infer.h"
@@ -9,7 +11,17 @@ namespace neap::planner {
 
 using namespace trace;
 
+// What a term becomes stays apart from the original if the term does. Regions and labels were for autodiff.
 ValueId Builder::add(Term term) {
+  const int64_t outer = copy_;
+  copy_ = std::max(copy_, term.attrs.integer_or(Attr::copy, 0));
+  for (const Attr mark : {Attr::copy, Attr::label, Attr::region, Attr::saveable}) term.attrs.erase(mark);
+  const ValueId v = rewrite(std::move(term));
+  copy_ = outer;
+  return v;
+}
+
+ValueId Builder::rewrite(Term term) {
   if (const ValueId v = fold_constants(*this, term); v != no_value) return v;
   if (const ValueId v = lower_dot(*this, term); v != no_value) return v;
   if (const ValueId v = lower_sort(*this, term); v != no_value) return v;
@@ -24,6 +36,8 @@ ValueId Builder::add(Term term) {
 }
 
 ValueId Builder::intern(Term term) {
+  const Family family = op_info(term.op).family;
+  if (copy_ > 0 && family != Family::leaf && family != Family::layout) term.attrs.set(Attr::copy, copy_);
   if (level_ == Level::light) return graph.add(term.op, std::move(term.inputs), std::move(term.attrs), term.loc);
   size_t hash = term.attrs.hash() * 31 + static_cast<size_t>(term.op);
   for (const ValueId v : term.inputs) hash = hash * 0x9E3779B97F4A7C15u + static_cast<size_t>(v);

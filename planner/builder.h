@@ -46,7 +46,9 @@ class Builder {
 
  private:
   trace::ValueId intern(Term term);
+  trace::ValueId rewrite(Term term);
   Level level_;
+  int64_t copy_ = 0;  // Attr::copy of the term that is being added
   std::unordered_multimap<size_t, trace::NodeId> known_;
 };
 

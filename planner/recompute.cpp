@@ -14,7 +14,6 @@ using namespace trace;
 
 namespace {
 
-constexpr const char* kCopy = "again";  // Attr::name of copies
 constexpr int kUnplaced = -1;
 
 // The step that makes each value; kUnplaced of inputs and of values in registers.
@@ -96,9 +95,9 @@ class Rewriter {
       return;
     }
     Attrs& attrs = result_.nodes[append_renamed(result_, graph_, node, renamed_[time])].attrs;
-    if (attrs.has(Attr::name)) return;
-    if (copy) attrs.set(Attr::name, std::string(kCopy));
-    if (time == kEarly && kept_[v] && is_fusible(node.op)) attrs.set(Attr::name, std::string(kKept));
+    if (copy) attrs.set(Attr::copy, attrs.integer_or(Attr::copy, 0) + 1);
+    if (time == kEarly && kept_[v] && is_fusible(node.op) && !attrs.has(Attr::name))
+      attrs.set(Attr::name, std::string(kKept));
   }
 
   bool same_inputs(const Node& node) const {
@@ -115,7 +114,7 @@ class Rewriter {
 
 }  // namespace
 
-bool is_copy(const Node& node) { return has_label(node, kCopy); }
+bool is_copy(const Node& node) { return node.attrs.has(Attr::copy); }
 
 std::vector<ValueId> waiting(const Planned& planned) {
   const Graph& graph = planned.graph;

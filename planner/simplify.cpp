@@ -2,13 +2,14 @@
 
 #include "planner/dot.h"
 #include "planner/sort.h"
+#include "trace/call.h"
 
 namespace neap::planner {
 
 using namespace trace;
 
 Graph simplify(const Graph& graph, Builder::Level level) {
-  const Graph live = eliminate_dead_code(graph);
+  const Graph live = inline_calls(eliminate_dead_code(graph));
   const std::vector<int> uses = count_uses(live);
   Builder b(level);
   std::vector<ValueId> renamed = copy_inputs(b.graph, live);

@@ -125,6 +125,8 @@ std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& no
   for (const auto* list : {&scan.const_operands, &scan.inits, &scan.xs_operands}) {
     smaller.inputs.insert(smaller.inputs.end(), list->begin(), list->end());
   }
+  smaller.attrs.erase(Attr::region);  // for autodiff
+  smaller.attrs.erase(Attr::saveable);
   smaller.attrs.set(Attr::num_consts, static_cast<int64_t>(scan.consts.size()));
   smaller.attrs.set(Attr::num_carry, static_cast<int64_t>(scan.carry_in.size()));
   smaller.attrs.set(Attr::body, std::make_shared<const Graph>(std::move(body)));

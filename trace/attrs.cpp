@@ -10,10 +10,10 @@ namespace neap::trace {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",     "axis",      "body",       "descending",   "dtype",   "full_shape", "high",
-    "interior", "length",    "lhs_batch",  "lhs_contract", "limit",   "low",        "mode",
-    "name",     "num_carry", "num_consts", "permutation",  "reverse", "rhs_batch",  "rhs_contract",
-    "shape",    "start",     "stride",     "value",
+    "axes",    "axis",       "backward",     "body",     "copy",      "derivative", "descending",  "dtype",
+    "forward", "full_shape", "high",         "interior", "label",     "length",     "lhs_batch",   "lhs_contract",
+    "limit",   "low",        "mode",         "name",     "num_carry", "num_consts", "permutation", "region",
+    "reverse", "rhs_batch",  "rhs_contract", "saveable", "shape",     "start",      "stride",      "value",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::value) + 1);
 
@@ -63,6 +63,11 @@ void Attrs::set(Attr key, AttrValue value) {
   } else {
     items_.emplace(it, key, std::move(value));
   }
+}
+
+void Attrs::erase(Attr key) {
+  const auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
+  if (it != items_.end() && it->first == key) items_.erase(it);
 }
 
 const AttrValue* Attrs::find(Attr key) const {

@@ -38,25 +38,32 @@ enum class Op : uint16_t {
 enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, ...
-  body,          // graph: the body of scan
+  backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
+  body,          // graph: of scan, custom_jvp, custom_vjp
+  copy,          // int: computes again what another node computes, and stays apart from it (any op)
+  derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
+  forward,       // graph: custom_vjp: inputs -> results, residuals
   full_shape,    // ints: random_bits with an offset operand: the shape whose flat index is the counter
   high,          // ints: pad
   interior,      // ints: pad
+  label,         // string: reshape: what checkpoint_name() calls its result
   length,        // int: trip count of scan
   lhs_batch,     // ints: dot_general
   lhs_contract,  // ints
   limit,         // ints: slice
   low,           // ints: pad
   mode,          // int: IndexMode of gather and scatter
-  name,          // string: a label shown in reports
+  name,          // string: what a pass of the planner calls the node (any op)
   num_carry,     // int: scan
-  num_consts,    // int: scan
+  num_consts,    // int: scan, and calls: leading operands without a derivative
   permutation,   // ints: transpose
+  region,        // int: the checkpoint() that the node is in (any op)
   reverse,       // int (0/1): scan
   rhs_batch,     // ints
   rhs_contract,  // ints
+  saveable,      // string: what of a region is kept for the backward pass: "", "everything", "dots" or names
   shape,         // ints
   start,         // ints: slice
   stride,        // ints: slice
@@ -78,6 +85,7 @@ class Attrs {
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items);
   void set(Attr key, AttrValue value);
+  void erase(Attr key);
   bool has(Attr key) const { return find(key) != nullptr; }
   int64_t integer(Attr key) const;
   int64_t integer_or(Attr key, int64_t otherwise) const;

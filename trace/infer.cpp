@@ -13,16 +13,23 @@ namespace {
 bool right_kind(Attr attr, const AttrValue& value) {
   switch (attr) {
     case Attr::axis:
+    case Attr::copy:
     case Attr::descending:
     case Attr::length:
     case Attr::mode:
     case Attr::num_carry:
     case Attr::num_consts:
+    case Attr::region:
     case Attr::reverse: return std::holds_alternative<int64_t>(value);
     case Attr::value: return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
     case Attr::dtype: return std::holds_alternative<DType>(value);
-    case Attr::name: return std::holds_alternative<std::string>(value);
-    case Attr::body: return std::holds_alternative<GraphPtr>(value) && std::get<GraphPtr>(value) != nullptr;
+    case Attr::label:
+    case Attr::name:
+    case Attr::saveable: return std::holds_alternative<std::string>(value);
+    case Attr::backward:
+    case Attr::body:
+    case Attr::derivative:
+    case Attr::forward: return std::holds_alternative<GraphPtr>(value) && std::get<GraphPtr>(value) != nullptr;
     default: return std::holds_alternative<Ints>(value);
   }
 }
@@ -60,6 +67,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::scatter: return {infer_scatter(site)};
     case Family::random: return {infer_random(site)};
     case Family::control: return infer_scan(site);
+    case Family::call: return infer_call(site);
   }
   detail::check_failed("family has a rule", std::string(name(site.op)), std::source_location::current());
 }

@@ -48,5 +48,6 @@ Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);
 Aval infer_random(const Site&);
 std::vector<Aval> infer_scan(const Site&);
+std::vector<Aval> infer_call(const Site&);
 
 }  // namespace neap::trace

@@ -53,8 +53,8 @@ std::span<const OpInfo> op_table() { return kTable; }
 std::span<const Op> elementwise_ops() { return kElementwise; }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"elementwise", "leaf", "convert", "layout",  "reduce", "argreduce",
-                                         "sort",        "dot",  "gather",  "scatter", "random", "control"};
+  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout", "reduce",  "argreduce", "sort",
+                                         "dot",         "gather", "scatter", "random", "control", "call"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -98,6 +98,9 @@ std::span<const Attr> required_attrs(Op op) {
   static constexpr Attr kDot[] = {lhs_batch, rhs_batch, lhs_contract, rhs_contract};
   static constexpr Attr kIndexed[] = {axes, mode};
   static constexpr Attr kBits[] = {shape, dtype};
+  static constexpr Attr kCustomJvp[] = {body, num_consts};
+  static constexpr Attr kCustomVjp[] = {body, num_consts};
+  static constexpr Attr kLinearCall[] = {backward, num_consts};
   static constexpr Attr kScan[] = {body, length, num_consts, num_carry, reverse};
   switch (op) {
     case Op::constant: return kConstant;
@@ -132,12 +135,28 @@ std::span<const Attr> required_attrs(Op op) {
     case Op::scatter_max: return kIndexed;
     case Op::random_bits: return kBits;
     case Op::scan: return kScan;
+    case Op::custom_jvp: return kCustomJvp;
+    case Op::custom_vjp: return kCustomVjp;
+    case Op::linear_call: return kLinearCall;
     default: return {};
   }
 }
 
 bool allows_attr(Op op, Attr attr) {
-  if (attr == Attr::name || (attr == Attr::full_shape && op == Op::random_bits)) return true;
+  switch (attr) {
+    case Attr::copy:
+    case Attr::name:
+    case Attr::region:
+    case Attr::saveable: return true;
+    case Attr::full_shape: return op == Op::random_bits;
+    case Attr::label: return op == Op::reshape;
+    case Attr::derivative: return op == Op::custom_jvp;
+    case Attr::forward:
+    case Attr::backward:
+      if (op == Op::custom_vjp) return true;
+      break;
+    default: break;
+  }
   return std::ranges::find(required_attrs(op), attr) != required_attrs(op).end();
 }
 

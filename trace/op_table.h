@@ -30,6 +30,7 @@ enum class Family : uint8_t {
   scatter,
   random,
   control,
+  call,  // custom_jvp, custom_vjp, linear_call: functions with a derivative of their own; planned as their bodies
 };
 
 /// Which dtypes an elementwise op takes and gives.
@@ -73,7 +74,8 @@ bool accepts(TypeRule rule, DType t);
 /// The dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third operand).
 DType result_dtype(TypeRule rule, DType t);
 
-/// The attributes that an op must have. `name` is allowed on every op, full_shape on random_bits; no others are.
+/// The attributes that an op must have. name, region, saveable and copy are allowed on every op, and what a
+/// row of the table calls optional on its op; no others are.
 std::span<const Attr> required_attrs(Op op);
 bool allows_attr(Op op, Attr attr);
 

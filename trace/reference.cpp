@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "trace/call.h"
 #include "trace/infer.h"
 #include "trace/op_table.h"
 #include "trace/reference_values.h"
@@ -26,6 +27,7 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::scatter: return {reference_scatter(op, in, attrs)};
     case Family::random: return {reference_random(op, in, attrs, out[0])};
     case Family::control: return reference_scan(in, attrs, std::move(out));
+    case Family::call: return evaluate_reference(called(op, attrs, loc), in);
   }
   throw InternalError(fmt::format("{}: no reference", name(op)));
 }

@@ -1,6 +1,8 @@
 #include "trace/tracing.h"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -37,9 +39,11 @@ struct Builder {
   Arrays captured;
   std::vector<ValueId> captured_values;
   std::unordered_map<const void*, size_t> known;  // captured by the identity of the array
+  int64_t next_region = 0;
   Builder* outer = nullptr;
 };
 
+thread_local Attrs marks;
 thread_local Builder* innermost = nullptr;
 thread_local std::optional<std::source_location> line;
 std::atomic<uint64_t> next_id{1};
@@ -99,6 +103,16 @@ AtLine::~AtLine() {
 }
 std::source_location user_line(std::source_location otherwise) { return line.value_or(otherwise); }
 
+MarkedLike::MarkedLike(const Attrs& attrs) : outer_(marks) {
+  if (attrs.has(Attr::copy)) marks.set(Attr::copy, attrs.integer(Attr::copy));
+  if (!attrs.has(Attr::region) || marks.has(Attr::region)) return;
+  marks.set(Attr::region, attrs.integer(Attr::region));
+  marks.set(Attr::saveable, attrs.string(Attr::saveable));
+}
+MarkedLike::~MarkedLike() { marks = std::move(outer_); }
+
+int64_t new_region() { return innermost ? innermost->next_region++ : 0; }
+
 bool tracing() { return innermost != nullptr; }
 
 const Aval& aval_of(const Array& array, std::source_location loc) {
@@ -131,7 +145,11 @@ const BufferPtr& concrete_buffer(const Array& array, std::string_view what, std:
 TracedFunction trace(std::span<const Aval> parameters, const ArrayFunction& f, const std::string& name) {
   Builder b;
   const std::optional<std::source_location> outer_line = std::exchange(line, std::nullopt);
-  const auto restore = std::shared_ptr<void>(nullptr, [&](void*) { line = outer_line; });
+  Attrs outer_marks = std::exchange(marks, {});  // they go to what the graph becomes when it is inlined
+  const auto restore = std::shared_ptr<void>(nullptr, [&](void*) {
+    line = outer_line;
+    marks = std::move(outer_marks);
+  });
   const Activation activation(b);
   b.graph.name = name;
   Arrays inputs;
@@ -160,6 +178,8 @@ Arrays apply_many(Op op, const Arrays& inputs, Attrs attrs, std::source_location
   std::vector<ValueId> values;
   values.reserve(inputs.size());
   for (const Array& x : inputs) values.push_back(value_in(b, x, name(op), loc));
+  for (const auto& [key, value] : marks.items()) attrs.set(key, value);
+  b.next_region = std::max(b.next_region, attrs.integer_or(Attr::region, -1) + 1);
   const NodeId node = b.graph.add_node(op, std::move(values), std::move(attrs), loc);
   Arrays outputs;
   for (const ValueId v : b.graph.nodes[node].outputs) outputs.push_back(tracer(b, v, loc));
@@ -174,6 +194,7 @@ Arrays inline_graph(const Graph& graph, const Arrays& inputs) {
   NEAP_CHECK(inputs.size() == graph.inputs.size(), "inline_graph: {} inputs for {}", inputs.size(),
              graph.inputs.size());
   Arrays env(graph.values.size());
+  std::map<int64_t, int64_t> regions;  // each use of a graph has its own
   std::vector<int> uses = count_uses(graph);
   for (size_t i = 0; i < inputs.size(); ++i) env[graph.inputs[i]] = inputs[i];
   for (const Node& node : graph.nodes) {
@@ -181,8 +202,14 @@ Arrays inline_graph(const Graph& graph, const Arrays& inputs) {
     for (const ValueId v : node.inputs) operands.push_back(env[v]);
     for (const ValueId v : node.inputs)
       if (--uses[v] == 0) env[v] = Array();  // run at once, intermediates die at their last use
+    Attrs attrs = node.attrs;
+    if (attrs.has(Attr::region) && !marks.has(Attr::region)) {
+      const auto [it, fresh] = regions.try_emplace(attrs.integer(Attr::region));
+      if (fresh) it->second = new_region();
+      attrs.set(Attr::region, it->second);
+    }
     const AtLine at(node.loc);
-    Arrays results = apply_many(node.op, operands, node.attrs, node.loc);
+    Arrays results = apply_many(node.op, operands, std::move(attrs), node.loc);
     for (size_t i = 0; i < results.size(); ++i)
       if (uses[node.outputs[i]] > 0) env[node.outputs[i]] = std::move(results[i]);
   }

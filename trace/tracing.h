@@ -75,6 +75,21 @@ class AtLine {
 /// The line of the outermost AtLine, or `otherwise`.
 std::source_location user_line(std::source_location otherwise);
 
+/// While one lives, nodes are marked as the given one is: as part of a checkpoint() (the outermost wins), as a copy.
+class MarkedLike {
+ public:
+  explicit MarkedLike(const Node& node) : MarkedLike(node.attrs) {}
+  explicit MarkedLike(const Attrs& attrs);
+  ~MarkedLike();
+  MarkedLike(const MarkedLike&) = delete;
+  MarkedLike& operator=(const MarkedLike&) = delete;
+
+ private:
+  Attrs outer_;
+};
+/// A number for Attr::region that no node of the innermost trace has.
+int64_t new_region();
+
 /// Replays a graph on inputs (parameters, then captured): staged or run at once.
 Arrays inline_graph(const Graph& graph, const Arrays& inputs);
 

@@ -57,7 +57,8 @@ class Verifier {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) define(node.outputs[i], id, i);
     check_results(id, node, operands);
-    if (const AttrValue* body = node.attrs.find(Attr::body)) verify(*std::get<GraphPtr>(*body));
+    for (const auto& [key, value] : node.attrs.items())
+      if (const GraphPtr* graph = std::get_if<GraphPtr>(&value)) verify(**graph);
   }
 
   void check_results(NodeId id, const Node& node, const std::vector<Aval>& operands) const {

@@ -87,7 +87,8 @@ Array vmap_node(const VmapSite& site) {
       if (site.in.size() > 1 && site.batched[1]) return one_by_one(site);
       return site.apply(site.in, attrs);
     case Family::leaf:
-    case Family::control: break;
+    case Family::control:
+    case Family::call: break;
   }
   throw InternalError("vmap: no rule");
 }
@@ -113,6 +114,7 @@ BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64
         }
         for (const Node& node : g.nodes) {
           const AtLine at(node.loc);
+          const MarkedLike as(node);
           Arrays in;
           std::vector<bool> marks;
           for (const ValueId v : node.inputs) {
@@ -125,6 +127,8 @@ BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64
             out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
           else if (node.op == Op::scan)
             out = vmap_scan(site);
+          else if (op_info(node.op).family == Family::call)
+            out = vmap_call(site);
           else
             out = {{vmap_node(site)}, {true}};
           for (size_t i = 0; i < node.outputs.size(); ++i) {

@@ -45,5 +45,6 @@ struct BatchedResults {
   std::vector<bool> batched;
 };
 BatchedResults vmap_scan(const VmapSite& site);
+BatchedResults vmap_call(const VmapSite& site);
 
 }  // namespace neap::trace

@@ -116,6 +116,92 @@ std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& 
                                const std::vector<int>& argument_of, int argument, bool forward,
                                std::source_location loc);
 
+/// While one lives, what is traced is part of a checkpoint().
+class CheckpointScope {
+ public:
+  explicit CheckpointScope(const std::string& saveable);
+  ~CheckpointScope();
+  CheckpointScope(const CheckpointScope&) = delete;
+  CheckpointScope& operator=(const CheckpointScope&) = delete;
+
+ private:
+  std::shared_ptr<void> impl_;
+};
+
+/// rule: leaves, then their tangents -> tangents of the results.
+std::vector<Array> custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const std::vector<Array>& leaves,
+                                 std::source_location loc);
+/// Leaves -> {results, residuals}.
+using LeafForward = std::function<std::pair<std::vector<Array>, std::vector<Array>>(const std::vector<Array>& leaves)>;
+/// Residuals, cotangents of all results -> those of all leaves. It is called after forward.
+using LeafBackward =
+    std::function<std::vector<Array>(const std::vector<Array>& residuals, const std::vector<Array>& cotangents)>;
+std::vector<Array> custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const LeafBackward& backward,
+                                 const std::vector<Array>& leaves, std::source_location loc);
+
+template <class F>
+struct Checkpoint {
+  F f;
+  std::string saveable;
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    const CheckpointScope scope(saveable);
+    return f(arguments...);
+  }
+};
+
+template <class F, class Rule>
+struct CustomJvp {
+  F f;
+  Rule rule;
+  std::source_location loc;
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    LeafwiseCall<F, A...> flat(f, arguments...);
+    LeafwiseCall<Rule, A..., A...> derivative(rule, arguments..., arguments...);
+    using Result = typename LeafwiseCall<F, A...>::Result;
+    static_assert(
+        std::is_same_v<typename LeafwiseCall<Rule, A..., A...>::Result, Result>,
+        "custom_jvp: the rule takes the arguments, then their tangents, and returns a tangent like the result");
+    return flat.result(custom_jvp_of(flat.function(), derivative.function(), flat.leaves, loc));
+  }
+};
+
+template <class F, class Forward, class Backward>
+struct CustomVjp {
+  F f;
+  Forward forward;
+  Backward backward;
+  std::source_location loc;
+
+  template <class... A>
+  auto operator()(const A&... arguments) const {
+    LeafwiseCall<F, A...> flat(f, arguments...);
+    LeafwiseCall<Forward, A...> first(forward, arguments...);
+    using Result = typename LeafwiseCall<F, A...>::Result;
+    using Both = typename LeafwiseCall<Forward, A...>::Result;
+    static_assert(
+        is_tuple<Both> && std::tuple_size_v<Both> == 2 && std::is_same_v<std::tuple_element_t<0, Both>, Result>,
+        "custom_vjp: forward returns std::pair{what the function returns, residuals}");
+    std::optional<Both> made;
+    const auto run_forward = [&](const std::vector<Array>& leaves) {
+      made = first.result(first.function()(leaves));
+      return std::pair{tree_leaves(std::get<0>(*made)), tree_leaves(std::get<1>(*made))};
+    };
+    const auto run_backward = [&](const std::vector<Array>& residuals, const std::vector<Array>& of_results) {
+      const auto residual = tree_unflatten(std::get<1>(*made), std::span<const Array>(residuals));
+      const auto cotangent = tree_unflatten(std::get<0>(*made), std::span<const Array>(of_results));
+      const auto cotangents = backward(residual, cotangent);
+      static_assert(std::is_same_v<decltype(as_tuple(cotangents)), std::tuple<A...>>,
+                    "custom_vjp: backward(residuals, cotangent) returns a tuple of trees like the arguments");
+      return tree_leaves(cotangents);
+    };
+    return flat.result(custom_vjp_of(flat.function(), run_forward, run_backward, flat.leaves, loc));
+  }
+};
+
 template <bool with_value, class F, size_t... I>
 struct Grad {
   F f;

@@ -27,8 +27,15 @@ auto value_and_grad(F f, std::source_location loc = std::source_location::curren
     return detail::Grad<true, F, I...>{std::move(f), loc};
 }
 
-/// std::pair{f(primals...), its derivative in the direction of the tangents}. Both are tuples of trees (one tree may
-/// stand for itself). Integer arrays have no tangent: theirs are ignored, and zero in the result.
+/// What jvp() gives: two trees like the function's result.
+template <class T>
+struct Jvp {
+  T value;
+  T tangent;
+};
+
+/// f(primals...) and its derivative in the direction of the tangents. Primals and tangents are tuples of trees (one
+/// tree may stand for itself). Integer arrays have no tangent: theirs are ignored, and zero in the result.
 template <class F, class P, class T>
 auto jvp(const F& f, const P& primals, const T& tangents, std::source_location loc = std::source_location::current()) {
   return std::apply(
@@ -36,7 +43,7 @@ auto jvp(const F& f, const P& primals, const T& tangents, std::source_location l
         detail::LeafwiseCall flat(f, p...);
         const auto out = detail::jvp_of(flat.function(), flat.leaves, tree_leaves(tangents), loc);
         const std::span<const Array> all(out);
-        return std::pair{flat.result(all.first(out.size() / 2)), flat.result(all.last(out.size() / 2))};
+        return Jvp{flat.result(all.first(out.size() / 2)), flat.result(all.last(out.size() / 2))};
       },
       detail::as_tuple(primals));
 }
@@ -93,6 +100,47 @@ auto jacrev(F f, std::source_location loc = std::source_location::current()) {
 template <size_t I = 0, class F>
 auto hessian(F f, std::source_location loc = std::source_location::current()) {
   return jacfwd<I>(jacrev<I>(std::move(f), loc), loc);
+}
+
+/// What checkpoint() keeps of a function for its backward pass beside its arguments.
+struct CheckpointPolicy {
+  std::string saveable = {};
+};
+namespace checkpoint_policies {
+inline const CheckpointPolicy nothing_saveable{};
+inline const CheckpointPolicy everything_saveable{"*"};
+inline const CheckpointPolicy dots_saveable{"*dots"};  // results of matrix products
+/// What checkpoint_name() gave one of these names.
+CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
+                                       std::source_location loc = std::source_location::current());
+}  // namespace checkpoint_policies
+
+/// x, whose computation has from now on a name that save_only_these_names() can say.
+Array checkpoint_name(const Array& x, const std::string& name,
+                      std::source_location loc = std::source_location::current());
+
+/// f, whose backward pass keeps only its arguments and what the policy says, and computes the rest again. (A memory
+/// budget has the planner find by itself what to compute again: see JitOptions.) Inside another checkpoint it is part
+/// of that.
+template <class F>
+auto checkpoint(F f, CheckpointPolicy policy = {}) {
+  return detail::Checkpoint<F>{std::move(f), std::move(policy.saveable)};
+}
+
+/// f with a derivative of its own: rule(arguments..., tangents...) gives the tangent of the result, and must be linear
+/// in the tangents; reverse mode is its transpose. Integer arrays have zeros as tangents. f and rule may close over
+/// arrays, but there is no derivative in those.
+template <class F, class Rule>
+auto custom_jvp(F f, Rule rule, std::source_location loc = std::source_location::current()) {
+  return detail::CustomJvp<F, Rule>{std::move(f), std::move(rule), loc};
+}
+
+/// f with a reverse derivative of its own: forward(arguments...) gives std::pair{what f gives, residuals} (any tree),
+/// and backward(residuals, cotangent) a tuple of cotangents like the arguments (the cotangent itself where there is one
+/// argument). It has no forward derivative: jvp and jacfwd are a UserError. Integer arrays have zeros as cotangents.
+template <class F, class Forward, class Backward>
+auto custom_vjp(F f, Forward forward, Backward backward, std::source_location loc = std::source_location::current()) {
+  return detail::CustomVjp<F, Forward, Backward>{std::move(f), std::move(forward), std::move(backward), loc};
 }
 
 }  // namespace neap

@@ -129,7 +129,7 @@ TEST_F(Edges, TransformsOfTransforms) {
     const auto [y, pullback] = vjp(f, v);
     return pullback(ones_like(y));
   };
-  EXPECT_EQ(jvp(pulled, x, array({1.0f, 10.0f})).second.to_vector<float>(), (Floats{6, 120}));
+  EXPECT_EQ(jvp(pulled, x, array({1.0f, 10.0f})).tangent.to_vector<float>(), (Floats{6, 120}));
   const auto [y, pullback] = vjp([](const Array& v) { return v * v; }, x);
   EXPECT_EQ(vmap([&](const Array& c) { return pullback(c); })(eye(2)).to_vector<float>(), (Floats{2, 0, 0, 4}));
   // An integer carry beside a floating one.

