@@ -14,10 +14,12 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import golden_numpy
 import golden_ops
 import golden_promotion
 import golden_random
 
 golden_random.write()
 golden_ops.write()
+golden_numpy.write()
 golden_promotion.write()

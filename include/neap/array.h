@@ -46,6 +46,7 @@ struct Ellipsis {};
 inline constexpr NewAxis newaxis{};
 inline constexpr Ellipsis ellipsis{};
 inline constexpr std::nullopt_t none = std::nullopt;
+inline constexpr std::nullopt_t end = std::nullopt;  // slice(1, end): to the last
 
 /// One entry of x[...]: an integer, a slice, newaxis, ellipsis, or an integer array.
 using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, std::shared_ptr<detail::ArrayImpl>>;
@@ -103,7 +104,6 @@ class Array {
 
   /// True when the array holds elements (is neither traced, nor a spec, nor donated away, nor empty-handed).
   bool is_concrete() const;
-  explicit operator bool() const = delete;  // use item<bool>()
 
   /// The one element, converted to T. TracerError for a traced array, ShapeError when there are several.
   template <Scalar T>
@@ -192,6 +192,12 @@ class Operand {
 
 inline IndexList::Entry::Entry(const Array& a) : index(a.impl()) {}
 inline IndexList::IndexList(const Array& a, std::source_location loc) : IndexList(Entry(a), loc) {}
+
+/// All elements of x in row-major order, converted to T.
+template <Scalar T>
+std::vector<T> to_vector(const Array& x, std::source_location loc = std::source_location::current()) {
+  return x.to_vector<T>(loc);
+}
 
 /// Shape and dtype only, for jit(f).plan(...). UserError when an extent is negative (or NaN was cast to one).
 Array spec(const Shape& shape, DType dtype, std::source_location loc = std::source_location::current());

@@ -10,6 +10,7 @@
 #include <neap/error.h>
 #include <neap/jit.h>
 #include <neap/memory.h>
+#include <neap/numpy.h>
 #include <neap/ops.h>
 #include <neap/plan.h>
 #include <neap/profile.h>

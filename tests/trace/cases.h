@@ -3,6 +3,7 @@
 
 #include <neap/control.h>
 #include <neap/creation.h>
+#include <neap/numpy.h>
 #include <neap/ops.h>
 #include <neap/random.h>
 
@@ -311,9 +312,83 @@ inline std::vector<Case> scan_cases() {
   };
 }
 
+// Functions of numpy.h whose derivative is not that of one op.
+inline std::vector<Case> numpy_cases() {
+  const Aval m{{3, 4}, f64}, v{{5}, f64}, block{{2, 37}, f64};
+  return {
+      {"cumulative",
+       {m, block},
+       [](const Arrays& in) {
+         return Arrays{cumsum(in[0], 0, true),      cumprod(in[0], 1),      cummax(in[0], 1),
+                       cummin(in[0], 0, true),      cumlogsumexp(in[0], 1), cumsum(in[1], 1),
+                       cumlogsumexp(in[1], 1, true)};
+       }},
+      {"quantiles",
+       {m, v},
+       [](const Arrays& in) {
+         return Arrays{quantile(in[0], linspace(0.1, 0.85, 2, f64), 1), median(in[0], 0), percentile(in[1], 30.0)};
+       }},
+      {"moments",
+       {m, block},
+       [](const Arrays& in) { return Arrays{cov(in[0]), corrcoef(in[0]), standardize(in[1], -1), nanvar(in[0], 0)}; }},
+      {"moved",
+       {m, v},
+       [](const Arrays& in) {
+         return Arrays{roll(in[0], 3),
+                       rot90(in[0]),
+                       diagonal(in[0], -1),
+                       diag(in[1], 1),
+                       tril(in[0], 1),
+                       diff(in[0], 2, 1),
+                       gradient(in[1]),
+                       repeat(in[0], 2, 1),
+                       vander(in[1], 4),
+                       kron(in[0], in[1]),
+                       trapezoid(in[0]),
+                       pad(in[0], {{2, 1}, {3, 5}}, PadMode::reflect),
+                       repeat(in[1], iota({5}, 0), 11),
+                       top_k(in[0], 2).first};
+       }},
+      {"einsum",
+       {{{2, 3, 4}, f64}, {{4, 3}, f64}, {{2, 4}, f64}},
+       [](const Arrays& in) {
+         return Arrays{einsum("bij,ji,bj->bi", in), einsum("...ij->...ji", {in[0]}),
+                       einsum("ij,ji", {in[1], transpose(in[1])}), einsum("ii->i", {in[0][0][{slice(), slice(3)}]})};
+       }},
+      {"convolutions",
+       {{{2, 4, 5}, f64}, {{2, 2, 3}, f64}, v},
+       [](const Arrays& in) {
+         return Arrays{conv_general(in[0], in[1], {.stride = {2}, .padding = {{1, 2}}, .groups = 2}),
+                       conv_general(in[0], in[1], {.same = true, .input_dilation = {2}, .groups = 2}),
+                       convolve(in[2], in[2] * 2.0), max_pool(in[0], {2, 2}), avg_pool(in[0], {3}, {.same = true})};
+       }},
+      {"special",
+       {v},
+       [](const Arrays& in) {
+         const Array p = sigmoid(in[0]);
+         return Arrays{sinc(in[0]),
+                       logit(p),
+                       entr(p),
+                       xlogy(p, p + 1.0),
+                       ndtr(in[0]),
+                       betaln(p, p + 1.0),
+                       logaddexp2(in[0], p),
+                       elu(in[0]),
+                       celu(in[0]),
+                       gelu_tanh(in[0]),
+                       mish(in[0]),
+                       squareplus(in[0]),
+                       log_sigmoid(in[0]),
+                       soft_sign(in[0]),
+                       interp(p, linspace(0.0, 1.0, 4, f64), square(linspace(0.0, 1.0, 4, f64)))};
+       }},
+  };
+}
+
 inline std::vector<Case> all_cases() {
   std::vector<Case> cases = elementwise_cases();
-  for (auto more : {structural_cases(), scan_cases()}) cases.insert(cases.end(), more.begin(), more.end());
+  for (auto more : {structural_cases(), scan_cases(), numpy_cases()})
+    cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
 

@@ -1,0 +1,246 @@
+// Elementwise functions of numpy.h.
+#include <neap/creation.h>
+#include <neap/numpy.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "trace/ops_common.h"
+
+namespace neap {
+
+using namespace trace;
+
+namespace {
+
+Array floating(const Operand& x) { return x.as(to_float_dtype(x.dtype())); }
+
+// In the one dtype of both, a floating one.
+std::pair<Array, Array> floating(const Operand& x, const Operand& y) {
+  const std::array<const Operand*, 2> operands{&x, &y};
+  const DType dtype = to_float_dtype(common_dtype(operands));
+  return {x.as(dtype), y.as(dtype)};
+}
+
+double largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 65504;
+    case DType::bf16: return 0x1.FEp127;
+    case DType::f32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
+}  // namespace
+
+Array round(const Operand& x, int64_t decimals) {
+  const AtLine line(x.loc());
+  if (decimals == 0) return rint(x);
+  const double scale = std::pow(10.0, static_cast<double>(decimals));
+  return decimals > 0 ? rint(x * scale) / scale : rint(x / (1 / scale)) * (1 / scale);
+}
+Array fix(const Operand& x) { return trunc(x); }
+Array positive(const Operand& x) { return x.as_array(); }
+Array fmod(const Operand& x, const Operand& y) { return remainder(x, y); }
+Array float_power(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  return pow(a, b);
+}
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y) { return {floor_divide(x, y), mod(x, y)}; }
+std::pair<Array, Array> modf(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x), whole = trunc(a);
+  return {a - whole, whole};
+}
+Array ldexp(const Operand& x, const Operand& exponent) {
+  const AtLine line(x.loc());
+  const Array a = floating(x), e = exponent.as(a.dtype()), half = floor(e / 2.0);
+  return a * exp2(half) * exp2(e - half);  // in two steps, as 2^e itself may be out of range
+}
+
+Array fmax(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return where(isnan(x), y, where(isnan(y), x, maximum(x, y)));
+}
+Array fmin(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return where(isnan(x), y, where(isnan(y), x, minimum(x, y)));
+}
+Array heaviside(const Operand& x, const Operand& at_zero) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, at_zero);
+  return where(isnan(a), a, where(a < 0, 0, where(a > 0, 1, b)));
+}
+Array sinc(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x) * std::numbers::pi;
+  const Array zero = a == 0;
+  // Near zero the series, so that derivatives of every order are right there.
+  const Array safe = where(zero, 1, a), square_of = square(where(zero, a, 0));
+  return where(zero, 1 - square_of * (1.0 / 6) * (1 - square_of * (1.0 / 20)), sin(safe) / safe);
+}
+Array deg2rad(const Operand& x) {
+  const AtLine line(x.loc());
+  return floating(x) * (std::numbers::pi / 180);
+}
+Array rad2deg(const Operand& x) {
+  const AtLine line(x.loc());
+  return floating(x) * (180 / std::numbers::pi);
+}
+Array logaddexp2(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  const Array high = maximum(a, b), low = minimum(a, b), finite = isfinite(high);
+  return where(finite, high + log1p(exp2(where(finite, low - high, 0))) * std::numbers::log2e, high);
+}
+Array logical_xor(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return bitwise_xor(x.as(DType::bool_), y.as(DType::bool_));
+}
+Array isposinf(const Operand& x) {
+  const AtLine line(x.loc());
+  return isinf(x) & (x > 0);
+}
+Array isneginf(const Operand& x) {
+  const AtLine line(x.loc());
+  return isinf(x) & (x < 0);
+}
+Array nan_to_num(const Operand& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  if (!is_float(a.dtype())) return a;
+  const double most = largest_finite(a.dtype());
+  return where(isnan(a), nan, where(isposinf(a), posinf.value_or(most), where(isneginf(a), neginf.value_or(-most), a)));
+}
+Array isclose(const Operand& x, const Operand& y, double rtol, double atol, bool equal_nan) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  const Array finite = isfinite(a) & isfinite(b);
+  const Array near = where(finite, abs(a - b) <= atol + rtol * abs(b), a == b);
+  return equal_nan ? near | (isnan(a) & isnan(b)) : near;
+}
+Array allclose(const Operand& x, const Operand& y, double rtol, double atol, bool equal_nan) {
+  const AtLine line(x.loc());
+  return all(isclose(x, y, rtol, atol, equal_nan));
+}
+Array array_equal(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  return x.shape() == y.shape() ? all(x == y) : full({}, false, DType::bool_);
+}
+
+// --- special functions
+
+Array logit(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x);
+  return log(a / (1 - a));
+}
+Array expit(const Operand& x) { return sigmoid(x); }
+Array xlogy(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  return where(a == 0, 0, a * log(where(a == 0, 1, b)));
+}
+Array xlog1py(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  return where(a == 0, 0, a * log1p(where(a == 0, 0, b)));
+}
+Array entr(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x);
+  return where(a < 0, -std::numeric_limits<double>::infinity(), -xlogy(a, a));
+}
+Array rel_entr(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  const Array both = (a > 0) & (b > 0);
+  return where(both, a * log(where(both, a, 1) / where(both, b, 1)),
+               where((a == 0) & (b >= 0), 0, std::numeric_limits<double>::infinity()));
+}
+Array kl_div(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  return rel_entr(a, b) - a + b;
+}
+Array betaln(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const auto [a, b] = floating(x, y);
+  return lgamma(a) + lgamma(b) - lgamma(a + b);
+}
+Array ndtr(const Operand& x) {
+  const AtLine line(x.loc());
+  return erfc(floating(x) * -std::numbers::sqrt2 / 2.0) * 0.5;
+}
+
+// --- activations
+
+Array leaky_relu(const Operand& x, const Operand& slope) {
+  const AtLine line(x.loc());
+  return where(x >= 0, x, slope * x);
+}
+Array elu(const Operand& x, const Operand& alpha) {
+  const AtLine line(x.loc());
+  const Array above = x > 0;
+  return where(above, x, alpha * expm1(where(above, 0, x)));
+}
+Array celu(const Operand& x, const Operand& alpha) {
+  const AtLine line(x.loc());
+  return maximum(x, 0) + alpha * expm1(minimum(x, 0) / alpha);
+}
+Array selu(const Operand& x) {
+  const AtLine line(x.loc());
+  return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717);
+}
+Array gelu_tanh(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x);
+  return a * (0.5 * (1 + tanh(0.79788456080286535588 * (a + 0.044715 * (a * a * a)))));
+}
+Array relu6(const Operand& x) {
+  const AtLine line(x.loc());
+  return clip(x, 0, 6);
+}
+Array hard_tanh(const Operand& x) {
+  const AtLine line(x.loc());
+  return where(x > 1, 1, where(x < -1, -1, x));
+}
+Array hard_sigmoid(const Operand& x) {
+  const AtLine line(x.loc());
+  return relu6(x + 3.0) / 6.0;
+}
+Array hard_silu(const Operand& x) {
+  const AtLine line(x.loc());
+  return x * hard_sigmoid(x);
+}
+Array log_sigmoid(const Operand& x) {
+  const AtLine line(x.loc());
+  return -softplus(-floating(x));
+}
+Array soft_sign(const Operand& x) {
+  const AtLine line(x.loc());
+  return x / (abs(x) + 1);
+}
+Array squareplus(const Operand& x, const Operand& b) {
+  const AtLine line(x.loc());
+  const Array a = floating(x);
+  return 0.5 * (a + sqrt(square(a) + b));
+}
+Array mish(const Operand& x) {
+  const AtLine line(x.loc());
+  const Array a = floating(x);
+  return a * tanh(softplus(a));
+}
+Array glu(const Operand& x, int64_t axis) {
+  const AtLine line(x.loc());
+  const std::vector<Array> halves = split(Operand(x.as_array(), x.loc()), 2, axis);
+  return halves[0] * sigmoid(halves[1]);
+}
+
+Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype) {
+  return full(x.shape(), value, dtype.value_or(x.dtype()), x.loc());
+}
+
+}  // namespace neap

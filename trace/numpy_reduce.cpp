@@ -1,0 +1,284 @@
+// Reductions and running results of numpy.h.
+#include <neap/creation.h>
+#include <neap/numpy.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "trace/ops_common.h"
+
+namespace neap {
+
+using namespace trace;
+
+namespace {
+
+// f of the floating array as one executable outside a trace; half types are computed in f32 and rounded once.
+Array in_floats(const std::string& key, const Operand& x, const std::function<Array(const Array&)>& f) {
+  const AtLine line(x.loc());
+  return composite(key, {x.as_array()}, [&](const Arrays& in) {
+    const DType dtype = to_float_dtype(in[0].dtype());
+    return f(in[0].astype(size_of(dtype) == 2 ? DType::f32 : dtype)).astype(dtype);
+  });
+}
+
+std::string key_of(std::string_view name, const Operand& x, const Axes& axes, bool keepdims) {
+  const Shape over = axes.resolve(static_cast<int64_t>(x.shape().size()), name, user_line(x.loc()));
+  return fmt::format("{} {} {}", name, to_string(over), keepdims);
+}
+
+Array known(const Array& a, const Operand& instead) { return where(isnan(a), instead, a); }
+
+Array nan_count(const Array& a, const Axes& axes, bool keepdims) {
+  return sum((!isnan(a)).astype(a.dtype()), axes, keepdims);
+}
+Array nan_mean(const Array& a, const Axes& axes, bool keepdims) {
+  return sum(known(a, 0), axes, keepdims) / nan_count(a, axes, keepdims);
+}
+Array nan_var(const Array& a, const Axes& axes, bool keepdims) {
+  const Array apart = where(isnan(a), 0, square(a - nan_mean(a, axes, true)));
+  return sum(apart, axes, keepdims) / nan_count(a, axes, keepdims);
+}
+
+// An extreme that leaves NaN out, but where all are.
+Array nan_extreme(const Operand& x, const Axes& axes, bool keepdims, bool largest) {
+  const AtLine line(x.loc());
+  const auto extreme = [&](const Array& a) { return largest ? max(a, axes, keepdims) : min(a, axes, keepdims); };
+  const Array a = x.as_array();
+  if (!is_float(a.dtype())) return extreme(a);
+  const double none = std::numeric_limits<double>::infinity();
+  return where(all(isnan(a), axes, keepdims), std::numeric_limits<double>::quiet_NaN(),
+               extreme(known(a, largest ? -none : none)));
+}
+
+}  // namespace
+
+Array count_nonzero(const Operand& x, const Axes& axes, bool keepdims) {
+  const AtLine line(x.loc());
+  return sum((x != 0).astype(DType::i32), axes, keepdims);
+}
+Array ptp(const Operand& x, const Axes& axes, bool keepdims) {
+  const AtLine line(x.loc());
+  return max(x, axes, keepdims) - min(x, axes, keepdims);
+}
+
+Array nansum(const Operand& x, const Axes& axes, bool keepdims) {
+  const AtLine line(x.loc());
+  return sum(is_float(x.dtype()) ? known(x.as_array(), 0) : x.as_array(), axes, keepdims);
+}
+Array nanprod(const Operand& x, const Axes& axes, bool keepdims) {
+  const AtLine line(x.loc());
+  return prod(is_float(x.dtype()) ? known(x.as_array(), 1) : x.as_array(), axes, keepdims);
+}
+Array nanmax(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, true); }
+Array nanmin(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, false); }
+Array nanmean(const Operand& x, const Axes& axes, bool keepdims) {
+  return in_floats(key_of("nanmean", x, axes, keepdims), x,
+                   [&](const Array& a) { return nan_mean(a, axes, keepdims); });
+}
+Array nanvar(const Operand& x, const Axes& axes, bool keepdims) {
+  return in_floats(key_of("nanvar", x, axes, keepdims), x, [&](const Array& a) { return nan_var(a, axes, keepdims); });
+}
+Array nanstd(const Operand& x, const Axes& axes, bool keepdims) {
+  return in_floats(key_of("nanstd", x, axes, keepdims), x,
+                   [&](const Array& a) { return sqrt(nan_var(a, axes, keepdims)); });
+}
+
+Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  Array w = weights;
+  if (w.shape() != a.shape()) {
+    if (!axis || w.ndim() != 1)
+      throw_user<ShapeError>("average", "weights " + to_string(w.aval()) + " for " + to_string(a.aval()),
+                             "the same shape, or one axis and which it is", "", user_line(x.loc()));
+    const int64_t resolved = normalize_axis(*axis, a.ndim(), "average", user_line(x.loc()));
+    w = broadcast_in_dim(w, a.shape(), {resolved});
+  }
+  const Axes axes = axis ? Axes(*axis) : Axes();
+  return sum(a * w, axes) / sum(w, axes);
+}
+
+Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  const int64_t over = axis ? normalize_axis(*axis, a.ndim(), "quantile", user_line(x.loc())) : 0;
+  if ((axis ? a.shape(over) : a.size()) == 0)
+    throw_user<ShapeError>("quantile", to_string(a.aval()), "one element or more", "", user_line(x.loc()));
+  const DType dtype = to_float_dtype(a.dtype()), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  const std::string key = fmt::format("quantile {} {} {}", axis.has_value(), over, keepdims);
+  return composite(key, {a, q.as(computed)}, [&](const Arrays& in) {
+    const Array& where_at = in[1];
+    const Array values = in[0].astype(computed);
+    const Array sorted = axis ? sort(moveaxis(values, over, 0), 0) : sort(ravel(values));
+    const int64_t n = sorted.shape(0);
+    const Array position = where_at * static_cast<double>(n - 1);
+    const Array low = floor(position), high = ceil(position);
+    Shape aligned = position.shape();  // then the axes that are left
+    aligned.resize(aligned.size() + sorted.shape().size() - 1, 1);
+    const Array above = reshape(position - low, aligned);
+    const auto at = [&](const Array& i) { return take(sorted, clip(i, 0, n - 1).astype(DType::i64)); };
+    Array result = at(low) * (1 - above) + at(high) * above;
+    result = where(any(isnan(sorted), 0), std::numeric_limits<double>::quiet_NaN(), result);
+    if (keepdims) {
+      Shape kept = position.shape();
+      for (int64_t i = 0; i < in[0].ndim(); ++i) kept.push_back(!axis || i == over ? 1 : in[0].shape(i));
+      result = reshape(result, kept);
+    }
+    return result.astype(dtype);
+  });
+}
+Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const AtLine line(x.loc());
+  const DType dtype = to_float_dtype(x.dtype());
+  return quantile(Operand(x.as_array(), x.loc()), q.as(size_of(dtype) == 2 ? DType::f32 : dtype) / 100.0, axis,
+                  keepdims);
+}
+Array median(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
+  return quantile(Operand(x.as_array(), x.loc()), 0.5, axis, keepdims);
+}
+
+Array cov(const Operand& x) {
+  if (x.shape().size() > 2)
+    throw_user<ShapeError>("cov", to_string(x.as_array().aval()), "one or two axes", "", user_line(x.loc()));
+  return in_floats("cov", x, [](const Array& a) {
+    const Array rows = a.ndim() == 2 ? a : reshape(a, {1, a.size()});
+    const Array apart = rows - mean(rows, 1, true);
+    const Array products = matmul(apart, transpose(apart)) / static_cast<double>(rows.shape(1) - 1);
+    return a.ndim() == 2 ? products : reshape(products, {});
+  });
+}
+Array corrcoef(const Operand& x) {
+  return in_floats("corrcoef", x, [](const Array& a) {
+    const Array c = cov(a);
+    if (c.ndim() == 0) return c / c;
+    const Array deviation = sqrt(diagonal(c));
+    return clip(c / reshape(deviation, {-1, 1}) / deviation, -1, 1);
+  });
+}
+
+Array trapezoid(const Operand& y, double spacing, int64_t axis) {
+  return in_floats(fmt::format("trapezoid {} {}", spacing, axis), y, [&](const Array& a) {
+    const int64_t over = normalize_axis(axis, a.ndim(), "trapezoid", user_line(y.loc()));
+    const int64_t n = a.shape(over);
+    if (n < 2) return sum(zeros_like(a), over);
+    return spacing * 0.5 * sum(slice_in_dim(a, 1, n, over) + slice_in_dim(a, 0, n - 1, over), over);
+  });
+}
+
+// --- running results
+
+namespace {
+
+struct Running {
+  std::function<Array(const Array&, const Axes&)> reduce;
+  std::function<Array(const Array&, const Array&)> join;
+  double neutral;  // join(neutral, x) is x
+};
+
+constexpr int64_t kBlock = 32;
+
+// Along the last axis: within blocks each element reduces those before it, which a fused kernel does in registers; then
+// the blocks' totals, likewise; then both are joined. So the order of a float sum is fixed by the length alone.
+Array running(const Running& r, const Array& x) {
+  const int64_t n = x.shape(-1);
+  Shape lead(x.shape().begin(), x.shape().end() - 1);
+  const auto with = [&](std::initializer_list<int64_t> last) {
+    Shape shape = lead;
+    shape.insert(shape.end(), last);
+    return shape;
+  };
+  const int64_t block = std::min(n, kBlock), blocks = (n + block - 1) / block;
+  Array padded = x;
+  if (blocks * block != n) {
+    Shape low(x.shape().size(), 0), high = low;
+    high.back() = blocks * block - n;
+    padded = pad(x, low, high, full({}, r.neutral, x.dtype()));
+  }
+  // [..., blocks, from, to]
+  const int64_t from = x.ndim();
+  const Array spread = broadcast_to(reshape(padded, with({blocks, block, 1})), with({blocks, block, block}));
+  const Array before = tri(block, block, 0, DType::bool_);  // [to, from]
+  const Array within = r.reduce(where(transpose(before), spread, full({}, r.neutral, x.dtype())), from);
+  if (blocks == 1) return reshape(within, x.shape());
+  const Array totals = running(r, reshape(slice_in_dim(within, block - 1, block, -1), with({blocks})));
+  Shape low(totals.shape().size(), 0), high = low;
+  low.back() = 1, high.back() = -1;  // of the blocks before
+  const Array earlier = reshape(pad(totals, low, high, full({}, r.neutral, x.dtype())), with({blocks, 1}));
+  return slice_in_dim(reshape(r.join(earlier, within), with({blocks * block})), 0, n, -1);
+}
+
+Array run_along(std::string_view name, const Operand& x, const Array& values, std::optional<int64_t> axis,
+                bool reversed, const Running& r) {
+  const int64_t along = axis ? normalize_axis(*axis, values.ndim(), name, user_line(x.loc())) : 0;
+  return composite(fmt::format("{} {} {} {}", name, axis.has_value(), along, reversed), {values},
+                   [&](const Arrays& in) {
+                     Array a = axis ? moveaxis(in[0], along, -1) : ravel(in[0]);
+                     if (a.size() == 0) return axis ? in[0] : a;
+                     const DType dtype = a.dtype();
+                     if (is_float(dtype) && size_of(dtype) == 2) a = a.astype(DType::f32);
+                     if (reversed) a = flip(a, -1);
+                     a = running(r, a);
+                     if (reversed) a = flip(a, -1);
+                     return (axis ? moveaxis(a, -1, along) : a).astype(dtype);
+                   });
+}
+
+Array widened(const Operand& x) {  // as sum() does
+  const DType t = x.dtype();
+  if (is_float(t) || size_of(t) >= 4) return x.as_array();
+  return x.as(is_unsigned(t) ? DType::u32 : DType::i32);
+}
+
+double lowest_of(DType t) {
+  if (is_float(t)) return -std::numeric_limits<double>::infinity();
+  return is_unsigned(t) || t == DType::bool_ ? 0 : -std::ldexp(1.0, static_cast<int>(8 * size_of(t)) - 1);
+}
+
+}  // namespace
+
+Array cumsum(const Operand& x, std::optional<int64_t> axis, bool reverse) {
+  const AtLine line(x.loc());
+  return run_along("cumsum", x, widened(x), axis, reverse,
+                   {[](const Array& a, const Axes& axes) { return sum(a, axes); },
+                    [](const Array& a, const Array& b) { return a + b; }, 0});
+}
+Array cumprod(const Operand& x, std::optional<int64_t> axis, bool reverse) {
+  const AtLine line(x.loc());
+  return run_along("cumprod", x, widened(x), axis, reverse,
+                   {[](const Array& a, const Axes& axes) { return prod(a, axes); },
+                    [](const Array& a, const Array& b) { return a * b; }, 1});
+}
+Array cummax(const Operand& x, std::optional<int64_t> axis, bool reverse) {
+  const AtLine line(x.loc());
+  return run_along("cummax", x, x.as_array(), axis, reverse,
+                   {[](const Array& a, const Axes& axes) { return max(a, axes); },
+                    [](const Array& a, const Array& b) { return maximum(a, b); }, lowest_of(x.dtype())});
+}
+Array cummin(const Operand& x, std::optional<int64_t> axis, bool reverse) {
+  const AtLine line(x.loc());
+  if (!is_float(x.dtype())) {  // the highest integer is no double: ~x falls where x rises
+    return ~cummax(Operand(~x, x.loc()), axis, reverse);
+  }
+  return -cummax(Operand(-x, x.loc()), axis, reverse);
+}
+Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis, bool reverse) {
+  const AtLine line(x.loc());
+  return run_along(
+      "cumlogsumexp", x, x.as(to_float_dtype(x.dtype())), axis, reverse,
+      {[](const Array& a, const Axes& axes) { return logsumexp(a, axes); },
+       [](const Array& a, const Array& b) { return logaddexp(a, b); }, -std::numeric_limits<double>::infinity()});
+}
+
+Array standardize(const Operand& x, const Axes& axes, double epsilon) {
+  return in_floats(fmt::format("{} {}", key_of("standardize", x, axes, true), epsilon), x, [&](const Array& a) {
+    const Array apart = a - mean(a, axes, true);
+    return apart * rsqrt(mean(square(apart), axes, true) + epsilon);
+  });
+}
+
+}  // namespace neap
