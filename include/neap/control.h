@@ -21,6 +21,9 @@ struct Batches {
 Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_location loc);
 /// The inverse: one axis 0 of all slices.
 std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::vector<Array>& rest);
+/// f: leaves of (x, y) -> leaves of their join.
+std::vector<Array> associative_scan_of(const LeafFunction& f, const std::vector<Array>& leaves, bool reverse,
+                                       int64_t axis, std::source_location loc);
 /// The numbers lo, lo + 1, ... below hi, i32 where they fit, else i64.
 Array counters(int64_t lo, int64_t hi, std::source_location loc);
 
@@ -70,6 +73,21 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
   std::vector<Array> rest;
   if (!batches.rest.empty()) rest = tree_leaves(mapped(tree_unflatten(xs, std::span<const Array>(batches.rest))));
   return tree_unflatten(stacked, std::span<const Array>(detail::joined_batches(tree_leaves(stacked), rest)));
+}
+
+/// Running joins along an axis: the first slice, then f of the first two, ... (reverse: from the last). f is
+/// associative and maps over whole slices: it takes two trees like `elements`, of any length along the axis, and gives
+/// one. Joins are made pairwise, in about 2 log2(n) steps, each of which works on many slices at once; scan() takes n
+/// steps.
+template <class F, class T>
+T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t axis = 0,
+                   std::source_location loc = std::source_location::current()) {
+  detail::LeafwiseCall<F, T, T> call(f, elements, elements);
+  static_assert(std::is_same_v<typename detail::LeafwiseCall<F, T, T>::Result, T>,
+                "associative_scan: f takes two trees and gives one like them");
+  const std::vector<Array> out =
+      detail::associative_scan_of(call.function(), tree_leaves(elements), reverse, axis, loc);
+  return tree_unflatten(elements, std::span<const Array>(out));
 }
 
 }  // namespace neap

@@ -1,0 +1,83 @@
+// Running joins beside the loops that they stand for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+namespace neap {
+namespace {
+
+using testing::HasSubstr;
+
+// y[i] = a[i] * y[i - 1] + b[i], whose steps join as maps do: not commutative.
+struct Affine {
+  Array a, b;
+};
+Affine then(const Affine& first, const Affine& next) { return {first.a * next.a, next.a * first.b + next.b}; }
+
+Array recurrence(const Array& a, const Array& b) {
+  return scan([](const Array& y, const Affine& step) { return std::pair(step.a * y + step.b, step.a * y + step.b); },
+              zeros(b[0].shape(), b.dtype()), Affine{a, b})
+      .second;
+}
+
+void expect_near(const Array& got, const Array& expected) {
+  ASSERT_EQ(got.aval(), expected.aval());
+  const auto a = got.to_vector<double>(), b = expected.to_vector<double>();
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-12 * (1 + std::abs(b[i]))) << i;
+}
+
+Affine steps(int64_t n) {
+  return {random::uniform(random::key(1), {n, 3}, f64, 0.5, 1.1), random::normal(random::key(2), {n, 3}, f64)};
+}
+
+TEST(AssociativeScan, IsARecurrence) {
+  for (const int64_t n : {1, 2, 3, 4, 7, 8, 31, 100}) {
+    SCOPED_TRACE(n);
+    const Affine s = steps(n);
+    const Array expected = recurrence(s.a, s.b);
+    expect_near(associative_scan(then, s).b, expected);
+    expect_near(jit([](const Array& a, const Array& b) { return associative_scan(then, Affine{a, b}).b; })(s.a, s.b),
+                expected);
+    const auto turned = [](const Array& x) { return flip(x, 0); };
+    expect_near(associative_scan(then, Affine{turned(s.a), turned(s.b)}, true).b, turned(expected));
+    expect_near(associative_scan(then, Affine{transpose(s.a), transpose(s.b)}, false, -1).b, transpose(expected));
+  }
+  EXPECT_EQ(associative_scan(then, steps(0)).b.shape(), Shape({0, 3}));
+}
+
+TEST(AssociativeScan, HasDerivativesAndBatches) {
+  const Affine s = steps(13);
+  const auto fast = [](const Array& a, const Array& b) { return sum(square(associative_scan(then, Affine{a, b}).b)); };
+  const auto slow = [](const Array& a, const Array& b) { return sum(square(recurrence(a, b))); };
+  const auto [fast_a, fast_b] = grad<0, 1>(fast)(s.a, s.b);
+  const auto [slow_a, slow_b] = grad<0, 1>(slow)(s.a, s.b);
+  expect_near(fast_a, slow_a);
+  expect_near(fast_b, slow_b);
+  const auto each = vmap([](const Array& a, const Array& b) { return associative_scan(then, Affine{a, b}).b; },
+                         {.in_axes = {1, 1}, .out_axes = 1});
+  expect_near(each(s.a, s.b), recurrence(s.a, s.b));
+}
+
+TEST(AssociativeScan, IsOneOfMatrices) {
+  const Array m = random::normal(random::key(3), {9, 2, 2}, f64);
+  const Array products = associative_scan([](const Array& x, const Array& y) { return matmul(y, x); }, m);
+  Array expected = m[0];
+  for (int64_t i = 1; i < 9; ++i) {
+    expected = matmul(m[i], expected);
+    expect_near(products[i], expected);
+  }
+}
+
+TEST(AssociativeScan, SaysWhatIsWrong) {
+  try {
+    associative_scan([](const Array& x, const Array&) { return sum(x); }, arange(5));
+    FAIL();
+  } catch (const ShapeError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("associative_scan"));
+    EXPECT_THAT(e.what(), HasSubstr("associative_scan_test.cpp"));
+  }
+  EXPECT_THROW(associative_scan(then, Affine{zeros({3}), zeros({4})}), ShapeError);
+}
+
+}  // namespace
+}  // namespace neap
