@@ -2,7 +2,6 @@
 // It takes time about linear in what the steps touch.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <numeric>
 #include <random>
 
@@ -114,9 +113,10 @@ TEST(OrderPlan, DonatedArgumentsAreTakenBeforeOtherOperands) {
   }
 }
 
-// One value that all steps read, and two of the steps swapped.
+// One value that all steps read, and two of the steps swapped. In time quadratic in the readers this would take
+// minutes, more than CTest gives a test.
 TEST(OrderPlan, ReorderingTakesTimeLinearInTheReadersOfAValue) {
-  constexpr int kSteps = 40'000;
+  constexpr int kSteps = 400'000;
   OrderProblem problem;
   problem.steps = kSteps;
   problem.scratch.resize(kSteps);
@@ -133,9 +133,7 @@ TEST(OrderPlan, ReorderingTakesTimeLinearInTheReadersOfAValue) {
   const OrderGraph part(inner);
   std::vector<int> order(given.begin(), given.end() - 1);
   std::swap(order[0], order.back());
-  const auto begin = std::chrono::steady_clock::now();
   arrangement.reorder(part, 1, order);
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 0.5);
   std::swap(given[1], given.back());
   EXPECT_EQ(arrangement.order(), given);
   const Arrangement anew(graph, given);
