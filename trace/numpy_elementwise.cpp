@@ -36,9 +36,16 @@ double largest_finite(DType dtype) {
 
 Array round(const Operand& x, int64_t decimals) {
   const AtLine line(x.loc());
+  const DType dtype = x.dtype();
+  if (decimals >= 0 && !is_float(dtype)) return x.as_array();
   if (decimals == 0) return rint(x);
+  const Array a = x.as(size_of(dtype) == 2 || !is_float(dtype) ? DType::f32 : dtype);
   const double scale = std::pow(10.0, static_cast<double>(decimals));
-  return decimals > 0 ? rint(x * scale) / scale : rint(x / (1 / scale)) * (1 / scale);
+  if (decimals > 0) {
+    const Array rounded = rint(a * scale) / scale;  // beyond the dtype's range there is nothing to round
+    return where(isfinite(rounded), rounded, a).astype(dtype);
+  }
+  return (rint(a / (1 / scale)) * (1 / scale)).astype(dtype);
 }
 Array fix(const Operand& x) { return trunc(x); }
 Array positive(const Operand& x) { return x.as_array(); }
@@ -56,8 +63,14 @@ std::pair<Array, Array> modf(const Operand& x) {
 }
 Array ldexp(const Operand& x, const Operand& exponent) {
   const AtLine line(x.loc());
-  const Array a = floating(x), e = exponent.as(a.dtype()), half = floor(e / 2.0);
-  return a * exp2(half) * exp2(e - half);  // in two steps, as 2^e itself may be out of range
+  const Array given = floating(x);
+  const DType dtype = given.dtype(), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  // In four steps, as 2^e itself may be out of range; farther than this everything is 0 or infinite.
+  const double most = computed == DType::f64 ? 2200 : 300;
+  const Array a = given.astype(computed), e = clip(exponent.as(computed), -most, most), step = trunc(e / 4.0);
+  const Array power = exp2(step);
+  const Array moved = a * power * power * power * exp2(e - 3.0 * step);
+  return where((a == 0) | !isfinite(a), a, moved).astype(dtype);
 }
 
 Array fmax(const Operand& x, const Operand& y) {
@@ -141,12 +154,14 @@ Array expit(const Operand& x) { return sigmoid(x); }
 Array xlogy(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   const auto [a, b] = floating(x, y);
-  return where(a == 0, 0, a * log(where(a == 0, 1, b)));
+  const Array safe = where((a == 0) & !isfinite(log(b)), 1, b);  // 0 * log(b) is 0, with log(b) as its derivative
+  return a * log(safe);
 }
 Array xlog1py(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   const auto [a, b] = floating(x, y);
-  return where(a == 0, 0, a * log1p(where(a == 0, 0, b)));
+  const Array safe = where((a == 0) & !isfinite(log1p(b)), 0, b);
+  return a * log1p(safe);
 }
 Array entr(const Operand& x) {
   const AtLine line(x.loc());
@@ -205,7 +220,7 @@ Array relu6(const Operand& x) {
 }
 Array hard_tanh(const Operand& x) {
   const AtLine line(x.loc());
-  return where(x > 1, 1, where(x < -1, -1, x));
+  return is_unsigned(x.dtype()) ? minimum(x, 1) : where(x > 1, 1, where(x < -1, -1, x));
 }
 Array hard_sigmoid(const Operand& x) {
   const AtLine line(x.loc());
@@ -221,7 +236,8 @@ Array log_sigmoid(const Operand& x) {
 }
 Array soft_sign(const Operand& x) {
   const AtLine line(x.loc());
-  return x / (abs(x) + 1);
+  const Array a = floating(x);
+  return a / (abs(a) + 1);
 }
 Array squareplus(const Operand& x, const Operand& b) {
   const AtLine line(x.loc());

@@ -116,7 +116,8 @@ class Einsum {
         fail(fmt::format("'{}' of {}", term.axes[i], to_string(array.aval())), "equally long axes");
       term.array = diagonal(term.array, 0, static_cast<int64_t>(i), static_cast<int64_t>(again));
       const char axis = term.axes[i];
-      std::erase(term.axes, axis);
+      term.axes.erase(again, 1);
+      term.axes.erase(i, 1);
       term.axes.push_back(axis);
       i = static_cast<size_t>(-1);  // from the start
     }
@@ -320,14 +321,16 @@ Array polyval(const Operand& coefficients, const Operand& x) {
 
 Array correlate(const Operand& x, const Operand& y, ConvolveMode mode) {
   const AtLine line(x.loc());
-  return convolve(x, flip(y), mode);
+  const bool swapped = y.as_array().size() > x.as_array().size();
+  return swapped ? flip(convolve(y, flip(x), mode)) : convolve(x, flip(y), mode);
 }
 
 Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   const AtLine line(x.loc());
   const std::array<const Operand*, 2> operands{&x, &y};
   const DType dtype = common_dtype(operands);
-  Array a = x.as(dtype), v = y.as(dtype);
+  const DType computed = is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype;
+  Array a = x.as(computed), v = y.as(computed);
   if (a.ndim() != 1 || v.ndim() != 1 || a.size() == 0 || v.size() == 0)
     throw_user<ShapeError>("convolve", to_string(a.aval()) + " and " + to_string(v.aval()), "one axis each, not empty",
                            "", user_line(x.loc()));
@@ -340,7 +343,7 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   // One axis for the window: a fused sum reads each window where it lies.
   const Array padded = pad(a, {before}, {after});
   const Array at = iota({count, m}, 0, DType::i64) + iota({count, m}, 1, DType::i64);
-  return summed(take(padded, at) * flip(v), 1);
+  return summed(take(padded, at) * flip(v), 1).astype(dtype);
 }
 
 }  // namespace neap

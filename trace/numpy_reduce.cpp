@@ -40,7 +40,7 @@ Array nan_mean(const Array& a, const Axes& axes, bool keepdims) {
   return sum(known(a, 0), axes, keepdims) / nan_count(a, axes, keepdims);
 }
 Array nan_var(const Array& a, const Axes& axes, bool keepdims) {
-  const Array apart = where(isnan(a), 0, square(a - nan_mean(a, axes, true)));
+  const Array apart = square(where(isnan(a), 0, a - nan_mean(a, axes, true)));
   return sum(apart, axes, keepdims) / nan_count(a, axes, keepdims);
 }
 
@@ -90,17 +90,23 @@ Array nanstd(const Operand& x, const Axes& axes, bool keepdims) {
 
 Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis) {
   const AtLine line(x.loc());
-  const Array a = x.as_array();
-  Array w = weights;
+  const Operand by(weights, x.loc());
+  const std::array<const Operand*, 2> operands{&x, &by};
+  const DType dtype = to_float_dtype(common_dtype(operands)), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  const Array a = x.as(computed);
+  Array w = by.as(computed);
   if (w.shape() != a.shape()) {
     if (!axis || w.ndim() != 1)
       throw_user<ShapeError>("average", "weights " + to_string(w.aval()) + " for " + to_string(a.aval()),
                              "the same shape, or one axis and which it is", "", user_line(x.loc()));
     const int64_t resolved = normalize_axis(*axis, a.ndim(), "average", user_line(x.loc()));
+    if (w.size() != a.shape(resolved))
+      throw_user<ShapeError>("average", "weights " + to_string(w.aval()) + " for " + to_string(a.aval()),
+                             fmt::format("{} of them", a.shape(resolved)), "", user_line(x.loc()));
     w = broadcast_in_dim(w, a.shape(), {resolved});
   }
   const Axes axes = axis ? Axes(*axis) : Axes();
-  return sum(a * w, axes) / sum(w, axes);
+  return (sum(a * w, axes) / sum(w, axes)).astype(dtype);
 }
 
 Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
@@ -122,7 +128,8 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
     aligned.resize(aligned.size() + sorted.shape().size() - 1, 1);
     const Array above = reshape(position - low, aligned);
     const auto at = [&](const Array& i) { return take(sorted, clip(i, 0, n - 1).astype(DType::i64)); };
-    Array result = at(low) * (1 - above) + at(high) * above;
+    const Array below = at(low), next = at(high);
+    Array result = where(below == next, below, below * (1 - above) + next * above);  // equal infinities too
     result = where(any(isnan(sorted), 0), std::numeric_limits<double>::quiet_NaN(), result);
     if (keepdims) {
       Shape kept = position.shape();

@@ -73,7 +73,14 @@ Array bincount(const Operand& x, const Array& weights, int64_t length) {
   const Array a = ravel(x);
   if (!is_integer(a.dtype()))
     throw_user<DTypeError>("bincount", to_string(a.aval()), "integers", "", user_line(x.loc()));
-  return scatter_add(zeros({length}, weights.dtype()), expand_dims(maximum(a, 0), -1), ravel(weights));
+  // Half types are added up in f32, small integers and bool in 32 bits.
+  const DType t = weights.dtype();
+  DType computed = t;
+  if (is_float(t) && size_of(t) == 2) computed = DType::f32;
+  if (!is_float(t) && size_of(t) < 4) computed = is_unsigned(t) ? DType::u32 : DType::i32;
+  const Array counted =
+      scatter_add(zeros({length}, computed), expand_dims(maximum(a, 0), -1), ravel(weights.astype(computed)));
+  return is_float(t) ? counted.astype(t) : counted;
 }
 
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high) {
@@ -81,12 +88,14 @@ std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, do
   if (bins < 1 || !(low < high))
     throw_user<UserError>("histogram", fmt::format("{} bins from {} to {}", bins, low, high),
                           "low < high, 1 bin or more", "", user_line(x.loc()));
-  const Array edges = linspace(low, high, bins + 1);
-  const Array values = ravel(x).astype(DType::f32);
+  const DType t = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Array edges = linspace(low, high, bins + 1, t);
+  const Array values = ravel(x).astype(t);
   const Array bin = where(values == edges[bins], bins, searchsorted(edges, values, true)) - 1;
   const Array inside = (values >= edges[0]) & (values <= edges[bins]);
-  const Array counted = scatter_add(zeros({bins}), expand_dims(where(inside, bin, bins), -1), ones(values.shape()));
-  return {counted, edges};
+  const Array counted = scatter_add(zeros({bins}, DType::i32), expand_dims(where(inside, bin, bins), -1),
+                                    ones(values.shape(), DType::i32));
+  return {counted.astype(t), edges};
 }
 
 Array unique(const Operand& x, int64_t size, std::optional<double> fill) {

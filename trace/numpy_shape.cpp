@@ -37,15 +37,18 @@ Array tri(int64_t n, std::optional<int64_t> m, int64_t k, DType dtype, std::sour
 
 Array logspace(const Operand& start, const Operand& stop, int64_t count, double base, DType dtype) {
   const AtLine line(start.loc());
-  return pow(base, linspace(start, stop, count, dtype));
+  const DType computed = is_float(dtype) && size_of(dtype) > 2 ? dtype : DType::f32;
+  return pow(base, linspace(start, stop, count, computed)).astype(dtype);
 }
 
 Array geomspace(const Operand& start, const Operand& stop, int64_t count, DType dtype) {
   const AtLine line(start.loc());
-  const Array a = start.as(dtype), b = stop.as(dtype);
-  const Array inside = sign(a) * exp2(linspace(log2(abs(a)), log2(abs(b)), count, dtype));
+  const DType computed = is_float(dtype) && size_of(dtype) > 2 ? dtype : DType::f32;
+  const Array a = start.as(computed), b = stop.as(computed);
+  const Array inside = sign(a) * exp2(linspace(log2(abs(a)), log2(abs(b)), count, computed));
   const Array i = iota({count}, 0, DType::i64);  // the ends are exact
-  return where(i == 0, a, where(i == count - 1, b, inside));
+  const Array all = where(i == 0, a, where(i == count - 1, b, inside));
+  return (is_float(dtype) ? all : rint(all)).astype(dtype);
 }
 
 Array vander(const Operand& x, std::optional<int64_t> columns, bool increasing) {
@@ -179,7 +182,7 @@ std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t ax
   int64_t begin = 0;
   const auto take_to = [&](int64_t end) {
     parts.push_back(slice_in_dim(x, begin, std::max(begin, end), axis));
-    begin = std::max(begin, end);
+    begin = end;
   };
   for (const int64_t p : positions) take_to(std::clamp<int64_t>(p < 0 ? p + n : p, 0, n));
   take_to(n);

@@ -99,7 +99,8 @@ std::vector<Array> broadcast_arrays(const std::vector<Array>& arrays,
 std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis = 0);  // nearly equal parts
 std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t axis = 0);
 Array repeat(const Operand& x, int64_t times, std::optional<int64_t> axis = {});
-/// Slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what is left.
+/// Slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what is left
+/// (there must be one).
 Array repeat(const Operand& x, const Array& counts, int64_t total, int64_t axis = 0);
 enum class PadMode {
   edge,       // a a | a b c | c c
@@ -119,7 +120,7 @@ Array gradient(const Operand& x, double spacing = 1, int64_t axis = -1);
 
 // --- reductions
 Array count_nonzero(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // max - min
+Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // max - min, in x's dtype
 Array nansum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array nanprod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array nanmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // NaN where all are

@@ -129,7 +129,7 @@ auto checkpoint(F f, CheckpointPolicy policy = {}) {
 
 /// f with a derivative of its own: rule(arguments..., tangents...) gives the tangent of the result, and must be linear
 /// in the tangents; reverse mode is its transpose. Integer arrays have zeros as tangents. f and rule may close over
-/// arrays, but there is no derivative in those.
+/// arrays, but a derivative in those is a UserError.
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule, std::source_location loc = std::source_location::current()) {
   return detail::CustomJvp<F, Rule>{std::move(f), std::move(rule), loc};

@@ -1,0 +1,67 @@
+// Corners of numpy.h: small and half dtypes, infinities, derivatives where a formula has none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+#include <cmath>
+#include <limits>
+
+namespace neap {
+namespace {
+
+using testing::ElementsAre;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::vector<float> values(const Array& x) { return x.to_vector<float>(); }
+
+TEST(Numpy, AddsUpWhereThereIsRoom) {
+  EXPECT_EQ(average(array<uint8_t>({200, 200}), array<uint8_t>({2, 2})).item<float>(), 200);
+  EXPECT_EQ(average(full({1000}, 100, f16), ones({1000}, f16)).item<float>(), 100);
+  EXPECT_THROW(average(ones({2, 3}), ones({1}), 1), ShapeError);
+  EXPECT_EQ(bincount(zeros({4000}, i32), ones({4000}, f16), 1).item<float>(), 4000);
+  EXPECT_EQ(bincount(zeros({5}, i32), ones({5}, bool_), 1).item<int>(), 5);
+  EXPECT_EQ(avg_pool(full({1000}, 100, f16), {1000}).item<float>(), 100);
+  EXPECT_EQ(convolve(full({2048}, 1, bf16), full({2048}, 1, bf16), ConvolveMode::valid).item<float>(), 2048);
+  EXPECT_EQ(values(histogram(array({0.5f, 1.0f, 3.0f}), 2, 0, 1).first), (std::vector<float>{0, 2}));
+}
+
+TEST(Numpy, KeepsIntegersWhole) {
+  EXPECT_EQ(round(array(123456789), 2).item<int>(), 123456789);
+  EXPECT_EQ(round(array<float16>({float16(0.5f)}), 5)[0].item<float>(), 0.5f);
+  const Array powers = geomspace(1, 1000, 4, i32);
+  EXPECT_EQ(powers.dtype(), i32);
+  EXPECT_THAT(values(powers), ElementsAre(1, 10, 100, 1000));
+  EXPECT_THAT(values(logspace(0, 3, 4, 10, i32)), ElementsAre(1, 10, 100, 1000));
+  EXPECT_EQ(soft_sign(array<uint8_t>({255}))[0].item<float>(), 255.0f / 256);
+  EXPECT_THAT(values(hard_tanh(array<uint8_t>({0, 1, 9}))), ElementsAre(0, 1, 1));
+}
+
+TEST(Numpy, GoesToTheEndsOfTheRange) {
+  EXPECT_EQ(ldexp(array(0x1p-149f), 276).item<float>(), 0x1p127f);
+  EXPECT_THAT(values(ldexp(array({0.0f, kInf, 1.0f}), array({600, -600, -149}))), ElementsAre(0, kInf, 0x1p-149f));
+  EXPECT_EQ(ldexp(array(0x1p-1074), 2097).item<double>(), 0x1p1023);
+  EXPECT_EQ(median(array({1.0f, kInf, kInf})).item<float>(), kInf);
+  EXPECT_EQ(median(array({-kInf, -kInf, 3.0f})).item<float>(), -kInf);
+}
+
+TEST(Numpy, HasDerivativesInCorners) {
+  const auto variance = [](const Array& x) { return nanvar(x); };
+  EXPECT_THAT(values(grad(variance)(array({1.0f, NAN, 4.0f}))), ElementsAre(-1.5f, 0, 1.5f));
+  EXPECT_FLOAT_EQ(grad([](const Array& x) { return xlogy(x, 2.0f); })(array(0.0f)).item<float>(), std::log(2.0f));
+  EXPECT_FLOAT_EQ(grad([](const Array& x) { return xlog1py(x, 2.0f); })(array(0.0f)).item<float>(), std::log(3.0f));
+  EXPECT_EQ(xlogy(0.0f, array(0.0f)).item<float>(), 0);
+}
+
+TEST(Numpy, ReadsFormulasAndSides) {
+  const Array cube = reshape(arange(27), {3, 3, 3});
+  EXPECT_THAT(values(einsum("iii->i", {cube})), ElementsAre(0, 13, 26));
+  EXPECT_EQ(einsum("iii", {cube}).item<int>(), 39);
+  const Array two = array({1.0f, 2.0f}), four = array({1.0f, 2.0f, 3.0f, 4.0f});
+  EXPECT_THAT(values(correlate(two, four, ConvolveMode::same)), ElementsAre(11, 8, 5, 2));
+  const std::vector<Array> parts = split_at(arange(5), {3, 1});
+  EXPECT_THAT(values(parts[1]), ElementsAre());
+  EXPECT_THAT(values(parts[2]), ElementsAre(1, 2, 3, 4));
+}
+
+}  // namespace
+}  // namespace neap
