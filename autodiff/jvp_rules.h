@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "trace/op_table.h"
+#include "trace/ops_common.h"
 #include "trace/tracing.h"
 
 namespace neap::autodiff {
@@ -19,14 +20,13 @@ using trace::IndexMode;
 using trace::Ints;
 using trace::Node;
 using trace::Op;
+using trace::wide;
 
 inline bool is_zero(const Array& tangent) { return !tangent.impl(); }
 inline Array or_zeros(const Array& tangent, const Array& like) { return is_zero(tangent) ? zeros_like(like) : tangent; }
 /// The sum of two tangents.
 inline Array sum_of(const Array& a, const Array& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
 
-/// What a rule adds up in: f32 for half types, which hold neither a sum of many small terms nor a count beyond 256.
-inline DType wide(DType dtype) { return is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype; }
 inline Array widened(const Array& x) { return is_zero(x) ? x : convert(x, wide(x.dtype())); }
 
 struct JvpSite {

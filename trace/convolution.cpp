@@ -104,17 +104,11 @@ Array pool(std::string_view name, const Operand& x, const Shape& window, const W
   const Taps taps(name, a.shape(), window, windows, user_line(x.loc()));
   return composite(key_of(name, window, windows), {a}, [&](const Arrays& in) {
     const DType dtype = in[0].dtype();  // half types are added up in f32
-    const Array wide = is_float(dtype) && size_of(dtype) == 2 ? in[0].astype(DType::f32) : in[0];
-    const Array padded = taps.padded(wide, outside);
+    const Array padded = taps.padded(in[0].astype(wide(dtype)), outside);
     Array result = taps.read(padded, taps.position(0));
     for (int64_t tap = 1; tap < taps.size(); ++tap) result = join(result, taps.read(padded, taps.position(tap)));
     return (scale == 1 ? result : result * scale).astype(dtype);
   });
-}
-
-double lowest_of(DType t) {
-  if (is_float(t)) return -std::numeric_limits<double>::infinity();
-  return is_signed(t) ? -std::ldexp(1.0, static_cast<int>(8 * size_of(t)) - 1) : 0;
 }
 
 }  // namespace
@@ -139,7 +133,7 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
   const Taps taps("conv_general", a.shape(), window, windows, user_line(x.loc()));
   const int64_t batch = a.shape(0), in_group = kernel.shape(1), out_group = kernel.shape(0) / groups;
   return composite(key_of("conv_general", window, windows), {a, kernel}, [&](const Arrays& in) {
-    const DType wide = is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype;
+    const DType computed = wide(dtype);
     const Array padded = taps.padded(in[0], 0);
     Shape grouped{batch, groups, in_group};
     grouped.insert(grouped.end(), taps.count().begin(), taps.count().end());
@@ -150,7 +144,7 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
       for (const int64_t p : position) start.push_back(p), limit.push_back(p + 1);
       const Array weights = reshape(strided_slice(in[1], start, limit), {groups, out_group, in_group});
       const Array read = reshape(taps.read(padded, position), grouped);
-      const Array product = dot_general(weights.astype(wide), read.astype(wide), {2}, {2}, {0}, {1});
+      const Array product = dot_general(weights.astype(computed), read.astype(computed), {2}, {2}, {0}, {1});
       total = tap == 0 ? product : total + product;
     }
     Shape permutation{2, 0, 1};

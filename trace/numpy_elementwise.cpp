@@ -39,7 +39,7 @@ Array round(const Operand& x, int64_t decimals) {
   const DType dtype = x.dtype();
   if (decimals >= 0 && !is_float(dtype)) return x.as_array();
   if (decimals == 0) return rint(x);
-  const Array a = x.as(size_of(dtype) == 2 || !is_float(dtype) ? DType::f32 : dtype);
+  const Array a = x.as(wide(to_float_dtype(dtype)));
   const double scale = std::pow(10.0, static_cast<double>(decimals));
   if (decimals > 0) {
     const Array rounded = rint(a * scale) / scale;  // beyond the dtype's range there is nothing to round
@@ -64,7 +64,7 @@ std::pair<Array, Array> modf(const Operand& x) {
 Array ldexp(const Operand& x, const Operand& exponent) {
   const AtLine line(x.loc());
   const Array given = floating(x);
-  const DType dtype = given.dtype(), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  const DType dtype = given.dtype(), computed = wide(dtype);
   // In four steps, as 2^e itself may be out of range; farther than this everything is 0 or infinite.
   const double most = computed == DType::f64 ? 2200 : 300;
   const Array a = given.astype(computed), e = clip(exponent.as(computed), -most, most), step = trunc(e / 4.0);

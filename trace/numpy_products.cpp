@@ -233,16 +233,6 @@ class Einsum {
   std::map<char, int64_t> extents_;
 };
 
-std::vector<Array> promoted(const std::vector<Array>& arrays, std::source_location loc) {
-  std::vector<Operand> operands;
-  for (const Array& a : arrays) operands.emplace_back(a, loc);
-  std::vector<const Operand*> all;
-  for (const Operand& o : operands) all.push_back(&o);
-  std::vector<Array> result;
-  for (const Operand& o : operands) result.push_back(o.as(common_dtype(all)));
-  return result;
-}
-
 Array summed(const Array& x, const Axes& axes) { return sum(x, axes).astype(x.dtype()); }
 
 }  // namespace
@@ -329,8 +319,7 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   const AtLine line(x.loc());
   const std::array<const Operand*, 2> operands{&x, &y};
   const DType dtype = common_dtype(operands);
-  const DType computed = is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype;
-  Array a = x.as(computed), v = y.as(computed);
+  Array a = x.as(wide(dtype)), v = y.as(wide(dtype));
   if (a.ndim() != 1 || v.ndim() != 1 || a.size() == 0 || v.size() == 0)
     throw_user<ShapeError>("convolve", to_string(a.aval()) + " and " + to_string(v.aval()), "one axis each, not empty",
                            "", user_line(x.loc()));

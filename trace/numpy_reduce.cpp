@@ -17,20 +17,6 @@ using namespace trace;
 
 namespace {
 
-// f of the floating array as one executable outside a trace; half types are computed in f32 and rounded once.
-Array in_floats(const std::string& key, const Operand& x, const std::function<Array(const Array&)>& f) {
-  const AtLine line(x.loc());
-  return composite(key, {x.as_array()}, [&](const Arrays& in) {
-    const DType dtype = to_float_dtype(in[0].dtype());
-    return f(in[0].astype(size_of(dtype) == 2 ? DType::f32 : dtype)).astype(dtype);
-  });
-}
-
-std::string key_of(std::string_view name, const Operand& x, const Axes& axes, bool keepdims) {
-  const Shape over = axes.resolve(static_cast<int64_t>(x.shape().size()), name, user_line(x.loc()));
-  return fmt::format("{} {} {}", name, to_string(over), keepdims);
-}
-
 Array known(const Array& a, const Operand& instead) { return where(isnan(a), instead, a); }
 
 Array nan_count(const Array& a, const Axes& axes, bool keepdims) {
@@ -77,22 +63,21 @@ Array nanprod(const Operand& x, const Axes& axes, bool keepdims) {
 Array nanmax(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, true); }
 Array nanmin(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, false); }
 Array nanmean(const Operand& x, const Axes& axes, bool keepdims) {
-  return in_floats(key_of("nanmean", x, axes, keepdims), x,
-                   [&](const Array& a) { return nan_mean(a, axes, keepdims); });
+  return statistic("nanmean", x, axes, keepdims, nan_mean);
 }
 Array nanvar(const Operand& x, const Axes& axes, bool keepdims) {
-  return in_floats(key_of("nanvar", x, axes, keepdims), x, [&](const Array& a) { return nan_var(a, axes, keepdims); });
+  return statistic("nanvar", x, axes, keepdims, nan_var);
 }
 Array nanstd(const Operand& x, const Axes& axes, bool keepdims) {
-  return in_floats(key_of("nanstd", x, axes, keepdims), x,
-                   [&](const Array& a) { return sqrt(nan_var(a, axes, keepdims)); });
+  return statistic("nanstd", x, axes, keepdims,
+                   [](const Array& a, const Shape& over, bool kept) { return sqrt(nan_var(a, over, kept)); });
 }
 
 Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis) {
   const AtLine line(x.loc());
   const Operand by(weights, x.loc());
   const std::array<const Operand*, 2> operands{&x, &by};
-  const DType dtype = to_float_dtype(common_dtype(operands)), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  const DType dtype = to_float_dtype(common_dtype(operands)), computed = wide(dtype);
   const Array a = x.as(computed);
   Array w = by.as(computed);
   if (w.shape() != a.shape()) {
@@ -115,7 +100,7 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
   const int64_t over = axis ? normalize_axis(*axis, a.ndim(), "quantile", user_line(x.loc())) : 0;
   if ((axis ? a.shape(over) : a.size()) == 0)
     throw_user<ShapeError>("quantile", to_string(a.aval()), "one element or more", "", user_line(x.loc()));
-  const DType dtype = to_float_dtype(a.dtype()), computed = size_of(dtype) == 2 ? DType::f32 : dtype;
+  const DType dtype = to_float_dtype(a.dtype()), computed = wide(dtype);
   const std::string key = fmt::format("quantile {} {} {}", axis.has_value(), over, keepdims);
   return composite(key, {a, q.as(computed)}, [&](const Arrays& in) {
     const Array& where_at = in[1];
@@ -141,9 +126,7 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
 }
 Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
   const AtLine line(x.loc());
-  const DType dtype = to_float_dtype(x.dtype());
-  return quantile(Operand(x.as_array(), x.loc()), q.as(size_of(dtype) == 2 ? DType::f32 : dtype) / 100.0, axis,
-                  keepdims);
+  return quantile(Operand(x.as_array(), x.loc()), q.as(wide(to_float_dtype(x.dtype()))) / 100.0, axis, keepdims);
 }
 Array median(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
   return quantile(Operand(x.as_array(), x.loc()), 0.5, axis, keepdims);
@@ -227,7 +210,7 @@ Array run_along(std::string_view name, const Operand& x, const Array& values, st
                      Array a = axis ? moveaxis(in[0], along, -1) : ravel(in[0]);
                      if (a.size() == 0) return axis ? in[0] : a;
                      const DType dtype = a.dtype();
-                     if (is_float(dtype) && size_of(dtype) == 2) a = a.astype(DType::f32);
+                     a = a.astype(wide(dtype));
                      if (reversed) a = flip(a, -1);
                      a = running(r, a);
                      if (reversed) a = flip(a, -1);
@@ -235,28 +218,17 @@ Array run_along(std::string_view name, const Operand& x, const Array& values, st
                    });
 }
 
-Array widened(const Operand& x) {  // as sum() does
-  const DType t = x.dtype();
-  if (is_float(t) || size_of(t) >= 4) return x.as_array();
-  return x.as(is_unsigned(t) ? DType::u32 : DType::i32);
-}
-
-double lowest_of(DType t) {
-  if (is_float(t)) return -std::numeric_limits<double>::infinity();
-  return is_unsigned(t) || t == DType::bool_ ? 0 : -std::ldexp(1.0, static_cast<int>(8 * size_of(t)) - 1);
-}
-
 }  // namespace
 
 Array cumsum(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along("cumsum", x, widened(x), axis, reverse,
+  return run_along("cumsum", x, x.as(sum_dtype(x.dtype())), axis, reverse,
                    {[](const Array& a, const Axes& axes) { return sum(a, axes); },
                     [](const Array& a, const Array& b) { return a + b; }, 0});
 }
 Array cumprod(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along("cumprod", x, widened(x), axis, reverse,
+  return run_along("cumprod", x, x.as(sum_dtype(x.dtype())), axis, reverse,
                    {[](const Array& a, const Axes& axes) { return prod(a, axes); },
                     [](const Array& a, const Array& b) { return a * b; }, 1});
 }
@@ -282,9 +254,9 @@ Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis, bool reverse) 
 }
 
 Array standardize(const Operand& x, const Axes& axes, double epsilon) {
-  return in_floats(fmt::format("{} {}", key_of("standardize", x, axes, true), epsilon), x, [&](const Array& a) {
-    const Array apart = a - mean(a, axes, true);
-    return apart * rsqrt(mean(square(apart), axes, true) + epsilon);
+  return statistic(fmt::format("standardize {}", epsilon), x, axes, true, [&](const Array& a, const Shape& over, bool) {
+    const Array apart = a - mean(a, over, true);
+    return apart * rsqrt(mean(square(apart), over, true) + epsilon);
   });
 }
 

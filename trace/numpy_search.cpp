@@ -73,14 +73,9 @@ Array bincount(const Operand& x, const Array& weights, int64_t length) {
   const Array a = ravel(x);
   if (!is_integer(a.dtype()))
     throw_user<DTypeError>("bincount", to_string(a.aval()), "integers", "", user_line(x.loc()));
-  // Half types are added up in f32, small integers and bool in 32 bits.
-  const DType t = weights.dtype();
-  DType computed = t;
-  if (is_float(t) && size_of(t) == 2) computed = DType::f32;
-  if (!is_float(t) && size_of(t) < 4) computed = is_unsigned(t) ? DType::u32 : DType::i32;
-  const Array counted =
-      scatter_add(zeros({length}, computed), expand_dims(maximum(a, 0), -1), ravel(weights.astype(computed)));
-  return is_float(t) ? counted.astype(t) : counted;
+  const DType dtype = sum_dtype(weights.dtype()), computed = wide(dtype);
+  return scatter_add(zeros({length}, computed), expand_dims(maximum(a, 0), -1), ravel(weights.astype(computed)))
+      .astype(dtype);
 }
 
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high) {

@@ -37,13 +37,13 @@ Array tri(int64_t n, std::optional<int64_t> m, int64_t k, DType dtype, std::sour
 
 Array logspace(const Operand& start, const Operand& stop, int64_t count, double base, DType dtype) {
   const AtLine line(start.loc());
-  const DType computed = is_float(dtype) && size_of(dtype) > 2 ? dtype : DType::f32;
+  const DType computed = wide(to_float_dtype(dtype));
   return pow(base, linspace(start, stop, count, computed)).astype(dtype);
 }
 
 Array geomspace(const Operand& start, const Operand& stop, int64_t count, DType dtype) {
   const AtLine line(start.loc());
-  const DType computed = is_float(dtype) && size_of(dtype) > 2 ? dtype : DType::f32;
+  const DType computed = wide(to_float_dtype(dtype));
   const Array a = start.as(computed), b = stop.as(computed);
   const Array inside = sign(a) * exp2(linspace(log2(abs(a)), log2(abs(b)), count, computed));
   const Array i = iota({count}, 0, DType::i64);  // the ends are exact

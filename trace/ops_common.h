@@ -4,7 +4,9 @@
 #include <neap/ops.h>
 
 #include <array>
+#include <functional>
 #include <span>
+#include <string>
 
 #include "trace/op_table.h"
 #include "trace/tracing.h"
@@ -19,5 +21,22 @@ Shape common_shape(std::string_view op, std::span<const Operand* const> operands
 Array fit(const Operand& x, const Shape& shape, DType dtype);
 /// An elementwise op on operands of any shape and dtype.
 Array elementwise(Op op, std::span<const Operand* const> operands);
+/// The arrays in the one dtype that they promote to.
+Arrays promoted(const Arrays& arrays, std::source_location loc);
+
+/// What floats are added up in: f32 for half types, which hold neither a sum of many small terms nor a count beyond
+/// 256. Other dtypes are their own.
+inline DType wide(DType dtype) { return is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype; }
+/// What sum() gives, as NumPy's: of bool and integers below 32 bits, i32 or u32.
+DType sum_dtype(DType dtype);
+/// Nothing of the dtype is lower.
+double lowest_of(DType dtype);
+
+/// f of the floating array, wide(), as one executable outside a trace; rounded to the dtype once. The key is
+/// composite()'s.
+Array in_floats(const std::string& key, const Operand& x, const std::function<Array(const Array&)>& f);
+/// The same for f(array, resolved axes, keepdims).
+Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool keepdims,
+                const std::function<Array(const Array&, const Shape&, bool)>& f);
 
 }  // namespace neap::trace

@@ -2,6 +2,8 @@
 #include <neap/creation.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -23,6 +25,36 @@ Shape Axes::resolve(int64_t ndim, std::string_view op, std::source_location loc)
   }
   return axes;
 }
+
+namespace trace {
+
+DType sum_dtype(DType dtype) {
+  if (is_float(dtype) || size_of(dtype) >= 4) return dtype;
+  return is_unsigned(dtype) ? DType::u32 : DType::i32;
+}
+
+double lowest_of(DType dtype) {
+  if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
+  return is_signed(dtype) ? -std::ldexp(1.0, static_cast<int>(8 * size_of(dtype)) - 1) : 0;
+}
+
+Array in_floats(const std::string& key, const Operand& x, const std::function<Array(const Array&)>& f) {
+  const AtLine line(x.loc());
+  return composite(key, {x.as_array()}, [&](const Arrays& in) {
+    const DType dtype = to_float_dtype(in[0].dtype());
+    return f(in[0].astype(wide(dtype))).astype(dtype);
+  });
+}
+
+Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool keepdims,
+                const std::function<Array(const Array&, const Shape&, bool)>& f) {
+  const AtLine line(x.loc());
+  const Shape over = axes.resolve(static_cast<int64_t>(x.shape().size()), what, user_line(x.loc()));
+  return in_floats(fmt::format("{} {} {} ", what, to_string(over), keepdims), x,
+                   [&](const Array& a) { return f(a, over, keepdims); });
+}
+
+}  // namespace trace
 
 namespace {
 
@@ -51,13 +83,7 @@ void require_elements(const Operand& x, const Axes& axes, std::string_view op) {
 // Of nothing: -inf, for what has a meaning there (logsumexp, softmax).
 Array largest(const Array& a, const Shape& axes) { return reduce(Op::reduce_max, a, axes, true, {}); }
 
-// NumPy's: bool and integers below 32 bits are summed in 32.
-Array widened(const Operand& x) {
-  const DType t = x.dtype();
-  if (t == DType::bool_ || t == DType::i8 || t == DType::i16) return x.as(DType::i32);
-  if (t == DType::u8 || t == DType::u16) return x.as(DType::u32);
-  return x.as_array();
-}
+Array widened(const Operand& x) { return x.as(sum_dtype(x.dtype())); }
 Array numeric(const Operand& x) { return x.dtype() == DType::bool_ ? x.as(DType::i32) : x.as_array(); }
 
 Shape without(const Shape& shape, const Shape& axes) {
@@ -65,19 +91,6 @@ Shape without(const Shape& shape, const Shape& axes) {
   for (size_t i = 0; i < shape.size(); ++i)
     if (std::ranges::find(axes, static_cast<int64_t>(i)) == axes.end()) kept.push_back(shape[i]);
   return kept;
-}
-
-/// f(floating array, resolved axes, keepdims) as one executable outside a trace. Half types are computed in f32 and
-/// rounded once: f16 holds neither the sum of 65520 ones nor their number.
-template <class F>
-Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool keepdims, F f) {
-  const AtLine line(x.loc());
-  const Array a = x.as_array();
-  const Shape over = axes.resolve(a.ndim(), what, user_line(x.loc()));
-  return composite(fmt::format("{} {} {} ", what, to_string(over), keepdims), {a}, [&](const Arrays& in) {
-    const DType dtype = to_float_dtype(in[0].dtype());
-    return f(in[0].astype(size_of(dtype) == 2 ? DType::f32 : dtype), over, keepdims).astype(dtype);
-  });
 }
 
 Array mean_of(const Array& a, const Shape& axes, bool keepdims) {

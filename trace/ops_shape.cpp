@@ -140,13 +140,23 @@ Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& 
                x.loc());
 }
 
+namespace trace {
+
+Arrays promoted(const Arrays& arrays, std::source_location loc) {
+  if (arrays.empty()) return {};
+  DType dtype = arrays[0].dtype();
+  for (const Array& a : arrays) dtype = promote(dtype, a.dtype());
+  Arrays result;
+  for (const Array& a : arrays) result.push_back(Operand(a, loc).as(dtype));
+  return result;
+}
+
+}  // namespace trace
+
 Array concatenate(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
   const AtLine line(loc);
   if (arrays.empty()) throw_user<ShapeError>("concatenate", "no arrays", "one or more", "", user_line(loc));
-  DType dtype = arrays[0].dtype();
-  for (const Array& a : arrays) dtype = promote(dtype, a.dtype());
-  Arrays inputs;
-  for (const Array& a : arrays) inputs.push_back(Operand(a, loc).as(dtype));
+  const Arrays inputs = promoted(arrays, loc);
   axis = normalize_axis(axis, arrays[0].ndim(), "concatenate", user_line(loc));
   if (inputs.size() == 1) return inputs[0];
   return apply(Op::concatenate, inputs, {{Attr::axis, axis}}, loc);

@@ -65,8 +65,6 @@ double epsilon(DType dtype) {
   return dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
 
-DType compute_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
-
 Array standard_normal(const Array& key, const Shape& shape, DType dtype) {
   const double low = dtype == DType::f64 ? std::nextafter(-1.0, 0.0) : std::nextafter(-1.0f, 0.0f);
   return erf_inv(uniform_in(key, shape, dtype, constant(low, dtype), constant(1, dtype))) * std::sqrt(2.0);
@@ -83,7 +81,7 @@ Array distribution(std::string_view what, const Operand& key, const Shape& shape
   check_float(dtype, what, key.loc());
   check_shape(shape, key.loc());
   return composite(cache_key(what, shape, dtype), {key.as_array()},
-                   [&](const Arrays& in) { return f(in[0], compute_dtype(dtype)).astype(dtype); });
+                   [&](const Arrays& in) { return f(in[0], wide(dtype)).astype(dtype); });
 }
 
 }  // namespace
@@ -128,7 +126,7 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
   const AtLine line(key.loc());
   check_float(dtype, "uniform", key.loc());
   check_shape(shape, key.loc());
-  const DType compute = compute_dtype(dtype);
+  const DType compute = wide(dtype);
   const auto draw = [&](const Array& k, const Array& a, const Array& b) {
     const Shape full_shape = joined(batch_of(k), shape);
     for (const Array& bound : {a, b})
@@ -185,7 +183,7 @@ Array truncated_normal(const Operand& key, const Operand& low, const Operand& hi
   const AtLine line(key.loc());
   check_float(dtype, "truncated_normal", key.loc());
   check_shape(shape, key.loc());
-  const DType t = compute_dtype(dtype);
+  const DType t = wide(dtype);
   return composite(
       cache_key("truncated_normal", shape, dtype), {key.as_array(), low.as(t), high.as(t)}, [&](const Arrays& in) {
         const Array &a = in[1], &b = in[2];
@@ -240,7 +238,7 @@ Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape
   if (p.is_scalar() && !(p.real() >= 0 && p.real() <= 1))
     throw_user<UserError>("bernoulli", fmt::format("probability {}", p.real()), "a number in [0, 1]", "", key.loc());
   const Shape s = shape.value_or(p.shape());
-  const DType t = compute_dtype(to_float_dtype(p.dtype()));
+  const DType t = wide(to_float_dtype(p.dtype()));
   return composite(cache_key("bernoulli", s, t), {key.as_array(), p.as(t)},
                    [&](const Arrays& in) { return unit(in[0], s, t) < in[1]; });
 }
@@ -252,7 +250,7 @@ Array rademacher(const Operand& key, const Shape& shape, DType dtype) {
 
 Array categorical(const Operand& key, const Operand& logits, int64_t axis, std::optional<Shape> shape) {
   const AtLine line(key.loc());
-  const DType t = compute_dtype(to_float_dtype(logits.dtype()));
+  const DType t = wide(to_float_dtype(logits.dtype()));
   const int64_t ndim = static_cast<int64_t>(logits.shape().size());
   const int64_t from_end = normalize_axis(axis, ndim, "categorical", key.loc()) - ndim;
   Shape batch = logits.shape();
