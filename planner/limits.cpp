@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <nlohmann/json.hpp>
 
+#include "planner/parse_json.h"
 #include "planner/report.h"
 
 namespace neap::planner {
@@ -83,12 +83,7 @@ Limits of_vulkan(const Reader& r) {
 }  // namespace
 
 Limits parse_limits(std::string_view text, const std::string& name) {
-  json whole;
-  try {
-    whole = json::parse(text);
-  } catch (const json::parse_error& e) {
-    throw UserError(fmt::format("{}: no JSON: {}", name, std::string_view(e.what()).substr(0, 200)));
-  }
+  const json whole = parse_json(text, name);
   const Reader r(whole, name);
   Limits limits = r.has("api_version") ? of_vulkan(r) : Limits{};
   limits.name = r.text("name", name);

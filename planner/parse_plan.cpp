@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 #include <neap/error.h>
 
-#include <nlohmann/json.hpp>
-
 #include <limits>
 
+#include "planner/parse_json.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
@@ -176,12 +175,7 @@ PlanData read_plan(const At& at, int depth) {
 }  // namespace
 
 PlanData parse_plan(std::string_view text, const std::string& name) {
-  json whole;
-  try {
-    whole = json::parse(text);
-  } catch (const json::parse_error& e) {
-    throw UserError(fmt::format("{}: no JSON: {}", name, std::string_view(e.what()).substr(0, 200)));
-  }
+  const json whole = parse_json(text, name);
   return read_plan(At{whole, "", name}, 0);
 }
 
