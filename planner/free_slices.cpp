@@ -72,12 +72,13 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
 
 }  // namespace
 
-std::optional<PlanData> slice_for_free(const Graph& simplified, const Planned& usual, const PlanOptions& options) {
+std::optional<PlanData> slice_for_free(const Planned& plain, const Planned& usual, const PlanOptions& options) {
   if (options.target.gpu || usual.plan.peak_bytes < kWorthwhile || usual.graph.nodes.size() > kMostNodes) {
     return std::nullopt;
   }
   if (auto sliced = slice(usual, usual.plan, options)) return sliced;
-  return slice(plan_simplified(simplified, options, {}), usual.plan, options);
+  if (usual.graph == plain.graph) return std::nullopt;  // looked at
+  return slice(plain, usual.plan, options);
 }
 
 }  // namespace neap::planner

@@ -9,10 +9,9 @@
 
 namespace neap::planner {
 
-/// A plan with a region of `usual`, else of the plan of `simplified` (whose layout may differ), in slices
+/// A plan with a region of `usual`, else of `plain` (whose layout may differ, and which makes nothing again), in slices
 /// (planner/slices.h) that lowers the peak by a third or more in about the same predicted time; nullopt where there is
 /// none. No float sum is split, so the bits do not change.
-std::optional<PlanData> slice_for_free(const trace::Graph& simplified, const Planned& usual,
-                                       const PlanOptions& options);
+std::optional<PlanData> slice_for_free(const Planned& plain, const Planned& usual, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -189,15 +189,21 @@ class Pass {
     return true;
   }
 
+  // Where the axes lie that the product neither batches nor contracts.
+  static Ints free_axes(const Layout& layout, const Ints& batch, const Ints& contract) {
+    Ints free;
+    for (int64_t axis = 0; axis < std::ssize(layout); ++axis) {
+      if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contract, axis) == contract.end()) {
+        free.push_back(layout[axis]);
+      }
+    }
+    return free;
+  }
+
   // Whether a product takes the operand as it lies: batch axes, then the free and the contracted ones in either order.
   bool takes(ValueId v, const Ints& batch, const Ints& contract) const {
     const Held& x = held_[v];
-    Ints free;
-    for (int64_t axis = 0; axis < std::ssize(x.layout); ++axis) {
-      if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contract, axis) == contract.end()) {
-        free.push_back(x.layout[axis]);
-      }
-    }
+    Ints free = free_axes(x.layout, batch, contract);
     std::ranges::sort(free);
     const Ints first = mapped(batch, x.layout), second = mapped(contract, x.layout);
     const auto in_order = [&](const Ints& a, const Ints& b) {
@@ -225,12 +231,7 @@ class Pass {
       attrs.set(left ? Attr::lhs_batch : Attr::rhs_batch, mapped(batch, own));
       attrs.set(left ? Attr::lhs_contract : Attr::rhs_contract, mapped(contract, own));
       moves |= own != as_traced(std::ssize(own));
-      Ints free;
-      for (int64_t axis = 0; axis < std::ssize(own); ++axis) {
-        if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contract, axis) == contract.end()) {
-          free.push_back(own[axis]);
-        }
-      }
+      const Ints free = free_axes(own, batch, contract);
       Ints sorted = free;
       std::ranges::sort(sorted);
       const int64_t before = std::ssize(layout);
@@ -253,8 +254,7 @@ class Pass {
 
 std::optional<Graph> lay_out(const Graph& graph) { return Pass(graph).run(); }
 
-Planned plan_in_best_layout(const Graph& graph, const Graph& simple, const PlanOptions& options) {
-  Planned usual = plan_simplified(simple, options, {});
+Planned plan_in_best_layout(const Graph& graph, const Graph& simple, const Planned& usual, const PlanOptions& options) {
   if (simple.nodes.size() > kMostNodes) return usual;
   const std::optional<Graph> laid_out = lay_out(graph);
   if (!laid_out) return usual;

@@ -102,15 +102,28 @@ Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
   return remake_cheap(plan_simplified(simplified, options, {.keep_weight = 0, .random_weight = 0}), options);
 }
 
+// What is planned before a budget is looked at.
+struct Unbudgeted {
+  Graph simple;
+  Planned planned;                 // without slices
+  std::optional<PlanData> sliced;  // better, where there is one
+};
+
+Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
+  Graph simple = compact_where_better(simplify(graph), options);
+  const Planned plain = plan_simplified(simple, options, {});
+  const Planned usual = plan_in_best_layout(graph, simple, plain, options);
+  Planned planned = remake_cheap(usual, options);
+  std::optional<PlanData> sliced = slice_for_free(plain, planned, options);
+  if (!sliced) planned = remake_products(usual, planned, options);
+  return {std::move(simple), std::move(planned), std::move(sliced)};
+}
+
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
-  const Graph simple = compact_where_better(simplify(graph), options);
   const auto fits = [&](const PlanData& plan) {
     return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
   };
-  const Planned usual = plan_in_best_layout(graph, simple, options);
-  Planned planned = remake_cheap(usual, options);
-  const std::optional<PlanData> sliced = slice_for_free(simple, planned, options);
-  if (!sliced) planned = remake_products(usual, planned, options);
+  auto [simple, planned, sliced] = plan_unbudgeted(graph, options);
   PlanData plan = sliced ? *sliced : planned.plan;
   std::optional<PlanData> naive;  // where the plan might hold more
   if (held(plan, options.target) > naive_peak_at_least(graph, options.target)) naive = plan_naive(graph, options);
@@ -192,11 +205,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
-  const Graph simple = compact_where_better(simplify(graph), unbounded);
-  const Planned usual = plan_in_best_layout(graph, simple, unbounded);
-  Planned planned = remake_cheap(usual, unbounded);
-  const std::optional<PlanData> sliced = slice_for_free(simple, planned, unbounded);
-  if (!sliced) planned = remake_products(usual, planned, unbounded);
+  auto [simple, planned, sliced] = plan_unbudgeted(graph, unbounded);
   std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), unbounded);
   return sliced ? below(*sliced, curve, "chunked") : curve;
 }
