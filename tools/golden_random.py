@@ -153,6 +153,15 @@ def write_discrete(out):
         out.call("permutation", 73, run, dtype="f32", iota=[5, 3], axis=axis)
     run = lambda k: jr.permutation(k, rows, axis=0, independent=True)
     out.call("permutation", 79, run, dtype="f32", iota=[5, 3], axis=0, independent=True)
+    out.call("permutation", 9, lambda k: jr.permutation(k, 9).astype(jnp.int32), dtype="i32", batch=(3,), n=9)
+    weights = np.array([0.1, 0.5, 0.0, 0.3, 0.1], np.float32)
+    for replace in (True, False):
+        run = lambda k: jr.choice(k, 5, (2, 2), replace).astype(jnp.int32)
+        out.call("choice", 83, run, dtype="i32", n=5, replace=replace)
+        run = lambda k: jr.choice(k, 5, (4,), replace, weights, mode="low").astype(jnp.int32)
+        out.call("choice", 89, run, dtype="i32", n=5, replace=replace, p=weights.tolist())
+        run = lambda k: jr.choice(k, rows, (2,), replace, axis=1)
+        out.call("choice", 97, run, dtype="f32", iota=[5, 3], replace=replace, axis=1)
 
 
 def write():

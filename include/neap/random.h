@@ -39,4 +39,15 @@ Array rademacher(const Operand& key, const Shape& shape, DType dtype = i32);
 /// Index drawn from softmax(logits) along axis; the noise is never stored. shape: logits without axis unless given.
 Array categorical(const Operand& key, const Operand& logits, int64_t axis = -1, std::optional<Shape> shape = {});
 
+/// The numbers 0 to n - 1 in random order, i32 [batch of keys..., n].
+Array permutation(const Operand& key, int64_t n);
+/// x with the slices along axis in random order.
+Array permutation(const Operand& key, const Array& x, int64_t axis = 0);
+/// Indices below n (i32), drawn with or without replacement; p [n] are their probabilities, equal unless given.
+Array choice(const Operand& key, int64_t n, const Shape& shape = {}, bool replace = true,
+             const std::optional<Array>& p = {});
+/// Slices of x along axis: shape x.shape[:axis] + shape + x.shape[axis + 1:].
+Array choice(const Operand& key, const Array& x, const Shape& shape = {}, bool replace = true,
+             const std::optional<Array>& p = {}, int64_t axis = 0);
+
 }  // namespace neap::random

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -53,6 +54,15 @@ std::optional<Array> draw(const json& entry) {
   if (function == "gumbel") return nr::gumbel(key, shape, dtype);
   if (function == "truncated_normal") return nr::truncated_normal(key, number("lower"), number("upper"), shape, dtype);
   if (function == "bernoulli" && p["p"].is_number()) return nr::bernoulli(key, number("p"), shape);
+  if (p.value("independent", false)) return {};
+  std::optional<Array> table, weights;
+  if (p.contains("iota")) table = reshape(arange(15).astype(f32), p["iota"].get<Shape>());
+  if (p.contains("p") && p["p"].is_array() && function == "choice") weights = array(p["p"].get<std::vector<float>>());
+  if (function == "permutation")
+    return table ? nr::permutation(key, *table, p["axis"].get<int64_t>()) : nr::permutation(key, p["n"].get<int64_t>());
+  if (function == "choice" && !table)
+    return nr::choice(key, p["n"].get<int64_t>(), shape, p["replace"].get<bool>(), weights);
+  if (function == "choice") return nr::choice(key, *table, {2}, p["replace"].get<bool>(), {}, p["axis"].get<int64_t>());
   if (function == "rademacher") return nr::rademacher(key, shape, dtype);
   return {};
 }
@@ -74,6 +84,32 @@ TEST(RandomGolden, DrawsWhatJaxDraws) {
     for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-5 * std::abs(b[i]) + 1e-6) << i;
   }
   EXPECT_GT(compared, 120);
+}
+
+TEST(Random, PermutationsAndChoices) {
+  const int64_t n = 100'000;
+  const std::vector<int32_t> order = sort(nr::permutation(nr::key(5), n)).to_vector<int32_t>();
+  for (int64_t i = 0; i < n; ++i) ASSERT_EQ(order[static_cast<size_t>(i)], i);
+  EXPECT_EQ(nr::permutation(nr::key(5), 0).shape(), Shape{0});
+  EXPECT_EQ(nr::choice(nr::key(5), 0, {0, 3}).shape(), (Shape{0, 3}));
+  // Each order of three elements is as likely as the others, and each element in each place.
+  const Array orders = nr::permutation(nr::split(nr::key(6), 60'000), 3);
+  const Array code = sum(orders * array({9, 3, 1}), -1);
+  std::map<int32_t, int> counts;
+  for (const int32_t c : code.to_vector<int32_t>()) ++counts[c];
+  EXPECT_EQ(counts.size(), 6u);
+  for (const auto& [c, count] : counts) EXPECT_NEAR(count, 10'000, 5 * std::sqrt(10'000 * 5.0 / 6)) << c;
+  // By weight, with and without putting back.
+  const Array p = array({0.1f, 0.2f, 0.0f, 0.7f});
+  const Array drawn = nr::choice(nr::key(7), 4, {100'000}, true, p);
+  EXPECT_NEAR(mean(drawn == 3).item<float>(), 0.7f, 0.01f);
+  EXPECT_FALSE(any(drawn == 2).item<bool>());
+  const Array firsts =
+      vmap([&](const Array& k) { return nr::choice(k, 4, {2}, false, p); })(nr::split(nr::key(8), 20'000));
+  EXPECT_FALSE(any(firsts[{slice(), 0}] == firsts[{slice(), 1}]).item<bool>());
+  EXPECT_NEAR(mean(firsts[{slice(), 0}] == 3).item<float>(), 0.7f, 0.02f);
+  // The second is drawn from what is left: 3 comes second with 0.1 * 0.7 / 0.9 + 0.2 * 0.7 / 0.8.
+  EXPECT_NEAR(mean(firsts[{slice(), 1}] == 3).item<float>(), 0.1 * 0.7 / 0.9 + 0.2 * 0.7 / 0.8, 0.02);
 }
 
 TEST(Random, KnownAnswersOfThreefry) {
@@ -138,6 +174,12 @@ TEST(Random, DistributionsAreWhatTheySay) {
 }
 
 TEST(Random, BadInputIsRefused) {
+  EXPECT_THROW(nr::permutation(nr::key(0), -1), UserError);
+  EXPECT_THROW(nr::permutation(nr::split(nr::key(0), 2), ones({3})), ShapeError);
+  EXPECT_THROW(nr::choice(nr::key(0), 3, {4}, false), UserError);
+  EXPECT_THROW(nr::choice(nr::key(0), 0, {4}), UserError);
+  EXPECT_THROW(nr::choice(nr::key(0), 3, {4}, true, ones({2})), ShapeError);
+  EXPECT_THROW(nr::choice(nr::key(0), 3, {4}, true, ones({3}, i32)), DTypeError);
   EXPECT_THROW(nr::bernoulli(nr::key(0), 1.5f, Shape{3}), UserError);
   EXPECT_THROW(nr::bernoulli(nr::key(0), NAN, Shape{3}), UserError);
   EXPECT_THROW(nr::normal(nr::key(0), {3}, i32), DTypeError);
