@@ -109,6 +109,8 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   for (size_t next = known_outputs; ValueId & operand : stacked_operands)
     if (operand == trace::no_value) operand = results[next++];
 
+  if (halves.unknown.outputs.empty()) return;  // tangents come in, but nothing depends on them
+
   // The linear scan: residual constants, unknown constants, unknown carries, residual and unknown stacked inputs.
   operands = const_operands;
   std::vector<size_t> order = const_inputs;

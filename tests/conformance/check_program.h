@@ -11,6 +11,7 @@
 #include "planner/naive_bound.h"
 #include "planner/plan.h"
 #include "tests/conformance/random_program.h"
+#include "tests/conformance/shrink.h"
 
 namespace neap::conformance {
 
@@ -32,14 +33,7 @@ inline void expect_same(const Arrays& got, const Arrays& want, const std::string
 
 /// Naive, with every value an output: each node must be what the reference makes of the operands that it had.
 inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& outputs) {
-  Graph open = graph;
-  open.outputs.clear();
-  for (const trace::Node& node : graph.nodes)
-    open.outputs.insert(open.outputs.end(), node.outputs.begin(), node.outputs.end());
-  const Arrays values = jitted(open, {.pipeline = Pipeline::naive})(inputs);
-  std::vector<Array> value_of(graph.values.size());
-  for (size_t i = 0; i < inputs.size(); ++i) value_of[graph.inputs[i]] = inputs[i];
-  for (size_t i = 0; i < values.size(); ++i) value_of[open.outputs[i]] = values[i];
+  const std::vector<Array> value_of = all_values(graph, inputs);
   for (size_t i = 0; i < graph.outputs.size(); ++i)
     EXPECT_EQ(difference(outputs[i], value_of[graph.outputs[i]], kSameBits), "")
         << "%" << graph.outputs[i] << " differs from naive";

@@ -11,7 +11,8 @@ namespace neap::conformance {
 
 class ProgramMaker {
  public:
-  explicit ProgramMaker(uint64_t seed) : random_(seed) {}
+  /// for_users: only what users can write, to transform it (offsets of random bits are the planner's own).
+  explicit ProgramMaker(uint64_t seed, bool for_users = false) : random_(seed), for_users_(for_users) {}
 
   Graph graph;
   Arrays inputs;
@@ -23,6 +24,8 @@ class ProgramMaker {
     for (size_t i = 0, n = 1 + pick(4); i < n; ++i) add_input(some_shape(), some_dtype());
     while (graph.nodes.size() < target) step();
     for (size_t i = 0, n = 1 + pick(4); i < n; ++i) graph.outputs.push_back(recent());
+    // Something to differentiate.
+    if (for_users_ && !is_float(aval(graph.outputs[0]).dtype)) graph.outputs[0] = convert(graph.outputs[0], f32);
   }
 
  private:
@@ -37,7 +40,10 @@ class ProgramMaker {
                                     {16, 33}, {40, 1}, {2, 3, 129}, {6, 5, 4}, {0},    {3, 0}};
     return kShapes[pick(std::size(kShapes))];
   }
-  DType some_dtype() { return chance(2) ? f32 : kAllDTypes[pick(std::size(kAllDTypes))]; }
+  DType some_dtype() {
+    if (for_users_ && !chance(4)) return chance(3) ? f64 : f32;
+    return chance(2) ? f32 : kAllDTypes[pick(std::size(kAllDTypes))];
+  }
 
   void add_input(Shape shape, DType t) {
     inputs.push_back(random_array({shape, t}, chance(2) ? Fill::wild : Fill::tame, random_));
@@ -90,12 +96,13 @@ class ProgramMaker {
     return shape.empty() ? one : add(Op::reshape, {one}, {{Attr::shape, Ints{}}});
   }
 
-  /// Floats as integers in [-4, 4]; others as they are.
+  /// Floats as integers in [-4, 4] (for users: any number there, so that a derivative goes through); others as they
+  /// are.
   ValueId exact(ValueId v) {
     const auto [shape, t] = aval(v);
     if (!is_float(t)) return v;
-    const ValueId bounded =
-        add(Op::minimum, {add(Op::maximum, {add(Op::rint, {v}), number(-4, t, shape)}), number(4, t, shape)});
+    const ValueId whole = for_users_ ? v : add(Op::rint, {v});
+    const ValueId bounded = add(Op::minimum, {add(Op::maximum, {whole, number(-4, t, shape)}), number(4, t, shape)});
     const ValueId finite = add(Op::select, {add(Op::isnan, {v}), number(1, t, shape), bounded});
     return add(Op::add, {finite, number(0, t, shape)});  // no negative zero
   }
@@ -348,7 +355,7 @@ class ProgramMaker {
     static constexpr DType kBits[] = {u8, u16, u32, u32, u64};
     const Shape shape = some_shape();
     const DType t = kBits[pick(std::size(kBits))];
-    if (chance(3)) {
+    if (chance(3) && !for_users_) {
       Shape full = shape;
       const auto rank = static_cast<int64_t>(shape.size()), room = static_cast<int64_t>(pick(1000));
       for (int64_t& n : full) n += room;
@@ -406,6 +413,7 @@ class ProgramMaker {
   }
 
   Random random_;
+  bool for_users_;
 };
 
 }  // namespace neap::conformance

@@ -1,0 +1,105 @@
+// What must hold for every program with transforms on top, and the smallest program for which it does not.
+#pragma once
+
+#include "tests/conformance/check_program.h"
+#include "tests/conformance/transformed_program.h"
+
+namespace neap::conformance {
+
+/// Where a sum of floats in another order is too far off: eps of the sum of magnitudes, for each term and one more.
+inline std::string sum_difference(const Array& got, const Array& want, const Array& magnitude, double terms) {
+  const DType t = got.dtype();
+  const double last = t == f64 ? 0x1p-53 : 0x1p-24, rounded = t == f16 ? 0x1p-11 : t == bf16 ? 0x1p-8 : last;
+  const auto a = got.to_vector<double>(), b = want.to_vector<double>(), m = magnitude.to_vector<double>();
+  const double most = t == f16 ? 65504 : t == f64 ? 1e307 : 3e38;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!(m[i] < most / 2)) continue;  // what overflows depends on the order
+    const double bound = (terms * last + 2 * rounded) * m[i] + (t == f16 ? 0x1p-24 : 1e-37);
+    if (!(std::abs(a[i] - b[i]) <= bound)) return fmt::format("element {}: {:.17g}, expected {:.17g}", i, a[i], b[i]);
+  }
+  return {};
+}
+
+/// A node that is not what the reference makes of the operands that it had; empty if there is none.
+inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
+  const std::vector<Array> values = all_values(graph, inputs);
+  for (const trace::Node& node : graph.nodes) {
+    if (node.op == Op::scan) continue;  // rounding errors of its sums may grow
+    std::vector<HostArray> in, magnitudes;
+    for (const ValueId v : node.inputs) in.push_back({graph.aval(v), values[v].impl()->data});
+    const HostArray expected = trace::evaluate_reference(node.op, in, node.attrs)[0];
+    const Array want = detail::make_concrete(expected.aval, expected.data), got = values[node.out()];
+    const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::scatter_add;
+    std::string d;
+    if (sums && is_float(want.dtype())) {
+      for (const ValueId v : node.inputs) {
+        const Array m = is_float(graph.aval(v).dtype) ? abs(values[v]) : values[v];
+        magnitudes.push_back({m.aval(), m.impl()->data});
+      }
+      const HostArray m = trace::evaluate_reference(node.op, magnitudes, node.attrs)[0];
+      const double terms = static_cast<double>(graph.aval(node.inputs.back()).size());
+      d = sum_difference(got, want, detail::make_concrete(m.aval, m.data), terms);
+    } else if (node.op == Op::reduce_prod && is_float(want.dtype())) {
+      continue;  // as its order
+    } else {
+      d = difference(got, want, local_tolerance(graph, node));
+    }
+    if (!d.empty()) return fmt::format("%{} = {}: {}", node.out(), trace::name(node.op), d);
+  }
+  return {};
+}
+
+/// What of a program is wrong; empty if nothing is.
+inline std::string wrong_with(const Graph& graph, const Arrays& inputs, uint64_t seed) {
+  const auto f = jitted(graph);
+  const Run planned = run_compiled(f, inputs);
+  if (planned.measured != planned.planned)
+    return fmt::format("planned {} bytes, measured {}", planned.planned, planned.measured);
+  const auto compare = [&](const Arrays& got, const std::string& what) -> std::string {
+    for (size_t i = 0; i < got.size(); ++i) {
+      const std::string d = difference(got[i], planned.outputs[i], kSameBits);
+      if (!d.empty()) return fmt::format("{}, output {}: {}", what, i, d);
+    }
+    return {};
+  };
+  if (seed % 4 == 1) {
+    const Threads one(1);
+    if (std::string d = compare(f(inputs), "one thread"); !d.empty()) return d;
+  }
+  const Run naive = run(graph, inputs, {.pipeline = Pipeline::naive});
+  if (naive.measured != naive.planned)
+    return fmt::format("naive: planned {} bytes, measured {}", naive.planned, naive.measured);
+  if (std::string d = compare(naive.outputs, "naive"); !d.empty()) return d;
+  if (seed % 8 == 2) {
+    size_t least = 0;
+    try {
+      jitted(graph, {.memory_budget = 1}).compile(inputs);
+    } catch (const BudgetError& e) {
+      least = e.smallest_peak_bytes();
+    }
+    const Run tight = run(graph, inputs, {.memory_budget = least});
+    if (tight.measured != least) return fmt::format("budget {}, measured {}", least, tight.measured);
+    if (std::string d = compare(tight.outputs, "the smallest budget"); !d.empty()) return d;
+  }
+  return wrong_node(graph, inputs);
+}
+
+inline void check_transformed(uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::string said;
+  try {
+    Transformer made(seed);
+    made.transform();
+    said = made.said;
+    const std::string wrong = wrong_with(made.graph, made.inputs, seed);
+    if (wrong.empty()) return;
+    const auto fails = [&](const Graph& g, const Arrays& in) { return !wrong_with(g, in, seed).empty(); };
+    const auto [graph, inputs] = shrunk(made.graph, made.inputs, fails);
+    ADD_FAILURE() << said << ": " << wrong << "\nshrunk: " << wrong_with(graph, inputs, seed) << "\n"
+                  << trace::print(graph);
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << said << ": " << e.what();
+  }
+}
+
+}  // namespace neap::conformance
