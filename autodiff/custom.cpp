@@ -9,6 +9,7 @@
 
 #include "autodiff/check_linear.h"
 #include "trace/call.h"
+#include "trace/shared_consts.h"
 #include "trace/tracing.h"
 
 namespace neap {
@@ -18,6 +19,7 @@ using trace::Attr;
 using trace::Graph;
 using trace::GraphPtr;
 using trace::Op;
+using trace::SharedConsts;
 using trace::TracedFunction;
 using Loc = std::source_location;
 
@@ -46,51 +48,6 @@ CheckpointScope::CheckpointScope(const std::string& saveable) {
 CheckpointScope::~CheckpointScope() = default;
 
 namespace {
-
-// Functions whose captured arrays are the first inputs of each: the same constants for all.
-class SharedConsts {
- public:
-  explicit SharedConsts(const Arrays& leaves) : leaves_(leaves) {
-    for (const Array& leaf : leaves) avals.push_back(leaf.aval());
-  }
-
-  std::vector<Aval> avals;  // of the leaves
-
-  void add(TracedFunction traced) {
-    offsets_.push_back(consts_.size());
-    consts_.insert(consts_.end(), traced.captured.begin(), traced.captured.end());
-    graphs_.push_back(std::move(traced.graph));
-  }
-  GraphPtr graph(size_t i) const {
-    const Graph& g = graphs_[i];
-    std::vector<Aval> parameters;
-    for (const Array& c : consts_) parameters.push_back(c.aval());
-    const size_t own = g.inputs.size() - static_cast<size_t>(g.num_captured);
-    for (size_t j = 0; j < own; ++j) parameters.push_back(g.aval(g.inputs[j]));
-    return std::make_shared<const Graph>(trace::trace_closed(
-        parameters,
-        [&](const Arrays& in) {
-          const auto consts = in.begin() + std::ssize(consts_);
-          Arrays inputs(consts, in.end());
-          const auto captured = in.begin() + static_cast<std::ptrdiff_t>(offsets_[i]);
-          inputs.insert(inputs.end(), captured, captured + g.num_captured);
-          return trace::inline_graph(g, inputs);
-        },
-        g.name));
-  }
-  int64_t consts() const { return std::ssize(consts_); }
-  Arrays operands() const {
-    Arrays all = consts_;
-    all.insert(all.end(), leaves_.begin(), leaves_.end());
-    return all;
-  }
-
- private:
-  const Arrays& leaves_;
-  Arrays consts_;
-  std::vector<size_t> offsets_;
-  std::vector<Graph> graphs_;
-};
 
 std::vector<Aval> floating(const std::vector<Aval>& avals) {
   std::vector<Aval> result;

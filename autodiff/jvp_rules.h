@@ -52,8 +52,10 @@ struct ManyJvp {
   Arrays out;
   Arrays tangent;
 };
-/// By one scan that carries both.
-ManyJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent);
+/// By one loop that carries both.
+ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent);
+/// By one cond that gives both.
+ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent);
 /// By the derivative that the call has of its own.
 ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent);
 

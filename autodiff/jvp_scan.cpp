@@ -1,11 +1,11 @@
-// The tangent of scan: one scan that carries values and the tangents that are not zero.
+// The tangent of a loop: one loop that carries values and the tangents that are not zero.
 #include "autodiff/jvp.h"
 #include "autodiff/jvp_rules.h"
 #include "autodiff/scan.h"
 
 namespace neap::autodiff {
 
-ManyJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent) {
+ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent) {
   const ScanParts scan(node);
   std::vector<bool> active;
   for (const Array& t : tangent) active.push_back(!is_zero(t));
@@ -66,8 +66,8 @@ ManyJvp jvp_scan(const Node& node, const Arrays& in, const Arrays& tangent) {
       },
       scan.body.name);
 
-  const Arrays results = trace::apply_many(
-      Op::scan, operands, scan_attrs(std::move(joint), scan.length, consts, carries, scan.reverse), node.loc);
+  const Arrays results =
+      trace::apply_many(node.op, operands, loop_attrs(scan, std::move(joint), consts, carries), node.loc);
   ManyJvp both{Arrays(scan.results), Arrays(scan.results)};
   size_t next = 0;
   for (const bool carry : {true, false}) {

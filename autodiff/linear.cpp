@@ -4,6 +4,7 @@
 
 #include "autodiff/copier.h"
 #include "autodiff/jvp.h"
+#include "autodiff/linear_control.h"
 #include "trace/op_table.h"
 
 namespace neap::autodiff {
@@ -149,7 +150,7 @@ Linearized linearize(const Graph& g, const std::vector<bool>& active) {
   const ActiveJvp both = jvp_active(g, active);
   std::vector<bool> unknown_inputs(both.graph.inputs.size(), false);
   std::fill(unknown_inputs.begin() + static_cast<std::ptrdiff_t>(g.inputs.size()), unknown_inputs.end(), true);
-  const Graph pure = split_scans(trace::eliminate_dead_code(both.graph), unknown_inputs);
+  const Graph pure = split_control(trace::eliminate_dead_code(both.graph), unknown_inputs);
 
   // What is made of constants alone is not worth a residual.
   std::vector<bool> varies = depends_on(pure, std::vector<bool>(pure.inputs.size(), true));

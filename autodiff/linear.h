@@ -1,8 +1,8 @@
 // Partial evaluation: what a jvp graph computes splits into the part that depends on no tangent and the linear rest.
 //
 // Residuals are the values of the first part that the second one uses. Inlined into one graph they are just values: the
-// planner decides which to keep and which to compute again. Only a scan decides here, because its two halves run at
-// different times: see worth_in_scan in linear_scan.cpp. tests/autodiff/.
+// planner decides which to keep and which to compute again. Only loops and branches decide here, because their two
+// halves run at different times: see worth_in_body in linear_control.h. tests/autodiff/.
 #pragma once
 
 #include <functional>
@@ -44,8 +44,5 @@ enum class Worth : uint8_t { nothing, little, residual };
 /// used are always residuals.
 Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
             const std::function<Worth(ValueId)>& worth);
-
-/// The same graph with each scan that mixes known and unknown results cut into a known and an unknown scan.
-Graph split_scans(const Graph& g, const std::vector<bool>& unknown_inputs);
 
 }  // namespace neap::autodiff

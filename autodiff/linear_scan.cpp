@@ -2,34 +2,14 @@
 // linear scan of the tangents.
 #include <algorithm>
 
-#include "autodiff/copier.h"
-#include "autodiff/linear.h"
+#include "autodiff/linear_control.h"
 #include "autodiff/scan.h"
-#include "trace/op_table.h"
 
 namespace neap::autodiff {
 namespace {
 
-using trace::Family;
 using trace::Node;
 using trace::Op;
-
-// What the linear scan is given rather than computes again. Carries, constants and stacked inputs always are; of the
-// values in between only those that are dear to compute, or smaller than what they are made of. So a step costs a copy
-// of its carry and not of every intermediate, and random numbers are drawn again from their key.
-Worth worth_in_scan(const Graph& body, const std::vector<bool>& varies, ValueId v) {
-  if (!varies[v]) return Worth::nothing;  // the same in every step
-  switch (trace::op_info(body.def(v)->op).family) {
-    case Family::dot:
-    case Family::reduce:
-    case Family::argreduce:
-    case Family::sort:
-    case Family::scatter:
-    case Family::control:
-    case Family::call: return Worth::residual;
-    default: return Worth::little;
-  }
-}
 
 struct CutBody {
   Split halves;
@@ -40,7 +20,7 @@ CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
   Graph body;
   std::vector<bool> forced(scan.results, false);
   for (bool settled = false; !settled;) {  // a carry is unknown when it starts so or the body makes it so
-    body = split_scans(scan.body, unknown);
+    body = split_control(scan.body, unknown);
     const std::vector<bool> depends = depends_on(body, unknown);
     settled = true;
     for (size_t i = 0; i < scan.carries; ++i) {
@@ -53,7 +33,7 @@ CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
   std::vector<bool> changing(scan.operands);
   for (size_t i = 0; i < scan.operands; ++i) changing[i] = !scan.is_const(i);
   const std::vector<bool> varies = depends_on(body, changing);
-  return {split(body, unknown, forced, [&](ValueId v) { return worth_in_scan(body, varies, v); }), unknown};
+  return {split(body, unknown, forced, [&](ValueId v) { return worth_in_body(body, varies, v); }), unknown};
 }
 
 // Emits the two scans into copy.to.
@@ -62,7 +42,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   const std::vector<bool>& unknown = body.unknown_inputs;
 
   // Residuals that are constants or stacked inputs are handed to the linear scan as they are; the rest is stacked.
-  // The body was copied by split_scans with its inputs in place, so input i of it has value id residual_input.
+  // The body was copied by split_control with its inputs in place, so input i of it has value id residual_input.
   Graph known = halves.known;
   const size_t known_outputs = known.outputs.size() - halves.residuals.size();
   std::vector<ValueId> stacked;
@@ -141,30 +121,11 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
 
 }  // namespace
 
-Graph split_scans(const Graph& g, const std::vector<bool>& unknown_inputs) {
-  const auto is_scan = [](const Node& node) { return node.op == Op::scan; };
-  if (std::ranges::none_of(g.nodes, is_scan)) return g;
-  Copier copy(g);
-  for (const ValueId v : g.inputs) copy.input(v);
-  std::vector<bool> unknown(g.values.size(), false);
-  for (size_t i = 0; i < g.inputs.size(); ++i) unknown[g.inputs[i]] = unknown_inputs[i];
-  for (const Node& node : g.nodes) {
-    const bool depends = std::ranges::any_of(node.inputs, [&](ValueId v) { return unknown[v]; });
-    if (!depends || !is_scan(node)) {
-      copy.node(node);
-      for (const ValueId v : node.outputs) unknown[v] = depends;
-      continue;
-    }
-    const ScanParts scan(node);
-    std::vector<bool> inputs;
-    for (const ValueId v : node.inputs) inputs.push_back(unknown[v]);
-    const CutBody body = cut(scan, inputs);
-    emit(scan, body, copy);
-    for (size_t i = 0; i < node.outputs.size(); ++i) unknown[node.outputs[i]] = body.halves.unknown_outputs[i];
-  }
-  copy.to.outputs = copy.all(g.outputs);
-  copy.to.num_captured = g.num_captured;
-  return std::move(copy.to);
+std::vector<bool> split_scan(const Node& node, const std::vector<bool>& unknown, Copier& copy) {
+  const ScanParts scan(node);
+  const CutBody body = cut(scan, unknown);
+  emit(scan, body, copy);
+  return body.halves.unknown_outputs;
 }
 
 }  // namespace neap::autodiff

@@ -1,5 +1,5 @@
-// The parts of a scan node, and making one. Operands, results and the body's inputs and outputs are ordered
-// (constants, carries, stacked), results without constants.
+// The parts of a loop's node (scan; while_loop, of which nothing is stacked), and making one. Operands, results and the
+// body's inputs and outputs are ordered (constants, carries, stacked), results without constants.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ struct ScanParts {
   explicit ScanParts(const trace::Node& node)
       : node(node),
         body(*node.attrs.graph(trace::Attr::body)),
-        length(node.attrs.integer(trace::Attr::length)),
+        length(node.attrs.integer_or(trace::Attr::length, 0)),
         consts(static_cast<size_t>(node.attrs.integer(trace::Attr::num_consts))),
         carries(static_cast<size_t>(node.attrs.integer(trace::Attr::num_carry))),
-        reverse(node.attrs.integer(trace::Attr::reverse) != 0),
+        reverse(node.attrs.integer_or(trace::Attr::reverse, 0) != 0),
         operands(node.inputs.size()),
         results(node.outputs.size()) {}
 
@@ -50,6 +50,15 @@ inline trace::Attrs scan_attrs(trace::Graph body, int64_t length, size_t consts,
           {trace::Attr::num_consts, static_cast<int64_t>(consts)},
           {trace::Attr::num_carry, static_cast<int64_t>(carries)},
           {trace::Attr::reverse, static_cast<int64_t>(reverse)}};
+}
+
+/// Those of a loop of the same op, as often and in the same direction, with another body.
+inline trace::Attrs loop_attrs(const ScanParts& loop, trace::Graph body, size_t consts, size_t carries) {
+  trace::Attrs attrs = loop.node.attrs;
+  attrs.set(trace::Attr::body, std::make_shared<const trace::Graph>(std::move(body)));
+  attrs.set(trace::Attr::num_consts, static_cast<int64_t>(consts));
+  attrs.set(trace::Attr::num_carry, static_cast<int64_t>(carries));
+  return attrs;
 }
 
 /// The graph with its inputs in another order: input i becomes what input order[i] was.

@@ -28,7 +28,9 @@ Arrays transpose_node(const TransposeSite& site) {
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
     case Family::scatter: return transpose_scatter(site);
-    case Family::control: return transpose_scan(site);
+    case Family::control:
+      if (site.node.op == Op::while_loop) no_way_back(site.node);
+      return site.node.op == Op::cond ? transpose_cond(site) : transpose_scan(site);
     case Family::call: return transpose_call(site);
     case Family::convert:
       if (site.node.op == Op::convert) return {convert(site.ct(), site.aval(0).dtype)};
@@ -42,6 +44,13 @@ Arrays transpose_node(const TransposeSite& site) {
 }
 
 }  // namespace
+
+void no_way_back(const Node& node) {
+  throw_user<UserError>("while_loop", "a reverse-mode derivative through a loop whose number of steps is not known",
+                        "jvp, jacfwd, or a loop with a fixed number of steps",
+                        "use scan or fori_loop with integer bounds, or stop_gradient or a custom_vjp around the loop",
+                        node.loc);
+}
 
 void not_linear(const Node& node) {
   throw_user<UserError>("custom_jvp", fmt::format("{} of what depends on a tangent", trace::name(node.op)),

@@ -22,6 +22,9 @@ struct TransposeSite {
 /// Only the rule of a custom_jvp can bring a tangent to such a node.
 [[noreturn]] void not_linear(const Node& node);
 
+/// A while_loop would need as much memory on its way back as it takes steps.
+[[noreturn]] void no_way_back(const Node& node);
+
 Arrays transpose_elementwise(const TransposeSite& site);
 Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
@@ -29,6 +32,7 @@ Arrays transpose_dot(const TransposeSite& site);
 Array transpose_gather(const TransposeSite& site, const Array& so_far);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);
+Arrays transpose_cond(const TransposeSite& site);
 Arrays transpose_call(const TransposeSite& site);
 
 }  // namespace neap::autodiff

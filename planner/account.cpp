@@ -150,7 +150,9 @@ void predict_cached(PlanData& body, int threads) {
 double predict_seconds(const PlanStep& step, int threads, const std::vector<double>& share) {
   const Graph& group = step.group;
   if (step.kind == PlanStep::Kind::scan) {
-    const double length = static_cast<double>(group.nodes[0].attrs.integer(Attr::length));
+    const Attrs& attrs = group.nodes[0].attrs;
+    const double length =
+        attrs.has(Attr::length) ? static_cast<double>(attrs.integer(Attr::length)) : predicted::kTrips;
     return length * (step.body ? step.body->predicted_seconds : 0);
   }
   const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };

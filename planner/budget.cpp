@@ -64,7 +64,7 @@ struct Probe {
 double nodes_of(const Graph& graph) {
   double nodes = static_cast<double>(graph.nodes.size());
   for (const Node& node : graph.nodes) {
-    if (node.op == Op::scan) nodes += nodes_of(*node.attrs.graph(Attr::body));
+    if (is_loop(node.op)) nodes += nodes_of(*node.attrs.graph(Attr::body));
   }
   return nodes;
 }

@@ -25,6 +25,7 @@ inline constexpr double kScatterScalar = 11;           // what a scatter's updat
 inline constexpr double kFold = 6, kFoldLeading = 30;  // of an element that a reduction reads; along the first axis
 inline constexpr double kDotMultiply = 1.25;           // of a product's multiplication and addition
 inline constexpr double kSortPass = 260;               // of an element
+inline constexpr double kTrips = 16;                   // of a loop that goes on while a condition is true
 }  // namespace predicted
 
 /// Cost of one output element of the node, its operands aside. Reductions and scatters: of one operand element.

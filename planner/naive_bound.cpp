@@ -35,9 +35,9 @@ bool may_reuse(Op op) {
 bool is_variable(const Node& node, const std::vector<bool>& varies) {
   const Family family = op_info(node.op).family;
   const auto of = [&](ValueId v) { return varies[v]; };
-  const bool moves = family == Family::gather || family == Family::layout || family == Family::control;
+  const bool moves = family == Family::gather || family == Family::layout;
   if (node.inputs.empty()) return false;
-  return moves && node.op != Op::scan ? varies[node.inputs[0]] : std::ranges::any_of(node.inputs, of);
+  return moves ? varies[node.inputs[0]] : std::ranges::any_of(node.inputs, of);
 }
 
 // What packing needs at least, whichever way round the product is computed.

@@ -3,7 +3,8 @@
 // Buffers are numbered; steps name them. A buffer is an argument, a captured array, an output, an intermediate or
 // scratch. Intermediates and scratch (and outputs when `slab`) lie in one arena at `offset`. A step is one fused group:
 // a small graph whose inputs are the buffers it reads and whose outputs are the buffers it writes, lowered to kernels
-// by backends/lower.h, or an opaque kernel (dot, sort), or a loop over a plan of its own (scan).
+// by backends/lower.h, or an opaque kernel (dot, sort), or a loop over a plan of its own (scan, which is
+// also what a while_loop and a branch of a cond are).
 #pragma once
 
 #include <neap/dtype.h>
@@ -56,7 +57,7 @@ struct PlanStep {
     scatter,  // one scatter node at the output, its operand, indices and updates fused
     dot,      // one canonical dot_general (see planner/dot.h); opaque
     sort,     // one canonical sort or argsort (see planner/sort.h); opaque
-    scan,     // body run `length` times
+    scan,     // body run `length` times, or while carry 0 is true: planner/scan.h
   };
   Kind kind = Kind::map;
   trace::Graph group;        // inputs: reads; outputs: writes. For dot and sort: one node. For scan: one (its avals)

@@ -78,7 +78,7 @@ class CopyInserter {
     if (needs_copy(v)) return false;
     const ValueId source = base(graph_, v);
     const Node& node = *graph_.def(source);
-    if (node.op == Op::scan) return graph_.values[source].index >= node.attrs.integer(Attr::num_carry);
+    if (is_loop(node.op)) return graph_.values[source].index >= node.attrs.integer(Attr::num_carry);
     return !is_fusible(node.op);
   }
 
@@ -131,7 +131,7 @@ class CopyInserter {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
     if (joins_ && op_info(node.op).family == Family::scatter) store_apart(node, inputs);
-    if (node.op == Op::scan) {
+    if (is_loop(node.op)) {
       const auto consts = node.attrs.integer(Attr::num_consts);
       for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
         if (needs_copy(node.inputs[consts + j])) inputs[consts + j] = copy(inputs[consts + j], node.loc);

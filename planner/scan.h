@@ -1,4 +1,6 @@
-// Loops in a plan. A scan step runs the plan of its body once for each iteration; this page is its contract.
+// Loops in a plan. A scan step runs the plan of its body once for each iteration; this page is its contract. That of a
+// while_loop runs it while carry 0 is true, but not more often than Attr::length where there is one: so a branch of a
+// cond runs (lower_cond in planner/simplify.h).
 //
 // The step: reads are (consts, carries, xs), writes are (carries, ys). Carry j is one buffer: the step's read and write
 // of it are the same number, an earlier step puts its initial value there, and nothing else reads that value.

@@ -3,16 +3,20 @@
 #include "planner/dot.h"
 #include "planner/sort.h"
 #include "trace/call.h"
+#include "trace/op_table.h"
 
 namespace neap::planner {
 
 using namespace trace;
 
-Graph simplify(const Graph& graph, Builder::Level level) {
+namespace {
+
+// Appends the graph's nodes, simplified, its inputs being values that are there; returns its outputs.
+std::vector<ValueId> append(Builder& b, const Graph& graph, const std::vector<ValueId>& inputs) {
   const Graph live = inline_calls(eliminate_dead_code(graph));
   const std::vector<int> uses = count_uses(live);
-  Builder b(level);
-  std::vector<ValueId> renamed = copy_inputs(b.graph, live);
+  std::vector<ValueId> renamed(live.values.size(), no_value);
+  for (size_t i = 0; i < inputs.size(); ++i) renamed[live.inputs[i]] = inputs[i];
   const auto rename = [&](const std::vector<ValueId>& ids) {
     std::vector<ValueId> out;
     out.reserve(ids.size());
@@ -20,16 +24,33 @@ Graph simplify(const Graph& graph, Builder::Level level) {
     return out;
   };
   for (const Node& node : live.nodes) {
-    if (node.op == Op::scan) {
-      std::vector<bool> used;
-      for (const ValueId v : node.outputs) used.push_back(uses[v] > 0);
-      const std::vector<ValueId> outputs = simplify_scan(b, live, node, rename(node.inputs), used);
-      for (size_t i = 0; i < outputs.size(); ++i) renamed[node.outputs[i]] = outputs[i];
-    } else {
+    if (op_info(node.op).family != Family::control) {
       renamed[node.out()] = b.add(node.op, rename(node.inputs), node.attrs, node.loc);
+      continue;
     }
+    std::vector<ValueId> operands = rename(node.inputs), outputs;
+    std::vector<bool> used;
+    for (const ValueId v : node.outputs) used.push_back(uses[v] > 0);
+    if (is_loop(node.op)) {
+      outputs = simplify_loop(b, live, node, std::move(operands), used);
+    } else if (const Node* predicate = b.match(operands[0], Op::constant)) {
+      const Attr taken = predicate->attrs.real(Attr::value) != 0 ? Attr::body : Attr::otherwise;
+      operands.erase(operands.begin());
+      outputs = append(b, *node.attrs.graph(taken), operands);
+    } else {
+      outputs = lower_cond(b, live, node, operands, used);
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) renamed[node.outputs[i]] = outputs[i];
   }
-  b.graph.outputs = rename(live.outputs);
+  return rename(live.outputs);
+}
+
+}  // namespace
+
+Graph simplify(const Graph& graph, Builder::Level level) {
+  Builder b(level);
+  copy_inputs(b.graph, graph);
+  b.graph.outputs = append(b, graph, b.graph.inputs);
   const Graph simple = transpose_dots(eliminate_dead_code(b.graph));
   return level == Builder::Level::full ? share_sorts(simple) : simple;
 }

@@ -1,8 +1,9 @@
 // The first pass: the same outputs, bit for bit, from fewer and simpler nodes.
 //
 // Dead code and common subexpressions go, constants fold, views compose, gather and scatter read indices in their own
-// dtype, every dot_general and sort becomes canonical (planner/dot.h, planner/sort.h), and scans lose what nobody
-// reads. The rules are listed in planner/builder.h. Tested in tests/planner/simplify_test.cpp.
+// dtype, every dot_general and sort becomes canonical (planner/dot.h, planner/sort.h), loops lose what nobody reads,
+// and of branches the one that is taken stays where that is known. The rules are listed in planner/builder.h. Tested in
+// tests/planner/simplify_test.cpp.
 #pragma once
 
 #include "planner/builder.h"
@@ -14,10 +15,16 @@ namespace neap::planner {
 /// tracing; the naive pipeline uses it.
 trace::Graph simplify(const trace::Graph& graph, Builder::Level level = Builder::Level::full);
 
-/// Of a scan: removes outputs that nobody reads with what only they need, carries that never change (they become
+/// Of a loop: removes outputs that nobody reads with what only they need, carries that never change (they become
 /// constants) and operands that the body does not read. `used[i]`: output i of the node is read. Returns the new node's
 /// outputs in terms of the old ones: the value in `b.graph`, or no_value where it was removed.
-std::vector<trace::ValueId> simplify_scan(Builder& b, const trace::Graph& from, const trace::Node& node,
+std::vector<trace::ValueId> simplify_loop(Builder& b, const trace::Graph& from, const trace::Node& node,
                                           std::vector<trace::ValueId> inputs, const std::vector<bool>& used);
+
+/// Of a cond whose predicate is not constant: two while_loops that run once at most, one of each branch, the second on
+/// the results of the first. So a plan knows loops alone, and holds one branch at a time. Returns as simplify_loop
+/// does.
+std::vector<trace::ValueId> lower_cond(Builder& b, const trace::Graph& from, const trace::Node& node,
+                                       const std::vector<trace::ValueId>& inputs, const std::vector<bool>& used);
 
 }  // namespace neap::planner

@@ -9,12 +9,13 @@ using namespace trace;
 
 namespace {
 
-// A scan in parts that can be removed one by one.
+// A loop in parts that can be removed one by one.
 struct Scan {
   Graph body;  // inputs and outputs are ignored: the lists below say what they are
   std::vector<ValueId> consts, carry_in, carry_out, xs, ys;  // in the body
   std::vector<ValueId> const_operands, inits, xs_operands;   // outside
   std::vector<size_t> carry_index, y_index;                  // output of the original node
+  bool has_condition = false;                                // the first carry, which stays
 };
 
 template <class T>
@@ -27,6 +28,7 @@ void erase_at(std::vector<T>& list, size_t i) {
 std::vector<bool> read_values(const Scan& scan, const std::vector<bool>& used) {
   std::vector<bool> read(scan.body.values.size(), false), live(scan.carry_out.size(), false);
   for (const ValueId v : scan.ys) read[v] = true;
+  if (scan.has_condition) live[0] = read[scan.carry_out[0]] = true;
   for (bool changed = true; std::exchange(changed, false);) {
     for (size_t i = scan.body.nodes.size(); i-- > 0;) {
       const Node& node = scan.body.nodes[i];
@@ -51,7 +53,8 @@ void remove_carry(Scan& scan, size_t j) {
 // Carries that never change become constants; those that feed only carries that nobody reads go. Returns what is read
 // of what is left; `result` holds what becomes of the node's outputs.
 std::vector<bool> shrink(Scan& scan, const std::vector<bool>& used, std::vector<ValueId>& result) {
-  for (size_t j = scan.carry_in.size(); j-- > 0;) {
+  const size_t kept = scan.has_condition ? 1 : 0;
+  for (size_t j = scan.carry_in.size(); j-- > kept;) {
     if (scan.carry_out[j] != scan.carry_in[j]) continue;
     result[scan.carry_index[j]] = scan.inits[j];
     scan.consts.push_back(scan.carry_in[j]);
@@ -59,15 +62,20 @@ std::vector<bool> shrink(Scan& scan, const std::vector<bool>& used, std::vector<
     remove_carry(scan, j);
   }
   const std::vector<bool> read = read_values(scan, used);
-  for (size_t j = scan.carry_in.size(); j-- > 0;) {
+  for (size_t j = scan.carry_in.size(); j-- > kept;) {
     if (!used[scan.carry_index[j]] && !read[scan.carry_in[j]]) remove_carry(scan, j);
   }
   return read;
 }
 
+bool is_never(const Builder& b, ValueId condition) {
+  const Node* node = b.match(condition, Op::constant);
+  return node && node->attrs.real(Attr::value) == 0;
+}
+
 }  // namespace
 
-std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& node, std::vector<ValueId> inputs,
+std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& node, std::vector<ValueId> inputs,
                                    const std::vector<bool>& used) {
   const Graph& original = *node.attrs.graph(Attr::body);
   if (b.level() == Builder::Level::light) {
@@ -78,7 +86,10 @@ std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& no
   const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
   const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
 
-  Scan scan{simplify(original), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  if (node.op == Op::while_loop && is_never(b, inputs[num_consts])) {
+    return {inputs.begin() + static_cast<std::ptrdiff_t>(num_consts), inputs.end()};
+  }
+  Scan scan{simplify(original), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, node.op == Op::while_loop};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = scan.body.inputs[i];
     (i < num_consts ? scan.consts : i < num_consts + num_carry ? scan.carry_in : scan.xs).push_back(v);
@@ -121,7 +132,7 @@ std::vector<ValueId> simplify_scan(Builder& b, const Graph& from, const Node& no
     for (const ValueId v : *list) body.outputs.push_back(renamed[v]);
   }
 
-  Node smaller{Op::scan, {}, node.attrs, {}, node.loc};
+  Node smaller{node.op, {}, node.attrs, {}, node.loc};
   for (const auto* list : {&scan.const_operands, &scan.inits, &scan.xs_operands}) {
     smaller.inputs.insert(smaller.inputs.end(), list->begin(), list->end());
   }

@@ -8,6 +8,7 @@
 
 #include "planner/fuse.h"
 #include "planner/report.h"
+#include "trace/op_table.h"
 
 namespace neap::planner {
 
@@ -263,7 +264,7 @@ std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options,
 Graph with_body(const Graph& graph, const GraphPtr& from, const GraphPtr& to) {
   Graph result = graph;
   for (Node& node : result.nodes) {
-    if (node.op != Op::scan) continue;
+    if (!is_loop(node.op)) continue;
     const GraphPtr body = node.attrs.graph(Attr::body);
     node.attrs.set(Attr::body, body == from ? to : std::make_shared<const Graph>(with_body(*body, from, to)));
   }

@@ -102,10 +102,14 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       return;
     }
     case PlanStep::Kind::scan: {
-      const auto length = group.nodes[0].attrs.integer(Attr::length);
-      step.op = "scan";
-      step.strategy = naive ? "naive" : "loop";
-      step.reason = fmt::format("{} iterations of {} steps", length, step.body ? step.body->steps.size() : 0);
+      const Attrs& attrs = group.nodes[0].attrs;
+      const size_t steps = step.body ? step.body->steps.size() : 0;
+      const bool scans = group.nodes[0].op == Op::scan, branch = !scans && attrs.has(Attr::length);
+      step.op = branch ? "cond" : name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : branch ? "branch" : "loop";
+      step.reason = scans    ? fmt::format("{} iterations of {} steps", attrs.integer(Attr::length), steps)
+                    : branch ? fmt::format("{} steps where its predicate is true", steps)
+                             : fmt::format("{} steps while its condition is true", steps);
       if (has_label(group.nodes[0], "chunked")) step.strategy = "chunked";
       return;
     }

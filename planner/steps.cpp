@@ -82,7 +82,7 @@ class StepMaker {
       plan_.donated.push_back(i < options_.donated.size() && options_.donated[i] && !captured);
     }
     for (const Node& node : graph_.nodes) {
-      if (node.op != Op::scan) continue;
+      if (!is_loop(node.op)) continue;
       const auto consts = node.attrs.integer(Attr::num_consts);
       for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
         carried_[base(graph_, node.inputs[consts + j])] = node.outputs[j];

@@ -39,9 +39,9 @@ Graph use_subkeys(const Graph& graph, int64_t chunks) {
       continue;
     }
     const NodeId id = append_copy(result, graph, node, std::move(inputs));
-    if (node.attrs.has(Attr::body)) {
-      result.nodes[id].attrs.set(Attr::body,
-                                 std::make_shared<const Graph>(use_subkeys(*node.attrs.graph(Attr::body), chunks)));
+    for (const Attr inner : {Attr::body, Attr::otherwise}) {
+      if (!node.attrs.has(inner)) continue;
+      result.nodes[id].attrs.set(inner, std::make_shared<const Graph>(use_subkeys(*node.attrs.graph(inner), chunks)));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = result.nodes[id].outputs[i];
   }

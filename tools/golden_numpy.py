@@ -206,14 +206,18 @@ def stored(value):
     return {"dtype": name_of(value.dtype), "shape": list(value.shape), "values": numbers}
 
 
-def write():
-    arrays = {name: jnp.asarray(value) for name, value in INPUTS.items()}
+def write_json(file, inputs, calls):
+    arrays = {name: jnp.asarray(value) for name, value in inputs.items()}
     answers = {}
     for name, answer in calls(arrays):
         answers[name] = [stored(a) for a in (answer if isinstance(answer, (list, tuple)) else [answer])]
     sections = []
-    for section, entries in (("inputs", {n: stored(v) for n, v in INPUTS.items()}), ("calls", answers)):
+    for section, entries in (("inputs", {n: stored(v) for n, v in inputs.items()}), ("calls", answers)):
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
         sections.append(f'"{section}": {{\n{lines}\n}}')
-    (GOLDEN / "numpy.json").write_text("{\n" + ",\n".join(sections) + "\n}\n")
+    (GOLDEN / file).write_text("{\n" + ",\n".join(sections) + "\n}\n")
     print(len(answers), "calls,", sum(len(a) for a in answers.values()), "arrays")
+
+
+def write():
+    write_json("numpy.json", INPUTS, calls)

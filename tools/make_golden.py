@@ -14,6 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import golden_control
 import golden_numpy
 import golden_ops
 import golden_promotion
@@ -22,4 +23,5 @@ import golden_random
 golden_random.write()
 golden_ops.write()
 golden_numpy.write()
+golden_control.write()
 golden_promotion.write()

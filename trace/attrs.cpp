@@ -10,10 +10,11 @@ namespace neap::trace {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",    "axis",       "backward",     "body",     "copy",      "derivative", "descending",  "dtype",
-    "forward", "full_shape", "high",         "interior", "label",     "length",     "lhs_batch",   "lhs_contract",
-    "limit",   "low",        "mode",         "name",     "num_carry", "num_consts", "permutation", "region",
-    "reverse", "rhs_batch",  "rhs_contract", "saveable", "shape",     "start",      "stride",      "value",
+    "axes",       "axis",         "backward",    "body",   "copy",     "derivative", "descending",
+    "dtype",      "forward",      "full_shape",  "high",   "interior", "label",      "length",
+    "lhs_batch",  "lhs_contract", "limit",       "low",    "mode",     "name",       "num_carry",
+    "num_consts", "otherwise",    "permutation", "region", "reverse",  "rhs_batch",  "rhs_contract",
+    "saveable",   "shape",        "start",       "stride", "value",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::value) + 1);
 

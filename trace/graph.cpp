@@ -151,8 +151,9 @@ Graph eliminate_dead_code(const Graph& graph) {
     if (!live[i]) continue;
     const Node& old = graph.nodes[i];
     Node node{old.op, rename(old.inputs), old.attrs, {}, old.loc};
-    if (old.attrs.has(Attr::body)) {
-      node.attrs.set(Attr::body, std::make_shared<const Graph>(eliminate_dead_code(*old.attrs.graph(Attr::body))));
+    for (const Attr inner : {Attr::body, Attr::otherwise}) {
+      if (!old.attrs.has(inner)) continue;
+      node.attrs.set(inner, std::make_shared<const Graph>(eliminate_dead_code(*old.attrs.graph(inner))));
     }
     for (const ValueId v : old.outputs) {
       renamed[v] = static_cast<ValueId>(result.values.size());

@@ -1,9 +1,9 @@
 // The one intermediate representation: a graph in static single assignment form.
 //
 // A Graph is a list of nodes in topological order. Every value has a static shape and dtype (its Aval). Control flow
-// (scan) holds its body as a sub-graph in an attribute. Every transform and every pass is a function Graph -> Graph.
-// Inputs are the function's parameters followed by `num_captured` captured arrays (concrete arrays, or values of an
-// outer trace, that the function closed over).
+// (scan, while_loop, cond) holds its bodies as sub-graphs in attributes. Every transform and every pass is a function
+// Graph -> Graph. Inputs are the function's parameters followed by `num_captured` captured arrays (concrete arrays, or
+// values of an outer trace, that the function closed over).
 #pragma once
 
 #include <neap/dtype.h>
@@ -39,7 +39,7 @@ enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, ...
   backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
-  body,          // graph: of scan, custom_jvp, custom_vjp
+  body,          // graph: of scan, while_loop, custom_jvp, custom_vjp; cond: what is computed where it is true
   copy,          // int: computes again what another node computes, and stays apart from it (any op)
   derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
@@ -49,15 +49,16 @@ enum class Attr : uint8_t {
   high,          // ints: pad
   interior,      // ints: pad
   label,         // string: reshape: what checkpoint_name() calls its result
-  length,        // int: trip count of scan
+  length,        // int: trip count of scan; of while_loop, where there is one, the largest
   lhs_batch,     // ints: dot_general
   lhs_contract,  // ints
   limit,         // ints: slice
   low,           // ints: pad
   mode,          // int: IndexMode of gather and scatter
   name,          // string: what a pass of the planner calls the node (any op)
-  num_carry,     // int: scan
-  num_consts,    // int: scan, and calls: leading operands without a derivative
+  num_carry,     // int: scan, while_loop
+  num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
+  otherwise,     // graph: cond: what is computed where it is false
   permutation,   // ints: transpose
   region,        // int: the checkpoint() that the node is in (any op)
   reverse,       // int (0/1): scan
@@ -107,7 +108,7 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;
   Attrs attrs;
-  std::vector<ValueId> outputs;  // one, except scan
+  std::vector<ValueId> outputs;  // one, except control flow and calls
   std::source_location loc;
 
   ValueId out() const { return outputs[0]; }

@@ -29,7 +29,8 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::backward:
     case Attr::body:
     case Attr::derivative:
-    case Attr::forward: return std::holds_alternative<GraphPtr>(value) && std::get<GraphPtr>(value) != nullptr;
+    case Attr::forward:
+    case Attr::otherwise: return std::holds_alternative<GraphPtr>(value) && std::get<GraphPtr>(value) != nullptr;
     default: return std::holds_alternative<Ints>(value);
   }
 }
@@ -66,7 +67,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::gather: return {infer_gather(site)};
     case Family::scatter: return {infer_scatter(site)};
     case Family::random: return {infer_random(site)};
-    case Family::control: return infer_scan(site);
+    case Family::control: return site.op == Op::cond ? infer_cond(site) : infer_loop(site);
     case Family::call: return infer_call(site);
   }
   detail::check_failed("family has a rule", std::string(name(site.op)), std::source_location::current());

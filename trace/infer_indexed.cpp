@@ -1,4 +1,4 @@
-// Inference for reductions, sorting, products, gather and scatter, random numbers and scan.
+// Inference for reductions, sorting, products, gather and scatter, and random numbers.
 #include <algorithm>
 #include <limits>
 
@@ -212,47 +212,6 @@ Aval infer_random(const Site& site) {
   if (site.in.size() > 2) throw InternalError("random_bits: more than two operands");
   if (site.in.size() == 2) check_offset(site, shape);
   return {site.check_shape(joined(batch, shape)), dtype};
-}
-
-std::vector<Aval> infer_scan(const Site& site) {
-  const Graph& body = *site.attrs.graph(Attr::body);
-  const int64_t length = site.attrs.integer(Attr::length);
-  const int64_t consts = site.attrs.integer(Attr::num_consts);
-  const int64_t carries = site.attrs.integer(Attr::num_carry);
-  const auto operands = static_cast<int64_t>(site.in.size());
-  if (consts < 0 || carries < 0 || consts + carries > operands) {
-    throw InternalError(fmt::format("scan: {} constants and {} carries of {} operands", consts, carries, operands));
-  }
-  if (length < 0) site.fail<ShapeError>(fmt::format("length {}", length), "0 or more");
-  if (static_cast<int64_t>(body.inputs.size()) != operands || static_cast<int64_t>(body.outputs.size()) < carries) {
-    throw InternalError(fmt::format("scan: the body has {} inputs and {} outputs for {} operands and {} carries",
-                                    body.inputs.size(), body.outputs.size(), operands, carries));
-  }
-  for (int64_t i = 0; i < operands; ++i) {
-    Aval expected = body.aval(body.inputs[i]);
-    if (i >= consts + carries) expected.shape.insert(expected.shape.begin(), length);
-    if (site.in[i] == expected) continue;
-    const std::string_view what = i < consts ? "constant" : i < consts + carries ? "carry" : "stacked input";
-    const int64_t number = i < consts ? i : i < consts + carries ? i - consts : i - consts - carries;
-    site.fail<ShapeError>(fmt::format("{} {} is {}", what, number, to_string(site.in[i])),
-                          fmt::format("{}, as the body takes it", to_string(expected)));
-  }
-  std::vector<Aval> results;
-  for (int64_t i = 0; i < static_cast<int64_t>(body.outputs.size()); ++i) {
-    Aval aval = body.aval(body.outputs[i]);
-    if (i >= carries) {
-      aval.shape.insert(aval.shape.begin(), length);
-      site.check_shape(aval.shape);
-    } else if (aval != site.in[consts + i]) {
-      const std::string got =
-          fmt::format("carry {} enters as {} and leaves as {}", i, to_string(site.in[consts + i]), to_string(aval));
-      const std::string hint = "the body must return a carry of the shape and dtype that it takes";
-      if (aval.dtype != site.in[consts + i].dtype) site.fail<DTypeError>(got, "", hint);
-      site.fail<ShapeError>(got, "", hint);
-    }
-    results.push_back(std::move(aval));
-  }
-  return results;
 }
 
 }  // namespace neap::trace

@@ -47,7 +47,8 @@ Aval infer_dot(const Site&);
 Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);
 Aval infer_random(const Site&);
-std::vector<Aval> infer_scan(const Site&);
+std::vector<Aval> infer_loop(const Site&);
+std::vector<Aval> infer_cond(const Site&);
 std::vector<Aval> infer_call(const Site&);
 
 }  // namespace neap::trace

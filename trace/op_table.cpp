@@ -102,6 +102,8 @@ std::span<const Attr> required_attrs(Op op) {
   static constexpr Attr kCustomVjp[] = {body, num_consts};
   static constexpr Attr kLinearCall[] = {backward, num_consts};
   static constexpr Attr kScan[] = {body, length, num_consts, num_carry, reverse};
+  static constexpr Attr kWhile[] = {body, num_consts, num_carry};
+  static constexpr Attr kCond[] = {body, otherwise};
   switch (op) {
     case Op::constant: return kConstant;
     case Op::iota: return kIota;
@@ -135,6 +137,8 @@ std::span<const Attr> required_attrs(Op op) {
     case Op::scatter_max: return kIndexed;
     case Op::random_bits: return kBits;
     case Op::scan: return kScan;
+    case Op::while_loop: return kWhile;
+    case Op::cond: return kCond;
     case Op::custom_jvp: return kCustomJvp;
     case Op::custom_vjp: return kCustomVjp;
     case Op::linear_call: return kLinearCall;
@@ -150,6 +154,7 @@ bool allows_attr(Op op, Attr attr) {
     case Attr::saveable: return true;
     case Attr::full_shape: return op == Op::random_bits;
     case Attr::label: return op == Op::reshape;
+    case Attr::length: return op == Op::scan || op == Op::while_loop;
     case Attr::derivative: return op == Op::custom_jvp;
     case Attr::forward:
     case Attr::backward:

@@ -63,6 +63,8 @@ std::optional<Op> find_op(std::string_view name);
 std::span<const OpInfo> op_table();
 /// The ops of family elementwise, in the order of <neap/ops.def>.
 std::span<const Op> elementwise_ops();
+/// A loop over a body with carries.
+inline bool is_loop(Op op) { return op == Op::scan || op == Op::while_loop; }
 inline bool is_elementwise(Op op) { return op_info(op).family == Family::elementwise; }
 inline std::string_view name(Op op) { return op_info(op).name; }
 

@@ -26,7 +26,8 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::gather: return {reference_gather(in[0], in[1], attrs, out[0])};
     case Family::scatter: return {reference_scatter(op, in, attrs)};
     case Family::random: return {reference_random(op, in, attrs, out[0])};
-    case Family::control: return reference_scan(in, attrs, std::move(out));
+    case Family::control:
+      return op == Op::cond ? reference_cond(in, attrs) : reference_loop(op, in, attrs, std::move(out));
     case Family::call: return evaluate_reference(called(op, attrs, loc), in);
   }
   throw InternalError(fmt::format("{}: no reference", name(op)));
@@ -53,35 +54,6 @@ std::vector<HostValue> evaluate_reference(const Graph& graph, std::span<const Ho
   std::vector<HostValue> outputs;
   for (const ValueId v : graph.outputs) outputs.push_back(*values[v]);
   return outputs;
-}
-
-std::vector<HostValue> reference_scan(std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out) {
-  const Graph& body = *attrs.graph(Attr::body);
-  const int64_t length = attrs.integer(Attr::length);
-  const auto num_consts = static_cast<size_t>(attrs.integer(Attr::num_consts));
-  const auto num_carry = static_cast<size_t>(attrs.integer(Attr::num_carry));
-
-  std::vector<HostValue> results(in.begin() + static_cast<std::ptrdiff_t>(num_consts),
-                                 in.begin() + static_cast<std::ptrdiff_t>(num_consts + num_carry));
-  for (size_t i = num_carry; i < out.size(); ++i) results.push_back(make_value(out[i]));
-  for (int64_t step = 0; step < length; ++step) {
-    const int64_t row = attrs.integer(Attr::reverse) != 0 ? length - 1 - step : step;
-    std::vector<HostValue> arguments(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(num_consts));
-    arguments.insert(arguments.end(), results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_carry));
-    for (size_t i = num_consts + num_carry; i < in.size(); ++i) {
-      HostValue x = make_value(body.aval(body.inputs[i]));
-      const size_t bytes = x.aval.bytes();
-      std::memcpy(x.data->data(), in[i].data->data() + static_cast<size_t>(row) * bytes, bytes);
-      arguments.push_back(std::move(x));
-    }
-    std::vector<HostValue> made = evaluate_reference(body, arguments);
-    for (size_t i = 0; i < num_carry; ++i) results[i] = std::move(made[i]);
-    for (size_t i = num_carry; i < made.size(); ++i) {
-      const size_t bytes = made[i].aval.bytes();
-      std::memcpy(results[i].data->data() + static_cast<size_t>(row) * bytes, made[i].data->data(), bytes);
-    }
-  }
-  return results;
 }
 
 }  // namespace neap::trace

@@ -114,6 +114,7 @@ HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs&
 HostValue reference_gather(const HostValue& x, const HostValue& indices, const Attrs& attrs, Aval out);
 HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& attrs);
 HostValue reference_random(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
-std::vector<HostValue> reference_scan(std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out);
+std::vector<HostValue> reference_loop(Op op, std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out);
+std::vector<HostValue> reference_cond(std::span<const HostValue> in, const Attrs& attrs);
 
 }  // namespace neap::trace

@@ -125,8 +125,10 @@ BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64
           const VmapSite site{g, node, in, marks, size};
           if (std::ranges::find(marks, true) == marks.end())
             out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
-          else if (node.op == Op::scan)
-            out = vmap_scan(site);
+          else if (is_loop(node.op))
+            out = vmap_loop(site);
+          else if (node.op == Op::cond)
+            out = vmap_cond(site);
           else if (op_info(node.op).family == Family::call)
             out = vmap_call(site);
           else
@@ -174,54 +176,6 @@ Graph vmap(const Graph& g, const std::vector<std::optional<int64_t>>& in_axes, i
       g.name);
   result.num_captured = g.num_captured;
   return result;
-}
-
-// --- scan
-
-// Whether a carry has a batch is found by the least fixed point. Stacked operands have the loop's axis before the
-// batch's.
-BatchedResults vmap_scan(const VmapSite& site) {
-  const Attrs& attrs = site.node.attrs;
-  const Graph& body = *attrs.graph(Attr::body);
-  const auto consts = static_cast<size_t>(attrs.integer(Attr::num_consts));
-  const auto carries = static_cast<size_t>(attrs.integer(Attr::num_carry));
-  std::vector<bool> batched = site.batched;
-  BatchedGraph inner;
-  for (bool settled = false; !settled;) {
-    inner = vmap_active(body, batched, site.size);
-    settled = true;
-    for (size_t i = 0; i < carries; ++i) {
-      if (!inner.batched[i] || batched[consts + i]) continue;
-      batched[consts + i] = true;
-      settled = false;
-    }
-  }
-  std::vector<Aval> parameters;
-  for (const ValueId v : inner.graph.inputs) parameters.push_back(inner.graph.aval(v));
-  Graph step = trace_closed(
-      parameters,
-      [&](const Arrays& in) {
-        Arrays out = inline_graph(inner.graph, in);
-        for (size_t i = 0; i < carries; ++i)
-          if (batched[consts + i] && !inner.batched[i]) out[i] = repeated(out[i], site.size);
-        return out;
-      },
-      body.name);
-  Arrays operands = site.in;
-  for (size_t i = consts; i < operands.size(); ++i) {
-    if (i < consts + carries && batched[i]) operands[i] = site.with_batch(i);
-    if (i >= consts + carries && batched[i]) operands[i] = moveaxis(operands[i], 0, 1);
-  }
-  Attrs with_body = attrs;
-  with_body.set(Attr::body, std::make_shared<const Graph>(std::move(step)));
-  BatchedResults out{apply_many(Op::scan, operands, with_body, site.node.loc), inner.batched};
-  for (size_t i = 0; i < out.values.size(); ++i) {
-    if (i < carries)
-      out.batched[i] = batched[consts + i];
-    else if (out.batched[i])
-      out.values[i] = moveaxis(out.values[i], 1, 0);
-  }
-  return out;
 }
 
 }  // namespace neap::trace

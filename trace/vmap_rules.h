@@ -44,7 +44,8 @@ struct BatchedResults {
   Arrays values;
   std::vector<bool> batched;
 };
-BatchedResults vmap_scan(const VmapSite& site);
+BatchedResults vmap_loop(const VmapSite& site);
+BatchedResults vmap_cond(const VmapSite& site);
 BatchedResults vmap_call(const VmapSite& site);
 
 }  // namespace neap::trace

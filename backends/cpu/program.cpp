@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/cpu/jit.h"
 #include "core/check.h"
@@ -175,7 +176,8 @@ class Compiler {
     const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
     const PlanData& body = *step.body;
     code.body = program(body);
-    code.length = node.attrs.integer(Attr::length);
+    code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
+    if (node.op == trace::Op::while_loop) code.condition = step.writes.at(0);
     code.reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
     if (!step.scratch.empty()) code.arena = step.scratch[0];
     const auto read = [&](size_t i) {

@@ -36,7 +36,8 @@ struct LaunchCode {
 
 struct ScanCode {
   std::unique_ptr<Program> body;
-  int64_t length = 0;
+  int64_t length = 0;  // at most
+  int condition = -1;  // plan buffer of a bool: the loop ends where it is false; -1: none
   bool reverse = false;
   int arena = -1;                          // plan buffer
   std::vector<std::pair<int, int>> fixed;  // (body buffer, plan buffer): consts and carries

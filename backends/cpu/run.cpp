@@ -95,7 +95,8 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
   for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = arena + offset;
   for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
   for (const auto& [buffer, root] : scan.aliases) inner[buffer] = inner[root] + body.shift[buffer];
-  for (int64_t i = 0; i < scan.length; ++i) {
+  const auto goes_on = [&] { return scan.condition < 0 || *reinterpret_cast<const bool*>(memory[scan.condition]); };
+  for (int64_t i = 0; i < scan.length && goes_on(); ++i) {
     const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
     for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
     for (const auto& [buffer, root] : scan.sliced_aliases) inner[buffer] = inner[root] + body.shift[buffer];

@@ -40,7 +40,8 @@ class Instance {
       : device_(device), program_(program), by_step_(by_step), timed_(timed) {
     const size_t entries = program.num_entries * sizeof(uint64_t);
     records_at_ = (entries + 15) / 16 * 16;
-    const size_t bytes = records_at_ + program.records.size() * sizeof(BindRecord);
+    flags_at_ = (records_at_ + program.records.size() * sizeof(BindRecord) + 63) / 64 * 64;
+    const size_t bytes = flags_at_ + static_cast<size_t>(program.num_flags * Program::kFlagBytes);
     table_ = device.allocate(std::max<size_t>(bytes, 64), true, "table of addresses");
     std::ranges::copy(std::as_bytes(std::span(program.records)), table_->mapped() + records_at_);
     if (program.viewed.empty()) record();
@@ -66,15 +67,19 @@ class Instance {
   }
   void set_records() {
     for (const Program::Entry& e : program_.entries) {
-      if (e.buffer < 0) set(e.entry, table_->address() + records_at_ + static_cast<uint64_t>(e.shift));
+      if (e.buffer >= 0) continue;
+      const size_t begin = e.buffer == Program::kRecords ? records_at_ : flags_at_;
+      set(e.entry, table_->address() + begin + static_cast<uint64_t>(e.shift));
     }
   }
 
-  /// All steps, or step `step` alone (made by_step).
+  /// All steps, or step `step` alone (made by_step). Returns when the last is submitted.
   Ticket submit(std::optional<size_t> step = {}) {
-    std::span<Commands* const> all(submissions_);
+    std::span<const Part> all(parts_);
     if (step) all = all.subspan(marks_[*step], marks_[*step + 1] - marks_[*step]);
-    ticket_ = device_.submit(all, {table_});
+    submitted_ = false;
+    run(all);
+    if (!submitted_) submit(std::span<Commands* const>());
     return ticket_;
   }
   Ticket ticket() const { return ticket_; }
@@ -87,15 +92,55 @@ class Instance {
   }
 
  private:
+  /// What is submitted at once, or a loop that the host goes through, since flags decide how often its body runs.
+  struct Part {
+    std::vector<Commands*> commands;  // in order; loops without flags repeat theirs
+    const Op* loop = nullptr;
+    std::vector<Part> body;
+  };
+
+  void submit(std::span<Commands* const> commands) {
+    ticket_ = device_.submit(commands, {table_});
+    submitted_ = true;
+  }
+
+  void run(std::span<const Part> parts) {
+    for (const Part& part : parts) {
+      if (!part.loop) {
+        if (!part.commands.empty()) submit(part.commands);
+        continue;
+      }
+      for (int64_t i = 0; i < part.loop->times; ++i) {
+        if (part.loop->flag >= 0 && !is_set(part.loop->flag)) break;
+        run(part.body);
+      }
+    }
+  }
+
+  /// A flag as the work that was submitted leaves it.
+  bool is_set(int flag) {
+    device_.wait(ticket_);
+    return table_->mapped()[flags_at_ + static_cast<size_t>(flag * Program::kFlagBytes)] != std::byte{0};
+  }
+
+  static bool has_flag(const Op& op) {
+    return op.kind == Op::Kind::loop && (op.flag >= 0 || std::ranges::any_of(op.body, has_flag));
+  }
+
+  static void append(std::vector<Part>& parts, Commands* commands) {
+    if (parts.empty() || parts.back().loop) parts.emplace_back();
+    parts.back().commands.push_back(commands);
+  }
+
   void record() {
     current_.reset();
-    submissions_.clear();
+    parts_.clear();
     clocks_.clear();
     commands_.clear();
     marks_.assign(1, 0);
     if (timed_) stamp();
-    walk(program_.ops, submissions_);
-    flush(submissions_);
+    walk(program_.ops, parts_);
+    flush(parts_);
   }
 
   std::vector<BoundView> bound(const Op& op) const {
@@ -108,7 +153,7 @@ class Instance {
     return views;
   }
 
-  void walk(const std::vector<Op>& ops, std::vector<Commands*>& list) {
+  void walk(const std::vector<Op>& ops, std::vector<Part>& list) {
     for (const Op& op : ops) {
       switch (op.kind) {
         case Op::Kind::dispatch:
@@ -121,20 +166,31 @@ class Instance {
           flush(list);
           if (timed_) stamp();
           marks_.push_back(list.size());
+          if (by_step_) list.emplace_back();
           break;
       }
     }
   }
 
-  void loop(const Op& op, std::vector<Commands*>& list) {
+  void loop(const Op& op, std::vector<Part>& list) {
     flush(list);
+    if (has_flag(op)) {
+      Part part;
+      part.loop = &op;
+      walk(op.body, part.body);
+      flush(part.body);
+      list.push_back(std::move(part));
+      return;
+    }
     const bool nested = std::ranges::any_of(op.body, [](const Op& o) { return o.kind == Op::Kind::loop; });
     const int64_t unroll = nested || op.body.size() > kUnrollBelow ? 1 : std::min(kUnroll, op.times);
     const auto repeat = [&](int64_t copies, int64_t times) {
-      std::vector<Commands*> once;
+      std::vector<Part> once;
       for (int64_t i = 0; i < copies; ++i) walk(op.body, once);
       flush(once);
-      for (int64_t i = 0; i < times; ++i) list.insert(list.end(), once.begin(), once.end());
+      for (int64_t i = 0; i < times; ++i)
+        for (const Part& part : once)
+          for (Commands* commands : part.commands) append(list, commands);
     };
     repeat(unroll, op.times / unroll);
     if (op.times % unroll) repeat(op.times % unroll, 1);
@@ -151,29 +207,30 @@ class Instance {
     clock->timestamp(0);
     clock->end();
     clocks_.push_back(clock.get());
-    submissions_.push_back(clock.get());
+    append(parts_, clock.get());
     commands_.push_back(std::move(clock));
   }
 
-  void flush(std::vector<Commands*>& list) {
+  void flush(std::vector<Part>& list) {
     if (!current_) return;
     current_->end();
-    list.push_back(current_.get());
+    append(list, current_.get());
     commands_.push_back(std::move(current_));
   }
 
   Device& device_;
   const Program& program_;
   bool by_step_, timed_;
-  size_t records_at_ = 0;
+  size_t records_at_ = 0, flags_at_ = 0;
   MemoryPtr table_;
   std::unique_ptr<Commands> current_;
   std::vector<std::unique_ptr<Commands>> commands_;
-  std::vector<Commands*> submissions_;  // in order; loops repeat theirs
-  std::vector<size_t> marks_;           // where each step begins, by_step or timed
-  std::vector<Commands*> clocks_;       // one before the first step and one after each
-  std::vector<Place> places_;           // that the commands were recorded for
+  std::vector<Part> parts_;
+  std::vector<size_t> marks_;      // where each step begins among them, by_step or timed
+  std::vector<Commands*> clocks_;  // one before the first step and one after each
+  std::vector<Place> places_;      // that the commands were recorded for
   Ticket ticket_ = 0;
+  bool submitted_ = false;  // anything, since submit() was called
 };
 
 /// A plan's buffers during one run.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <optional>
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
@@ -277,7 +279,8 @@ class Compiler {
     const trace::Node& node = step.group.nodes.at(0);
     const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
     const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
-    const int64_t length = node.attrs.integer(Attr::length);
+    const int64_t length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
+    const bool has_condition = node.op == trace::Op::while_loop;
     const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
     const PlanData& plan = *step.body;
     Scope body(plan);
@@ -337,24 +340,47 @@ class Compiler {
       copy(body, inside, from, to, plan.buffers[from].aval.bytes());
       moves |= body.origins[body.root(from)].stride != 0;
     }
-    if (moves) barrier(body, inside);
+    if (moves || has_condition) barrier(body, inside);
     std::erase_if(inside, [](const Op& op) { return op.kind == Op::Kind::step; });
     // The lists are complete only now: the bind that precedes the loop knows all entries of the body.
     barrier(outer, ops);
     bind(body.bind, ops);
+    std::optional<Op> report;
+    if (has_condition) {
+      ops.push_back(report.emplace(copy_to_flag(outer, step.writes.at(0))));
+      make_pipelines(ops);
+      report->pipeline = ops.back().pipeline;
+    }
     ops.push_back({});
     bind(body.move, inside);
+    if (report && length > 1) inside.push_back(*report);
     inside.push_back({});
-    if (length == 0 || in_one_shader(inside, length, ops)) return;
+    if (length == 0 || (!report && in_one_shader(inside, length, ops))) return;
     make_pipelines(inside);
-    repeat(std::move(inside), length, ops);
+    repeat(std::move(inside), length, ops, report ? out_.num_flags - 1 : -1);
   }
 
-  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops) {
+  /// The dispatch that copies a bool to a new flag.
+  Op copy_to_flag(Scope& scope, int condition) {
+    Op op = new_kernel({copy_shader(1, device_.choices()), "condition", {}, nullptr});
+    const uint32_t flag = entry();
+    const int64_t shift = Program::kFlagBytes * out_.num_flags++;
+    out_.entries.push_back({flag, Program::kFlags, shift});
+    op.first = operands(scope, {condition});
+    const uint32_t to = entry();
+    if (scope.is_loop)
+      scope.bind.push_back({to, flag, 0});
+    else
+      out_.entries.push_back({to, Program::kFlags, shift});
+    return op;
+  }
+
+  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops, int flag = -1) {
     if (times == 0) return;
     Op loop;
     loop.kind = Op::Kind::loop;
     loop.times = times;
+    loop.flag = flag;
     loop.body = std::move(body);
     ops.push_back(std::move(loop));
   }
@@ -433,7 +459,8 @@ class Compiler {
     Op op = new_kernel({bind_shader(device_.choices()), "bind", bind_shader, nullptr});
     op.first = entry();
     op.count = static_cast<uint32_t>(records.size());
-    out_.entries.push_back({op.first, -1, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
+    out_.entries.push_back(
+        {op.first, Program::kRecords, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
     out_.records.insert(out_.records.end(), records.begin(), records.end());
     ops.push_back(std::move(op));
   }

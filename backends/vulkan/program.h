@@ -6,7 +6,8 @@
 // loop's body are written by the device: a bind dispatch before the loop sets them from the homes outside, one after
 // each iteration moves on what walks through an array. So a loop of any length is the same commands again and again,
 // and nothing is recorded anew between calls. A loop whose kernels need one workgroup each is a single shader, which
-// runs many iterations in a dispatch (loop_shader).
+// runs many iterations in a dispatch (loop_shader). Where a condition decides whether a body runs, the device copies it
+// to a flag that the host reads: such a loop ends one submission and begins another.
 #pragma once
 
 #include <array>
@@ -36,12 +37,15 @@ struct Op {
   std::vector<PlanView> views;    // dispatch: those of the shader
   int kernel = -1;                // dispatch: its number while the program is made
   int step = 0;                   // step: the number of the plan's step that ends here
-  int64_t times = 0;              // loop
+  int64_t times = 0;              // loop; with a flag, at most
+  int flag = -1;                  // loop: that ends it where it is 0; read before the first iteration and after each
   std::vector<Op> body;
 };
 
 struct Program {
-  /// An entry that the host writes: the address of a plan buffer plus `shift`; buffer -1: of the records plus `shift`.
+  static constexpr int kRecords = -1, kFlags = -2;
+  static constexpr int64_t kFlagBytes = 64;
+  /// An entry that the host writes: the address of a plan buffer, the records or the flags, plus `shift`.
   struct Entry {
     uint32_t entry = 0;
     int buffer = 0;
@@ -51,6 +55,7 @@ struct Program {
   std::vector<Entry> entries;
   std::vector<int> viewed;  // plan buffers with views, each once
   std::vector<BindRecord> records;
+  int num_flags = 0;
   std::vector<Op> ops;
 };
 

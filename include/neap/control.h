@@ -1,7 +1,12 @@
-// Loops inside a trace. The body is traced once; arrays that it closes over are constants of the loop.
+// Loops and branches inside a trace. Bodies are traced once; arrays that they close over are constants of theirs. What
+// runs is decided by values on the device, so a compiled program goes through them without returning to its caller.
 #pragma once
 
+#include <neap/ops.h>
 #include <neap/transform_detail.h>
+
+#include <functional>
+#include <memory>
 
 namespace neap {
 
@@ -13,6 +18,15 @@ struct LoopResult {
 /// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given.
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
                    std::optional<int64_t> length, bool reverse, std::source_location loc);
+/// Both functions are of the leaves of the carry.
+std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& body, const std::vector<Array>& init,
+                            std::source_location loc);
+std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn, const LeafFunction& false_fn,
+                           const std::vector<Array>& leaves);
+std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunction>& branches,
+                             const std::vector<Array>& leaves);
+/// The bounds of a fori_loop as scalars of one integer dtype.
+std::pair<Array, Array> bounds_of(const Operand& lo, const Operand& hi);
 /// The slices of the leaves along axis 0, so many at a time: [batches, size, ...]; `rest` holds those left over. Either
 /// is empty where there are none.
 struct Batches {
@@ -53,6 +67,75 @@ Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
              [&](const Carry& carry, const Array& i) { return std::pair<Carry, std::nullptr_t>(f(i, carry), nullptr); },
              init, detail::counters(lo, hi, loc), {}, false, loc)
       .first;
+}
+
+/// carry = body(carry) while condition(carry), a bool scalar, is true. The carry keeps its shapes and dtypes. It has
+/// derivatives forward (jvp, jacfwd); the way back would need as much memory as the loop takes steps, which nobody
+/// knows before: use scan or fori_loop where their number is fixed. Under vmap the loop runs until all examples are
+/// done; those that are keep their carry.
+template <class Condition, class Body, class Carry>
+Carry while_loop(const Condition& condition, const Body& body, const Carry& init,
+                 std::source_location loc = std::source_location::current()) {
+  detail::LeafwiseCall<Condition, Carry> test(condition, init);
+  detail::LeafwiseCall<Body, Carry> step(body, init);
+  static_assert(std::is_same_v<typename detail::LeafwiseCall<Condition, Carry>::Result, Array>,
+                "while_loop: the condition returns an Array, a bool scalar");
+  static_assert(std::is_same_v<typename detail::LeafwiseCall<Body, Carry>::Result, Carry>,
+                "while_loop: the body returns a carry of the type that it takes");
+  const std::vector<Array> out = detail::while_of(test.function(), step.function(), tree_leaves(init), loc);
+  return tree_unflatten(init, std::span<const Array>(out));
+}
+
+/// The same where a bound is known only when the loop runs: a while_loop, with its derivatives. i has the dtype that
+/// the bounds promote to.
+template <class F, class Carry>
+Carry fori_loop(const Operand& lo, const Operand& hi, const F& f, const Carry& init) {
+  const auto [first, last] = detail::bounds_of(lo, hi);
+  using State = std::pair<Array, Carry>;
+  return while_loop([&last = last](const State& s) { return less(s.first, last); },
+                    [&](const State& s) { return State(s.first + 1, f(s.first, s.second)); }, State(first, init),
+                    (lo.is_scalar() ? hi : lo).loc())
+      .second;
+}
+
+/// true_fn(arguments...) where the predicate, a scalar, is true (not 0), else false_fn(arguments...); one of them runs.
+/// Both give trees of the same shapes and dtypes. Under vmap with a predicate for each example both run, and each
+/// example takes its own.
+template <class F, class G, class... A>
+auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A&... arguments) {
+  detail::LeafwiseCall<F, A...> yes(true_fn, arguments...);
+  detail::LeafwiseCall<G, A...> no(false_fn, arguments...);
+  static_assert(
+      std::is_same_v<typename detail::LeafwiseCall<F, A...>::Result, typename detail::LeafwiseCall<G, A...>::Result>,
+      "cond: both functions return the same type");
+  return yes.result(detail::cond_of(predicate, yes.function(), no.function(), yes.leaves));
+}
+
+/// branches[index](arguments...): one of several functions, in a tuple or a vector, as cond takes two. The index is an
+/// integer scalar; below 0 the first branch is taken, beyond the last the last.
+template <class Branches, class... A>
+auto switch_(const Operand& index, const Branches& branches, const A&... arguments) {
+  const auto run = [&]<class Result>(const std::vector<std::function<Result(const A&...)>>& functions) {
+    using Call = detail::LeafwiseCall<std::function<Result(const A&...)>, A...>;
+    std::vector<std::unique_ptr<Call>> calls;
+    std::vector<detail::LeafFunction> leafwise;
+    for (const auto& f : functions) leafwise.push_back(calls.emplace_back(new Call(f, arguments...))->function());
+    const std::vector<Array> out = detail::switch_of(index, leafwise, Call({}, arguments...).leaves);
+    return calls.at(0)->result(out);
+  };
+  if constexpr (detail::is_tuple<Branches>) {
+    return std::apply(
+        [&]<class F, class... G>(const F& first, const G&... others) {
+          using Result = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+          static_assert((std::is_same_v<Result, std::decay_t<std::invoke_result_t<const G&, const A&...>>> && ...),
+                        "switch_: all branches return the same type");
+          return run(std::vector<std::function<Result(const A&...)>>{first, others...});
+        },
+        branches);
+  } else {
+    using Result = std::decay_t<std::invoke_result_t<decltype(*std::begin(branches)), const A&...>>;
+    return run(std::vector<std::function<Result(const A&...)>>(std::begin(branches), std::end(branches)));
+  }
 }
 
 /// f of each slice of xs along axis 0, stacked: vmap as a loop. batch_size: so many slices at a time, by vmap.

@@ -46,10 +46,25 @@ TEST_P(Compiled, ForwardReverseAndMapped) {
 std::vector<Case> cases() {
   std::vector<Case> all = trace::structural_cases();
   for (Case& c : trace::scan_cases()) all.push_back(std::move(c));
+  for (Case& c : trace::branch_cases()) all.push_back(std::move(c));
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Compiled, ::testing::ValuesIn(cases()), trace::case_name);
+
+class CompiledWhile : public ::testing::TestWithParam<Case> {};
+
+TEST_P(CompiledWhile, ForwardAndMapped) {
+  const Case& c = GetParam();
+  std::mt19937_64 rng(3);
+  const Graph forward = jvp(c.graph(), floating(c.inputs));
+  expect_as_reference(forward, random_values(input_avals(forward), rng, c));
+  const Graph mapped = trace::vmap(forward, std::vector<std::optional<int64_t>>(forward.inputs.size(), 0), 3,
+                                   std::vector<int64_t>(forward.outputs.size(), 0));
+  expect_as_reference(mapped, random_values(input_avals(mapped), rng, c));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CompiledWhile, ::testing::ValuesIn(trace::while_cases()), trace::case_name);
 
 }  // namespace
 }  // namespace neap::autodiff

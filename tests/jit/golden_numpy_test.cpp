@@ -1,34 +1,12 @@
 // What jax.numpy answers: tests/golden/numpy.json, made by tools/golden_numpy.py, which names the calls.
-#include <gtest/gtest.h>
-#include <neap/neap.h>
-
 #include <cmath>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
 
+#include "tests/jit/golden.h"
+
 namespace neap {
 namespace {
-
-using nlohmann::json;
-using Arrays = std::vector<Array>;
-
-double number(const json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number()) return value.get<double>();
-  const std::string text = value.get<std::string>();
-  return text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
-}
-
-Array array_of(const json& stored) {
-  std::vector<double> values;
-  for (const json& v : stored["values"]) values.push_back(number(v));
-  return array(std::span<const double>(values), stored["shape"].get<Shape>())
-      .astype(*parse_dtype(stored["dtype"].get<std::string>()));
-}
 
 Arrays pair_of(const std::pair<Array, Array>& p) { return {p.first, p.second}; }
 
@@ -37,8 +15,6 @@ Arrays joined(std::initializer_list<Arrays> lists) {
   for (const Arrays& list : lists) all.insert(all.end(), list.begin(), list.end());
   return all;
 }
-
-using Calls = std::map<std::string, std::function<Arrays()>>;
 
 void add_elementwise(Calls& calls, std::map<std::string, Array>& in) {
   const auto one = [&](const char* name, const char* input, Array (*f)(const Operand&)) {
@@ -278,44 +254,13 @@ void add_products(Calls& calls, std::map<std::string, Array>& in) {
   calls["avg_pool"] = [&] { return Arrays{avg_pool(in["signal"], {3}, {.stride = {2}})}; };
 }
 
-void expect_near(const Array& got, const Array& expected) {
-  ASSERT_EQ(got.aval(), expected.aval());
-  const std::vector<double> a = got.to_vector<double>(), b = expected.to_vector<double>();
-  double largest = 0;
-  for (const double v : b)
-    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    // Four units in the last place of f32; where terms cancel, of a quarter of the largest element.
-    const double scale = is_float(got.dtype()) ? std::max(std::abs(b[i]), largest / 4) : 0;
-    EXPECT_LE(std::abs(a[i] - b[i]), 4 * 0x1p-23 * scale) << "element " << i << ": " << a[i] << ", " << b[i];
-  }
-}
-
 TEST(GoldenNumpy, AnswersWhatJaxAnswers) {
-  std::ifstream file(NEAP_TESTS_DIR "/golden/numpy.json");
-  const json golden = json::parse(file);
-  std::map<std::string, Array> in;
-  for (const auto& [name, stored] : golden["inputs"].items()) in[name] = array_of(stored);
+  const json golden = read_golden("numpy.json");
+  std::map<std::string, Array> in = inputs_of(golden);
   Calls calls;
   add_elementwise(calls, in), add_shape(calls, in), add_reductions(calls, in), add_searches(calls, in);
   add_products(calls, in);
-  for (const auto& [name, answers] : golden["calls"].items()) {
-    SCOPED_TRACE(name);
-    ASSERT_TRUE(calls.contains(name));
-    const auto compare = [&](const Arrays& got) {
-      ASSERT_EQ(got.size(), answers.size());
-      for (size_t i = 0; i < got.size(); ++i) {
-        SCOPED_TRACE(i);
-        expect_near(got[i], array_of(answers[i]));
-      }
-    };
-    compare(calls[name]());
-    const eager_reference reference;
-    SCOPED_TRACE("reference");
-    compare(calls[name]());
-  }
-  EXPECT_EQ(calls.size(), golden["calls"].size());
+  expect_answers(golden, calls);
 }
 
 // JAX's own is six units off here; of these the true values are known.

@@ -187,6 +187,33 @@ TEST(Infer, ScanChecksItsBody) {
               HasSubstr("carry 0 enters as f32[] and leaves as f16[]"));
 }
 
+TEST(Infer, BranchesAgree) {
+  const Graph graph = cond_sample();
+  const Node& node = graph.nodes[0];
+  const Aval flag{{}, bool_}, v{{3}, f32};
+  EXPECT_EQ(infer_all(Op::cond, {flag, v, v}, node.attrs), std::vector{v});
+  EXPECT_THROW(infer_all(Op::cond, {{{}, i32}, v, v}, node.attrs), InternalError);
+  EXPECT_THROW(infer_all(Op::cond, {flag, v}, node.attrs), InternalError);
+  Graph other = *node.attrs.graph(Attr::otherwise);
+  other.outputs = {other.add(Op::reduce_sum, {other.outputs[0]}, {{Attr::axes, Ints{0}}})};
+  Attrs attrs = node.attrs;
+  attrs.set(Attr::otherwise, std::make_shared<const Graph>(other));
+  EXPECT_THROW(infer_all(Op::cond, {flag, v, v}, attrs), InternalError);
+}
+
+TEST(Infer, WhileHasACondition) {
+  const Graph graph = while_sample();
+  const Node& node = graph.nodes.back();
+  const Aval scalar{{}, f32}, flag{{}, bool_}, count{{}, i32};
+  EXPECT_EQ(infer_all(Op::while_loop, {scalar, flag, scalar, count}, node.attrs),
+            (std::vector<Aval>{flag, scalar, count}));
+  EXPECT_THROW(infer_all(Op::while_loop, {scalar, flag, scalar}, node.attrs), InternalError);
+  Attrs attrs = node.attrs;
+  attrs.set(Attr::num_consts, 2);
+  attrs.set(Attr::num_carry, 2);
+  EXPECT_THROW(infer_all(Op::while_loop, {scalar, flag, scalar, count}, attrs), InternalError);
+}
+
 TEST(Infer, RefusesAttributesThatAnOpDoesNotHave) {
   EXPECT_THROW(one(Op::exp, {{{2}, f32}}, {{Attr::axis, 0}}), InternalError);
   EXPECT_THROW(one(Op::reduce_sum, {{{2}, f32}}, {{Attr::axes, 0}}), InternalError);

@@ -188,6 +188,23 @@ TEST(ReferenceScatter, CombinesAndDrops) {
   EXPECT_EQ(float(elements_of<bfloat16>(sum)[0]), 2.0f);
 }
 
+TEST(ReferenceWhile, StopsAtItsCondition) {
+  const auto run = [](float most, float start) {
+    return evaluate_reference(while_sample(), std::vector{host<float>({}, {most}), host<float>({}, {start})});
+  };
+  EXPECT_EQ(elements_of<float>(run(100, 3)[1]), std::vector{192.0f});
+  EXPECT_EQ(elements_of<int32_t>(run(100, 3)[2]), std::vector{6});
+  EXPECT_EQ(elements_of<float>(run(2, 3)[1]), std::vector{3.0f});
+}
+
+TEST(ReferenceCond, TakesOneBranch) {
+  const HostValue x = host<float>({3}, {1, 2, 3}), y = host<float>({3}, {4, 5, 6});
+  EXPECT_EQ(elements_of<float>(evaluate_reference(cond_sample(), std::vector{host<bool>({}, {true}), x, y})[0]),
+            (std::vector<float>{5, 7, 9}));
+  EXPECT_EQ(elements_of<float>(evaluate_reference(cond_sample(), std::vector{host<bool>({}, {false}), x, y})[0]),
+            (std::vector<float>{4, 10, 18}));
+}
+
 TEST(ReferenceScan, CarriesAndStacks) {
   Graph graph = scan_sample();
   const std::vector<HostValue> in{host<float>({}, {10}), host<float>({}, {1}), host<float>({3}, {1, 2, 3})};

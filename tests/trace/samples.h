@@ -33,6 +33,45 @@ inline Graph scan_sample() {
   return graph;
 }
 
+/// x doubled while it is below a limit, and how often.
+inline Graph while_sample() {
+  Graph body;
+  body.name = "step";
+  const ValueId limit = body.add_input({{}, f32});
+  body.add_input({{}, bool_});
+  const ValueId x = body.add_input({{}, f32}), count = body.add_input({{}, i32});
+  const ValueId next = body.add(Op::add, {x, x});
+  body.outputs = {body.add(Op::less, {next, limit}), next, body.add(Op::add, {count, body.constant(1, i32)})};
+
+  Graph graph;
+  graph.name = "while_loop";
+  const ValueId most = graph.add_input({{}, f32}), start = graph.add_input({{}, f32});
+  const ValueId test = graph.add(Op::less, {start, most}), zero = graph.constant(0, i32);
+  const NodeId loop =
+      graph.add_node(Op::while_loop, {most, test, start, zero},
+                     {{Attr::body, std::make_shared<const Graph>(body)}, {Attr::num_consts, 1}, {Attr::num_carry, 3}},
+                     std::source_location::current());
+  graph.outputs = graph.nodes[loop].outputs;
+  return graph;
+}
+
+/// x + y, or x * y.
+inline Graph cond_sample() {
+  Graph yes, no;
+  for (auto [branch, op] : {std::pair{&yes, Op::add}, {&no, Op::multiply}}) {
+    const ValueId x = branch->add_input({{3}, f32}), y = branch->add_input({{3}, f32});
+    branch->outputs = {branch->add(op, {x, y})};
+  }
+  Graph graph;
+  graph.name = "cond";
+  const ValueId flag = graph.add_input({{}, bool_});
+  const ValueId x = graph.add_input({{3}, f32}), y = graph.add_input({{3}, f32});
+  graph.outputs = {graph.add(
+      Op::cond, {flag, x, y},
+      {{Attr::body, std::make_shared<const Graph>(yes)}, {Attr::otherwise, std::make_shared<const Graph>(no)}})};
+  return graph;
+}
+
 /// c * x with a derivative of its own, in one of the three ways.
 inline Graph call_sample(Op op) {
   const Aval vector{{3}, f32};
@@ -66,6 +105,8 @@ inline Graph call_sample(Op op) {
 /// One node of `op`; elementwise ops on operands of dtype `dtype`, structural ops on those of their own.
 inline Graph sample_graph(Op op, DType dtype = f32) {
   if (op == Op::scan) return scan_sample();
+  if (op == Op::while_loop) return while_sample();
+  if (op == Op::cond) return cond_sample();
   Graph graph;
   graph.name = std::string(name(op));
   const auto input = [&](Shape shape, DType type) { return graph.add_input({std::move(shape), type}); };
