@@ -29,10 +29,10 @@ def data_of(keys):
 
 
 class Writer(Folder):
-    def call(self, function, seed, run, *, dtype, compare="exact", batch=(), **params):
-        """Runs `run(key)`, over a batch of keys where there is one, operation by operation: a fused kernel may contract
-        a * b + c into one rounding, which is a property of XLA's compiler and not of the definition."""
-        with jax.enable_x64(dtype in WIDE), jax.disable_jit():
+    def call(self, function, seed, run, *, dtype, compare="exact", batch=(), loops=False, **params):
+        """Runs `run(key)`, over a batch of keys where there is one, operation by operation (unless it loops): a fused
+        kernel may contract a * b + c into one rounding, which is a property of XLA's compiler, not of the definition."""
+        with jax.enable_x64(dtype in WIDE), jax.disable_jit(not loops):
             key = key_of(seed)
             if batch:
                 keys = jr.split(key, batch)
@@ -164,8 +164,30 @@ def write_discrete(out):
         out.call("choice", 97, run, dtype="f32", iota=[5, 3], replace=replace, axis=1)
 
 
+def write_rejection(out):
+    """What is drawn until it is accepted."""
+    alphas = [0.05, 0.5, 0.9, 1.0, 2.5, 30.0]
+    for dtype in ("f32", "f64"):
+        t = DTYPES[dtype]
+        a, b = np.array(alphas, t), np.array(alphas[::-1], t)
+        near = {"dtype": dtype, "compare": "close", "loops": True, "a": alphas}
+        out.call("gamma", 101, lambda k: jr.gamma(k, a, (3, 6), t), **near)
+        out.call("loggamma", 103, lambda k: jr.loggamma(k, a, (3, 6), t), **near)
+        out.call("beta", 105, lambda k: jr.beta(k, a[1:], b[1:], (3, 5), t), **(near | {"a": alphas[1:]}), b=alphas[-2::-1])
+        out.call("dirichlet", 107, lambda k: jr.dirichlet(k, a, (4,), t), **near)
+        out.call("student_t", 109, lambda k: jr.t(k, a[1:], (3, 5), t), **(near | {"a": alphas[1:]}))
+        out.call("chi_squared", 111, lambda k: jr.chisquare(k, a, (3, 6), t), **near)
+        counts, chances = [0.0, 5.0, 40.0, 1000.0], [0.5, 0.1, 0.7, 0.3]
+        n, p = np.array(counts, t), np.array(chances, t)
+        run = lambda k: jr.binomial(k, n, p, (6, 4), t)
+        out.call("binomial", 113, run, dtype=dtype, loops=True, count=counts, p=chances)
+    means = [0.0, 0.5, 3.0, 9.9, 10.0, 250.0]
+    mean = np.array(means, np.float32)
+    out.call("poisson", 117, lambda k: jr.poisson(k, mean, (5, 6), jnp.int32), dtype="i32", loops=True, a=means)
+
+
 def write():
     out = Writer("random")
-    for part in (write_bits, write_keys, write_uniform, write_randint, write_continuous, write_discrete):
+    for part in (write_bits, write_keys, write_uniform, write_randint, write_continuous, write_discrete, write_rejection):
         part(out)
     out.save()

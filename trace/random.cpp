@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "trace/ops_common.h"
+#include "trace/random_common.h"
 
 namespace neap::random {
 
@@ -17,24 +18,7 @@ using namespace trace;
 
 namespace {
 
-void check_float(DType dtype, std::string_view op, std::source_location loc) {
-  if (!is_float(dtype))
-    throw_user<DTypeError>(op, std::string("dtype ") + std::string(name(dtype)), "a floating dtype",
-                           "randint draws integers", user_line(loc));
-}
-
 void check_shape(const Shape& shape, std::source_location loc) { spec(shape, DType::u8, loc); }
-
-Shape batch_of(const Operand& key) {
-  Shape shape = key.shape();
-  if (!shape.empty()) shape.pop_back();
-  return shape;
-}
-
-Shape joined(Shape a, const Shape& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 std::string cache_key(std::string_view what, const Shape& shape, DType dtype) {
   return fmt::format("{} {} {}", what, to_string(shape), name(dtype));
@@ -51,6 +35,17 @@ Array unit(const Array& key, const Shape& shape, DType dtype) {
   return bitcast(mantissa | one, dtype) - 1.0;
 }
 
+// JAX's bf16 and f16 in [0, 1): as many random bits as the mantissa has, computed in the dtype itself.
+Array half_unit(const Array& key, const Shape& shape, DType dtype) {
+  const int drawn = dtype == DType::bf16 ? 8 : 16, mantissa = dtype == DType::bf16 ? 7 : 10;
+  const Array word = bits(key, shape, drawn == 8 ? DType::u8 : DType::u16).astype(DType::u16);
+  const Array one = bitcast(full({}, 1.0, dtype), DType::u16);
+  return bitcast((word >> full({}, drawn - mantissa, DType::u16)) | one, dtype) - 1.0;
+}
+Array half_uniform(const Array& key, const Shape& shape, const Array& low, const Array& high) {
+  return maximum(low, half_unit(key, shape, low.dtype()) * (high - low) + low);
+}
+
 // In the compute dtype (f32 or f64), bounds already of it.
 Array uniform_in(const Array& key, const Shape& shape, DType dtype, const Array& low, const Array& high) {
   return maximum(low, unit(key, shape, dtype) * (high - low) + low);
@@ -58,9 +53,6 @@ Array uniform_in(const Array& key, const Shape& shape, DType dtype, const Array&
 
 Array constant(double value, DType dtype) { return full({}, value, dtype); }
 
-double smallest_normal(DType dtype) {
-  return dtype == DType::f64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-}
 double epsilon(DType dtype) {
   return dtype == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
@@ -122,11 +114,13 @@ Array bits(const Operand& key, const Shape& shape, DType dtype) {
   return apply(Op::random_bits, {key.as_array()}, {{Attr::shape, shape}, {Attr::dtype, dtype}}, key.loc());
 }
 
-Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand& low, const Operand& high) {
+Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand& low, const Operand& high,
+              bool exact_jax) {
   const AtLine line(key.loc());
   check_float(dtype, "uniform", key.loc());
   check_shape(shape, key.loc());
-  const DType compute = wide(dtype);
+  const DType compute = exact_jax ? dtype : wide(dtype);
+  const bool half = exact_jax && compute != wide(dtype);
   const auto draw = [&](const Array& k, const Array& a, const Array& b) {
     const Shape full_shape = joined(batch_of(k), shape);
     for (const Array& bound : {a, b})
@@ -134,7 +128,7 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
         throw_user<ShapeError>("uniform",
                                "bound " + to_string(bound.aval()) + " does not broadcast to " + to_string(full_shape),
                                "", "", key.loc());
-    const Array u = uniform_in(k, shape, compute, a, b);
+    const Array u = half ? half_uniform(k, shape, a, b) : uniform_in(k, shape, compute, a, b);
     if (dtype == compute) return u;
     // Rounding to nearest may reach the upper bound: the interval stays half open.
     const Array r = u.astype(dtype), top = b.astype(dtype);
@@ -142,14 +136,22 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
   };
   // The usual bounds cost no arithmetic; others are inputs, so that one executable serves all their values.
   if (low.is_scalar() && high.is_scalar() && low.real() == 0 && high.real() == 1) {
-    return composite(cache_key("uniform 0 1", shape, dtype), {key.as_array()},
+    return composite(cache_key(half ? "uniform 0 1 exact" : "uniform 0 1", shape, dtype), {key.as_array()},
                      [&](const Arrays& in) { return draw(in[0], low.as(compute), high.as(compute)); });
   }
-  return composite(cache_key("uniform", shape, dtype), {key.as_array(), low.as(compute), high.as(compute)},
+  return composite(cache_key(half ? "uniform exact" : "uniform", shape, dtype),
+                   {key.as_array(), low.as(compute), high.as(compute)},
                    [&](const Arrays& in) { return draw(in[0], in[1], in[2]); });
 }
 
-Array normal(const Operand& key, const Shape& shape, DType dtype) {
+Array normal(const Operand& key, const Shape& shape, DType dtype, bool exact_jax) {
+  if (exact_jax && is_float(dtype) && dtype != wide(dtype)) {
+    const AtLine line(key.loc());
+    return composite(cache_key("normal exact", shape, dtype), {key.as_array()}, [&](const Arrays& in) {
+      const Array one = full({}, 1.0, dtype);
+      return erf_inv(half_uniform(in[0], shape, nextafter(-one, zeros({}, dtype)), one)) * std::sqrt(2.0);
+    });
+  }
   return distribution("normal", key, shape, dtype,
                       [&](const Array& k, DType t) { return standard_normal(k, shape, t); });
 }
@@ -235,8 +237,7 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
 
 Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape) {
   const AtLine line(key.loc());
-  if (p.is_scalar() && !(p.real() >= 0 && p.real() <= 1))
-    throw_user<UserError>("bernoulli", fmt::format("probability {}", p.real()), "a number in [0, 1]", "", key.loc());
+  check_probability(p, "bernoulli");
   const Shape s = shape.value_or(p.shape());
   const DType t = wide(to_float_dtype(p.dtype()));
   return composite(cache_key("bernoulli", s, t), {key.as_array(), p.as(t)},

@@ -19,11 +19,14 @@ Array fold_in(const Operand& key, const Operand& data);
 
 /// Uniform bits: u8, u16, u32 or u64.
 Array bits(const Operand& key, const Shape& shape, DType dtype = u32);
-/// Uniform in [low, high); bounds may be arrays that broadcast to shape. Floating dtypes.
+/// Uniform in [low, high); bounds may be arrays that broadcast to shape. Floating dtypes; bf16 and f16 are f32 numbers
+/// rounded once. exact_jax: JAX's bits, which draws bf16 from 8 random bits and f16 from 16 (128 distinct bf16
+/// numbers).
 Array uniform(const Operand& key, const Shape& shape, DType dtype = f32, const Operand& low = 0.0f,
-              const Operand& high = 1.0f);
-/// Standard normal. Floating dtypes; bf16 and f16 are f32 normals rounded once.
-Array normal(const Operand& key, const Shape& shape, DType dtype = f32);
+              const Operand& high = 1.0f, bool exact_jax = false);
+/// Standard normal. Floating dtypes; bf16 and f16 are f32 normals rounded once, or with exact_jax made of such
+/// uniforms.
+Array normal(const Operand& key, const Shape& shape, DType dtype = f32, bool exact_jax = false);
 /// Integers in [low, high); JAX's two draws and span rule. Empty ranges give low.
 Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high, DType dtype = i32);
 /// True with probability p (an array broadcasts). UserError for a scalar p outside [0, 1].
@@ -38,6 +41,22 @@ Array cauchy(const Operand& key, const Shape& shape, DType dtype = f32);
 Array rademacher(const Operand& key, const Shape& shape, DType dtype = i32);
 /// Index drawn from softmax(logits) along axis; the noise is never stored. shape: logits without axis unless given.
 Array categorical(const Operand& key, const Operand& logits, int64_t axis = -1, std::optional<Shape> shape = {});
+
+/// Gamma numbers of shape parameter a > 0 and scale 1. shape: a's unless given. The derivative in a is that of the
+/// sample at a fixed probability (implicit reparametrisation). loggamma: their logarithms, which do not underflow.
+Array gamma(const Operand& key, const Operand& a, std::optional<Shape> shape = {}, DType dtype = f32);
+Array loggamma(const Operand& key, const Operand& a, std::optional<Shape> shape = {}, DType dtype = f32);
+/// In (0, 1), with density x^(a - 1) (1 - x)^(b - 1).
+Array beta(const Operand& key, const Operand& a, const Operand& b, std::optional<Shape> shape = {}, DType dtype = f32);
+/// Points [shape..., n] whose coordinates add up to 1; alpha [..., n], shape: alpha's leading axes unless given.
+Array dirichlet(const Operand& key, const Operand& alpha, std::optional<Shape> shape = {}, DType dtype = f32);
+Array student_t(const Operand& key, const Operand& df, std::optional<Shape> shape = {}, DType dtype = f32);
+Array chi_squared(const Operand& key, const Operand& df, std::optional<Shape> shape = {}, DType dtype = f32);
+/// Arrivals where `mean` are expected. No derivative. shape: the mean's unless given.
+Array poisson(const Operand& key, const Operand& mean, std::optional<Shape> shape = {}, DType dtype = i32);
+/// Successes among `count` trials of probability p, as floats; NaN where an array holds what is out of range.
+Array binomial(const Operand& key, const Operand& count, const Operand& p, std::optional<Shape> shape = {},
+               DType dtype = f32);
 
 /// The numbers 0 to n - 1 in random order, i32 [batch of keys..., n].
 Array permutation(const Operand& key, int64_t n);

@@ -31,7 +31,6 @@ Operand bound(const json& b, DType dtype) {
 std::optional<Array> draw(const json& entry) {
   const std::string function = entry["function"];
   const json& p = entry["params"];
-  if (p.value("exact_jax", false)) return {};
   Array key = nr::key(static_cast<uint64_t>(entry["seed"].get<int64_t>()));
   const Shape batch = entry["batch"].get<Shape>();
   if (!batch.empty()) key = nr::split(key, batch);
@@ -43,10 +42,10 @@ std::optional<Array> draw(const json& entry) {
   if (function == "split") return nr::split(key, p["shape_of_keys"].get<Shape>());
   if (function == "fold_in") return nr::fold_in(key, p["data"].get<int64_t>());
   if (function == "uniform" && p["minval"].is_number())
-    return nr::uniform(key, shape, dtype, number("minval"), number("maxval"));
+    return nr::uniform(key, shape, dtype, number("minval"), number("maxval"), p.value("exact_jax", false));
   if (function == "randint")
     return nr::randint(key, shape, bound(p["minval"], dtype), bound(p["maxval"], dtype), dtype);
-  if (function == "normal") return nr::normal(key, shape, dtype);
+  if (function == "normal") return nr::normal(key, shape, dtype, p.value("exact_jax", false));
   if (function == "exponential") return nr::exponential(key, shape, dtype);
   if (function == "laplace") return nr::laplace(key, shape, dtype);
   if (function == "logistic") return nr::logistic(key, shape, dtype);
@@ -63,6 +62,15 @@ std::optional<Array> draw(const json& entry) {
   if (function == "choice" && !table)
     return nr::choice(key, p["n"].get<int64_t>(), shape, p["replace"].get<bool>(), weights);
   if (function == "choice") return nr::choice(key, *table, {2}, p["replace"].get<bool>(), {}, p["axis"].get<int64_t>());
+  const auto numbers = [&](const char* name) { return array(p[name].get<std::vector<double>>()).astype(dtype); };
+  if (function == "gamma") return nr::gamma(key, numbers("a"), shape, dtype);
+  if (function == "loggamma") return nr::loggamma(key, numbers("a"), shape, dtype);
+  if (function == "beta") return nr::beta(key, numbers("a"), numbers("b"), shape, dtype);
+  if (function == "dirichlet") return nr::dirichlet(key, numbers("a"), Shape{4}, dtype);
+  if (function == "student_t") return nr::student_t(key, numbers("a"), shape, dtype);
+  if (function == "chi_squared") return nr::chi_squared(key, numbers("a"), shape, dtype);
+  if (function == "binomial") return nr::binomial(key, numbers("count"), numbers("p"), shape, dtype);
+  if (function == "poisson") return nr::poisson(key, array(p["a"].get<std::vector<float>>()), shape, dtype);
   if (function == "rademacher") return nr::rademacher(key, shape, dtype);
   return {};
 }
@@ -173,7 +181,57 @@ TEST(Random, DistributionsAreWhatTheySay) {
   EXPECT_NEAR(p, 0.3, 5 * std::sqrt(0.21 / n));
 }
 
+TEST(Random, GammaAndItsKin) {
+  const int64_t n = 100'000;
+  const auto moments = [&](const Array& x, double expected, double variance) {
+    EXPECT_NEAR(mean(x).item<float>(), expected, 5 * std::sqrt(variance / static_cast<double>(n)));
+    EXPECT_NEAR(var(x.astype(f64)).item<double>(), variance, 0.05 * variance);
+  };
+  for (const double a : {0.3, 1.0, 4.5}) moments(nr::gamma(nr::key(1), a, Shape{n}), a, a);
+  const double a = 2, b = 3.5, all = a + b;
+  moments(nr::beta(nr::key(2), a, b, Shape{n}), a / all, a * b / (all * all * (all + 1)));
+  moments(nr::student_t(nr::key(3), 9.0, Shape{n}), 0, 9.0 / 7);
+  moments(nr::chi_squared(nr::key(4), 3.0, Shape{n}), 3, 6);
+  const Array point = nr::dirichlet(nr::key(5), array({0.5f, 2.0f, 7.5f}), Shape{n});
+  EXPECT_TRUE(allclose(sum(point, -1), 1.0f).item<bool>());
+  moments(point[{slice(), 2}], 0.75, 0.75 * 0.25 / 11);
+  moments(nr::poisson(nr::key(6), 3.5, Shape{n}), 3.5, 3.5);
+  moments(nr::poisson(nr::key(7), 80.0, Shape{n}), 80, 80);
+  moments(nr::binomial(nr::key(8), 12, 0.3, Shape{n}), 3.6, 2.52);
+  moments(nr::binomial(nr::key(9), 500, 0.7, Shape{n}), 350, 105);
+  EXPECT_TRUE(neap::all(isfinite(nr::loggamma(nr::key(10), 1e-4, Shape{1000}))).item<bool>());
+}
+
+// The sample at a fixed probability moves with the parameter: against differences in the inverse of what it was drawn
+// by. A gamma number of shape 1 is -log(1 - p); for others the mean of f(x) has a derivative that is known.
+TEST(Random, GammaHasDerivatives) {
+  const int64_t n = 5'000;
+  for (const double at : {0.4, 1.0, 3.0, 25.0}) {
+    const auto moment = [&](int power) {
+      return [=](const Array& a) {
+        return mean(power == 1 ? nr::gamma(nr::key(1), a, Shape{n}, f64)
+                               : square(nr::gamma(nr::key(1), a, Shape{n}, f64)));
+      };
+    };
+    const Array a = array(at);
+    EXPECT_NEAR(grad(moment(1))(a).item<double>(), 1, 0.08) << at;                 // E x = a
+    EXPECT_NEAR(grad(moment(2))(a).item<double>() / (2 * at + 1), 1, 0.12) << at;  // E x^2 = a^2 + a
+    const auto log_mean = [&](const Array& s) { return mean(nr::loggamma(nr::key(2), s, Shape{n}, f64)); };
+    const double trigamma = grad([](const Array& s) { return digamma(s); })(a).item<double>();
+    EXPECT_NEAR(grad(log_mean)(a).item<double>() / trigamma, 1, 0.12) << at;  // E log x = digamma(a)
+  }
+  const auto first = [&](const Array& a) { return mean(nr::beta(nr::key(3), a, 3.0, Shape{n}, f64)); };
+  EXPECT_NEAR(grad(first)(array(2.0)).item<double>(), 3.0 / 25, 0.012);  // E x = a / (a + b)
+}
+
 TEST(Random, BadInputIsRefused) {
+  EXPECT_THROW(nr::gamma(nr::key(0), 0.0), UserError);
+  EXPECT_THROW(nr::gamma(nr::key(0), ones({3}), Shape{2}), ShapeError);
+  EXPECT_THROW(nr::beta(nr::key(0), 1.0, -1.0), UserError);
+  EXPECT_THROW(nr::poisson(nr::key(0), -1.0), UserError);
+  EXPECT_THROW(nr::poisson(nr::key(0), 1.0, {}, f32), DTypeError);
+  EXPECT_THROW(nr::binomial(nr::key(0), 3, 1.5), UserError);
+  EXPECT_THROW(nr::dirichlet(nr::key(0), 1.0), ShapeError);
   EXPECT_THROW(nr::permutation(nr::key(0), -1), UserError);
   EXPECT_THROW(nr::permutation(nr::split(nr::key(0), 2), ones({3})), ShapeError);
   EXPECT_THROW(nr::choice(nr::key(0), 3, {4}, false), UserError);
