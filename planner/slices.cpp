@@ -131,7 +131,8 @@ class Finder {
     }
   }
 
-  // What tells regions apart: the values computed in slices, how, and what leaves.
+  // What tells regions apart: the values computed in slices, how, and what leaves: as it is or, which the others do not
+  // say, folded.
   using Key = std::vector<int64_t>;
   static Key key(const Region& region) {
     std::vector<std::tuple<ValueId, int64_t, int64_t>> cuts;
@@ -143,6 +144,8 @@ class Finder {
     key.insert(key.end(), region.inputs.begin(), region.inputs.end());
     key.push_back(-1);
     key.insert(key.end(), region.joined.begin(), region.joined.end());
+    key.push_back(-1);
+    key.insert(key.end(), region.folded.begin(), region.folded.end());
     return key;
   }
 

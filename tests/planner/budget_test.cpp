@@ -73,6 +73,20 @@ TEST(Budget, SmallerBudgetsNeverRaiseThePeak) {
   }
 }
 
+// Around the first product alone the second is computed in slices too, but its sum is not; around both it is, of the
+// same values in the same slices.
+TEST(Budget, RegionsThatFoldMoreAreOthers) {
+  Graph g;
+  const int64_t rows = int64_t{1} << 16;
+  const ValueId x = g.add_input({{rows, 64}, DType::f32}), w = g.add_input({{64, 64}, DType::f32});
+  const ValueId first = matmul(g, x, w), second = matmul(g, first, w);
+  const ValueId positive = g.add(Op::maximum, {second, splat(g, 0, DType::f32, {rows, 64})});
+  g.outputs = {reduce_sum(g, g.add(Op::multiply, {first, positive}), {1}), reduce_sum(g, positive, {0})};
+  PlanOptions options;
+  options.memory_budget = size_t{18} << 20;  // the argument takes 16, each product as much
+  EXPECT_LE(make_plan(g, options).peak_bytes, *options.memory_budget);
+}
+
 TEST(Budget, PinnedChunksSliceTheOutput) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32});
