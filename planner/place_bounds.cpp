@@ -6,10 +6,16 @@
 namespace neap::planner {
 
 void PlaceSearch::State::set_lowest(int x, int64_t lowest) {
-  block_trail_.emplace_back(x, lowest_[x]);
+  const int64_t before = lowest_[x];
+  block_trail_.emplace_back(x, before);
   lowest_[x] = lowest;
   for (int s = first_[x]; s < end_[x]; ++s) {
-    if (!is_touched_[s]) is_touched_[s] = 1, touched_.push_back(s);
+    if (!is_touched_[s]) {
+      is_touched_[s] = 1, touched_.push_back(s);
+      floor_trail_.push_back({s, floor_[s], choices_[s]});
+    }
+    choices_[s] -= before == floor_[s];
+    highest_[s] = std::max(highest_[s], lowest);
   }
   work_ += 2 + end_[x] - first_[x];
 }
@@ -22,7 +28,8 @@ void PlaceSearch::State::undo(size_t blocks, size_t floors) {
       for (int s = first_[x]; s < end_[x]; ++s) {
         rest_[s] += size_[x];
         joined_[s] += s > first_[x];
-        if (placed_[s] > 0 && members_[s][placed_[s] - 1] == x) --placed_[s];
+        highest_[s] = std::max(highest_[s], lowest);
+        if (placed_[s] > 0) placed_[s] = members_[s][placed_[s] - 1] == x ? placed_[s] - 1 : 0;
       }
     }
     lowest_[x] = lowest;
@@ -39,9 +46,28 @@ void PlaceSearch::State::fail(int s) {
   weight_[s] = 1 / std::sqrt(failures_[s]);
 }
 
+void PlaceSearch::State::find_floor(int s) {
+  const std::span<const int> members = std::span(members_[s]).subspan(placed_[s]);
+  int64_t floor = kEmpty;
+  int choices = 0;
+  for (const int x : members) {
+    const int64_t lowest = lowest_[x];
+    if (lowest == kPlaced || lowest > floor) continue;
+    choices = lowest == floor ? choices + 1 : 1;
+    floor = lowest;
+  }
+  work_ += std::ssize(members);
+  floor_[s] = floor;
+  choices_[s] = choices;
+}
+
 // Whether the unplaced members can still be stacked, each from its lowest offset: the higher ones alone are enough to
 // end above the capacity if anything is.
 bool PlaceSearch::State::update_floor(int s) {
+  if (highest_[s] + rest_[s] <= capacity_) {
+    if (choices_[s] == 0) find_floor(s);
+    return true;
+  }
   std::vector<int>& members = members_[s];
   const int count = static_cast<int>(members.size());
   int begin = placed_[s];
@@ -55,6 +81,7 @@ bool PlaceSearch::State::update_floor(int s) {
   work_ += 2 * (count - begin) + 4;
   while (begin < count && lowest_[members[begin]] == kPlaced) ++begin;
   placed_[s] = begin;
+  highest_[s] = begin < count ? lowest_[members[count - 1]] : 0;
   int64_t above = 0, floor = kEmpty;
   int choices = 0;
   for (int k = count; k-- > begin;) {
@@ -65,11 +92,8 @@ bool PlaceSearch::State::update_floor(int s) {
     if (floor + above > capacity_) return false;
   }
   if (begin < count && lowest_[members[count - 1]] > capacity_ - rest_[s] && !raise_lowest(s)) return false;
-  if (floor != floor_[s] || choices != choices_[s]) {
-    floor_trail_.push_back({s, floor_[s], choices_[s]});
-    floor_[s] = floor;
-    choices_[s] = choices;
-  }
+  floor_[s] = floor;
+  choices_[s] = choices;
   return true;
 }
 

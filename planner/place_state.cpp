@@ -15,7 +15,8 @@ PlaceSearch::State::State(std::span<const Block> blocks) {
   find_sections(blocks);
   find_twins();
   const size_t count = members_.size();
-  floor_.assign(count, 0), rest_.assign(count, 0), choices_.assign(count, 0), placed_.assign(count, 0);
+  floor_.assign(count, 0), rest_.assign(count, 0), choices_.assign(count, 0), highest_.assign(count, 0),
+      placed_.assign(count, 0);
   failures_.assign(count, 1), weight_.assign(count, 1), is_touched_.assign(count, 0);
   overlaps_.resize(n);
   for (size_t s = 0; s < count; ++s) {

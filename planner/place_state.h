@@ -40,6 +40,7 @@ class PlaceSearch::State {
   bool place_higher(int x);
   bool update_floors();
   bool update_floor(int s);
+  void find_floor(int s);
   bool raise_lowest(int s);
   void fail(int s);
   void set_lowest(int x, int64_t lowest);
@@ -57,9 +58,10 @@ class PlaceSearch::State {
   // Of each section.
   std::vector<std::vector<int>> members_;  // by lowest offset, when last looked at
   std::vector<int64_t> floor_, rest_, total_;
-  std::vector<int> placed_;   // of the members, those at the front; the last placed is the last of them
-  std::vector<int> choices_;  // unplaced members whose lowest offset is the floor
-  std::vector<int> joined_;   // unplaced members that the section before has too
+  std::vector<int64_t> highest_;  // no unplaced member's lowest offset is above it
+  std::vector<int> placed_;       // of the members, those at the front; the last placed is the last of them
+  std::vector<int> choices_;      // unplaced members whose lowest offset is the floor
+  std::vector<int> joined_;       // unplaced members that the section before has too
   std::vector<double> failures_, weight_;
 
   std::vector<std::pair<int, int64_t>> block_trail_;
