@@ -234,6 +234,12 @@ void account(PlanData& plan, int threads, const Target& target, const Worth& wor
   count_steps(plan, held);
 }
 
+bool may_be_worth(PlanData& plan, const OrderOptions& order_options, int threads, const Worth& worth) {
+  predict(plan, threads);
+  const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
+  return worth(inputs + least_held(plan, order_options), plan.predicted_seconds);
+}
+
 void account_body(PlanData& body, int num_carry, int threads, const Target& target) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {

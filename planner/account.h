@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "planner/order.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
@@ -21,6 +22,9 @@ namespace neap::planner {
 /// time, gets that peak, and offsets that mean nothing.
 using Worth = std::function<bool(size_t least_peak, double seconds)>;
 void account(PlanData& plan, int threads, const Target& target, const Worth& worth = {});
+
+/// Whether a plan could be worth it in some order of its steps; they are in one, and nothing is placed.
+bool may_be_worth(PlanData& plan, const OrderOptions& order_options, int threads, const Worth& worth);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, int threads, const Target& target);

@@ -60,6 +60,18 @@ ValueId Builder::reshape(ValueId v, Shape shape, std::source_location loc) {
   return add(Op::reshape, {v}, {{Attr::shape, std::move(shape)}}, loc);
 }
 
+Graph drop_dead_code(Graph graph) {
+  std::vector<bool> used(graph.values.size(), false);
+  for (const ValueId v : graph.outputs) used[v] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const bool live = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
+    if (!live || node.attrs.has(Attr::body)) return eliminate_dead_code(graph);
+    for (const ValueId v : node.inputs) used[v] = true;
+  }
+  return graph;
+}
+
 std::vector<ValueId> copy_inputs(Graph& to, const Graph& from) {
   to.name = from.name;
   to.num_captured = from.num_captured;

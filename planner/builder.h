@@ -59,6 +59,9 @@ trace::ValueId simplify_layout(Builder& b, const Term& term);   // reshape, tran
 trace::ValueId simplify_join(Builder& b, const Term& term);     // concatenate
 trace::ValueId simplify_indexed(Builder& b, const Term& term);  // gather, scatter
 
+/// trace::eliminate_dead_code() of a graph that may be used up: nothing is copied where all is live.
+trace::Graph drop_dead_code(trace::Graph graph);
+
 /// Gives an empty graph the name and the inputs of `from`. Returns what they are named in it, indexed by the values of
 /// `from`; no_value for the others.
 std::vector<trace::ValueId> copy_inputs(trace::Graph& to, const trace::Graph& from);

@@ -202,12 +202,14 @@ std::optional<Graph> compact_updates(const Graph& simple, const Target& target) 
   return Compacter(simple, target).run();
 }
 
-Graph compact_where_better(Graph simple, const PlanOptions& options) {
-  std::optional<Graph> compact = compact_updates(simple, options.target);
-  if (!compact) return simple;
-  // It moves fewer bytes where the table is not copied.
-  const size_t before = plan_simplified(simple, options, {}).plan.peak_bytes;
-  return plan_simplified(*compact, options, {}).plan.peak_bytes < before ? *std::move(compact) : simple;
+std::pair<Graph, Planned> compact_where_better(Graph simple, const PlanOptions& options) {
+  Planned planned = plan_simplified(simple, options, {});
+  if (std::optional<Graph> compact = compact_updates(simple, options.target)) {
+    // It moves fewer bytes where the table is not copied.
+    Planned other = plan_simplified(*compact, options, {});
+    if (other.plan.peak_bytes < planned.plan.peak_bytes) return {*std::move(compact), std::move(other)};
+  }
+  return {std::move(simple), std::move(planned)};
 }
 
 }  // namespace neap::planner

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "planner/plan.h"
+#include "planner/steps.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
@@ -15,7 +17,7 @@ namespace neap::planner {
 /// The same outputs, bit for bit, of a simplified graph; nullopt where there is no such update.
 std::optional<trace::Graph> compact_updates(const trace::Graph& simple, const Target& target);
 
-/// That, where it makes the better plan.
-trace::Graph compact_where_better(trace::Graph simple, const PlanOptions& options);
+/// That, where it makes the better plan, else the graph as it is; with the plan.
+std::pair<trace::Graph, Planned> compact_where_better(trace::Graph simple, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -255,7 +255,7 @@ ValueId lower_dot(Builder& b, const Term& term) {
   return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
 }
 
-Graph transpose_dots(const Graph& graph) {
+Graph transpose_dots(Graph graph) {
   const std::vector<int> uses = count_uses(graph);
   const auto swaps = [&](const Node& node) { return transposed_dot(graph, uses, node) != nullptr; };
   if (std::ranges::none_of(graph.nodes, swaps)) return graph;
@@ -275,7 +275,7 @@ Graph transpose_dots(const Graph& graph) {
     append_renamed(result, graph, node, renamed);
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
-  return eliminate_dead_code(result);
+  return drop_dead_code(std::move(result));
 }
 
 Graph narrow_dots(const Graph& graph) {

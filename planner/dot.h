@@ -40,6 +40,6 @@ trace::ValueId lower_dot(Builder& b, const Term& term);
 trace::Graph narrow_dots(const trace::Graph& graph);
 
 /// A product that is only read transposed is computed so: (a b)^T = b^T a^T, by swapping what is canonical already.
-trace::Graph transpose_dots(const trace::Graph& graph);
+trace::Graph transpose_dots(trace::Graph graph);
 
 }  // namespace neap::planner

@@ -58,11 +58,14 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
       const std::optional<Graph> sliced = chunk(from.graph, slicing.regions, chunks);
       if (!sliced) break;
       ++probes;
-      PlanData next = plan_simplified(simplify(*sliced), options, {}).plan;
-      const auto lower = static_cast<double>(next.peak_bytes);
-      const double seconds = usual.predicted_seconds * (1 + kPrice * (1 - lower / peak));
-      if (lower > (1 - kGain) * least || next.predicted_seconds > seconds) continue;
-      least = lower;
+      const auto is_better = [&](size_t peak_bytes, double seconds) {
+        const auto lower = static_cast<double>(peak_bytes);
+        return lower <= (1 - kGain) * least && seconds <= usual.predicted_seconds * (1 + kPrice * (1 - lower / peak));
+      };
+      std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better);
+      if (!planned || !is_better(planned->plan.peak_bytes, planned->plan.predicted_seconds)) continue;
+      PlanData& next = planned->plan;
+      least = static_cast<double>(next.peak_bytes);
       next.decisions.push_back(decision_of(level, slicing, chunks, usual, next));
       best = std::move(next);
     }

@@ -32,6 +32,8 @@ class Slicer {
   double cost(trace::NodeId node) const { return cost_[node]; }
 
  private:
+  void sort_nodes(std::vector<trace::NodeId>& nodes) const;
+
   const trace::Graph& graph_;
   std::vector<double> cost_;                 // of one element of each node
   std::vector<int> seen_node_, seen_value_;  // the latest slice that has them

@@ -54,7 +54,7 @@ class Pass {
       if (const Node* node = from_.def(v)) loc_ = node->loc;
       to_.outputs.push_back(traced(v));
     }
-    return eliminate_dead_code(to_);
+    return drop_dead_code(std::move(to_));
   }
 
  private:
@@ -254,19 +254,21 @@ class Pass {
 
 std::optional<Graph> lay_out(const Graph& graph) { return Pass(graph).run(); }
 
-Planned plan_in_best_layout(const Graph& graph, const Graph& simple, const Planned& usual, const PlanOptions& options) {
-  if (simple.nodes.size() > kMostNodes) return usual;
+std::optional<Planned> plan_in_better_layout(const Graph& graph, const Graph& simple, const Planned& usual,
+                                             const PlanOptions& options) {
+  if (simple.nodes.size() > kMostNodes) return std::nullopt;
   const std::optional<Graph> laid_out = lay_out(graph);
-  if (!laid_out) return usual;
-  const Graph other = simplify(*laid_out);
-  if (other == simple) return usual;
+  if (!laid_out) return std::nullopt;
+  Graph other = simplify(*laid_out);
+  if (other == simple) return std::nullopt;
   const auto better = [&](size_t peak_bytes, double seconds) {
     const double time = seconds / usual.plan.predicted_seconds;
     return peak_bytes <= usual.plan.peak_bytes && time <= 1 &&
            (peak_bytes < usual.plan.peak_bytes || time < kWorthWhile);
   };
-  Planned moved = plan_simplified(other, options, {}, better);
-  return better(moved.plan.peak_bytes, moved.plan.predicted_seconds) ? moved : usual;
+  std::optional<Planned> moved = try_plan(std::move(other), options, better);
+  if (moved && !better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
+  return moved;
 }
 
 }  // namespace neap::planner

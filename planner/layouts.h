@@ -15,9 +15,9 @@ namespace neap::planner {
 /// simplified yet. nullopt where that changes nothing. It need not be better: plan both.
 std::optional<trace::Graph> lay_out(const trace::Graph& graph);
 
-/// `usual`, the plan of a graph that simplifies to `simple`, or that of what lay_out() makes of the graph, where that
-/// is better. (Slices are to be sought in `simple`: a batch lies outside of all other axes there.)
-Planned plan_in_best_layout(const trace::Graph& graph, const trace::Graph& simple, const Planned& usual,
-                            const PlanOptions& options);
+/// The plan of what lay_out() makes of a graph, where it is better than `usual`, that of the graph, which simplifies to
+/// `simple`. (Slices are to be sought in `simple`: a batch lies outside of all other axes there.)
+std::optional<Planned> plan_in_better_layout(const trace::Graph& graph, const trace::Graph& simple,
+                                             const Planned& usual, const PlanOptions& options);
 
 }  // namespace neap::planner

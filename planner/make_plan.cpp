@@ -46,22 +46,39 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   }
 }
 
-Planned plan_steps(const Graph& simplified, const OrderOptions& order_options, const PlanOptions& options,
-                   const FuseOptions& fuse_options) {
+// nullopt: not worth it in any order.
+std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_options, const PlanOptions& options,
+                                  const FuseOptions& fuse_options, const Worth& worth = {}) {
   const bool is_body = order_options.num_carry >= 0, narrows = options.target.half_products && !options.naive;
   std::vector<bool> overwritable = options.donated;
   if (is_body) {
     overwritable.assign(static_cast<size_t>(order_options.num_consts), false);
     overwritable.resize(overwritable.size() + static_cast<size_t>(order_options.num_carry), true);
   }
-  Planned result{insert_copies(narrows ? narrow_dots(simplified) : simplified, is_body, !options.naive, overwritable),
-                 {}};
+  Planned result{
+      insert_copies(narrows ? narrow_dots(simplified) : std::move(simplified), is_body, !options.naive, overwritable),
+      {}};
 #ifndef NDEBUG
   trace::verify(result.graph);
 #endif
   const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
   result.plan = make_steps(result.graph, fusion, options, fuse_options);
+  if (worth && !may_be_worth(result.plan, order_options, options.threads_hint, worth)) return std::nullopt;
   if (!options.naive) order(result.plan, order_options);
+  return result;
+}
+
+std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
+                                const Worth& worth) {
+  const std::string name = options.name.empty() ? simplified.name : options.name;
+  std::optional<Planned> result =
+      plan_steps(std::move(simplified), {.carves = options.target.carves}, options, fuse_options, worth);
+  if (!result) return std::nullopt;
+  PlanData& plan = result->plan;
+  plan.name = name;
+  plan.budget = options.memory_budget;
+  alias_in_place(plan);
+  account(plan, options.threads_hint, options.target, worth);
   return result;
 }
 
@@ -99,7 +116,10 @@ size_t held(const PlanData& plan, const Target& target) {
 // What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
 // programs.
 Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
-  return remake_cheap(plan_simplified(simplified, options, {.keep_weight = 0, .random_weight = 0}), options);
+  const Planned storing = plan_simplified(simplified, options, {.keep_weight = 0, .random_weight = 0});
+  Remaker remaker(storing, options);
+  remaker.remake_cheap();
+  return remaker.take();
 }
 
 // What is planned before a budget is looked at.
@@ -110,13 +130,12 @@ struct Unbudgeted {
 };
 
 Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
-  Graph simple = compact_where_better(simplify(graph), options);
-  const Planned plain = plan_simplified(simple, options, {});
-  const Planned usual = plan_in_best_layout(graph, simple, plain, options);
-  Planned planned = remake_cheap(usual, options);
-  std::optional<PlanData> sliced = slice_for_free(plain, planned, options);
-  if (!sliced) planned = remake_products(usual, planned, options);
-  return {std::move(simple), std::move(planned), std::move(sliced)};
+  auto [simple, plain] = compact_where_better(simplify(graph), options);
+  std::optional<Planned> moved = plan_in_better_layout(graph, simple, plain, options);
+  Remaker remaker(moved ? *moved : plain, options);
+  std::optional<PlanData> sliced = slice_for_free(plain, remaker.remake_cheap(), options);
+  if (!sliced) remaker.remake_products();
+  return {std::move(simple), remaker.take(), std::move(sliced)};
 }
 
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
@@ -177,15 +196,12 @@ std::string_view name(Storage storage) {
   return kNames[static_cast<int>(storage)];
 }
 
-Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
-                        const Worth& worth) {
-  Planned result = plan_steps(simplified, {.carves = options.target.carves}, options, fuse_options);
-  PlanData& plan = result.plan;
-  plan.name = options.name.empty() ? simplified.name : options.name;
-  plan.budget = options.memory_budget;
-  alias_in_place(plan);
-  account(plan, options.threads_hint, options.target, worth);
-  return result;
+Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options) {
+  return *plan_all(simplified, options, fuse_options, {});
+}
+
+std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth) {
+  return plan_all(std::move(simplified), options, {}, worth);
 }
 
 Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
@@ -193,7 +209,7 @@ Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanO
   PlanOptions inner = options;
   inner.donated.clear();
   const OrderOptions order_options{.num_carry = num_carry, .num_consts = num_consts};
-  Planned body = plan_steps(graph, order_options, inner, fuse_options);
+  Planned body = *plan_steps(graph, order_options, inner, fuse_options);
   body.plan.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body.plan, num_consts, num_carry);
   alias_in_place(body.plan);

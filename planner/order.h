@@ -50,6 +50,9 @@ struct OrderOptions {
   int num_consts = 0;  // of a scan's body
 };
 
+/// No order of the plan's steps holds less at once, of all but its arguments and captured arrays.
+size_t least_held(const PlanData& plan, const OrderOptions& options = {});
+
 /// Reorders the steps of a plan and sets the live ranges. Arguments that are donated to an output, and carries, that
 /// the given order lets be written in place stay so.
 void order(PlanData& plan, const OrderOptions& options = {});

@@ -129,7 +129,7 @@ class Beam {
   }
 
   const OrderGraph& graph_;
-  const std::vector<std::vector<int>>&next_, &previous_;  // of each step, in the direction of the search
+  const Lists<int>&next_, &previous_;  // of each step, in the direction of the search
   const size_t width_, limit_;
   const bool backward_;
   int64_t& work_;

@@ -6,43 +6,41 @@
 
 namespace neap::planner {
 
-OrderGraph::OrderGraph(const OrderProblem& p)
-    : problem(p),
-      steps(p.steps),
-      after(p.steps),
-      earlier(p.steps),
-      starts(p.steps),
-      touches(p.steps),
-      touching(p.values.size()),
-      reuses(p.steps),
-      need(p.scratch) {
+OrderGraph::OrderGraph(const OrderProblem& p) : problem(p), steps(p.steps), need(p.scratch) {
   add_values();
   add_edges();
-  drop_implied(after);
-  for (int s = 0; s < steps; ++s) {
-    for (const int next : after[s]) earlier[next].push_back(s);
-  }
-  for (const OrderProblem::Reuse& reuse : p.reuses) reuses[reuse.step].push_back(reuse);
+  std::vector<std::pair<int, OrderProblem::Reuse>> all;
+  all.reserve(p.reuses.size());
+  for (const OrderProblem::Reuse& reuse : p.reuses) all.emplace_back(reuse.step, reuse);
+  reuses = Lists(steps, all);
 }
 
 void OrderGraph::add_values() {
+  std::vector<std::pair<int, int>> steps_of, values_of, started;
+  std::vector<int> all;
   for (int v = 0; v < static_cast<int>(problem.values.size()); ++v) {
     const OrderProblem::Value& value = problem.values[v];
-    std::vector<int>& all = touching[v];
     all = value.writers;
     all.insert(all.end(), value.readers.begin(), value.readers.end());
     std::ranges::sort(all);
     all.erase(std::ranges::unique(all).begin(), all.end());
-    for (const int s : all) touches[s].push_back(v);
+    for (const int s : all) {
+      steps_of.emplace_back(v, s);
+      values_of.emplace_back(s, v);
+    }
     if (value.writers.empty()) continue;
-    starts[value.writers[0]].push_back(v);
+    started.emplace_back(value.writers[0], v);
     need[value.writers[0]] += value.bytes;
   }
+  touching = Lists(problem.values.size(), steps_of);
+  touches = Lists(steps, values_of);
+  starts = Lists(steps, started);
 }
 
 void OrderGraph::add_edges() {
+  std::vector<std::pair<int, int>> edges;
   const auto add = [&](int a, int b) {
-    if (a < b) after[a].push_back(b);
+    if (a < b) edges.emplace_back(a, b);
   };
   for (const auto& [a, b] : problem.before) add(a, b);
   std::vector<int> readers;
@@ -61,39 +59,54 @@ void OrderGraph::add_edges() {
       if (has_next) add(writer, value.writers[w + 1]);
     }
   }
+  drop_implied(edges, steps);
+  after = Lists(steps, edges);
+  for (auto& [a, b] : edges) std::swap(a, b);
+  earlier = Lists(steps, edges);
 }
 
 namespace {
 
 constexpr int kFewSteps = 4096;  // so many that all that follows from each is known
 
+using Edges = std::vector<std::pair<int, int>>;
+
 // Exact: whatever a step reaches by an earlier successor needs no edge of its own.
-void drop_all_implied(std::vector<std::vector<int>>& after) {
-  const size_t words = (after.size() + 63) / 64;
-  std::vector<uint64_t> reached(after.size() * words);
-  for (size_t s = after.size(); s-- > 0;) {
+void drop_all_implied(Edges& edges, int steps) {
+  const size_t words = (static_cast<size_t>(steps) + 63) / 64;
+  std::vector<uint64_t> reached(static_cast<size_t>(steps) * words);
+  std::vector<bool> implied(edges.size(), false);
+  for (size_t end = edges.size(); end > 0;) {  // those of one step, the last step first
+    const auto s = static_cast<size_t>(edges[end - 1].first);
+    size_t begin = end;
+    while (begin > 0 && edges[begin - 1].first == edges[end - 1].first) --begin;
     uint64_t* mine = &reached[s * words];
-    std::erase_if(after[s], [&](int next) {
-      if (mine[next / 64] >> (next % 64) & 1) return true;
-      const uint64_t* theirs = &reached[static_cast<size_t>(next) * words];
+    for (size_t e = begin; e < end; ++e) {
+      const auto next = static_cast<size_t>(edges[e].second);
+      implied[e] = mine[next / 64] >> (next % 64) & 1;
+      if (implied[e]) continue;
+      const uint64_t* theirs = &reached[next * words];
       for (size_t w = s / 64; w < words; ++w) mine[w] |= theirs[w];
       mine[next / 64] |= uint64_t{1} << (next % 64);
-      return false;
-    });
+    }
+    end = begin;
   }
+  size_t left = 0;
+  for (size_t e = 0; e < edges.size(); ++e) {
+    if (!implied[e]) edges[left++] = edges[e];
+  }
+  edges.resize(left);
 }
 
 // As far as it shows in a forest: each step below the latest of those before it.
-void drop_some_implied(std::vector<std::vector<int>>& after) {
-  const int steps = static_cast<int>(after.size());
+void drop_some_implied(Edges& edges, int steps) {
   std::vector<int> parent(steps, -1), in(steps), out(steps), pending;
-  std::vector<std::vector<int>> children(steps);
+  for (const auto& [s, next] : edges) parent[next] = std::max(parent[next], s);
+  Edges down;
   for (int s = 0; s < steps; ++s) {
-    for (const int next : after[s]) parent[next] = s;
+    if (parent[s] >= 0) down.emplace_back(parent[s], s);
   }
-  for (int s = 0; s < steps; ++s) {
-    if (parent[s] >= 0) children[parent[s]].push_back(s);
-  }
+  const Lists<int> children(steps, down);
   int clock = 0;
   for (int root = 0; root < steps; ++root) {
     if (parent[root] >= 0) continue;
@@ -110,25 +123,22 @@ void drop_some_implied(std::vector<std::vector<int>>& after) {
       for (const int child : children[s]) pending.push_back(child);
     }
   }
-  for (int s = 0; s < steps; ++s) {
-    std::erase_if(after[s], [&](int next) {
-      const int latest = parent[next];
-      return latest != s && in[s] <= in[latest] && in[latest] < out[s];
-    });
-  }
+  std::erase_if(edges, [&](const auto& edge) {
+    const auto [s, next] = edge;
+    const int latest = parent[next];
+    return latest != s && in[s] <= in[latest] && in[latest] < out[s];
+  });
 }
 
 }  // namespace
 
-void drop_implied(std::vector<std::vector<int>>& after) {
-  for (std::vector<int>& list : after) {
-    std::ranges::sort(list);
-    list.erase(std::ranges::unique(list).begin(), list.end());
-  }
-  if (after.size() <= kFewSteps) {
-    drop_all_implied(after);
+void drop_implied(std::vector<std::pair<int, int>>& edges, int steps) {
+  std::ranges::sort(edges);
+  edges.erase(std::ranges::unique(edges).begin(), edges.end());
+  if (steps <= kFewSteps) {
+    drop_all_implied(edges, steps);
   } else {
-    drop_some_implied(after);
+    drop_some_implied(edges, steps);
   }
 }
 
@@ -291,7 +301,7 @@ std::vector<int> Arrangement::separators() const {
   }
   for (int i = 0; i < graph_.steps; ++i) {
     if (reach <= i) positions.push_back(i);
-    const std::vector<int>& after = graph_.after[order_[i]];
+    const std::span<const int> after = graph_.after[order_[i]];
     if (after.empty()) reach = graph_.steps;
     for (const int next : after) reach = std::max(reach, at_[next]);
   }

@@ -2,11 +2,37 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "planner/order.h"
 
 namespace neap::planner {
+
+/// Lists of numbers, one after the other in memory.
+template <class T>
+class Lists {
+ public:
+  Lists() = default;
+  /// `items`: list and item; each list keeps their order.
+  Lists(size_t count, const std::vector<std::pair<int, T>>& items) : begin_(count + 1, 0), items_(items.size()) {
+    for (const auto& [list, item] : items) ++begin_[static_cast<size_t>(list) + 1];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    std::vector<size_t> end(begin_.begin(), begin_.end() - 1);
+    for (const auto& [list, item] : items) items_[end[list]++] = item;
+  }
+
+  size_t size() const { return begin_.size() - 1; }
+  std::span<const T> operator[](size_t list) const {
+    return std::span(items_).subspan(begin_[list], begin_[list + 1] - begin_[list]);
+  }
+
+ private:
+  std::vector<size_t> begin_{0};
+  std::vector<T> items_;
+};
 
 /// The steps of a problem and their precedences, which agree with the given order.
 struct OrderGraph {
@@ -14,13 +40,13 @@ struct OrderGraph {
 
   const OrderProblem& problem;
   int steps;
-  std::vector<std::vector<int>> after;     // steps that must come later, sorted; hardly any that others imply
-  std::vector<std::vector<int>> earlier;   // steps that must come before, sorted
-  std::vector<std::vector<int>> starts;    // values that begin to live with the step
-  std::vector<std::vector<int>> touches;   // values that the step reads or writes
-  std::vector<std::vector<int>> touching;  // of each value: the steps that touch it, sorted
-  std::vector<std::vector<OrderProblem::Reuse>> reuses;  // of each step
-  std::vector<size_t> need;  // of each step: what it adds to the live bytes while it runs, without reuse
+  Lists<int> after;                   // steps that must come later, sorted; hardly any that others imply
+  Lists<int> earlier;                 // steps that must come before, sorted
+  Lists<int> starts;                  // values that begin to live with the step
+  Lists<int> touches;                 // values that the step reads or writes
+  Lists<int> touching;                // of each value: the steps that touch it, sorted
+  Lists<OrderProblem::Reuse> reuses;  // of each step
+  std::vector<size_t> need;           // of each step: what it adds to the live bytes while it runs, without reuse
 
   /// Whether the value's bytes count; those of arguments do not.
   bool counts(int v) const { return problem.values[v].given || !problem.values[v].writers.empty(); }
@@ -31,13 +57,13 @@ struct OrderGraph {
   void add_edges();
 };
 
-/// Drops edges that others imply: all of them where there are few steps, else those that show quickly. Edges go from
-/// lower to higher numbers.
-void drop_implied(std::vector<std::vector<int>>& after);
+/// Drops edges that others imply, or that are there twice: all of them where there are few steps, else those that show
+/// quickly. Edges go from lower to higher numbers. They are sorted then.
+void drop_implied(std::vector<std::pair<int, int>>& edges, int steps);
 
 /// Bytes that writing over dying operands saves a step; `dies(v)`: the step is the last to touch v.
 template <class Dies>
-size_t reused_bytes(const std::vector<OrderProblem::Reuse>& reuses, const OrderProblem& problem, Dies&& dies) {
+size_t reused_bytes(std::span<const OrderProblem::Reuse> reuses, const OrderProblem& problem, Dies&& dies) {
   size_t bytes = 0;
   uint64_t taken = 0;
   for (size_t i = 0; i < reuses.size() && i < 64; ++i) {

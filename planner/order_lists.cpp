@@ -139,7 +139,7 @@ std::vector<int> depth_first(const OrderGraph& graph) {
   std::vector<std::vector<int>> operands(graph.steps);
   for (int s = 0; s < graph.steps; ++s) {
     for (const int v : graph.starts[s]) leaves[s] += graph.problem.values[v].bytes;
-    operands[s] = graph.earlier[s];
+    operands[s].assign(graph.earlier[s].begin(), graph.earlier[s].end());
     std::ranges::sort(operands[s], {}, [&](int p) {
       return std::pair(static_cast<int64_t>(leaves[p]) - static_cast<int64_t>(width[p]), p);
     });

@@ -3,6 +3,7 @@
 
 #include "planner/alias.h"
 #include "planner/order.h"
+#include "planner/order_graph.h"
 #include "planner/steps.h"
 
 namespace neap::planner {
@@ -142,6 +143,15 @@ class Problem {
 };
 
 }  // namespace
+
+size_t least_held(const PlanData& plan, const OrderOptions& options) {
+  size_t outputs = 0;  // that lie outside of the arena
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (!options.carves && buffer.storage == Storage::output && buffer.alias_of < 0) outputs += buffer.bytes;
+  }
+  const OrderProblem problem = Problem(plan, options).run();
+  return outputs + least_peak(OrderGraph(problem));
+}
 
 void order(PlanData& plan, const OrderOptions& options) {
   const std::vector<int> order = order_steps(Problem(plan, options).run());

@@ -37,15 +37,18 @@ uint64_t hash_of(int node) {  // sums of these tell sets apart
 class StringGraph {
  public:
   StringGraph(const OrderGraph& graph, bool last_stays) : next_(graph.steps, -1), nodes_(graph.steps) {
-    std::vector<std::vector<int>> after = graph.after;
+    std::vector<std::pair<int, int>> edges;
+    for (int s = 0; s < graph.steps; ++s) {
+      for (const int next : graph.after[s]) edges.emplace_back(s, next);
+    }
     if (last_stays) {
       for (int v = 0; v < static_cast<int>(graph.touching.size()); ++v) {
         if (!graph.frees(v)) continue;
         for (const int s : graph.touching[v]) {
-          if (s != graph.touching[v].back()) after[s].push_back(graph.touching[v].back());
+          if (s != graph.touching[v].back()) edges.emplace_back(s, graph.touching[v].back());
         }
       }
-      drop_implied(after);
+      drop_implied(edges, graph.steps);
     }
     for (int v = 0; v < static_cast<int>(graph.touching.size()); ++v) {
       const size_t readers = graph.touching[v].size() - (graph.problem.values[v].given ? 0 : 1);
@@ -57,8 +60,8 @@ class StringGraph {
       nodes_[s].net = simulation.growth(s);
       nodes_[s].position = s;
       simulation.run(s);
-      for (const int next : after[s]) link(s, next);
     }
+    for (const auto& [s, next] : edges) link(s, next);
     alive_ = graph.steps;
   }
 

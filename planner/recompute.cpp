@@ -44,7 +44,7 @@ class Rewriter {
       emit(v, time);
       result_.outputs.push_back(renamed_[time][v]);
     }
-    return eliminate_dead_code(result_);
+    return drop_dead_code(std::move(result_));
   }
 
  private:

@@ -24,11 +24,7 @@ constexpr double kLeast = 0.05;  // of the peak: less is not worth another plan
 constexpr int kRounds = 3;
 constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
 
-// What may be made again, if it is cheap.
-struct Kinds {
-  bool chains = false;    // of what is made again itself
-  bool products = false;  // products of few terms
-};
+using Kinds = Remaker::Kinds;
 
 struct Cheap {
   ValueId value;
@@ -117,54 +113,64 @@ std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds 
   return kept;
 }
 
-// The best of the plans so far: each halving of the peak may cost some of the time that the usual plan takes.
-class Best {
- public:
-  explicit Best(Planned usual)
-      : best_(std::move(usual)), peak_(best_.plan.peak_bytes), seconds_(best_.plan.predicted_seconds) {}
-  bool is_better(size_t peak_bytes, double seconds) const {
-    const double gained = 1 - static_cast<double>(peak_bytes) / static_cast<double>(peak_);
-    return peak_bytes < best_.plan.peak_bytes && gained >= kLeast && seconds <= seconds_ * (1 + kPrice * gained);
-  }
-  void consider(const Planned& other) {
-    if (is_better(other.plan.peak_bytes, other.plan.predicted_seconds)) best_ = other;
-  }
-  Planned take() { return std::move(best_); }
-
- private:
-  Planned best_;
-  size_t peak_;
-  double seconds_;
-};
-
-void go_on(Planned from, Kinds kinds, const PlanOptions& options, Best& best) {
-  for (int round = 0; round < kRounds; ++round) {
-    const auto kept = worth_keeping(from, kinds);
-    if (!kept) break;
-    from = plan_simplified(recompute_from(from, *kept), options, {},
-                           [&](size_t peak_bytes, double seconds) { return best.is_better(peak_bytes, seconds); });
-    best.consider(from);
-  }
-}
-
 }  // namespace
 
-Planned remake_cheap(const Planned& usual, const PlanOptions& options) {
-  Best best(usual);
-  if (usual.graph.nodes.size() <= kMostNodes) {
-    for (const bool chains : {false, true}) go_on(usual, {.chains = chains}, options, best);
-  }
-  return best.take();
+Remaker::Remaker(const Planned& usual, const PlanOptions& options)
+    : options_(options),
+      best_(&usual),
+      usual_(&usual),
+      peak_(usual.plan.peak_bytes),
+      seconds_(usual.plan.predicted_seconds) {}
+
+// Each halving of the peak may cost some of the time that the usual plan takes.
+bool Remaker::is_better(size_t peak_bytes, double seconds) const {
+  const double gained = 1 - static_cast<double>(peak_bytes) / static_cast<double>(peak_);
+  return peak_bytes < best_->plan.peak_bytes && gained >= kLeast && seconds <= seconds_ * (1 + kPrice * gained);
 }
 
-Planned remake_products(const Planned& usual, const Planned& remade, const PlanOptions& options) {
-  Best best(usual);
-  best.consider(remade);
-  if (usual.graph.nodes.size() <= kMostNodes) {
-    go_on(usual, {.chains = true, .products = true}, options, best);
-    go_on(remade, {.products = true}, options, best);
+const Planned* Remaker::try_keeping(const Planned& from, std::vector<ValueId> kept) {
+  for (const Trial& trial : trials_) {
+    if (trial.from == &from && trial.kept == kept) return trial.planned ? &*trial.planned : nullptr;
   }
-  return best.take();
+  Graph again = recompute_from(from, kept);
+  const auto worth = [&](size_t peak_bytes, double seconds) { return is_better(peak_bytes, seconds); };
+  trials_.push_back({&from, std::move(kept), try_plan(std::move(again), options_, worth)});
+  return trials_.back().planned ? &*trials_.back().planned : nullptr;
+}
+
+void Remaker::go_on(const Planned* from, Kinds kinds) {
+  for (int round = 0; round < kRounds; ++round) {
+    auto kept = worth_keeping(*from, kinds);
+    if (!kept) break;
+    const Planned* next = try_keeping(*from, *std::move(kept));
+    if (!next) break;
+    if (is_better(next->plan.peak_bytes, next->plan.predicted_seconds)) best_ = next;
+    if (next->plan.peak_bytes >= from->plan.peak_bytes) break;
+    from = next;
+  }
+}
+
+const Planned& Remaker::remake_cheap() {
+  if (usual_->graph.nodes.size() <= kMostNodes) {
+    for (const bool chains : {false, true}) go_on(usual_, {.chains = chains});
+  }
+  return *best_;
+}
+
+const Planned& Remaker::remake_products() {
+  if (usual_->graph.nodes.size() <= kMostNodes) {
+    const Planned* remade = best_;
+    go_on(usual_, {.chains = true, .products = true});
+    go_on(remade, {.products = true});
+  }
+  return *best_;
+}
+
+Planned Remaker::take() {
+  for (Trial& trial : trials_) {
+    if (trial.planned && &*trial.planned == best_) return *std::move(trial.planned);
+  }
+  return *usual_;
 }
 
 }  // namespace neap::planner

@@ -4,15 +4,53 @@
 // Tested in tests/planner/remake_test.cpp.
 #pragma once
 
+#include <deque>
+#include <optional>
+#include <vector>
+
 #include "planner/steps.h"
 
 namespace neap::planner {
 
-/// The usual plan, or one that makes such values again, where that lowers the peak by much for little time.
-Planned remake_cheap(const Planned& usual, const PlanOptions& options);
+/// Tries plans that make such values again, and keeps the best: of the usual plan, which outlives this, and those that
+/// lower its peak by much for little time.
+class Remaker {
+ public:
+  Remaker(const Planned& usual, const PlanOptions& options);
 
-/// The best of the usual plan, that remade one, and ones that make products of few terms again too, such as the scores
-/// of attention. (Where they can be had in slices, less of them is held: planner/free_slices.h comes before.)
-Planned remake_products(const Planned& usual, const Planned& remade, const PlanOptions& options);
+  /// Tries copies, gathers and elementwise ops. The best plan so far.
+  const Planned& remake_cheap();
+
+  /// Tries also products of few terms, such as the scores of attention. (Where they can be had in slices, less of them
+  /// is held: planner/free_slices.h comes before.) The best plan so far.
+  const Planned& remake_products();
+
+  /// The best plan; nothing is tried after.
+  Planned take();
+
+  /// What may be made again, if it is cheap.
+  struct Kinds {
+    bool chains = false;    // of what is made again itself
+    bool products = false;  // products of few terms
+  };
+
+ private:
+  struct Trial {
+    const Planned* from;
+    std::vector<trace::ValueId> kept;
+    std::optional<Planned> planned;  // none: it could not be better than the best was
+  };
+
+  bool is_better(size_t peak_bytes, double seconds) const;
+  const Planned* try_keeping(const Planned& from, std::vector<trace::ValueId> kept);
+  void go_on(const Planned* from, Kinds kinds);
+
+  const PlanOptions& options_;
+  std::deque<Trial> trials_;
+  const Planned* best_;
+  const Planned* usual_;
+  size_t peak_;  // of the usual plan
+  double seconds_;
+};
 
 }  // namespace neap::planner

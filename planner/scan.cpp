@@ -163,7 +163,15 @@ class CopyInserter {
 
 }  // namespace
 
-Graph insert_copies(const Graph& graph, bool is_body, bool joins, const std::vector<bool>& overwritable) {
+Graph insert_copies(Graph graph, bool is_body, bool joins, const std::vector<bool>& overwritable) {
+  const auto may_need = [](const Node& node) {
+    const Family family = op_info(node.op).family;
+    return family == Family::control || family == Family::scatter || node.op == Op::concatenate;
+  };
+  const auto is_constant = [&](ValueId v) { return graph.is(v, Op::constant); };
+  if (!is_body && std::ranges::none_of(graph.nodes, may_need) && std::ranges::none_of(graph.outputs, is_constant)) {
+    return graph;
+  }
   return CopyInserter(graph, is_body, joins, overwritable).take();
 }
 

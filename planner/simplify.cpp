@@ -51,8 +51,8 @@ Graph simplify(const Graph& graph, Builder::Level level) {
   Builder b(level);
   copy_inputs(b.graph, graph);
   b.graph.outputs = append(b, graph, b.graph.inputs);
-  const Graph simple = transpose_dots(eliminate_dead_code(b.graph));
-  return level == Builder::Level::full ? share_sorts(simple) : simple;
+  Graph simple = transpose_dots(drop_dead_code(std::move(b.graph)));
+  return level == Builder::Level::full ? share_sorts(std::move(simple)) : simple;
 }
 
 }  // namespace neap::planner

@@ -152,7 +152,7 @@ ValueId take_in_order(Graph& g, ValueId x, ValueId order, std::source_location l
 
 }  // namespace
 
-Graph share_sorts(const Graph& graph) {
+Graph share_sorts(Graph graph) {
   const auto key = [](const Node& node) { return std::pair(node.inputs[0], node.attrs.integer(Attr::descending)); };
   std::map<std::pair<ValueId, int64_t>, const Node*> orders;  // all along the last axis
   for (const Node& node : graph.nodes) {

@@ -61,6 +61,6 @@ trace::ValueId lower_sort(Builder& b, const Term& term);
 
 /// Where a value's argsort is there too, as in a derivative, its sort only reads by it: one sort, and the sorted values
 /// need not be stored.
-trace::Graph share_sorts(const trace::Graph& graph);
+trace::Graph share_sorts(trace::Graph graph);
 
 }  // namespace neap::planner

@@ -31,7 +31,9 @@ class StepMaker {
         options_(options),
         fuse_options_(fuse_options),
         slicer_(graph),
-        buffer_of_(graph.values.size(), -1) {}
+        buffer_of_(graph.values.size(), -1),
+        renamed_(graph.values.size(), no_value),
+        taken_(graph.nodes.size(), false) {}
 
   PlanData run() {
     plan_.name = graph_.name;
@@ -44,6 +46,7 @@ class StepMaker {
       if (buffer.storage != Storage::intermediate) held += buffer.bytes;
     }
     table_budget_ = table_budget(held);
+    plan_.steps.reserve(fusion_.groups.size());
     for (const Group& group : fusion_.groups) make_step(group);
     for (const ValueId v : graph_.outputs) {
       plan_.outputs.push_back(buffer_of_[base(graph_, v)]);
@@ -175,12 +178,11 @@ class StepMaker {
   }
 
   void extract(PlanStep& step, const std::vector<ValueId>& roots) {
-    std::unordered_map<ValueId, ValueId> renamed;
-    std::vector<NodeId> nodes;
-    std::vector<NodeId> pending;
-    std::unordered_map<NodeId, bool> seen;
+    std::vector<NodeId> nodes, pending;
+    std::vector<ValueId> read;
     const auto need = [&](NodeId id) {
-      if (seen.emplace(id, true).second) pending.push_back(id);
+      if (!taken_[id]) pending.push_back(id);
+      taken_[id] = true;
     };
     for (const ValueId v : roots) need(graph_.values[v].def);
     while (!pending.empty()) {
@@ -188,24 +190,25 @@ class StepMaker {
       pending.pop_back();
       nodes.push_back(id);
       for (const ValueId v : graph_.nodes[id].inputs) {
-        if (renamed.contains(v)) continue;
+        if (renamed_[v] != no_value) continue;
         // Stored, or a view of something stored; but what this very step makes it has in registers.
         const ValueId source = base(graph_, v);
         if (fusion_.stored[source] && std::ranges::find(roots, source) == roots.end()) {
-          renamed[v] = add_read(step, v);
+          renamed_[v] = add_read(step, v);
+          read.push_back(v);
         } else {
           need(graph_.values[v].def);
         }
       }
     }
     std::ranges::sort(nodes);
+    for (const NodeId id : nodes) append_renamed(step.group, graph_, graph_.nodes[id], renamed_);
+    for (const ValueId v : roots) step.group.outputs.push_back(renamed_[v]);
+    for (const ValueId v : read) renamed_[v] = no_value;  // for the next step
     for (const NodeId id : nodes) {
-      const Node& node = graph_.nodes[id];
-      std::vector<ValueId> inputs;
-      for (const ValueId v : node.inputs) inputs.push_back(renamed.at(v));
-      renamed[node.out()] = step.group.nodes[append_copy(step.group, graph_, node, std::move(inputs))].out();
+      taken_[id] = false;
+      for (const ValueId v : graph_.nodes[id].outputs) renamed_[v] = no_value;
     }
-    for (const ValueId v : roots) step.group.outputs.push_back(renamed.at(v));
   }
 
   const Graph& graph_;
@@ -214,6 +217,8 @@ class StepMaker {
   const FuseOptions& fuse_options_;
   Slicer slicer_;
   std::vector<int> buffer_of_;
+  std::vector<ValueId> renamed_;  // in the step that is made
+  std::vector<bool> taken_;       // nodes of that step
   std::unordered_map<ValueId, ValueId> carried_;
   size_t table_budget_ = 0;
   PlanData plan_;

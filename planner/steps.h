@@ -1,6 +1,8 @@
 // From fused groups to the steps and buffers of a plan, still without offsets. Tested in tests/planner/plan_test.cpp.
 #pragma once
 
+#include <optional>
+
 #include "planner/account.h"
 #include "planner/fuse.h"
 #include "planner/plan.h"
@@ -26,9 +28,11 @@ struct Planned {
 Planned plan_body(const trace::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
                   const FuseOptions& fuse_options);
 
-/// All passes after simplification, for this choice of what to keep (planner/make_plan.cpp). A plan that is not `worth`
-/// it is not placed (planner/account.h): it can be compared and worked on, but not run.
-Planned plan_simplified(const trace::Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
-                        const Worth& worth = {});
+/// All passes after simplification, for this choice of what to keep (planner/make_plan.cpp).
+Planned plan_simplified(const trace::Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options);
+
+/// The same of a graph that is tried beside others: nullopt where no order of its steps can be `worth` it. A plan that
+/// is not worth it as it is ordered is not placed (planner/account.h): it can be compared and worked on, but not run.
+std::optional<Planned> try_plan(trace::Graph simplified, const PlanOptions& options, const Worth& worth);
 
 }  // namespace neap::planner

@@ -36,8 +36,9 @@ const Graph& called(Op op, const Attrs& attrs, std::source_location loc) {
   return *attrs.graph(Attr::body);
 }
 
-Graph inline_calls(const Graph& graph) {
-  return inline_calls(graph, [](const Node& node) { return op_info(node.op).family == Family::call; });
+Graph inline_calls(Graph graph) {
+  const auto is_call = [](const Node& node) { return op_info(node.op).family == Family::call; };
+  return std::ranges::none_of(graph.nodes, is_call) ? std::move(graph) : inline_calls(graph, is_call);
 }
 
 Graph inline_calls(const Graph& graph, const std::function<bool(const Node&)>& chosen) {

@@ -13,7 +13,7 @@ namespace neap::trace {
 const Graph& called(Op op, const Attrs& attrs, std::source_location loc);
 
 /// The same graph with the bodies of calls in their place; not inside of loops and branches.
-Graph inline_calls(const Graph& graph);
+Graph inline_calls(Graph graph);
 /// The same, of those calls that the function chooses, and of all in their bodies that have one.
 Graph inline_calls(const Graph& graph, const std::function<bool(const Node&)>& chosen);
 
