@@ -58,7 +58,13 @@ class Transformer {
   bool take(const std::string& name, const Arrays& now, const std::function<Arrays(const Arrays&)>& f) {
     std::vector<Aval> avals;
     for (const Array& a : now) avals.push_back(a.aval());
-    Graph next = trace::trace_closed(avals, f);
+    Graph next;
+    try {
+      next = trace::trace_closed(avals, f);
+    } catch (const UserError&) {
+      if (said.find("while_loop") == std::string::npos) throw;
+      return false;  // it has no way back
+    }
     int64_t elements = 0;
     for (const trace::Node& node : next.nodes)
       for (const ValueId v : node.outputs) elements = std::max(elements, next.aval(v).size());
@@ -92,7 +98,7 @@ class Transformer {
     const bool can =
         !in.floats.empty() && std::ranges::any_of(outputs, [](const Aval& a) { return is_float(a.dtype); });
     const auto scalar = [f](const Arrays& x, const Arrays& r) { return total(f(x, r)); };
-    switch (can ? pick(8) : 7) {
+    switch (can ? pick(9) : 8) {
       case 0:
         take("grad", inputs, [&](const Arrays& all) {
           const Parts p = parts(all);
@@ -175,19 +181,32 @@ class Transformer {
           for (size_t i = 0; i < in.floats.size(); ++i) {
             if (outputs[o] != floats[i]) continue;
             const auto steps = static_cast<int64_t>(1 + pick(4));
-            take("fori_loop", inputs, [&](const Arrays& all) {
+            const bool counted = !chance(3);  // else as many as an array says
+            take(counted ? "fori_loop" : "while_loop", inputs, [&](const Arrays& all) {
               const Parts p = parts(all);
-              return Arrays{fori_loop(
-                  0, steps,
-                  [&](const Array&, const Array& carry) {
-                    Arrays x = p.floats;
-                    x[i] = carry;
-                    return f(x, p.rest)[o];
-                  },
-                  p.floats[i])};
+              const auto body = [&](const Array&, const Array& carry) {
+                Arrays x = p.floats;
+                x[i] = carry;
+                return f(x, p.rest)[o];
+              };
+              if (counted) return Arrays{fori_loop(0, steps, body, p.floats[i])};
+              const Array last = clip(sum(p.floats[i]), 0, 3).astype(i32);
+              return Arrays{fori_loop(0, last, body, p.floats[i])};
             });
             return;
           }
+        return;
+      }
+      case 7: {
+        take("cond", inputs, [&](const Arrays& all) {
+          const Parts p = parts(all);
+          const auto other = [&](const Arrays& x, const Arrays& r) {
+            Arrays doubled;
+            for (const Array& a : x) doubled.push_back(a * 2);
+            return f(doubled, r);
+          };
+          return cond(sum(p.floats[0]) > 1, f, other, p.floats, p.rest);
+        });
         return;
       }
       default: return batch(f, in);
