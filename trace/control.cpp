@@ -26,10 +26,70 @@ Graph with_captured_first(Graph body) {
   return body;
 }
 
+// So many steps in each iteration; those left over, at the end of xs, stand beside the loop.
+LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const Arrays& xs, int64_t length, bool reverse,
+                         int64_t unroll, std::source_location loc) {
+  // `count` steps over xs [count, ...]: the carry, then each y [count, ...].
+  const auto straight = [&](const Arrays& carry, const Arrays& slices, int64_t count) {
+    Arrays now = carry;
+    std::vector<Arrays> ys(step.graph.outputs.size() - init.size(), Arrays(static_cast<size_t>(count)));
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t at = reverse ? count - 1 - k : k;
+      for (const Array& x : slices) now.push_back(x[at]);
+      now.insert(now.end(), step.captured.begin(), step.captured.end());
+      Arrays out = inline_graph(step.graph, now);
+      for (size_t i = 0; i < ys.size(); ++i) ys[i][static_cast<size_t>(at)] = out[init.size() + i];
+      out.resize(init.size());
+      now = std::move(out);
+    }
+    for (const Arrays& y : ys) now.push_back(stack(y));
+    return now;
+  };
+  const int64_t whole = length / unroll * unroll, rest = length - whole;
+  LoopResult result{init, {}};
+  Arrays tail;  // the ys of the steps left over
+  const auto run_rest = [&] {
+    Arrays slices;
+    for (const Array& x : xs) slices.push_back(slice_in_dim(x, whole, length, 0));
+    Arrays out = straight(result.carry, slices, rest);
+    const auto carries = out.begin() + static_cast<std::ptrdiff_t>(init.size());
+    tail.assign(carries, out.end());
+    result.carry.assign(out.begin(), carries);
+  };
+  if (reverse && rest > 0) run_rest();
+  if (whole > 0) {
+    Arrays blocks;
+    for (const Array& x : xs) {
+      Shape shape = x.shape();
+      shape[0] = unroll;
+      shape.insert(shape.begin(), whole / unroll);
+      blocks.push_back(reshape(slice_in_dim(x, 0, whole, 0), shape));
+    }
+    const size_t carries = init.size();
+    const auto block = [&](const Arrays& in) {
+      const auto split = in.begin() + static_cast<std::ptrdiff_t>(carries);
+      return straight({in.begin(), split}, {split, in.end()}, unroll);
+    };
+    result = scan_of(block, result.carry, blocks, whole / unroll, reverse, 1, loc);
+    for (Array& y : result.stacked) {
+      Shape shape(y.shape().begin() + 1, y.shape().end());
+      shape[0] = whole;
+      y = reshape(y, shape);
+    }
+  }
+  if (!reverse && rest > 0) run_rest();
+  if (whole == 0) {
+    result.stacked = tail;
+  } else {
+    for (size_t i = 0; i < tail.size(); ++i) result.stacked[i] = concatenate({result.stacked[i], tail[i]});
+  }
+  return result;
+}
+
 }  // namespace
 
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
-                   std::optional<int64_t> length, bool reverse, std::source_location loc) {
+                   std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc) {
   const AtLine line(loc);
   std::vector<Aval> avals;
   for (const Array& a : init) avals.push_back(aval_of(a, loc));
@@ -49,12 +109,14 @@ LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const 
   if (!length)
     throw_user<UserError>("scan", "neither stacked inputs nor a length", "one of them", "pass the length", loc);
   if (*length < 0) throw_user<ShapeError>("scan", fmt::format("length {}", *length), "0 or more", "", loc);
+  if (unroll < 1) throw_user<OptionError>("scan", fmt::format("unroll {}", unroll), "1 or more", "", loc);
 
   const TracedFunction traced = neap::trace::trace(avals, f);
   const std::vector<ValueId>& outputs = traced.graph.outputs;
   if (outputs.size() < init.size())
     throw_user<ShapeError>("scan", fmt::format("the body returns a carry of {} arrays", outputs.size()),
                            fmt::format("{}, as it takes", init.size()), "", loc);
+  if (unroll > 1 && *length > 0) return unrolled_scan(traced, init, xs, *length, reverse, unroll, loc);
   Arrays operands = traced.captured;
   operands.insert(operands.end(), init.begin(), init.end());
   operands.insert(operands.end(), xs.begin(), xs.end());

@@ -17,7 +17,7 @@ struct LoopResult {
 };
 /// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given.
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
-                   std::optional<int64_t> length, bool reverse, std::source_location loc);
+                   std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc);
 /// Both functions are of the leaves of the carry.
 std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& body, const std::vector<Array>& init,
                             std::source_location loc);
@@ -45,15 +45,16 @@ Array counters(int64_t lo, int64_t hi, std::source_location loc);
 
 /// f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the last).
 /// Gives std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes. xs may hold no
-/// array (nullptr): then length says how often.
+/// array (nullptr): then length says how often. unroll: so many steps in each iteration of the loop, where a step is so
+/// little work that the loop itself costs time; values are the same.
 template <class F, class Carry, class Xs>
 auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length = {}, bool reverse = false,
-          std::source_location loc = std::source_location::current()) {
+          int64_t unroll = 1, std::source_location loc = std::source_location::current()) {
   detail::LeafwiseCall<F, Carry, Xs> call(f, init, xs);
   static_assert(detail::is_tuple<typename detail::LeafwiseCall<F, Carry, Xs>::Result>,
                 "scan: the body returns std::pair{carry, y}");
   const detail::LoopResult out =
-      detail::scan_of(call.function(), tree_leaves(init), tree_leaves(xs), length, reverse, loc);
+      detail::scan_of(call.function(), tree_leaves(init), tree_leaves(xs), length, reverse, unroll, loc);
   std::vector<Array> leaves = out.carry;
   leaves.insert(leaves.end(), out.stacked.begin(), out.stacked.end());
   return call.result(leaves);
@@ -65,7 +66,7 @@ Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
                 std::source_location loc = std::source_location::current()) {
   return scan(
              [&](const Carry& carry, const Array& i) { return std::pair<Carry, std::nullptr_t>(f(i, carry), nullptr); },
-             init, detail::counters(lo, hi, loc), {}, false, loc)
+             init, detail::counters(lo, hi, loc), {}, false, 1, loc)
       .first;
 }
 
@@ -144,7 +145,7 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
          std::source_location loc = std::source_location::current()) {
   const auto loop = [&](const auto& body, const std::vector<Array>& leaves) {
     return scan([&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, body(x)); }, nullptr,
-                tree_unflatten(xs, std::span<const Array>(leaves)), {}, false, loc)
+                tree_unflatten(xs, std::span<const Array>(leaves)), {}, false, 1, loc)
         .second;
   };
   const std::vector<Array> leaves = tree_leaves(xs);
