@@ -22,6 +22,7 @@ const std::vector<Case>& all_cases() {
     add_transformer_cases(c);
     add_diffusion_cases(c);
     add_nbody_cases(c);
+    add_rollout_cases(c);
     add_embedding_cases(c);
     add_graph_net_cases(c);
     add_dispatch_cases(c);

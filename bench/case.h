@@ -69,6 +69,7 @@ void add_residual_cases(std::vector<Case>& cases);
 void add_transformer_cases(std::vector<Case>& cases);
 void add_diffusion_cases(std::vector<Case>& cases);
 void add_nbody_cases(std::vector<Case>& cases);
+void add_rollout_cases(std::vector<Case>& cases);
 void add_embedding_cases(std::vector<Case>& cases);
 void add_graph_net_cases(std::vector<Case>& cases);
 void add_dispatch_cases(std::vector<Case>& cases);

@@ -2,28 +2,37 @@
 //
 // A region is a set of nodes whose values are all sliced along one axis each, the same number of elements. It becomes a
 // scan over K slices; random bits inside take their counters at an offset, so the bits do not change. Values that the
-// rest of the graph needs leave the scan joined again, reductions over the sliced axis as running totals. What is left
-// when K does not divide the axis is a copy of the region of its own. Tested in tests/planner/chunk_test.cpp.
+// rest of the graph needs leave the scan joined again, reductions over the sliced axis as running totals
+// (planner/fold.h). Loops run once for each slice (planner/split_scan.h). What is left when K does not divide the axis
+// is a copy of the region of its own. Tested in tests/planner/chunk_test.cpp.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "planner/split_axis.h"
+#include "planner/split_scan.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
 
 struct Region {
-  int64_t extent = 0;  // elements of the sliced axis
-  int64_t unit = 1;    // slices are multiples of it: rows of a product keep their bits only in whole vectors
+  int64_t extent = 0;                           // elements of the sliced axis
+  int64_t unit = 1;                             // slices are multiples of it (slice_unit)
   std::unordered_map<trace::ValueId, Cut> cut;  // of each value computed in slices
   std::vector<trace::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
   std::vector<trace::ValueId> joined;           // values that leave, joined along their axis
   std::vector<trace::ValueId> folded;           // reductions and products over the sliced axis, which leave
+  std::map<trace::NodeId, std::shared_ptr<const ScanCut>> scans;  // loops that run once for each slice
   std::vector<trace::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
 };
+
+/// Loops that were cut before, by what was known of their operands and results (null: they cannot be).
+using KnownScans = std::map<std::tuple<trace::NodeId, int64_t, std::vector<int64_t>>, std::shared_ptr<const ScanCut>>;
 
 /// Finds regions of one graph. `stored`: what the plan of the graph stores. Both outlive this.
 class RegionFinder {
@@ -44,6 +53,7 @@ class RegionFinder {
   std::vector<std::vector<trace::NodeId>> readers_;
   std::vector<bool> is_output_;
   mutable size_t visits_ = 0;
+  mutable KnownScans known_scans_;
 };
 
 /// The region in parts that can run one after the other: a value that leaves it and is needed to compute what comes in

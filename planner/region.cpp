@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <unordered_set>
 
 #include "planner/chunk.h"
 #include "planner/cost.h"
+#include "planner/fold.h"
 #include "planner/split_axis.h"
 #include "trace/op_table.h"
 
@@ -14,13 +16,18 @@ using namespace trace;
 
 namespace {
 
-constexpr int64_t kProductRows = 16;
+constexpr int kMostInits = 64;  // values in registers that the start of a loop is made of, to slice them too
 
 class Grower {
  public:
   Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<std::vector<NodeId>>& readers,
-         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden)
-      : graph_(graph), stored_(stored), readers_(readers), is_output_(is_output), hidden_(hidden) {}
+         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden, KnownScans& known_scans)
+      : graph_(graph),
+        stored_(stored),
+        readers_(readers),
+        is_output_(is_output),
+        known_scans_(known_scans),
+        hidden_(hidden) {}
 
   size_t visits = 0;
 
@@ -66,12 +73,10 @@ class Grower {
 
   bool take_operands(ValueId v) {
     const Node& node = *graph_.def(v);
-    const Family family = op_info(node.op).family;
-    if (family == Family::control) return false;
+    if (node.op == Op::scan) return slice_scan(node, no_value);
+    if (op_info(node.op).family == Family::control) return false;
     const Cut at = region_.cut.at(v);
-    if (family == Family::dot && at.axis > 0) {
-      region_.unit = std::lcm(region_.unit, kProductRows / std::gcd(kProductRows, at.block));
-    }
+    region_.unit = std::lcm(region_.unit, slice_unit(node, at));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = operand_cut(graph_, node, at, i);
       if (cut == kImpossible || !take(node.inputs[i], cut)) return false;
@@ -100,9 +105,13 @@ class Grower {
       const Node& node = graph_.nodes[id];
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != v) continue;
+        if (node.op == Op::scan) {
+          if (!slice_scan(node, v)) return false;
+          break;
+        }
         const Cut cut = region_.cut.at(v);
         if (folds_over(graph_, node, i, cut.axis)) {
-          if (!fold(node, i, cut.block)) return false;
+          if (!fold(node, i, cut)) return false;
           continue;
         }
         const Cut out = result_cut(graph_, node, i, cut);
@@ -115,18 +124,103 @@ class Grower {
     return true;
   }
 
-  bool fold(const Node& node, size_t i, int64_t block) {
+  // A loop runs on slices: for the sake of its results that are in slices, and of operands that must be.
+  bool slice_scan(const Node& node, ValueId operand) {
+    const NodeId id = graph_.values[node.outputs[0]].def;
+    ScanSeeds& seeds = scan_seeds_[id];
+    seeds.inputs.resize(node.inputs.size(), kUnused);
+    seeds.outputs.resize(node.outputs.size(), kUnused);
+    bool fresh = !region_.scans.contains(id);
+    const auto add = [&](ValueId v, bool stacked, Cut& seed, Cut known) {
+      const Cut cut = stacked ? unstacked_cut(region_.cut.at(v)) : region_.cut.at(v);
+      seed = cut;
+      fresh |= known != cut;
+      return cut != kImpossible;
+    };
+    const std::shared_ptr<const ScanCut> before = fresh ? nullptr : region_.scans.at(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != operand) continue;
+      if (!add(operand, is_stacked_input(node, i), seeds.inputs[i], before ? before->inputs[i] : kUnused)) return false;
+    }
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const ValueId v = node.outputs[o];
+      if (!is_computed_.contains(v)) continue;
+      if (!add(v, is_stacked_output(node, o), seeds.outputs[o], before ? before->outputs[o] : kUnused)) return false;
+    }
+    if (!fresh) return true;
+    const std::shared_ptr<const ScanCut> cut = cut_known(node, id, seeds);
+    if (!cut) return false;
+    region_.scans[id] = cut;
+    region_.unit = std::lcm(region_.unit, cut->unit);
+    return take_scan(node, *cut);
+  }
+
+  struct ScanSeeds {
+    std::vector<Cut> inputs, outputs;
+  };
+
+  std::shared_ptr<const ScanCut> cut_known(const Node& node, NodeId id, const ScanSeeds& seeds) {
+    std::vector<int64_t> key;
+    for (const auto* list : {&seeds.inputs, &seeds.outputs}) {
+      for (const Cut cut : *list) key.insert(key.end(), {cut.axis, cut.block});
+    }
+    const auto [it, added] = known_scans_.try_emplace({id, region_.extent, std::move(key)}, nullptr);
+    if (!added) return it->second;
+    if (std::optional<ScanCut> cut = cut_scan(node, seeds.inputs, seeds.outputs, region_.extent)) {
+      it->second = std::make_shared<const ScanCut>(*std::move(cut));
+      visits += it->second->visits;
+    } else {
+      visits += node.attrs.graph(Attr::body)->nodes.size();
+    }
+    return it->second;
+  }
+
+  bool take_scan(const Node& node, const ScanCut& cut) {
+    const Graph& body = *node.attrs.graph(Attr::body);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Cut of = cut.inputs[i];
+      if ((of == kWhole || cut.after[body.inputs[i]]) && !take(node.inputs[i], kWhole)) return false;
+      if (of.axis < 0) continue;
+      if (!take_for_scan(node.inputs[i], is_stacked_input(node, i) ? stacked_cut(of) : of)) return false;
+    }
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const ValueId v = node.outputs[o];
+      const Cut of = cut.outputs[o];
+      if (of.axis >= 0 && !slice(v, is_stacked_output(node, o) ? stacked_cut(of) : of)) return false;
+      if (of != kAfter || std::ranges::find(region_.folded, v) != region_.folded.end()) continue;
+      if (is_hidden(v)) return false;
+      region_.folded.push_back(v);
+    }
+    return true;
+  }
+
+  // What is stored only because the loop reads it is made slice by slice too.
+  bool take_for_scan(ValueId x, Cut cut) {
+    const bool ours = graph_.def(x) && readers_[x].size() == 1 && !is_output_[x];
+    int left = kMostInits;
+    return ours && !region_.cut.contains(x) && can_slice(x, cut, left) ? slice(x, cut) : take(x, cut);
+  }
+
+  bool can_slice(ValueId x, Cut cut, int& left) const {
+    const Node* node = graph_.def(x);
+    if (!node || left-- <= 0 || !is_fusible(node->op)) return false;
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const Cut of = operand_cut(graph_, *node, cut, i);
+      if (of == kImpossible) return false;
+      if (of != kWhole && in_registers(node->inputs[i]) && !can_slice(node->inputs[i], of, left)) return false;
+    }
+    return true;
+  }
+
+  bool fold(const Node& node, size_t i, Cut cut) {
     if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
     if (is_hidden(node.out()) || !can_fold(node)) return false;
     region_.folded.push_back(node.out());
-    if (op_info(node.op).family != Family::dot) return true;
+    const bool dot = op_info(node.op).family == Family::dot;
+    if (!dot) return true;
     const size_t other = 1 - i;
     const int64_t axis = node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];
-    return take(node.inputs[other], {axis, block});
-  }
-
-  bool can_fold(const Node& node) const {
-    return op_info(node.op).family == Family::reduce || op_info(node.op).family == Family::dot;
+    return take(node.inputs[other], {axis, cut.block});
   }
 
   bool collect() {
@@ -159,16 +253,21 @@ class Grower {
     }
     std::ranges::sort(region_.inputs);
     region_.inputs.erase(std::ranges::unique(region_.inputs).begin(), region_.inputs.end());
-    for (const ValueId v : computed_) {
+    std::unordered_set<ValueId> outside;  // needed by what is not in slices; readers come first
+    for (const ValueId v : computed_ | std::views::reverse) {
       if (is_hidden(v) || derived_.contains(v)) continue;
-      const bool leaves =
-          is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
-            const ValueId out = graph_.nodes[id].out();
-            return !region_.cut.contains(out) && std::ranges::find(region_.folded, out) == region_.folded.end();
-          });
-      // What is in registers anyway is computed again outside.
-      if (leaves && (stored_[v] || is_output_[v])) region_.joined.push_back(v);
+      const bool leaves = is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
+                            if (region_.scans.contains(id)) return false;
+                            const ValueId out = graph_.nodes[id].out();
+                            if (std::ranges::find(region_.folded, out) != region_.folded.end()) return false;
+                            // What is in registers anyway is computed again outside.
+                            return !region_.cut.contains(out) || (in_registers(out) && outside.contains(out));
+                          });
+      if (!leaves) continue;
+      outside.insert(v);
+      if (stored_[v] || is_output_[v]) region_.joined.push_back(v);
     }
+    std::ranges::reverse(region_.joined);
     std::ranges::sort(region_.folded);
     return true;
   }
@@ -177,6 +276,8 @@ class Grower {
   const std::vector<bool>& stored_;
   const std::vector<std::vector<NodeId>>& readers_;
   const std::vector<bool>& is_output_;
+  KnownScans& known_scans_;
+  std::map<NodeId, ScanSeeds> scan_seeds_;
   std::vector<ValueId> hidden_, pending_, whole_, computed_;
   std::unordered_set<ValueId> is_computed_;
   std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
@@ -207,8 +308,18 @@ class Part {
         continue;
       }
       if (std::ranges::binary_search(region_.inside, v)) part.inside.push_back(v);
-      const std::vector<ValueId>& operands = graph_.def(v)->inputs;
-      pending.insert(pending.end(), operands.begin(), operands.end());
+      const Node& node = *graph_.def(v);
+      const auto scan = region_.scans.find(graph_.values[v].def);
+      if (scan == region_.scans.end()) {
+        pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
+        continue;
+      }
+      part.scans.insert(*scan);
+      const Graph& body = *node.attrs.graph(Attr::body);
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (scan->second->inputs[i] != kUnused || scan->second->after[body.inputs[i]])
+          pending.push_back(node.inputs[i]);
+      }
     }
     std::ranges::sort(part.inside);
     part.inputs.assign(inputs.begin(), inputs.end());
@@ -241,13 +352,15 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
   const auto is_input = [&](ValueId v) { return std::ranges::binary_search(region.inputs, v); };
   int last = 0;
   for (const Node& node : graph.nodes) {
-    int most = 0;
-    for (const ValueId x : node.inputs) {
-      const bool outside = !member[node.out()] || is_input(x);
-      most = std::max(most, stage[x] + (outside && member[x] && leaves(x) ? 1 : 0));
+    for (const ValueId v : node.outputs) {
+      int most = 0;
+      for (const ValueId x : node.inputs) {
+        const bool outside = !member[v] || is_input(x);
+        most = std::max(most, stage[x] + (outside && member[x] && leaves(x) ? 1 : 0));
+      }
+      stage[v] = most;
+      if (member[v] && leaves(v)) last = std::max(last, most);
     }
-    for (const ValueId v : node.outputs) stage[v] = most;
-    if (member[node.out()] && leaves(node.out())) last = std::max(last, most);
   }
   if (last == 0) return {region};
   std::vector<Region> parts;
@@ -275,7 +388,7 @@ RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
 
 std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut cut, bool hide) const {
   if (hidden.empty() || !graph_.def(hidden[0])) return std::nullopt;
-  Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{});
+  Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, known_scans_);
   std::optional<Region> region = grower.run(hidden[0], cut);
   visits_ += grower.visits;
   if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;

@@ -65,6 +65,7 @@ class Finder {
         if (!outputs) add(with_neighbours(v, cut), v, cut);
       }
     }
+    if (!outputs && widest >= 0 && plan_.steps[widest].body) add_loop_outputs(plan_.steps[widest]);
     std::ranges::sort(found_, {}, [](const Slicing& s) { return std::tuple(-s.gain, s.value, s.cut.axis, s.number); });
     return std::move(found_);
   }
@@ -101,6 +102,16 @@ class Finder {
     return cuts;
   }
 
+  // A loop whose results are outputs: what its body needs is a slice's.
+  void add_loop_outputs(const PlanStep& step) {
+    size_t values = 0;
+    for (const int b : step.writes) {
+      const ValueId v = plan_.buffers[b].value;
+      if (v == no_value || !is_output_[v] || !graph_.is(v, Op::scan) || ++values > kCandidates) continue;
+      for (const Cut cut : cuts_of(v)) add(finder_.find({v}, cut, false), v, cut);
+    }
+  }
+
   void add(std::optional<Region> region, ValueId v, Cut cut) {
     if (!region || !known_.insert(key(*region)).second) return;
     Slicing slicing{stages_of(graph_, *region), v, cut};
@@ -129,6 +140,22 @@ class Finder {
       const bool hidden = std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); });
       if (hidden) slicing.gain += static_cast<double>(buffer->bytes);
     }
+    slicing.gain += body_bytes(slicing);
+  }
+
+  // What the body of the loop at the widest step needs, if it runs in slices.
+  double body_bytes(const Slicing& slicing) const {
+    const int widest = widest_step(plan_);
+    if (widest < 0 || !plan_.steps[widest].body) return 0;
+    for (const int b : plan_.steps[widest].writes) {
+      const ValueId v = plan_.buffers[b].value;
+      if (v == no_value || !graph_.def(v)) continue;
+      const NodeId id = graph_.values[v].def;
+      if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return r.scans.contains(id); })) {
+        return static_cast<double>(plan_.steps[widest].body->arena_bytes);
+      }
+    }
+    return 0;
   }
 
   // What tells regions apart: the values computed in slices, how, and what leaves: as it is or, which the others do not

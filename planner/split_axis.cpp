@@ -1,6 +1,7 @@
 #include "planner/split_axis.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "planner/builder.h"
@@ -178,6 +179,12 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
     if (axis >= 0 && (family == Family::scatter || axis == cut.axis)) return c;
   }
   return -1;
+}
+
+int64_t slice_unit(const Node& node, Cut cut) {
+  constexpr int64_t kProductRows = 16;
+  const bool rows = op_info(node.op).family == Family::dot && cut.axis > 0;
+  return rows ? kProductRows / std::gcd(kProductRows, cut.block) : 1;
 }
 
 bool folds_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
