@@ -26,6 +26,7 @@ Array tangent_of(const JvpSite& site) {
     case Family::leaf:
     case Family::argreduce:
     case Family::random: return {};
+    case Family::factor:
     case Family::control:
     case Family::call: break;
   }
@@ -65,10 +66,11 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
           }
           const bool depends = !std::ranges::all_of(t, is_zero);
           const Family family = trace::op_info(node.op).family;
-          if (depends && (family == Family::control || family == Family::call)) {
-            ManyJvp both = family == Family::call ? jvp_call(node, in, t)
-                           : node.op == Op::cond  ? jvp_cond(node, in, t)
-                                                  : jvp_loop(node, in, t);
+          if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
+            const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
+                                 : family == Family::factor ? jvp_factor(node, in, t)
+                                 : node.op == Op::cond      ? jvp_cond(node, in, t)
+                                                            : jvp_loop(node, in, t);
             for (size_t i = 0; i < node.outputs.size(); ++i) {
               value[node.outputs[i]] = both.out[i];
               tangent[node.outputs[i]] = both.tangent[i];

@@ -56,6 +56,8 @@ struct ManyJvp {
 ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent);
 /// By one cond that gives both.
 ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent);
+/// Of a factorization: of the values alone, by way of the vectors.
+ManyJvp jvp_factor(const Node& node, const Arrays& in, const Arrays& tangent);
 /// By the derivative that the call has of its own.
 ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent);
 

@@ -7,6 +7,7 @@
 #include "autodiff/linear.h"
 #include "autodiff/transpose_rules.h"
 #include "trace/call.h"
+#include "trace/linalg.h"
 
 namespace neap::autodiff {
 namespace {
@@ -22,12 +23,23 @@ Array transpose_reduce_sum(const TransposeSite& site) {
   return broadcast_in_dim(site.ct(), site.shape(0), kept);
 }
 
+// Linear in the right-hand side.
+Array transpose_factor(const TransposeSite& site) {
+  if (site.node.op != Op::triangular_solve || site.linear[0]) not_linear(site.node);
+  const trace::Attrs& attrs = site.node.attrs;
+  return trace::solve_left(site.in[0], site.ct(),
+                           {.lower = attrs.integer(Attr::lower) != 0,
+                            .transposed = attrs.integer(Attr::transposed) == 0,
+                            .unit = attrs.integer(Attr::unit) != 0});
+}
+
 Arrays transpose_node(const TransposeSite& site) {
   switch (trace::op_info(site.node.op).family) {
     case Family::elementwise: return transpose_elementwise(site);
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
     case Family::scatter: return transpose_scatter(site);
+    case Family::factor: return {Array(), transpose_factor(site)};
     case Family::control:
       if (site.node.op == Op::while_loop) no_way_back(site.node);
       return site.node.op == Op::cond ? transpose_cond(site) : transpose_scan(site);

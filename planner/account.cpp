@@ -6,6 +6,7 @@
 
 #include "planner/cost.h"
 #include "planner/dot.h"
+#include "planner/factor.h"
 #include "planner/place.h"
 #include "planner/place_split.h"
 #include "planner/sort.h"
@@ -193,6 +194,10 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
     const DotForm form = dot_form(group, group.nodes[0]);
     units += predicted::kDotMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
              static_cast<double>(form.n) * static_cast<double>(form.k);
+  }
+  if (step.kind == PlanStep::Kind::factor) {
+    const factor::Form form = factor_form(group, group.nodes[0]);
+    units += predicted::kFactorFlop * static_cast<double>(form.batch) * factor::flops(form);
   }
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);

@@ -55,6 +55,12 @@ bool can_alias(const PlanStep& step, int in, int out) {
     const Node& node = *step.group.def(output);
     return node.inputs[0] == input && count_uses(step.group)[input] == 1;
   }
+  if (step.kind == PlanStep::Kind::factor) {
+    // Cholesky's matrix, or the right-hand sides, if nothing else is read there.
+    const Node& node = *step.group.def(output);
+    if (node.op != Op::cholesky && node.op != Op::triangular_solve) return false;
+    return std::ranges::count(step.reads, in) == 1 && step.reads.back() == in;
+  }
   if (step.kind != PlanStep::Kind::map) return false;
   for (size_t i = 0; i < step.reads.size(); ++i) {
     if (step.reads[i] != in) continue;
@@ -69,7 +75,7 @@ bool can_alias(const PlanStep& step, int in, int out) {
 void mark_in_place(PlanData& plan, int s, int in) {
   PlanStep& step = plan.steps[s];
   if (std::ranges::find(step.reads, in) == step.reads.end()) return;
-  if (step.kind == PlanStep::Kind::scatter || step.kind == PlanStep::Kind::map) name_in_place(step);
+  if (step.kind != PlanStep::Kind::scan) name_in_place(step);
   if (step.kind != PlanStep::Kind::scatter) return;
   step.operand_in_place = true;
   // The output holds the operand now: counts that would have lain there need a table of their own.

@@ -21,6 +21,7 @@ double element_cost(const Graph& graph, const Node& node) {
     case Family::random: return 56;    // 0.85 Gelem/s
     case Family::dot:
     case Family::sort:
+    case Family::factor:
     case Family::control:
     case Family::call: return 0;
   }

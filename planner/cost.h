@@ -24,6 +24,7 @@ inline constexpr double kLine = 64;                    // bytes that reading one
 inline constexpr double kScatterScalar = 11;           // what a scatter's updates compute is not vectorised
 inline constexpr double kFold = 6, kFoldLeading = 30;  // of an element that a reduction reads; along the first axis
 inline constexpr double kDotMultiply = 1.25;           // of a product's multiplication and addition
+inline constexpr double kFactorFlop = 5;               // of a factorization's arithmetic (core/factor.h)
 inline constexpr double kSortPass = 260;               // of an element
 inline constexpr double kTrips = 16;                   // of a loop that goes on while a condition is true
 }  // namespace predicted

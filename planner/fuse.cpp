@@ -100,7 +100,7 @@ class Fuser {
 
   void visit_root(const Node& node, double evaluations) {
     const Family family = op_info(node.op).family;
-    if (family == Family::dot || family == Family::sort || family == Family::control) {
+    if (family == Family::dot || family == Family::sort || family == Family::factor || family == Family::control) {
       for (const ValueId x : node.inputs) {
         ValueId& last = opaque_reader_[base(graph_, x)];
         last = std::max(last, node.outputs.back());
@@ -313,7 +313,7 @@ class Fuser {
   std::vector<std::vector<Use>> uses_;
   std::vector<double> nodes_;  // of each group, in registers
   std::vector<bool> is_output_;
-  std::vector<ValueId> opaque_reader_;        // of each value: the latest dot, sort or scan that reads it
+  std::vector<ValueId> opaque_reader_;        // of each value: the latest opaque step that reads it
   size_t slack_ = 0;                          // bytes that may wait in place of fewer
   std::vector<size_t> made_;                  // bytes of the values before each that must be stored
   std::vector<std::vector<NodeId>> readers_;  // of each value

@@ -31,6 +31,7 @@ PlanStep::Kind kind_of(const Node& node) {
     case Family::scatter: return PlanStep::Kind::scatter;
     case Family::dot: return PlanStep::Kind::dot;
     case Family::sort: return PlanStep::Kind::sort;
+    case Family::factor: return PlanStep::Kind::factor;
     case Family::control: return PlanStep::Kind::scan;
     default: return PlanStep::Kind::map;
   }
@@ -220,8 +221,7 @@ std::vector<bool> must_store(const Graph& graph) {
     }
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
-    const bool opaque = kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::scan;
-    if (!opaque && !is_join(node)) continue;
+    if (!is_opaque(kind) && !is_join(node)) continue;
     for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
   }
   return stored;

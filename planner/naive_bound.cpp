@@ -27,7 +27,7 @@ bool is_stored(const Node& node) {
 // Whether the node may write over operands that no other reads later.
 bool may_reuse(Op op) {
   const Family family = op_info(op).family;
-  return reads_same_index(op) || family == Family::scatter || family == Family::control ||
+  return reads_same_index(op) || family == Family::scatter || family == Family::factor || family == Family::control ||
          op == Op::dynamic_update_slice;
 }
 

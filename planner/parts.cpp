@@ -4,6 +4,7 @@
 
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
+#include "planner/factor.h"
 #include "planner/fuse.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
@@ -136,6 +137,12 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
       scratch.push_back({{static_cast<int64_t>(dot_scratch_bytes(dot_form(group, group.nodes[0])))}, DType::u8});
       break;
     case PlanStep::Kind::sort: return sort_scratch(sort_form(group, group.nodes[0]), target.gpu);
+    case PlanStep::Kind::factor: {
+      if (target.gpu) break;
+      const auto bytes = static_cast<int64_t>(factor::layout(factor_form(group, group.nodes[0])).bytes());
+      if (bytes > 0) scratch.push_back({{bytes}, DType::u8});
+      break;
+    }
     case PlanStep::Kind::scan:
       if (step.body && step.body->arena_bytes > 0) {
         scratch.push_back({{static_cast<int64_t>(step.body->arena_bytes)}, DType::u8});

@@ -3,7 +3,7 @@
 // Buffers are numbered; steps name them. A buffer is an argument, a captured array, an output, an intermediate or
 // scratch. Intermediates and scratch (and outputs when `slab`) lie in one arena at `offset`. A step is one fused group:
 // a small graph whose inputs are the buffers it reads and whose outputs are the buffers it writes, lowered to kernels
-// by backends/lower.h, or an opaque kernel (dot, sort), or a loop over a plan of its own (scan, which is
+// by backends/lower.h, or an opaque kernel (dot, sort, factor), or a loop over a plan of its own (scan, which is
 // also what a while_loop and a branch of a cond are).
 #pragma once
 
@@ -57,15 +57,16 @@ struct PlanStep {
     scatter,  // one scatter node at the output, its operand, indices and updates fused
     dot,      // one canonical dot_general (see planner/dot.h); opaque
     sort,     // one canonical sort or argsort (see planner/sort.h); opaque
+    factor,   // one dense factorization (see core/factor.h); opaque
     scan,     // body run `length` times, or while carry 0 is true: planner/scan.h
   };
   Kind kind = Kind::map;
-  trace::Graph group;        // inputs: reads; outputs: writes. For dot and sort: one node. For scan: one (its avals)
+  trace::Graph group;        // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
                              // scatter: one of tables [parts or parts - 1, elements]; dot: [packing];
-                             // sort: planner/sort.h; scan: [arena]
+                             // sort: planner/sort.h; factor: core/factor.h; scan: [arena]
   int parts = 1;             // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
@@ -84,6 +85,12 @@ struct PlanStep {
   size_t bytes_added = 0;  // bytes that come to life with this step
   size_t bytes_live = 0;   // bytes held during it, arguments and the arena's extent included
 };
+
+/// Whether a step of the kind is one node, of which backends have no kernel to fuse into.
+inline bool is_opaque(PlanStep::Kind kind) {
+  return kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::factor ||
+         kind == PlanStep::Kind::scan;
+}
 
 struct Alternative {
   std::string name;

@@ -125,6 +125,14 @@ Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
   return cut.axis < batch ? cut : kImpossible;
 }
 
+// Matrices are independent; so are the right-hand sides of a triangular system.
+Cut factor_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
+  const int64_t batch = graph.aval(node.inputs[0]).ndim() - 2;
+  if (cut.axis < batch) return cut;
+  if (node.op != Op::triangular_solve || cut.axis == batch) return kImpossible;
+  return i == 1 ? cut : kWhole;
+}
+
 Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   if (!is_canonical_dot(graph, node)) return kImpossible;
   const DotForm form = dot_form(graph, node);
@@ -143,6 +151,7 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Family::reduce: return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
+    case Family::factor: return factor_cut(graph, node, cut, i);
     case Family::gather: return gather_cut(graph, node, cut, i);
     case Family::scatter: return scatter_cut(graph, node, cut, i);
     case Family::random: return random_cut(graph, node, cut);

@@ -6,6 +6,7 @@
 
 #include "planner/cost.h"
 #include "planner/dot.h"
+#include "planner/factor.h"
 #include "planner/fuse.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
@@ -101,6 +102,13 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
       return;
     }
+    case PlanStep::Kind::factor: {
+      const factor::Form form = factor_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : "opaque";
+      step.reason = fmt::format("{} of {} x {}", form.batch, form.m, form.n);
+      return;
+    }
     case PlanStep::Kind::scan: {
       const Attrs& attrs = group.nodes[0].attrs;
       const size_t steps = step.body ? step.body->steps.size() : 0;
@@ -133,6 +141,7 @@ std::string scratch_label(const PlanStep& step) {
                                                  : "partial tables";
     case PlanStep::Kind::dot: return "packing";
     case PlanStep::Kind::sort: return "elements between passes";
+    case PlanStep::Kind::factor: return "work space";
     case PlanStep::Kind::scan: return "arena of the body";
     case PlanStep::Kind::map: break;
   }

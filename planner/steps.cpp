@@ -10,6 +10,7 @@
 #include "planner/builder.h"
 #include "planner/distinct.h"
 #include "planner/dot.h"
+#include "planner/factor.h"
 #include "planner/fuse_groups.h"
 #include "planner/parts.h"
 #include "planner/recompute.h"
@@ -125,7 +126,7 @@ class StepMaker {
   void make_step(const Group& group) {
     PlanStep step;
     step.kind = group.kind;
-    if (group.kind == PlanStep::Kind::dot || group.kind == PlanStep::Kind::sort || group.kind == PlanStep::Kind::scan) {
+    if (is_opaque(group.kind)) {
       extract_node(step, *graph_.def(group.roots[0]));
     } else {
       extract(step, group.roots);
@@ -140,6 +141,7 @@ class StepMaker {
               .plan);
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
+    if (options_.target.gpu && group.kind == PlanStep::Kind::factor) check_gpu_factor(step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     if (step.kind == PlanStep::Kind::scatter) {
       const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));

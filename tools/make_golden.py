@@ -15,6 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import golden_control
+import golden_linalg
 import golden_numpy
 import golden_ops
 import golden_promotion
@@ -24,4 +25,5 @@ golden_random.write()
 golden_ops.write()
 golden_numpy.write()
 golden_control.write()
+golden_linalg.write()
 golden_promotion.write()

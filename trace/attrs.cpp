@@ -10,13 +10,13 @@ namespace neap::trace {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",       "axis",         "backward",    "body",   "copy",     "derivative", "descending",
-    "dtype",      "forward",      "full_shape",  "high",   "interior", "label",      "length",
-    "lhs_batch",  "lhs_contract", "limit",       "low",    "mode",     "name",       "num_carry",
-    "num_consts", "otherwise",    "permutation", "region", "reverse",  "rhs_batch",  "rhs_contract",
-    "saveable",   "shape",        "start",       "stride", "value",
+    "axes",         "axis",        "backward",   "body",    "copy",      "derivative",   "descending", "dtype",
+    "forward",      "full",        "full_shape", "high",    "interior",  "label",        "length",     "lhs_batch",
+    "lhs_contract", "limit",       "low",        "lower",   "mode",      "name",         "num_carry",  "num_consts",
+    "otherwise",    "permutation", "region",     "reverse", "rhs_batch", "rhs_contract", "saveable",   "shape",
+    "start",        "stride",      "transposed", "unit",    "value",     "vectors",
 };
-static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::value) + 1);
+static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::vectors) + 1);
 
 // Doubles compare by bits (a NaN equals itself, 0 differs from -0), sub-graphs by structure.
 bool equal(const AttrValue& a, const AttrValue& b) {

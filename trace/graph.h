@@ -45,6 +45,7 @@ enum class Attr : uint8_t {
   descending,    // int (0/1): sort, argsort
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
   forward,       // graph: custom_vjp: inputs -> results, residuals
+  full,          // int (0/1): qr, svd: square orthogonal factors
   full_shape,    // ints: random_bits with an offset operand: the shape whose flat index is the counter
   high,          // ints: pad
   interior,      // ints: pad
@@ -54,6 +55,7 @@ enum class Attr : uint8_t {
   lhs_contract,  // ints
   limit,         // ints: slice
   low,           // ints: pad
+  lower,         // int (0/1): triangular_solve: which triangle is read
   mode,          // int: IndexMode of gather and scatter
   name,          // string: what a pass of the planner calls the node (any op)
   num_carry,     // int: scan, while_loop
@@ -68,7 +70,10 @@ enum class Attr : uint8_t {
   shape,         // ints
   start,         // ints: slice
   stride,        // ints: slice
+  transposed,    // int (0/1): triangular_solve
+  unit,          // int (0/1): triangular_solve: the diagonal is taken as ones
   value,         // double or int: constant
+  vectors,       // int (0/1): eigh, svd: not the values alone
 };
 std::string_view name(Attr);
 

@@ -15,12 +15,17 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::axis:
     case Attr::copy:
     case Attr::descending:
+    case Attr::full:
     case Attr::length:
+    case Attr::lower:
     case Attr::mode:
     case Attr::num_carry:
     case Attr::num_consts:
     case Attr::region:
-    case Attr::reverse: return std::holds_alternative<int64_t>(value);
+    case Attr::reverse:
+    case Attr::transposed:
+    case Attr::unit:
+    case Attr::vectors: return std::holds_alternative<int64_t>(value);
     case Attr::value: return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
     case Attr::dtype: return std::holds_alternative<DType>(value);
     case Attr::label:
@@ -64,6 +69,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::argreduce: return {infer_argreduce(site)};
     case Family::sort: return {infer_sort(site)};
     case Family::dot: return {infer_dot(site)};
+    case Family::factor: return {infer_factor(site)};
     case Family::gather: return {infer_gather(site)};
     case Family::scatter: return {infer_scatter(site)};
     case Family::random: return {infer_random(site)};

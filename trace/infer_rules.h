@@ -44,6 +44,7 @@ Aval infer_reduce(const Site&);
 Aval infer_argreduce(const Site&);
 Aval infer_sort(const Site&);
 Aval infer_dot(const Site&);
+Aval infer_factor(const Site&);
 Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);
 Aval infer_random(const Site&);

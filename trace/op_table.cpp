@@ -53,8 +53,8 @@ std::span<const OpInfo> op_table() { return kTable; }
 std::span<const Op> elementwise_ops() { return kElementwise; }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout", "reduce",  "argreduce", "sort",
-                                         "dot",         "gather", "scatter", "random", "control", "call"};
+  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout",  "reduce", "argreduce", "sort",
+                                         "dot",         "factor", "gather",  "scatter", "random", "control",   "call"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -96,6 +96,10 @@ std::span<const Attr> required_attrs(Op op) {
   static constexpr Attr kAxes[] = {axes};
   static constexpr Attr kSort[] = {axis, descending};
   static constexpr Attr kDot[] = {lhs_batch, rhs_batch, lhs_contract, rhs_contract};
+  static constexpr Attr kTriangular[] = {lower, transposed, unit};
+  static constexpr Attr kFull[] = {full};
+  static constexpr Attr kVectors[] = {vectors};
+  static constexpr Attr kSvd[] = {full, vectors};
   static constexpr Attr kIndexed[] = {axes, mode};
   static constexpr Attr kBits[] = {shape, dtype};
   static constexpr Attr kCustomJvp[] = {body, num_consts};
@@ -129,6 +133,10 @@ std::span<const Attr> required_attrs(Op op) {
     case Op::sort:
     case Op::argsort: return kSort;
     case Op::dot_general: return kDot;
+    case Op::triangular_solve: return kTriangular;
+    case Op::qr: return kFull;
+    case Op::eigh: return kVectors;
+    case Op::svd: return kSvd;
     case Op::gather:
     case Op::scatter_set:
     case Op::scatter_add:

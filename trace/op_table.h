@@ -26,6 +26,7 @@ enum class Family : uint8_t {
   argreduce,
   sort,
   dot,
+  factor,  // dense factorizations of matrices: the last two axes
   gather,
   scatter,
   random,

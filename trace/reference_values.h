@@ -111,6 +111,7 @@ HostValue reference_reduce(Op op, const HostValue& x, const Attrs& attrs, Aval o
 HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs& attrs, Aval out);
+HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_gather(const HostValue& x, const HostValue& indices, const Attrs& attrs, Aval out);
 HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& attrs);
 HostValue reference_random(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);

@@ -125,6 +125,7 @@ class Compiler {
     switch (step.kind) {
       case PlanStep::Kind::dot: return dot(step, code.dot);
       case PlanStep::Kind::sort: return sort(step, code.sort);
+      case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
       default: return launches(plan, step, code);
     }
@@ -166,6 +167,14 @@ class Compiler {
   static void sort(const PlanStep& step, SortCode& code) {
     code.form = planner::sort_form(step.group, step.group.nodes.at(0));
     code.in = step.reads.at(0);
+    code.out = step.writes.at(0);
+    if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  static void factor(const PlanStep& step, FactorCode& code) {
+    code.form = planner::factor_form(step.group, step.group.nodes.at(0));
+    if (step.reads.size() > 1) code.triangle = step.reads[0];
+    code.in = step.reads.back();
     code.out = step.writes.at(0);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
   }

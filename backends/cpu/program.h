@@ -10,6 +10,7 @@
 
 #include "backends/kernel.h"
 #include "planner/dot.h"
+#include "planner/factor.h"
 #include "planner/plan.h"
 #include "planner/sort.h"
 
@@ -65,11 +66,17 @@ struct SortCode {
   int in = -1, out = -1, scratch = -1;  // plan buffers; without elements there is no scratch
 };
 
+struct FactorCode {
+  factor::Form form;
+  int triangle = -1, in = -1, out = -1, scratch = -1;  // plan buffers; triangle and scratch may be none
+};
+
 struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
   DotCode dot;
   SortCode sort;
+  FactorCode factor;
   ScanCode scan;
   std::vector<std::pair<int64_t, size_t>> born;  // (offset, bytes) in the arena that nobody touches before this step
   std::vector<std::pair<int64_t, size_t>> dead;  // ... that nobody reads after it

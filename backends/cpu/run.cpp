@@ -1,4 +1,4 @@
-// Running steps: launches over threads, matrix products, sorts, loops.
+// Running steps: launches over threads, matrix products, sorts, factorizations, loops.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -143,6 +143,11 @@ void run_step(const StepCode& step, std::byte** memory) {
       const SortCode& code = step.sort;
       if (code.scratch < 0) return;
       return sort(code.form, memory[code.in], memory[code.out], memory[code.scratch]);
+    }
+    case Kind::factor: {
+      const FactorCode& code = step.factor;
+      return factor::run(code.form, code.triangle < 0 ? nullptr : memory[code.triangle], memory[code.in],
+                         memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
     case Kind::dot: {
       const DotCode& dot = step.dot;

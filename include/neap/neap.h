@@ -9,6 +9,7 @@
 #include <neap/dtype.h>
 #include <neap/error.h>
 #include <neap/jit.h>
+#include <neap/linalg.h>
 #include <neap/memory.h>
 #include <neap/numpy.h>
 #include <neap/ops.h>

@@ -69,4 +69,12 @@ Array choice(const Operand& key, int64_t n, const Shape& shape = {}, bool replac
 Array choice(const Operand& key, const Array& x, const Shape& shape = {}, bool replace = true,
              const std::optional<Array>& p = {}, int64_t axis = 0);
 
+/// mean + L normal, L L^T = covariance; mean [..., n], covariance [..., n, n], of which the batches broadcast to
+/// `shape` (unless given: to what they broadcast to). The result is shape + [n].
+Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance,
+                          std::optional<Shape> shape = {}, std::optional<DType> dtype = {});
+/// Matrices [n, m] with orthonormal rows or columns, of all of them uniformly; m: n unless given.
+Array orthogonal(const Operand& key, int64_t n, const Shape& shape = {}, DType dtype = f32,
+                 std::optional<int64_t> m = {});
+
 }  // namespace neap::random

@@ -47,6 +47,7 @@ std::vector<Case> cases() {
   std::vector<Case> all = trace::structural_cases();
   for (Case& c : trace::scan_cases()) all.push_back(std::move(c));
   for (Case& c : trace::branch_cases()) all.push_back(std::move(c));
+  for (Case& c : trace::linalg_cases()) all.push_back(std::move(c));
   return all;
 }
 

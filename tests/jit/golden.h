@@ -59,7 +59,8 @@ inline void expect_near(const Array& got, const Array& expected) {
 }
 
 /// Every call answers as JAX does, compiled and by the reference interpreter.
-inline void expect_answers(const json& golden, const Calls& calls) {
+inline void expect_answers(const json& golden, const Calls& calls,
+                           const std::function<void(const Array&, const Array&)>& near = expect_near) {
   for (const auto& [name, answers] : golden["calls"].items()) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(calls.contains(name));
@@ -67,7 +68,7 @@ inline void expect_answers(const json& golden, const Calls& calls) {
       ASSERT_EQ(got.size(), answers.size());
       for (size_t i = 0; i < got.size(); ++i) {
         SCOPED_TRACE(i);
-        expect_near(got[i], array_of(answers[i]));
+        near(got[i], array_of(answers[i]));
       }
     };
     compare(calls.at(name)());

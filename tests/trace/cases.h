@@ -3,6 +3,7 @@
 
 #include <neap/control.h>
 #include <neap/creation.h>
+#include <neap/linalg.h>
 #include <neap/numpy.h>
 #include <neap/ops.h>
 #include <neap/random.h>
@@ -465,6 +466,72 @@ inline std::vector<Case> while_cases() {
   };
 }
 
+// Matrices kept away from where a factorization is not smooth: pivots that change, equal singular values.
+inline std::vector<Case> linalg_cases() {
+  const Aval a{{4, 4}, f64}, pair{{2, 3, 3}, f64}, tall{{5, 3}, f64}, wide{{3, 5}, f64};
+  const auto unit = [](const Array& x) { return eye(x.shape(-2), x.shape(-1), f64); };
+  const auto positive = [=](const Array& x) { return matmul(x, swapaxes(x, -1, -2)) + 2 * unit(x); };
+  const auto steady = [=](const Array& x) { return x + 9 * unit(x); };
+  const auto apart = [=](const Array& x) { return x + 9 * unit(x) * (1 + arange(x.shape(-1)).astype(f64)); };
+  return {
+      {"cholesky", {pair}, [=](const Arrays& in) { return Arrays{linalg::cholesky(positive(in[0]))}; }},
+      {"triangular_solve",
+       {pair, {{2, 3, 2}, f64}},
+       [=](const Arrays& in) {
+         using linalg::triangular_solve;
+         const Array t = steady(in[0]), other = swapaxes(in[1], -1, -2);
+         return Arrays{triangular_solve(t, in[1], {.lower = true}),
+                       triangular_solve(t, in[1], {.transpose_a = true, .unit_diagonal = true}),
+                       triangular_solve(t, other, {.left_side = false, .lower = true, .transpose_a = true})};
+       }},
+      {"lu",
+       {pair, tall, wide},
+       [=](const Arrays& in) {
+         return Arrays{linalg::lu(flip(steady(in[0]), -2)).lu, linalg::lu(steady(in[1])).lu,
+                       linalg::lu(steady(in[2])).lu};
+       }},
+      {"qr",
+       {pair, tall, wide},
+       [=](const Arrays& in) {
+         Arrays out;
+         for (const Array& x : in) {
+           const linalg::Qr f = linalg::qr(steady(x));
+           out.push_back(f.q), out.push_back(f.r);
+         }
+         return out;
+       }},
+      {"eigh",
+       {pair},
+       [=](const Arrays& in) {
+         const linalg::Eigh f = linalg::eigh(apart(in[0]));
+         return Arrays{f.eigenvalues, f.eigenvectors, linalg::eigvalsh(apart(in[0]))};
+       }},
+      {"svd",
+       {pair, tall, wide},
+       [=](const Arrays& in) {
+         Arrays out{linalg::svdvals(apart(in[1]))};
+         for (const Array& x : in) {
+           const linalg::Svd f = linalg::svd(apart(x), false);
+           out.push_back(f.u), out.push_back(f.s), out.push_back(f.vh);
+         }
+         return out;
+       }},
+      {"solve",
+       {pair, {{3}, f64}, {{3, 2}, f64}},
+       [=](const Arrays& in) {
+         const Array t = steady(in[0]);
+         return Arrays{linalg::solve(t, in[1]), linalg::solve(positive(in[0]), in[2], true),
+                       linalg::solve(t[{0}], in[0]), linalg::inv(t)};
+       }},
+      {"determinants",
+       {a, pair},
+       [=](const Arrays& in) {
+         const linalg::Slogdet f = linalg::slogdet(steady(in[0]));
+         return Arrays{linalg::det(steady(in[0])), linalg::det(in[1]), f.sign, f.logabsdet};
+       }},
+  };
+}
+
 // Functions of numpy.h whose derivative is not that of one op.
 inline std::vector<Case> numpy_cases() {
   const Aval m{{3, 4}, f64}, v{{5}, f64}, block{{2, 37}, f64};
@@ -540,7 +607,7 @@ inline std::vector<Case> numpy_cases() {
 
 inline std::vector<Case> all_cases() {
   std::vector<Case> cases = elementwise_cases();
-  for (auto more : {structural_cases(), scan_cases(), branch_cases(), numpy_cases()})
+  for (auto more : {structural_cases(), scan_cases(), branch_cases(), numpy_cases(), linalg_cases()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }

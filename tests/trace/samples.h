@@ -158,6 +158,14 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
                                                                      {Attr::rhs_batch, Ints{0}},
                                                                      {Attr::lhs_contract, Ints{2}},
                                                                      {Attr::rhs_contract, Ints{1}}});
+    case Op::cholesky:
+    case Op::lu: return finish({input({2, 3, 3}, f32)});
+    case Op::triangular_solve:
+      return finish({input({2, 3, 3}, f32), input({2, 3, 4}, f32)},
+                    {{Attr::lower, 1}, {Attr::transposed, 0}, {Attr::unit, 0}});
+    case Op::qr: return finish({input({2, 4, 3}, f32)}, {{Attr::full, 0}});
+    case Op::eigh: return finish({input({2, 3, 3}, f32)}, {{Attr::vectors, 1}});
+    case Op::svd: return finish({input({2, 3, 4}, f32)}, {{Attr::full, 0}, {Attr::vectors, 1}});
     case Op::gather: return finish({input({4, 3}, f32), input({2, 1}, i32)}, indexed);
     case Op::scatter_set:
     case Op::scatter_add:

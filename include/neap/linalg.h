@@ -1,0 +1,102 @@
+// Linear algebra: jax.numpy.linalg and what is used of jax.scipy.linalg, under their names and with their definitions.
+//
+// Matrices are the last two axes; axes before them are a batch. Everything has derivatives of any order, but where a
+// factor is not determined (the additional columns of a full Q, U or V). f32 and f64; half types are computed in f32
+// and rounded once, integers become f32. On a GPU: UserError. Values are compared with JAX's: tests/golden/linalg.
+#pragma once
+
+#include <neap/ops.h>
+
+#include <limits>
+#include <variant>
+
+namespace neap::linalg {
+
+// --- factorizations
+/// Lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. NaN where that is not positive definite.
+Array cholesky(const Operand& a, bool upper = false);
+
+/// lu: L (its ones left out) and U in one matrix. Row i of L U is row permutation[i] of a; step i swapped rows i and
+/// pivots[i]. Both i32.
+struct Lu {
+  Array lu, pivots, permutation;
+};
+/// By Gauss, with the largest element of each column as its pivot.
+Lu lu(const Operand& a);
+
+struct Qr {
+  Array q, r;
+};
+enum class QrMode : uint8_t { reduced, complete };
+/// a = q r, q orthogonal, r upper triangular, with LAPACK's signs. a [m, n]; reduced: q [m, k], r [k, n], k the smaller
+/// of m and n; complete: q [m, m], r [m, n].
+Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
+
+struct Eigh {
+  Array eigenvalues, eigenvectors;  // ascending; in columns
+};
+/// Eigenvalues and eigenvectors of (a + a^T) / 2.
+Eigh eigh(const Operand& a);
+Array eigvalsh(const Operand& a);  // the eigenvalues alone
+
+struct Svd {
+  Array u, s, vh;  // a = u diag(s) vh; s descending
+};
+/// u [m, k], vh [k, n], k the smaller of m and n; full_matrices: [m, m], [n, n].
+Svd svd(const Operand& a, bool full_matrices = true);
+Array svdvals(const Operand& a);  // s alone
+
+// --- systems of equations
+struct TriangularOptions {
+  bool left_side = true;     // t x = b, else x t = b
+  bool lower = false;        // which triangle is read
+  bool transpose_a = false;  // of t^T
+  bool unit_diagonal = false;
+};
+/// Batches of equal shape; b [..., n, k] (right side: [..., k, n]).
+Array triangular_solve(const Operand& t, const Operand& b, TriangularOptions options = {});
+/// x with a x = b. b is a vector [n] or matrices [..., n, k]; batches broadcast. `positive`: a is symmetric positive
+/// definite, which takes half the time.
+Array solve(const Operand& a, const Operand& b, bool positive = false);
+/// The same from the factor of cholesky(a) (lower: not of its upper one).
+Array cho_solve(const Operand& factor, const Operand& b, bool lower = true);
+/// From lu(a), of one matrix; transposed: a^T x = b.
+Array lu_solve(const Lu& factors, const Operand& b, bool transposed = false);
+Array inv(const Operand& a);  // of what is singular: infinities or NaN
+/// The pseudo-inverse. Singular values up to rtol * the largest count as zero; rtol: 10 * max(m, n) * epsilon unless
+/// given.
+Array pinv(const Operand& a, std::optional<double> rtol = {});
+
+struct Lstsq {
+  Array x, residuals, rank, s;  // residuals: sums of squares, of each column
+};
+/// The x of least norm among those with the least |a x - b|; a [m, n], b [m] or [m, k]. Singular values below rcond *
+/// the largest count as zero; rcond: epsilon * max(m, n) unless given.
+Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
+
+// --- numbers
+Array det(const Operand& a);  // its derivative is right where a is singular, too
+struct Slogdet {
+  Array sign, logabsdet;
+};
+/// Sign and logarithm of the absolute value of the determinant: 0 and -inf where it is 0.
+Slogdet slogdet(const Operand& a);
+/// How many singular values are above rtol * the largest; rtol: max(m, n) * epsilon unless given.
+Array matrix_rank(const Operand& a, std::optional<double> rtol = {});
+
+/// A number (infinities too), or the Frobenius or nuclear norm of a matrix.
+enum class Norm : uint8_t { frobenius, nuclear };
+using NormOrder = std::variant<double, Norm>;
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+/// Of vectors along one axis: sum(|x|^order)^(1/order), 0: how many are not zero. Of matrices in two axes: 1 and inf
+/// (columns, rows), 2 (the largest singular value), their negatives (the smallest), or a Norm. No axes: all of a vector
+/// or a matrix. No order: of all elements, the root of the sum of squares.
+Array norm(const Operand& x, std::optional<NormOrder> order = {}, std::optional<Shape> axes = {},
+           bool keepdims = false);
+
+// --- powers
+Array matrix_power(const Operand& a, int64_t n);  // negative: of the inverse
+Array expm(const Operand& a);                     // by Pade approximants and squaring
+Array matrix_transpose(const Operand& a);         // the last two axes swapped
+
+}  // namespace neap::linalg

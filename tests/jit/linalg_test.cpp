@@ -1,0 +1,233 @@
+// neap/linalg.h as a user calls it: shapes, dtypes, errors, plans that are kept to, derivatives that cost what they
+// should. Values are compared with JAX's in golden_linalg_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/thread_pool.h"
+#include "planner/plan.h"
+#include "tests/jit/measure.h"
+
+namespace neap {
+namespace {
+
+using namespace neap::literals;
+namespace nr = neap::random;
+using testing::HasSubstr;
+using Arrays = std::vector<Array>;
+
+Array matrices(const Shape& shape, uint64_t seed = 1, DType dtype = f64) {
+  return nr::normal(nr::key(seed), shape, dtype);
+}
+Array positive(const Shape& shape, DType dtype = f64) {
+  const Array x = matrices(shape, 2, dtype);
+  return matmul(x, swapaxes(x, -1, -2)) / static_cast<double>(shape.back()) + eye(shape.back(), {}, dtype);
+}
+double farthest(const Array& a, const Array& b) {
+  EXPECT_EQ(a.aval(), b.aval());
+  if (a.size() == 0) return 0;
+  return max(abs(a - b)).astype(f64).item<double>();
+}
+
+// All of it, as one function.
+Arrays everything(const Arrays& in) {
+  const Array &a = in[0], &p = in[1], &t = in[2];
+  const linalg::Lu lu = linalg::lu(t);
+  const linalg::Qr qr = linalg::qr(t), full = linalg::qr(t, linalg::QrMode::complete);
+  const linalg::Eigh eigh = linalg::eigh(a);
+  const linalg::Svd svd = linalg::svd(t);
+  const linalg::Slogdet slogdet = linalg::slogdet(a);
+  return {linalg::cholesky(p),
+          lu.lu,
+          lu.permutation,
+          qr.q,
+          qr.r,
+          full.q,
+          full.r,
+          eigh.eigenvalues,
+          eigh.eigenvectors,
+          svd.u,
+          svd.s,
+          svd.vh,
+          linalg::solve(a, t),
+          linalg::solve(p, t, true),
+          linalg::inv(a),
+          linalg::pinv(t),
+          linalg::det(a),
+          slogdet.logabsdet,
+          linalg::matrix_rank(t),
+          linalg::expm(a),
+          linalg::norm(t, linalg::Norm::nuclear, Shape{-2, -1})};
+}
+
+TEST(Linalg, PlannedIsMeasuredOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const DType dtype : {f32, f64}) {
+    for (const Shape& batch : {Shape{}, Shape{2, 3}}) {
+      for (const int64_t n : {0, 1, 5, 33}) {
+        const auto shape = [&](int64_t rows, int64_t columns) {
+          Shape all = batch;
+          all.insert(all.end(), {rows, columns});
+          return all;
+        };
+        const Arrays in{matrices(shape(n, n), 1, dtype), positive(shape(n, n), dtype),
+                        matrices(shape(n, n / 2 + 1), 3, dtype)};
+        const auto f = jit(everything);
+        set_num_threads(1);
+        const Arrays one = f(in);
+        set_num_threads(2);
+        const Measured m = measure(f, in);
+        const Measured naive = measure(jit(everything, {.pipeline = Pipeline::naive}), in);
+        for (size_t i = 0; i < one.size(); ++i) {
+          EXPECT_TRUE(same_bits(one[i], m.outputs[i])) << i;
+          EXPECT_EQ(one[i].aval(), naive.outputs[i].aval());
+        }
+        EXPECT_LT(farthest(matmul(m.outputs[0], swapaxes(m.outputs[0], -1, -2)), in[1]), dtype == f32 ? 1e-5 : 1e-13);
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(Linalg, CompiledIsTheReference) {
+  const Arrays in{matrices({2, 17, 17}), positive({2, 17, 17}), matrices({2, 17, 9}, 3)};
+  const Arrays got = jit(everything)(in);
+  const eager_reference reference;
+  const Arrays expected = everything(in);
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_LT(farthest(got[i], expected[i]), 1e-12 * (1 + max(abs(expected[i])).item<double>())) << i;
+}
+
+TEST(Linalg, HalvesAreRoundedOnce) {
+  const Array p = positive({2, 9, 9}, f32);
+  for (const DType dtype : {f16, bf16}) {
+    const Array half = p.astype(dtype);
+    EXPECT_TRUE(same_bits(linalg::cholesky(half), linalg::cholesky(half.astype(f32)).astype(dtype)));
+    EXPECT_TRUE(same_bits(linalg::eigvalsh(half), linalg::eigvalsh(half.astype(f32)).astype(dtype)));
+    EXPECT_TRUE(same_bits(linalg::inv(half), linalg::inv(half.astype(f32)).astype(dtype)));
+    EXPECT_EQ(linalg::svd(half).u.dtype(), dtype);
+  }
+  EXPECT_EQ(linalg::det(array({1, 2, 3, 4}, Shape{2, 2})).dtype(), f32);
+}
+
+TEST(Linalg, ASystemHasOneFactorForAllRightSides) {
+  const Array a = matrices({40, 40}) + 20 * eye(40, {}, f64), b = matrices({50, 40, 3}, 4);
+  const auto f = jit([](const Array& m, const Array& rhs) { return linalg::solve(m, rhs); });
+  const Measured m = measure(f, a, b);
+  EXPECT_LT(farthest(matmul(a, m.outputs[0]), b), 1e-12);
+  // vmap over the right sides neither repeats the matrix nor its factor.
+  const auto mapped =
+      jit(vmap([](const Array& m, const Array& rhs) { return linalg::solve(m, rhs); }, {.in_axes = {none, 0}}));
+  EXPECT_LT(farthest(mapped(a, b), m.outputs[0]), 1e-13);
+  EXPECT_EQ(mapped.last_plan().to_json().find("[50, 40, 40]"), std::string::npos) << mapped.last_plan();
+}
+
+// The derivative of a solution takes no other factor.
+TEST(Linalg, GradientsFactorOnce) {
+  const auto count = [](const Plan& plan, const std::string& op) {
+    return std::ranges::count(plan.data().steps, op, &planner::PlanStep::op);
+  };
+  const auto loss = [](const Array& a, const Array& b) { return sum(square(linalg::solve(a, b))); };
+  const auto f = jit(grad<0, 1>(loss));
+  const Array a = matrices({30, 30}) + 15 * eye(30, {}, f64), b = matrices({30}, 3);
+  measure(f, a, b);
+  EXPECT_EQ(count(f.last_plan(), "lu"), 1) << f.last_plan();
+  EXPECT_EQ(count(f.last_plan(), "triangular_solve"), 4) << f.last_plan();
+  const auto values = jit(grad([](const Array& x) { return sum(sin(linalg::eigvalsh(x))); }));
+  measure(values, a);
+  EXPECT_EQ(count(values.last_plan(), "eigh"), 1) << values.last_plan();
+}
+
+TEST(Linalg, SecondDerivatives) {
+  const Array a = positive({5, 5}), direction = matrices({5, 5}, 6);
+  const auto check = [&](int number, const auto& f) {
+    const auto along = [&](const Array& t) { return f(a + t * direction); };
+    const Array zero = full({}, 0, f64);
+    const Array second = grad([&](const Array& t) { return grad(along)(t); })(zero);
+    const double h = 1e-4;
+    const Array differences = (grad(along)(full({}, h, f64)) - grad(along)(full({}, -h, f64))) / (2 * h);
+    const double size = 1 + std::abs(differences.item<double>());
+    EXPECT_NEAR(second.item<double>(), differences.item<double>(), 1e-6 * size) << number;
+  };
+  check(0, [](const Array& x) { return linalg::slogdet(x).logabsdet; });
+  check(1, [](const Array& x) { return linalg::det(x); });
+  check(2, [](const Array& x) { return sum(sin(linalg::inv(x))); });
+  check(3, [](const Array& x) { return sum(sin(linalg::cholesky(x))); });
+  check(4, [](const Array& x) { return sum(sin(linalg::solve(x, x[{0}], true))); });
+  check(5, [](const Array& x) {
+    const Array i = arange(5).astype(f64);  // eigenvalues well apart
+    return sum(linalg::eigvalsh(x + 5 * diag(i)) * i);
+  });
+  check(6, [](const Array& x) { return sum(sin(linalg::svdvals(x))); });
+  check(7, [](const Array& x) { return sum(sin(linalg::qr(x).r)); });
+  check(8, [](const Array& x) { return sum(sin(linalg::expm(x / 4))); });
+}
+
+TEST(Linalg, ABudgetSlicesTheBatch) {
+  const auto f = [](const Array& x) {
+    const Array a = sin(expand_dims(x, -1) * expand_dims(arange(32).astype(f64), -2)) + 40 * eye(32, {}, f64);
+    return sum(linalg::slogdet(a).logabsdet);
+  };
+  const Array x = matrices({2000, 32});
+  // The batch is sliced for nothing; for a budget, more finely.
+  const Measured whole = measure(jit(f), x);
+  EXPECT_GT(whole.naive, 2000u * 32 * 32 * 8);
+  EXPECT_LT(whole.planned, 4_MiB) << whole.plan;
+  const size_t budget = whole.planned - (whole.planned - x.bytes()) / 4;
+  const Measured m = measure(jit(f, {.memory_budget = budget}), x);
+  EXPECT_LE(m.planned, budget);
+  EXPECT_TRUE(has(m.plan, "chunked")) << m.plan;
+  const double expected = whole.outputs[0].item<double>();
+  EXPECT_NEAR(m.outputs[0].item<double>(), expected, 1e-9 * std::abs(expected));
+}
+
+TEST(Linalg, Singular) {
+  const Array singular = array({1.0, 2.0, 2.0, 4.0}, Shape{2, 2});
+  EXPECT_FALSE(all(isfinite(linalg::inv(singular))).item<bool>());
+  EXPECT_FALSE(any(isfinite(linalg::solve(singular, array({1.0, 1.0})))).item<bool>());
+  EXPECT_EQ(linalg::det(singular).item<double>(), 0);
+  EXPECT_EQ(linalg::slogdet(singular).sign.item<double>(), 0);
+  EXPECT_EQ(linalg::slogdet(singular).logabsdet.item<double>(), -linalg::inf);
+}
+
+TEST(Linalg, ErrorsNameTheUsersLine) {
+  const auto message = [](const auto& f) {
+    try {
+      f();
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  const Array wide = zeros({2, 3}), square = zeros({3, 3}), vector = zeros({3});
+  const auto refuses = [&](const auto& f, const char* what) {
+    EXPECT_THAT(message(f), testing::AllOf(HasSubstr(what), HasSubstr("[linalg_test.cpp:")));
+  };
+  refuses([&] { linalg::cholesky(wide); }, "cholesky: f32[2,3]; expected square matrices [..., n, n]");
+  refuses([&] { linalg::inv(wide); }, "inv: f32[2,3]; expected square");
+  refuses([&] { linalg::svd(vector); }, "svd: f32[3]; expected matrices [..., m, n]");
+  refuses([&] { linalg::solve(square, zeros({2})); }, "solve: f32[3,3] and f32[2]; expected as many rows");
+  refuses([&] { linalg::triangular_solve(square, zeros({2, 2})); }, "triangular_solve: f32[3,3] and f32[2,2]");
+  refuses([&] { linalg::norm(square, 3.0); }, "norm: order 3 of a matrix");
+  refuses([&] { linalg::norm(vector, linalg::Norm::nuclear); }, "norm: nuclear of vectors");
+  refuses([&] { linalg::lstsq(square, zeros({2})); }, "lstsq: f32[3,3] and f32[2]");
+  refuses([&] { nr::multivariate_normal(nr::key(1), vector, wide); },
+          "multivariate_normal: mean [3] and covariance [2,3]");
+  const Array tall = matrices({4, 2});
+  refuses([&] { grad([](const Array& x) { return sum(linalg::qr(x, linalg::QrMode::complete).q); })(tall); },
+          "qr: a derivative of a full Q of f64[4,2]");
+  refuses([&] { grad([](const Array& x) { return sum(linalg::svd(x).u); })(tall); },
+          "svd: a derivative of the full matrices of f64[4,2]");
+}
+
+TEST(Linalg, RandomMatrices) {
+  const Array q = nr::orthogonal(nr::key(3), 6, {4}, f64);
+  EXPECT_LT(farthest(matmul(q, swapaxes(q, -1, -2)), broadcast_to(eye(6, {}, f64), {4, 6, 6})), 1e-13);
+  const Array covariance = positive({3, 3}), mean = array({1.0, -2.0, 0.5});
+  const Array x = nr::multivariate_normal(nr::key(4), mean, covariance, Shape{200'000});
+  EXPECT_LT(farthest(neap::mean(x, 0), mean), 0.02);
+  const Array centred = x - mean;
+  EXPECT_LT(farthest(matmul(transpose(centred), centred) / 200'000.0, covariance), 0.05);
+}
+
+}  // namespace
+}  // namespace neap

@@ -1,0 +1,80 @@
+// Factorizations are one opaque step each, with their work space in the plan.
+#include "planner/factor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <neap/error.h>
+
+#include "core/buffer.h"
+#include "planner/plan.h"
+
+namespace neap::planner {
+namespace {
+
+using namespace trace;
+using testing::HasSubstr;
+
+ValueId cholesky(Graph& g, ValueId a) { return g.add(Op::cholesky, {a}); }
+
+TEST(FactorPlan, ScratchIsInThePlan) {
+  for (const int64_t batch : {1, 5}) {
+    Graph g;
+    const Aval a{{batch, 300, 200}, DType::f64};
+    g.outputs = {g.add(Op::svd, {g.add_input(a)}, {{Attr::full, int64_t{0}}, {Attr::vectors, int64_t{1}}})};
+    const PlanData plan = make_plan(g, {});
+    ASSERT_EQ(plan.steps.size(), 1u);
+    EXPECT_EQ(plan.steps[0].kind, PlanStep::Kind::factor);
+    EXPECT_EQ(plan.steps[0].strategy, "opaque");
+    const factor::Form form = factor_form(plan.steps[0].group, plan.steps[0].group.nodes[0]);
+    EXPECT_EQ(form, (factor::Form{.kind = factor::Kind::svd, .dtype = DType::f64, .batch = batch, .m = 300, .n = 200}));
+    const size_t scratch = factor::layout(form).bytes();
+    EXPECT_GT(scratch, size_t{300 * 200 * 8});
+    EXPECT_EQ(plan.peak_bytes, a.bytes() + round_up_64(g.aval(g.outputs[0]).bytes()) + round_up_64(scratch));
+  }
+}
+
+TEST(FactorPlan, OverADyingOperand) {
+  Graph g;
+  const Aval a{{256, 256}, DType::f32};
+  const ValueId x = g.add_input(a), b = g.add_input({{256, 64}, DType::f32});
+  const ValueId l = cholesky(g, g.add(Op::add, {x, x}));
+  g.outputs = {g.add(Op::triangular_solve, {l, g.add(Op::add, {b, b})},
+                     {{Attr::lower, 1}, {Attr::transposed, 0}, {Attr::unit, 0}})};
+  const PlanData plan = make_plan(g, {});
+  int in_place = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kind != PlanStep::Kind::factor) continue;
+    const auto root = [&](int buffer) {
+      return plan.buffers[buffer].alias_of < 0 ? buffer : plan.buffers[buffer].alias_of;
+    };
+    in_place += root(step.writes[0]) == root(step.reads.back());
+  }
+  EXPECT_EQ(in_place, 2) << to_text(plan);
+}
+
+TEST(FactorPlan, NotWhereTheTriangleIsTheRightSide) {
+  Graph g;
+  const ValueId x = g.add_input({{64, 64}, DType::f32}), y = g.add(Op::add, {x, x});
+  g.outputs = {g.add(Op::triangular_solve, {y, y}, {{Attr::lower, 1}, {Attr::transposed, 0}, {Attr::unit, 0}})};
+  const PlanData plan = make_plan(g, {});
+  const PlanStep& step = plan.steps.back();
+  EXPECT_NE(plan.buffers[step.reads.back()].alias_of, step.writes[0]);
+  EXPECT_NE(plan.buffers[step.writes[0]].alias_of, step.reads.back());
+}
+
+TEST(FactorPlan, NotOnAGpu) {
+  Graph g;
+  g.outputs = {cholesky(g, g.add_input({{8, 8}, DType::f32}))};
+  PlanOptions options;
+  options.target.gpu = true;
+  try {
+    make_plan(g, options);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cholesky: a dense factorization on a GPU; expected the CPU"));
+    EXPECT_THAT(error.what(), HasSubstr("[factor_test.cpp:"));
+  }
+}
+
+}  // namespace
+}  // namespace neap::planner
