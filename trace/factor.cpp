@@ -1,11 +1,10 @@
-// The rules of family factor: shapes, the reference, batches.
+// The rules of family factor: shapes, and the reference.
 #include "trace/factor.h"
 
 #include <algorithm>
 
 #include "trace/infer_rules.h"
 #include "trace/reference_values.h"
-#include "trace/vmap_rules.h"
 
 namespace neap::trace {
 
@@ -84,23 +83,6 @@ HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& at
   const BufferPtr scratch = allocate(factor::layout(form).bytes(), "reference");
   factor::run(form, in[0].data->data(), in.back().data->data(), result.data->data(), scratch->data());
   return result;
-}
-
-// Of one triangle for all examples, the examples are right-hand sides.
-Array vmap_factor(const VmapSite& site) {
-  if (site.node.op != Op::triangular_solve || site.batched[0]) {
-    Arrays operands;
-    for (size_t i = 0; i < site.in.size(); ++i) operands.push_back(site.with_batch(i));
-    return site.apply(operands, site.node.attrs);
-  }
-  const Shape& shape = site.shape(1);
-  const int64_t last = site.rank(1) - 1;
-  Shape together = shape;
-  together[last] *= site.size;
-  const Array b = reshape(moveaxis(site.in[1], 0, last), together);
-  Shape apart = shape;
-  apart.insert(apart.begin() + last, site.size);
-  return moveaxis(reshape(site.apply({site.in[0], b}, site.node.attrs), apart), last, 0);
 }
 
 }  // namespace neap::trace
