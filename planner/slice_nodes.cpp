@@ -42,6 +42,22 @@ ValueId counted_from(Graph& g, ValueId indices, int64_t column, ValueId offset) 
   return g.add(Op::subtract, {indices, less}, {}, kNowhere);
 }
 
+// Keys [.., 2] of a slice: both words of what a counter gives.
+ValueId split_keys(Graph& g, const Node& node, ValueId key, const Shape& shape, ValueId offset) {
+  const ValueId bits = g.add(
+      Op::random_bits, {key, offset},
+      {{Attr::shape, shape}, {Attr::dtype, DType::u64}, {Attr::full_shape, node.attrs.ints(Attr::shape)}}, node.loc);
+  Shape whole = g.aval(bits).shape;
+  const ValueId high = g.add(Op::shift_right, {bits, g.constant(32, DType::u64, whole)}, {}, node.loc);
+  const auto last = std::ssize(whole);
+  whole.push_back(1);
+  std::vector<ValueId> words;
+  for (const ValueId word : {high, bits}) {
+    words.push_back(g.add(Op::reshape, {convert_to(g, word, DType::u32)}, {{Attr::shape, whole}}, node.loc));
+  }
+  return g.add(Op::concatenate, words, {{Attr::axis, last}}, node.loc);
+}
+
 }  // namespace
 
 ValueId convert_to(Graph& g, ValueId v, DType dtype) {
@@ -83,6 +99,14 @@ ValueId write_slice(Graph& g, const Graph& from, const Node& node, std::vector<V
       const ValueId spread = g.add(Op::broadcast_in_dim, {scaled(g, at.offset, cut.block)},
                                    {{Attr::shape, g.aval(count).shape}, {Attr::axes, Ints{}}}, node.loc);
       return convert_to(g, g.add(Op::add, {count, spread}, {}, node.loc), dtype);
+    }
+    case Op::random_split: {
+      const int64_t batch = from.aval(node.inputs[0]).ndim() - 1;
+      if (axis < batch) break;
+      resize(Attr::shape, axis - batch);
+      const Ints& shape = attrs.ints(Attr::shape);
+      const ValueId first = scaled(g, at.offset, cut.block);
+      return split_keys(g, node, inputs[0], shape, offset_vector(g, first, std::ssize(shape), axis - batch));
     }
     case Op::random_bits: {
       const int64_t batch = from.aval(node.inputs[0]).ndim() - 1;

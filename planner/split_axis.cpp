@@ -122,7 +122,8 @@ Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
     if (node.inputs.size() > 1) return kImpossible;  // sliced before
     return cut.axis < batch ? cut : kWhole;
   }
-  return cut.axis < batch ? cut : kImpossible;
+  if (cut.axis < batch) return cut;
+  return node.op == Op::random_split && cut.axis + 1 < graph.aval(node.out()).ndim() ? kWhole : kImpossible;
 }
 
 // Matrices are independent; so are the right-hand sides of a triangular system.

@@ -119,6 +119,26 @@ TEST(ScanSlices, PathsOfTheirOwnKeys) {
   check(value_and_grad(price), 0.5, Sums::whole, full({}, 0.2f), nr::split(nr::key(3), 4000));
 }
 
+// Keys that are split off one are as many as paths, and never stored.
+TEST(ScanSlices, KeysSplitFromOne) {
+  const auto price = [](const Array& sigma, const Array& key) {
+    const auto keys = nr::split(key, 4000);
+    return mean(vmap([](const Array& sigma, const Array& key) { return payoff(sigma, nr::normal(key, {kSteps})); },
+                     {.in_axes = {none, 0}})(sigma, keys));
+  };
+  check(value_and_grad(price), 0.1, Sums::whole, full({}, 0.2f), nr::key(3));
+  const auto pairs = [](const Array& key) {
+    const auto draw = [](const Array& keys) { return sum(nr::normal(keys[1], {40}) * nr::uniform(keys[0], {40})); };
+    return vmap(vmap(draw))(nr::split(key, {30, 20, 2}));
+  };
+  const Array exact = jit(pairs)(nr::key(5));
+  for (const int64_t chunks : {2, 7}) {
+    const auto sliced = jit(pairs, {.strategy = "chunked", .chunks = chunks});
+    EXPECT_TRUE(same_bits(sliced(nr::key(5)), exact)) << chunks;
+    EXPECT_TRUE(has(sliced.last_plan(), "chunked"));
+  }
+}
+
 TEST(ScanSlices, NoiseOfAllPathsFromOneKey) {
   constexpr int64_t kMany = 5000;
   const auto price = [](const Array& sigma, const Array& key) {
