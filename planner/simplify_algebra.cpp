@@ -101,7 +101,11 @@ ValueId reduce_rule(Builder& b, const Term& term) {
       return no_value;
     }
   }
-  return b.reshape(x, std::move(kept), term.loc);  // of one element each
+  const ValueId same = b.reshape(x, kept, term.loc);  // of one element each
+  const DType t = b.aval(x).dtype;
+  // A sum starts from 0, so that of -0 is 0.
+  if (term.op != Op::reduce_sum || !is_float(t)) return same;
+  return b.add(Op::add, {same, b.constant(AttrValue(0.0), t, kept, term.loc)}, {}, term.loc);
 }
 
 }  // namespace
