@@ -1,6 +1,6 @@
 // Layers as plain structs and functions, to copy and change: a layer's parameters are a tree, so grad, vmap, jit and the
-// optimisers of optimizers.h take a model made of them as it is. Initial weights are JAX's: normal, divided by the
-// square root of the number of inputs (He's sqrt(2 / n) where a relu follows: see `gain`).
+// optimisers of optimizers.h take a model made of them as it is. Initial weights are normal, divided by the square root
+// of the number of inputs (He's sqrt(2 / n) where a relu follows: see `gain`).
 #pragma once
 
 #include <neap/neap.h>

@@ -60,7 +60,7 @@ struct Adam {
   template <class P>
   std::pair<P, State<P>> update(const P& parameters, const P& gradients, const State<P>& state) const {
     const Array step = state.step + 1;
-    const Array t = step.astype(neap::f32);
+    const Array t = step.astype(neap::f32);  // beside b1 and b2, which are floats
     const Array mean_scale = 1.0f / (1.0f - neap::pow(b1, t)), square_scale = 1.0f / (1.0f - neap::pow(b2, t));
     P mean = neap::tree_map([&](const Array& m, const Array& g) { return b1 * m + (1 - b1) * g; }, state.mean,
                             gradients);
@@ -68,7 +68,8 @@ struct Adam {
                               state.square, gradients);
     P moved = neap::tree_map(
         [&](const Array& p, const Array& m, const Array& s) {
-          return p - rate * (m * mean_scale / (neap::sqrt(s * square_scale) + epsilon) + decay * p);
+          const Array unbiased = m * mean_scale.astype(m.dtype()), size = s * square_scale.astype(s.dtype());
+          return p - rate * (unbiased / (neap::sqrt(size) + epsilon) + decay * p);
         },
         parameters, mean, square);
     return {std::move(moved), State<P>{std::move(mean), std::move(square), step}};

@@ -2,7 +2,7 @@
 """Makes a program of a page of docs/: docs_program.py PAGE.md OUT.cpp
 
 The page's ```cpp blocks, one after the other, are the program. A line `expression;  // == 1.5` or `// == {1, 2}` is
-checked when it runs (within 1e-4, relative); so is `// throws UserError`. Blocks that begin with `// at the top` stand
+checked when it runs (within 1e-4, relative above 1); so is `// throws UserError`. Blocks that begin with `// at the top` stand
 before main. So what a page says is what happens.
 """
 

@@ -42,23 +42,6 @@ void check_condition(const Graph& condition, Loc loc) {
     throw_user<DTypeError>("while_loop", got, "a bool scalar", "compare it, as in x != 0", loc);
 }
 
-void check_carry(const Graph& body, const std::vector<Aval>& carry, Loc loc) {
-  if (body.outputs.size() != carry.size())
-    throw_user<ShapeError>("while_loop", fmt::format("the body returns a carry of {} arrays", body.outputs.size()),
-                           fmt::format("{}, as it takes", carry.size()), "", loc);
-  for (size_t i = 0; i < carry.size(); ++i) {
-    const Aval& aval = body.aval(body.outputs[i]);
-    if (aval == carry[i]) continue;
-    const std::string got =
-        fmt::format("carry {} enters as {} and leaves as {}", i, to_string(carry[i]), to_string(aval));
-    if (aval.shape != carry[i].shape)
-      throw_user<ShapeError>("while_loop", got, to_string(carry[i]), "a carry keeps its shape", loc);
-    throw_user<DTypeError>("while_loop", got, to_string(carry[i]),
-                           fmt::format("a carry keeps its dtype: convert it with astype({})", name(carry[i].dtype)),
-                           loc);
-  }
-}
-
 // Branches give the same arrays.
 void check_results(std::string_view op, const SharedConsts& functions, size_t count, Loc loc) {
   const auto branch = [&](size_t i) {
@@ -117,7 +100,11 @@ std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& b
   functions.add(neap::trace::trace(functions.avals, condition));
   check_condition(functions.added(0), loc);
   functions.add(neap::trace::trace(functions.avals, body));
-  check_carry(functions.added(1), functions.avals, loc);
+  const Graph& next = functions.added(1);
+  if (next.outputs.size() != init.size())
+    throw_user<ShapeError>("while_loop", fmt::format("the body returns a carry of {} arrays", next.outputs.size()),
+                           fmt::format("{}, as it takes", init.size()), "", loc);
+  check_carry("while_loop", next, functions.avals, loc);
   if (init.empty()) return {};
 
   // The first carry of the op is whether to go on: each step computes it of the carry that it makes.
@@ -204,9 +191,12 @@ std::pair<Array, Array> bounds_of(const Operand& lo, const Operand& hi) {
   const Array from = scalar_of("fori_loop", "lower bound", lo), to = scalar_of("fori_loop", "upper bound", hi);
   const Operand* both[] = {&lo, &hi};
   const DType dtype = common_dtype(both);
+  const std::string got = fmt::format("bounds {} and {}", to_string(from.aval()), to_string(to.aval()));
+  if (!is_integer(from.dtype()) || !is_integer(to.dtype()))
+    throw_user<DTypeError>("fori_loop", got, "integers", "", lo.loc());
   if (!is_integer(dtype))
-    throw_user<DTypeError>("fori_loop", fmt::format("bounds {} and {}", to_string(from.aval()), to_string(to.aval())),
-                           "integers", "", lo.loc());
+    throw_user<DTypeError>("fori_loop", got, "integers that promote to an integer dtype", "convert one with astype",
+                           lo.loc());
   return {convert(from, dtype), convert(to, dtype)};
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/ops_common.h"
 #include "trace/tracing.h"
 
 namespace neap::detail {
@@ -88,6 +89,28 @@ LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const A
 
 }  // namespace
 
+}  // namespace neap::detail
+
+namespace neap::trace {
+
+void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc) {
+  for (size_t i = 0; i < carry.size(); ++i) {
+    const Aval& aval = body.aval(body.outputs[i]);
+    if (aval == carry[i]) continue;
+    const std::string got =
+        fmt::format("carry {} enters as {} and leaves as {}", i, to_string(carry[i]), to_string(aval));
+    if (aval.shape != carry[i].shape)
+      throw_user<ShapeError>(op, got, to_string(carry[i]), "a carry keeps its shape", loc);
+    throw_user<DTypeError>(op, got, to_string(carry[i]),
+                           fmt::format("a carry keeps its dtype: convert it with astype({})", name(carry[i].dtype)),
+                           loc);
+  }
+}
+
+}  // namespace neap::trace
+
+namespace neap::detail {
+
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
                    std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc) {
   const AtLine line(loc);
@@ -116,6 +139,7 @@ LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const 
   if (outputs.size() < init.size())
     throw_user<ShapeError>("scan", fmt::format("the body returns a carry of {} arrays", outputs.size()),
                            fmt::format("{}, as it takes", init.size()), "", loc);
+  check_carry("scan", traced.graph, std::span(avals).first(init.size()), loc);
   if (unroll > 1 && *length > 0) return unrolled_scan(traced, init, xs, *length, reverse, unroll, loc);
   Arrays operands = traced.captured;
   operands.insert(operands.end(), init.begin(), init.end());

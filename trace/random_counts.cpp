@@ -4,6 +4,9 @@
 #include <neap/creation.h>
 #include <neap/ops.h>
 #include <neap/random.h>
+#include <neap/transforms.h>
+
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -16,7 +19,18 @@ using namespace trace;
 
 namespace {
 
-Array at(const Array& keys, int64_t i) { return keys[{ellipsis, i, slice()}]; }
+Array at(const Array& keys, int64_t i) { return keys[i]; }
+
+// f(key, parameters broadcast to the shape) for each key of a batch: a draw depends on its own key alone, though its
+// loop runs on until all its elements are accepted.
+template <class F, class... P>
+Array for_each_key(const Array& keys, const Shape& shape, const F& f, const P&... parameters) {
+  const Shape batch = batch_of(keys);
+  if (batch.empty()) return f(keys, broadcast_to(parameters, shape)...);
+  const Array flat = reshape(keys, {element_count(batch), 2});
+  return reshape(vmap([&](const Array& key) { return f(key, broadcast_to(parameters, shape)...); })(flat),
+                 joined(batch, shape));
+}
 
 struct Arrivals {
   Array count, key, log_product;
@@ -124,15 +138,14 @@ Array poisson(const Operand& key, const Operand& mean, std::optional<Shape> shap
                           user_line(key.loc()));
   const Shape result = shape.value_or(mean.shape());
   check_draws(result, {&mean}, "poisson", key.loc());
+  const auto one = [&](const Array& k, const Array& all) {
+    const Array few = isnan(all) | (all < 10);
+    const Array drawn = select(few, poisson_arrivals(k, select(few, all, zeros_like(all)), result),
+                               poisson_rejection(k, select(few, full(result, 1e5, DType::f32), all), result));
+    return select(all == 0, zeros_like(drawn), drawn).astype(dtype);
+  };
   return composite(fmt::format("poisson {} {}", to_string(result), name(dtype)), {key.as_array(), mean.as(DType::f32)},
-                   [&](const Arrays& in) {
-                     const Array all = broadcast_to(stop_gradient(in[1]), joined(batch_of(in[0]), result));
-                     const Array few = isnan(all) | (all < 10);
-                     const Array drawn =
-                         select(few, poisson_arrivals(in[0], select(few, all, zeros_like(all)), result),
-                                poisson_rejection(in[0], select(few, full(all.shape(), 1e5, DType::f32), all), result));
-                     return select(all == 0, zeros_like(drawn), drawn).astype(dtype);
-                   });
+                   [&](const Arrays& in) { return for_each_key(in[0], result, one, stop_gradient(in[1])); });
 }
 
 Array binomial(const Operand& key, const Operand& count, const Operand& p, std::optional<Shape> shape, DType dtype) {
@@ -145,23 +158,21 @@ Array binomial(const Operand& key, const Operand& count, const Operand& p, std::
   const Shape result = shape ? *shape : broadcast_draws({&count, &p}, "binomial", key.loc());
   check_draws(result, {&count, &p}, "binomial", key.loc());
   const DType t = wide(p.is_scalar() || !is_float(p.dtype()) ? dtype : p.dtype());
-  return composite(fmt::format("binomial {} {}", to_string(result), name(dtype)),
-                   {key.as_array(), count.as(t), p.as(t)}, [&](const Arrays& in) {
-                     const Shape whole = joined(batch_of(in[0]), result);
-                     const Array n = floor(broadcast_to(stop_gradient(in[1]), whole));
-                     const Array chance = broadcast_to(stop_gradient(in[2]), whole);
-                     const Array low = chance < 0.5, invalid_n = isnan(n) | (n < 0), infinite = isinf(n);
-                     const Array rarer = select(low, chance, 1 - chance), invalid = isnan(rarer) | (rarer < 0);
-                     const Array q = select(invalid, full(whole, 0.01, t), rarer);
-                     const Array few = invalid_n | (n * q <= 10);
-                     Array drawn = select(few, binomial_inversion(in[0], select(few, n, zeros_like(n)), q, result),
-                                          binomial_rejection(in[0], select(few, full(whole, 1e4, t), n),
-                                                             select(few, full(whole, 0.5, t), q), result));
-                     drawn =
-                         select(invalid | invalid_n, full(whole, std::numeric_limits<double>::quiet_NaN(), t), drawn);
-                     drawn = select(infinite & !(invalid | invalid_n), n, drawn);
-                     return select(low | invalid_n | isnan(rarer) | infinite, drawn, n - drawn).astype(dtype);
-                   });
+  const auto one = [&](const Array& k, const Array& trials, const Array& chance) {
+    const Array n = floor(trials), low = chance < 0.5, invalid_n = isnan(n) | (n < 0), infinite = isinf(n);
+    const Array rarer = select(low, chance, 1 - chance), invalid = isnan(rarer) | (rarer < 0);
+    const Array q = select(invalid, full(result, 0.01, t), rarer);
+    const Array few = invalid_n | (n * q <= 10);
+    Array drawn = select(
+        few, binomial_inversion(k, select(few, n, zeros_like(n)), q, result),
+        binomial_rejection(k, select(few, full(result, 1e4, t), n), select(few, full(result, 0.5, t), q), result));
+    drawn = select(invalid | invalid_n, full(result, std::numeric_limits<double>::quiet_NaN(), t), drawn);
+    drawn = select(infinite & !(invalid | invalid_n), n, drawn);
+    return select(low | invalid_n | isnan(rarer) | infinite, drawn, n - drawn).astype(dtype);
+  };
+  return composite(
+      fmt::format("binomial {} {} {}", to_string(result), name(dtype), name(t)), {key.as_array(), count.as(t), p.as(t)},
+      [&](const Arrays& in) { return for_each_key(in[0], result, one, stop_gradient(in[1]), stop_gradient(in[2])); });
 }
 
 }  // namespace neap::random

@@ -65,55 +65,63 @@ Array gamma_of(const Array& key, const Array& alpha, bool logarithm) {
   return d * v * select(large, ones_like(drawn), pow(drawn, 1 / alpha));
 }
 
-// d x / d a where x is what gamma(a) drew: -(dP(a, x) / da) / (dP(a, x) / dx), P the regularised lower incomplete
-// gamma function; by its series below a, by the continued fraction of 1 - P above.
-Array slope_of(const Array& a, const Array& x) {
+// (d x / d a) / x where x is what gamma(a) drew: -(dP(a, x) / da) / (x dP(a, x) / dx), P the regularised lower
+// incomplete gamma function; by its series below a, by the continued fraction of 1 - P above. x may have been rounded
+// to 0: its logarithm says what it was.
+Array log_slope_of(const Array& a, const Array& log_x) {
   const DType t = a.dtype();
-  const double epsilon =
-      t == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-  const Array below = x <= a + 1, zero = zeros_like(x);
+  const bool is_wide = t == DType::f64;
+  const double epsilon = is_wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  // Of a large a it is 1 / (2 x) + 1 / (2 a), but for terms of a^-2.5, where the series would be long.
+  const Array x = exp(log_x), large = a > (is_wide ? 1e7 : 1e4), below = x <= a + 1;
+  const Array one = ones_like(a), zero = zeros_like(a), as = select(large, one, a);
 
   struct Series {
     Array n, term, slope, sum, sum_slope;  // of c_n = x^n / ((a + 1) ... (a + n)), and derivatives in a
   };
-  const Array xs = select(below, x, zero);
+  const Array is_low = below & !large, xs = select(is_low, x, zero);
   const Series s = while_loop([&](const Series& i) { return any(i.term > epsilon * i.sum); },
                               [&](const Series& i) {
-                                const Array n = i.n + 1, term = i.term * (xs / (a + n)),
-                                            slope = i.slope * (xs / (a + n)) - term / (a + n);
+                                const Array n = i.n + 1, ratio = xs / (as + n), term = i.term * ratio;
+                                const Array slope = i.slope * ratio - term / (as + n);
                                 return Series{n, term, slope, i.sum + term, i.sum_slope + slope};
                               },
-                              Series{zero, ones_like(x), zero, ones_like(x), zero});
-  const Array low =
-      -(xs / a) *
-      (s.sum * (log(maximum(select(below, x, ones_like(x)), smallest_normal(t))) - digamma(a + 1)) + s.sum_slope);
+                              Series{zero, one, zero, one, zero});
+  const Array low = -(s.sum * (log_x - digamma(as + 1)) + s.sum_slope) / as;
 
   // Lentz's method, and its derivative in a.
   struct Fraction {
     Array n, b, c, c_slope, d, d_slope, h, h_slope, change;
   };
-  const Array xf = select(below, a + 2, x), one = ones_like(x);
-  const Array b0 = xf + 1 - a, d0 = 1 / b0;
+  const Array xf = select(below | large, as + 2, x), b0 = xf + 1 - as, d0 = 1 / b0;
   const Fraction f = while_loop(
-      [&](const Fraction& i) { return any(abs(i.change - 1) > epsilon) & all(i.n < 2000); },
+      [&](const Fraction& i) { return any(abs(i.change - 1) > epsilon) & (max(i.n) < 2000); },
       [&](const Fraction& i) {
-        const Array n = i.n + 1, b = i.b + 2, an = n * (a - n);
+        const Array n = i.n + 1, b = i.b + 2, an = n * (as - n);
         const Array d = 1 / (an * i.d + b), d_slope = -(d * d) * (n * i.d + an * i.d_slope - 1);
         const Array c = b + an / i.c, c_slope = -1 + n / i.c - an * i.c_slope / (i.c * i.c);
         const Array change = c * d, slope = c_slope * d + c * d_slope;
         return Fraction{n, b, c, c_slope, d, d_slope, i.h * change, i.h_slope * change + i.h * slope, change};
       },
-      Fraction{zero, b0, full(x.shape(), 1e30, t), zero, d0, d0 * d0, d0, d0 * d0, 2 * one});
-  const Array high = xf * (f.h * (log(xf) - digamma(a)) + f.h_slope);
-  return select(below, low, high);
+      Fraction{zero, b0, full(a.shape(), 1e30, t), zero, d0, d0 * d0, d0, d0 * d0, 2 * one});
+  const Array high = f.h * (log_x - digamma(as)) + f.h_slope;
+  return select(large, 0.5 / x + 0.5 / a, select(below, low, high));
 }
 
-// x, which moves with a as what gamma(a) draws does.
+// x, or its logarithm, which moves with a as what gamma(a) draws does.
 Array moving(const Array& a, const Array& x) {
   return custom_jvp([](const Array&, const Array& drawn) { return drawn; },
                     [](const Array& at, const Array& drawn, const Array& da, const Array& dx) {
-                      return dx + da * slope_of(at, moving(at, drawn));
+                      const Array moved = moving(at, drawn);
+                      const Array log_x = log(maximum(moved, smallest_normal(at.dtype())));
+                      return dx + da * moved * log_slope_of(at, log_x);
                     })(a, x);
+}
+Array moving_log(const Array& a, const Array& log_x) {
+  return custom_jvp([](const Array&, const Array& drawn) { return drawn; },
+                    [](const Array& at, const Array& drawn, const Array& da, const Array& dx) {
+                      return dx + da * log_slope_of(at, moving_log(at, drawn));
+                    })(a, log_x);
 }
 
 Array draw(const Operand& key, const Operand& a, const std::optional<Shape>& shape, DType dtype, bool logarithm,
@@ -131,11 +139,7 @@ Array draw(const Operand& key, const Operand& a, const std::optional<Shape>& sha
         const Array alphas = broadcast_to(in[1], whole), flat = stop_gradient(reshape(alphas, {-1}));
         Array drawn = vmap([&](const Array& k, const Array& one) { return gamma_of(k, one, logarithm); })(keys, flat);
         drawn = reshape(drawn, whole);
-        if (!logarithm) return moving(alphas, drawn).astype(dtype);
-        // d log x = dx / x, where x may have been rounded to 0.
-        const Array x = maximum(exp(drawn), smallest_normal(t));
-        const Array moved = moving(alphas, x);
-        return (drawn + (moved - stop_gradient(moved)) / stop_gradient(x)).astype(dtype);
+        return (logarithm ? moving_log(alphas, drawn) : moving(alphas, drawn)).astype(dtype);
       });
 }
 

@@ -61,8 +61,8 @@ class Transformer {
     Graph next;
     try {
       next = trace::trace_closed(avals, f);
-    } catch (const UserError&) {
-      if (said.find("while_loop") == std::string::npos) throw;
+    } catch (const UserError& e) {
+      if (std::string(e.what()).find("while_loop") == std::string::npos) throw;
       return false;  // it has no way back
     }
     int64_t elements = 0;

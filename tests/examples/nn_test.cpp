@@ -74,6 +74,19 @@ TEST(Optimizers, AdamAndAdamW) {
   }
 }
 
+TEST(Optimizers, KeepDtypes) {
+  for (const DType t : {bf16, f16, f64}) {
+    const Array p = ones({2}, t);
+    const optim::Adam adam;
+    const auto [next, state] = adam.update(p, p, adam.init(p));
+    EXPECT_EQ(next.dtype(), t);
+    EXPECT_EQ(state.square.dtype(), t);
+    const optim::Momentum momentum;
+    EXPECT_EQ(momentum.update(p, p, momentum.init(p)).first.dtype(), t);
+    EXPECT_EQ(optim::Sgd{}.update(p, p).dtype(), t);
+  }
+}
+
 // Parameters, gradients and both moments, each once: nothing else of their size.
 TEST(Optimizers, DonatedStateIsUpdatedInPlace) {
   const optim::Adam adam;

@@ -55,6 +55,12 @@ TEST(ScanUnroll, WithoutStackedInputsOrResults) {
   const auto rows = vmap([&](const Array& start) { return scan(add, start, nullptr, 7, false, 3).first; });
   EXPECT_EQ(rows(array({1, 2})).to_vector<int>(), (std::vector<int>{22, 23}));
   EXPECT_THROW(scan(add, array(1), nullptr, 7, false, 0), OptionError);
+  const auto widens = [](const Array& c, std::nullptr_t) { return std::pair{c.astype(f64), nullptr}; };
+  const auto grows = [](const Array& c, std::nullptr_t) { return std::pair{stack({c, c}), nullptr}; };
+  for (const int64_t unroll : {1, 5}) {
+    EXPECT_THROW(scan(widens, array(1.0f), nullptr, 3, false, unroll), DTypeError);
+    EXPECT_THROW(scan(grows, array(1.0f), nullptr, 3, false, unroll), ShapeError);
+  }
 }
 
 }  // namespace

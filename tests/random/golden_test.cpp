@@ -135,6 +135,30 @@ TEST(Random, ABatchOfKeysDrawsRowByRow) {
   }
 }
 
+TEST(Random, EveryDistributionDrawsRowByRow) {
+  const Array keys = nr::split(nr::key(3), Shape{3, 2});
+  const auto check = [&](const char* what, const auto& draw) {
+    const Array all = draw(keys);
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 2; ++j) {
+        const Array row = all[{i, j}], one = draw(keys[{i, j}]);
+        ASSERT_EQ(row.shape(), one.shape()) << what;
+        EXPECT_TRUE(std::ranges::equal(row.raw(), one.raw())) << what << " " << i << " " << j;
+      }
+  };
+  check("gamma", [](const Array& k) { return nr::gamma(k, array({0.3f, 2.0f}), Shape{4, 2}); });
+  check("loggamma", [](const Array& k) { return nr::loggamma(k, 0.5f, Shape{5}); });
+  check("beta", [](const Array& k) { return nr::beta(k, 2.0f, array({0.5f, 3.0f})); });
+  check("dirichlet", [](const Array& k) { return nr::dirichlet(k, ones({3}), Shape{2}); });
+  check("student_t", [](const Array& k) { return nr::student_t(k, 3.0f, Shape{5}); });
+  check("chi_squared", [](const Array& k) { return nr::chi_squared(k, 3.0f, Shape{5}); });
+  check("poisson", [](const Array& k) { return nr::poisson(k, array({3.0f, 40.0f, 41.0f}), Shape{4, 3}); });
+  check("binomial", [](const Array& k) { return nr::binomial(k, array({9.0f, 1000.0f, 500.0f}), 0.5f, Shape{4, 3}); });
+  check("permutation", [](const Array& k) { return nr::permutation(k, 7); });
+  check("randint", [](const Array& k) { return nr::randint(k, {5}, -3, 1000); });
+  check("truncated_normal", [](const Array& k) { return nr::truncated_normal(k, -1.0f, 2.0f, {5}); });
+}
+
 TEST(Random, HalfUniformsStayBelowTheBound) {
   for (const DType t : {bf16, f16}) {
     const Array u = nr::uniform(nr::key(0), {200'000}, t, 1.0f, 2.0f);
@@ -220,6 +244,11 @@ TEST(Random, GammaHasDerivatives) {
     const double trigamma = grad([](const Array& s) { return digamma(s); })(a).item<double>();
     EXPECT_NEAR(grad(log_mean)(a).item<double>() / trigamma, 1, 0.12) << at;  // E log x = digamma(a)
   }
+  // Where x itself is rounded to 0: log x is nearly log(p a) / a there.
+  const Array tiny = array(1e-5);
+  const auto log_of = [](const Array& s) { return nr::loggamma(nr::key(4), s, Shape{}, f64); };
+  EXPECT_NEAR(grad(log_of)(tiny).item<double>() / (-log_of(tiny).item<double>() / 1e-5), 1, 1e-3);
+  EXPECT_EQ(nr::chi_squared(nr::key(1), static_cast<float>(INFINITY)).item<float>(), INFINITY);
   const auto first = [&](const Array& a) { return mean(nr::beta(nr::key(3), a, 3.0, Shape{n}, f64)); };
   EXPECT_NEAR(grad(first)(array(2.0)).item<double>(), 3.0 / 25, 0.012);  // E x = a / (a + b)
 }
