@@ -1,7 +1,7 @@
 #include "core/factor.h"
 
 #include "core/check.h"
-#include "core/factor_view.h"
+#include "core/factor_rotations.h"
 
 namespace neap::factor {
 namespace {
@@ -117,6 +117,10 @@ Layout layout(const Form& form) {
   }
   sizes.packing_bytes =
       form.dtype == DType::f64 ? Work<double>::packing_bytes(largest) : Work<float>::packing_bytes(largest);
+  if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
+    const auto rows = static_cast<size_t>(std::min(form.m, form.n));
+    sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);
+  }
   // A quarter of the operands' bytes, or a little.
   const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);
   const size_t affordable = std::max(kLittle, operands / 4);

@@ -5,6 +5,9 @@
 
 namespace neap::factor {
 
+/// Of a row of a strip; strips are gathered in the packing space of the work.
+inline constexpr size_t kRotatedBytes = 256;
+
 template <class T>
 class Rotations {
  public:
@@ -27,25 +30,43 @@ class Rotations {
   }
 
   void flush() {
-    constexpr int64_t kStrip = 64;
     work_.strips(
-        count_ > 0 ? n_ : 0,
-        [&](int64_t begin, int64_t end, const Work<T>&) {
-          for (int64_t r = 0; r < count_; ++r) {
-            const auto [first, second, c, s] = list_[r];
-            auto x = vec(z_ + first * n_ + begin, end - begin), y = vec(z_ + second * n_ + begin, end - begin);
-            for (int64_t i = 0; i < end - begin; ++i) {
-              const T a = x[i], b = y[i];
-              x[i] = c * a + s * b;
-              y[i] = c * b - s * a;
-            }
-          }
-        },
+        count_ > 0 ? n_ : 0, [&](int64_t begin, int64_t end, const Work<T>& own) { turn(begin, end, own.room()); },
         kStrip);
     count_ = 0;
   }
 
  private:
+  static constexpr int64_t kStrip = kRotatedBytes / sizeof(T);
+
+  // Columns begin to end of z, gathered: far apart, rows of a power of two would share few places of a cache. A
+  // rotation mostly begins with the row at which the one before ended, which stays in registers.
+  void turn(int64_t begin, int64_t end, T* rows) const {
+    const auto width = static_cast<size_t>(end - begin) * sizeof(T);
+    for (int64_t i = 0; i < n_; ++i) {
+      std::memset(rows + i * kStrip, 0, kRotatedBytes);
+      std::memcpy(rows + i * kStrip, z_ + i * n_ + begin, width);
+    }
+    T held[kStrip];
+    int64_t row = -1;
+    for (int64_t r = 0; r < count_; ++r) {
+      const auto [first, second, c, s] = list_[r];
+      if (row != first) {
+        if (row >= 0) std::memcpy(rows + row * kStrip, held, kRotatedBytes);
+        std::memcpy(held, rows + first * kStrip, kRotatedBytes);
+      }
+      T *const x = rows + first * kStrip, *const y = rows + second * kStrip;
+      for (int64_t i = 0; i < kStrip; ++i) {
+        const T a = held[i], b = y[i];
+        x[i] = c * a + s * b;
+        held[i] = c * b - s * a;
+      }
+      row = second;
+    }
+    std::memcpy(rows + row * kStrip, held, kRotatedBytes);
+    for (int64_t i = 0; i < n_; ++i) std::memcpy(z_ + i * n_ + begin, rows + i * kStrip, width);
+  }
+
   T* z_;
   int64_t n_;
   Rotation* list_;

@@ -60,6 +60,9 @@ class Work {
            round_up(static_cast<size_t>(depth * columns) * sizeof(T));
   }
 
+  /// Its packing space, between products.
+  T* room() const { return reinterpret_cast<T*>(packing_); }
+
   /// f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
   void strips(int64_t n, FunctionRef<void(int64_t, int64_t, const Work&)> f, int64_t length = kColumns) const {
     const int64_t count = (n + length - 1) / length;

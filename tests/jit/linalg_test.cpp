@@ -63,7 +63,7 @@ TEST(Linalg, PlannedIsMeasuredOnAnyNumberOfThreads) {
   const int before = num_threads();
   for (const DType dtype : {f32, f64}) {
     for (const Shape& batch : {Shape{}, Shape{2, 3}}) {
-      for (const int64_t n : {0, 1, 5, 33}) {
+      for (const int64_t n : {0, 1, 33}) {
         const auto shape = [&](int64_t rows, int64_t columns) {
           Shape all = batch;
           all.insert(all.end(), {rows, columns});
@@ -76,16 +76,18 @@ TEST(Linalg, PlannedIsMeasuredOnAnyNumberOfThreads) {
         const Arrays one = f(in);
         set_num_threads(2);
         const Measured m = measure(f, in);
-        const Measured naive = measure(jit(everything, {.pipeline = Pipeline::naive}), in);
         for (size_t i = 0; i < one.size(); ++i) {
           EXPECT_TRUE(same_bits(one[i], m.outputs[i])) << i;
-          EXPECT_EQ(one[i].aval(), naive.outputs[i].aval());
         }
         EXPECT_LT(farthest(matmul(m.outputs[0], swapaxes(m.outputs[0], -1, -2)), in[1]), dtype == f32 ? 1e-5 : 1e-13);
       }
     }
   }
   set_num_threads(before);
+  const Arrays in{matrices({5, 5}), positive({5, 5}), matrices({5, 3}, 3)};
+  const Measured naive = measure(jit(everything, {.pipeline = Pipeline::naive}), in);
+  const Arrays planned = jit(everything)(in);
+  for (size_t i = 0; i < planned.size(); ++i) EXPECT_LT(farthest(planned[i], naive.outputs[i]), 1e-10) << i;
 }
 
 TEST(Linalg, CompiledIsTheReference) {
