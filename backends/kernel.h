@@ -7,6 +7,7 @@
 //   map      for i0, for i1: each store writes value at index
 //   reduce   for i0 (kept), for i1 (reduced): accumulate; then write the accumulators at part * extent[0] + i0,
 //            or, when `finish`, the result converted to the output's type at i0
+//            (with `initial`, vector_level is 0 and there is one part)
 //   scatter  for i0, for i1, in this order: table[part * table_elements + index] combined with value, where valid
 //
 // A caller may run any sub-range that, along vector_level, begins at a multiple of 64 and ends at one or at the extent;
@@ -40,9 +41,10 @@ struct Reduction {
   Combine combine;
   int32_t value;
   DType
-      accumulator;  // f64 for floats, i64 / u64 for integers, bool; of the compared value for max, min, argmax, argmin
-  DType output;     // type written when `finish` (i32 for argmax and argmin)
-  int buffer;       // written: accumulators, or the output when `finish`
+      accumulator;   // f64 for floats, i64 / u64 for integers, bool; of the compared value for max, min, argmax, argmin
+  DType output;      // type written when `finish` (i32 for argmax and argmin)
+  int buffer;        // written: accumulators, or the output when `finish`
+  int initial = -1;  // buffer: the accumulator that each row begins with; its elements are then combined in order
 };
 
 struct Scatter {
@@ -61,7 +63,8 @@ struct Kernel {
   scalar::Dag dag;
   std::array<int64_t, 2> extent{1, 1};
   int vector_level = 1;
-  bool finish = true;  // reduce
+  bool finish = true;      // reduce
+  int64_t whole_rows = 0;  // reduce: extent[0] of what this is a slice of, which decides the order of combination; or 0
   std::vector<KernelBuffer> buffers;
   std::vector<Store> stores;
   std::vector<Reduction> reductions;

@@ -179,7 +179,8 @@ class Runner {
   void reduce(int64_t kept, int64_t begin1, int64_t end1) {
     for (const Reduction& r : kernel_.reductions) {
       NEAP_CHECK(type(r.value) == r.accumulator);
-      uint64_t total = identity(r.combine, r.accumulator);
+      uint64_t total =
+          r.initial < 0 ? identity(r.combine, r.accumulator) : read(buffers_[r.initial], kept, r.accumulator);
       int64_t best = begin1;
       const bool is_arg = r.combine == Combine::argmax || r.combine == Combine::argmin;
       for (int64_t first = begin1; first < end1; first += kLanes) {

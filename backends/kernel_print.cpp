@@ -20,6 +20,7 @@ std::string Kernel::print() const {
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{} [{}, {}] lanes {}", kKinds[static_cast<size_t>(kind)], extent[0], extent[1], vector_level);
   if (kind == Kind::reduce) text += finish ? " finish" : " partial";
+  if (whole_rows > 0) fmt::format_to(out, " of {} rows", whole_rows);
   if (num_params > 0) fmt::format_to(out, " params {}", num_params);
   text += "\nbuffers";
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -29,8 +30,10 @@ std::string Kernel::print() const {
   text += dag.print();
   for (const Store& s : stores) fmt::format_to(out, "store {}[%{}] = %{}\n", s.buffer, s.index, s.value);
   for (const Reduction& r : reductions) {
-    fmt::format_to(out, "{} {} of %{} to {} as {}\n", text_of(r.combine), neap::name(r.accumulator), r.value, r.buffer,
+    fmt::format_to(out, "{} {} of %{} to {} as {}", text_of(r.combine), neap::name(r.accumulator), r.value, r.buffer,
                    neap::name(r.output));
+    if (r.initial >= 0) fmt::format_to(out, " from {}", r.initial);
+    text += '\n';
   }
   for (const Scatter& s : scatters) {
     fmt::format_to(out, "{} {}[%{} of {}] with %{}", text_of(s.combine), s.buffer, s.index, s.table_elements, s.value);

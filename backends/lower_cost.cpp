@@ -128,7 +128,8 @@ std::vector<bool> live_instructions(const Kernel& kernel) { return scalar::neede
 
 double estimate(const Kernel& kernel, int vector_level) {
   const auto [outer, inner] = weights(kernel, vector_level);
-  const auto rows = static_cast<double>(kernel.extent[0]), columns = static_cast<double>(kernel.extent[1]);
+  const auto rows = static_cast<double>(std::max(kernel.extent[0], kernel.whole_rows)),
+             columns = static_cast<double>(kernel.extent[1]);
   if (vector_level == 1) return rows * (kRowOverhead + outer + std::ceil(columns / kLanes) * inner);
   return std::ceil(rows / kLanes) * (kRowOverhead + outer + columns * inner);
 }

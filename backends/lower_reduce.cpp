@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "backends/lower.h"
 #include "core/check.h"
+#include "planner/fuse.h"
+#include "planner/parts.h"
 #include "trace/op_table.h"
 
 namespace neap::backends {
@@ -40,7 +44,8 @@ struct Loops {
   std::vector<bool> reduced;
   Shape kept_shape, reduced_shape;
 
-  Loops(const Graph& graph, const Node& node) : shape(graph.aval(node.inputs[0]).shape), reduced(shape.size()) {
+  Loops(const Graph& graph, const Node& node) : Loops(node, graph.aval(node.inputs[0]).shape) {}
+  Loops(const Node& node, const Shape& operand) : shape(operand), reduced(shape.size()) {
     if (is_arg(combine_of(node.op))) {
       reduced[node.attrs.integer(Attr::axis)] = true;
     } else {
@@ -58,8 +63,48 @@ struct Loops {
   }
 };
 
-// Lanes along the loop where the loads lie side by side, and where a short loop wastes none.
-void choose_vector_level(Kernel& kernel) { kernel.vector_level = estimate(kernel, 0) < estimate(kernel, 1) ? 0 : 1; }
+// The level with lanes: along what lies side by side, and where a short loop wastes none. It decides in which order a
+// sum is added up: that of floats depends on the shape of the whole operand alone, as if it were stored, and not on
+// slices of it or on what is computed on the way.
+int vector_level_of(const Graph& graph, const Kernel& kernel) {
+  for (const trace::ValueId v : graph.outputs) {
+    const Node& node = *graph.def(v);
+    if (node.inputs.size() == 2) return 0;
+    if ((node.op != Op::reduce_sum && node.op != Op::reduce_prod) || !is_float(graph.aval(v).dtype)) continue;
+    const Loops loops(
+        node, node.attrs.has(Attr::full_shape) ? node.attrs.ints(Attr::full_shape) : graph.aval(node.inputs[0]).shape);
+    Kernel plain;
+    plain.kind = Kernel::Kind::reduce;
+    plain.extent = {element_count(loops.kept_shape), element_count(loops.reduced_shape)};
+    if (plain.extent[0] == 0 || plain.extent[1] == 0) return 1;
+    IndexAlgebra index(plain.dag);
+    const IndexExpr at =
+        index.flatten(loops.coords(index.unflatten(index.loop(0, plain.extent[0]), loops.kept_shape),
+                                   index.unflatten(index.loop(1, plain.extent[1]), loops.reduced_shape)),
+                      loops.shape);
+    const scalar::X value = plain.dag.convert(plain.dag.load(0, DType::f32, index.emit(at)), DType::f64);
+    plain.reductions.push_back({combine_of(node.op), value.id, DType::f64, DType::f32, 1});
+    return estimate(plain, 0) < estimate(plain, 1) ? 0 : 1;
+  }
+  return estimate(kernel, 0) < estimate(kernel, 1) ? 0 : 1;
+}
+
+// The rows of the whole of which the step is a slice; 0: it is the whole.
+int64_t whole_rows(const Graph& graph) {
+  int64_t rows = 0;
+  for (const trace::ValueId v : graph.outputs) {
+    if (graph.def(v)->attrs.has(Attr::full_shape)) rows = std::max(rows, planner::whole_rows(graph, *graph.def(v)));
+  }
+  return rows;
+}
+
+// The buffer of what the reduction begins with; -1: nothing.
+int initial_of(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2) return -1;
+  const trace::ValueId v = planner::base(graph, node.inputs[1]);
+  NEAP_CHECK(!graph.def(v), "{} begins with what is not stored", trace::name(node.op));
+  return graph.values[v].index;
+}
 
 Kernel reduction_kernel(const planner::PlanStep& step, const Loops& loops, std::span<const DType> accumulators,
                         bool finish) {
@@ -67,6 +112,7 @@ Kernel reduction_kernel(const planner::PlanStep& step, const Loops& loops, std::
   Kernel kernel = kernel_of(step, Kernel::Kind::reduce, finish ? std::span<const DType>{} : accumulators);
   kernel.finish = finish;
   kernel.extent = {element_count(loops.kept_shape), element_count(loops.reduced_shape)};
+  kernel.whole_rows = whole_rows(graph);
   ElementBuilder elements(graph, kernel.dag);
   IndexAlgebra& index = elements.index();
   const bool empty = kernel.extent[1] == 0;  // then nothing is evaluated
@@ -81,10 +127,10 @@ Kernel reduction_kernel(const planner::PlanStep& step, const Loops& loops, std::
     const DType type = accumulators[i];
     const scalar::X value =
         empty ? kernel.dag.constant_bits(0, type) : kernel.dag.convert(elements.value(node.inputs[0], coords), type);
-    kernel.reductions.push_back(
-        {combine_of(node.op), value.id, type, graph.aval(graph.outputs[i]).dtype, static_cast<int>(first + i)});
+    kernel.reductions.push_back({combine_of(node.op), value.id, type, graph.aval(graph.outputs[i]).dtype,
+                                 static_cast<int>(first + i), initial_of(graph, node)});
   }
-  choose_vector_level(kernel);
+  kernel.vector_level = vector_level_of(graph, kernel);
   return kernel;
 }
 
@@ -93,6 +139,7 @@ Kernel combining_kernel(const planner::PlanStep& step, const Kernel& partial, st
   const Graph& graph = step.group;
   Kernel kernel = kernel_of(step, Kernel::Kind::reduce, accumulators);
   kernel.extent = {partial.extent[0], step.parts};
+  kernel.whole_rows = partial.whole_rows;
   IndexAlgebra index(kernel.dag);
   const IndexExpr at =
       index.add(index.scale(index.loop(1, step.parts), kernel.extent[0]), index.loop(0, kernel.extent[0]));
@@ -102,7 +149,7 @@ Kernel combining_kernel(const planner::PlanStep& step, const Kernel& partial, st
     reduction.buffer = static_cast<int>(graph.inputs.size() + i);
     kernel.reductions.push_back(reduction);
   }
-  choose_vector_level(kernel);
+  kernel.vector_level = estimate(kernel, 0) < estimate(kernel, 1) ? 0 : 1;
   return kernel;
 }
 

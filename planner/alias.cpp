@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "planner/cost.h"
+#include "planner/fuse.h"
 #include "planner/parts.h"
 #include "planner/step_names.h"
 #include "trace/op_table.h"
@@ -60,6 +61,18 @@ bool can_alias(const PlanStep& step, int in, int out) {
     const Node& node = *step.group.def(output);
     if (node.op != Op::cholesky && node.op != Op::triangular_solve) return false;
     return std::ranges::count(step.reads, in) == 1 && step.reads.back() == in;
+  }
+  if (step.kind == PlanStep::Kind::dot) {  // what it adds to, and no factor
+    const ValueId input = step.group.inputs[index_of(step.reads, in)];
+    const std::vector<ValueId>& operands = step.group.nodes[0].inputs;
+    return operands.size() == 3 && operands[2] == input && operands[0] != input && operands[1] != input &&
+           std::ranges::count(step.reads, in) == 1;
+  }
+  if (step.kind == PlanStep::Kind::reduce) {  // what it begins with: each row reads its own
+    const ValueId input = step.group.inputs[index_of(step.reads, in)];
+    const std::vector<ValueId>& operands = step.group.def(output)->inputs;
+    return operands.size() == 2 && base(step.group, operands[1]) == input && count_uses(step.group)[input] == 1 &&
+           std::ranges::count(step.reads, in) == 1;
   }
   if (step.kind != PlanStep::Kind::map) return false;
   for (size_t i = 0; i < step.reads.size(); ++i) {

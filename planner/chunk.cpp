@@ -118,11 +118,16 @@ class RegionWriter {
   // What the fold `v` begins with, in the whole graph.
   ValueId initial_of(ValueId v) {
     const Node& node = *graph_.def(v);
-    const Fold fold = fold_of(graph_, node);
+    const size_t operands = op_info(node.op).family == Family::dot ? 2 : 1;
+    if (node.inputs.size() > operands) return whole(node.inputs[operands]);
+    const Fold fold = fold_of(graph_, node, folded_cut(v));
     const Shape& shape = graph_.aval(v).shape;
     return result_.add(Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}},
                        kNowhere);
   }
+
+  // Of the operand of a fold.
+  Cut folded_cut(ValueId v) const { return region_.cut.at(graph_.def(v)->inputs[0]); }
 
   // The region's nodes for a slice, which holds the inputs, sliced where they are, and of what is folded the total so
   // far.
@@ -139,7 +144,7 @@ class RegionWriter {
       const auto cut = region_.cut.find(v);
       if (cut == region_.cut.end()) {
         names[v] = std::ranges::binary_search(region_.folded, v)
-                       ? add_slice(g, graph_, node, std::move(inputs), names.at(v))
+                       ? add_slice(g, graph_, node, folded_cut(v), std::move(inputs), names.at(v))
                        : g.add(node.op, std::move(inputs), node.attrs, node.loc);
       } else {
         names[v] = write_slice(g, graph_, node, std::move(inputs), cut->second, at);

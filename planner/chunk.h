@@ -2,9 +2,10 @@
 //
 // A region is a set of nodes whose values are all sliced along one axis each, the same number of elements. It becomes a
 // scan over K slices; random bits inside take their counters at an offset, so the bits do not change. Values that the
-// rest of the graph needs leave the scan joined again, reductions over the sliced axis as running totals
-// (planner/fold.h). Loops run once for each slice (planner/split_scan.h). What is left when K does not divide the axis
-// is a copy of the region of its own. Tested in tests/planner/chunk_test.cpp.
+// rest of the graph needs leave the scan joined again, reductions over the sliced axis as totals (planner/fold.h). Bits
+// depend neither on the number of slices nor on where they end: sums of slices are added up in an order that the whole
+// has fixed, products keep theirs. Loops run once for each slice (planner/split_scan.h). What is left when K does not
+// divide the axis is a copy of the region of its own. Tested in tests/planner/chunk_test.cpp.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ namespace neap::planner {
 
 struct Region {
   int64_t extent = 0;                           // elements of the sliced axis
-  int64_t unit = 1;                             // slices are multiples of it (slice_unit)
+  int64_t unit = 1;                             // slices are multiples of it: whole blocks of sums
   std::unordered_map<trace::ValueId, Cut> cut;  // of each value computed in slices
   std::vector<trace::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
   std::vector<trace::ValueId> joined;           // values that leave, joined along their axis

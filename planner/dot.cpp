@@ -80,24 +80,31 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
                 k = extent(b, lhs, lhs.contract);
   const bool outer = k == 1;
+  // A matrix times a vector loops over the matrix as it lies in memory: which axis is the last decides where the lanes
+  // of the sum are.
+  const Side& matrix = n != 1 ? rhs : lhs;
+  const bool sum_first = (m == 1) != (n == 1) && !outer && !in_order(b, matrix, matrix.free, matrix.contract) &&
+                         in_order(b, matrix, matrix.contract, matrix.free);
   // Axes of extent 1 are left out, so that the loops are as simple as the product is.
   Shape shape{batch};
+  if (sum_first) shape.push_back(k);
   if (m != 1) shape.push_back(m);
   if (n != 1) shape.push_back(n);
-  if (!outer) shape.push_back(k);
+  if (!outer && !sum_first) shape.push_back(k);
+  const int64_t sum_axis = sum_first ? 1 : std::ssize(shape) - 1;
   const auto spread = [&](const Side& side, int64_t rows, bool first) {
-    const ValueId matrix = as_matrices(b, side, side.free, side.contract, loc);
+    const ValueId source = sum_first ? as_matrices(b, side, side.contract, side.free, loc)
+                                     : as_matrices(b, side, side.free, side.contract, loc);
     Shape own{batch};
     Ints axes{0};
-    if (rows != 1) {
-      own.push_back(rows);
-      axes.push_back(first || m == 1 ? 1 : 2);
-    }
-    if (!outer) {
-      own.push_back(k);
-      axes.push_back(static_cast<int64_t>(shape.size()) - 1);
-    }
-    return b.add(Op::broadcast_in_dim, {b.reshape(matrix, own, loc)}, {{Attr::shape, shape}, {Attr::axes, axes}}, loc);
+    const auto add = [&](int64_t extent, int64_t axis) {
+      own.push_back(extent);
+      axes.push_back(axis);
+    };
+    if (sum_first) add(k, sum_axis);
+    if (rows != 1) add(rows, sum_first || (!first && m != 1) ? 2 : 1);
+    if (!outer && !sum_first) add(k, sum_axis);
+    return b.add(Op::broadcast_in_dim, {b.reshape(source, own, loc)}, {{Attr::shape, shape}, {Attr::axes, axes}}, loc);
   };
   const ValueId left = spread(lhs, m, true);
   const ValueId right = spread(rhs, n, false);
@@ -105,7 +112,7 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   const ValueId product =
       b.add(Op::multiply, {left, right}, outer ? Attrs{} : Attrs{{Attr::name, std::string(kDotProduct)}}, loc);
   if (outer) return product;
-  return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{std::ssize(shape) - 1}}}, loc);
+  return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{sum_axis}}}, loc);
 }
 
 // Whether the permutation of `shape`, a view of [batch, m, n], swaps m and n.
@@ -136,7 +143,7 @@ const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, con
     if (uses[v] != 1) return nullptr;
   }
   const Node* dot = graph.def(v);
-  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot)) return nullptr;
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || dot->inputs.size() == 3) return nullptr;
   return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
 }
 
@@ -157,7 +164,8 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
     if (uses[v] != 1) return nullptr;
   }
   const Node* dot = graph.def(v);
-  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || graph.aval(v).dtype != DType::f32) return nullptr;
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || dot->inputs.size() == 3) return nullptr;
+  if (graph.aval(v).dtype != DType::f32) return nullptr;
   const DotForm form = dot_form(graph, *dot);
   if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
   const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return widened(graph, in) != no_value; });
@@ -188,6 +196,7 @@ DotForm dot_form(const Graph& graph, const Node& node) {
   form.k = lhs.shape[form.lhs_transposed ? 1 : 2];
   form.n = rhs.shape[form.rhs_transposed ? 1 : 2];
   form.dtype = lhs.dtype;
+  form.adds = node.inputs.size() == 3;
   return form;
 }
 
@@ -199,8 +208,9 @@ void check_gpu_dot(const Graph& graph, const Node& node) {
 }
 
 ValueId lower_dot(Builder& b, const Term& term) {
-  if (term.op != Op::dot_general) return no_value;
+  if (term.op != Op::dot_general || term.inputs.size() == 3) return no_value;
   const Attrs& attrs = term.attrs;
+  if (attrs.has(Attr::name) && attrs.string(Attr::name) == kDotSlice) return no_value;
   const DType dtype = b.aval(term.inputs[0]).dtype;
 
   Ints lhs_contract = attrs.ints(Attr::lhs_contract), rhs_contract = attrs.ints(Attr::rhs_contract);

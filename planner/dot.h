@@ -2,7 +2,11 @@
 //
 // Canonical: lhs [batch, m, k] or [batch, k, m], rhs [batch, k, n] or [batch, n, k], both row-major f32 or f64, axis 0
 // the batch, one contracted axis; output [batch, m, n]. For targets that multiply halves (narrow_dots) all three may be
-// f16, the sums f32. Tested in tests/planner/dot_test.cpp.
+// f16, the sums f32. A third operand is what the products are added to.
+//
+// An element of an f32 or f64 product is one chain: the third operand's element, or 0, then fma(lhs, rhs, sum) for k
+// from 0 up. So the bits do not change when a product is cut along any of its axes, k included, where each part adds to
+// what those before it made. Tested in tests/planner/dot_test.cpp.
 #pragma once
 
 #include "planner/builder.h"
@@ -16,11 +20,14 @@ struct DotForm {
   bool lhs_transposed = false;  // lhs is [batch, k, m]
   bool rhs_transposed = false;  // rhs is [batch, n, k]
   DType dtype = DType::f32;
+  bool adds = false;  // to what out holds
   bool operator==(const DotForm&) const = default;
 };
 
 /// Attr::name of the multiply inside a dot_general that became multiply and reduce_sum.
 inline constexpr const char* kDotProduct = "dot";
+/// Attr::name of a canonical dot_general that stays one whatever its extents: a slice of another, with whose bits.
+inline constexpr const char* kDotSlice = "slice";
 
 bool is_canonical_dot(const trace::Graph& graph, const trace::Node& node);
 /// Of a canonical dot_general node.

@@ -1,5 +1,10 @@
-// Reductions and products over the sliced axis of a region: each slice adds to a total that the loop carries, in f64
-// for sums of floats, as in one kernel. Tested in tests/planner/chunk_test.cpp.
+// Reductions and products over the sliced axis of a region: each slice adds to a total that the loop carries.
+//
+// Integers, maxima and the like combine with what a slice comes to. A float sum must not depend on where slices end, so
+// its tree is fixed by the whole: the elements in blocks of the sliced axis, whose size is chosen by the shapes of the
+// whole, each block summed by itself (with all else that is reduced), and the blocks added to the total one after the
+// other, in f64. Slices are whole blocks. A product adds to its total along k, one element after the other
+// (planner/dot.h), as the whole one does. Tested in tests/planner/chunk_test.cpp and tests/jit/split_sums_test.cpp.
 #pragma once
 
 #include "planner/split_axis.h"
@@ -11,17 +16,21 @@ struct Fold {
   trace::Op combine;
   DType dtype;  // of the total
   trace::AttrValue initial;
+  int64_t block = 1;  // elements of the sliced axis of the operand
 };
 
-/// How the node, a reduction or canonical product, is computed from slices.
-Fold fold_of(const trace::Graph& graph, const trace::Node& node);
+/// How the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
+Fold fold_of(const trace::Graph& graph, const trace::Node& node, Cut cut);
 
-/// Whether it can be.
-bool can_fold(const trace::Node& node);
+/// Slices of the operand sliced by `cut` are multiples of so many of the region's elements.
+int64_t fold_unit(const trace::Graph& graph, const trace::Node& node, Cut cut);
+
+/// Whether it can be: what is added in order already only along its outermost axis.
+bool can_fold(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
 
 /// The total and what a slice adds to it, in graph `g`. `inputs`: of the node, of the slice; those of `node` are in
-/// `graph`.
-trace::ValueId add_slice(trace::Graph& g, const trace::Graph& graph, const trace::Node& node,
+/// `graph`. Only the last slice may end within a block.
+trace::ValueId add_slice(trace::Graph& g, const trace::Graph& graph, const trace::Node& node, Cut cut,
                          std::vector<trace::ValueId> inputs, trace::ValueId total);
 
 }  // namespace neap::planner

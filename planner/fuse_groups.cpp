@@ -221,6 +221,7 @@ std::vector<bool> must_store(const Graph& graph) {
     }
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
+    if (kind == PlanStep::Kind::reduce && node.inputs.size() == 2) stored[base(graph, node.inputs[1])] = true;
     if (!is_opaque(kind) && !is_join(node)) continue;
     for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
   }

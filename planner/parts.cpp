@@ -33,14 +33,16 @@ DType accumulator(Op op, DType value) {
 }
 
 int reduce_parts(const Graph& group, const Target& target) {
-  int64_t operand = 0, kept = 0;
+  int64_t operand = 0, kept = 0, rows = 0;
   for (const ValueId v : group.outputs) {
     const Node& node = *group.def(v);
-    if (is_argreduce(node.op)) return 1;  // a partial argmax would need its index beside it
+    if (is_argreduce(node.op)) return 1;    // a partial argmax would need its index beside it
+    if (node.inputs.size() == 2) return 1;  // in order
     operand = group.aval(node.inputs[0]).size();
     kept = group.aval(v).size();
+    rows = std::max(rows, whole_rows(group, node));
   }
-  if (kept == 0 || kept >= kManyRows) return 1;
+  if (kept == 0 || rows >= kManyRows) return 1;
   const int64_t part = target.gpu ? kReducePartGpu : kReducePart;
   return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_parts));
 }
@@ -72,7 +74,15 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const Aval& out = group.aval(node.out());
   const Aval& updates = group.aval(node.inputs[2]);
   const Aval& indices = group.aval(node.inputs[1]);
-  const int64_t rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  const int64_t own_rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  // A slice is added up as the whole is: the same form, and no part ends where the whole has none.
+  const bool sliced = node.attrs.has(Attr::full_shape);
+  const Shape& whole = sliced ? node.attrs.ints(Attr::full_shape) : updates.shape;
+  const int64_t rows = sliced ? element_count({whole.begin(), whole.begin() + indices.ndim() - 1}) : own_rows;
+  const int64_t additions = element_count(whole);
+  const double share = static_cast<double>(updates.size()) / static_cast<double>(std::max<int64_t>(1, additions));
+  const double results = static_cast<double>(out.size()) / (sliced && share > 0 ? share : 1);
+  if (sliced) table_budget = kTableBytes;
   if (target.gpu && node.op == Op::scatter_set && rows > 1 && rows < kMaxCount - 1) {
     step.form = ScatterForm::winners;
     step.table_dtype = DType::u32;
@@ -94,12 +104,15 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   }
   const bool cheap_tables = counts || !is_float(out.dtype);
   const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
-                     : target.gpu  ? std::max(least, counts && rows >= out.size() ? target.count_tables : 1)
-                     : cheap_tables && updates.size() >= kFewRows ? 4
-                                                                  : 2;
+                     : target.gpu
+                         ? std::max(least, counts && static_cast<double>(rows) >= results ? target.count_tables : 1)
+                     : cheap_tables && additions >= kFewRows ? 4
+                                                             : 2;
   for (step.parts = wanted; step.parts >= least; --step.parts) {
-    const size_t bytes = static_cast<size_t>(tables_in_scratch(step) * out.size()) * size_of(step.table_dtype);
-    if (bytes <= table_budget) return;
+    const double bytes = static_cast<double>(tables_in_scratch(step)) * results * size_of(step.table_dtype);
+    if (bytes > static_cast<double>(table_budget)) continue;
+    if (rows != own_rows && is_float(out.dtype) && !counts && !step.in_order) step.parts = 1;
+    return;
   }
   step.form = ScatterForm::direct;
   step.parts = 1;
@@ -108,6 +121,16 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
 }  // namespace
 
 size_t table_budget(size_t held_bytes) { return std::max(kTableBytes, held_bytes / 8); }
+
+int64_t whole_rows(const Graph& graph, const Node& reduction) {
+  if (!reduction.attrs.has(Attr::full_shape)) return graph.aval(reduction.out()).size();
+  const Ints &whole = reduction.attrs.ints(Attr::full_shape), &axes = reduction.attrs.ints(Attr::axes);
+  int64_t rows = 1;
+  for (int64_t axis = 0; axis < std::ssize(whole); ++axis) {
+    if (std::ranges::find(axes, axis) == axes.end()) rows *= whole[axis];
+  }
+  return rows;
+}
 
 void choose_parts(PlanStep& step, size_t table_budget, const Target& target) {
   if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group, target);

@@ -21,6 +21,9 @@ inline constexpr const char* kInOrder = "in order";
 /// Attr::name of a scatter that updates no element twice.
 inline constexpr const char* kDistinct = "distinct";
 
+/// The results of the reduction of which this one is a slice, or itself.
+int64_t whole_rows(const trace::Graph& graph, const trace::Node& reduction);
+
 /// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
 std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});
 

@@ -76,7 +76,6 @@ class Grower {
     if (node.op == Op::scan) return slice_scan(node, no_value);
     if (op_info(node.op).family == Family::control) return false;
     const Cut at = region_.cut.at(v);
-    region_.unit = std::lcm(region_.unit, slice_unit(node, at));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = operand_cut(graph_, node, at, i);
       if (cut == kImpossible || !take(node.inputs[i], cut)) return false;
@@ -214,9 +213,12 @@ class Grower {
 
   bool fold(const Node& node, size_t i, Cut cut) {
     if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
-    if (is_hidden(node.out()) || !can_fold(node)) return false;
+    if (is_hidden(node.out()) || !can_fold(graph_, node, i, cut.axis)) return false;
+    region_.unit = std::lcm(region_.unit, fold_unit(graph_, node, cut));
     region_.folded.push_back(node.out());
     const bool dot = op_info(node.op).family == Family::dot;
+    const size_t operands = dot ? 2 : 1;  // another: what it begins with
+    if (node.inputs.size() > operands && !take(node.inputs[operands], kWhole)) return false;
     if (!dot) return true;
     const size_t other = 1 - i;
     const int64_t axis = node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];

@@ -90,6 +90,7 @@ ValueId binary_rule(const Builder& b, const Term& term) {
 }
 
 ValueId reduce_rule(Builder& b, const Term& term) {
+  if (term.inputs.size() == 2) return no_value;
   const ValueId x = term.inputs[0];
   const Shape& shape = b.aval(x).shape;
   Shape kept;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/dot.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -117,7 +118,17 @@ ValueId write_slice(Graph& g, const Graph& from, const Node& node, std::vector<V
       inputs.push_back(offset_vector(g, scaled(g, at.offset, cut.block), rank, axis - batch));
       break;
     }
+    case Op::reduce_sum:
+    case Op::reduce_prod:
+      if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, from.aval(node.inputs[0]).shape);
+      break;
+    case Op::dot_general:
+      if (axis > 0) attrs.set(Attr::name, std::string(kDotSlice));
+      break;
     default: {
+      if (node.op == Op::scatter_add && !attrs.has(Attr::full_shape)) {
+        attrs.set(Attr::full_shape, from.aval(node.inputs[2]).shape);
+      }
       const int64_t column = counting_column(from, node, cut);
       if (column >= 0) inputs[1] = counted_from(g, inputs[1], column, scaled(g, at.offset, cut.block));
       break;

@@ -163,7 +163,7 @@ class SliceWriter {
       const Cut other{inner.attrs.ints(Attr::rhs_contract)[0], cut.block};
       inputs.push_back(names_.at(form(inner.inputs[1], other)));
     }
-    return add_slice(loop_.body, from_, inner, std::move(inputs), total);
+    return add_slice(loop_.body, from_, inner, cut, std::move(inputs), total);
   }
 
   Graph& g_;
@@ -187,7 +187,7 @@ std::vector<ValueId> write_initial_totals(Graph& g, const Node& node, const Scan
   const Graph& from = *node.attrs.graph(Attr::body);
   std::vector<ValueId> totals;
   for (size_t k = 0; k < cut.folds.size(); ++k) {
-    const Fold fold = fold_of(from, *from.def(cut.folds[k]));
+    const Fold fold = fold_of(from, *from.def(cut.folds[k]), cut.folded[k]);
     Shape shape = from.aval(cut.folds[k]).shape;
     shape.insert(shape.begin(), node.attrs.integer(Attr::length));
     totals.push_back(g.add(Op::constant, {},

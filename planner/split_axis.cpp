@@ -1,7 +1,6 @@
 #include "planner/split_axis.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "planner/builder.h"
@@ -137,7 +136,7 @@ Cut factor_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
 Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   if (!is_canonical_dot(graph, node)) return kImpossible;
   const DotForm form = dot_form(graph, node);
-  if (cut.axis == 0) return cut;
+  if (cut.axis == 0 || i == 2) return cut;
   if (cut.axis == 1) return i == 0 ? Cut{form.lhs_transposed ? 2 : 1, cut.block} : kWhole;
   return i == 1 ? Cut{form.rhs_transposed ? 1 : 2, cut.block} : kWhole;
 }
@@ -149,7 +148,9 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Family::elementwise:
     case Family::convert: return cut;
     case Family::layout: return layout_cut(graph, node, cut, i);
-    case Family::reduce: return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
+    case Family::reduce:
+      if (i == 1) return cut;
+      return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
     case Family::factor: return factor_cut(graph, node, cut, i);
@@ -191,15 +192,9 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
   return -1;
 }
 
-int64_t slice_unit(const Node& node, Cut cut) {
-  constexpr int64_t kProductRows = 16;
-  const bool rows = op_info(node.op).family == Family::dot && cut.axis > 0;
-  return rows ? kProductRows / std::gcd(kProductRows, cut.block) : 1;
-}
-
 bool folds_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
-  if (op_info(node.op).family == Family::reduce) return contains(node.attrs.ints(Attr::axes), axis);
-  if (!is_canonical_dot(graph, node)) return false;
+  if (op_info(node.op).family == Family::reduce) return i == 0 && contains(node.attrs.ints(Attr::axes), axis);
+  if (!is_canonical_dot(graph, node) || i == 2) return false;
   return node.attrs.ints(i == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0] == axis;
 }
 

@@ -30,10 +30,6 @@ int64_t counted_axis(const trace::Graph& graph, const trace::Node& node, int64_t
 /// that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1: none.
 int64_t counting_column(const trace::Graph& graph, const trace::Node& node, Cut cut);
 
-/// Slices of the node's result are multiples of so many elements: rows of a product keep their bits only in whole
-/// vectors.
-int64_t slice_unit(const trace::Node& node, Cut cut);
-
 /// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
 bool folds_over(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
 

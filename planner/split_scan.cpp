@@ -91,7 +91,6 @@ class ScanCutter {
       } else if (cut != kWhole && op_info(node->op).family == Family::control) {
         return false;
       } else {
-        if (is_cut(cut)) result_.unit = std::lcm(result_.unit, slice_unit(*node, cut));
         for (size_t i = 0; i < node->inputs.size(); ++i) {
           if (!want(node->inputs[i], cut == kWhole ? kWhole : operand_cut(body_, *node, cut, i))) return false;
         }
@@ -270,7 +269,9 @@ class ScanCutter {
     const auto i = static_cast<size_t>(fold_operand(node));
     const Cut cut = state_[node.inputs[i]];
     const bool dot = op_info(node.op).family == Family::dot;
-    if (!can_fold(node)) return false;
+    const bool begins = node.inputs.size() > (dot ? 2 : 1);  // each slice would begin anew
+    if (begins || !can_fold(body_, node, i, cut.axis)) return false;
+    result_.unit = std::lcm(result_.unit, fold_unit(body_, node, cut));
     if (!want(node.inputs[i], cut)) return false;
     Cut first = cut;
     if (dot) {

@@ -31,7 +31,7 @@ struct ScanCut {
   std::vector<Cut> folded;               // how the first operand of each is sliced
   std::vector<bool> after;               // of the body's values: needed by the loop after all slices, inputs too
   std::map<trace::NodeId, std::shared_ptr<const ScanCut>> scans;  // in the body
-  int64_t unit = 1;                                               // slices are multiples of it (slice_unit)
+  int64_t unit = 1;                                               // slices are multiples of it: whole blocks of sums
   size_t visits = 0;                                              // values looked at
 };
 

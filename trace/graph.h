@@ -46,7 +46,7 @@ enum class Attr : uint8_t {
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
   forward,       // graph: custom_vjp: inputs -> results, residuals
   full,          // int (0/1): qr, svd: square orthogonal factors
-  full_shape,    // ints: random_bits with an offset operand: the shape whose flat index is the counter
+  full_shape,    // ints: of the whole of which this is a slice: random_bits (its flat index is the counter), sums
   high,          // ints: pad
   interior,      // ints: pad
   label,         // string: reshape: what checkpoint_name() calls its result

@@ -106,7 +106,14 @@ Aval infer_reduce(const Site& site) {
   } else {
     require_numeric(site, x);
   }
-  return {without_axes(x.shape, axes), x.dtype};
+  Aval result{without_axes(x.shape, axes), x.dtype};
+  const bool begins = site.in.size() == 2 && (site.op == Op::reduce_sum || site.op == Op::reduce_prod);
+  if (site.in.size() != 1 && !begins)
+    throw InternalError(fmt::format("{}: {} operands", name(site.op), site.in.size()));
+  if (begins && site.in[1] != result) {
+    site.fail<ShapeError>(fmt::format("{} to begin with", to_string(site.in[1])), to_string(result));
+  }
+  return result;
 }
 
 Aval infer_argreduce(const Site& site) {
@@ -136,6 +143,7 @@ Aval infer_sort(const Site& site) {
 }
 
 Aval infer_dot(const Site& site) {
+  if (site.in.size() != 2 && site.in.size() != 3) throw InternalError("dot_general: two or three operands");
   const Ints& lhs_batch = site.attrs.ints(Attr::lhs_batch);
   const Ints& rhs_batch = site.attrs.ints(Attr::rhs_batch);
   const Ints& lhs_contract = site.attrs.ints(Attr::lhs_contract);
@@ -152,6 +160,9 @@ Aval infer_dot(const Site& site) {
   for (const int64_t axis : lhs_batch) shape.push_back(site.in[0].shape[axis]);
   shape = joined(std::move(shape), without_axes(site.in[0].shape, lhs_used));
   shape = joined(std::move(shape), without_axes(site.in[1].shape, rhs_used));
+  if (site.in.size() == 3 && site.in[2].shape != shape) {
+    site.fail<ShapeError>(fmt::format("{} to add to", to_string(site.in[2])), to_string(shape));
+  }
   return {site.check_shape(shape), site.in[0].dtype};
 }
 

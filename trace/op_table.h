@@ -77,8 +77,8 @@ bool accepts(TypeRule rule, DType t);
 /// The dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third operand).
 DType result_dtype(TypeRule rule, DType t);
 
-/// The attributes that an op must have. name, region, saveable and copy are allowed on every op, and what a
-/// row of the table calls optional on its op; no others are.
+/// The attributes that an op must have. name, region, saveable and copy are allowed on every op, and what a row of the
+/// table calls optional on its op (full_shape on random_bits, sums, products and scatter_add); no others are.
 std::span<const Attr> required_attrs(Op op);
 bool allows_attr(Op op, Attr attr);
 

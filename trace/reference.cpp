@@ -19,10 +19,10 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::leaf: return {reference_leaf(op, attrs, out[0])};
     case Family::convert: return {reference_convert(op, in[0], out[0])};
     case Family::layout: return {reference_layout(op, in, attrs, out[0])};
-    case Family::reduce: return {reference_reduce(op, in[0], attrs, out[0])};
+    case Family::reduce: return {reference_reduce(op, in, attrs, out[0])};
     case Family::argreduce: return {reference_argreduce(op, in[0], attrs, out[0])};
     case Family::sort: return {reference_sort(op, in[0], attrs, out[0])};
-    case Family::dot: return {reference_dot(in[0], in[1], attrs, out[0])};
+    case Family::dot: return {reference_dot(in, attrs, out[0])};
     case Family::factor: return {reference_factor(op, in, attrs, out[0])};
     case Family::gather: return {reference_gather(in[0], in[1], attrs, out[0])};
     case Family::scatter: return {reference_scatter(op, in, attrs)};

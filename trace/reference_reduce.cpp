@@ -29,15 +29,16 @@ A product(A x, A y) {
   return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
 }
 
-// T: the storage type, A: what accumulates.
+// T: the storage type, A: what accumulates. A second operand is what to begin with.
 template <class T, class A, class Combine>
-HostValue reduce(const HostValue& x, const Ints& axes, Aval out, A identity, Combine combine) {
+HostValue reduce(std::span<const HostValue> in, const Ints& axes, Aval out, A identity, Combine combine) {
+  const HostValue& x = in[0];
   const auto from = elements<T>(x);
   const std::vector<int64_t> kept = offsets_along(x.aval.shape, other_axes(x.aval.ndim(), axes));
   const std::vector<int64_t> reduced = offsets_along(x.aval.shape, axes);
   std::vector<A> result;
   for (const int64_t start : kept) {
-    A total = identity;
+    A total = in.size() == 2 ? static_cast<A>(elements<T>(in[1])[result.size()]) : identity;
     for (const int64_t offset : reduced) total = combine(total, static_cast<A>(from[start + offset]));
     result.push_back(total);
   }
@@ -46,25 +47,25 @@ HostValue reduce(const HostValue& x, const Ints& axes, Aval out, A identity, Com
 
 }  // namespace
 
-HostValue reference_reduce(Op op, const HostValue& x, const Attrs& attrs, Aval out) {
+HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out) {
   Ints axes = attrs.ints(Attr::axes);
   std::ranges::sort(axes);  // elements are combined in row-major order
-  return dispatch(x.aval.dtype, [&]<class T>() {
+  return dispatch(in[0].aval.dtype, [&]<class T>() {
     if constexpr (std::same_as<T, bool>) {
-      if (op == Op::reduce_any) return reduce<bool>(x, axes, out, false, [](bool a, bool b) { return a || b; });
-      return reduce<bool>(x, axes, out, true, [](bool a, bool b) { return a && b; });
+      if (op == Op::reduce_any) return reduce<bool>(in, axes, out, false, [](bool a, bool b) { return a || b; });
+      return reduce<bool>(in, axes, out, true, [](bool a, bool b) { return a && b; });
     } else {
       using C = Compute<T>;
       using A = Accumulator<T>;
       constexpr C kLowest = std::is_integral_v<C> ? C(std::numeric_limits<T>::lowest()) : C(0);
       constexpr C kHighest = std::is_integral_v<C> ? C(std::numeric_limits<T>::max()) : C(0);
       switch (op) {
-        case Op::reduce_sum: return reduce<T>(x, axes, out, A(0), sum<A>);
-        case Op::reduce_prod: return reduce<T>(x, axes, out, A(1), product<A>);
+        case Op::reduce_sum: return reduce<T>(in, axes, out, A(0), sum<A>);
+        case Op::reduce_prod: return reduce<T>(in, axes, out, A(1), product<A>);
         case Op::reduce_max:
-          return reduce<T>(x, axes, out, std::is_integral_v<C> ? kLowest : lowest<C>(), ref::maximum<C>);
+          return reduce<T>(in, axes, out, std::is_integral_v<C> ? kLowest : lowest<C>(), ref::maximum<C>);
         case Op::reduce_min:
-          return reduce<T>(x, axes, out, std::is_integral_v<C> ? kHighest : highest<C>(), ref::minimum<C>);
+          return reduce<T>(in, axes, out, std::is_integral_v<C> ? kHighest : highest<C>(), ref::minimum<C>);
         default: throw InternalError("no reduction");
       }
     }
@@ -121,7 +122,8 @@ HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out
   return result;
 }
 
-HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs& attrs, Aval out) {
+HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval out) {
+  const HostValue &lhs = in[0], &rhs = in[1];
   const auto along = [](const HostValue& x, const Ints& batch, const Ints& contract) {
     Ints used = batch;
     used.insert(used.end(), contract.begin(), contract.end());
@@ -141,7 +143,7 @@ HostValue reference_dot(const HostValue& lhs, const HostValue& rhs, const Attrs&
     for (size_t batch = 0; batch < lhs_batch.size(); ++batch) {
       for (const int64_t row : lhs_free) {
         for (const int64_t column : rhs_free) {
-          A total = 0;
+          A total = in.size() == 3 ? static_cast<A>(elements<T>(in[2])[result.size()]) : A(0);
           for (size_t k = 0; k < lhs_contract.size(); ++k) {
             total = sum(total, product(static_cast<A>(a[lhs_batch[batch] + row + lhs_contract[k]]),
                                        static_cast<A>(b[rhs_batch[batch] + column + rhs_contract[k]])));

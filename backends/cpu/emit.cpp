@@ -42,7 +42,10 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
     if (k.dag[id].op == Opcode::load) used[k.dag[id].imm] = true;
   }
   for (const auto& s : k.stores) used[s.buffer] = true;
-  for (const auto& r : k.reductions) used[r.buffer] = true;
+  for (const auto& r : k.reductions) {
+    used[r.buffer] = true;
+    if (r.initial >= 0) used[r.initial] = true;
+  }
   for (const auto& s : k.scatters) used[s.buffer] = true;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     Value* place = used[i] ? b.CreateConstGEP1_64(pointer, function_->getArg(0), i) : nullptr;

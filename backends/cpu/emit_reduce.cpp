@@ -54,6 +54,28 @@ std::vector<Value*> Emitter::identities(int lanes) {
   return result;
 }
 
+void Emitter::begin_with(std::vector<Value*>& totals, Value* row, const Body& body) {
+  size_t slot = 0;
+  for (const Reduction& r : k.reductions) {
+    Value*& total = totals[slot];
+    slot += is_arg(r) ? 2 : 1;
+    if (r.initial < 0) continue;
+    const DType type = r.accumulator;
+    NEAP_CHECK(k.buffers[r.initial].type == type && working(r) == type, "{}: begins with {}", k.name,
+               name(k.buffers[r.initial].type));
+    Value* pointer = b.CreateGEP(memory_element(type), buffers_[r.initial], row);
+    const llvm::Align align(size_of(type));
+    if (!body.count || W == 1) {
+      total = b.CreateAlignedLoad(total->getType(), pointer, align);
+      continue;
+    }
+    llvm::AllocaInst* whole = stack(total->getType(), "initial");
+    b.CreateStore(total, whole);
+    b.CreateMemCpy(whole, whole->getAlign(), pointer, align, b.CreateMul(body.count, b.getInt64(size_of(type))));
+    total = b.CreateLoad(total->getType(), whole);
+  }
+}
+
 Value* Emitter::combine(Combine how, DType t, Value* x, Value* y) {
   switch (how) {
     case Combine::add:
@@ -221,6 +243,7 @@ void Emitter::emit_reduce() {
       std::vector<Value*> totals = identities(W);
       Body body = body_at(row, nullptr);
       if (count) start_tail(body, count);
+      begin_with(totals, row, body);
       const auto add = [&](Value* i, std::vector<Value*>& carried) {
         body.blocks[2] = b.GetInsertBlock();
         body.index[1] = i;

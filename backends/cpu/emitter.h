@@ -73,6 +73,8 @@ class Emitter {
   // emit_reduce.cpp
   void emit_reduce();
   std::vector<Value*> identities(int lanes);
+  /// Puts what the rows begin with in place of identities.
+  void begin_with(std::vector<Value*>& totals, Value* row, const Body& body);
   std::vector<Value*> accumulate(Body& body, std::vector<Value*> totals);
   /// Combines accumulators by halves, down to one.
   std::vector<Value*> horizontal(std::vector<Value*> all);

@@ -1,4 +1,4 @@
-// Matrix products. Compiled for the machine's own vector units, as Eigen chooses its kernels at compile time.
+// Matrix products, compiled for the machine's own vector units.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace neap::cpu {
 
-/// out[batch, m, n] = lhs x rhs, as planner/dot.h defines the canonical form. The product is cut into tiles whose sizes
-/// depend on the shape alone and whose work is packed into `scratch` (planner/dot_scratch.h says how much): the bits do
-/// not depend on the number of threads, and nothing is allocated. k = 0 gives zeros.
+/// out[batch, m, n] = lhs x rhs (with form.adds: added to out), as planner/dot.h defines the canonical form and the order
+/// of its sums: the bits depend on the operands alone, not on threads or on how a product is cut along any axis. What is
+/// packed lies in `scratch` (planner/dot_scratch.h says how much), and nothing is allocated.
 void gemm(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch);
 
 }  // namespace neap::cpu

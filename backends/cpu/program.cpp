@@ -123,7 +123,7 @@ class Compiler {
     const PlanStep& step = plan.steps[number];
     code.kind = step.kind;
     switch (step.kind) {
-      case PlanStep::Kind::dot: return dot(step, code.dot);
+      case PlanStep::Kind::dot: return dot(plan, step, code.dot);
       case PlanStep::Kind::sort: return sort(step, code.sort);
       case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
@@ -154,13 +154,15 @@ class Compiler {
     }
   }
 
-  static void dot(const PlanStep& step, DotCode& code) {
+  static void dot(const PlanData& plan, const PlanStep& step, DotCode& code) {
     code.form = planner::dot_form(step.group, step.group.nodes.at(0));
     // The group lists each operand once, so that x @ x has one read.
     const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
     code.lhs = read(step.group.nodes[0].inputs[0]);
     code.rhs = read(step.group.nodes[0].inputs[1]);
     code.out = step.writes.at(0);
+    code.bytes = plan.buffers[code.out].aval.bytes();
+    if (code.form.adds) code.initial = read(step.group.nodes[0].inputs[2]);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
   }
 

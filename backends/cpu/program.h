@@ -59,6 +59,8 @@ struct ScanCode {
 struct DotCode {
   planner::DotForm form;
   int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers; scratch may be none
+  int initial = -1;                                // what to add to, where it is not in `out`
+  size_t bytes = 0;                                // of out
 };
 
 struct SortCode {

@@ -151,6 +151,9 @@ void run_step(const StepCode& step, std::byte** memory) {
     }
     case Kind::dot: {
       const DotCode& dot = step.dot;
+      if (dot.initial >= 0 && memory[dot.initial] != memory[dot.out]) {
+        std::memcpy(memory[dot.out], memory[dot.initial], dot.bytes);
+      }
       return gemm(dot.form, memory[dot.lhs], memory[dot.rhs], memory[dot.out],
                   dot.scratch < 0 ? nullptr : memory[dot.scratch]);
     }

@@ -97,6 +97,7 @@ class Reduce {
       const Reduction& r = kernel_.reductions[i];
       text += fmt::format("  {} r{} = {};\n", m_.type(r.accumulator), i,
                           literal(m_, identity(r.combine, r.accumulator), r.accumulator));
+      if (r.initial >= 0) text += fmt::format("  if (i0 < {}) {}\n", body_.number(kept_), begin(i));
       if (is_arg(r)) text += fmt::format("  uint n{} = 0xffffffffu;\n", i);
     }
     text += body_.text(0);
@@ -121,12 +122,16 @@ class Reduce {
     const int64_t range = std::min(grain_, reduced_);
     const int64_t most = choices_.most_iterations / 2;
     const bool ends = most == 0 || range + turns_of(1) < most;
-    if (ends && kept_ * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
-        (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
+    const bool in_order = std::ranges::any_of(kernel_.reductions, [](const Reduction& r) { return r.initial >= 0; });
+    const int64_t rows = std::max(kept_, kernel_.whole_rows);  // slices are reduced as the whole is
+    if (in_order) {
+      along_ = 1;
+    } else if (ends && rows * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
+               (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
       along_ = 1;
     } else if (kernel_.vector_level == 0) {
       // Enough invocations side by side to read whole cache lines, the rest along the range.
-      across_ = std::min({static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(kept_))), kShort, size});
+      across_ = std::min({static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows))), kShort, size});
       while (most > 0 && across_ > 1 && turns_of(size / across_) > most) across_ /= 2;
       along_ = std::min(size / across_,
                         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(range, 1)))));
@@ -267,6 +272,13 @@ class Reduce {
       text += "    }\n    barrier();\n  }\n";
     }
     return text;
+  }
+
+  std::string begin(size_t i) {
+    const Reduction& r = kernel_.reductions[i];
+    const DType index = body_.wide() ? DType::u64 : DType::u32;
+    const std::string address = element_address(fmt::format("a{}", r.initial), "i0", index, size_of(r.accumulator));
+    return fmt::format("r{} = {};", i, load(m_, address, r.accumulator));
   }
 
   std::string write(size_t i) {

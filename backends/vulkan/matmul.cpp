@@ -191,6 +191,27 @@ Shader tiled(const DotForm& f, const Choices& choices) {
     for (uint32_t j = 0; j < rhs.vectors; ++j) fmt::format_to(out, "  {0} c{1}_{2} = {0}({3});\n", row, i, j, e.zero);
   }
 
+  // Between registers and the output, whose edges a tile may cross.
+  const auto in_place = [&](bool load) {
+    for (uint32_t i = 0; i < t.thread_m; ++i) {
+      fmt::format_to(out, "  {{\n    const uint row = l_first + {};\n", lhs.position(i, "y"));
+      fmt::format_to(out, "    const uint64_t at = a2 + ((uint64_t(batch) * {}ul + row) * {}ul + r_first) * {}ul;\n",
+                     f.m, f.n, e.bytes);
+      for (uint32_t j = 0; j < t.thread_n; ++j) {
+        const std::string column = rhs.position(j, "x");
+        std::string inside = f.m % t.m == 0 ? "" : fmt::format("row < {}u", f.m);
+        if (f.n % t.n != 0) inside += fmt::format("{}r_first + {} < {}u", inside.empty() ? "" : " && ", column, f.n);
+        const std::string there = e.at(fmt::format("at + uint64_t({}) * {}ul", column, e.bytes)),
+                          here = fmt::format("c{}_{}{}", i, j / rhs.length, component(rhs.length, j % rhs.length));
+        text += "    ";
+        if (!inside.empty()) fmt::format_to(out, "if ({}) ", inside);
+        fmt::format_to(out, "{} = {};\n", load ? here : there, load ? there : here);
+      }
+      text += "  }\n";
+    }
+  };
+  if (f.adds) in_place(true);
+
   if (f.k > 0) {
     text += lhs.prologue("a0") + rhs.prologue("a1");
     fmt::format_to(out, "  uint left = {}u;\n", f.k);
@@ -210,21 +231,7 @@ Shader tiled(const DotForm& f, const Choices& choices) {
     text += "    }\n    barrier();\n  }\n";
   }
 
-  for (uint32_t i = 0; i < t.thread_m; ++i) {
-    fmt::format_to(out, "  {{\n    const uint row = l_first + {};\n", lhs.position(i, "y"));
-    fmt::format_to(out, "    const uint64_t at = a2 + ((uint64_t(batch) * {}ul + row) * {}ul + r_first) * {}ul;\n", f.m,
-                   f.n, e.bytes);
-    for (uint32_t j = 0; j < t.thread_n; ++j) {
-      const std::string column = rhs.position(j, "x");
-      std::string inside = f.m % t.m == 0 ? "" : fmt::format("row < {}u", f.m);
-      if (f.n % t.n != 0) inside += fmt::format("{}r_first + {} < {}u", inside.empty() ? "" : " && ", column, f.n);
-      text += "    ";
-      if (!inside.empty()) fmt::format_to(out, "if ({}) ", inside);
-      fmt::format_to(out, "{} = c{}_{}{};\n", e.at(fmt::format("at + uint64_t({}) * {}ul", column, e.bytes)), i,
-                     j / rhs.length, component(rhs.length, j % rhs.length));
-    }
-    text += "  }\n";
-  }
+  in_place(false);
   Shader shader;
   shader.local_size = t.invocations();
   shader.groups = g.groups;
@@ -247,11 +254,12 @@ Shader direct(const DotForm& f, const Choices& choices) {
                  f.lhs_transposed ? in_batch : fmt::format("{} * {}ul", in_batch, f.k), e.bytes);
   fmt::format_to(out, "  const uint64_t r = a1 + (batch * {}ul + {}) * {}ul;\n", f.n * f.k,
                  f.rhs_transposed ? fmt::format("column * {}ul", f.k) : "column", e.bytes);
-  fmt::format_to(out, "  {} c = {};\n  for (uint k = 0u; k < {}u; ++k) {{\n", e.type, e.zero, f.k);
+  const std::string element = e.at(fmt::format("a2 + i * {}ul", e.bytes));
+  fmt::format_to(out, "  {} c = {};\n  for (uint k = 0u; k < {}u; ++k) {{\n", e.type, f.adds ? element : e.zero, f.k);
   fmt::format_to(out, "    c = fma({}, {}, c);\n  }}\n",
                  e.at(fmt::format("l + uint64_t(k) * {}ul", (f.lhs_transposed ? f.m : 1) * e.bytes)),
                  e.at(fmt::format("r + uint64_t(k) * {}ul", (f.rhs_transposed ? 1 : f.n) * e.bytes)));
-  fmt::format_to(out, "  {} = c;\n", e.at(fmt::format("a2 + i * {}ul", e.bytes)));
+  fmt::format_to(out, "  {} = c;\n", element);
   Shader shader;
   shader.local_size = choices.workgroup;
   shader.groups = g.groups;

@@ -79,6 +79,9 @@ class BySubgroup {
     for (uint32_t i = 0; i < rows_; ++i) {
       for (uint32_t j = 0; j < r_.count; ++j) say("  {} c{}_{} = {};\n", e_.type, i, j, e_.zero);
     }
+    say("  const uint64_t o = a2 + ((uint64_t(batch) * {0}ul + row) * {1}ul + column) * {2}ul;\n", f_.m, f_.n,
+        e_.bytes);
+    if (f_.adds) each_of_block([&](uint32_t i, uint32_t j) { take(i, j, columns); });
     say("  {} s;\n", e_.type);
     const int64_t at_once = unit_ * together_;
     say("  for (uint i = 0u; i < {}u; ++i) {{\n", f_.k / at_once);
@@ -89,11 +92,7 @@ class BySubgroup {
       steps(f_.k % at_once);
       say("  }}\n");
     }
-    say("  const uint64_t o = a2 + ((uint64_t(batch) * {0}ul + row) * {1}ul + column) * {2}ul;\n", f_.m, f_.n,
-        e_.bytes);
-    for (uint32_t i = 0; i < rows_; ++i) {
-      for (uint32_t j = 0; j < r_.count; j += r_.width()) store(i, j, columns);
-    }
+    each_of_block([&](uint32_t i, uint32_t j) { store(i, j, columns); });
     Shader shader;
     shader.local_size = lanes_;
     shader.groups = g.groups;
@@ -149,13 +148,35 @@ class BySubgroup {
     }
   }
 
-  void store(uint32_t i, uint32_t j, uint32_t columns) {
+  template <class Visit>
+  void each_of_block(const Visit& visit) {
+    for (uint32_t i = 0; i < rows_; ++i) {
+      for (uint32_t j = 0; j < r_.count; j += r_.width()) visit(i, j);
+    }
+  }
+
+  // Says which elements at (i, j) of the block the output has; returns their address.
+  std::string place(uint32_t i, uint32_t j, uint32_t columns) {
     std::string inside = f_.m % rows_ == 0 ? "" : fmt::format("row + {}u < {}u", i, f_.m);
     if (f_.n % columns != 0) {
       inside += fmt::format("{}column + {}u < {}u", inside.empty() ? "" : " && ", j * lanes_, f_.n);
     }
     if (!inside.empty()) say("  if ({})", inside);
-    const std::string address = fmt::format("(o + {}ul)", (i * f_.n + j * lanes_) * bytes());
+    return fmt::format("(o + {}ul)", (i * f_.n + j * lanes_) * bytes());
+  }
+
+  void take(uint32_t i, uint32_t j, uint32_t columns) {
+    const std::string address = place(i, j, columns);
+    if (r_.pairs) {
+      say("  {{ const vec2 d = uintBitsToFloat(unpackUint2x32(R64({}).v)); c{}_{} = d.x; c{}_{} = d.y; }}\n", address,
+          i, j, i, j + 1);
+    } else {
+      say("  c{}_{} = {};\n", i, j, e_.at(address));
+    }
+  }
+
+  void store(uint32_t i, uint32_t j, uint32_t columns) {
+    const std::string address = place(i, j, columns);
     if (r_.pairs) {
       say("  R64({}).v = packUint2x32(floatBitsToUint(vec2(c{}_{}, c{}_{})));\n", address, i, j, i, j + 1);
     } else {

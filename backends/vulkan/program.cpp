@@ -250,6 +250,10 @@ class Compiler {
     const int lhs = read(step.group.nodes[0].inputs[0]), rhs = read(step.group.nodes[0].inputs[1]);
     const int out = step.writes.at(0);
     if (form.batch * form.m * form.n == 0) return;
+    if (form.adds) {
+      const int initial = read(step.group.nodes[0].inputs[2]);
+      if (scope.root(initial) != scope.root(out)) copy(scope, ops, initial, out, scope.plan.buffers[out].aval.bytes());
+    }
     dispatch(scope, ops, matmul_shader(form, device_.choices()), step.op, {lhs, rhs, out}, {lhs, rhs}, {out});
   }
 

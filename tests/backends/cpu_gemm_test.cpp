@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -20,8 +20,10 @@ using namespace backends::test;
 using planner::DotForm;
 
 template <class T>
-std::vector<T> product(const DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs) {
+std::vector<T> product(const DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs,
+                       const std::vector<T>& initial = {}) {
   std::vector<T> out(static_cast<size_t>(f.batch * f.m * f.n), T(77));
+  if (f.adds) out = initial;
   const size_t bytes = planner::dot_scratch_bytes(f);
   // What lies behind the scratch must stay.
   const BufferPtr scratch = allocate(bytes + 4096, "scratch");
@@ -53,6 +55,52 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
         form.rhs_transposed = rhs;
         check<float>(form);
         check<double>(form);
+      }
+    }
+  }
+}
+
+// However a product is cut along its axes, k included, its bits stay.
+template <class T>
+void check_parts(DotForm f) {
+  f.dtype = dtype_of<T>();
+  const auto lhs = product_operand<T>(f.m * f.k, 1), rhs = product_operand<T>(f.k * f.n, 2);
+  const auto whole = product(f, lhs, rhs);
+  // Rows [first, first + count) of a matrix, or that many columns.
+  const auto part = [](const std::vector<T>& from, int64_t columns, bool across, int64_t first, int64_t count) {
+    if (!across) return std::vector<T>(from.begin() + first * columns, from.begin() + (first + count) * columns);
+    std::vector<T> to;
+    for (int64_t i = 0; i * columns < std::ssize(from); ++i) {
+      to.insert(to.end(), from.begin() + i * columns + first, from.begin() + i * columns + first + count);
+    }
+    return to;
+  };
+  const int64_t lhs_columns = f.lhs_transposed ? f.m : f.k, rhs_columns = f.rhs_transposed ? f.k : f.n;
+  for (const int64_t size : {1, 7, 100}) {
+    std::vector<T> sums = product({1, f.m, f.n, 0, false, false, f.dtype}, std::vector<T>{}, std::vector<T>{});
+    for (int64_t k = 0; k < f.k; k += size) {
+      DotForm slice = f;
+      slice.k = std::min(size, f.k - k);
+      slice.adds = true;
+      sums = product(slice, part(lhs, lhs_columns, !f.lhs_transposed, k, slice.k),
+                     part(rhs, rhs_columns, f.rhs_transposed, k, slice.k), sums);
+    }
+    EXPECT_EQ(std::memcmp(sums.data(), whole.data(), whole.size() * sizeof(T)), 0) << "k in slices of " << size;
+    for (int64_t i = 0; i < f.m; i += size) {
+      DotForm slice = f;
+      slice.m = std::min(size, f.m - i);
+      const auto rows = product(slice, part(lhs, lhs_columns, f.lhs_transposed, i, slice.m), rhs);
+      EXPECT_EQ(std::memcmp(rows.data(), whole.data() + i * f.n, rows.size() * sizeof(T)), 0) << "row " << i;
+    }
+  }
+}
+
+TEST(Gemm, PartsOfAProductHaveItsBits) {
+  for (const bool lhs : {false, true}) {
+    for (const bool rhs : {false, true}) {
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 70, 300}, {33, 5, 260}, {17, 290, 40}}) {
+        check_parts<float>({1, m, n, k, lhs, rhs});
+        check_parts<double>({1, m, n, k, lhs, rhs});
       }
     }
   }

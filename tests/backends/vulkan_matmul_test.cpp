@@ -41,6 +41,17 @@ class VulkanMatmul : public testing::Test {
     return run_product(*device_, matmul_shader(f, choices), f, lhs, rhs);
   }
 
+  // Added to 1.
+  template <class T>
+  void check_adding(DotForm f, const Choices& choices) {
+    f.dtype = dtype_of<T>();
+    f.adds = true;
+    const auto lhs = product_operand<T>(f.batch * f.m * f.k, 1), rhs = product_operand<T>(f.batch * f.k * f.n, 2);
+    auto got = run_product(*device_, matmul_shader(f, choices), f, lhs, rhs, T(1));
+    for (T& x : got) x -= 1;
+    expect_product(f, got, lhs, rhs);
+  }
+
   template <class T>
   void check(DotForm f, const Choices& choices) {
     f.dtype = dtype_of<T>();
@@ -77,6 +88,21 @@ TEST_F(VulkanMatmul, MultipliesEveryFormAndSize) {
       f.rhs_transposed = transposed & 2;
       check<float>(f, choices);
       if (choices.float64 && f.batch > 1) check<double>(f, choices);
+    }
+  }
+}
+
+TEST_F(VulkanMatmul, AddsToWhatIsThere) {
+  std::vector<Choices> all = tilings();
+  all.push_back(device_->choices());
+  for (const Choices& choices : all) {
+    for (DotForm f : {DotForm{1, 3, 2, 0}, DotForm{3, 2, 5, 7}, DotForm{1, 5, 300, 33}, DotForm{2, 17, 33, 65},
+                      DotForm{2, 130, 70, 100}, DotForm{1, 128, 128, 64}}) {
+      for (const int transposed : {0, 3}) {
+        f.lhs_transposed = f.rhs_transposed = transposed != 0;
+        check_adding<float>(f, choices);
+        if (choices.float64 && f.batch > 1) check_adding<double>(f, choices);
+      }
     }
   }
 }

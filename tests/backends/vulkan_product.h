@@ -14,10 +14,11 @@
 
 namespace neap::vk::test {
 
-/// The product by the shader; lhs and rhs as DotForm says. Nothing is written behind it.
+/// The product by the shader; lhs and rhs as DotForm says, `initial` what out holds before. Nothing is written behind
+/// it.
 template <class T>
 std::vector<T> run_product(Device& device, const Shader& shader, const planner::DotForm& f, const std::vector<T>& lhs,
-                           const std::vector<T>& rhs) {
+                           const std::vector<T>& rhs, T initial = T(77)) {
   constexpr size_t kBehind = 256 / sizeof(T);
   const Pipeline& pipeline = device.pipeline(shader, "matmul");
   const auto upload = [&](const auto& elements) {
@@ -28,6 +29,7 @@ std::vector<T> run_product(Device& device, const Shader& shader, const planner::
   };
   const auto elements = static_cast<size_t>(f.batch * f.m * f.n);
   std::vector<T> out(elements + kBehind, T(77));
+  std::fill_n(out.begin(), elements, initial);
   const MemoryPtr l = upload(lhs), r = upload(rhs), o = upload(out);
   const uint64_t addresses[] = {0, l->address(), r->address(), o->address()};
   const MemoryPtr table = upload(addresses);
