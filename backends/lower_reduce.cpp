@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "backends/lower.h"
 #include "core/check.h"
@@ -13,6 +16,8 @@ using trace::Attr;
 using trace::Graph;
 using trace::Node;
 using trace::Op;
+
+constexpr int64_t kManyRows = 64;
 
 Combine combine_of(Op op) {
   switch (op) {
@@ -63,9 +68,69 @@ struct Loops {
   }
 };
 
+// The axes of `from` that became `axes` of `to` by a reshape that merges some and splits none.
+std::optional<trace::Ints> merged_axes(const Shape& from, const Shape& to, const trace::Ints& axes) {
+  trace::Ints result;
+  bool merges = false;
+  for (int64_t axis = 0, at = 0; axis < std::ssize(to); ++axis) {
+    const bool wanted = std::ranges::find(axes, axis) != axes.end();
+    int64_t extent = 1, parts = 0;
+    for (; at < std::ssize(from) && (extent < to[axis] || from[at] == 1); ++at) {
+      extent *= from[at];
+      if (from[at] == 1) continue;
+      ++parts;
+      if (wanted) result.push_back(at);
+    }
+    if (extent != to[axis]) return std::nullopt;
+    merges |= parts > 1;
+  }
+  if (!merges) return std::nullopt;
+  return result;
+}
+
+using Seen = std::set<std::pair<trace::ValueId, trace::Ints>>;
+
+// Whether some value that the sum is made of, by cheap ops, varies along all reduced axes `axes` of `v`, and so lies
+// side by side along them. Not so of outer products. Slices of the other axes have the same answer.
+bool lies_along(const Graph& graph, trace::ValueId v, const trace::Ints& axes, Seen& seen) {
+  if (std::ranges::find(axes, -1) != axes.end() || !seen.emplace(v, axes).second) return false;
+  const Node* node = graph.def(v);
+  if (!node) return true;
+  switch (node->op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::negative:
+    case Op::square:
+    case Op::convert:
+      return std::ranges::any_of(node->inputs, [&](trace::ValueId x) { return lies_along(graph, x, axes, seen); });
+    case Op::broadcast_in_dim: {
+      const trace::Ints& to = node->attrs.ints(Attr::axes);
+      trace::Ints source;
+      for (const int64_t axis : axes) {
+        const auto at = std::ranges::find(to, axis) - to.begin();
+        const bool varies = at < std::ssize(to) && graph.aval(node->inputs[0]).shape[at] == graph.aval(v).shape[axis];
+        source.push_back(varies ? at : -1);
+      }
+      return lies_along(graph, node->inputs[0], source, seen);
+    }
+    case Op::transpose: {
+      trace::Ints source;
+      for (const int64_t axis : axes) source.push_back(node->attrs.ints(Attr::permutation)[axis]);
+      return lies_along(graph, node->inputs[0], source, seen);
+    }
+    case Op::reshape: {
+      const std::optional<trace::Ints> source =
+          merged_axes(graph.aval(node->inputs[0]).shape, graph.aval(v).shape, axes);
+      return !source || lies_along(graph, node->inputs[0], *source, seen);
+    }
+    default: return true;
+  }
+}
+
 // The level with lanes: along what lies side by side, and where a short loop wastes none. It decides in which order a
-// sum is added up: that of floats depends on the shape of the whole operand alone, as if it were stored, and not on
-// slices of it or on what is computed on the way.
+// sum is added up: that of floats depends on the shape of the whole operand, as if it were stored (or were an outer
+// product), and not on slices of it or on what else is computed on the way.
 int vector_level_of(const Graph& graph, const Kernel& kernel) {
   for (const trace::ValueId v : graph.outputs) {
     const Node& node = *graph.def(v);
@@ -77,6 +142,12 @@ int vector_level_of(const Graph& graph, const Kernel& kernel) {
     plain.kind = Kernel::Kind::reduce;
     plain.extent = {element_count(loops.kept_shape), element_count(loops.reduced_shape)};
     if (plain.extent[0] == 0 || plain.extent[1] == 0) return 1;
+    trace::Ints axes;
+    Seen seen;
+    for (const int64_t axis : node.attrs.ints(Attr::axes)) {
+      if (loops.shape[axis] > 1) axes.push_back(axis);
+    }
+    if (plain.extent[0] >= kManyRows && !lies_along(graph, node.inputs[0], axes, seen)) return 0;
     IndexAlgebra index(plain.dag);
     const IndexExpr at =
         index.flatten(loops.coords(index.unflatten(index.loop(0, plain.extent[0]), loops.kept_shape),

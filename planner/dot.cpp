@@ -197,6 +197,7 @@ DotForm dot_form(const Graph& graph, const Node& node) {
   form.n = rhs.shape[form.rhs_transposed ? 1 : 2];
   form.dtype = lhs.dtype;
   form.adds = node.inputs.size() == 3;
+  if (node.attrs.has(Attr::full_shape)) form.whole_k = node.attrs.ints(Attr::full_shape)[form.lhs_transposed ? 1 : 2];
   return form;
 }
 

@@ -6,7 +6,9 @@
 //
 // An element of an f32 or f64 product is one chain: the third operand's element, or 0, then fma(lhs, rhs, sum) for k
 // from 0 up. So the bits do not change when a product is cut along any of its axes, k included, where each part adds to
-// what those before it made. Tested in tests/planner/dot_test.cpp.
+// what those before it made. Where k is more than kLongDot the CPU begins a chain at 0 for every kDotBlock terms, so
+// that roundings do not pile up, and adds the chains one after the other; parts are then whole blocks. Tested in
+// tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include "planner/builder.h"
@@ -20,9 +22,12 @@ struct DotForm {
   bool lhs_transposed = false;  // lhs is [batch, k, m]
   bool rhs_transposed = false;  // rhs is [batch, n, k]
   DType dtype = DType::f32;
-  bool adds = false;  // to what out holds
+  bool adds = false;    // to what out holds
+  int64_t whole_k = 0;  // of the product of which this is a part along k; or 0
   bool operator==(const DotForm&) const = default;
 };
+
+inline constexpr int64_t kLongDot = 2048, kDotBlock = 256;
 
 /// Attr::name of the multiply inside a dot_general that became multiply and reduce_sum.
 inline constexpr const char* kDotProduct = "dot";

@@ -6,7 +6,7 @@ namespace neap::planner {
 namespace {
 
 // A tile's share of out stays in the cache nearest to the core but one, and costs a few percent to pack.
-constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = 256, kLeastTile = 32;
+constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = kDotBlock, kLeastTile = 32;
 constexpr int64_t kEnoughTiles = 16;
 constexpr double kWorthATile = 1 << 20;  // multiplications
 constexpr int kMostSlots = 16;
@@ -32,8 +32,14 @@ DotTiles dot_tiles(const DotForm& form) {
     int64_t& larger = t.tile_m >= t.tile_n ? t.tile_m : t.tile_n;
     larger = ceil_div(ceil_div(larger, 2), 16) * 16;
   }
-  t.count_m = ceil_div(form.m, t.tile_m);
-  t.count_n = ceil_div(form.n, t.tile_n);
+  // No narrow rest.
+  const auto even = [](int64_t extent, int64_t& tile) {
+    const int64_t count = ceil_div(extent, tile);
+    tile = std::min(tile, ceil_div(ceil_div(extent, count), 16) * 16);
+    return count;
+  };
+  t.count_m = even(form.m, t.tile_m);
+  t.count_n = even(form.n, t.tile_n);
   t.count = count();
   t.lhs_bytes = packed(t.tile_m, t.block_k, form.dtype);
   t.slot_bytes = t.lhs_bytes + packed(t.tile_n, t.block_k, form.dtype);

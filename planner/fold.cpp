@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/dot.h"
 #include "planner/parts.h"
 #include "trace/op_table.h"
 
@@ -94,7 +95,8 @@ Fold fold_of(const Graph& graph, const Node& node, Cut cut) {
   switch (node.op) {
     case Op::dot_general: {
       const DType sum = dtype == DType::f16 ? DType::f32 : dtype;
-      return {Op::add, sum, typed(sum, 0)};
+      const DotForm form = dot_form(graph, node);
+      return {Op::add, sum, typed(sum, 0), std::max(form.k, form.whole_k) > kLongDot ? kDotBlock : 1};
     }
     case Op::reduce_prod: return {Op::multiply, wide, typed(wide, 1), block};
     case Op::reduce_max:
@@ -125,7 +127,9 @@ ValueId add_slice(Graph& g, const Graph& graph, const Node& node, Cut cut, std::
   const Fold fold = fold_of(graph, node, cut);
   if (node.op == Op::dot_general) {
     for (ValueId& x : inputs) x = convert_to(g, x, fold.dtype);
-    return g.add(node.op, {inputs[0], inputs[1], total}, node.attrs, node.loc);
+    Attrs attrs = node.attrs;
+    if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, graph.aval(node.inputs[0]).shape);
+    return g.add(node.op, {inputs[0], inputs[1], total}, std::move(attrs), node.loc);
   }
   if (is_float_sum(graph, node)) return add_blocks(g, graph, node, fold, cut.axis, inputs[0], total);
   return g.add(fold.combine, {total, g.add(node.op, {inputs[0]}, node.attrs, node.loc)}, {}, node.loc);

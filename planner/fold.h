@@ -3,8 +3,8 @@
 // Integers, maxima and the like combine with what a slice comes to. A float sum must not depend on where slices end, so
 // its tree is fixed by the whole: the elements in blocks of the sliced axis, whose size is chosen by the shapes of the
 // whole, each block summed by itself (with all else that is reduced), and the blocks added to the total one after the
-// other, in f64. Slices are whole blocks. A product adds to its total along k, one element after the other
-// (planner/dot.h), as the whole one does. Tested in tests/planner/chunk_test.cpp and tests/jit/split_sums_test.cpp.
+// other, in f64. Slices are whole blocks. A product adds to its total along k, in the order in which the whole one does
+// (planner/dot.h). Tested in tests/planner/chunk_test.cpp and tests/jit/split_sums_test.cpp.
 #pragma once
 
 #include "planner/split_axis.h"

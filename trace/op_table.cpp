@@ -161,7 +161,8 @@ bool allows_attr(Op op, Attr attr) {
     case Attr::region:
     case Attr::saveable: return true;
     case Attr::full_shape:
-      return op == Op::random_bits || op == Op::reduce_sum || op == Op::reduce_prod || op == Op::scatter_add;
+      return op == Op::random_bits || op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general ||
+             op == Op::scatter_add;
     case Attr::label: return op == Op::reshape;
     case Attr::length: return op == Op::scan || op == Op::while_loop;
     case Attr::derivative: return op == Op::custom_jvp;

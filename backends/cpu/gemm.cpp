@@ -1,5 +1,5 @@
-// Packed panels and a kernel that keeps a block of out in registers. Every element is one chain of fused multiply-adds
-// along k, begun at its initial value: how out is cut into tiles, vectors and blocks of k changes no bit.
+// Packed panels and a kernel that keeps a block of out in registers. The order in which an element is summed is that of
+// planner/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at once along k.
 #include "backends/cpu/gemm.h"
 
 #include <algorithm>
@@ -36,16 +36,23 @@ struct VectorOf<T, 1> {
   using type = T;
 };
 
+struct Sums {
+  bool adds;   // to what out holds, else to 0
+  bool apart;  // begin at 0 and are added at the end, else go on from there
+};
+
 // out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns.
 template <class T, int kM, int kN>
-void multiply_block(int64_t k, const T* a, const T* b, T* out, int64_t stride, bool adds) {
+void multiply_block(int64_t k, const T* a, const T* b, T* out, int64_t stride, Sums how) {
   constexpr int kLength = std::min(kN, kVectorBytes / static_cast<int>(sizeof(T))), kVectors = kN / kLength;
   using Vector = typename VectorOf<T, kLength>::type;
+  const auto there = [&](int r, int v) -> Vector& {
+    return *reinterpret_cast<Vector*>(out + r * stride + v * kLength);
+  };
   Vector sum[kM][kVectors];
+  const bool goes_on = how.adds && !how.apart;
   for (int r = 0; r < kM; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      sum[r][v] = adds ? *reinterpret_cast<const Vector*>(out + r * stride + v * kLength) : Vector{};
-    }
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = goes_on ? there(r, v) : Vector{};
   }
   for (; k > 0; --k, a += kM, b += kN) {
     Vector right[kVectors];
@@ -54,8 +61,13 @@ void multiply_block(int64_t k, const T* a, const T* b, T* out, int64_t stride, b
       for (int v = 0; v < kVectors; ++v) sum[r][v] = a[r] * right[v] + sum[r][v];
     }
   }
+  if (how.apart) {
+    for (int r = 0; r < kM; ++r) {
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = (how.adds ? there(r, v) : Vector{}) + sum[r][v];
+    }
+  }
   for (int r = 0; r < kM; ++r) {
-    for (int v = 0; v < kVectors; ++v) *reinterpret_cast<Vector*>(out + r * stride + v * kLength) = sum[r][v];
+    for (int v = 0; v < kVectors; ++v) there(r, v) = sum[r][v];
   }
 }
 
@@ -69,22 +81,57 @@ void in_blocks(int64_t begin, int64_t extent, const Visit& visit) {
   }
 }
 
-// to[p][i] = from[i][p]: four rows, as far as k goes in fours.
-template <class T>
-int64_t transpose_fours(const T* from, int64_t stride, int64_t k, T* to, int64_t to_stride) {
-  using Four = typename VectorOf<T, 4>::type;
-  const auto row = [&](int64_t i, int64_t p) { return *reinterpret_cast<const Four*>(from + i * stride + p); };
+// to[p][i] = from[i][p]: four rows or two, as far as k goes in vectors. Shuffles stay in halves of 16 bytes.
+template <class T, int kCount>
+int64_t transpose(const T* from, int64_t stride, int64_t k, T* to, int64_t to_stride) {
+  constexpr int kLength = 32 / sizeof(T);
+  using Vector = typename VectorOf<T, kLength>::type;
+  using Rows = typename VectorOf<T, kCount>::type;
   int64_t p = 0;
-  for (; p + 4 <= k; p += 4) {
-    const Four a = __builtin_shufflevector(row(0, p), row(1, p), 0, 4, 1, 5),
-               b = __builtin_shufflevector(row(2, p), row(3, p), 0, 4, 1, 5),
-               c = __builtin_shufflevector(row(0, p), row(1, p), 2, 6, 3, 7),
-               d = __builtin_shufflevector(row(2, p), row(3, p), 2, 6, 3, 7);
-    const auto put = [&](int64_t at, Four v) { *reinterpret_cast<Four*>(to + (p + at) * to_stride) = v; };
-    put(0, __builtin_shufflevector(a, b, 0, 1, 4, 5));
-    put(1, __builtin_shufflevector(a, b, 2, 3, 6, 7));
-    put(2, __builtin_shufflevector(c, d, 0, 1, 4, 5));
-    put(3, __builtin_shufflevector(c, d, 2, 3, 6, 7));
+  for (; p + kLength <= k; p += kLength) {
+    const auto row = [&](int64_t i) { return *reinterpret_cast<const Vector*>(from + i * stride + p); };
+    const auto put = [&](int64_t at, Rows v) { *reinterpret_cast<Rows*>(to + (p + at) * to_stride) = v; };
+    if constexpr (sizeof(T) == 8) {
+      const Vector a = __builtin_shufflevector(row(0), row(1), 0, 4, 2, 6),
+                   b = __builtin_shufflevector(row(0), row(1), 1, 5, 3, 7);
+      if constexpr (kCount == 2) {
+        put(0, __builtin_shufflevector(a, a, 0, 1));
+        put(1, __builtin_shufflevector(b, b, 0, 1));
+        put(2, __builtin_shufflevector(a, a, 2, 3));
+        put(3, __builtin_shufflevector(b, b, 2, 3));
+      } else {
+        const Vector c = __builtin_shufflevector(row(2), row(3), 0, 4, 2, 6),
+                     d = __builtin_shufflevector(row(2), row(3), 1, 5, 3, 7);
+        put(0, __builtin_shufflevector(a, c, 0, 1, 4, 5));
+        put(1, __builtin_shufflevector(b, d, 0, 1, 4, 5));
+        put(2, __builtin_shufflevector(a, c, 2, 3, 6, 7));
+        put(3, __builtin_shufflevector(b, d, 2, 3, 6, 7));
+      }
+    } else {
+      const Vector a = __builtin_shufflevector(row(0), row(1), 0, 8, 1, 9, 4, 12, 5, 13),
+                   b = __builtin_shufflevector(row(0), row(1), 2, 10, 3, 11, 6, 14, 7, 15);
+      if constexpr (kCount == 2) {
+        put(0, __builtin_shufflevector(a, a, 0, 1));
+        put(1, __builtin_shufflevector(a, a, 2, 3));
+        put(2, __builtin_shufflevector(b, b, 0, 1));
+        put(3, __builtin_shufflevector(b, b, 2, 3));
+        put(4, __builtin_shufflevector(a, a, 4, 5));
+        put(5, __builtin_shufflevector(a, a, 6, 7));
+        put(6, __builtin_shufflevector(b, b, 4, 5));
+        put(7, __builtin_shufflevector(b, b, 6, 7));
+      } else {
+        const Vector c = __builtin_shufflevector(row(2), row(3), 0, 8, 1, 9, 4, 12, 5, 13),
+                     d = __builtin_shufflevector(row(2), row(3), 2, 10, 3, 11, 6, 14, 7, 15);
+        const auto twice = [&](int64_t at, Vector v) {
+          put(at, __builtin_shufflevector(v, v, 0, 1, 2, 3));
+          put(at + 4, __builtin_shufflevector(v, v, 4, 5, 6, 7));
+        };
+        twice(0, __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13));
+        twice(1, __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15));
+        twice(2, __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13));
+        twice(3, __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15));
+      }
+    }
   }
   return p;
 }
@@ -100,33 +147,48 @@ struct Operand {
 template <class T, int kSize>
 void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
   const auto [data, along_row, along_k] = from;
-  in_blocks<kSize>(0, count, [=]<int kBlock>(int64_t begin) {
+  int64_t first = 0;
+  // Far apart: whole rows of memory at once, so that its pages change less often.
+  if (along_row == 1 && along_k * static_cast<int64_t>(sizeof(T)) >= 2048) {
+    first = count / kSize * kSize;
+    for (int64_t p = 0; p < k; ++p) {
+      const T* at = data + p * along_k;
+      for (int64_t begin = 0; begin < first; begin += kSize) {
+        std::memcpy(to + begin * k + p * kSize, at + begin, kSize * sizeof(T));
+      }
+    }
+  }
+  in_blocks<kSize>(first, count, [=]<int kBlock>(int64_t begin) {
     const T* block = data + begin * along_row;
     T* panel = to + begin * k;
     if (along_row == 1) {
       for (int64_t p = 0; p < k; ++p) std::memcpy(panel + p * kBlock, block + p * along_k, kBlock * sizeof(T));
       return;
     }
-    for (int i = 0; i < kBlock;) {
-      const int rows = kBlock - i >= 4 ? 4 : 1;
+    const auto rows = [=]<int kCount>(int i) {
       const T* row = block + i * along_row;
-      for (int64_t p = rows == 4 ? transpose_fours(row, along_row, k, panel + i, kBlock) : 0; p < k; ++p) {
-        for (int r = 0; r < rows; ++r) panel[p * kBlock + i + r] = row[r * along_row + p];
+      int64_t p = 0;
+      if constexpr (kCount > 1) p = transpose<T, kCount>(row, along_row, k, panel + i, kBlock);
+      for (; p < k; ++p) {
+        for (int r = 0; r < kCount; ++r) panel[p * kBlock + i + r] = row[r * along_row + p];
       }
-      i += rows;
-    }
+    };
+    constexpr int kFours = kBlock / 4 * 4, kTwos = kBlock / 2 * 2;
+    for (int i = 0; i < kFours; i += 4) rows.template operator()<4>(i);
+    if constexpr (kFours < kTwos) rows.template operator()<2>(kFours);
+    if constexpr (kTwos < kBlock) rows.template operator()<1>(kTwos);
   });
 }
 
 template <class T, int kM, int kN>
 void multiply_panels(int64_t m, int64_t n, int64_t k, const Operand<T>& lhs, const Operand<T>& rhs, T* out,
-                     int64_t stride, bool adds, T* packed_lhs, T* packed_rhs) {
+                     int64_t stride, Sums how, T* packed_lhs, T* packed_rhs) {
   pack<T, kM>(lhs, m, k, packed_lhs);
   pack<T, kN>(rhs, n, k, packed_rhs);
   in_blocks<kM>(0, m, [=]<int kRowsHere>(int64_t row) {
     in_blocks<kN>(0, n, [=]<int kColumnsHere>(int64_t column) {
       multiply_block<T, kRowsHere, kColumnsHere>(k, packed_lhs + row * k, packed_rhs + column * k,
-                                                 out + row * stride + column, stride, adds);
+                                                 out + row * stride + column, stride, how);
     });
   });
 }
@@ -147,12 +209,12 @@ struct Product {
     const T* a = lhs + batch * form.m * form.k + i * lhs_row;
     const T* b = rhs + batch * form.k * form.n + j * rhs_column;
     T* const to = out + (batch * form.m + i) * form.n + j;
-    bool adds = form.adds;
+    Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
     const auto go = [&]<int kM, int kN>() {
-      for (int64_t p = 0; p < form.k; p += tiles.block_k, adds = true) {
+      for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
         const int64_t k = std::min(tiles.block_k, form.k - p);
         multiply_panels<T, kM, kN>(m, n, k, {a + p * lhs_k, lhs_row, lhs_k}, {b + p * rhs_k, rhs_column, rhs_k}, to,
-                                   form.n, adds, reinterpret_cast<T*>(slot),
+                                   form.n, how, reinterpret_cast<T*>(slot),
                                    reinterpret_cast<T*>(slot + tiles.lhs_bytes));
       }
     };

@@ -60,7 +60,7 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
   }
 }
 
-// However a product is cut along its axes, k included, its bits stay.
+// However a product is cut along its axes, k included, its bits stay; along k, a long one in whole blocks.
 template <class T>
 void check_parts(DotForm f) {
   f.dtype = dtype_of<T>();
@@ -78,14 +78,16 @@ void check_parts(DotForm f) {
   const int64_t lhs_columns = f.lhs_transposed ? f.m : f.k, rhs_columns = f.rhs_transposed ? f.k : f.n;
   for (const int64_t size : {1, 7, 100}) {
     std::vector<T> sums = product({1, f.m, f.n, 0, false, false, f.dtype}, std::vector<T>{}, std::vector<T>{});
-    for (int64_t k = 0; k < f.k; k += size) {
+    const int64_t terms = f.k > planner::kLongDot ? (size % 10 + 1) * planner::kDotBlock : size;
+    for (int64_t k = 0; k < f.k; k += terms) {
       DotForm slice = f;
-      slice.k = std::min(size, f.k - k);
+      slice.k = std::min(terms, f.k - k);
+      slice.whole_k = f.k;
       slice.adds = true;
       sums = product(slice, part(lhs, lhs_columns, !f.lhs_transposed, k, slice.k),
                      part(rhs, rhs_columns, f.rhs_transposed, k, slice.k), sums);
     }
-    EXPECT_EQ(std::memcmp(sums.data(), whole.data(), whole.size() * sizeof(T)), 0) << "k in slices of " << size;
+    EXPECT_EQ(std::memcmp(sums.data(), whole.data(), whole.size() * sizeof(T)), 0) << "k in slices of " << terms;
     for (int64_t i = 0; i < f.m; i += size) {
       DotForm slice = f;
       slice.m = std::min(size, f.m - i);
@@ -98,12 +100,19 @@ void check_parts(DotForm f) {
 TEST(Gemm, PartsOfAProductHaveItsBits) {
   for (const bool lhs : {false, true}) {
     for (const bool rhs : {false, true}) {
-      for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 70, 300}, {33, 5, 260}, {17, 290, 40}}) {
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 70, 300}, {33, 5, 260}, {17, 290, 40}, {9, 20, 5001}}) {
         check_parts<float>({1, m, n, k, lhs, rhs});
         check_parts<double>({1, m, n, k, lhs, rhs});
       }
     }
   }
+}
+
+// One chain of them would be wrong in the second digit.
+TEST(Gemm, RoundingsOfManyTermsDoNotPileUp) {
+  const DotForm f{1, 3, 5, 1'000'000};
+  const auto sums = product(f, std::vector<float>(f.m * f.k, 0.1f), std::vector<float>(f.k * f.n, 0.1f));
+  for (const float x : sums) EXPECT_NEAR(x, 1e4, 0.5);
 }
 
 TEST(Gemm, ScratchIsSmallBesideLargeOperands) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "tests/threads.h"
 #include "trace/op_table.h"
 #include "trace/reference.h"
 #include "trace/tracing.h"
@@ -197,18 +198,6 @@ Run run_compiled(const F& f, const Arrays& inputs) {
 inline Run run(const Graph& graph, const Arrays& inputs, JitOptions options = {}) {
   return run_compiled(jitted(graph, std::move(options)), inputs);
 }
-
-/// As many threads as given, until the end of the block.
-class Threads {
- public:
-  explicit Threads(int n) : before_(num_threads()) { set_num_threads(n); }
-  ~Threads() { set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 /// Many small cases in one graph, compiled together: each adds inputs and an output.
 class Sheet {

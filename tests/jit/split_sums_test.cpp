@@ -2,23 +2,14 @@
 // nor on threads.
 #include <map>
 
-#include "core/thread_pool.h"
 #include "planner/plan.h"
 #include "tests/jit/measure.h"
+#include "tests/threads.h"
 
 namespace neap {
 namespace {
 
 namespace nr = random;
-
-class Threads {
- public:
-  explicit Threads(int n) : before_(num_threads()) { set_num_threads(n); }
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 // What the plan slices, and along which axis.
 std::string sliced(const Plan& plan) {
@@ -141,6 +132,20 @@ TEST_P(SplitSums, OfNormalisedLayers) {
     return sum(tanh((h - m) / sqrt(v + 1e-5)));
   });
   check_counts(f, samples(2, {24, 80}, GetParam()), samples(1, {1500, 24}, GetParam()));
+}
+
+// Sliced between the sums, which are not split: the bits of the whole.
+TEST_P(SplitSums, OfOuterProducts) {
+  const auto f = [](const Array& x, const Array& y) {
+    const Array p = expand_dims(x, 2) * expand_dims(y, 1);
+    return sqrt(sum(p * p, {1, 2})) + sum(exp(p), {1, 2});
+  };
+  const Array x = samples(1, {200, 30}, GetParam()), y = samples(2, {200, 45}, GetParam()), whole = jit(f)(x, y);
+  for (const int64_t chunks : {2, 3, 7, 64, 200}) {
+    const Measured m = measure(jit(f, {.strategy = "chunked", .chunks = chunks}), x, y);
+    EXPECT_TRUE(has(m.plan, "chunked")) << m.plan;
+    EXPECT_TRUE(same_bits(m.outputs[0], whole)) << chunks << '\n' << m.plan;
+  }
 }
 
 TEST(SplitSums, OfRowsAddedToTables) {
