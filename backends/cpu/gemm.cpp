@@ -41,9 +41,10 @@ struct Sums {
   bool apart;  // begin at 0 and are added at the end, else go on from there
 };
 
-// out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns.
-template <class T, int kM, int kN>
-void multiply_block(int64_t k, const T* a, const T* b, T* out, int64_t stride, Sums how) {
+// out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns; with kDirect of
+// a[r][k], whose rows are `along_row` apart.
+template <class T, int kM, int kN, bool kDirect>
+void multiply_block(int64_t k, const T* a, int64_t along_row, const T* b, T* out, int64_t stride, Sums how) {
   constexpr int kLength = std::min(kN, kVectorBytes / static_cast<int>(sizeof(T))), kVectors = kN / kLength;
   using Vector = typename VectorOf<T, kLength>::type;
   const auto there = [&](int r, int v) -> Vector& {
@@ -54,11 +55,11 @@ void multiply_block(int64_t k, const T* a, const T* b, T* out, int64_t stride, S
   for (int r = 0; r < kM; ++r) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = goes_on ? there(r, v) : Vector{};
   }
-  for (; k > 0; --k, a += kM, b += kN) {
+  for (; k > 0; --k, a += kDirect ? 1 : kM, b += kN) {
     Vector right[kVectors];
     for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Vector*>(b + v * kLength);
     for (int r = 0; r < kM; ++r) {
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = a[r] * right[v] + sum[r][v];
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = a[kDirect ? r * along_row : r] * right[v] + sum[r][v];
     }
   }
   if (how.apart) {
@@ -180,15 +181,17 @@ void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
   });
 }
 
-template <class T, int kM, int kN>
+// kDirect: rows of lhs are read where they lie.
+template <class T, int kM, int kN, bool kDirect>
 void multiply_panels(int64_t m, int64_t n, int64_t k, const Operand<T>& lhs, const Operand<T>& rhs, T* out,
                      int64_t stride, Sums how, T* packed_lhs, T* packed_rhs) {
-  pack<T, kM>(lhs, m, k, packed_lhs);
+  if (!kDirect) pack<T, kM>(lhs, m, k, packed_lhs);
   pack<T, kN>(rhs, n, k, packed_rhs);
   in_blocks<kM>(0, m, [=]<int kRowsHere>(int64_t row) {
     in_blocks<kN>(0, n, [=]<int kColumnsHere>(int64_t column) {
-      multiply_block<T, kRowsHere, kColumnsHere>(k, packed_lhs + row * k, packed_rhs + column * k,
-                                                 out + row * stride + column, stride, how);
+      const T* a = kDirect ? lhs.data + row * lhs.along_row : packed_lhs + row * k;
+      multiply_block<T, kRowsHere, kColumnsHere, kDirect>(k, a, lhs.along_row, packed_rhs + column * k,
+                                                          out + row * stride + column, stride, how);
     });
   });
 }
@@ -210,17 +213,22 @@ struct Product {
     const T* b = rhs + batch * form.k * form.n + j * rhs_column;
     T* const to = out + (batch * form.m + i) * form.n + j;
     Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
-    const auto go = [&]<int kM, int kN>() {
+    const auto go = [&]<int kM, int kN, bool kDirect>() {
       for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
         const int64_t k = std::min(tiles.block_k, form.k - p);
-        multiply_panels<T, kM, kN>(m, n, k, {a + p * lhs_k, lhs_row, lhs_k}, {b + p * rhs_k, rhs_column, rhs_k}, to,
-                                   form.n, how, reinterpret_cast<T*>(slot),
-                                   reinterpret_cast<T*>(slot + tiles.lhs_bytes));
+        multiply_panels<T, kM, kN, kDirect>(m, n, k, {a + p * lhs_k, lhs_row, lhs_k},
+                                            {b + p * rhs_k, rhs_column, rhs_k}, to, form.n, how,
+                                            reinterpret_cast<T*>(slot), reinterpret_cast<T*>(slot + tiles.lhs_bytes));
       }
     };
-    // As many sums at once either way: fewer would wait for each other.
-    n < kColumns<T> ? go.template operator()<2 * kRows, kColumns<T> / 2>()
-                    : go.template operator()<kRows, kColumns<T>>();
+    // Enough sums at once that none waits for the one before. What is read once is not worth packing.
+    const bool direct = n <= kColumns<T> && !form.lhs_transposed;
+    if (n >= kColumns<T>) {
+      direct ? go.template operator()<kRows, kColumns<T>, true>() : go.template operator()<kRows, kColumns<T>, false>();
+    } else {
+      direct ? go.template operator()<8, kColumns<T> / 2, true>()
+             : go.template operator()<2 * kRows, kColumns<T> / 2, false>();
+    }
   }
 };
 
