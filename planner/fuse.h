@@ -54,6 +54,9 @@ inline constexpr const char* kKept = "kept";
 /// Attr::name of a copy (`stop_gradient`) that is stored, so that what reads it does not read what it is a copy of.
 inline constexpr const char* kApart = "apart";
 
+/// Attr::name of a constant whose only reader writes it before anything reads it: it has memory, but no step.
+inline constexpr const char* kUnwritten = "unwritten";
+
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});
 

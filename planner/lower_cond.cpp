@@ -1,3 +1,4 @@
+#include "planner/fuse.h"
 #include "planner/simplify.h"
 
 namespace neap::planner {
@@ -35,7 +36,13 @@ std::vector<ValueId> lower_cond(Builder& b, const Graph& from, const Node& node,
   for (const ValueId v : node.outputs) {
     const Aval& aval = from.aval(v);
     const AttrValue zero = is_float(aval.dtype) ? AttrValue(0.0) : AttrValue(int64_t{0});
-    results.push_back(b.constant(zero, aval.dtype, aval.shape, node.loc));
+    // One of the branches writes it.
+    results.push_back(b.graph.add(Op::constant, {},
+                                  {{Attr::value, zero},
+                                   {Attr::dtype, aval.dtype},
+                                   {Attr::shape, aval.shape},
+                                   {Attr::name, std::string(kUnwritten)}},
+                                  node.loc));
   }
   const ValueId taken = inputs[0], other = b.add(Op::bitwise_not, {taken}, {}, node.loc);
   for (const auto& [branch, whether] : {std::pair{Attr::body, taken}, {Attr::otherwise, other}}) {

@@ -68,7 +68,8 @@ class CopyInserter {
   // Whether something else than the scan reads the value, or it is not ours to overwrite.
   bool needs_copy(ValueId v) const {
     for (;; v = graph_.def(v)->inputs[0]) {
-      if (!graph_.def(v) || uses_[v] > 1 || graph_.is(v, Op::constant)) return true;
+      if (!graph_.def(v) || uses_[v] > 1) return true;
+      if (graph_.is(v, Op::constant)) return !has_label(*graph_.def(v), kUnwritten);
       if (!graph_.is(v, Op::reshape)) return false;
     }
   }

@@ -48,7 +48,9 @@ class StepMaker {
     }
     table_budget_ = table_budget(held);
     plan_.steps.reserve(fusion_.groups.size());
-    for (const Group& group : fusion_.groups) make_step(group);
+    for (const Group& group : fusion_.groups) {
+      if (group.roots.size() > 1 || !has_label(*graph_.def(group.roots[0]), kUnwritten)) make_step(group);
+    }
     for (const ValueId v : graph_.outputs) {
       plan_.outputs.push_back(buffer_of_[base(graph_, v)]);
       plan_.output_avals.push_back(graph_.aval(v));

@@ -102,6 +102,10 @@ TEST(Branches, OnePlansArenaServesBoth) {
     EXPECT_THAT(check_plan(plan), testing::IsEmpty()) << to_text(plan);
     // x, the sorted or reversed one, and sorting's own scratch.
     EXPECT_LE(plan.peak_bytes, 4 * kSize * 4u + 4096) << to_text(plan);
+    for (const PlanStep& step : plan.steps) {  // the branches alone write results
+      if (step.kind == PlanStep::Kind::scan) continue;
+      for (const int b : step.writes) EXPECT_LE(plan.buffers[b].bytes, 64u) << to_text(plan);
+    }
     const std::string text = to_text(plan);
     EXPECT_THAT(text, HasSubstr("cond"));
     EXPECT_THAT(text, HasSubstr("where its predicate is true"));
