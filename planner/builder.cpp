@@ -39,7 +39,8 @@ ValueId Builder::intern(Term term) {
   const Family family = op_info(term.op).family;
   if (copy_ > 0 && family != Family::leaf && family != Family::layout) term.attrs.set(Attr::copy, copy_);
   const bool alone = term.op == Op::constant && term.attrs.has(Attr::name);  // kUnwritten
-  if (level_ == Level::light || alone) return graph.add(term.op, std::move(term.inputs), std::move(term.attrs), term.loc);
+  if (level_ == Level::light || alone)
+    return graph.add(term.op, std::move(term.inputs), std::move(term.attrs), term.loc);
   size_t hash = term.attrs.hash() * 31 + static_cast<size_t>(term.op);
   for (const ValueId v : term.inputs) hash = hash * 0x9E3779B97F4A7C15u + static_cast<size_t>(v);
   for (auto [it, end] = known_.equal_range(hash); it != end; ++it) {

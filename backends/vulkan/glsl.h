@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -98,8 +99,10 @@ struct Stage {
   uint32_t first = 0, turn = 0;  // its Push::first, relative to that of the loop; its Push::count
   bool barrier = false;          // before it
 };
-/// The stages one after the other, Push::count times over; all in one workgroup of choices.workgroup invocations.
-Shader loop_shader(std::span<const Stage> stages, const Choices& choices);
+/// The stages one after the other, Push::count times over; all in one workgroup of choices.workgroup invocations. With
+/// a condition, the entry (relative to Push::first) of a bool's address, it ends before an iteration where that is
+/// false.
+Shader loop_shader(std::span<const Stage> stages, const Choices& choices, std::optional<uint32_t> condition = {});
 
 /// What a bind kernel does for each of Push::count records, which lie one behind the other at the address that operand
 /// 0 (entry Push::first) holds: table[to] = table[from] + add.

@@ -7,11 +7,23 @@
 
 namespace neap::vk {
 
-Shader loop_shader(std::span<const Stage> stages, const Choices& choices) {
+Shader loop_shader(std::span<const Stage> stages, const Choices& choices, std::optional<uint32_t> condition) {
   Module m(choices);
   Shader shader;
   shader.local_size = choices.workgroup;
-  std::string body;
+  std::string before, body;
+  if (condition) {
+    m.use("Table");
+    m.define(
+        "Condition",
+        "layout(buffer_reference, scalar, buffer_reference_align = 4) coherent readonly buffer Condition { uint a; "
+        "};\n");
+    before = fmt::format("  const uint64_t at = Table(push.table).a[push.first + {}u];\n", *condition);
+    // Nobody writes it before all have read it.
+    body =
+        "    const bool goes_on = (Condition(at & ~3ul).a >> (8u * (uint(at) & 3u)) & 255u) != 0u;\n    barrier();\n"
+        "    if (!goes_on) break;\n";
+  }
   for (size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
     const Shader& own = stage.shader;
@@ -29,7 +41,7 @@ Shader loop_shader(std::span<const Stage> stages, const Choices& choices) {
     shader.iterations += own.iterations + stage.turn / choices.workgroup + 1;
   }
   body += "    memoryBarrierBuffer();\n    barrier();\n";
-  shader.glsl = m.finish(shader.local_size, "  for (uint n = 0u; n < turn; ++n) {\n" + body + "  }\n");
+  shader.glsl = m.finish(shader.local_size, before + "  for (uint n = 0u; n < turn; ++n) {\n" + body + "  }\n");
   return shader;
 }
 

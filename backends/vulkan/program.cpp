@@ -349,24 +349,21 @@ class Compiler {
     // The lists are complete only now: the bind that precedes the loop knows all entries of the body.
     barrier(outer, ops);
     bind(body.bind, ops);
-    std::optional<Op> report;
-    if (has_condition) {
-      ops.push_back(report.emplace(copy_to_flag(outer, step.writes.at(0))));
-      make_pipelines(ops);
-      report->pipeline = ops.back().pipeline;
-    }
     ops.push_back({});
     bind(body.move, inside);
-    if (report && length > 1) inside.push_back(*report);
     inside.push_back({});
-    if (length == 0 || (!report && in_one_shader(inside, length, ops))) return;
+    std::optional<Op> report;
+    if (has_condition) report = copy_to_flag(outer, step.writes.at(0));
+    const int flag = report ? out_.num_flags - 1 : -1;
+    if (length == 0 || in_one_shader(inside, length, ops, report, flag)) return;
     make_pipelines(inside);
-    repeat(std::move(inside), length, ops, report ? out_.num_flags - 1 : -1);
+    repeat(std::move(inside), length, ops, report, flag);
   }
 
   /// The dispatch that copies a bool to a new flag.
   Op copy_to_flag(Scope& scope, int condition) {
     Op op = new_kernel({copy_shader(1, device_.choices()), "condition", {}, nullptr});
+    op.pipeline = made_.back().pipeline = &device_.pipeline(made_.back().shader, file_name(made_.back().name));
     const uint32_t flag = entry();
     const int64_t shift = Program::kFlagBytes * out_.num_flags++;
     out_.entries.push_back({flag, Program::kFlags, shift});
@@ -379,8 +376,14 @@ class Compiler {
     return op;
   }
 
-  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops, int flag = -1) {
+  /// The body so many times; with a report, as long as the flag says so.
+  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops, const std::optional<Op>& report,
+                     int flag) {
     if (times == 0) return;
+    if (report) {
+      ops.insert(ops.end(), {*report, Op()});
+      if (times > 1) body.insert(body.end(), {*report, Op()});
+    }
     Op loop;
     loop.kind = Op::Kind::loop;
     loop.times = times;
@@ -418,8 +421,10 @@ class Compiler {
   }
 
   /// A loop as dispatches of one workgroup that run many iterations each, where the kernels of its body allow it.
-  bool in_one_shader(const std::vector<Op>& body, int64_t length, std::vector<Op>& ops) {
-    uint32_t first = next_;
+  /// With a report it looks at the condition itself, and tells the host after as many as a dispatch has.
+  bool in_one_shader(const std::vector<Op>& body, int64_t length, std::vector<Op>& ops, const std::optional<Op>& report,
+                     int flag) {
+    uint32_t first = report ? report->first : next_;
     for (const Op& op : body) {
       if (op.kind == Op::Kind::barrier) continue;
       if (op.kind != Op::Kind::dispatch || op.kernel < 0) return false;
@@ -439,20 +444,26 @@ class Compiler {
       if (!own.cpu && size < largest) choices.elements = 1;
       const std::vector<Stage> kernels = stages(body, first, choices);
       if (kernels.empty()) continue;
-      const Shader shader = loop_shader(kernels, choices);
+      const Shader shader = loop_shader(kernels, choices, report ? std::optional(report->first - first) : std::nullopt);
       const int64_t longest = own.most_iterations > 0 ? own.most_iterations - 1 : kLongestDispatch;
       const int64_t at_once = std::min({kIterationsAtOnce, length, longest / static_cast<int64_t>(shader.iterations)});
       if (at_once < std::min(kFewerIterations, length)) return false;
+      // A flag is looked at after whole dispatches.
+      if (report && length > at_once && length < std::numeric_limits<int64_t>::max()) return false;
       Op op = new_kernel({shader, "loop", {}, nullptr});
       op.first = first;
       op.count = static_cast<uint32_t>(at_once);
       std::vector<Op> once{op, {}};
       make_pipelines(once);
+      if (report && length > at_once) {
+        repeat(std::move(once), (length - 1) / at_once + 1, ops, report, flag);
+        return true;
+      }
       if (length % at_once) {
         ops.insert(ops.end(), once.begin(), once.end());
         ops[ops.size() - 2].count = static_cast<uint32_t>(length % at_once);
       }
-      repeat(std::move(once), length / at_once, ops);
+      repeat(std::move(once), length / at_once, ops, {}, -1);
       return true;
     }
     return false;

@@ -49,6 +49,18 @@ TEST_F(VulkanControl, While) {
   expect_same(jacfwd(halve), array({3.0f, 4.0f}));
 }
 
+// More steps than a dispatch takes; the device finds the end itself.
+TEST_F(VulkanControl, ManySteps) {
+  const auto count = [](const Array& n) {
+    using State = std::pair<Array, Array>;
+    return while_loop([&](const State& s) { return s.first < n; },
+                      [](const State& s) { return State(s.first + 1, s.second * 0.999f + s.first.astype(f32)); },
+                      State(array(0), zeros({7})))
+        .second;
+  };
+  for (const int n : {0, 1, 4095, 4097}) expect_same(count, array(n));
+}
+
 TEST_F(VulkanControl, Cond) {
   const auto f = [](const Array& p, const Array& x) {
     return cond(
