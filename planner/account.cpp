@@ -123,6 +123,32 @@ void count_steps(PlanData& plan, size_t held) {
   for (PlanStep& step : plan.steps) step.bytes_live += holes;
 }
 
+// Elements that a reduction reads in rows shorter than a vector; 0 where none does.
+int64_t in_short_rows(const Graph& group) {
+  for (const Node& node : group.nodes) {
+    if (op_info(node.op).family != Family::reduce) continue;
+    const Shape& shape = group.aval(node.inputs[0]).shape;
+    const Ints& axes = node.attrs.ints(Attr::axes);
+    double row = 1;  // what is folded innermost
+    auto axis = std::ssize(shape);
+    while (axis > 0 && std::ranges::count(axes, axis - 1) > 0) row *= static_cast<double>(shape[--axis]);
+    if (axis > 0 && row > 1 && row < kLanes) return group.aval(node.inputs[0]).size();
+  }
+  return 0;
+}
+
+// Of an element that a reduction reads.
+double fold_cost(const Graph& group, const Node& node) {
+  if (op_info(node.op).family != Family::reduce) return predicted::kFold;
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  const Shape& shape = group.aval(node.inputs[0]).shape;
+  if (axes.size() == shape.size()) return predicted::kFold;
+  if (std::ranges::count(axes, 0) > 0) return predicted::kFoldLeading;
+  auto last = std::ssize(shape) - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  return std::ranges::count(axes, last) > 0 ? predicted::kFold : predicted::kFoldMiddle;
+}
+
 // Of a scatter's tables, which are filled with zeros and added up.
 double tables_traffic(const PlanStep& step) {
   if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
@@ -161,6 +187,7 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
   double units = 0, traffic = tables_traffic(step);
   std::vector<double> read(group.values.size());  // bytes of each input
   for (const ValueId v : group.inputs) read[v] = bytes(v);
+  const int64_t short_rows = in_short_rows(group);
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
     const bool folds = family == Family::reduce || family == Family::argreduce;
@@ -174,14 +201,14 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
       continue;
     }
     if (folds) {
-      const bool leading = family == Family::reduce && std::ranges::count(node.attrs.ints(Attr::axes), 0) > 0 &&
-                           node.attrs.ints(Attr::axes).size() < group.aval(node.inputs[0]).shape.size();
-      units += (leading ? predicted::kFoldLeading : predicted::kFold) * size(node.inputs[0]);
+      units += fold_cost(group, node) * size(node.inputs[0]);
       continue;
     }
     const ValueId domain = node.op == Op::scatter_add ? node.inputs[2] : node.out();
-    const bool scalar = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
-    units += element_cost(group, node) * size(domain) * (scalar ? predicted::kScatterScalar : 1);
+    const bool scattered = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
+    const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
+    const double scalar = scattered ? predicted::kScatterScalar : in_short_row ? kLanes : 1;
+    units += element_cost(group, node) * size(domain) * scalar;
   }
   const auto share_of = [&](int buffer) { return share.empty() ? 1 : share[buffer]; };
   for (size_t i = 0; i < group.inputs.size(); ++i) {

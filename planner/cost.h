@@ -17,16 +17,18 @@ inline constexpr double kLanes = 16;              // a scalar instruction costs 
 /// What predicted times count instead, fitted by neap-cost (bench/cost/) on two cores of Zen 3 at 3.2 GHz: within 2 x
 /// for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x faster.
 namespace predicted {
-inline constexpr double kStep = 1.5e4;                 // units: 0.3 microseconds
-inline constexpr double kRead = 1.9, kWrite = 3;       // of a byte
-inline constexpr double kGather = 50;                  // of a row, whatever its columns
-inline constexpr double kLine = 64;                    // bytes that reading one element fetches
-inline constexpr double kScatterScalar = 11;           // what a scatter's updates compute is not vectorised
-inline constexpr double kFold = 6, kFoldLeading = 30;  // of an element that a reduction reads; along the first axis
-inline constexpr double kDotMultiply = 1.25;           // of a product's multiplication and addition
-inline constexpr double kFactorFlop = 5;               // of a factorization's arithmetic (core/factor.h)
-inline constexpr double kSortPass = 260;               // of an element
-inline constexpr double kTrips = 16;                   // of a loop that goes on while a condition is true
+inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
+inline constexpr double kRead = 1.9, kWrite = 3;  // of a byte
+inline constexpr double kGather = 50;             // of a row, whatever its columns
+inline constexpr double kLine = 64;               // bytes that reading one element fetches
+inline constexpr double kScatterScalar = 11;      // what a scatter's updates compute is not vectorised
+inline constexpr double kFold = 6;                // of an element that a reduction reads,
+inline constexpr double kFoldLeading = 30;        // where it folds the first axis,
+inline constexpr double kFoldMiddle = 20;         // or neither that nor the last
+inline constexpr double kDotMultiply = 1.25;      // of a product's multiplication and addition
+inline constexpr double kFactorFlop = 5;          // of a factorization's arithmetic (core/factor.h)
+inline constexpr double kSortPass = 260;          // of an element
+inline constexpr double kTrips = 16;              // of a loop that goes on while a condition is true
 }  // namespace predicted
 
 /// Cost of one output element of the node, its operands aside. Reductions and scatters: of one operand element.
