@@ -161,7 +161,7 @@ const Planned& Remaker::remake_products() {
   if (usual_->graph.nodes.size() <= kMostNodes) {
     const Planned* remade = best_;
     go_on(usual_, {.chains = true, .products = true});
-    go_on(remade, {.products = true});
+    if (remade != usual_) go_on(remade, {.products = true});
   }
   return *best_;
 }
