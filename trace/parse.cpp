@@ -20,7 +20,7 @@ namespace neap::trace {
 namespace {
 
 std::optional<Attr> find_attr(std::string_view text) {
-  for (int i = 0; i <= static_cast<int>(Attr::value); ++i) {
+  for (int i = 0; i <= static_cast<int>(Attr::vectors); ++i) {
     if (name(static_cast<Attr>(i)) == text) return static_cast<Attr>(i);
   }
   return std::nullopt;
