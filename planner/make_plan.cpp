@@ -158,12 +158,13 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
       planned = std::move(storing);
     }
   }
+  if (much_more(plan)) plan = *naive;
   if (!fits(plan)) {
     PlanData other = meet_budget(simple, std::move(planned), options);
     if (sliced) other.tradeoff = below(plan, other.tradeoff, "chunked");
     if (fits(other) || other.peak_bytes < plan.peak_bytes) plan = std::move(other);
   }
-  return much_more(plan) ? *std::move(naive) : plan;
+  return plan;
 }
 
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
