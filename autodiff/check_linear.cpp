@@ -8,9 +8,9 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Family;
-using trace::Node;
-using trace::Op;
+using tracing::Family;
+using tracing::Node;
+using tracing::Op;
 
 class LinearCheck {
  public:
@@ -28,9 +28,9 @@ class LinearCheck {
   bool is_zero(ValueId v) const {
     const Node* node = g_.def(v);
     if (!node) return false;
-    if (node->op == Op::constant) return node->attrs.real(trace::Attr::value) == 0;
+    if (node->op == Op::constant) return node->attrs.real(tracing::Attr::value) == 0;
     if (node->op == Op::multiply) return is_zero(node->inputs[0]) || is_zero(node->inputs[1]);
-    const Family family = trace::op_info(node->op).family;
+    const Family family = tracing::op_info(node->op).family;
     return (family == Family::layout || family == Family::convert) && node->inputs.size() == 1 &&
            is_zero(node->inputs[0]);
   }
@@ -56,7 +56,7 @@ class LinearCheck {
       case Op::scatter_set: return all_add();
       default: break;
     }
-    switch (trace::op_info(node.op).family) {
+    switch (tracing::op_info(node.op).family) {
       case Family::layout: return all_add();
       case Family::gather:
       case Family::control:

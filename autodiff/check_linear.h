@@ -10,6 +10,6 @@ namespace neap::autodiff {
 
 /// UserError with the node's line unless each output is linear in the marked inputs. Judged by the graph: x - x is not
 /// known to be zero. Loops and functions with rules of their own are trusted.
-void check_linear(const trace::Graph& g, const std::vector<bool>& linear, std::source_location loc);
+void check_linear(const tracing::Graph& g, const std::vector<bool>& linear, std::source_location loc);
 
 }  // namespace neap::autodiff

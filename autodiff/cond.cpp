@@ -16,12 +16,12 @@ ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent) {
   std::vector<bool> active(results);
   for (size_t i = 0; i < results; ++i) active[i] = yes.active[i] || no.active[i];
 
-  trace::Attrs attrs = node.attrs;
+  tracing::Attrs attrs = node.attrs;
   const auto set = [&](Attr attr, const ActiveJvp& branch) {
-    attrs.set(attr, std::make_shared<const Graph>(trace::trace_closed(
+    attrs.set(attr, std::make_shared<const Graph>(tracing::trace_closed(
                         input_avals(branch.graph),
                         [&](const Arrays& operands) {
-                          const Arrays out = trace::inline_graph(branch.graph, operands);
+                          const Arrays out = tracing::inline_graph(branch.graph, operands);
                           Arrays both(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
                           for (size_t i = 0, next = results; i < results; ++i) {
                             const Array t = branch.active[i] ? out[next++] : Array();
@@ -36,7 +36,7 @@ ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent) {
   Arrays operands = in;
   for (const Array& t : tangent)
     if (!is_zero(t)) operands.push_back(t);
-  const Arrays out = trace::apply_many(Op::cond, operands, attrs, node.loc);
+  const Arrays out = tracing::apply_many(Op::cond, operands, attrs, node.loc);
   ManyJvp both{Arrays(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results)), Arrays(results)};
   for (size_t i = 0, next = results; i < results; ++i)
     if (active[i]) both.tangent[i] = out[next++];
@@ -54,12 +54,12 @@ Arrays transpose_cond(const TransposeSite& site) {
   for (size_t i = 0; i < linear.size(); ++i) active[i] = yes.active[i] || no.active[i];
   if (std::ranges::find(active, true) == active.end()) return cotangents;
 
-  trace::Attrs attrs = site.node.attrs;
+  tracing::Attrs attrs = site.node.attrs;
   const auto set = [&](Attr attr, const Transposed& branch) {
-    attrs.set(attr, std::make_shared<const Graph>(trace::trace_closed(
+    attrs.set(attr, std::make_shared<const Graph>(tracing::trace_closed(
                         input_avals(branch.graph),
                         [&](const Arrays& operands) {
-                          const Arrays out = trace::inline_graph(branch.graph, operands);
+                          const Arrays out = tracing::inline_graph(branch.graph, operands);
                           Arrays all;
                           for (size_t i = 0, next = 0; i < active.size(); ++i) {
                             if (branch.active[i])
@@ -78,7 +78,7 @@ Arrays transpose_cond(const TransposeSite& site) {
     if (!linear[i]) operands.push_back(site.in[1 + i]);
   for (const Array& ct : site.cotangents)
     if (!is_zero(ct)) operands.push_back(ct);
-  const Arrays out = trace::apply_many(Op::cond, operands, attrs, site.node.loc);
+  const Arrays out = tracing::apply_many(Op::cond, operands, attrs, site.node.loc);
   for (size_t i = 0, next = 0; i < active.size(); ++i)
     if (active[i]) cotangents[1 + i] = out[next++];
   return cotangents;

@@ -11,40 +11,40 @@ namespace neap::autodiff {
 /// Copies values of one graph into a new one, node by node.
 class Copier {
  public:
-  explicit Copier(const trace::Graph& from) : from_(from), renamed_(from.values.size(), trace::no_value) {
+  explicit Copier(const tracing::Graph& from) : from_(from), renamed_(from.values.size(), tracing::no_value) {
     to.name = from.name;
   }
 
-  bool has(trace::ValueId v) const { return renamed_[v] != trace::no_value; }
-  trace::ValueId operator[](trace::ValueId v) const {
+  bool has(tracing::ValueId v) const { return renamed_[v] != tracing::no_value; }
+  tracing::ValueId operator[](tracing::ValueId v) const {
     NEAP_CHECK(has(v), "value {} is not copied", v);
     return renamed_[v];
   }
-  void set(trace::ValueId v, trace::ValueId copy) { renamed_[v] = copy; }
+  void set(tracing::ValueId v, tracing::ValueId copy) { renamed_[v] = copy; }
   /// v as an input of the new graph.
-  trace::ValueId input(trace::ValueId v) { return renamed_[v] = to.add_input(from_.aval(v)); }
+  tracing::ValueId input(tracing::ValueId v) { return renamed_[v] = to.add_input(from_.aval(v)); }
   /// The node, its operands being copied already.
-  void node(const trace::Node& node) {
-    this->node(node, [](trace::ValueId) { return true; });
+  void node(const tracing::Node& node) {
+    this->node(node, [](tracing::ValueId) { return true; });
   }
   /// The same; only those results stand for the node's that are wanted.
   template <class Wanted>
-  void node(const trace::Node& node, const Wanted& wanted) {
-    const trace::NodeId id = to.add_node(node.op, all(node.inputs), node.attrs, node.loc);
+  void node(const tracing::Node& node, const Wanted& wanted) {
+    const tracing::NodeId id = to.add_node(node.op, all(node.inputs), node.attrs, node.loc);
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (wanted(node.outputs[i])) renamed_[node.outputs[i]] = to.nodes[id].outputs[i];
   }
-  std::vector<trace::ValueId> all(const std::vector<trace::ValueId>& values) const {
-    std::vector<trace::ValueId> copies;
-    for (const trace::ValueId v : values) copies.push_back((*this)[v]);
+  std::vector<tracing::ValueId> all(const std::vector<tracing::ValueId>& values) const {
+    std::vector<tracing::ValueId> copies;
+    for (const tracing::ValueId v : values) copies.push_back((*this)[v]);
     return copies;
   }
 
-  trace::Graph to;
+  tracing::Graph to;
 
  private:
-  const trace::Graph& from_;
-  std::vector<trace::ValueId> renamed_;
+  const tracing::Graph& from_;
+  std::vector<tracing::ValueId> renamed_;
 };
 
 }  // namespace neap::autodiff

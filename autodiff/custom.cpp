@@ -14,13 +14,13 @@
 
 namespace neap {
 
-using trace::Arrays;
-using trace::Attr;
-using trace::Graph;
-using trace::GraphPtr;
-using trace::Op;
-using trace::SharedConsts;
-using trace::TracedFunction;
+using tracing::Arrays;
+using tracing::Attr;
+using tracing::Graph;
+using tracing::GraphPtr;
+using tracing::Op;
+using tracing::SharedConsts;
+using tracing::TracedFunction;
 using Loc = std::source_location;
 
 CheckpointPolicy checkpoint_policies::save_only_these_names(const std::vector<std::string>& names, Loc loc) {
@@ -32,18 +32,18 @@ CheckpointPolicy checkpoint_policies::save_only_these_names(const std::vector<st
 }
 
 Array checkpoint_name(const Array& x, const std::string& name, Loc loc) {
-  trace::check_usable(x, "checkpoint_name", loc);
+  tracing::check_usable(x, "checkpoint_name", loc);
   checkpoint_policies::save_only_these_names({name}, loc);
-  if (!trace::tracing()) return x;
-  return trace::apply(Op::reshape, {x}, {{Attr::label, name}, {Attr::shape, x.shape()}}, loc);
+  if (!tracing::is_tracing()) return x;
+  return tracing::apply(Op::reshape, {x}, {{Attr::label, name}, {Attr::shape, x.shape()}}, loc);
 }
 
 namespace detail {
 
 CheckpointScope::CheckpointScope(const std::string& saveable) {
-  if (trace::tracing())
-    impl_ = std::make_shared<trace::MarkedLike>(
-        trace::Attrs{{Attr::region, trace::new_region()}, {Attr::saveable, saveable}});
+  if (tracing::is_tracing())
+    impl_ = std::make_shared<tracing::MarkedLike>(
+        tracing::Attrs{{Attr::region, tracing::new_region()}, {Attr::saveable, saveable}});
 }
 CheckpointScope::~CheckpointScope() = default;
 
@@ -58,7 +58,7 @@ std::vector<Aval> floating(const std::vector<Aval>& avals) {
 
 std::vector<Aval> output_avals(const Graph& graph) {
   std::vector<Aval> avals;
-  for (const trace::ValueId v : graph.outputs) avals.push_back(graph.aval(v));
+  for (const tracing::ValueId v : graph.outputs) avals.push_back(graph.aval(v));
   return avals;
 }
 
@@ -79,7 +79,7 @@ Arrays checked(std::string_view op, std::string_view what, const Arrays& got, co
   Arrays result;
   for (size_t i = 0; i < got.size(); ++i) {
     if (!is_float(expected[i].dtype)) continue;
-    const Aval& aval = trace::aval_of(got[i], loc);
+    const Aval& aval = tracing::aval_of(got[i], loc);
     const std::string found = fmt::format("{} {} is {}", what, i, to_string(aval));
     if (aval.shape != expected[i].shape) throw_user<ShapeError>(op, found, to_string(expected[i]), "", loc);
     if (aval.dtype != expected[i].dtype) throw_user<DTypeError>(op, found, to_string(expected[i]), "", loc);
@@ -100,17 +100,17 @@ struct InRule {
 }  // namespace
 
 Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arrays& leaves, Loc loc) {
-  if (!trace::tracing()) return f(leaves);
+  if (!tracing::is_tracing()) return f(leaves);
   SharedConsts functions(leaves);
-  TracedFunction body = trace::trace(functions.avals, f);
+  TracedFunction body = tracing::trace(functions.avals, f);
   const std::vector<Aval> results = output_avals(body.graph);
   std::vector<Aval> parameters = functions.avals;
   for (const Aval& aval : floating(functions.avals)) parameters.push_back(aval);
   functions.add(std::move(body));
-  trace::Attrs attrs;
-  if (rules < trace::kRulesInRules) {
+  tracing::Attrs attrs;
+  if (rules < tracing::kRulesInRules) {
     const InRule in_rule;
-    TracedFunction derivative = trace::trace(parameters, [&](const Arrays& in) {
+    TracedFunction derivative = tracing::trace(parameters, [&](const Arrays& in) {
       Arrays all(in.begin(), in.begin() + std::ssize(leaves));
       for (Array& t : with_zeros(functions.avals, std::span(in).subspan(leaves.size()))) all.push_back(std::move(t));
       return checked("custom_jvp", "tangent", rule(all), results, loc);
@@ -123,21 +123,21 @@ Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arra
   }
   attrs.set(Attr::body, functions.graph(0));
   attrs.set(Attr::num_consts, functions.consts());
-  return trace::apply_many(Op::custom_jvp, functions.operands(), std::move(attrs), loc);
+  return tracing::apply_many(Op::custom_jvp, functions.operands(), std::move(attrs), loc);
 }
 
 Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const LeafBackward& backward,
                      const Arrays& leaves, Loc loc) {
-  if (!trace::tracing()) return f(leaves);
+  if (!tracing::is_tracing()) return f(leaves);
   SharedConsts functions(leaves);
-  TracedFunction body = trace::trace(functions.avals, f);
+  TracedFunction body = tracing::trace(functions.avals, f);
   const std::vector<Aval> results = output_avals(body.graph);
   functions.add(std::move(body));
-  trace::Attrs attrs;
-  if (rules < trace::kRulesInRules) {
+  tracing::Attrs attrs;
+  if (rules < tracing::kRulesInRules) {
     const InRule in_rule;
     size_t own = 0;  // results of forward that are not residuals
-    TracedFunction first = trace::trace(functions.avals, [&](const Arrays& in) {
+    TracedFunction first = tracing::trace(functions.avals, [&](const Arrays& in) {
       auto [value, residuals] = forward(in);
       own = value.size();
       value.insert(value.end(), residuals.begin(), residuals.end());
@@ -151,7 +151,7 @@ Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const Le
     const size_t residuals = parameters.size();
     for (const Aval& aval : floating(results)) parameters.push_back(aval);
     functions.add(std::move(first));
-    functions.add(trace::trace(parameters, [&](const Arrays& in) {
+    functions.add(tracing::trace(parameters, [&](const Arrays& in) {
       const auto cotangents = in.begin() + static_cast<std::ptrdiff_t>(residuals);
       return checked("custom_vjp", "cotangent",
                      backward({in.begin(), cotangents}, with_zeros(results, std::span(cotangents, in.end()))),
@@ -162,7 +162,7 @@ Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const Le
   }
   attrs.set(Attr::body, functions.graph(0));
   attrs.set(Attr::num_consts, functions.consts());
-  return trace::apply_many(Op::custom_vjp, functions.operands(), std::move(attrs), loc);
+  return tracing::apply_many(Op::custom_vjp, functions.operands(), std::move(attrs), loc);
 }
 
 }  // namespace detail

@@ -7,12 +7,12 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Family;
+using tracing::Family;
 
 // The tangent of a node's one result.
 Array tangent_of(const JvpSite& site) {
   if (!is_float(site.out.dtype())) return {};
-  switch (trace::op_info(site.node.op).family) {
+  switch (tracing::op_info(site.node.op).family) {
     case Family::elementwise: return jvp_elementwise(site);
     case Family::convert:
       // Bits have no derivative.
@@ -38,7 +38,7 @@ Array tangent_of(const JvpSite& site) {
 ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
   NEAP_CHECK(active.size() == g.inputs.size(), "{} marks for {} inputs", active.size(), g.inputs.size());
   std::vector<Aval> parameters;
-  for (const trace::ValueId v : g.inputs) parameters.push_back(g.aval(v));
+  for (const tracing::ValueId v : g.inputs) parameters.push_back(g.aval(v));
   for (size_t i = 0; i < active.size(); ++i) {
     if (!active[i]) continue;
     NEAP_CHECK(is_float(parameters[i].dtype), "input {} is {}", i, to_string(parameters[i]));
@@ -46,7 +46,7 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
   }
 
   ActiveJvp result;
-  result.graph = trace::trace_closed(
+  result.graph = tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {
         Arrays value(g.values.size());
@@ -57,15 +57,15 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
           if (active[i]) tangent[g.inputs[i]] = inputs[next++];
         }
         for (const Node& node : g.nodes) {
-          const trace::AtLine at(node.loc);
-          const trace::MarkedLike as(node);
+          const tracing::AtLine at(node.loc);
+          const tracing::MarkedLike as(node);
           Arrays in, t;
-          for (const trace::ValueId v : node.inputs) {
+          for (const tracing::ValueId v : node.inputs) {
             in.push_back(value[v]);
             t.push_back(tangent[v]);
           }
           const bool depends = !std::ranges::all_of(t, is_zero);
-          const Family family = trace::op_info(node.op).family;
+          const Family family = tracing::op_info(node.op).family;
           if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
             const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
                                  : family == Family::factor ? jvp_factor(node, in, t)
@@ -77,13 +77,13 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
             }
             continue;
           }
-          const Arrays out = trace::apply_many(node.op, in, node.attrs, node.loc);
+          const Arrays out = tracing::apply_many(node.op, in, node.attrs, node.loc);
           for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
           if (depends) tangent[node.out()] = tangent_of({node, in, out[0], t});
         }
         Arrays outputs;
-        for (const trace::ValueId v : g.outputs) outputs.push_back(value[v]);
-        for (const trace::ValueId v : g.outputs) {
+        for (const tracing::ValueId v : g.outputs) outputs.push_back(value[v]);
+        for (const tracing::ValueId v : g.outputs) {
           result.active.push_back(!is_zero(tangent[v]));
           if (result.active.back()) outputs.push_back(tangent[v]);
         }
@@ -96,11 +96,11 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
 Graph jvp(const Graph& g, const std::vector<bool>& active) {
   const ActiveJvp sparse = jvp_active(g, active);
   std::vector<Aval> parameters;
-  for (const trace::ValueId v : sparse.graph.inputs) parameters.push_back(sparse.graph.aval(v));
-  return trace::trace_closed(
+  for (const tracing::ValueId v : sparse.graph.inputs) parameters.push_back(sparse.graph.aval(v));
+  return tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {
-        const Arrays out = trace::inline_graph(sparse.graph, inputs);
+        const Arrays out = tracing::inline_graph(sparse.graph, inputs);
         Arrays outputs(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(g.outputs.size()));
         size_t next = g.outputs.size();
         for (size_t i = 0; i < g.outputs.size(); ++i) {

@@ -10,7 +10,7 @@
 
 namespace neap::autodiff {
 
-using trace::Graph;
+using tracing::Graph;
 
 /// Inputs: g's, then a tangent for each active input (of a floating dtype). Outputs: g's, then the tangent of each
 /// output of a floating dtype (zeros where it depends on no active input).

@@ -7,7 +7,7 @@
 namespace neap::autodiff {
 namespace {
 
-using namespace trace;
+using namespace tracing;
 
 // Of which the lower triangle was read.
 Array symmetric(const Array& t) { return tril(t) + turned(tril(t, -1)); }

@@ -55,12 +55,12 @@ Array extreme(const JvpSite& site, const Ints& axes, IndexMode mode) {
 IndexMode index_mode(const Node& node) { return static_cast<IndexMode>(node.attrs.integer(Attr::mode)); }
 
 Array gather_axes(const Array& x, const Array& indices, const Ints& axes, IndexMode mode) {
-  return trace::apply(Op::gather, {x, indices}, {{Attr::axes, axes}, {Attr::mode, static_cast<int64_t>(mode)}}, {});
+  return tracing::apply(Op::gather, {x, indices}, {{Attr::axes, axes}, {Attr::mode, static_cast<int64_t>(mode)}}, {});
 }
 
 Array scatter_axes(Op op, const Array& x, const Array& indices, const Array& updates, const Ints& axes,
                    IndexMode mode) {
-  return trace::apply(op, {x, indices, updates}, {{Attr::axes, axes}, {Attr::mode, static_cast<int64_t>(mode)}}, {});
+  return tracing::apply(op, {x, indices, updates}, {{Attr::axes, axes}, {Attr::mode, static_cast<int64_t>(mode)}}, {});
 }
 
 std::optional<Array> in_range(const Array& indices, const Shape& extents) {

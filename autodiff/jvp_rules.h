@@ -13,14 +13,14 @@
 
 namespace neap::autodiff {
 
-using trace::Arrays;
-using trace::Attr;
-using trace::Graph;
-using trace::IndexMode;
-using trace::Ints;
-using trace::Node;
-using trace::Op;
-using trace::wide;
+using tracing::Arrays;
+using tracing::Attr;
+using tracing::Graph;
+using tracing::IndexMode;
+using tracing::Ints;
+using tracing::Node;
+using tracing::Op;
+using tracing::wide;
 
 inline bool is_zero(const Array& tangent) { return !tangent.impl(); }
 inline Array or_zeros(const Array& tangent, const Array& like) { return is_zero(tangent) ? zeros_like(like) : tangent; }
@@ -35,7 +35,7 @@ struct JvpSite {
   const Array& out;       // the result (not of scan)
   const Arrays& tangent;  // of the operands; at least one is not zero
 
-  Array apply(const Arrays& operands) const { return trace::apply(node.op, operands, node.attrs, node.loc); }
+  Array apply(const Arrays& operands) const { return tracing::apply(node.op, operands, node.attrs, node.loc); }
 };
 
 // Each gives the tangent of the result.

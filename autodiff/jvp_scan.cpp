@@ -46,10 +46,10 @@ ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent) {
 
   // Results likewise: carries, their tangents (zeros where the body drops one), stacked, theirs.
   const Graph ordered = with_inputs_ordered(body.graph, order);
-  Graph joint = trace::trace_closed(
+  Graph joint = tracing::trace_closed(
       input_avals(ordered),
       [&](const Arrays& inputs) {
-        const Arrays out = trace::inline_graph(ordered, inputs);
+        const Arrays out = tracing::inline_graph(ordered, inputs);
         Arrays t(scan.results);
         for (size_t i = 0, next = scan.results; i < scan.results; ++i)
           if (body.active[i]) t[i] = out[next++];
@@ -67,7 +67,7 @@ ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent) {
       scan.body.name);
 
   const Arrays results =
-      trace::apply_many(node.op, operands, loop_attrs(scan, std::move(joint), consts, carries), node.loc);
+      tracing::apply_many(node.op, operands, loop_attrs(scan, std::move(joint), consts, carries), node.loc);
   ManyJvp both{Arrays(scan.results), Arrays(scan.results)};
   size_t next = 0;
   for (const bool carry : {true, false}) {

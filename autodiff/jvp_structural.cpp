@@ -86,7 +86,7 @@ Array jvp_reduce(const JvpSite& site) {
 
 // The tangents move as their elements do.
 Array jvp_sort(const JvpSite& site) {
-  const Array order = trace::apply(Op::argsort, {site.in[0]}, site.node.attrs, site.node.loc);
+  const Array order = tracing::apply(Op::argsort, {site.in[0]}, site.node.attrs, site.node.loc);
   return take_along_axis(site.tangent[0], order, site.node.attrs.integer(Attr::axis), GatherMode::promise_in_bounds);
 }
 

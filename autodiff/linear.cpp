@@ -9,9 +9,9 @@
 
 namespace neap::autodiff {
 
-using trace::Attr;
-using trace::Node;
-using trace::Op;
+using tracing::Attr;
+using tracing::Node;
+using tracing::Op;
 
 std::vector<bool> depends_on(const Graph& g, const std::vector<bool>& inputs) {
   NEAP_CHECK(inputs.size() == g.inputs.size(), "{} marks for {} inputs", inputs.size(), g.inputs.size());
@@ -28,7 +28,7 @@ namespace {
 
 // Whether the node, or a result of the function that it calls, is such a node.
 bool gives(const Node& node, const std::function<bool(const Node&)>& such) {
-  if (trace::op_info(node.op).family != trace::Family::call || !node.attrs.has(Attr::body)) return such(node);
+  if (tracing::op_info(node.op).family != tracing::Family::call || !node.attrs.has(Attr::body)) return such(node);
   const Graph& body = *node.attrs.graph(Attr::body);
   return std::ranges::any_of(body.outputs, [&](ValueId v) { return body.def(v) && gives(*body.def(v), such); });
 }
@@ -142,7 +142,7 @@ Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::
   for (size_t i = 0; i < g.outputs.size(); ++i)
     if (!result.unknown_outputs[i]) copy.to.outputs.push_back(copy[g.outputs[i]]);
   for (const ValueId v : result.residuals) copy.to.outputs.push_back(copy[v]);
-  result.known = trace::eliminate_dead_code(copy.to);
+  result.known = tracing::eliminate_dead_code(copy.to);
   return result;
 }
 
@@ -150,7 +150,7 @@ Linearized linearize(const Graph& g, const std::vector<bool>& active) {
   const ActiveJvp both = jvp_active(g, active);
   std::vector<bool> unknown_inputs(both.graph.inputs.size(), false);
   std::fill(unknown_inputs.begin() + static_cast<std::ptrdiff_t>(g.inputs.size()), unknown_inputs.end(), true);
-  const Graph pure = split_control(trace::eliminate_dead_code(both.graph), unknown_inputs);
+  const Graph pure = split_control(tracing::eliminate_dead_code(both.graph), unknown_inputs);
 
   // What is made of constants alone is not worth a residual.
   std::vector<bool> varies = depends_on(pure, std::vector<bool>(pure.inputs.size(), true));

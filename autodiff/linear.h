@@ -13,8 +13,8 @@
 
 namespace neap::autodiff {
 
-using trace::Graph;
-using trace::ValueId;
+using tracing::Graph;
+using tracing::ValueId;
 
 /// Attr::saveable of a checkpoint() that keeps nothing is empty; else one of these, or names with commas between them.
 inline constexpr std::string_view kSaveEverything = "*", kSaveDots = "*dots";

@@ -9,15 +9,15 @@
 
 namespace neap::autodiff {
 
-using trace::Arrays;
-using trace::Attr;
-using trace::Family;
-using trace::Node;
-using trace::Op;
+using tracing::Arrays;
+using tracing::Attr;
+using tracing::Family;
+using tracing::Node;
+using tracing::Op;
 
 Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId v) {
   if (!varies[v]) return Worth::nothing;
-  switch (trace::op_info(body.def(v)->op).family) {
+  switch (tracing::op_info(body.def(v)->op).family) {
     case Family::dot:
     case Family::reduce:
     case Family::argreduce:
@@ -31,7 +31,7 @@ Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId 
 }
 
 Graph split_control(const Graph& g, const std::vector<bool>& unknown_inputs) {
-  const auto is_control = [](const Node& node) { return trace::op_info(node.op).family == Family::control; };
+  const auto is_control = [](const Node& node) { return tracing::op_info(node.op).family == Family::control; };
   if (std::ranges::none_of(g.nodes, is_control)) return g;
   Copier copy(g);
   for (const ValueId v : g.inputs) copy.input(v);
@@ -84,8 +84,8 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
   }
   if (carries == 0) return results;
   known.outputs.resize(carries);
-  const trace::NodeId id = copy.to.add_node(
-      node.op, operands, loop_attrs(loop, trace::eliminate_dead_code(known), consts, carries), node.loc);
+  const tracing::NodeId id = copy.to.add_node(
+      node.op, operands, loop_attrs(loop, tracing::eliminate_dead_code(known), consts, carries), node.loc);
   for (size_t i = 0, next = 0; i < loop.results; ++i)
     if (!results[i]) copy.set(node.outputs[i], copy.to.nodes[id].outputs[next++]);
   return results;
@@ -106,7 +106,7 @@ struct Branch {
     std::vector<bool> taken(slots.size(), false);
     for (size_t r = 0; r < halves.residuals.size(); ++r) {
       const ValueId value = halves.known.outputs[known_results() + r];
-      const bool at_hand = halves.known.values[value].def == trace::no_node;
+      const bool at_hand = halves.known.values[value].def == tracing::no_node;
       operand.push_back(
           at_hand ? static_cast<int>(known_operands[static_cast<size_t>(halves.known.values[value].index)]) : -1);
       slot.push_back(-1);
@@ -123,8 +123,8 @@ struct Branch {
 
   // Known operands -> known results, slots.
   Graph known(const std::vector<Aval>& slots) const {
-    return trace::trace_closed(input_avals(halves.known), [&](const Arrays& in) {
-      const Arrays out = trace::inline_graph(halves.known, in);
+    return tracing::trace_closed(input_avals(halves.known), [&](const Arrays& in) {
+      const Arrays out = tracing::inline_graph(halves.known, in);
       const auto results = static_cast<std::ptrdiff_t>(known_results());
       Arrays all(out.begin(), out.begin() + results);
       for (size_t s = 0; s < slots.size(); ++s) {
@@ -138,7 +138,7 @@ struct Branch {
 
   // Operands `given`, slots, unknown operands -> unknown results.
   Graph unknown(const std::vector<int>& given, const std::vector<Aval>& parameters) const {
-    return trace::trace_closed(parameters, [&](const Arrays& in) {
+    return tracing::trace_closed(parameters, [&](const Arrays& in) {
       Arrays inputs;
       for (size_t r = 0; r < slot.size(); ++r) {
         const auto place =
@@ -147,7 +147,7 @@ struct Branch {
       }
       const size_t own = halves.unknown.inputs.size() - slot.size();
       inputs.insert(inputs.end(), in.end() - static_cast<std::ptrdiff_t>(own), in.end());
-      return trace::inline_graph(halves.unknown, inputs);
+      return tracing::inline_graph(halves.unknown, inputs);
     });
   }
 };
@@ -180,10 +180,10 @@ std::vector<bool> split_cond(const Node& node, const std::vector<bool>& unknown,
   }
 
   const auto emit = [&](const std::vector<ValueId>& operands, auto&& branch_graph) {
-    trace::Attrs attrs = node.attrs;
+    tracing::Attrs attrs = node.attrs;
     for (const Branch& branch : branches)
-      attrs.set(branch.attr, std::make_shared<const Graph>(trace::eliminate_dead_code(branch_graph(branch))));
-    const trace::NodeId id = copy.to.add_node(Op::cond, operands, std::move(attrs), node.loc);
+      attrs.set(branch.attr, std::make_shared<const Graph>(tracing::eliminate_dead_code(branch_graph(branch))));
+    const tracing::NodeId id = copy.to.add_node(Op::cond, operands, std::move(attrs), node.loc);
     return copy.to.nodes[id].outputs;
   };
   const ValueId predicate = copy[node.inputs[0]];

@@ -15,9 +15,9 @@ Graph split_control(const Graph& g, const std::vector<bool>& unknown_inputs);
 /// Each puts the two halves of a node into copy.to and names the node's results there. Returns which are unknown.
 /// A scan stacks what its unknown half needs. A while_loop, of which nobody knows how much that would be, computes its
 /// known results again in the unknown half. A cond gives it, with zeros from the branch that was not taken.
-std::vector<bool> split_scan(const trace::Node& node, const std::vector<bool>& unknown, Copier& copy);
-std::vector<bool> split_while(const trace::Node& node, const std::vector<bool>& unknown, Copier& copy);
-std::vector<bool> split_cond(const trace::Node& node, const std::vector<bool>& unknown, Copier& copy);
+std::vector<bool> split_scan(const tracing::Node& node, const std::vector<bool>& unknown, Copier& copy);
+std::vector<bool> split_while(const tracing::Node& node, const std::vector<bool>& unknown, Copier& copy);
+std::vector<bool> split_cond(const tracing::Node& node, const std::vector<bool>& unknown, Copier& copy);
 
 /// What the unknown half of a body is given rather than computes again. Its inputs always are; of the values in between
 /// only those that are dear to compute. So a step of a scan costs a copy of its carry and not of every intermediate,

@@ -8,8 +8,8 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Node;
-using trace::Op;
+using tracing::Node;
+using tracing::Op;
 
 struct CutBody {
   Split halves;
@@ -53,7 +53,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
     if (!unknown[i]) known_inputs.push_back(i);
   for (size_t r = 0; r < halves.residuals.size(); ++r) {
     const ValueId value = known.outputs[known_outputs + r];
-    const bool is_input = known.values[value].def == trace::no_node;
+    const bool is_input = known.values[value].def == tracing::no_node;
     const size_t input = is_input ? known_inputs[static_cast<size_t>(known.values[value].index)] : 0;
     if (is_input && scan.is_const(input)) {
       const_operands.push_back(copy[scan.node.inputs[input]]);
@@ -61,7 +61,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
     } else {
       const bool at_hand = is_input && scan.is_stacked(input);
       if (!at_hand) stacked.push_back(value);
-      stacked_operands.push_back(at_hand ? copy[scan.node.inputs[input]] : trace::no_value);
+      stacked_operands.push_back(at_hand ? copy[scan.node.inputs[input]] : tracing::no_value);
       stacked_inputs.push_back(r);
     }
   }
@@ -78,16 +78,17 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   }
   std::vector<ValueId> results;
   if (!known.outputs.empty()) {
-    const trace::NodeId id = copy.to.add_node(
+    const tracing::NodeId id = copy.to.add_node(
         Op::scan, operands,
-        marked_as(scan.node, scan_attrs(trace::eliminate_dead_code(known), scan.length, consts, carries, scan.reverse)),
+        marked_as(scan.node,
+                  scan_attrs(tracing::eliminate_dead_code(known), scan.length, consts, carries, scan.reverse)),
         scan.node.loc);
     results = copy.to.nodes[id].outputs;
   }
   for (size_t i = 0, next = 0; i < scan.results; ++i)
     if (!halves.unknown_outputs[i]) copy.set(scan.node.outputs[i], results[next++]);
   for (size_t next = known_outputs; ValueId & operand : stacked_operands)
-    if (operand == trace::no_value) operand = results[next++];
+    if (operand == tracing::no_value) operand = results[next++];
 
   if (halves.unknown.outputs.empty()) return;  // tangents come in, but nothing depends on them
 
@@ -112,7 +113,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   order.insert(order.end(), stacked_inputs.begin(), stacked_inputs.end());
   take_unknown([&](size_t i) { return scan.is_stacked(i); });
   const Graph linear = with_inputs_ordered(halves.unknown, order);
-  const trace::NodeId id = copy.to.add_node(
+  const tracing::NodeId id = copy.to.add_node(
       Op::scan, operands, marked_as(scan.node, scan_attrs(linear, scan.length, consts, carries, scan.reverse)),
       scan.node.loc);
   for (size_t i = 0, out = 0; i < scan.results; ++i)

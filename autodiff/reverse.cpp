@@ -10,7 +10,7 @@
 
 namespace neap::autodiff {
 
-using trace::Arrays;
+using tracing::Arrays;
 
 namespace {
 
@@ -22,7 +22,7 @@ Arrays pull_back(const Graph& g, const std::vector<bool>& active, const Lineariz
   const Transposed backward =
       transpose_active(linearized.tangent, linear, std::vector<bool>(linearized.tangent.outputs.size(), true));
   residuals.insert(residuals.end(), given.begin(), given.end());
-  const Arrays out = trace::inline_graph(trace::eliminate_dead_code(backward.graph), residuals);
+  const Arrays out = tracing::inline_graph(tracing::eliminate_dead_code(backward.graph), residuals);
   Arrays result;
   size_t tangent_input = linearized.residuals, next = 0;
   for (size_t i = 0; i < active.size(); ++i) {
@@ -42,7 +42,7 @@ Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized
   parameters.resize(linearized.residuals);
   for (const ValueId v : g.outputs)
     if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
-  return trace::trace_closed(
+  return tracing::trace_closed(
       parameters,
       [&](const Arrays& in) {
         Arrays given;
@@ -63,14 +63,14 @@ Graph vjp(const Graph& g, const std::vector<bool>& active) {
   std::vector<Aval> parameters = input_avals(g);
   for (const ValueId v : g.outputs)
     if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
-  return trace::trace_closed(
+  return tracing::trace_closed(
       parameters,
       [&](const Arrays& in) {
         const auto inputs = offset(g.inputs.size()), outputs = offset(g.outputs.size());
-        const Arrays forward = trace::inline_graph(linearized.primal, Arrays(in.begin(), in.begin() + inputs));
+        const Arrays forward = tracing::inline_graph(linearized.primal, Arrays(in.begin(), in.begin() + inputs));
         Arrays to_back(forward.begin() + outputs, forward.end());
         to_back.insert(to_back.end(), in.begin() + inputs, in.end());
-        const Arrays cotangents = trace::inline_graph(back, to_back);
+        const Arrays cotangents = tracing::inline_graph(back, to_back);
         Arrays result(forward.begin(), forward.begin() + outputs);
         result.insert(result.end(), cotangents.begin(), cotangents.end());
         return result;
@@ -93,10 +93,10 @@ Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std:
   std::vector<bool> active(g.inputs.size(), false);
   for (const size_t i : wrt) active[i] = true;
   const Linearized linearized = linearize(g, active);
-  Graph result = trace::trace_closed(
+  Graph result = tracing::trace_closed(
       input_avals(g),
       [&](const Arrays& in) {
-        Arrays forward = trace::inline_graph(linearized.primal, in);
+        Arrays forward = tracing::inline_graph(linearized.primal, in);
         const Array value = forward[0];
         forward.erase(forward.begin());
         const Arrays seed = linearized.active[0] ? Arrays{ones({}, aval.dtype)} : Arrays();
@@ -112,7 +112,7 @@ Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std:
         return outputs;
       },
       g.name);
-  result = trace::eliminate_dead_code(result);
+  result = tracing::eliminate_dead_code(result);
   result.num_captured = g.num_captured;
   return result;
 }

@@ -13,13 +13,13 @@
 namespace neap::autodiff {
 
 struct ScanParts {
-  explicit ScanParts(const trace::Node& node)
+  explicit ScanParts(const tracing::Node& node)
       : node(node),
-        body(*node.attrs.graph(trace::Attr::body)),
-        length(node.attrs.integer_or(trace::Attr::length, 0)),
-        consts(static_cast<size_t>(node.attrs.integer(trace::Attr::num_consts))),
-        carries(static_cast<size_t>(node.attrs.integer(trace::Attr::num_carry))),
-        reverse(node.attrs.integer_or(trace::Attr::reverse, 0) != 0),
+        body(*node.attrs.graph(tracing::Attr::body)),
+        length(node.attrs.integer_or(tracing::Attr::length, 0)),
+        consts(static_cast<size_t>(node.attrs.integer(tracing::Attr::num_consts))),
+        carries(static_cast<size_t>(node.attrs.integer(tracing::Attr::num_carry))),
+        reverse(node.attrs.integer_or(tracing::Attr::reverse, 0) != 0),
         operands(node.inputs.size()),
         results(node.outputs.size()) {}
 
@@ -27,8 +27,8 @@ struct ScanParts {
   bool is_carry(size_t input) const { return input >= consts && input < consts + carries; }
   bool is_stacked(size_t input) const { return input >= consts + carries; }
 
-  const trace::Node& node;
-  const trace::Graph& body;
+  const tracing::Node& node;
+  const tracing::Graph& body;
   int64_t length;
   size_t consts;
   size_t carries;
@@ -38,33 +38,33 @@ struct ScanParts {
 };
 
 /// The attributes, with the marks (checkpoint(), copies) that a node has.
-inline trace::Attrs marked_as(const trace::Node& node, trace::Attrs attrs) {
-  for (const trace::Attr mark : {trace::Attr::copy, trace::Attr::region, trace::Attr::saveable})
-    if (const trace::AttrValue* value = node.attrs.find(mark)) attrs.set(mark, *value);
+inline tracing::Attrs marked_as(const tracing::Node& node, tracing::Attrs attrs) {
+  for (const tracing::Attr mark : {tracing::Attr::copy, tracing::Attr::region, tracing::Attr::saveable})
+    if (const tracing::AttrValue* value = node.attrs.find(mark)) attrs.set(mark, *value);
   return attrs;
 }
 
-inline trace::Attrs scan_attrs(trace::Graph body, int64_t length, size_t consts, size_t carries, bool reverse) {
-  return {{trace::Attr::body, std::make_shared<const trace::Graph>(std::move(body))},
-          {trace::Attr::length, length},
-          {trace::Attr::num_consts, static_cast<int64_t>(consts)},
-          {trace::Attr::num_carry, static_cast<int64_t>(carries)},
-          {trace::Attr::reverse, static_cast<int64_t>(reverse)}};
+inline tracing::Attrs scan_attrs(tracing::Graph body, int64_t length, size_t consts, size_t carries, bool reverse) {
+  return {{tracing::Attr::body, std::make_shared<const tracing::Graph>(std::move(body))},
+          {tracing::Attr::length, length},
+          {tracing::Attr::num_consts, static_cast<int64_t>(consts)},
+          {tracing::Attr::num_carry, static_cast<int64_t>(carries)},
+          {tracing::Attr::reverse, static_cast<int64_t>(reverse)}};
 }
 
 /// Those of a loop of the same op, as often and in the same direction, with another body.
-inline trace::Attrs loop_attrs(const ScanParts& loop, trace::Graph body, size_t consts, size_t carries) {
-  trace::Attrs attrs = loop.node.attrs;
-  attrs.set(trace::Attr::body, std::make_shared<const trace::Graph>(std::move(body)));
-  attrs.set(trace::Attr::num_consts, static_cast<int64_t>(consts));
-  attrs.set(trace::Attr::num_carry, static_cast<int64_t>(carries));
+inline tracing::Attrs loop_attrs(const ScanParts& loop, tracing::Graph body, size_t consts, size_t carries) {
+  tracing::Attrs attrs = loop.node.attrs;
+  attrs.set(tracing::Attr::body, std::make_shared<const tracing::Graph>(std::move(body)));
+  attrs.set(tracing::Attr::num_consts, static_cast<int64_t>(consts));
+  attrs.set(tracing::Attr::num_carry, static_cast<int64_t>(carries));
   return attrs;
 }
 
 /// The graph with its inputs in another order: input i becomes what input order[i] was.
-inline trace::Graph with_inputs_ordered(trace::Graph graph, const std::vector<size_t>& order) {
+inline tracing::Graph with_inputs_ordered(tracing::Graph graph, const std::vector<size_t>& order) {
   NEAP_CHECK(order.size() == graph.inputs.size());
-  std::vector<trace::ValueId> inputs;
+  std::vector<tracing::ValueId> inputs;
   for (const size_t i : order) {
     graph.values[graph.inputs[i]].index = static_cast<int>(inputs.size());
     inputs.push_back(graph.inputs[i]);
@@ -75,9 +75,9 @@ inline trace::Graph with_inputs_ordered(trace::Graph graph, const std::vector<si
 }
 
 /// The avals of a graph's inputs.
-inline std::vector<Aval> input_avals(const trace::Graph& graph) {
+inline std::vector<Aval> input_avals(const tracing::Graph& graph) {
   std::vector<Aval> avals;
-  for (const trace::ValueId v : graph.inputs) avals.push_back(graph.aval(v));
+  for (const tracing::ValueId v : graph.inputs) avals.push_back(graph.aval(v));
   return avals;
 }
 

@@ -15,15 +15,15 @@
 namespace neap::detail {
 
 using namespace autodiff;
-using trace::Arrays;
-using trace::TracedFunction;
+using tracing::Arrays;
+using tracing::TracedFunction;
 using Loc = std::source_location;
 
 namespace {
 
 std::vector<Aval> avals_of(const Arrays& arrays, Loc loc) {
   std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(trace::aval_of(a, loc));
+  for (const Array& a : arrays) avals.push_back(tracing::aval_of(a, loc));
   return avals;
 }
 
@@ -33,7 +33,7 @@ Arrays joined(Arrays a, const Arrays& b) {
 }
 
 Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
-  return trace::tracing() ? trace::inline_graph(graph, inputs) : trace::run_eagerly(graph, inputs);
+  return tracing::is_tracing() ? tracing::inline_graph(graph, inputs) : tracing::run_eagerly(graph, inputs);
 }
 
 // Marks of the inputs of a traced function: the floating leaves; captured arrays are constants.
@@ -80,7 +80,7 @@ Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
   std::vector<size_t> inputs;
   for (const int argument : wrt)
     for (const size_t i : differentiated(op, avals, argument_of, argument, loc)) inputs.push_back(i);
-  const TracedFunction traced = trace::trace(avals, f);
+  const TracedFunction traced = tracing::trace(avals, f);
   return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, op, loc), joined(leaves, traced.captured));
 }
 
@@ -89,12 +89,12 @@ Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangent
   if (tangents.size() != leaves.size())
     throw_user<ShapeError>("jvp", fmt::format("{} arrays of tangents", tangents.size()),
                            fmt::format("{}, as of primals", leaves.size()), "", loc);
-  const TracedFunction traced = trace::trace(avals, f);
+  const TracedFunction traced = tracing::trace(avals, f);
   const std::vector<bool> active = floating_inputs(traced, leaves.size());
   Arrays inputs = joined(leaves, traced.captured);
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!active[i]) continue;
-    check_like("jvp", "tangent", i, trace::aval_of(tangents[i], loc), avals[i], loc);
+    check_like("jvp", "tangent", i, tracing::aval_of(tangents[i], loc), avals[i], loc);
     inputs.push_back(tangents[i]);
   }
   const Arrays out = stage_or_run(autodiff::jvp(traced.graph, active), inputs);
@@ -119,7 +119,7 @@ Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
   Arrays operands = impl_->residuals;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!is_float(impl_->inputs[i].dtype)) continue;
-    check_like(impl_->op, impl_->what, i, trace::aval_of(inputs[i], loc), impl_->inputs[i], loc);
+    check_like(impl_->op, impl_->what, i, tracing::aval_of(inputs[i], loc), impl_->inputs[i], loc);
     operands.push_back(inputs[i]);
   }
   const Arrays out = stage_or_run(impl_->graph, operands);
@@ -143,7 +143,7 @@ struct Evaluated {
 
 Evaluated evaluate(const LeafFunction& f, const Arrays& leaves, Loc loc) {
   Evaluated e;
-  e.traced = trace::trace(avals_of(leaves, loc), f);
+  e.traced = tracing::trace(avals_of(leaves, loc), f);
   e.active = floating_inputs(e.traced, leaves.size());
   e.linearized = autodiff::linearize(e.traced.graph, e.active);
   const Arrays out = stage_or_run(e.linearized.primal, joined(leaves, e.traced.captured));
@@ -171,8 +171,8 @@ Linear linearize_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
   e.map->what = "tangent";
   e.map->inputs = avals_of(leaves, loc);
   e.map->outputs = avals_of(e.value, loc);
-  e.map->graph = trace::trace_closed(input_avals(e.linearized.tangent), [&](const Arrays& in) {
-    const Arrays out = trace::inline_graph(e.linearized.tangent, in);
+  e.map->graph = tracing::trace_closed(input_avals(e.linearized.tangent), [&](const Arrays& in) {
+    const Arrays out = tracing::inline_graph(e.linearized.tangent, in);
     Arrays dense;
     size_t next = 0;
     for (size_t i = 0; i < e.value.size(); ++i) {
@@ -215,12 +215,12 @@ Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
     avals[i].shape.erase(avals[i].shape.begin() + *axes[i]);
   }
   if (!size) throw_user<UserError>("vmap", "no array is mapped", "at least one", "give an axis in in_axes", loc);
-  const TracedFunction traced = trace::trace(avals, f);
+  const TracedFunction traced = tracing::trace(avals, f);
   axes.resize(traced.graph.inputs.size());  // captured arrays are whole
   std::vector<int64_t> out_axes;
-  for (const trace::ValueId v : traced.graph.outputs)
+  for (const tracing::ValueId v : traced.graph.outputs)
     out_axes.push_back(normalize_axis(options.out_axes, traced.graph.aval(v).ndim() + 1, "vmap", loc));
-  return stage_or_run(trace::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
+  return stage_or_run(tracing::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
 }
 
 Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
@@ -228,14 +228,14 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
   const std::string_view op = forward ? "jacfwd" : "jacrev";
   const std::vector<Aval> avals = avals_of(leaves, loc);
   const std::vector<size_t> inputs = differentiated(op, avals, argument_of, argument, loc);
-  const TracedFunction traced = trace::trace(avals, f);
+  const TracedFunction traced = tracing::trace(avals, f);
   const Graph& g = traced.graph;
-  for (const trace::ValueId v : g.outputs)
+  for (const tracing::ValueId v : g.outputs)
     if (!is_float(g.aval(v).dtype))
       throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(g.aval(v))), "a floating dtype", "",
                              loc);
   const size_t columns = inputs.size();
-  Graph jacobian = trace::trace_closed(input_avals(g), [&](const Arrays& in) {
+  Graph jacobian = tracing::trace_closed(input_avals(g), [&](const Arrays& in) {
     Arrays result(g.outputs.size() * columns);
     // A pass for each unit vector, of one leaf or of one result: only the last input is mapped.
     const auto passes = [&](const Graph& one, const Aval& unit, const std::vector<int64_t>& out_axes) {
@@ -243,8 +243,8 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
       axes.back() = 0;
       Shape basis = unit.shape;
       basis.insert(basis.begin(), unit.size());
-      return trace::inline_graph(trace::eliminate_dead_code(trace::vmap(one, axes, unit.size(), out_axes)),
-                                 joined(in, {reshape(eye(unit.size(), {}, unit.dtype), basis)}));
+      return tracing::inline_graph(tracing::eliminate_dead_code(tracing::vmap(one, axes, unit.size(), out_axes)),
+                                   joined(in, {reshape(eye(unit.size(), {}, unit.dtype), basis)}));
     };
     const auto put = [&](size_t row, size_t column, const Array& derivative) {
       Shape shape = g.aval(g.outputs[row]).shape;
@@ -254,7 +254,7 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
     };
     if (forward) {
       std::vector<int64_t> out_axes(g.outputs.size(), 0);
-      for (const trace::ValueId v : g.outputs) out_axes.push_back(g.aval(v).ndim());
+      for (const tracing::ValueId v : g.outputs) out_axes.push_back(g.aval(v).ndim());
       for (size_t column = 0; column < columns; ++column) {
         std::vector<bool> active(g.inputs.size(), false);
         active[inputs[column]] = true;
@@ -274,7 +274,7 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
     }
     return result;
   });
-  jacobian = trace::eliminate_dead_code(jacobian);
+  jacobian = tracing::eliminate_dead_code(jacobian);
   jacobian.num_captured = g.num_captured;
   return stage_or_run(jacobian, joined(leaves, traced.captured));
 }

@@ -12,8 +12,8 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Family;
-using trace::ValueId;
+using tracing::Family;
+using tracing::ValueId;
 
 Array transpose_reduce_sum(const TransposeSite& site) {
   const Ints& axes = site.node.attrs.ints(Attr::axes);
@@ -26,15 +26,15 @@ Array transpose_reduce_sum(const TransposeSite& site) {
 // Linear in the right-hand side.
 Array transpose_factor(const TransposeSite& site) {
   if (site.node.op != Op::triangular_solve || site.linear[0]) not_linear(site.node);
-  const trace::Attrs& attrs = site.node.attrs;
-  return trace::solve_left(site.in[0], site.ct(),
-                           {.lower = attrs.integer(Attr::lower) != 0,
-                            .transposed = attrs.integer(Attr::transposed) == 0,
-                            .unit = attrs.integer(Attr::unit) != 0});
+  const tracing::Attrs& attrs = site.node.attrs;
+  return tracing::solve_left(site.in[0], site.ct(),
+                             {.lower = attrs.integer(Attr::lower) != 0,
+                              .transposed = attrs.integer(Attr::transposed) == 0,
+                              .unit = attrs.integer(Attr::unit) != 0});
 }
 
 Arrays transpose_node(const TransposeSite& site) {
-  switch (trace::op_info(site.node.op).family) {
+  switch (tracing::op_info(site.node.op).family) {
     case Family::elementwise: return transpose_elementwise(site);
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
@@ -65,7 +65,7 @@ void no_way_back(const Node& node) {
 }
 
 void not_linear(const Node& node) {
-  throw_user<UserError>("custom_jvp", fmt::format("{} of what depends on a tangent", trace::name(node.op)),
+  throw_user<UserError>("custom_jvp", fmt::format("{} of what depends on a tangent", tracing::name(node.op)),
                         "a derivative, which is linear in the tangents", "see the rule given to custom_jvp", node.loc);
 }
 
@@ -73,8 +73,8 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
                             const std::vector<bool>& cotangents) {
   // A rule may call functions that have rules on tangents: their bodies are transposed.
   const std::vector<bool> reached = depends_on(with_calls, linear);
-  const Graph g = trace::inline_calls(with_calls, [&](const Node& node) {
-    return node.op != Op::linear_call && trace::op_info(node.op).family == Family::call && reached[node.outputs[0]];
+  const Graph g = tracing::inline_calls(with_calls, [&](const Node& node) {
+    return node.op != Op::linear_call && tracing::op_info(node.op).family == Family::call && reached[node.outputs[0]];
   });
   NEAP_CHECK(linear.size() == g.inputs.size() && cotangents.size() == g.outputs.size());
   std::vector<Aval> parameters;
@@ -86,7 +86,7 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
 
   const std::vector<bool> depends = depends_on(g, linear);
   Transposed result;
-  result.graph = trace::trace_closed(
+  result.graph = tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {
         Arrays value(g.values.size());
@@ -96,9 +96,9 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
           if (depends[node.outputs[0]]) continue;
           Arrays in;
           for (const ValueId v : node.inputs) in.push_back(value[v]);
-          const trace::AtLine at(node.loc);
-          const trace::MarkedLike as(node);
-          const Arrays out = trace::apply_many(node.op, in, node.attrs, node.loc);
+          const tracing::AtLine at(node.loc);
+          const tracing::MarkedLike as(node);
+          const Arrays out = tracing::apply_many(node.op, in, node.attrs, node.loc);
           for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
         }
 
@@ -122,14 +122,14 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
             linear_operands.push_back(depends[v]);
             in.push_back(depends[v] ? Array() : value[v]);
           }
-          const trace::AtLine at(node->loc);
+          const tracing::AtLine at(node->loc);
           const TransposeSite site{g, *node, in, linear_operands, of_results};
           if (node->op == Op::gather) {
             gathered[node->inputs[0]] = transpose_gather(site, gathered[node->inputs[0]]);
             continue;
           }
           const Arrays of_operands = transpose_node(site);
-          NEAP_CHECK(of_operands.size() == in.size(), "{}", trace::name(node->op));
+          NEAP_CHECK(of_operands.size() == in.size(), "{}", tracing::name(node->op));
           for (size_t i = 0; i < in.size(); ++i) {
             if (!linear_operands[i]) continue;
             Array& total = ct[node->inputs[i]];

@@ -11,7 +11,7 @@
 
 namespace neap::autodiff {
 
-using trace::Graph;
+using tracing::Graph;
 
 /// Inputs: the inputs of g that are not linear, then the cotangents of the outputs marked in `cotangents`.
 /// Outputs: the cotangents of the linear inputs marked in `active` (one mark for each input of g).

@@ -59,7 +59,7 @@ Arrays transpose_scan(const TransposeSite& site) {
   parameters.insert(parameters.end(), carry_begin - static_cast<std::ptrdiff_t>(known_stacked), carry_begin);
   parameters.insert(parameters.end(), carry_end, of_body.end());
 
-  Graph step = trace::trace_closed(
+  Graph step = tracing::trace_closed(
       parameters,
       [&](const Arrays& in) {
         const size_t sums = known_consts, cts = sums + const_cts, rows = cts + carry_cts;
@@ -67,7 +67,7 @@ Arrays transpose_scan(const TransposeSite& site) {
         for (size_t i = 0; i < known_stacked; ++i) to_body.push_back(in[rows + i]);
         for (size_t i = 0; i < carry_cts; ++i) to_body.push_back(in[cts + i]);
         for (size_t i = rows + known_stacked; i < in.size(); ++i) to_body.push_back(in[i]);
-        const Arrays out = trace::inline_graph(body.graph, to_body);
+        const Arrays out = tracing::inline_graph(body.graph, to_body);
         Arrays results;
         size_t next = 0;
         for (size_t i = 0; i < const_cts; ++i) results.push_back(in[sums + i] + widened(out[next++]));
@@ -83,7 +83,7 @@ Arrays transpose_scan(const TransposeSite& site) {
       },
       scan.body.name);
 
-  const Arrays results = trace::apply_many(
+  const Arrays results = tracing::apply_many(
       Op::scan, operands, scan_attrs(std::move(step), scan.length, known_consts, const_cts + carry_cts, !scan.reverse),
       site.node.loc);
   Arrays cotangents(scan.operands);

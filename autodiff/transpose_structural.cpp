@@ -79,7 +79,7 @@ Arrays transpose_concatenate(const TransposeSite& site) {
 
 // Of x . y with the cotangent, in x: contract what y keeps, batch what was batched, then put x's axes in order.
 Array transpose_dot_side(const TransposeSite& site, bool left) {
-  const trace::Attrs& attrs = site.node.attrs;
+  const tracing::Attrs& attrs = site.node.attrs;
   const Ints& x_batch = attrs.ints(left ? Attr::lhs_batch : Attr::rhs_batch);
   const Ints& y_batch = attrs.ints(left ? Attr::rhs_batch : Attr::lhs_batch);
   const Ints& x_contract = attrs.ints(left ? Attr::lhs_contract : Attr::rhs_contract);

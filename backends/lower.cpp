@@ -12,7 +12,7 @@ Kernel kernel_of(const PlanStep& step, Kernel::Kind kind, std::span<const DType>
   Kernel kernel;
   kernel.kind = kind;
   kernel.name = step.op;
-  const trace::Graph& graph = step.group;
+  const tracing::Graph& graph = step.group;
   auto add = [&](DType type, bool written, char prefix, size_t i) {
     kernel.buffers.push_back({type, written, prefix + std::to_string(i)});
   };

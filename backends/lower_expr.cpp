@@ -9,9 +9,9 @@ namespace neap::backends {
 
 using scalar::Opcode;
 using scalar::X;
-using trace::Attr;
-using trace::Node;
-using trace::Op;
+using tracing::Attr;
+using tracing::Node;
+using tracing::Op;
 
 size_t ElementBuilder::KeyHash::operator()(const Key& key) const {
   size_t h = static_cast<size_t>(key.value);
@@ -19,14 +19,14 @@ size_t ElementBuilder::KeyHash::operator()(const Key& key) const {
   return h;
 }
 
-X constant(scalar::Dag& dag, const trace::Attrs& attrs, DType type) {
-  const trace::AttrValue* value = attrs.find(Attr::value);
+X constant(scalar::Dag& dag, const tracing::Attrs& attrs, DType type) {
+  const tracing::AttrValue* value = attrs.find(Attr::value);
   NEAP_CHECK(value, "constant without a value");
   if (const auto* integer = std::get_if<int64_t>(value)) return dag.convert(dag.integer(*integer, i64), type);
   return dag.constant(attrs.real(Attr::value), type);
 }
 
-X ElementBuilder::value(trace::ValueId v, Coords coords) {
+X ElementBuilder::value(tracing::ValueId v, Coords coords) {
   const Shape& shape = graph_.aval(v).shape;
   NEAP_DCHECK(coords.size() == shape.size());
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -41,12 +41,12 @@ X ElementBuilder::value(trace::ValueId v, Coords coords) {
   return x;
 }
 
-X ElementBuilder::build(trace::ValueId v, const Coords& coords) {
-  const trace::Value& value = graph_.values[v];
-  if (value.def == trace::no_node) return input(value.index, value.aval, coords);
+X ElementBuilder::build(tracing::ValueId v, const Coords& coords) {
+  const tracing::Value& value = graph_.values[v];
+  if (value.def == tracing::no_node) return input(value.index, value.aval, coords);
   const Node& node = graph_.nodes[value.def];
-  const auto family = trace::op_info(node.op).family;
-  if (family != trace::Family::elementwise && family != trace::Family::convert) return structural(node, coords);
+  const auto family = tracing::op_info(node.op).family;
+  if (family != tracing::Family::elementwise && family != tracing::Family::convert) return structural(node, coords);
   X operands[3];
   NEAP_CHECK(node.inputs.size() <= 3);
   for (size_t i = 0; i < node.inputs.size(); ++i) operands[i] = this->value(node.inputs[i], coords);
@@ -64,14 +64,14 @@ X ElementBuilder::structural(const Node& node, const Coords& coords) {
     }
     case Op::reshape: return reshape(node, coords);
     case Op::transpose: {
-      const trace::Ints& permutation = node.attrs.ints(Attr::permutation);
+      const tracing::Ints& permutation = node.attrs.ints(Attr::permutation);
       Coords from(coords.size());
       for (size_t d = 0; d < coords.size(); ++d) from[permutation[d]] = coords[d];
       return value(node.inputs[0], std::move(from));
     }
     case Op::slice: {
-      const trace::Ints& start = node.attrs.ints(Attr::start);
-      const trace::Ints& stride = node.attrs.ints(Attr::stride);
+      const tracing::Ints& start = node.attrs.ints(Attr::start);
+      const tracing::Ints& stride = node.attrs.ints(Attr::stride);
       Coords from(coords.size());
       for (size_t d = 0; d < coords.size(); ++d) from[d] = index_.add(index_.scale(coords[d], stride[d]), start[d]);
       return value(node.inputs[0], std::move(from));
@@ -94,7 +94,7 @@ X ElementBuilder::structural(const Node& node, const Coords& coords) {
     case Op::random_fold_in: return random_fold_in(node, coords);
     default: break;
   }
-  NEAP_CHECK(false, "{} inside a fused group", trace::name(node.op));
+  NEAP_CHECK(false, "{} inside a fused group", tracing::name(node.op));
   __builtin_unreachable();
 }
 
@@ -114,8 +114,8 @@ X ElementBuilder::reshape(const Node& node, const Coords& coords) {
 }
 
 X ElementBuilder::pad(const Node& node, const Coords& coords) {
-  const trace::Ints& low = node.attrs.ints(Attr::low);
-  const trace::Ints& interior = node.attrs.ints(Attr::interior);
+  const tracing::Ints& low = node.attrs.ints(Attr::low);
+  const tracing::Ints& interior = node.attrs.ints(Attr::interior);
   const Shape& shape = graph_.aval(node.inputs[0]).shape;
   Condition inside = Condition::of(true);
   Coords from(coords.size());
@@ -140,12 +140,12 @@ X ElementBuilder::concatenate(const Node& node, const Coords& coords) {
   const IndexExpr& along = coords[axis];
   const Range range = index_.range(along);
   struct Piece {
-    trace::ValueId value;
+    tracing::ValueId value;
     int64_t begin, extent;
   };
   std::vector<Piece> pieces;
   int64_t begin = 0;
-  for (trace::ValueId v : node.inputs) {
+  for (tracing::ValueId v : node.inputs) {
     const int64_t extent = graph_.aval(v).shape[axis];
     if (range.lo < begin + extent && begin <= range.hi && extent > 0) pieces.push_back({v, begin, extent});
     begin += extent;
@@ -162,7 +162,7 @@ X ElementBuilder::concatenate(const Node& node, const Coords& coords) {
   return *out;
 }
 
-IndexExpr ElementBuilder::start(trace::ValueId vector, int64_t axis, int64_t limit) {
+IndexExpr ElementBuilder::start(tracing::ValueId vector, int64_t axis, int64_t limit) {
   if (limit == 0) return {};
   const X position = value(vector, {IndexAlgebra::constant(axis)});
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();

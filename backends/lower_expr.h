@@ -22,12 +22,12 @@ using Coords = std::vector<IndexExpr>;  // one for each axis, each within its ex
 class ElementBuilder {
  public:
   /// Input i of the graph is buffer i of the kernel.
-  ElementBuilder(const trace::Graph& graph, scalar::Dag& dag) : graph_(graph), dag_(dag), index_(dag) {}
+  ElementBuilder(const tracing::Graph& graph, scalar::Dag& dag) : graph_(graph), dag_(dag), index_(dag) {}
 
   IndexAlgebra& index() { return index_; }
 
   /// The element of `v` at these coordinates. `v` has at least one element.
-  scalar::X value(trace::ValueId v, Coords coords);
+  scalar::X value(tracing::ValueId v, Coords coords);
 
   /// Where the indices of row `batch` of a gather or scatter point in an operand of shape `shape`.
   struct Located {
@@ -35,32 +35,32 @@ class ElementBuilder {
     Condition valid;  // all in range; mode fill_or_drop only
   };
   /// `clamped`: the coordinates stay in range where they are not valid.
-  Located locate(trace::ValueId indices, const Coords& batch, const trace::Ints& axes, const Shape& shape,
-                 trace::IndexMode mode, bool clamped);
+  Located locate(tracing::ValueId indices, const Coords& batch, const tracing::Ints& axes, const Shape& shape,
+                 tracing::IndexMode mode, bool clamped);
 
  private:
-  scalar::X build(trace::ValueId v, const Coords& coords);
-  scalar::X structural(const trace::Node& node, const Coords& coords);
+  scalar::X build(tracing::ValueId v, const Coords& coords);
+  scalar::X structural(const tracing::Node& node, const Coords& coords);
   scalar::X input(int number, const Aval& aval, const Coords& coords);
-  scalar::X iota(const trace::Node& node, const Coords& coords);
-  scalar::X reshape(const trace::Node& node, const Coords& coords);
-  scalar::X pad(const trace::Node& node, const Coords& coords);
-  scalar::X concatenate(const trace::Node& node, const Coords& coords);
-  scalar::X dynamic_slice(const trace::Node& node, const Coords& coords);
-  scalar::X dynamic_update_slice(const trace::Node& node, const Coords& coords);
-  scalar::X gather(const trace::Node& node, const Coords& coords);
-  scalar::X random_bits(const trace::Node& node, const Coords& coords);
-  scalar::X random_split(const trace::Node& node, const Coords& coords);
-  scalar::X random_fold_in(const trace::Node& node, const Coords& coords);
+  scalar::X iota(const tracing::Node& node, const Coords& coords);
+  scalar::X reshape(const tracing::Node& node, const Coords& coords);
+  scalar::X pad(const tracing::Node& node, const Coords& coords);
+  scalar::X concatenate(const tracing::Node& node, const Coords& coords);
+  scalar::X dynamic_slice(const tracing::Node& node, const Coords& coords);
+  scalar::X dynamic_update_slice(const tracing::Node& node, const Coords& coords);
+  scalar::X gather(const tracing::Node& node, const Coords& coords);
+  scalar::X random_bits(const tracing::Node& node, const Coords& coords);
+  scalar::X random_split(const tracing::Node& node, const Coords& coords);
+  scalar::X random_fold_in(const tracing::Node& node, const Coords& coords);
 
   /// Entry `axis` of a start vector, clamped to [0, limit].
-  IndexExpr start(trace::ValueId vector, int64_t axis, int64_t limit);
+  IndexExpr start(tracing::ValueId vector, int64_t axis, int64_t limit);
   /// The two words of the generator at counter `flat`, under the key of batch row `batch`.
-  std::pair<scalar::X, scalar::X> words(trace::ValueId key, const Coords& batch, const IndexExpr& flat);
+  std::pair<scalar::X, scalar::X> words(tracing::ValueId key, const Coords& batch, const IndexExpr& flat);
   scalar::X word(const std::pair<scalar::X, scalar::X>& words, const IndexExpr& which);
 
   struct Key {
-    trace::ValueId value;
+    tracing::ValueId value;
     Coords coords;
     bool operator==(const Key&) const = default;
   };
@@ -68,13 +68,13 @@ class ElementBuilder {
     size_t operator()(const Key& key) const;
   };
 
-  const trace::Graph& graph_;
+  const tracing::Graph& graph_;
   scalar::Dag& dag_;
   IndexAlgebra index_;
   std::unordered_map<Key, scalar::X, KeyHash> known_;
 };
 
 /// A constant of any dtype from a node's `value` attribute.
-scalar::X constant(scalar::Dag& dag, const trace::Attrs& attrs, DType type);
+scalar::X constant(scalar::Dag& dag, const tracing::Attrs& attrs, DType type);
 
 }  // namespace neap::backends

@@ -8,9 +8,9 @@ namespace neap::backends {
 
 using scalar::Opcode;
 using scalar::X;
-using trace::Attr;
-using trace::IndexMode;
-using trace::Node;
+using tracing::Attr;
+using tracing::IndexMode;
+using tracing::Node;
 
 namespace {
 
@@ -29,7 +29,7 @@ bool may_reach(DType type, int64_t extent) {
 
 }  // namespace
 
-ElementBuilder::Located ElementBuilder::locate(trace::ValueId indices, const Coords& batch, const trace::Ints& axes,
+ElementBuilder::Located ElementBuilder::locate(tracing::ValueId indices, const Coords& batch, const tracing::Ints& axes,
                                                const Shape& shape, IndexMode mode, bool clamped) {
   Located out{{}, Condition::of(true)};
   for (size_t column = 0; column < axes.size(); ++column) {
@@ -67,7 +67,7 @@ ElementBuilder::Located ElementBuilder::locate(trace::ValueId indices, const Coo
 X ElementBuilder::gather(const Node& node, const Coords& coords) {
   const Aval& operand = graph_.aval(node.inputs[0]);
   const Aval& indices = graph_.aval(node.inputs[1]);
-  const trace::Ints& axes = node.attrs.ints(Attr::axes);
+  const tracing::Ints& axes = node.attrs.ints(Attr::axes);
   if (operand.size() == 0) return fill_value(dag_, operand.dtype);
   const auto batch_end = coords.begin() + (indices.ndim() - 1);
   Located located = locate(node.inputs[1], Coords(coords.begin(), batch_end), axes, operand.shape,
@@ -84,7 +84,7 @@ X ElementBuilder::gather(const Node& node, const Coords& coords) {
   return located.valid.always() ? x : index_.select(located.valid, x, fill_value(dag_, operand.dtype));
 }
 
-std::pair<X, X> ElementBuilder::words(trace::ValueId key, const Coords& batch, const IndexExpr& flat) {
+std::pair<X, X> ElementBuilder::words(tracing::ValueId key, const Coords& batch, const IndexExpr& flat) {
   X key_words[2];
   for (int i = 0; i < 2; ++i) {
     Coords at = batch;
@@ -110,9 +110,9 @@ X ElementBuilder::random_bits(const Node& node, const Coords& coords) {
   const int64_t batch_rank = graph_.aval(node.inputs[0]).ndim() - 1;
   const Coords batch(coords.begin(), coords.begin() + batch_rank);
   Coords position(coords.begin() + batch_rank, coords.end());
-  const trace::Ints& shape = node.attrs.ints(Attr::shape);
+  const tracing::Ints& shape = node.attrs.ints(Attr::shape);
   const bool moved = node.inputs.size() > 1;
-  const trace::Ints& full = moved ? node.attrs.ints(Attr::full_shape) : shape;
+  const tracing::Ints& full = moved ? node.attrs.ints(Attr::full_shape) : shape;
   // An offset past the end counts on as the formula says; only the range of the result is assumed.
   IndexExpr flat = index_.flatten(position, full);
   if (moved) {

@@ -49,23 +49,23 @@ constexpr int64_t kLongRun = 16;
 
 // Whether an output is better written piece by piece: selects would load every element from all pieces at clamped
 // places, which is quadratic in the number of pieces.
-bool written_in_pieces(const trace::Graph& graph, trace::ValueId v) {
-  if (!graph.is(v, trace::Op::concatenate) || graph.aval(v).size() < kWorthALaunch) return false;
-  const trace::Node& node = *graph.def(v);
-  const int64_t axis = node.attrs.integer(trace::Attr::axis);
-  return std::ranges::all_of(node.inputs, [&](trace::ValueId piece) {
+bool written_in_pieces(const tracing::Graph& graph, tracing::ValueId v) {
+  if (!graph.is(v, tracing::Op::concatenate) || graph.aval(v).size() < kWorthALaunch) return false;
+  const tracing::Node& node = *graph.def(v);
+  const int64_t axis = node.attrs.integer(tracing::Attr::axis);
+  return std::ranges::all_of(node.inputs, [&](tracing::ValueId piece) {
     const Shape& shape = graph.aval(piece).shape;
     const int64_t run = element_count(std::span(shape).subspan(axis));
     return run == 0 || run >= kLongRun;
   });
 }
 
-void lower_pieces(const planner::PlanStep& step, trace::ValueId v, int buffer, std::vector<Launch>& launches) {
-  const trace::Graph& graph = step.group;
-  const trace::Node& node = *graph.def(v);
-  const int64_t axis = node.attrs.integer(trace::Attr::axis);
+void lower_pieces(const planner::PlanStep& step, tracing::ValueId v, int buffer, std::vector<Launch>& launches) {
+  const tracing::Graph& graph = step.group;
+  const tracing::Node& node = *graph.def(v);
+  const int64_t axis = node.attrs.integer(tracing::Attr::axis);
   int64_t begin = 0;
-  for (const trace::ValueId piece : node.inputs) {
+  for (const tracing::ValueId piece : node.inputs) {
     const Shape& shape = graph.aval(piece).shape;
     auto store = [&](ElementBuilder& elements, const IndexExpr& flat, Kernel& kernel) {
       IndexAlgebra& index = elements.index();
@@ -83,7 +83,7 @@ void lower_pieces(const planner::PlanStep& step, trace::ValueId v, int buffer, s
 
 // Outputs with equally many elements share a kernel, and so every instruction they have in common.
 std::vector<Launch> lower_map(const planner::PlanStep& step) {
-  const trace::Graph& graph = step.group;
+  const tracing::Graph& graph = step.group;
   std::map<int64_t, std::vector<size_t>> by_count;
   std::vector<int64_t> order;
   std::vector<Launch> launches;
@@ -100,7 +100,7 @@ std::vector<Launch> lower_map(const planner::PlanStep& step) {
     const std::vector<size_t>& outputs = by_count[count];
     auto store = [&](ElementBuilder& elements, const IndexExpr& flat, Kernel& kernel) {
       for (size_t i : outputs) {
-        const trace::ValueId v = graph.outputs[i];
+        const tracing::ValueId v = graph.outputs[i];
         const scalar::X x = elements.value(v, elements.index().unflatten(flat, graph.aval(v).shape));
         add_store(elements, kernel, static_cast<int>(graph.inputs.size() + i), flat, x);
       }

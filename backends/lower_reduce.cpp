@@ -12,10 +12,10 @@
 namespace neap::backends {
 namespace {
 
-using trace::Attr;
-using trace::Graph;
-using trace::Node;
-using trace::Op;
+using tracing::Attr;
+using tracing::Graph;
+using tracing::Node;
+using tracing::Op;
 
 constexpr int64_t kManyRows = 64;
 
@@ -31,7 +31,7 @@ Combine combine_of(Op op) {
     case Op::argmin: return Combine::argmin;
     default: break;
   }
-  NEAP_CHECK(false, "{} is no reduction", trace::name(op));
+  NEAP_CHECK(false, "{} is no reduction", tracing::name(op));
   __builtin_unreachable();
 }
 
@@ -69,8 +69,8 @@ struct Loops {
 };
 
 // The axes of `from` that became `axes` of `to` by a reshape that merges some and splits none.
-std::optional<trace::Ints> merged_axes(const Shape& from, const Shape& to, const trace::Ints& axes) {
-  trace::Ints result;
+std::optional<tracing::Ints> merged_axes(const Shape& from, const Shape& to, const tracing::Ints& axes) {
+  tracing::Ints result;
   bool merges = false;
   for (int64_t axis = 0, at = 0; axis < std::ssize(to); ++axis) {
     const bool wanted = std::ranges::find(axes, axis) != axes.end();
@@ -88,11 +88,11 @@ std::optional<trace::Ints> merged_axes(const Shape& from, const Shape& to, const
   return result;
 }
 
-using Seen = std::set<std::pair<trace::ValueId, trace::Ints>>;
+using Seen = std::set<std::pair<tracing::ValueId, tracing::Ints>>;
 
 // Whether some value that the sum is made of, by cheap ops, varies along all reduced axes `axes` of `v`, and so lies
 // side by side along them. Not so of outer products. Slices of the other axes have the same answer.
-bool lies_along(const Graph& graph, trace::ValueId v, const trace::Ints& axes, Seen& seen) {
+bool lies_along(const Graph& graph, tracing::ValueId v, const tracing::Ints& axes, Seen& seen) {
   if (std::ranges::find(axes, -1) != axes.end() || !seen.emplace(v, axes).second) return false;
   const Node* node = graph.def(v);
   if (!node) return true;
@@ -103,10 +103,10 @@ bool lies_along(const Graph& graph, trace::ValueId v, const trace::Ints& axes, S
     case Op::negative:
     case Op::square:
     case Op::convert:
-      return std::ranges::any_of(node->inputs, [&](trace::ValueId x) { return lies_along(graph, x, axes, seen); });
+      return std::ranges::any_of(node->inputs, [&](tracing::ValueId x) { return lies_along(graph, x, axes, seen); });
     case Op::broadcast_in_dim: {
-      const trace::Ints& to = node->attrs.ints(Attr::axes);
-      trace::Ints source;
+      const tracing::Ints& to = node->attrs.ints(Attr::axes);
+      tracing::Ints source;
       for (const int64_t axis : axes) {
         const auto at = std::ranges::find(to, axis) - to.begin();
         const bool varies = at < std::ssize(to) && graph.aval(node->inputs[0]).shape[at] == graph.aval(v).shape[axis];
@@ -115,12 +115,12 @@ bool lies_along(const Graph& graph, trace::ValueId v, const trace::Ints& axes, S
       return lies_along(graph, node->inputs[0], source, seen);
     }
     case Op::transpose: {
-      trace::Ints source;
+      tracing::Ints source;
       for (const int64_t axis : axes) source.push_back(node->attrs.ints(Attr::permutation)[axis]);
       return lies_along(graph, node->inputs[0], source, seen);
     }
     case Op::reshape: {
-      const std::optional<trace::Ints> source =
+      const std::optional<tracing::Ints> source =
           merged_axes(graph.aval(node->inputs[0]).shape, graph.aval(v).shape, axes);
       return !source || lies_along(graph, node->inputs[0], *source, seen);
     }
@@ -132,7 +132,7 @@ bool lies_along(const Graph& graph, trace::ValueId v, const trace::Ints& axes, S
 // sum is added up: that of floats depends on the shape of the whole operand alone, as if it were stored, and not on
 // slices of it or on what is computed on the way; but lanes along the rows are much faster for outer products.
 int vector_level_of(const Graph& graph, const Kernel& kernel) {
-  for (const trace::ValueId v : graph.outputs) {
+  for (const tracing::ValueId v : graph.outputs) {
     const Node& node = *graph.def(v);
     if (node.inputs.size() == 2) return 0;
     if ((node.op != Op::reduce_sum && node.op != Op::reduce_prod) || !is_float(graph.aval(v).dtype)) continue;
@@ -144,7 +144,7 @@ int vector_level_of(const Graph& graph, const Kernel& kernel) {
     if (plain.extent[0] == 0 || plain.extent[1] == 0) return 1;
     // Those of f32 and halves are rounded from f64, so that another order almost never shows.
     if (graph.aval(v).dtype != DType::f64 && plain.extent[0] >= kManyRows) {
-      trace::Ints axes;
+      tracing::Ints axes;
       Seen seen;
       for (const int64_t axis : node.attrs.ints(Attr::axes)) {
         if (loops.shape[axis] > 1) axes.push_back(axis);
@@ -166,7 +166,7 @@ int vector_level_of(const Graph& graph, const Kernel& kernel) {
 // The rows of the whole of which the step is a slice; 0: it is the whole.
 int64_t whole_rows(const Graph& graph) {
   int64_t rows = 0;
-  for (const trace::ValueId v : graph.outputs) {
+  for (const tracing::ValueId v : graph.outputs) {
     if (graph.def(v)->attrs.has(Attr::full_shape)) rows = std::max(rows, planner::whole_rows(graph, *graph.def(v)));
   }
   return rows;
@@ -175,8 +175,8 @@ int64_t whole_rows(const Graph& graph) {
 // The buffer of what the reduction begins with; -1: nothing.
 int initial_of(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2) return -1;
-  const trace::ValueId v = planner::base(graph, node.inputs[1]);
-  NEAP_CHECK(!graph.def(v), "{} begins with what is not stored", trace::name(node.op));
+  const tracing::ValueId v = planner::base(graph, node.inputs[1]);
+  NEAP_CHECK(!graph.def(v), "{} begins with what is not stored", tracing::name(node.op));
   return graph.values[v].index;
 }
 
@@ -234,7 +234,7 @@ std::vector<Launch> lower_reduce(const planner::PlanStep& step) {
   std::vector<DType> accumulators;
   bool in_parts = step.parts > 1;
   std::optional<Loops> loops;
-  for (trace::ValueId v : graph.outputs) {
+  for (tracing::ValueId v : graph.outputs) {
     const Node* node = graph.def(v);
     NEAP_CHECK(node, "{}: an output that is an input", step.op);
     const Loops own(graph, *node);

@@ -20,11 +20,11 @@ using planner::ScatterForm;
 using scalar::Dag;
 using scalar::Opcode;
 using scalar::X;
-using trace::Attr;
-using trace::Graph;
-using trace::IndexMode;
-using trace::Node;
-using trace::Op;
+using tracing::Attr;
+using tracing::Graph;
+using tracing::IndexMode;
+using tracing::Node;
+using tracing::Op;
 
 constexpr int64_t kWindowLoop = 8;  // from this size on a window has a loop of its own
 
@@ -37,7 +37,7 @@ Combine combine_of(Op op) {
     case Op::scatter_max: return Combine::max;
     default: break;
   }
-  NEAP_CHECK(false, "{} is no scatter", trace::name(op));
+  NEAP_CHECK(false, "{} is no scatter", tracing::name(op));
   __builtin_unreachable();
 }
 
@@ -119,7 +119,7 @@ class ScatterStep {
   }
 
   std::vector<Launch> winners() const {
-    NEAP_CHECK(node_.op == Op::scatter_set, "the winning rows of {}", trace::name(node_.op));
+    NEAP_CHECK(node_.op == Op::scatter_set, "the winning rows of {}", tracing::name(node_.op));
     std::vector<Launch> launches = direct();
     Launch store = std::move(launches.back());
     launches.back() = launch_of(scatter_kernel(output_ + 1, u32, Pass::find_winners));
@@ -130,7 +130,7 @@ class ScatterStep {
   }
 
   std::vector<Launch> tables() const {
-    NEAP_CHECK(node_.op == Op::scatter_add, "tables of partial results of {}", trace::name(node_.op));
+    NEAP_CHECK(node_.op == Op::scatter_add, "tables of partial results of {}", tracing::name(node_.op));
     std::vector<Launch> launches;
     launches.push_back(launch_of(scatter_kernel(tables_ > 0 ? output_ + 1 : output_, table_type_)));
     Launch& scatter = launches.back();
@@ -168,7 +168,7 @@ class ScatterStep {
       column = index.mod(flat, window);
     }
     const Coords batch = index.unflatten(row, rows_), inner = index.unflatten(column, window_);
-    const trace::Ints& axes = node_.attrs.ints(Attr::axes);
+    const tracing::Ints& axes = node_.attrs.ints(Attr::axes);
     // An update out of range is clamped as a read is, promised not to happen, or (also in mode clip) dropped.
     auto mode = static_cast<IndexMode>(node_.attrs.integer(Attr::mode));
     if (mode == IndexMode::clamp_update)
@@ -256,7 +256,7 @@ class ScatterStep {
   const planner::PlanStep& step_;
   const Graph& graph_;
   const Node& node_;
-  trace::ValueId operand_, indices_, updates_;
+  tracing::ValueId operand_, indices_, updates_;
   const Aval& out_;
   int output_;  // operand number; scratch follows
   Shape rows_, window_;

@@ -10,12 +10,12 @@ namespace neap::jit_detail {
 namespace {
 
 /// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
-std::string dump(const trace::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
+std::string dump(const tracing::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
   if (!dump_dir()) return {};
   std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);
   for (char& c : stem)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
-  dump_text(stem + ".graph.txt", trace::print(graph));
+  dump_text(stem + ".graph.txt", tracing::print(graph));
   const Plan plan = make_report(graph, options);
   dump_text(stem + ".plan.txt", plan.to_text());
   dump_text(stem + ".plan.json", plan.to_json());
@@ -26,28 +26,28 @@ std::string dump(const trace::Graph& graph, const planner::PlanOptions& options,
 
 }  // namespace
 
-Plan make_report(const trace::Graph& graph, planner::PlanOptions options) {
+Plan make_report(const tracing::Graph& graph, planner::PlanOptions options) {
   options.want_alternatives = true;
   return Plan(std::make_shared<const planner::PlanData>(planner::make_plan(graph, options)));
 }
 
-Compiled::Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device)
+Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device)
     : function_(std::move(function)), options_(std::move(options)), device_(device) {
 #ifndef NDEBUG
-  trace::verify(function_.graph);
+  tracing::verify(function_.graph);
 #endif
   options_.want_alternatives = false;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
   executable_ = compile_for(device, std::move(plan), dump(function_.graph, options_, device, number_));
 }
 
-trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location loc) const {
+tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_location loc) const {
   using Kind = detail::ArrayImpl::Kind;
   const planner::PlanData& plan = executable_->plan();
   std::vector<BufferPtr> buffers;
   buffers.reserve(arguments.size() + function_.captured.size());
-  for (const Array& a : arguments) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
-  for (const Array& a : function_.captured) buffers.push_back(trace::concrete_buffer(a, "jit", loc));
+  for (const Array& a : arguments) buffers.push_back(tracing::concrete_buffer(a, "jit", loc));
+  for (const Array& a : function_.captured) buffers.push_back(tracing::concrete_buffer(a, "jit", loc));
   const auto is_donated = [&](size_t i) { return i < plan.donated.size() && plan.donated[i]; };
   for (size_t i = 0; i < arguments.size(); ++i) {  // all checks first: a call that is refused takes nothing
     if (!is_donated(i)) continue;
@@ -70,7 +70,7 @@ trace::Arrays Compiled::run(const trace::Arrays& arguments, std::source_location
   }
   if (profiled) record(plan, timings);
   if (number_ >= 0) note_call(number_, device_, begun, results, plan);
-  trace::Arrays outputs;
+  tracing::Arrays outputs;
   outputs.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i)
     outputs.push_back(detail::make_concrete(plan.output_avals[i], std::move(results[i])));

@@ -15,10 +15,10 @@ namespace neap::jit_detail {
 /// A graph compiled for a device, with the arrays it captured.
 class Compiled {
  public:
-  Compiled(trace::TracedFunction function, planner::PlanOptions options, const Device& device);
+  Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device);
 
   /// Runs on concrete arrays, one for each parameter. Leaves whose flag is set in PlanOptions::donated are consumed.
-  trace::Arrays run(const trace::Arrays& arguments, std::source_location loc) const;
+  tracing::Arrays run(const tracing::Arrays& arguments, std::source_location loc) const;
 
   /// The plan, with alternatives and the naive pipeline's peak (computed on first use).
   Plan report() const;
@@ -27,7 +27,7 @@ class Compiled {
   bool usable() const { return executable_->usable(); }
 
  private:
-  trace::TracedFunction function_;
+  tracing::TracedFunction function_;
   planner::PlanOptions options_;
   std::shared_ptr<const backends::Executable> executable_;
   Device device_;
@@ -45,6 +45,6 @@ std::shared_ptr<const backends::Executable> compile_for(const Device& device, pl
                                                         const std::string& dump_name);
 
 /// Plans a graph, for Jitted::plan: nothing is compiled.
-Plan make_report(const trace::Graph& graph, planner::PlanOptions options);
+Plan make_report(const tracing::Graph& graph, planner::PlanOptions options);
 
 }  // namespace neap::jit_detail

@@ -95,7 +95,7 @@ std::vector<DeviceInfo> devices() {
 }
 
 Array to_device(const Array& x, Device device, std::source_location loc) {
-  const BufferPtr& buffer = trace::concrete_buffer(x, "to_device", loc);
+  const BufferPtr& buffer = tracing::concrete_buffer(x, "to_device", loc);
   if (device.kind == Device::Kind::cpu) {
     buffer->data();
     return x;

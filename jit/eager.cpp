@@ -18,7 +18,7 @@ thread_local int reference_depth = 0;
 eager_reference::eager_reference() { ++reference_depth; }
 eager_reference::~eager_reference() { --reference_depth; }
 
-namespace trace {
+namespace tracing {
 namespace {
 
 using jit_detail::Compiled;
@@ -105,7 +105,7 @@ Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::sourc
 }
 
 Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
-  if (tracing()) return f(inputs);
+  if (is_tracing()) return f(inputs);
   const std::source_location line = user_line({});
   for (const Array& x : inputs) check_usable(x, std::string_view(key).substr(0, key.find(' ')), line);
   const auto traced = [&] {
@@ -138,5 +138,5 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
   return compiled->run(inputs, line)[0];
 }
 
-}  // namespace trace
+}  // namespace tracing
 }  // namespace neap

@@ -12,7 +12,7 @@ namespace neap {
 
 namespace detail {
 
-bool tracing_now() { return trace::tracing(); }
+bool tracing_now() { return tracing::is_tracing(); }
 
 struct CompiledCall {
   std::unique_ptr<jit_detail::Compiled> compiled;
@@ -24,7 +24,7 @@ namespace {
 std::string signature(const FlatCall& call, std::source_location loc) {
   std::string key = call.statics;
   for (const Array& a : call.leaves) {
-    const Aval& aval = trace::aval_of(a, loc);
+    const Aval& aval = tracing::aval_of(a, loc);
     key.push_back(static_cast<char>(aval.dtype));
     const uint32_t rank = static_cast<uint32_t>(aval.shape.size());
     key.append(reinterpret_cast<const char*>(&rank), sizeof rank);
@@ -63,17 +63,18 @@ struct JitState::Impl {
     return p;
   }
 
-  static trace::TracedFunction trace_call(const FlatCall& call, const FlatFunction& f, const std::string& name,
-                                          std::any& prototype, std::source_location loc) {
+  static tracing::TracedFunction trace_call(const FlatCall& call, const FlatFunction& f, const std::string& name,
+                                            std::any& prototype, std::source_location loc) {
     std::vector<Aval> avals;
-    for (const Array& a : call.leaves) avals.push_back(trace::aval_of(a, loc));
-    return trace::trace(avals, [&](const trace::Arrays& in) { return f(in, prototype); }, name);
+    for (const Array& a : call.leaves) avals.push_back(tracing::aval_of(a, loc));
+    return tracing::trace(avals, [&](const tracing::Arrays& in) { return f(in, prototype); }, name);
   }
 
   /// The function's graph for this call, and how to plan it.
-  std::pair<trace::TracedFunction, planner::PlanOptions> prepare(const FlatCall& call, const FlatFunction& f,
-                                                                 std::any& prototype, std::source_location loc) const {
-    trace::TracedFunction traced = trace_call(call, f, options.name, prototype, loc);
+  std::pair<tracing::TracedFunction, planner::PlanOptions> prepare(const FlatCall& call, const FlatFunction& f,
+                                                                   std::any& prototype,
+                                                                   std::source_location loc) const {
+    tracing::TracedFunction traced = trace_call(call, f, options.name, prototype, loc);
     planner::PlanOptions p = plan_options(call, loc);
     p.donated.resize(traced.graph.inputs.size(), false);  // captured arrays are never donated
     return {std::move(traced), std::move(p)};

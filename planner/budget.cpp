@@ -12,7 +12,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 PlanData meet_budget(const Graph& simplified, Planned first, const PlanOptions& options) {
   BudgetSearch search(simplified, std::move(first), options);

@@ -18,16 +18,16 @@ namespace neap::planner {
 
 /// The first plan that fits options.memory_budget, else the one with the lowest peak (check_budget then says so).
 /// `first` is the usual plan of `simplified`.
-PlanData meet_budget(const trace::Graph& simplified, Planned first, const PlanOptions& options);
+PlanData meet_budget(const tracing::Graph& simplified, Planned first, const PlanOptions& options);
 
 /// What the search for ever smaller budgets comes by: see planner/plan.h.
-std::vector<Tradeoff> tradeoff_of(const trace::Graph& simplified, Planned first, const PlanOptions& options);
+std::vector<Tradeoff> tradeoff_of(const tracing::Graph& simplified, Planned first, const PlanOptions& options);
 
 /// Throws BudgetError when the plan's peak is above its budget: the peak is then the smallest feasible one.
 void check_budget(const PlanData& plan);
 
 /// On request: the region with most to gain (or, with nothing stored on the way, the largest output) in so many slices.
 /// OptionError where nothing can be sliced.
-PlanData plan_in_chunks(const trace::Graph& simplified, const PlanOptions& options, int64_t chunks);
+PlanData plan_in_chunks(const tracing::Graph& simplified, const PlanOptions& options, int64_t chunks);
 
 }  // namespace neap::planner

@@ -18,7 +18,7 @@ namespace neap::planner {
 class BudgetSearch {
  public:
   /// `first` is the usual plan of `simplified`.
-  BudgetSearch(trace::Graph simplified, Planned first, PlanOptions options);
+  BudgetSearch(tracing::Graph simplified, Planned first, PlanOptions options);
 
   /// Looks for a plan that fits options.memory_budget: all that it comes by without one.
   void run();
@@ -35,7 +35,7 @@ class BudgetSearch {
 
   // A leaner plan, and where it came from.
   struct Leaner {
-    trace::Graph graph;  // simplified
+    tracing::Graph graph;  // simplified
     PlanData plan;
     std::string strategy = "recompute";
     std::string what, how;  // for its decision
@@ -48,8 +48,8 @@ class BudgetSearch {
     double seconds = 0;
     const Planned* from = nullptr;
     FuseOptions fuse_options;
-    std::optional<std::vector<trace::ValueId>> kept;  // none: `from` itself
-    const trace::Node* first = nullptr;               // that waits; in `from`
+    std::optional<std::vector<tracing::ValueId>> kept;  // none: `from` itself
+    const tracing::Node* first = nullptr;               // that waits; in `from`
 
     std::string how() const;
   };
@@ -59,7 +59,7 @@ class BudgetSearch {
     size_t level = 0;
     const Slicing* slicing = nullptr;
     int64_t chunks = 0;
-    trace::Graph graph;
+    tracing::Graph graph;
     PlanData plan;
   };
 
@@ -72,9 +72,9 @@ class BudgetSearch {
 
   bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
   bool tired() const;
-  void charge(const trace::Graph& graph) const;
-  Planned plan(const trace::Graph& graph) const { return plan(graph, fuse_options_); }
-  Planned plan(const trace::Graph& graph, const FuseOptions& fuse_options) const;
+  void charge(const tracing::Graph& graph) const;
+  Planned plan(const tracing::Graph& graph) const { return plan(graph, fuse_options_); }
+  Planned plan(const tracing::Graph& graph, const FuseOptions& fuse_options) const;
   bool offer(const Leaner& leaner);
   Decision decision_of(const Leaner& sliced, const std::string& reason) const;
 
@@ -94,7 +94,7 @@ class BudgetSearch {
   static Score score(const PlanData& plan, const PlanData& before);
 
   PlanOptions options_;
-  trace::Graph graph_;
+  tracing::Graph graph_;
   Planned planned_;            // of graph_
   std::vector<Level> levels_;  // of planned_
   FuseOptions fuse_options_;

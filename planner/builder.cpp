@@ -9,7 +9,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 // What a term becomes stays apart from the original if the term does. Regions and labels were for autodiff.
 ValueId Builder::add(Term term) {

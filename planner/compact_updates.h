@@ -15,9 +15,9 @@
 namespace neap::planner {
 
 /// The same outputs, bit for bit, of a simplified graph; nullopt where there is no such update.
-std::optional<trace::Graph> compact_updates(const trace::Graph& simple, const Target& target);
+std::optional<tracing::Graph> compact_updates(const tracing::Graph& simple, const Target& target);
 
 /// That, where it makes the better plan, else the graph as it is; with the plan.
-std::pair<trace::Graph, Planned> compact_where_better(trace::Graph simple, const PlanOptions& options);
+std::pair<tracing::Graph, Planned> compact_where_better(tracing::Graph simple, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -5,7 +5,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 double element_cost(const Graph& graph, const Node& node) {
   const OpInfo& info = op_info(node.op);

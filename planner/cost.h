@@ -32,11 +32,11 @@ inline constexpr double kTrips = 16;              // of a loop that goes on whil
 }  // namespace predicted
 
 /// Cost of one output element of the node, its operands aside. Reductions and scatters: of one operand element.
-double element_cost(const trace::Graph& graph, const trace::Node& node);
+double element_cost(const tracing::Graph& graph, const tracing::Node& node);
 
 /// Whether kernels compute the op inside a loop, so that its value need not be stored.
-bool is_fusible(trace::Op op);
+bool is_fusible(tracing::Op op);
 /// Whether the op's output element at an index reads its operands at that index only.
-bool reads_same_index(trace::Op op);
+bool reads_same_index(tracing::Op op);
 
 }  // namespace neap::planner

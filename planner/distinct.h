@@ -16,6 +16,6 @@ struct ScatterRows {
 };
 
 /// Of a scatter node. What cannot be told is false.
-ScatterRows scatter_rows(const trace::Graph& graph, const trace::Node& scatter);
+ScatterRows scatter_rows(const tracing::Graph& graph, const tracing::Node& scatter);
 
 }  // namespace neap::planner

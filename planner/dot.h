@@ -34,24 +34,24 @@ inline constexpr const char* kDotProduct = "dot";
 /// Attr::name of a canonical dot_general that stays one whatever its extents: a slice of another, with whose bits.
 inline constexpr const char* kDotSlice = "slice";
 
-bool is_canonical_dot(const trace::Graph& graph, const trace::Node& node);
+bool is_canonical_dot(const tracing::Graph& graph, const tracing::Node& node);
 /// Of a canonical dot_general node.
-DotForm dot_form(const trace::Graph& graph, const trace::Node& node);
+DotForm dot_form(const tracing::Graph& graph, const tracing::Node& node);
 
 /// UserError for a canonical dot_general with an extent of 2^31 or more, which GPUs do not multiply.
-void check_gpu_dot(const trace::Graph& graph, const trace::Node& node);
+void check_gpu_dot(const tracing::Graph& graph, const tracing::Node& node);
 
 /// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at
 /// the end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for
 /// others.
-trace::ValueId lower_dot(Builder& b, const Term& term);
+tracing::ValueId lower_dot(Builder& b, const Term& term);
 
 /// Rule of Target::half_products: a canonical product of f16 operands that were widened for it, itself only rounded to
 /// f16, takes the operands as they are and gives halves: the same exact products and f32 sums, rounded once. Not of
 /// products with fewer than 16 rows, columns or terms.
-trace::Graph narrow_dots(const trace::Graph& graph);
+tracing::Graph narrow_dots(const tracing::Graph& graph);
 
 /// A product that is only read transposed is computed so: (a b)^T = b^T a^T, by swapping what is canonical already.
-trace::Graph transpose_dots(trace::Graph graph);
+tracing::Graph transpose_dots(tracing::Graph graph);
 
 }  // namespace neap::planner

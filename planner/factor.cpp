@@ -8,14 +8,14 @@
 
 namespace neap::planner {
 
-factor::Form factor_form(const trace::Graph& graph, const trace::Node& node) {
+factor::Form factor_form(const tracing::Graph& graph, const tracing::Node& node) {
   std::vector<Aval> operands;
-  for (const trace::ValueId v : node.inputs) operands.push_back(graph.aval(v));
-  return trace::factor_form(node.op, operands, node.attrs);
+  for (const tracing::ValueId v : node.inputs) operands.push_back(graph.aval(v));
+  return tracing::factor_form(node.op, operands, node.attrs);
 }
 
-void check_gpu_factor(const trace::Node& node) {
-  throw_user<UserError>(trace::name(node.op), "a dense factorization on a GPU", "the CPU",
+void check_gpu_factor(const tracing::Node& node) {
+  throw_user<UserError>(tracing::name(node.op), "a dense factorization on a GPU", "the CPU",
                         "compile this part with jit(f, {.device = neap::cpu()}) and copy what it needs there",
                         node.loc);
 }

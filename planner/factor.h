@@ -8,8 +8,8 @@
 namespace neap::planner {
 
 /// Of a node of family factor.
-factor::Form factor_form(const trace::Graph& graph, const trace::Node& node);
+factor::Form factor_form(const tracing::Graph& graph, const tracing::Node& node);
 /// UserError: there is none on a GPU.
-[[noreturn]] void check_gpu_factor(const trace::Node& node);
+[[noreturn]] void check_gpu_factor(const tracing::Node& node);
 
 }  // namespace neap::planner

@@ -13,24 +13,24 @@
 namespace neap::planner {
 
 struct Fold {
-  trace::Op combine;
+  tracing::Op combine;
   DType dtype;  // of the total
-  trace::AttrValue initial;
+  tracing::AttrValue initial;
   int64_t block = 1;  // elements of the sliced axis of the operand
 };
 
 /// How the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
-Fold fold_of(const trace::Graph& graph, const trace::Node& node, Cut cut);
+Fold fold_of(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Slices of the operand sliced by `cut` are multiples of so many of the region's elements.
-int64_t fold_unit(const trace::Graph& graph, const trace::Node& node, Cut cut);
+int64_t fold_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Whether it can be: what is added in order already only along its outermost axis.
-bool can_fold(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
+bool can_fold(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 /// The total and what a slice adds to it, in graph `g`. `inputs`: of the node, of the slice; those of `node` are in
 /// `graph`. Only the last slice may end within a block.
-trace::ValueId add_slice(trace::Graph& g, const trace::Graph& graph, const trace::Node& node, Cut cut,
-                         std::vector<trace::ValueId> inputs, trace::ValueId total);
+tracing::ValueId add_slice(tracing::Graph& g, const tracing::Graph& graph, const tracing::Node& node, Cut cut,
+                           std::vector<tracing::ValueId> inputs, tracing::ValueId total);
 
 }  // namespace neap::planner

@@ -15,7 +15,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

@@ -18,7 +18,7 @@ namespace neap::planner {
 /// A step to be: the stored values that it makes.
 struct Group {
   PlanStep::Kind kind = PlanStep::Kind::map;
-  std::vector<trace::ValueId> roots;
+  std::vector<tracing::ValueId> roots;
 };
 
 struct Fusion {
@@ -36,16 +36,16 @@ struct FuseOptions {
 };
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.
-trace::ValueId base(const trace::Graph& graph, trace::ValueId v);
+tracing::ValueId base(const tracing::Graph& graph, tracing::ValueId v);
 
 /// Which values outputs of the graph lie in.
-std::vector<bool> holds_output(const trace::Graph& graph);
+std::vector<bool> holds_output(const tracing::Graph& graph);
 
 /// Whether Attr::name of the node is `label`.
-bool has_label(const trace::Node& node, std::string_view label);
+bool has_label(const tracing::Node& node, std::string_view label);
 
 /// Whether the node is a concatenate whose pieces are written where they belong, so that it needs no step.
-bool is_join(const trace::Node& node);
+bool is_join(const tracing::Node& node);
 /// Attr::name of such a node (planner/scan.h marks them).
 inline constexpr const char* kJoin = "join";
 /// Attr::name of what is stored whatever it costs (planner/recompute.h).
@@ -58,9 +58,9 @@ inline constexpr const char* kApart = "apart";
 inline constexpr const char* kUnwritten = "unwritten";
 
 /// Of a simplified graph with canonical dots.
-Fusion fuse(const trace::Graph& graph, const FuseOptions& options = {});
+Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {});
 
 /// The naive pipeline: a group for each node, but constants and broadcasts, which every framework reads in place.
-Fusion fuse_nothing(const trace::Graph& graph);
+Fusion fuse_nothing(const tracing::Graph& graph);
 
 }  // namespace neap::planner

@@ -11,13 +11,13 @@ namespace neap::planner {
 
 /// Values that have to be in memory: outputs, operands and results of dot, sort and scan, reductions, scatters; and
 /// inputs.
-std::vector<bool> must_store(const trace::Graph& graph);
+std::vector<bool> must_store(const tracing::Graph& graph);
 
 /// What computing some values takes, down to stored ones.
 struct Slice {
-  std::vector<trace::NodeId> nodes;    // in registers, ascending
-  std::vector<trace::ValueId> leaves;  // stored values read, ascending
-  std::vector<trace::NodeId> random_nodes;
+  std::vector<tracing::NodeId> nodes;    // in registers, ascending
+  std::vector<tracing::ValueId> leaves;  // stored values read, ascending
+  std::vector<tracing::NodeId> random_nodes;
   double cost = 0;       // of one element of each
   bool complete = true;  // false: too large, cut off
 };
@@ -25,28 +25,28 @@ struct Slice {
 /// Finds the slices of a graph.
 class Slicer {
  public:
-  explicit Slicer(const trace::Graph& graph);
+  explicit Slicer(const tracing::Graph& graph);
   /// The slice of `roots` themselves (their defining nodes included, though they may be stored).
-  Slice operator()(const std::vector<bool>& stored, const std::vector<trace::ValueId>& roots);
+  Slice operator()(const std::vector<bool>& stored, const std::vector<tracing::ValueId>& roots);
   /// Of one element of a node; 0 where it has one or two.
-  double cost(trace::NodeId node) const { return cost_[node]; }
+  double cost(tracing::NodeId node) const { return cost_[node]; }
 
  private:
-  void sort_nodes(std::vector<trace::NodeId>& nodes) const;
+  void sort_nodes(std::vector<tracing::NodeId>& nodes) const;
 
-  const trace::Graph& graph_;
+  const tracing::Graph& graph_;
   std::vector<double> cost_;                 // of one element of each node
   std::vector<int> seen_node_, seen_value_;  // the latest slice that has them
   int slices_ = 0;
 };
 
 /// One group for each stored value that is not an input, in program order.
-std::vector<Group> single_steps(const trace::Graph& graph, const std::vector<bool>& stored);
+std::vector<Group> single_steps(const tracing::Graph& graph, const std::vector<bool>& stored);
 
 /// The same, with reductions of the same elements in one group, and outputs of equal shape that share work.
-std::vector<Group> share_steps(const trace::Graph& graph, const std::vector<bool>& stored);
+std::vector<Group> share_steps(const tracing::Graph& graph, const std::vector<bool>& stored);
 
 /// Puts groups in an order in which they can run, as near to program order as that allows; fills group_of.
-void sort_groups(const trace::Graph& graph, Fusion& fusion);
+void sort_groups(const tracing::Graph& graph, Fusion& fusion);
 
 }  // namespace neap::planner

@@ -3,7 +3,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

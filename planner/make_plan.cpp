@@ -30,7 +30,7 @@
 
 namespace neap::planner {
 
-using trace::Graph;
+using tracing::Graph;
 
 namespace {
 
@@ -59,7 +59,7 @@ std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_op
       insert_copies(narrows ? narrow_dots(simplified) : std::move(simplified), is_body, !options.naive, overwritable),
       {}};
 #ifndef NDEBUG
-  trace::verify(result.graph);
+  tracing::verify(result.graph);
 #endif
   const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
   result.plan = make_steps(result.graph, fusion, options, fuse_options);

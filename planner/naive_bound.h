@@ -11,6 +11,6 @@ namespace neap::planner {
 
 /// At most the peak of the naive plan of a graph, near to it for most: values that simplification may take out of
 /// memory (constants, transposed operands of products) are left out, and so are bodies of loops.
-size_t naive_peak_at_least(const trace::Graph& graph, const Target& target);
+size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target);
 
 }  // namespace neap::planner

@@ -22,7 +22,7 @@ inline constexpr const char* kInOrder = "in order";
 inline constexpr const char* kDistinct = "distinct";
 
 /// The results of the reduction of which this one is a slice, or itself.
-int64_t whole_rows(const trace::Graph& graph, const trace::Node& reduction);
+int64_t whole_rows(const tracing::Graph& graph, const tracing::Node& reduction);
 
 /// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
 std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});

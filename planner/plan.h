@@ -35,8 +35,8 @@ struct PlanBuffer {
   int last = 0;              // last step that needs it (inclusive); outputs: the last step of the plan
   int alias_of = -1;         // the bytes are among those of this buffer (in place, donated, joined); never a chain
   int64_t alias_offset = 0;  // where in them
-  trace::ValueId value = trace::no_value;  // in the graph that was planned; scratch has none
-  std::string label;                       // for the report: the op that makes it
+  tracing::ValueId value = tracing::no_value;  // in the graph that was planned; scratch has none
+  std::string label;                           // for the report: the op that makes it
   std::source_location source;
   std::string origin;  // "file:line" in place of source, in a plan that was read (parse_plan)
 };
@@ -61,7 +61,7 @@ struct PlanStep {
     scan,     // body run `length` times, or while carry 0 is true: planner/scan.h
   };
   Kind kind = Kind::map;
-  trace::Graph group;        // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
+  tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
@@ -158,11 +158,11 @@ struct PlanOptions {
 };
 
 /// Graph to plan. Throws BudgetError when no plan fits memory_budget.
-PlanData make_plan(const trace::Graph& graph, const PlanOptions& options);
+PlanData make_plan(const tracing::Graph& graph, const PlanOptions& options);
 
 /// What every budget gets: the usual plan, then ever lower peaks. Of the planned pipeline, whatever the options' budget
 /// and strategy.
-std::vector<Tradeoff> tradeoff(const trace::Graph& graph, const PlanOptions& options);
+std::vector<Tradeoff> tradeoff(const tracing::Graph& graph, const PlanOptions& options);
 
 std::string to_text(const PlanData&);
 std::string to_json(const PlanData&);  // see docs/plan-json.md

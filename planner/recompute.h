@@ -14,11 +14,11 @@ namespace neap::planner {
 
 /// The values made up to the widest step and read after it, but inputs and outputs, in the order in which they are
 /// made.
-std::vector<trace::ValueId> waiting(const Planned& planned);
+std::vector<tracing::ValueId> waiting(const Planned& planned);
 
 /// Of the values that wait, some to keep: each time the values since the last one exceed `segment_bytes`, the next.
-std::vector<trace::ValueId> checkpoints(const Planned& planned, std::span<const trace::ValueId> waiting,
-                                        size_t segment_bytes);
+std::vector<tracing::ValueId> checkpoints(const Planned& planned, std::span<const tracing::ValueId> waiting,
+                                          size_t segment_bytes);
 
 /// Where the part of a program up to its widest step can be cut: what is alive between two of its steps for the sake of
 /// that part alone, as few bytes as possible, is enough to compute the rest of it again.
@@ -26,11 +26,11 @@ class Cuts {
  public:
   explicit Cuts(const Planned& planned);
   /// Values to keep: of cuts with about `segment_bytes` of waiting values between them, each where least is alive.
-  std::vector<trace::ValueId> checkpoints(size_t segment_bytes) const;
+  std::vector<tracing::ValueId> checkpoints(size_t segment_bytes) const;
 
  private:
   struct Crossing {
-    trace::ValueId value;
+    tracing::ValueId value;
     int first, last;  // alive after these steps
   };
   std::vector<Crossing> crossings_;
@@ -39,9 +39,9 @@ class Cuts {
 
 /// The graph whose later steps compute what they need again from `kept`, inputs and outputs. Its nodes are in the order
 /// of the plan, each copy just before its first reader, marked so that it stays apart from the original (is_copy).
-trace::Graph recompute_from(const Planned& planned, const std::vector<trace::ValueId>& kept);
+tracing::Graph recompute_from(const Planned& planned, const std::vector<tracing::ValueId>& kept);
 
 /// Whether a node computes again what another has computed.
-bool is_copy(const trace::Node& node);
+bool is_copy(const tracing::Node& node);
 
 }  // namespace neap::planner

@@ -14,7 +14,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

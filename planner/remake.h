@@ -37,12 +37,12 @@ class Remaker {
  private:
   struct Trial {
     const Planned* from;
-    std::vector<trace::ValueId> kept;
+    std::vector<tracing::ValueId> kept;
     std::optional<Planned> planned;  // none: it could not be better than the best was
   };
 
   bool is_better(size_t peak_bytes, double seconds) const;
-  const Planned* try_keeping(const Planned& from, std::vector<trace::ValueId> kept);
+  const Planned* try_keeping(const Planned& from, std::vector<tracing::ValueId> kept);
   void go_on(const Planned* from, Kinds kinds);
 
   const PlanOptions& options_;

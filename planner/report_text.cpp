@@ -40,7 +40,7 @@ void add_steps(std::string& out, const PlanData& plan, const std::string& indent
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
     std::string result;
-    for (const trace::ValueId v : step.group.outputs) {
+    for (const tracing::ValueId v : step.group.outputs) {
       if (!result.empty()) result += " ";
       result += to_string(step.group.aval(v));
     }

@@ -30,7 +30,8 @@ namespace neap::planner {
 /// A scatter whose updates or indices are computed from its operand gets them stored before it (kApart), where they are
 /// small and the operand is ours to overwrite: a carry, a result of an opaque step, or an input that `donated` flags.
 /// So it can be updated in place.
-trace::Graph insert_copies(trace::Graph graph, bool is_body, bool joins, const std::vector<bool>& overwritable = {});
+tracing::Graph insert_copies(tracing::Graph graph, bool is_body, bool joins,
+                             const std::vector<bool>& overwritable = {});
 
 /// Of a body: lets carry j be written in place where every read of the old value comes before the write or at it, at
 /// the same element. Needs first and last of the buffers; sets alias_of.

@@ -13,18 +13,18 @@ namespace neap::planner {
 
 /// Level::light folds constants, removes dead code and makes products and sorts canonical, as any framework does while
 /// tracing; the naive pipeline uses it.
-trace::Graph simplify(const trace::Graph& graph, Builder::Level level = Builder::Level::full);
+tracing::Graph simplify(const tracing::Graph& graph, Builder::Level level = Builder::Level::full);
 
 /// Of a loop: removes outputs that nobody reads with what only they need, carries that never change (they become
 /// constants) and operands that the body does not read. `used[i]`: output i of the node is read. Returns the new node's
 /// outputs in terms of the old ones: the value in `b.graph`, or no_value where it was removed.
-std::vector<trace::ValueId> simplify_loop(Builder& b, const trace::Graph& from, const trace::Node& node,
-                                          std::vector<trace::ValueId> inputs, const std::vector<bool>& used);
+std::vector<tracing::ValueId> simplify_loop(Builder& b, const tracing::Graph& from, const tracing::Node& node,
+                                            std::vector<tracing::ValueId> inputs, const std::vector<bool>& used);
 
 /// Of a cond whose predicate is not constant: two while_loops that run once at most, one of each branch, the second on
 /// the results of the first. So a plan knows loops alone, and holds one branch at a time. Returns as simplify_loop
 /// does.
-std::vector<trace::ValueId> lower_cond(Builder& b, const trace::Graph& from, const trace::Node& node,
-                                       const std::vector<trace::ValueId>& inputs, const std::vector<bool>& used);
+std::vector<tracing::ValueId> lower_cond(Builder& b, const tracing::Graph& from, const tracing::Node& node,
+                                         const std::vector<tracing::ValueId>& inputs, const std::vector<bool>& used);
 
 }  // namespace neap::planner

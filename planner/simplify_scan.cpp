@@ -5,7 +5,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

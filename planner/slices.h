@@ -15,7 +15,7 @@ namespace neap::planner {
 
 /// A graph with its plan: the whole, or the body of a loop.
 struct Level {
-  trace::GraphPtr body;  // as the loop around names it; null: the whole graph
+  tracing::GraphPtr body;  // as the loop around names it; null: the whole graph
   int num_consts = 0, num_carry = 0;
   Planned planned;
   std::vector<bool> stored;  // of the values of planned.graph
@@ -25,17 +25,17 @@ struct Level {
 std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options, const FuseOptions& fuse_options);
 
 /// The graph in which loops over `from`, also in bodies, are loops over `to`.
-trace::Graph with_body(const trace::Graph& graph, const trace::GraphPtr& from, const trace::GraphPtr& to);
+tracing::Graph with_body(const tracing::Graph& graph, const tracing::GraphPtr& from, const tracing::GraphPtr& to);
 
 /// Regions to slice the same way: one around a value, in its stages, and others around values like it.
 struct Slicing {
   std::vector<Region> regions;
-  trace::ValueId value = trace::no_value;  // the large one
-  Cut cut;                                 // of it
-  size_t alike = 1;                        // from here on regions are around others
-  size_t number = 0;                       // in the order in which they were found
-  double gain = 0;                         // bytes that would not be there at the widest step, at best
-  bool splits_sums = false;                // of floats, so that their bits change
+  tracing::ValueId value = tracing::no_value;  // the large one
+  Cut cut;                                     // of it
+  size_t alike = 1;                            // from here on regions are around others
+  size_t number = 0;                           // in the order in which they were found
+  double gain = 0;                             // bytes that would not be there at the widest step, at best
+  bool splits_sums = false;                    // of floats, so that their bits change
 };
 
 /// What could be sliced to keep large values alive at the level's widest step out of memory; with `outputs` instead the
@@ -44,7 +44,7 @@ struct Slicing {
 std::vector<Slicing> slicings(const Level& level, bool outputs, size_t& visits);
 
 /// What the region is about: its random numbers if it draws any, else the value.
-const trace::Node& subject_of(const Level& level, const Slicing& slicing);
+const tracing::Node& subject_of(const Level& level, const Slicing& slicing);
 
 /// Bytes alive at the widest step when bodies of loops needed nothing: where slicing inside them could lead.
 size_t peak_outside_bodies(const PlanData& plan);

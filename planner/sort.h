@@ -24,7 +24,7 @@ struct SortForm {
 };
 
 /// Of a canonical sort or argsort node.
-SortForm sort_form(const trace::Graph& graph, const trace::Node& node);
+SortForm sort_form(const tracing::Graph& graph, const tracing::Node& node);
 /// How many digits of so many bits the keys have.
 int sort_passes(const SortForm& form, int digit_bits = 8);
 
@@ -47,7 +47,7 @@ inline constexpr int kSortDigitBits = 4;
 /// Rows of so many elements and more are not sorted there: places are 32 bits.
 inline constexpr int64_t kSortTooLong = int64_t{1} << 31;
 /// UserError for such rows.
-void check_gpu_sort(const trace::Graph& graph, const trace::Node& node);
+void check_gpu_sort(const tracing::Graph& graph, const tracing::Node& node);
 /// Elements of a block: not so many blocks that their counts could not be added up by one workgroup.
 int64_t sort_block(const SortForm& form);
 
@@ -57,10 +57,10 @@ std::vector<Aval> sort_scratch(const SortForm& form, bool gpu);
 
 /// Rule: a sort that is not canonical, as transposes and a canonical one; of rows of one element, what that is.
 /// no_value for others.
-trace::ValueId lower_sort(Builder& b, const Term& term);
+tracing::ValueId lower_sort(Builder& b, const Term& term);
 
 /// Where a value's argsort is there too, as in a derivative, its sort only reads by it: one sort, and the sorted values
 /// need not be stored.
-trace::Graph share_sorts(trace::Graph graph);
+tracing::Graph share_sorts(tracing::Graph graph);
 
 }  // namespace neap::planner

@@ -17,20 +17,20 @@ inline constexpr Cut kWhole{-1};       // every slice of the output needs all of
 inline constexpr Cut kImpossible{-2};  // a slice of the output is no slice of the operand
 
 /// How operand `i` is sliced when the output is sliced by `cut`.
-Cut operand_cut(const trace::Graph& graph, const trace::Node& node, Cut cut, size_t i);
+Cut operand_cut(const tracing::Graph& graph, const tracing::Node& node, Cut cut, size_t i);
 
 /// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
-Cut result_cut(const trace::Graph& graph, const trace::Node& node, size_t i, Cut cut);
+Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i, Cut cut);
 
 /// The axis of the indices [B..., k] along which their column `column` counts from 0 up to the extent of the operand
 /// axis that it indexes; -1: none. Of a gather or scatter, whether it is in the graph or only its operands are.
-int64_t counted_axis(const trace::Graph& graph, const trace::Node& node, int64_t column);
+int64_t counted_axis(const tracing::Graph& graph, const tracing::Node& node, int64_t column);
 
 /// The column of a gather's or scatter's indices that only counts along an axis of theirs, as that of a batch does, so
 /// that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1: none.
-int64_t counting_column(const trace::Graph& graph, const trace::Node& node, Cut cut);
+int64_t counting_column(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
-bool folds_over(const trace::Graph& graph, const trace::Node& node, size_t i, int64_t axis);
+bool folds_over(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 }  // namespace neap::planner

@@ -10,7 +10,7 @@
 
 namespace neap::planner {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

@@ -27,22 +27,22 @@ struct ScanCut {
   std::vector<Cut> inputs;               // a cut, kWhole or kUnused
   std::vector<Cut> outputs;              // a cut, kWhole, kUnused or kAfter
   std::vector<std::vector<Cut>> wanted;  // of each value of the body: the forms in which slices need it
-  std::vector<trace::ValueId> folds;     // reductions over the batch that give totals, ascending
+  std::vector<tracing::ValueId> folds;   // reductions over the batch that give totals, ascending
   std::vector<Cut> folded;               // how the first operand of each is sliced
   std::vector<bool> after;               // of the body's values: needed by the loop after all slices, inputs too
-  std::map<trace::NodeId, std::shared_ptr<const ScanCut>> scans;  // in the body
-  int64_t unit = 1;                                               // slices are multiples of it: whole blocks of sums
-  size_t visits = 0;                                              // values looked at
+  std::map<tracing::NodeId, std::shared_ptr<const ScanCut>> scans;  // in the body
+  int64_t unit = 1;                                                 // slices are multiples of it: whole blocks of sums
+  size_t visits = 0;                                                // values looked at
 };
 
 /// The scan in slices of a batch of `extent` elements. `inputs`, `outputs`: cuts that some have, kUnused for the
 /// others. nullopt where the body mixes elements of the batch.
-std::optional<ScanCut> cut_scan(const trace::Node& node, const std::vector<Cut>& inputs,
+std::optional<ScanCut> cut_scan(const tracing::Node& node, const std::vector<Cut>& inputs,
                                 const std::vector<Cut>& outputs, int64_t extent);
 
 /// Whether operand `i` of a scan is stacked along the loop's axis; result `i`.
-bool is_stacked_input(const trace::Node& scan, size_t i);
-bool is_stacked_output(const trace::Node& scan, size_t i);
+bool is_stacked_input(const tracing::Node& scan, size_t i);
+bool is_stacked_output(const tracing::Node& scan, size_t i);
 
 /// The cut of a stacked array from that of what the body sees of it, and back (kImpossible: along the loop's axis).
 Cut stacked_cut(Cut cut);

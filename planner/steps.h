@@ -12,7 +12,7 @@ namespace neap::planner {
 
 /// Steps in the order of the groups, each with its sub-graph, reads, writes and scratch; buffers with their storage.
 /// `graph` is simplified and has its copies (planner/scan.h).
-PlanData make_steps(const trace::Graph& graph, const Fusion& fusion, const PlanOptions& options,
+PlanData make_steps(const tracing::Graph& graph, const Fusion& fusion, const PlanOptions& options,
                     const FuseOptions& fuse_options);
 
 /// Sets first and last of every buffer from the steps, after they were made or moved.
@@ -20,19 +20,19 @@ void set_live_ranges(PlanData& plan);
 
 /// A plan and the graph that its buffers' values are of.
 struct Planned {
-  trace::Graph graph;
+  tracing::Graph graph;
   PlanData plan;
 };
 
 /// The plan of a scan's body (planner/make_plan.cpp).
-Planned plan_body(const trace::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
+Planned plan_body(const tracing::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
                   const FuseOptions& fuse_options);
 
 /// All passes after simplification, for this choice of what to keep (planner/make_plan.cpp).
-Planned plan_simplified(const trace::Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options);
+Planned plan_simplified(const tracing::Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options);
 
 /// The same of a graph that is tried beside others: nullopt where no order of its steps can be `worth` it. A plan that
 /// is not worth it as it is ordered is not placed (planner/account.h): it can be compared and worked on, but not run.
-std::optional<Planned> try_plan(trace::Graph simplified, const PlanOptions& options, const Worth& worth);
+std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& options, const Worth& worth);
 
 }  // namespace neap::planner

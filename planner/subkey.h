@@ -9,6 +9,6 @@
 namespace neap::planner {
 
 /// Rewrites every random_bits that has one key, no offset and at least K elements; in scan bodies too.
-trace::Graph use_subkeys(const trace::Graph& graph, int64_t chunks);
+tracing::Graph use_subkeys(const tracing::Graph& graph, int64_t chunks);
 
 }  // namespace neap::planner

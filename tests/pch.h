@@ -10,7 +10,7 @@
 // Parameters of tests by name: CTest names tests after them.
 namespace neap {
 inline void PrintTo(DType dtype, std::ostream* out) { *out << name(dtype); }
-namespace trace {
+namespace tracing {
 inline void PrintTo(Op op, std::ostream* out) { *out << name(op); }
-}  // namespace trace
+}  // namespace tracing
 }  // namespace neap

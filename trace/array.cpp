@@ -13,25 +13,25 @@
 namespace neap {
 
 using detail::ArrayImpl;
-using trace::apply;
-using trace::Attr;
-using trace::Op;
-using trace::user_line;
+using tracing::apply;
+using tracing::Attr;
+using tracing::Op;
+using tracing::user_line;
 
-const Aval& Array::aval() const { return trace::aval_of(*this, user_line(std::source_location::current())); }
+const Aval& Array::aval() const { return tracing::aval_of(*this, user_line(std::source_location::current())); }
 
 int64_t Array::shape(int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
 
 bool Array::is_concrete() const { return impl_ && impl_->kind == ArrayImpl::Kind::concrete; }
 
-void Array::wait(std::source_location loc) const { trace::concrete_buffer(*this, "wait", loc); }
+void Array::wait(std::source_location loc) const { tracing::concrete_buffer(*this, "wait", loc); }
 
 std::span<const std::byte> Array::raw(std::source_location loc) const {
-  return {trace::concrete_buffer(*this, "raw", loc)->data(), bytes()};
+  return {tracing::concrete_buffer(*this, "raw", loc)->data(), bytes()};
 }
 
 const void* Array::raw_data(DType wanted, std::source_location loc) const {
-  const BufferPtr& buffer = trace::concrete_buffer(*this, "data", loc);
+  const BufferPtr& buffer = tracing::concrete_buffer(*this, "data", loc);
   if (wanted != dtype())
     throw_user<DTypeError>("data", "the array is " + to_string(aval()), std::string(name(wanted)),
                            "read it as its own type, or convert it with astype", loc);
@@ -40,7 +40,7 @@ const void* Array::raw_data(DType wanted, std::source_location loc) const {
 
 template <Scalar T>
 std::vector<T> Array::to_vector(std::source_location loc) const {
-  const BufferPtr& buffer = trace::concrete_buffer(*this, "to_vector", loc);
+  const BufferPtr& buffer = tracing::concrete_buffer(*this, "to_vector", loc);
   std::vector<T> result(static_cast<size_t>(size()));
   dispatch(dtype(), [&]<class S>() {
     const S* source = buffer->as<S>();
@@ -51,7 +51,7 @@ std::vector<T> Array::to_vector(std::source_location loc) const {
 
 template <Scalar T>
 T Array::item(std::source_location loc) const {
-  const BufferPtr& buffer = trace::concrete_buffer(*this, "item", loc);
+  const BufferPtr& buffer = tracing::concrete_buffer(*this, "item", loc);
   if (size() != 1)
     throw_user<ShapeError>("item", "the array is " + to_string(aval()), "one element",
                            "index it first, or read it with to_vector", loc);
@@ -87,7 +87,7 @@ const Shape& Operand::shape() const {
 
 Array Operand::as(DType dtype) const {
   if (!scalar_) return array_.dtype() == dtype ? array_ : apply(Op::convert, {array_}, {{Attr::dtype, dtype}}, loc_);
-  trace::check_fits(*this, dtype);
+  tracing::check_fits(*this, dtype);
   return detail::scalar_constant(real_, integer_, dtype, loc_);
 }
 
@@ -112,7 +112,7 @@ Array spec(const Shape& shape, DType dtype, Loc loc) {
   return detail::make_spec({shape, dtype});
 }
 
-void trace::check_fits(const Operand& scalar, DType dtype) {
+void tracing::check_fits(const Operand& scalar, DType dtype) {
   if (scalar.kind() == WeakKind::floating || !is_integer(dtype)) return;
   const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);
   const int64_t value = scalar.integer();
@@ -130,7 +130,8 @@ namespace detail {
 
 Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc) {
   // An integer says more than its double, unless it is a u64 that a floating dtype would read as negative.
-  const trace::AttrValue value = integer != 0 && !is_float(dtype) ? trace::AttrValue(integer) : trace::AttrValue(real);
+  const tracing::AttrValue value =
+      integer != 0 && !is_float(dtype) ? tracing::AttrValue(integer) : tracing::AttrValue(real);
   return apply(Op::constant, {}, {{Attr::value, value}, {Attr::dtype, dtype}, {Attr::shape, Shape{}}}, loc);
 }
 
@@ -155,9 +156,10 @@ Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype,
   const DType type = dtype.value_or(value.dtype());
   check_extents("full", shape, type, user_line(loc));
   if (!value.is_scalar()) return broadcast_to(Operand(value.as(type), loc), shape);
-  trace::check_fits(value, type);
-  const trace::AttrValue v = value.kind() == WeakKind::floating || is_float(type) ? trace::AttrValue(value.real())
-                                                                                  : trace::AttrValue(value.integer());
+  tracing::check_fits(value, type);
+  const tracing::AttrValue v = value.kind() == WeakKind::floating || is_float(type)
+                                   ? tracing::AttrValue(value.real())
+                                   : tracing::AttrValue(value.integer());
   return apply(Op::constant, {}, {{Attr::value, v}, {Attr::dtype, type}, {Attr::shape, shape}}, loc);
 }
 
@@ -183,7 +185,7 @@ Array arange(const Operand& start, const Operand& stop, const Operand& step, std
   const double count = std::ceil((stop.real() - start.real()) / step.real());
   if (!(count < 9e18)) throw_user<UserError>("arange", "the bounds are not finite", "finite numbers", "", stop.loc());
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
-  if (n > 0 && !floating) trace::check_fits(Operand(start.integer() + (n - 1) * step.integer(), stop.loc()), type);
+  if (n > 0 && !floating) tracing::check_fits(Operand(start.integer() + (n - 1) * step.integer(), stop.loc()), type);
   Array i = iota({n}, 0, type, stop.loc());
   if (step.real() != 1) i = i * step.as(type);
   if (start.real() != 0) i = i + start.as(type);
@@ -193,7 +195,7 @@ Array arange(const Operand& stop, std::optional<DType> dtype) { return arange(Op
 
 Array linspace(const Operand& start, const Operand& stop, int64_t count, DType dtype) {
   if (count < 0) throw_user<ShapeError>("linspace", "count " + std::to_string(count), "0 or more", "", start.loc());
-  const trace::AtLine line(start.loc());
+  const tracing::AtLine line(start.loc());
   // Neither an integer nor a half type holds the steps between.
   const DType t = dtype == f64 ? f64 : f32;
   const Array a = start.as(t), b = stop.as(t);
@@ -216,7 +218,7 @@ Array load_npy(const std::filesystem::path& path, Loc loc) {
 }
 
 void save_npy(const std::filesystem::path& path, const Array& array, Loc loc) {
-  write_npy(path, {array.aval(), trace::concrete_buffer(array, "save_npy", loc)}, loc);
+  write_npy(path, {array.aval(), tracing::concrete_buffer(array, "save_npy", loc)}, loc);
 }
 
 std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc) {
@@ -229,7 +231,7 @@ std::map<std::string, Array> load_safetensors(const std::filesystem::path& path,
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, Array>& arrays, Loc loc) {
   std::map<std::string, HostArray> host;
   for (const auto& [name, array] : arrays)
-    host.emplace(name, HostArray{array.aval(), trace::concrete_buffer(array, "save_safetensors", loc)});
+    host.emplace(name, HostArray{array.aval(), tracing::concrete_buffer(array, "save_safetensors", loc)});
   write_safetensors(path, host, loc);
 }
 

@@ -9,7 +9,7 @@
 
 namespace neap::detail {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 
@@ -91,7 +91,7 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
                              "equally many of all arrays", "", loc);
     length = n;
   }
-  const TracedFunction traced = neap::trace::trace(avals, [&](const Arrays& in) {
+  const TracedFunction traced = neap::tracing::trace(avals, [&](const Arrays& in) {
     Arrays first;  // with the axis in front, as their ranks may differ
     for (const Array& a : in) {
       const Array moved = moveaxis(a, axis, 0);
@@ -117,7 +117,7 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
   });
   Arrays inputs = leaves;
   inputs.insert(inputs.end(), traced.captured.begin(), traced.captured.end());
-  return tracing() ? inline_graph(traced.graph, inputs) : run_eagerly(traced.graph, inputs);
+  return is_tracing() ? inline_graph(traced.graph, inputs) : run_eagerly(traced.graph, inputs);
 }
 
 }  // namespace neap::detail

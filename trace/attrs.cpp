@@ -6,7 +6,7 @@
 #include "core/hash.h"
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
@@ -106,4 +106,4 @@ size_t Attrs::hash() const {
   return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -13,14 +13,14 @@
 
 namespace neap::detail {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 
 using Loc = std::source_location;
 
 Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
-  return tracing() ? inline_graph(graph, inputs) : run_eagerly(graph, inputs);
+  return is_tracing() ? inline_graph(graph, inputs) : run_eagerly(graph, inputs);
 }
 
 std::vector<Aval> avals_of(const Arrays& arrays) {
@@ -97,9 +97,9 @@ std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& b
   const AtLine line(loc);
   check_leaves("while_loop", init, loc);
   SharedConsts functions(init);
-  functions.add(neap::trace::trace(functions.avals, condition));
+  functions.add(neap::tracing::trace(functions.avals, condition));
   check_condition(functions.added(0), loc);
-  functions.add(neap::trace::trace(functions.avals, body));
+  functions.add(neap::tracing::trace(functions.avals, body));
   const Graph& next = functions.added(1);
   if (next.outputs.size() != init.size())
     throw_user<ShapeError>("while_loop", fmt::format("the body returns a carry of {} arrays", next.outputs.size()),
@@ -145,8 +145,8 @@ std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn
   const Array flag = scalar_of("cond", "predicate", predicate);
   check_leaves("cond", leaves, loc);
   SharedConsts functions(leaves);
-  functions.add(neap::trace::trace(functions.avals, true_fn));
-  functions.add(neap::trace::trace(functions.avals, false_fn));
+  functions.add(neap::tracing::trace(functions.avals, true_fn));
+  functions.add(neap::tracing::trace(functions.avals, false_fn));
   check_results("cond", functions, 2, loc);
   if (functions.added(0).outputs.empty()) return {};
   Arrays operands{flag};
@@ -171,7 +171,7 @@ std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunctio
   if (branches.empty()) throw_user<OptionError>("switch_", "no branches", "one or more", "", loc);
   check_leaves("switch_", leaves, loc);
   SharedConsts functions(leaves);
-  for (const LeafFunction& branch : branches) functions.add(neap::trace::trace(functions.avals, branch));
+  for (const LeafFunction& branch : branches) functions.add(neap::tracing::trace(functions.avals, branch));
   check_results("switch_", functions, branches.size(), loc);
   if (functions.added(0).outputs.empty()) return {};
   Arrays operands{number};

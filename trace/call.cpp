@@ -5,7 +5,7 @@
 #include "core/check.h"
 #include "trace/infer_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::vector<Aval> infer_call(const Site& site) {
   return results;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -7,7 +7,7 @@
 
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// What a call computes. UserError for linear_call, whose transpose alone is known.
 const Graph& called(Op op, const Attrs& attrs, std::source_location loc);
@@ -28,4 +28,4 @@ inline bool has_rule(Op op, const Attrs& attrs) {
 /// How many of the first operands have no derivative.
 inline size_t call_consts(const Node& node) { return static_cast<size_t>(node.attrs.integer(Attr::num_consts)); }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

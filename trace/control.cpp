@@ -14,7 +14,7 @@
 
 namespace neap::detail {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 
@@ -91,7 +91,7 @@ LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const A
 
 }  // namespace neap::detail
 
-namespace neap::trace {
+namespace neap::tracing {
 
 void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc) {
   for (size_t i = 0; i < carry.size(); ++i) {
@@ -107,7 +107,7 @@ void check_carry(std::string_view op, const Graph& body, std::span<const Aval> c
   }
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing
 
 namespace neap::detail {
 
@@ -134,7 +134,7 @@ LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const 
   if (*length < 0) throw_user<ShapeError>("scan", fmt::format("length {}", *length), "0 or more", "", loc);
   if (unroll < 1) throw_user<OptionError>("scan", fmt::format("unroll {}", unroll), "1 or more", "", loc);
 
-  const TracedFunction traced = neap::trace::trace(avals, f);
+  const TracedFunction traced = neap::tracing::trace(avals, f);
   const std::vector<ValueId>& outputs = traced.graph.outputs;
   if (outputs.size() < init.size())
     throw_user<ShapeError>("scan", fmt::format("the body returns a carry of {} arrays", outputs.size()),

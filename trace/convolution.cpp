@@ -14,7 +14,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

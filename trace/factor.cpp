@@ -6,7 +6,7 @@
 #include "trace/infer_rules.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& attrs) {
   const Aval& a = operands.back();
@@ -85,4 +85,4 @@ HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& at
   return result;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

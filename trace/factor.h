@@ -6,9 +6,9 @@
 #include "core/factor.h"
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// Of an op of family factor on operands of these avals, which fit.
 factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& attrs);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

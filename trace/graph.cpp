@@ -8,7 +8,7 @@
 #include "core/hash.h"
 #include "trace/infer.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 // The number of each value in the order inputs, then outputs of the nodes: the same for graphs of equal structure.
@@ -166,4 +166,4 @@ Graph eliminate_dead_code(const Graph& graph) {
   return result;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace neap::trace {
+namespace neap::tracing {
 
 struct Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
@@ -166,4 +166,4 @@ Graph parse(std::string_view text);
 /// builds.
 void verify(const Graph& graph);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

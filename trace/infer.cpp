@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "trace/infer_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 // Which alternative of AttrValue an attribute holds.
@@ -196,4 +196,4 @@ Aval infer_convert(const Site& site) {
   return {x.shape, to};
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

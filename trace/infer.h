@@ -10,7 +10,7 @@
 
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// The avals of the op's outputs. ShapeError, DTypeError or IndexError (naming `loc`) where the operands or the
 /// attributes do not fit; InternalError where the number of operands is wrong, or an attribute is missing or of another
@@ -20,4 +20,4 @@ std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attr
 /// Throws InternalError unless `attrs` holds what `op` requires, each of the right kind, and nothing that it ignores.
 void check_attrs(Op op, const Attrs& attrs);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -2,7 +2,7 @@
 #include "core/check.h"
 #include "trace/infer_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 Aval predicate() { return {{}, DType::bool_}; }
@@ -69,4 +69,4 @@ std::vector<Aval> infer_cond(const Site& site) {
   return results;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

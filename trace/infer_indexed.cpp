@@ -4,7 +4,7 @@
 
 #include "trace/infer_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 Shape without_axes(const Shape& shape, const Ints& axes) {
@@ -225,4 +225,4 @@ Aval infer_random(const Site& site) {
   return {site.check_shape(joined(batch, shape)), dtype};
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -3,7 +3,7 @@
 
 #include "trace/infer_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 Shape broadcast_shape(const Site& site) {
@@ -156,4 +156,4 @@ Aval infer_layout(const Site& site) {
   throw InternalError(fmt::format("{}: no layout rule", name(site.op)));
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

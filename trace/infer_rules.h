@@ -11,7 +11,7 @@
 #include "trace/infer.h"
 #include "trace/op_table.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// What a rule sees of the node.
 struct Site {
@@ -52,4 +52,4 @@ std::vector<Aval> infer_loop(const Site&);
 std::vector<Aval> infer_cond(const Site&);
 std::vector<Aval> infer_call(const Site&);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

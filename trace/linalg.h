@@ -6,7 +6,7 @@
 
 #include "trace/tracing.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// The last two axes swapped.
 inline Array turned(const Array& a) { return swapaxes(a, -1, -2); }
@@ -59,4 +59,4 @@ SvdParts svd_parts(const Array& a, const Array& packed, bool full);
 /// The rows of x [..., m, n] in the order of `permutation` [..., m], integers.
 Array rows_in_order(const Array& x, const Array& permutation);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

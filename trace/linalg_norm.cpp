@@ -10,7 +10,7 @@
 
 namespace neap::linalg {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

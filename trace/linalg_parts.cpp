@@ -2,7 +2,7 @@
 
 #include "trace/linalg.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 Array joined_parts(const std::vector<std::pair<Array, int64_t>>& parts) {
   std::vector<Array> flat;
@@ -69,4 +69,4 @@ Array rows_in_order(const Array& x, const Array& permutation) {
   return take_along_axis(x, broadcast_to(expand_dims(permutation, -1), x.shape()), -2, GatherMode::promise_in_bounds);
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

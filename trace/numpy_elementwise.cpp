@@ -10,7 +10,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

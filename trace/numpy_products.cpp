@@ -13,7 +13,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

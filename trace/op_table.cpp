@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 constexpr std::array<OpInfo, kOpCount> kTable = {{
@@ -175,4 +175,4 @@ bool allows_attr(Op op, Attr attr) {
   return std::ranges::find(required_attrs(op), attr) != required_attrs(op).end();
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

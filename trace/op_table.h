@@ -14,7 +14,7 @@
 
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// The family gives an op its rules of shape, batching and differentiation.
 enum class Family : uint8_t {
@@ -82,4 +82,4 @@ DType result_dtype(TypeRule rule, DType t);
 std::span<const Attr> required_attrs(Op op);
 bool allows_attr(Op op, Attr attr);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -11,7 +11,7 @@
 #include "trace/op_table.h"
 #include "trace/tracing.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// The dtype that operands promote to: JAX's lattice over the arrays, then the weakest kind of the scalars.
 DType common_dtype(std::span<const Operand* const> operands);
@@ -42,4 +42,4 @@ Array in_floats(const std::string& key, const Operand& x, const std::function<Ar
 Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool keepdims,
                 const std::function<Array(const Array&, const Shape&, bool)>& f);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

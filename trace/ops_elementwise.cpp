@@ -7,9 +7,9 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
-namespace trace {
+namespace tracing {
 
 DType common_dtype(std::span<const Operand* const> operands) {
   std::optional<DType> dtype;
@@ -71,7 +71,7 @@ Array elementwise(Op op, std::span<const Operand* const> operands) {
   });
 }
 
-}  // namespace trace
+}  // namespace tracing
 
 namespace {
 template <class... T>

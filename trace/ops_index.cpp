@@ -9,7 +9,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 
@@ -319,7 +319,7 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
   const std::source_location loc = list.loc();
   const AtLine line(loc);
   const std::vector<Index> entries = expanded(list, x);
-  if (!tracing() && x.ndim() > 0 && (op == Op::scatter_set || x.dtype() != DType::bool_) &&
+  if (!is_tracing() && x.ndim() > 0 && (op == Op::scatter_set || x.dtype() != DType::bool_) &&
       std::ranges::none_of(entries, is_array)) {
     const Window w = window_of(entries, x, true, loc);
     if (w.reversed.empty() && std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {

@@ -12,7 +12,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 Shape Axes::resolve(int64_t ndim, std::string_view op, std::source_location loc) const {
   Shape axes;
@@ -26,7 +26,7 @@ Shape Axes::resolve(int64_t ndim, std::string_view op, std::source_location loc)
   return axes;
 }
 
-namespace trace {
+namespace tracing {
 
 DType sum_dtype(DType dtype) {
   if (is_float(dtype) || size_of(dtype) >= 4) return dtype;
@@ -54,7 +54,7 @@ Array statistic(std::string_view what, const Operand& x, const Axes& axes, bool 
                    [&](const Array& a) { return f(a, over, keepdims); });
 }
 
-}  // namespace trace
+}  // namespace tracing
 
 namespace {
 

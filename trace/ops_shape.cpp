@@ -9,7 +9,7 @@
 
 namespace neap {
 
-using namespace trace;
+using namespace tracing;
 
 Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& axes) {
   return apply(Op::broadcast_in_dim, {x.as_array()}, {{Attr::shape, shape}, {Attr::axes, axes}}, x.loc());
@@ -118,7 +118,7 @@ Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, st
   const Array a = x.as_array();
   const Attrs attrs{
       {Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride.value_or(Shape(start.size(), 1))}};
-  if (tracing() || start.empty() || std::ranges::any_of(attrs.ints(Attr::stride), [](int64_t n) { return n != 1; }))
+  if (is_tracing() || start.empty() || std::ranges::any_of(attrs.ints(Attr::stride), [](int64_t n) { return n != 1; }))
     return apply(Op::slice, {a}, attrs, x.loc());
   // Run at once, where to start is an operand: x[0], x[1], ... share one executable.
   const Shape window = infer(Op::slice, std::array{a.aval()}, attrs, user_line(x.loc()))[0].shape;
@@ -140,7 +140,7 @@ Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& 
                x.loc());
 }
 
-namespace trace {
+namespace tracing {
 
 Arrays promoted(const Arrays& arrays, std::source_location loc) {
   if (arrays.empty()) return {};
@@ -151,7 +151,7 @@ Arrays promoted(const Arrays& arrays, std::source_location loc) {
   return result;
 }
 
-}  // namespace trace
+}  // namespace tracing
 
 Array concatenate(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
   const AtLine line(loc);

@@ -16,7 +16,7 @@
 #include "trace/graph.h"
 #include "trace/op_table.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 std::optional<Attr> find_attr(std::string_view text) {
@@ -262,4 +262,4 @@ class Parser {
 
 Graph parse(std::string_view text) { return Parser(text).whole(); }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

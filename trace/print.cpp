@@ -22,7 +22,7 @@
 #include "trace/graph.h"
 #include "trace/op_table.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 std::string quoted(const std::string& text) {
@@ -124,4 +124,4 @@ class Printer {
 
 std::string print(const Graph& graph) { return Printer(graph, "").run() + "\n"; }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -14,7 +14,7 @@
 
 namespace neap::random {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 
@@ -80,7 +80,7 @@ Array distribution(std::string_view what, const Operand& key, const Shape& shape
 
 Array key(uint64_t seed, Loc loc) {
   const uint32_t words[2] = {static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(seed)};
-  if (!tracing()) return detail::from_host(words, {2}, DType::u32, loc);
+  if (!is_tracing()) return detail::from_host(words, {2}, DType::u32, loc);
   const AtLine line(loc);
   return concatenate(
       {full({1}, static_cast<int64_t>(words[0]), DType::u32), full({1}, static_cast<int64_t>(words[1]), DType::u32)});

@@ -12,7 +12,7 @@
 
 namespace neap::random {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

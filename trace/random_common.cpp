@@ -8,7 +8,7 @@
 
 namespace neap::random {
 
-using namespace trace;
+using namespace tracing;
 
 void check_float(DType dtype, std::string_view op, std::source_location loc) {
   if (!is_float(dtype))

@@ -15,7 +15,7 @@
 
 namespace neap::random {
 
-using namespace trace;
+using namespace tracing;
 
 namespace {
 

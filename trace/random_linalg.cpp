@@ -10,7 +10,7 @@
 
 namespace neap::random {
 
-using namespace trace;
+using namespace tracing;
 
 Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance,
                           std::optional<Shape> shape, std::optional<DType> dtype) {

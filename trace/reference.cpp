@@ -7,7 +7,7 @@
 #include "trace/op_table.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, const Attrs& attrs,
                                           std::source_location loc) {
@@ -57,4 +57,4 @@ std::vector<HostValue> evaluate_reference(const Graph& graph, std::span<const Ho
   return outputs;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -13,7 +13,7 @@
 #include "core/npy.h"
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 using HostValue = HostArray;
 
@@ -24,4 +24,4 @@ std::vector<HostValue> evaluate_reference(const Graph& graph, std::span<const Ho
 std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> inputs, const Attrs& attrs,
                                           std::source_location loc = std::source_location::current());
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -4,7 +4,7 @@
 #include "trace/reference.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 std::vector<HostValue> reference_loop(Op op, std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out) {
   const Graph& body = *attrs.graph(Attr::body);
@@ -40,4 +40,4 @@ std::vector<HostValue> reference_cond(std::span<const HostValue> in, const Attrs
   return evaluate_reference(*attrs.graph(*in[0].data->as<bool>() ? Attr::body : Attr::otherwise), in.subspan(1));
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -5,7 +5,7 @@
 #include "trace/reference_math.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 // Whether a rule takes operands that are computed in C; the rows are compiled for those only.
@@ -145,4 +145,4 @@ HostValue reference_leaf(Op op, const Attrs& attrs, Aval out) {
   return result;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

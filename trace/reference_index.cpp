@@ -4,7 +4,7 @@
 #include "trace/reference_math.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 // The rows of an index array against the operand that they index.
@@ -134,4 +134,4 @@ HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& a
   });
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -2,7 +2,7 @@
 #include "trace/reference_math.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 // The words of generator output number i of a key.
@@ -48,4 +48,4 @@ HostValue reference_random(Op op, std::span<const HostValue> in, const Attrs& at
   return encode(result, std::move(out));
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

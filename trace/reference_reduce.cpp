@@ -4,7 +4,7 @@
 #include "trace/reference_math.h"
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 template <class A>
@@ -156,4 +156,4 @@ HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval 
   });
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

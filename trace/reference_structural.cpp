@@ -1,7 +1,7 @@
 // Ops that move elements, reductions and products.
 #include "trace/reference_values.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 Ints other_axes(int64_t ndim, const Ints& axes) {
   Ints result;
@@ -150,4 +150,4 @@ HostValue reference_layout(Op op, std::span<const HostValue> in, const Attrs& at
   return result;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

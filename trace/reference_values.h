@@ -14,7 +14,7 @@
 #include "core/dispatch.h"
 #include "trace/reference.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
@@ -118,4 +118,4 @@ HostValue reference_random(Op op, std::span<const HostValue> in, const Attrs& at
 std::vector<HostValue> reference_loop(Op op, std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out);
 std::vector<HostValue> reference_cond(std::span<const HostValue> in, const Attrs& attrs);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -150,10 +150,10 @@ class Dag {
 
 /// The element expression of an elementwise op (also convert and bitcast) on element expressions of its operands.
 /// `type` is the op's output dtype. Handles halves: operands to f32, result rounded back.
-X apply_op(trace::Op op, std::span<const X> operands, DType type);
+X apply_op(tracing::Op op, std::span<const X> operands, DType type);
 
 /// Cost estimate of evaluating an op once, in units of about one vector instruction (add = 1, exp ~ 15, erf_inv ~ 60).
-double op_cost(trace::Op op, DType type);
+double op_cost(tracing::Op op, DType type);
 
 /// The two words of threefry2x32-20 with key (k0, k1) at counter (c0, c1), all u32. Source: Salmon et al., SC 2011.
 std::pair<X, X> threefry2x32(X k0, X k1, X c0, X c1);

@@ -14,25 +14,25 @@ namespace {
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 // Ops that move values or ask for a type's own neighbours: their halves stay as they are.
-bool keeps_halves(trace::Op op) {
-  return op == trace::Op::select || op == trace::Op::nextafter || op == trace::Op::stop_gradient;
+bool keeps_halves(tracing::Op op) {
+  return op == tracing::Op::select || op == tracing::Op::nextafter || op == tracing::Op::stop_gradient;
 }
 
 // The `kernel` column.
-X kernel(trace::Op op, std::span<const X> operands) {
+X kernel(tracing::Op op, std::span<const X> operands) {
   switch (op) {
 #define NEAP_UNARY(name, types, dx, kernel, ...) \
-  case trace::Op::name: {                        \
+  case tracing::Op::name: {                      \
     const X x = operands[0];                     \
     return kernel;                               \
   }
 #define NEAP_BINARY(name, types, dx, dy, kernel, ...) \
-  case trace::Op::name: {                             \
+  case tracing::Op::name: {                           \
     const X x = operands[0], y = operands[1];         \
     return kernel;                                    \
   }
 #define NEAP_TERNARY(name, types, dx, dy, dz, kernel, ...)     \
-  case trace::Op::name: {                                      \
+  case tracing::Op::name: {                                    \
     const X x = operands[0], y = operands[1], z = operands[2]; \
     return kernel;                                             \
   }
@@ -42,7 +42,7 @@ X kernel(trace::Op op, std::span<const X> operands) {
 #undef NEAP_TERNARY
     default: break;
   }
-  NEAP_CHECK(false, "{} has no element expression", trace::name(op));
+  NEAP_CHECK(false, "{} has no element expression", tracing::name(op));
   __builtin_unreachable();
 }
 
@@ -60,21 +60,21 @@ double cost_of(const Inst& inst, DType from) {
   }
 }
 
-double measure(trace::Op op, DType type) {
+double measure(tracing::Op op, DType type) {
   Dag dag;
   std::vector<X> operands;
   const X index = dag.index(1, DType::i64);
   DType operand_type = type;
-  if (!trace::is_elementwise(op)) return 1;
-  const trace::OpInfo& info = trace::op_info(op);
-  if (info.types == trace::TypeRule::predicate || info.types == trace::TypeRule::compare) {
+  if (!tracing::is_elementwise(op)) return 1;
+  const tracing::OpInfo& info = tracing::op_info(op);
+  if (info.types == tracing::TypeRule::predicate || info.types == tracing::TypeRule::compare) {
     if (operand_type == DType::bool_) operand_type = DType::f32;  // the result says nothing of the operands
   }
   for (int i = 0; i < info.arity; ++i) {
-    const bool condition = info.types == trace::TypeRule::select && i == 0;
+    const bool condition = info.types == tracing::TypeRule::select && i == 0;
     operands.push_back(dag.load(i, condition ? DType::bool_ : operand_type, index));
   }
-  const X result = apply_op(op, operands, trace::result_dtype(info.types, operand_type));
+  const X result = apply_op(op, operands, tracing::result_dtype(info.types, operand_type));
   const std::vector<bool> need = needed(dag, std::array{result.id});
   double cost = 0;
   for (int32_t id = 0; id < dag.size(); ++id) {
@@ -87,11 +87,11 @@ double measure(trace::Op op, DType type) {
 
 }  // namespace
 
-X apply_op(trace::Op op, std::span<const X> operands, DType type) {
+X apply_op(tracing::Op op, std::span<const X> operands, DType type) {
   const X x = operands[0];
-  if (op == trace::Op::convert) return x.dag->convert(x, type);
-  if (op == trace::Op::bitcast) return x.dag->bitcast(x, type);
-  NEAP_CHECK(static_cast<int>(operands.size()) == trace::op_info(op).arity, "{} of {} operands", trace::name(op),
+  if (op == tracing::Op::convert) return x.dag->convert(x, type);
+  if (op == tracing::Op::bitcast) return x.dag->bitcast(x, type);
+  NEAP_CHECK(static_cast<int>(operands.size()) == tracing::op_info(op).arity, "{} of {} operands", tracing::name(op),
              operands.size());
   std::array<X, 3> wide;
   std::copy(operands.begin(), operands.end(), wide.begin());
@@ -103,18 +103,18 @@ X apply_op(trace::Op op, std::span<const X> operands, DType type) {
   const X result = kernel(op, std::span(wide).first(operands.size()));
   // A half result was computed in f32; everything else has its type already.
   const X rounded = is_half(type) ? result.dag->convert(result, type) : result;
-  NEAP_CHECK(rounded.type() == type, "{} gives {}, wanted {}", trace::name(op), name(rounded.type()), name(type));
+  NEAP_CHECK(rounded.type() == type, "{} gives {}, wanted {}", tracing::name(op), name(rounded.type()), name(type));
   return rounded;
 }
 
-double op_cost(trace::Op op, DType type) {
-  static constexpr int kOps = trace::kOpCount;
+double op_cost(tracing::Op op, DType type) {
+  static constexpr int kOps = tracing::kOpCount;
   static const std::vector<double> table = [] {
     std::vector<double> costs(static_cast<size_t>(kOps) * kDTypeCount, 1.0);
-    for (trace::Op each : trace::elementwise_ops()) {
+    for (tracing::Op each : tracing::elementwise_ops()) {
       for (int t = 0; t < kDTypeCount; ++t) {
         const auto type = static_cast<DType>(t);
-        if (!trace::accepts(trace::op_info(each).types, type)) continue;
+        if (!tracing::accepts(tracing::op_info(each).types, type)) continue;
         costs[static_cast<size_t>(each) * kDTypeCount + t] = measure(each, type);
       }
     }

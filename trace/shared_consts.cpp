@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace neap::trace {
+namespace neap::tracing {
 
 SharedConsts::SharedConsts(const Arrays& leaves) : leaves_(leaves) {
   for (const Array& leaf : leaves) avals.push_back(leaf.aval());
@@ -40,4 +40,4 @@ Arrays SharedConsts::operands() const {
   return all;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

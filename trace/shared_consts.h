@@ -5,7 +5,7 @@
 
 #include "trace/tracing.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// Functions whose captured arrays are the first inputs of each: the same constants for all.
 class SharedConsts {
@@ -30,4 +30,4 @@ class SharedConsts {
   std::vector<Graph> graphs_;
 };
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -27,7 +27,7 @@ Array make_spec(Aval aval) {
 
 }  // namespace neap::detail
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using detail::ArrayImpl;
@@ -113,7 +113,7 @@ MarkedLike::~MarkedLike() { marks = std::move(outer_); }
 
 int64_t new_region() { return innermost ? innermost->next_region++ : 0; }
 
-bool tracing() { return innermost != nullptr; }
+bool is_tracing() { return innermost != nullptr; }
 
 const Aval& aval_of(const Array& array, std::source_location loc) {
   if (!array.impl()) throw_user<UserError>("array", "an Array without a value is used", "", "assign it first", loc);
@@ -218,4 +218,4 @@ Arrays inline_graph(const Graph& graph, const Arrays& inputs) {
   return outputs;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

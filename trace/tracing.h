@@ -26,7 +26,7 @@ struct ArrayImpl {
   Kind kind = Kind::concrete;
   BufferPtr data;               // concrete
   uint64_t trace_id = 0;        // traced: the builder
-  trace::ValueId value = -1;    // traced: its value
+  tracing::ValueId value = -1;  // traced: its value
   std::source_location source;  // traced: where it was made; donated: where the function that took it was compiled
 };
 
@@ -35,7 +35,7 @@ Array make_spec(Aval aval);
 
 }  // namespace neap::detail
 
-namespace neap::trace {
+namespace neap::tracing {
 
 using Arrays = std::vector<Array>;
 using ArrayFunction = std::function<Arrays(const Arrays&)>;
@@ -53,7 +53,7 @@ TracedFunction trace(std::span<const Aval> parameters, const ArrayFunction& f, c
 Graph trace_closed(std::span<const Aval> parameters, const ArrayFunction& f, const std::string& name = "");
 
 /// True while a function is being traced on this thread.
-bool tracing();
+bool is_tracing();
 
 /// Applies an op of one output to operands of exactly fitting shapes and dtypes: staged into the innermost builder, or
 /// run at once. Scan (several outputs): apply_many.
@@ -116,4 +116,4 @@ void check_fits(const Operand& scalar, DType dtype);
 /// The aval of an array of any kind; UserError for an empty handle.
 const Aval& aval_of(const Array& array, std::source_location loc);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

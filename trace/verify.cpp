@@ -7,7 +7,7 @@
 #include "trace/infer.h"
 #include "trace/op_table.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 class Verifier {
@@ -84,4 +84,4 @@ class Verifier {
 
 void verify(const Graph& graph) { Verifier(graph).run(); }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

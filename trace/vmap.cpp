@@ -5,7 +5,7 @@
 
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 Array repeated(const Array& x, int64_t size) {
   Shape axes(x.shape().size());
@@ -30,7 +30,7 @@ Array VmapSite::with_batch(size_t operand) const {
 }
 
 Array VmapSite::apply(const Arrays& operands, const Attrs& attrs) const {
-  return trace::apply(node.op, operands, attrs, node.loc);
+  return tracing::apply(node.op, operands, attrs, node.loc);
 }
 
 namespace {
@@ -179,4 +179,4 @@ Graph vmap(const Graph& g, const std::vector<std::optional<int64_t>>& in_axes, i
   return result;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

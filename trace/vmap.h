@@ -10,7 +10,7 @@
 
 #include "trace/graph.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// Inputs: g's, those with an axis in `in_axes` having one more axis of `size` elements there. Outputs: g's, with the
 /// batch as axis out_axes[i] (copies where an output does not depend on the batch).
@@ -24,4 +24,4 @@ struct BatchedGraph {
 };
 BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -5,7 +5,7 @@
 #include "trace/vmap.h"
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 namespace {
 
@@ -73,4 +73,4 @@ BatchedResults vmap_call(const VmapSite& site) {
   return {apply_many(op, operands, attrs, site.node.loc), all(results)};
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -4,7 +4,7 @@
 #include "trace/vmap.h"
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 std::vector<Aval> input_avals(const Graph& graph) {
@@ -132,4 +132,4 @@ BatchedResults vmap_cond(const VmapSite& site) {
   return {apply_many(Op::cond, site.in, attrs, site.node.loc), batched};
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -1,6 +1,6 @@
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 // Of one triangle for all examples, the examples are right-hand sides.
 Array vmap_factor(const VmapSite& site) {
@@ -19,4 +19,4 @@ Array vmap_factor(const VmapSite& site) {
   return moveaxis(reshape(site.apply({site.in[0], b}, site.node.attrs), apart), last, 0);
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -5,7 +5,7 @@
 
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 bool holds(DType dtype, int64_t n) {
@@ -119,4 +119,4 @@ Array vmap_dynamic_update_slice(const VmapSite& site) {
                indexed_attrs(after(0, shifted(w.axes)), kInBounds), site.node.loc);
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

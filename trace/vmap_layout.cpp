@@ -1,7 +1,7 @@
 // Batching of the ops that move elements, and of products.
 #include "trace/vmap_rules.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 Array vmap_pad(const VmapSite& site) {
@@ -70,4 +70,4 @@ Array vmap_dot(const VmapSite& site) {
   return moveaxis(site.apply(site.in, attrs), place, 0);
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

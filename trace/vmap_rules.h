@@ -10,7 +10,7 @@
 #include "trace/op_table.h"
 #include "trace/tracing.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 struct VmapSite {
   const Graph& graph;
@@ -49,4 +49,4 @@ BatchedResults vmap_loop(const VmapSite& site);
 BatchedResults vmap_cond(const VmapSite& site);
 BatchedResults vmap_call(const VmapSite& site);
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -13,7 +13,7 @@ using backends::Kernel;
 using backends::Launch;
 using planner::PlanData;
 using planner::PlanStep;
-using trace::Attr;
+using tracing::Attr;
 
 namespace {
 
@@ -157,7 +157,9 @@ class Compiler {
   static void dot(const PlanData& plan, const PlanStep& step, DotCode& code) {
     code.form = planner::dot_form(step.group, step.group.nodes.at(0));
     // The group lists each operand once, so that x @ x has one read.
-    const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
+    const auto read = [&](tracing::ValueId v) {
+      return step.reads.at(static_cast<size_t>(step.group.values[v].index));
+    };
     code.lhs = read(step.group.nodes[0].inputs[0]);
     code.rhs = read(step.group.nodes[0].inputs[1]);
     code.out = step.writes.at(0);
@@ -182,18 +184,18 @@ class Compiler {
   }
 
   void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {
-    const trace::Node& node = step.group.nodes.at(0);
+    const tracing::Node& node = step.group.nodes.at(0);
     const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
     const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
     const PlanData& body = *step.body;
     code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
-    if (node.op == trace::Op::while_loop) code.condition = step.writes.at(0);
+    if (node.op == tracing::Op::while_loop) code.condition = step.writes.at(0);
     code.reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
     if (!step.scratch.empty()) code.arena = step.scratch[0];
     const auto read = [&](size_t i) {
       const auto& value = step.group.values[node.inputs[i]];
-      NEAP_CHECK(value.def == trace::no_node, "{}: an operand of the scan is computed inside its group", step.op);
+      NEAP_CHECK(value.def == tracing::no_node, "{}: an operand of the scan is computed inside its group", step.op);
       return step.reads.at(static_cast<size_t>(value.index));
     };
     for (size_t i = 0; i < body.inputs.size(); ++i) {

@@ -18,7 +18,7 @@ namespace neap::vk {
 using backends::Launch;
 using planner::PlanData;
 using planner::PlanStep;
-using trace::Attr;
+using tracing::Attr;
 
 namespace {
 
@@ -93,7 +93,7 @@ class Compiler {
     if (poisoning()) poison(scope, ops, [](int) { return true; });
     for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
       const PlanStep& step = scope.plan.steps[s];
-      for (const trace::Value& value : step.group.values) {  // kernels take pairs of floats for doubles in sums alone
+      for (const tracing::Value& value : step.group.values) {  // kernels take pairs of floats for doubles in sums alone
         if (const auto feature = lacks(device_.choices(), value.aval.dtype)) lacking(step.op, *feature);
       }
       switch (step.kind) {
@@ -246,7 +246,9 @@ class Compiler {
 
   void dot(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
     const auto form = planner::dot_form(step.group, step.group.nodes.at(0));
-    const auto read = [&](trace::ValueId v) { return step.reads.at(static_cast<size_t>(step.group.values[v].index)); };
+    const auto read = [&](tracing::ValueId v) {
+      return step.reads.at(static_cast<size_t>(step.group.values[v].index));
+    };
     const int lhs = read(step.group.nodes[0].inputs[0]), rhs = read(step.group.nodes[0].inputs[1]);
     const int out = step.writes.at(0);
     if (form.batch * form.m * form.n == 0) return;
@@ -280,11 +282,11 @@ class Compiler {
   }
 
   void scan(Scope& outer, const PlanStep& step, std::vector<Op>& ops) {
-    const trace::Node& node = step.group.nodes.at(0);
+    const tracing::Node& node = step.group.nodes.at(0);
     const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
     const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
     const int64_t length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
-    const bool has_condition = node.op == trace::Op::while_loop;
+    const bool has_condition = node.op == tracing::Op::while_loop;
     const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
     const PlanData& plan = *step.body;
     Scope body(plan);

@@ -11,11 +11,11 @@
 namespace bench {
 namespace {
 
-using neap::trace::TracedFunction;
+using neap::tracing::TracedFunction;
 
 TracedFunction trace_program(const Program& program, int64_t operations) {
-  return neap::trace::trace(program.parameters, [&](const neap::trace::Arrays& in) {
-    return neap::trace::Arrays{program.run(in, operations)};
+  return neap::tracing::trace(program.parameters, [&](const neap::tracing::Arrays& in) {
+    return neap::tracing::Arrays{program.run(in, operations)};
   });
 }
 

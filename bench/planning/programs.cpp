@@ -10,7 +10,7 @@ namespace {
 
 using neap::Array;
 using neap::DType;
-using neap::trace::Arrays;
+using neap::tracing::Arrays;
 
 constexpr int64_t kRows = 128, kWidth = 64, kTable = 4096;
 

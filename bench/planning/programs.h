@@ -13,7 +13,7 @@ struct Program {
   std::string name;
   std::vector<neap::Aval> parameters;
   /// About so many operations.
-  std::function<neap::trace::Arrays(const neap::trace::Arrays&, int64_t operations)> run;
+  std::function<neap::tracing::Arrays(const neap::tracing::Arrays&, int64_t operations)> run;
 };
 
 /// chain, loop, network, random, gathers, joins.

@@ -17,5 +17,6 @@
 #include <neap/profile.h>
 #include <neap/random.h>
 #include <neap/shape.h>
+#include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

@@ -97,9 +97,9 @@ struct PlanRequest {
 
 int run_plan(const PlanRequest& request) {
   PlanOptions options;
-  trace::Graph graph;
+  tracing::Graph graph;
   try {
-    graph = trace::parse(read_file(request.graph));
+    graph = tracing::parse(read_file(request.graph));
   } catch (const std::exception& e) {
     throw UserError(request.graph + ": " + e.what());
   }

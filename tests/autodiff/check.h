@@ -10,8 +10,8 @@
 
 namespace neap::autodiff {
 
-using trace::Case;
-using trace::HostValue;
+using tracing::Case;
+using tracing::HostValue;
 
 using Values = std::vector<HostValue>;
 
@@ -23,7 +23,7 @@ inline std::vector<bool> floating(const std::vector<Aval>& avals) {
 
 inline Values random_values(const std::vector<Aval>& avals, std::mt19937_64& rng, const Case& c) {
   Values values;
-  for (const Aval& aval : avals) values.push_back(trace::random_value(aval, rng, c));
+  for (const Aval& aval : avals) values.push_back(tracing::random_value(aval, rng, c));
   return values;
 }
 
@@ -34,7 +34,7 @@ inline Values directions(const Values& values, std::mt19937_64& rng) {
   unit.high = 1;
   Values result;
   for (const HostValue& value : values)
-    if (is_float(value.aval.dtype)) result.push_back(trace::random_value(value.aval, rng, unit));
+    if (is_float(value.aval.dtype)) result.push_back(tracing::random_value(value.aval, rng, unit));
   return result;
 }
 
@@ -81,11 +81,11 @@ inline double dot(const Values& a, const Values& b, double* magnitude = nullptr)
 inline void check_jvp(const Graph& g, const Values& inputs, std::mt19937_64& rng, double tolerance = 1e-6) {
   const Values t = directions(inputs, rng);
   const Graph both = jvp(g, floating(input_avals(g)));
-  trace::verify(both);
-  const Values out = trace::evaluate_reference(both, joined(inputs, t));
+  tracing::verify(both);
+  const Values out = tracing::evaluate_reference(both, joined(inputs, t));
   constexpr double h = 1e-6;
-  const Values plus = floating_of(trace::evaluate_reference(g, moved(inputs, t, h)));
-  const Values minus = floating_of(trace::evaluate_reference(g, moved(inputs, t, -h)));
+  const Values plus = floating_of(tracing::evaluate_reference(g, moved(inputs, t, h)));
+  const Values minus = floating_of(tracing::evaluate_reference(g, moved(inputs, t, -h)));
   const Values tangents(out.begin() + static_cast<std::ptrdiff_t>(g.outputs.size()), out.end());
   ASSERT_EQ(tangents.size(), plus.size());
   for (size_t k = 0; k < tangents.size(); ++k) {
@@ -103,13 +103,13 @@ inline void check_jvp(const Graph& g, const Values& inputs, std::mt19937_64& rng
 inline void check_vjp(const Graph& g, const Values& inputs, std::mt19937_64& rng) {
   const std::vector<bool> active = floating(input_avals(g));
   const Values t = directions(inputs, rng);
-  const Values forward = trace::evaluate_reference(jvp(g, active), joined(inputs, t));
+  const Values forward = tracing::evaluate_reference(jvp(g, active), joined(inputs, t));
   const auto outputs = static_cast<std::ptrdiff_t>(g.outputs.size());
   const Values tangents(forward.begin() + outputs, forward.end());
   const Values ct = directions(Values(forward.begin(), forward.begin() + outputs), rng);
   const Graph both = vjp(g, active);
-  trace::verify(both);
-  const Values backward = trace::evaluate_reference(both, joined(inputs, ct));
+  tracing::verify(both);
+  const Values backward = tracing::evaluate_reference(both, joined(inputs, ct));
   for (std::ptrdiff_t k = 0; k < outputs; ++k) ASSERT_EQ(backward[k].aval, forward[k].aval);
   const Values cotangents(backward.begin() + outputs, backward.end());
   double magnitude = 1;

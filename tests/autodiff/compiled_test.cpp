@@ -8,10 +8,10 @@ namespace neap::autodiff {
 namespace {
 
 void expect_as_reference(const Graph& g, const Values& inputs) {
-  trace::Arrays arrays;
+  tracing::Arrays arrays;
   for (const HostValue& value : inputs) arrays.push_back(detail::make_concrete(value.aval, value.data));
-  const Values expected = trace::evaluate_reference(g, inputs);
-  const trace::Arrays got = trace::run_eagerly(g, arrays);
+  const Values expected = tracing::evaluate_reference(g, inputs);
+  const tracing::Arrays got = tracing::run_eagerly(g, arrays);
   ASSERT_EQ(got.size(), expected.size());
   for (size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].aval(), expected[k].aval);
@@ -33,25 +33,25 @@ TEST_P(Compiled, ForwardReverseAndMapped) {
   const Graph g = c.graph();
   std::mt19937_64 rng(3);
   const Values inputs = random_values(c.inputs, rng, c);
-  const Values t = directions(inputs, rng), ct = directions(trace::evaluate_reference(g, inputs), rng);
+  const Values t = directions(inputs, rng), ct = directions(tracing::evaluate_reference(g, inputs), rng);
   expect_as_reference(jvp(g, floating(c.inputs)), joined(inputs, t));
   const Graph reverse = vjp(g, floating(c.inputs));
   expect_as_reference(reverse, joined(inputs, ct));
-  const Graph mapped = trace::vmap(reverse, std::vector<std::optional<int64_t>>(reverse.inputs.size(), 0), 3,
-                                   std::vector<int64_t>(reverse.outputs.size(), 0));
+  const Graph mapped = tracing::vmap(reverse, std::vector<std::optional<int64_t>>(reverse.inputs.size(), 0), 3,
+                                     std::vector<int64_t>(reverse.outputs.size(), 0));
   expect_as_reference(mapped, random_values(input_avals(mapped), rng, c));
 }
 
 // Elementwise rows are compared by tests/conformance.
 std::vector<Case> cases() {
-  std::vector<Case> all = trace::structural_cases();
-  for (Case& c : trace::scan_cases()) all.push_back(std::move(c));
-  for (Case& c : trace::branch_cases()) all.push_back(std::move(c));
-  for (Case& c : trace::linalg_cases()) all.push_back(std::move(c));
+  std::vector<Case> all = tracing::structural_cases();
+  for (Case& c : tracing::scan_cases()) all.push_back(std::move(c));
+  for (Case& c : tracing::branch_cases()) all.push_back(std::move(c));
+  for (Case& c : tracing::linalg_cases()) all.push_back(std::move(c));
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Compiled, ::testing::ValuesIn(cases()), trace::case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, Compiled, ::testing::ValuesIn(cases()), tracing::case_name);
 
 class CompiledWhile : public ::testing::TestWithParam<Case> {};
 
@@ -60,12 +60,12 @@ TEST_P(CompiledWhile, ForwardAndMapped) {
   std::mt19937_64 rng(3);
   const Graph forward = jvp(c.graph(), floating(c.inputs));
   expect_as_reference(forward, random_values(input_avals(forward), rng, c));
-  const Graph mapped = trace::vmap(forward, std::vector<std::optional<int64_t>>(forward.inputs.size(), 0), 3,
-                                   std::vector<int64_t>(forward.outputs.size(), 0));
+  const Graph mapped = tracing::vmap(forward, std::vector<std::optional<int64_t>>(forward.inputs.size(), 0), 3,
+                                     std::vector<int64_t>(forward.outputs.size(), 0));
   expect_as_reference(mapped, random_values(input_avals(mapped), rng, c));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, CompiledWhile, ::testing::ValuesIn(trace::while_cases()), trace::case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, CompiledWhile, ::testing::ValuesIn(tracing::while_cases()), tracing::case_name);
 
 }  // namespace
 }  // namespace neap::autodiff

@@ -10,8 +10,8 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Node;
-using trace::Op;
+using tracing::Node;
+using tracing::Op;
 
 class WhileDerivatives : public ::testing::TestWithParam<Case> {
  protected:
@@ -24,8 +24,8 @@ TEST_P(WhileDerivatives, Forward) {
   for (int trial = 0; trial < 3; ++trial) check_jvp(g, random_values(c.inputs, rng, c), rng);
   const Graph forward = jvp(g, floating(c.inputs));
   check_jvp(forward, random_values(input_avals(forward), rng, c), rng, 1e-5);
-  const Graph mapped = trace::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 3,
-                                   std::vector<int64_t>(g.outputs.size(), 0));
+  const Graph mapped = tracing::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 3,
+                                     std::vector<int64_t>(g.outputs.size(), 0));
   check_jvp(mapped, random_values(input_avals(mapped), rng, c), rng);
 }
 
@@ -35,26 +35,28 @@ TEST_P(WhileDerivatives, Linearized) {
   const Graph g = c.graph();
   const std::vector<bool> active = floating(c.inputs);
   const Linearized parts = linearize(g, active);
-  trace::verify(parts.primal);
-  trace::verify(parts.tangent);
+  tracing::verify(parts.primal);
+  tracing::verify(parts.tangent);
   const Values inputs = random_values(c.inputs, rng, c), t = directions(inputs, rng);
-  const Values primal = trace::evaluate_reference(parts.primal, inputs);
+  const Values primal = tracing::evaluate_reference(parts.primal, inputs);
   const auto n = static_cast<std::ptrdiff_t>(g.outputs.size());
-  const Values tangents = trace::evaluate_reference(parts.tangent, joined(Values(primal.begin() + n, primal.end()), t));
-  const Values both = trace::evaluate_reference(jvp_active(g, active).graph, joined(inputs, t));
+  const Values tangents =
+      tracing::evaluate_reference(parts.tangent, joined(Values(primal.begin() + n, primal.end()), t));
+  const Values both = tracing::evaluate_reference(jvp_active(g, active).graph, joined(inputs, t));
   ASSERT_EQ(tangents.size() + static_cast<size_t>(n), both.size());
   for (size_t k = 0; k < tangents.size(); ++k)
-    EXPECT_EQ(trace::elements_of<double>(tangents[k]), trace::elements_of<double>(both[static_cast<size_t>(n) + k]));
+    EXPECT_EQ(tracing::elements_of<double>(tangents[k]),
+              tracing::elements_of<double>(both[static_cast<size_t>(n) + k]));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, WhileDerivatives, ::testing::ValuesIn(trace::while_cases()), trace::case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, WhileDerivatives, ::testing::ValuesIn(tracing::while_cases()), tracing::case_name);
 
 // Both branches' residuals share the same results of the first cond: as many as one branch needs.
 TEST(Cond, ResidualsShareSlots) {
   const Aval m{{4, 4}, f64};
   const std::vector<Aval> avals{{{}, bool_}, m, m};
-  const Graph g = trace::trace_closed(avals, [](const trace::Arrays& in) {
-    return trace::Arrays{cond(
+  const Graph g = tracing::trace_closed(avals, [](const tracing::Arrays& in) {
+    return tracing::Arrays{cond(
         in[0], [](const Array& a, const Array& b) { return sin(matmul(a, b)); },
         [](const Array& a, const Array& b) { return cos(matmul(b, a)); }, in[1], in[2])};
   });

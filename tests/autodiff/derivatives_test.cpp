@@ -9,7 +9,7 @@ namespace {
 
 // Cases with derivatives in f64. stop_gradient's is zero by decree; convert is tested with the transforms.
 std::vector<Case> differentiable_cases() {
-  std::vector<Case> cases = trace::all_cases();
+  std::vector<Case> cases = tracing::all_cases();
   std::erase_if(cases, [](const Case& c) {
     return c.name == "stop_gradient" || c.name == "convert" ||
            std::ranges::none_of(c.inputs, [](const Aval& a) { return is_float(a.dtype); });
@@ -41,7 +41,7 @@ TEST_P(Derivatives, Second) {
   const Graph forward = jvp(g, active);
   check_jvp(forward, with_tangents, rng, 1e-5);
   check_vjp(forward, with_tangents, rng);
-  const Values out = trace::evaluate_reference(g, inputs);
+  const Values out = tracing::evaluate_reference(g, inputs);
   const Values with_cotangents = joined(inputs, directions(out, rng));
   const Graph reverse = vjp(g, active);
   check_jvp(reverse, with_cotangents, rng, 1e-5);
@@ -53,16 +53,16 @@ TEST_P(Derivatives, OfVmap) {
   const Case& c = GetParam();
   const Graph g = c.graph();
   const std::vector<int64_t> first(g.outputs.size(), 0);
-  const Graph mapped = trace::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 2, first);
+  const Graph mapped = tracing::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 2, first);
   const Values inputs = random_values(input_avals(mapped), rng, c);
   check_jvp(mapped, inputs, rng);
   check_vjp(mapped, inputs, rng);
   const Graph reverse = vjp(g, floating(c.inputs));
-  const Graph mapped_reverse = trace::vmap(reverse, std::vector<std::optional<int64_t>>(reverse.inputs.size(), 0), 2,
-                                           std::vector<int64_t>(reverse.outputs.size(), 0));
-  const Values ct = directions(trace::evaluate_reference(mapped, inputs), rng);
-  const Values a = trace::evaluate_reference(mapped_reverse, joined(inputs, ct));
-  const Values b = trace::evaluate_reference(vjp(mapped, floating(input_avals(mapped))), joined(inputs, ct));
+  const Graph mapped_reverse = tracing::vmap(reverse, std::vector<std::optional<int64_t>>(reverse.inputs.size(), 0), 2,
+                                             std::vector<int64_t>(reverse.outputs.size(), 0));
+  const Values ct = directions(tracing::evaluate_reference(mapped, inputs), rng);
+  const Values a = tracing::evaluate_reference(mapped_reverse, joined(inputs, ct));
+  const Values b = tracing::evaluate_reference(vjp(mapped, floating(input_avals(mapped))), joined(inputs, ct));
   ASSERT_EQ(a.size(), b.size());
   for (size_t k = g.outputs.size(); k < a.size(); ++k) {
     ASSERT_EQ(a[k].aval, b[k].aval);
@@ -83,10 +83,10 @@ TEST_P(Derivatives, OfOneInput) {
     std::vector<bool> active(all.size(), false);
     active[i] = true;
     const Values direction = directions({inputs[i]}, rng);
-    const Values out = trace::evaluate_reference(g, inputs);
+    const Values out = tracing::evaluate_reference(g, inputs);
     const Values ct = directions(out, rng);
-    const Values forward = trace::evaluate_reference(jvp(g, active), joined(inputs, direction));
-    const Values backward = trace::evaluate_reference(vjp(g, active), joined(inputs, ct));
+    const Values forward = tracing::evaluate_reference(jvp(g, active), joined(inputs, direction));
+    const Values backward = tracing::evaluate_reference(vjp(g, active), joined(inputs, ct));
     const auto n = static_cast<std::ptrdiff_t>(out.size());
     double magnitude = 1;
     const double a = dot(ct, Values(forward.begin() + n, forward.end()), &magnitude);
@@ -95,7 +95,7 @@ TEST_P(Derivatives, OfOneInput) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Derivatives, ::testing::ValuesIn(differentiable_cases()), trace::case_name);
+INSTANTIATE_TEST_SUITE_P(Cases, Derivatives, ::testing::ValuesIn(differentiable_cases()), tracing::case_name);
 
 }  // namespace
 }  // namespace neap::autodiff

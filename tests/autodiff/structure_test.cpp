@@ -7,18 +7,19 @@
 namespace neap::autodiff {
 namespace {
 
-using trace::Arrays;
-using trace::Attr;
-using trace::IndexMode;
-using trace::Node;
-using trace::Op;
+using tracing::Arrays;
+using tracing::Attr;
+using tracing::IndexMode;
+using tracing::Node;
+using tracing::Op;
 
 int count(const Graph& g, Op op) { return static_cast<int>(std::ranges::count(g.nodes, op, &Node::op)); }
 
 // Indices are read as they lie, in their own dtype, and the table is not.
 TEST(Structure, GradientOfAGatherIsOneScatter) {
   const std::vector<Aval> avals{{{128, 128, 128}, f32}, {{1 << 20, 3}, i16}};
-  const Graph g = trace::trace_closed(avals, [](const Arrays& in) { return Arrays{sum(gather(in[0], in[1]) * 2.5f)}; });
+  const Graph g =
+      tracing::trace_closed(avals, [](const Arrays& in) { return Arrays{sum(gather(in[0], in[1]) * 2.5f)}; });
   const Graph d = grad(g, {0}, false);
   ASSERT_EQ(count(d, Op::scatter_add), 1);
   EXPECT_EQ(count(d, Op::gather), 0);
@@ -30,7 +31,7 @@ TEST(Structure, GradientOfAGatherIsOneScatter) {
 
 TEST(Structure, ZerosAreNotMaterialised) {
   const std::vector<Aval> avals{{{4}, f32}, {{4}, f32}};
-  const Graph g = trace::trace_closed(avals, [](const Arrays& in) { return Arrays{in[0] * in[1], exp(in[1])}; });
+  const Graph g = tracing::trace_closed(avals, [](const Arrays& in) { return Arrays{in[0] * in[1], exp(in[1])}; });
   const ActiveJvp both = jvp_active(g, {true, false});
   EXPECT_THAT(both.active, ::testing::ElementsAre(true, false));
   EXPECT_EQ(count(both.graph, Op::multiply), 2);
@@ -47,7 +48,7 @@ const Node& scan_of(const Graph& g, bool reverse) {
 // A step stacks its carry, not the values in between, and draws its random numbers again from the key.
 TEST(Structure, ScanStacksItsCarryOnly) {
   const std::vector<Aval> avals{{{64}, f32}, {{2}, u32}};
-  const Graph g = trace::trace_closed(avals, [](const Arrays& in) {
+  const Graph g = tracing::trace_closed(avals, [](const Arrays& in) {
     const Array keys = random::split(in[1], 100);
     return Arrays{sum(scan(
                           [](const Array& c, const Array& key) {
@@ -69,7 +70,7 @@ TEST(Structure, ScanStacksItsCarryOnly) {
 // A loop that is linear in its carry keeps nothing.
 TEST(Structure, LinearScanStacksNothing) {
   const std::vector<Aval> avals{{{64}, f32}, {{100, 64}, f32}};
-  const Graph g = trace::trace_closed(avals, [](const Arrays& in) {
+  const Graph g = tracing::trace_closed(avals, [](const Arrays& in) {
     return Arrays{
         sum(scan([](const Array& c, const Array& x) { return std::pair{c * x, nullptr}; }, in[0], in[1]).first)};
   });

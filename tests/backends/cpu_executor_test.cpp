@@ -10,7 +10,7 @@
 namespace neap::backends {
 namespace {
 
-using trace::Arrays;
+using tracing::Arrays;
 
 struct Executed {
   std::vector<HostValue> outputs;
@@ -61,8 +61,8 @@ bool same_bits(const HostValue& a, const HostValue& b) {
 
 /// Planned and naive, on one thread and two, against the reference.
 Executed check(const Graph& graph, const std::vector<HostValue>& inputs, const planner::PlanOptions& options = {}) {
-  SCOPED_TRACE(trace::print(graph));
-  const auto want = trace::evaluate_reference(graph, inputs);
+  SCOPED_TRACE(tracing::print(graph));
+  const auto want = tracing::evaluate_reference(graph, inputs);
   Executed planned;
   for (const bool naive : {true, false}) {
     planner::PlanOptions own = options;
@@ -80,7 +80,7 @@ Executed check(const Graph& graph, const std::vector<HostValue>& inputs, const p
 }
 
 Graph traced(const std::vector<Aval>& avals, const std::function<Arrays(const Arrays&)>& f) {
-  return trace::trace_closed(avals, f, "test");
+  return tracing::trace_closed(avals, f, "test");
 }
 
 std::vector<HostValue> inputs_of(const Graph& graph, unsigned seed = 1) {
@@ -139,12 +139,12 @@ TEST(Executor, ScattersInEveryForm) {
   const Executed counts = check(avals, [](const Arrays& x) {
     return Arrays{scatter_add(zeros({40, 50}, f32), x[1], zeros({300000}, f32) + 2.5f)};
   });
-  check(
-      {{{9, 12}, bf16}, {{31, 1}, i16}, {{31, 12}, bf16}},
-      [](const Arrays& x) {  // rows, each a window
-        return Arrays{trace::apply(Op::scatter_add, {x[0], x[1], x[2]},
-                                   {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{1}}}, std::source_location::current())};
-      });
+  check({{{9, 12}, bf16}, {{31, 1}, i16}, {{31, 12}, bf16}},
+        [](const Arrays& x) {  // rows, each a window
+          return Arrays{tracing::apply(Op::scatter_add, {x[0], x[1], x[2]},
+                                       {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{1}}},
+                                       std::source_location::current())};
+        });
   planner::PlanOptions donated;
   donated.donated = {true, false, false};
   check(avals, [](const Arrays& x) { return Arrays{scatter_add(x[0], x[1], x[2])}; }, donated);

@@ -20,7 +20,7 @@ TEST(LowerRandom, ProgramsEqualTheReference) {
     try {
       check(step, inputs);
     } catch (const std::exception& e) {
-      ADD_FAILURE() << e.what() << "\n" << trace::print(step.group);
+      ADD_FAILURE() << e.what() << "\n" << tracing::print(step.group);
     }
     if (HasFailure()) return;
   }

@@ -19,7 +19,7 @@ TEST(LowerReduce, EveryFormInOneAndSevenParts) {
         for (DType type : {f32, f64, f16, bf16, i8, i32, i64, u8, u32, u64}) {
           const bool product = op == Op::reduce_prod;  // keep it small: halves overflow
           const Shape shape = product && is_float(type) ? Shape{2, 3, 2} : Shape{5, 9, 4};
-          SCOPED_TRACE(testing::Message() << trace::name(op) << " " << name(type) << " in " << parts);
+          SCOPED_TRACE(testing::Message() << tracing::name(op) << " " << name(type) << " in " << parts);
           const auto launches = check(reduction(op, {shape, type}, axes, parts));
           EXPECT_EQ(launches.size(), parts == 1 ? 1u : 2u);
         }

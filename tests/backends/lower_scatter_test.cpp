@@ -44,7 +44,7 @@ TEST(LowerScatter, DirectOfEveryOp) {
         for (int64_t mode : {0, 1, 3}) {
           Case c{.op = op, .type = type, .axes = axes, .mode = mode};
           if (op == Op::scatter_mul) c.batch = {5};
-          SCOPED_TRACE(testing::Message() << trace::name(op) << " " << name(type) << " mode " << mode);
+          SCOPED_TRACE(testing::Message() << tracing::name(op) << " " << name(type) << " mode " << mode);
           PlanStep step = scatter(c);
           EXPECT_EQ(check(step).size(), 2u);
           step.operand_in_place = true;

@@ -6,7 +6,7 @@
 namespace neap::backends {
 namespace {
 
-using trace::Family;
+using tracing::Family;
 
 std::array<int64_t, 2> extent(const std::vector<Launch>& launches) { return launches.at(0).kernel.extent; }
 
@@ -18,14 +18,14 @@ Graph unary(Aval in, Op op, Attrs attrs) {
 
 TEST(Lower, EveryOpThatAGroupMayHold) {
   int count = 0;
-  for (const trace::OpInfo& info : trace::op_table()) {
+  for (const tracing::OpInfo& info : tracing::op_table()) {
     if (info.family == Family::dot || info.family == Family::sort || info.family == Family::control) continue;
     if (info.family == Family::factor) continue;
     if (info.family == Family::call) continue;  // inlined before anything is grouped
     SCOPED_TRACE(info.name);
     for (DType type : {f32, i32, f16, bf16, u8}) {
-      if (info.family == Family::elementwise ? !trace::accepts(info.types, type) : type != f32) continue;
-      PlanStep step = step_of(trace::sample_graph(info.op, type));
+      if (info.family == Family::elementwise ? !tracing::accepts(info.types, type) : type != f32) continue;
+      PlanStep step = step_of(tracing::sample_graph(info.op, type));
       if (info.family == Family::reduce || info.family == Family::argreduce) step.kind = PlanStep::Kind::reduce;
       if (info.family == Family::scatter) step.kind = PlanStep::Kind::scatter;
       std::mt19937 rng(1);
@@ -109,7 +109,7 @@ TEST(Lower, RandomPastTwoToThe32) {
   auto small_inputs = inputs;
   small_inputs.push_back({{{1}, i64}, allocate(8, "test")});
   small_inputs[1].data->as<int64_t>()[0] = n - 9;
-  expect_equal(got[0], trace::evaluate_reference(small, small_inputs)[0]);
+  expect_equal(got[0], tracing::evaluate_reference(small, small_inputs)[0]);
 }
 
 TEST(Lower, BroadcastRowsStayOnTheOuterLoop) {
@@ -223,7 +223,7 @@ TEST(Lower, LargeIntegersAreRoundedOnce) {
     std::vector<HostValue> inputs{{{{n}, type}, allocate(values.size() * 8, "test")}};
     std::memcpy(inputs[0].data->data(), values.data(), values.size() * 8);
     PlanStep step = step_of(g);
-    const auto want = trace::evaluate_reference(g, inputs), got = run_kernels(step, inputs, lower(step));
+    const auto want = tracing::evaluate_reference(g, inputs), got = run_kernels(step, inputs, lower(step));
     for (size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(std::memcmp(got[i].data->data(), want[i].data->data(), values.size() * 2), 0) << name(type);
     }

@@ -22,21 +22,21 @@ namespace neap::backends {
 
 using planner::PlanStep;
 using planner::ScatterForm;
-using trace::Attr;
-using trace::Attrs;
-using trace::Graph;
-using trace::HostValue;
-using trace::Ints;
-using trace::Op;
-using trace::ValueId;
+using tracing::Attr;
+using tracing::Attrs;
+using tracing::Graph;
+using tracing::HostValue;
+using tracing::Ints;
+using tracing::Op;
+using tracing::ValueId;
 
 inline PlanStep step_of(Graph graph, PlanStep::Kind kind = PlanStep::Kind::map, int parts = 1) {
   PlanStep step;
   step.kind = kind;
   for (size_t i = 0; i < graph.inputs.size(); ++i) step.reads.push_back(static_cast<int>(i));
   for (size_t i = 0; i < graph.outputs.size(); ++i) step.writes.push_back(static_cast<int>(graph.inputs.size() + i));
-  const trace::Node* root = graph.def(graph.outputs.at(0));
-  step.op = root ? trace::name(root->op) : "copy";
+  const tracing::Node* root = graph.def(graph.outputs.at(0));
+  step.op = root ? tracing::name(root->op) : "copy";
   step.group = std::move(graph);
   step.parts = parts;
   return step;
@@ -140,13 +140,13 @@ inline std::vector<Launch> check(const PlanStep& step, std::span<const HostValue
   const bool failed_before = testing::Test::HasFailure();
   const std::vector<Launch> launches = lower(step);
   const auto got = run_kernels(step, inputs, launches, runner);
-  const auto expected = trace::evaluate_reference(step.group, inputs);
+  const auto expected = tracing::evaluate_reference(step.group, inputs);
   for (size_t i = 0; i < got.size(); ++i) {
     SCOPED_TRACE("output " + std::to_string(i));
     expect_equal(got[i], expected[i]);
   }
   if (testing::Test::HasFailure() && !failed_before) {
-    ADD_FAILURE() << trace::print(step.group) << (launches.empty() ? "" : launches[0].kernel.print());
+    ADD_FAILURE() << tracing::print(step.group) << (launches.empty() ? "" : launches[0].kernel.print());
   }
   return launches;
 }

@@ -16,10 +16,10 @@
 namespace neap::conformance {
 
 /// How far one op's result may be from the reference's, for the operands that it had.
-inline Tolerance local_tolerance(const Graph& graph, const trace::Node& node) {
+inline Tolerance local_tolerance(const Graph& graph, const tracing::Node& node) {
   const DType t = graph.aval(node.out()).dtype;
   if (!is_float(t) || node.op == Op::convert || node.op == Op::bitcast) return {};
-  if (!trace::is_elementwise(node.op)) return {};
+  if (!tracing::is_elementwise(node.op)) return {};
   if (t == f64) return {4, node.op == Op::digamma ? 1e-14 : 0};
   if (t != f32) return {1};
   return {node.op == Op::erf_inv ? 4 : 2};
@@ -37,14 +37,14 @@ inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& 
   for (size_t i = 0; i < graph.outputs.size(); ++i)
     EXPECT_EQ(difference(outputs[i], value_of[graph.outputs[i]], kSameBits), "")
         << "%" << graph.outputs[i] << " differs from naive";
-  for (const trace::Node& node : graph.nodes) {
+  for (const tracing::Node& node : graph.nodes) {
     std::vector<HostArray> in;
     for (const ValueId v : node.inputs) in.push_back({graph.aval(v), value_of[v].impl()->data});
-    const auto expected = trace::evaluate_reference(node.op, in, node.attrs);
+    const auto expected = tracing::evaluate_reference(node.op, in, node.attrs);
     for (size_t i = 0; i < expected.size(); ++i) {
       const Array want = detail::make_concrete(expected[i].aval, expected[i].data);
       EXPECT_EQ(difference(value_of[node.outputs[i]], want, local_tolerance(graph, node)), "")
-          << "%" << node.outputs[i] << " = " << trace::name(node.op);
+          << "%" << node.outputs[i] << " = " << tracing::name(node.op);
     }
   }
 }
@@ -96,7 +96,7 @@ inline void check_beside_naive(const Graph& graph, size_t planned) {
 /// A batch gives row by row what each row alone gives.
 inline void check_vmap(const Graph& graph, uint64_t seed) {
   // Offsets of random bits are the planner's own, made after every vmap.
-  for (const trace::Node& node : graph.nodes)
+  for (const tracing::Node& node : graph.nodes)
     if (node.op == Op::random_bits && node.inputs.size() == 2) return;
   constexpr int64_t kRows = 3;
   Random random(seed);
@@ -110,7 +110,7 @@ inline void check_vmap(const Graph& graph, uint64_t seed) {
     }
     stacked.push_back(stack(column));
   }
-  const auto one = [graph](const Arrays& in) { return trace::inline_graph(graph, in); };
+  const auto one = [graph](const Arrays& in) { return tracing::inline_graph(graph, in); };
   const auto f = jit(one);
   const auto batched = jit(vmap(one));
   const Arrays all = batched(stacked);
@@ -153,7 +153,7 @@ inline void check_program(uint64_t seed) {
   } catch (const std::exception& e) {
     ADD_FAILURE() << e.what();
   }
-  if (!failed_before && testing::Test::HasFailure()) ADD_FAILURE() << trace::print(maker.graph);
+  if (!failed_before && testing::Test::HasFailure()) ADD_FAILURE() << tracing::print(maker.graph);
 }
 
 }  // namespace neap::conformance

@@ -23,11 +23,11 @@ inline std::string sum_difference(const Array& got, const Array& want, const Arr
 /// A node that is not what the reference makes of the operands that it had; empty if there is none.
 inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
   const std::vector<Array> values = all_values(graph, inputs);
-  for (const trace::Node& node : graph.nodes) {
-    if (trace::op_info(node.op).family == trace::Family::control) continue;  // rounding errors of its sums may grow
+  for (const tracing::Node& node : graph.nodes) {
+    if (tracing::op_info(node.op).family == tracing::Family::control) continue;  // rounding errors of its sums may grow
     std::vector<HostArray> in, magnitudes;
     for (const ValueId v : node.inputs) in.push_back({graph.aval(v), values[v].impl()->data});
-    const HostArray expected = trace::evaluate_reference(node.op, in, node.attrs)[0];
+    const HostArray expected = tracing::evaluate_reference(node.op, in, node.attrs)[0];
     const Array want = detail::make_concrete(expected.aval, expected.data), got = values[node.out()];
     const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::scatter_add;
     std::string d;
@@ -36,7 +36,7 @@ inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
         const Array m = is_float(graph.aval(v).dtype) ? abs(values[v]) : values[v];
         magnitudes.push_back({m.aval(), m.impl()->data});
       }
-      const HostArray m = trace::evaluate_reference(node.op, magnitudes, node.attrs)[0];
+      const HostArray m = tracing::evaluate_reference(node.op, magnitudes, node.attrs)[0];
       const double terms = static_cast<double>(graph.aval(node.inputs.back()).size());
       d = sum_difference(got, want, detail::make_concrete(m.aval, m.data), terms);
     } else if (node.op == Op::reduce_prod && is_float(want.dtype())) {
@@ -44,7 +44,7 @@ inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
     } else {
       d = difference(got, want, local_tolerance(graph, node));
     }
-    if (!d.empty()) return fmt::format("%{} = {}: {}", node.out(), trace::name(node.op), d);
+    if (!d.empty()) return fmt::format("%{} = {}: {}", node.out(), tracing::name(node.op), d);
   }
   return {};
 }
@@ -87,10 +87,10 @@ inline std::string wrong_with(const Graph& graph, const Arrays& inputs, uint64_t
 /// The derivative forward and its transpose are one linear map: <c, J t> = <J' c, t>. Empty where they are, where there
 /// is nothing to differentiate, and where rounding would hide it.
 inline std::string unequal_products(const Graph& graph, const Arrays& inputs, uint64_t seed) {
-  for (const trace::Value& v : graph.values)
+  for (const tracing::Value& v : graph.values)
     if (is_float(v.aval.dtype) && size_of(v.aval.dtype) == 2) return {};
   Random random(seed);
-  const auto f = [graph](const Arrays& in) { return trace::inline_graph(graph, in); };
+  const auto f = [graph](const Arrays& in) { return tracing::inline_graph(graph, in); };
   const auto tame = [&](const Aval& a) { return random_array(a, Fill::tame, random); };
   Arrays tangents, cotangents;
   for (const ValueId v : graph.inputs) tangents.push_back(tame(graph.aval(v)));
@@ -126,7 +126,7 @@ inline void check_transformed(uint64_t seed) {
     const auto fails = [&](const Graph& g, const Arrays& in) { return !wrong_with(g, in, seed).empty(); };
     const auto [graph, inputs] = shrunk(made.graph, made.inputs, fails);
     ADD_FAILURE() << said << ": " << wrong << "\nshrunk: " << wrong_with(graph, inputs, seed) << "\n"
-                  << trace::print(graph);
+                  << tracing::print(graph);
   } catch (const std::exception& e) {
     ADD_FAILURE() << said << ": " << e.what();
   }

@@ -4,8 +4,8 @@
 namespace neap::conformance {
 namespace {
 
-using trace::Family;
-using trace::TypeRule;
+using tracing::Family;
+using tracing::TypeRule;
 
 // Rounded once from the exact result, in every dtype.
 bool is_exact(Op op) {
@@ -43,11 +43,11 @@ Tolerance limit(Op op, DType t) {
 }
 
 void add_case(Sheet& sheet, Op op, DType dtype, const Shape& shape) {
-  const trace::OpInfo& info = trace::op_info(op);
+  const tracing::OpInfo& info = tracing::op_info(op);
   std::vector<ValueId> operands;
   for (int i = 0; i < info.arity; ++i)
     operands.push_back(sheet.input(shape, i == 0 && info.types == TypeRule::select ? bool_ : dtype));
-  sheet.check(fmt::format("{} {}{}", trace::name(op), name(dtype), to_string(shape)), op, operands, {},
+  sheet.check(fmt::format("{} {}{}", tracing::name(op), name(dtype), to_string(shape)), op, operands, {},
               limit(op, dtype));
 }
 
@@ -62,31 +62,31 @@ class Elementwise : public testing::TestWithParam<Op> {};
 
 TEST_P(Elementwise, IsTheReferencesInEveryDtypeAndShape) {
   const Op op = GetParam();
-  const trace::OpInfo& info = trace::op_info(op);
+  const tracing::OpInfo& info = tracing::op_info(op);
   Sheet sheet(static_cast<uint64_t>(op) + 1);
   const std::vector<Shape> shapes{{}, {0}, {7}, {3, 5}, {2, 3, 129}};
   size_t dtypes = 0;
   for (const DType dtype : kAllDTypes) {
-    if (!trace::accepts(info.types, dtype)) continue;
+    if (!tracing::accepts(info.types, dtype)) continue;
     add_case(sheet, op, dtype, {1000});
     add_case(sheet, op, dtype, shapes[dtypes++ % shapes.size()]);
     if (size_of(dtype) == 2 && is_float(dtype) && info.arity == 1)
-      sheet.check(fmt::format("{} every {}", trace::name(op), name(dtype)), op, {sheet.input(every_half(dtype))}, {},
+      sheet.check(fmt::format("{} every {}", tracing::name(op), name(dtype)), op, {sheet.input(every_half(dtype))}, {},
                   limit(op, dtype));
   }
   ASSERT_GT(dtypes, 0u);
-  const DType main = trace::accepts(info.types, f32) ? f32 : i32;
+  const DType main = tracing::accepts(info.types, f32) ? f32 : i32;
   for (const Shape& shape : shapes) add_case(sheet, op, main, shape);
   sheet.run();
 }
 
 std::vector<Op> every_op() {
-  const auto ops = trace::elementwise_ops();
+  const auto ops = tracing::elementwise_ops();
   return {ops.begin(), ops.end()};
 }
 
 INSTANTIATE_TEST_SUITE_P(Op, Elementwise, testing::ValuesIn(every_op()),
-                         [](const auto& info) { return std::string(trace::name(info.param)); });
+                         [](const auto& info) { return std::string(tracing::name(info.param)); });
 
 TEST(Convert, BetweenAllDtypes) {
   for (const DType from : kAllDTypes) {

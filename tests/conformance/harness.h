@@ -23,12 +23,12 @@
 
 namespace neap::conformance {
 
-using trace::Attr;
-using trace::Attrs;
-using trace::Graph;
-using trace::Ints;
-using trace::Op;
-using trace::ValueId;
+using tracing::Attr;
+using tracing::Attrs;
+using tracing::Graph;
+using tracing::Ints;
+using tracing::Op;
+using tracing::ValueId;
 using Arrays = std::vector<Array>;
 using Random = std::mt19937_64;
 
@@ -157,14 +157,14 @@ inline std::string difference(const Array& got, const Array& want, Tolerance t) 
 }
 
 inline auto jitted(const Graph& graph, JitOptions options = {}) {
-  return jit([graph](const Arrays& in) { return trace::inline_graph(graph, in); }, std::move(options));
+  return jit([graph](const Arrays& in) { return tracing::inline_graph(graph, in); }, std::move(options));
 }
 
 inline Arrays reference(const Graph& graph, const Arrays& inputs) {
   std::vector<HostArray> host;
   for (const Array& x : inputs) host.push_back({x.aval(), x.impl()->data});
   Arrays outputs;
-  for (HostArray& y : trace::evaluate_reference(graph, host))
+  for (HostArray& y : tracing::evaluate_reference(graph, host))
     outputs.push_back(detail::make_concrete(std::move(y.aval), std::move(y.data)));
   return outputs;
 }

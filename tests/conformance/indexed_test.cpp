@@ -4,7 +4,7 @@
 namespace neap::conformance {
 namespace {
 
-using trace::IndexMode;
+using tracing::IndexMode;
 
 constexpr DType kIndexDTypes[] = {i8, i16, i32, i64, u8, u16, u32, u64};
 constexpr IndexMode kModes[] = {IndexMode::clip, IndexMode::fill_or_drop, IndexMode::promise_in_bounds};
@@ -58,7 +58,7 @@ ValueId indices(Sheet& s, const Indexed& c, DType t, IndexMode mode) {
 }
 
 std::string label(Op op, DType t, const Indexed& c, IndexMode mode) {
-  return fmt::format("{} {}{} rows {} axes {} mode {}", trace::name(op), name(t), to_string(c.operand),
+  return fmt::format("{} {}{} rows {} axes {} mode {}", tracing::name(op), name(t), to_string(c.operand),
                      to_string(c.rows), to_string(c.axes), static_cast<int>(mode));
 }
 

@@ -13,7 +13,7 @@ class JoinedProgram {
  public:
   explicit JoinedProgram(uint64_t seed) : random_(seed) {}
 
-  trace::Graph graph;
+  tracing::Graph graph;
   std::vector<bool> donated;
 
   void make() {
@@ -30,10 +30,10 @@ class JoinedProgram {
   }
 
  private:
-  using ValueId = trace::ValueId;
-  using Op = trace::Op;
-  using Attr = trace::Attr;
-  using Ints = trace::Ints;
+  using ValueId = tracing::ValueId;
+  using Op = tracing::Op;
+  using Attr = tracing::Attr;
+  using Ints = tracing::Ints;
   static constexpr int64_t kColumns = 32;
 
   size_t pick(size_t n) { return random_() % n; }
@@ -41,7 +41,7 @@ class JoinedProgram {
   ValueId recent() { return blocks_[blocks_.size() - 1 - std::min(pick(6), blocks_.size() - 1)]; }
   int64_t rows_of(ValueId v) const { return graph.aval(v).shape[0]; }
 
-  ValueId product(trace::Graph& g, ValueId x, ValueId w) {
+  ValueId product(tracing::Graph& g, ValueId x, ValueId w) {
     const ValueId y = g.add(Op::dot_general, {x, w},
                             {{Attr::lhs_batch, Ints{}},
                              {Attr::rhs_batch, Ints{}},
@@ -76,7 +76,7 @@ class JoinedProgram {
 
   // A carry and rows that it leaves behind; gives either.
   ValueId loop(ValueId v) {
-    trace::Graph body;
+    tracing::Graph body;
     const ValueId w = body.add_input({{kColumns, kColumns}, DType::f32});
     const ValueId c = body.add_input({{rows_of(v), kColumns}, DType::f32});
     ValueId next = pick(2) ? product(body, c, w) : body.add(Op::sin, {c});
@@ -90,13 +90,13 @@ class JoinedProgram {
     next = body.add(Op::tanh, {next});
     const ValueId row = body.add(Op::reduce_max, {pick(2) ? next : c}, {{Attr::axes, Ints{0}}});
     body.outputs = {next, row};
-    const trace::NodeId scan = graph.add_node(Op::scan, {square_, v},
-                                              {{Attr::body, std::make_shared<const trace::Graph>(body)},
-                                               {Attr::length, int64_t{16} << pick(2)},
-                                               {Attr::num_consts, int64_t{1}},
-                                               {Attr::num_carry, int64_t{1}},
-                                               {Attr::reverse, static_cast<int64_t>(pick(2))}},
-                                              {});
+    const tracing::NodeId scan = graph.add_node(Op::scan, {square_, v},
+                                                {{Attr::body, std::make_shared<const tracing::Graph>(body)},
+                                                 {Attr::length, int64_t{16} << pick(2)},
+                                                 {Attr::num_consts, int64_t{1}},
+                                                 {Attr::num_carry, int64_t{1}},
+                                                 {Attr::reverse, static_cast<int64_t>(pick(2))}},
+                                                {});
     const std::vector<ValueId> results = graph.nodes[scan].outputs;
     return results[pick(3) == 0 ? 0 : 1];
   }
@@ -137,7 +137,7 @@ class JoinedProgram {
 
   std::mt19937_64 random_;
   std::vector<ValueId> blocks_;
-  ValueId square_ = trace::no_value;
+  ValueId square_ = tracing::no_value;
 };
 
 }  // namespace neap::conformance

@@ -26,7 +26,7 @@ void check_joined(uint64_t seed) {
     options.naive = naive;
     options.target = jit_detail::target_of(default_device());
     if (donates) options.donated = program.donated;
-    return jit_detail::Compiled(trace::TracedFunction{graph, {}}, options, default_device());
+    return jit_detail::Compiled(tracing::TracedFunction{graph, {}}, options, default_device());
   };
   const Arrays want = compiled(true, false).run(inputs(), {});
   for (const bool donates : {false, true}) {
@@ -42,7 +42,7 @@ void check_joined(uint64_t seed) {
       EXPECT_EQ(difference(got[i], want[i], kSameBits), "") << "output " << i << (donates ? ", donated" : "");
     }
     if (testing::Test::HasFailure()) {
-      ADD_FAILURE() << trace::print(graph) << to_text(f.plan());
+      ADD_FAILURE() << tracing::print(graph) << to_text(f.plan());
       return;
     }
   }

@@ -131,16 +131,16 @@ class ProgramMaker {
   }
 
   void elementwise() {
-    const auto ops = trace::elementwise_ops();
+    const auto ops = tracing::elementwise_ops();
     const Op op = ops[pick(ops.size())];
-    const trace::OpInfo& info = trace::op_info(op);
+    const tracing::OpInfo& info = tracing::op_info(op);
     const ValueId x = operand();
     Aval type = aval(x);
-    if (!trace::accepts(info.types, type.dtype)) {
+    if (!tracing::accepts(info.types, type.dtype)) {
       if (!chance(3)) return;
-      type.dtype = trace::accepts(info.types, f32) ? f32 : u32;
+      type.dtype = tracing::accepts(info.types, f32) ? f32 : u32;
     }
-    if (info.types == trace::TypeRule::select) {
+    if (info.types == tracing::TypeRule::select) {
       add(op, {like({type.shape, bool_}), convert(x, type.dtype), like(type)});
     } else if (op == Op::copysign) {
       add(op, {convert(x, type.dtype), exact(like(type))});

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(DType, Reduce, testing::ValuesIn(kAllDTypes),
 void add_all(Sheet& s, DType t, std::span<const Reduced> cases) {
   for (const auto& [shape, axes] : cases) {
     const auto check = [&](Op op, Fill fill) {
-      s.check(fmt::format("{} {}{} {}", trace::name(op), name(t), to_string(shape), to_string(axes)), op,
+      s.check(fmt::format("{} {}{} {}", tracing::name(op), name(t), to_string(shape), to_string(axes)), op,
               {s.input(shape, t, fill)}, {{Attr::axes, axes}}, Tolerance{});
     };
     if (t == bool_) {
@@ -62,7 +62,7 @@ TEST_P(ReduceNumbers, ArgmaxAndArgmin) {
   for (const Op op : {Op::argmax, Op::argmin}) {
     for (const Fill fill : {Fill::wild, Fill::tame}) {
       const auto check = [&](Shape shape, int64_t axis) {
-        s.check(std::string(trace::name(op)) + to_string(shape), op, {s.input(shape, t, fill)}, {{Attr::axis, axis}});
+        s.check(std::string(tracing::name(op)) + to_string(shape), op, {s.input(shape, t, fill)}, {{Attr::axis, axis}});
       };
       check({1}, 0);
       check({1000}, 0);

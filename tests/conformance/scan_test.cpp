@@ -11,13 +11,13 @@ struct Loop {
 };
 
 std::vector<ValueId> scan(Graph& g, const Loop& loop, std::vector<ValueId> operands) {
-  const trace::NodeId node = g.add_node(Op::scan, std::move(operands),
-                                        {{Attr::body, std::make_shared<const Graph>(loop.body)},
-                                         {Attr::length, loop.length},
-                                         {Attr::num_consts, loop.consts},
-                                         {Attr::num_carry, loop.carries},
-                                         {Attr::reverse, loop.reverse ? 1 : 0}},
-                                        std::source_location::current());
+  const tracing::NodeId node = g.add_node(Op::scan, std::move(operands),
+                                          {{Attr::body, std::make_shared<const Graph>(loop.body)},
+                                           {Attr::length, loop.length},
+                                           {Attr::num_consts, loop.consts},
+                                           {Attr::num_carry, loop.carries},
+                                           {Attr::reverse, loop.reverse ? 1 : 0}},
+                                          std::source_location::current());
   return g.nodes[node].outputs;
 }
 

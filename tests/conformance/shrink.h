@@ -16,7 +16,7 @@ using GraphWithInputs = std::pair<Graph, Arrays>;
 inline std::vector<Array> all_values(const Graph& graph, const Arrays& inputs) {
   Graph open = graph;
   open.outputs.clear();
-  for (const trace::Node& node : graph.nodes)
+  for (const tracing::Node& node : graph.nodes)
     open.outputs.insert(open.outputs.end(), node.outputs.begin(), node.outputs.end());
   std::vector<Array> values(graph.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs[i]] = inputs[i];
@@ -45,7 +45,7 @@ inline GraphWithInputs part_of(const Graph& graph, const std::vector<Array>& val
     if (needed.contains(v)) add_input(v);
   for (const ValueId v : cut)
     if (needed.contains(v)) add_input(v);
-  for (const trace::Node& node : graph.nodes) {
+  for (const tracing::Node& node : graph.nodes) {
     const bool runs =
         std::ranges::any_of(node.outputs, [&](ValueId v) { return needed.contains(v) && !cut.contains(v); });
     if (!runs) continue;
@@ -84,11 +84,11 @@ inline GraphWithInputs shrunk(const Graph& graph, const Arrays& inputs, const Fa
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       if (accept(fewer, cut)) smaller = true, --i;
     }
-    for (const trace::Node& node : graph.nodes) {  // an output that is computed earlier
+    for (const tracing::Node& node : graph.nodes) {  // an output that is computed earlier
       if (outputs.size() != 1 || node.outputs.size() != 1) continue;
       if (node.outputs[0] < outputs[0] && accept({node.outputs[0]}, cut)) smaller = true;
     }
-    for (const trace::Node& node : graph.nodes) {  // one value more that is given
+    for (const tracing::Node& node : graph.nodes) {  // one value more that is given
       std::set<ValueId> more = cut;
       for (const ValueId v : node.outputs)
         if (std::ranges::find(outputs, v) == outputs.end()) more.insert(v);

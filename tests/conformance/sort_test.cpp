@@ -24,7 +24,7 @@ class Sorts {
     for (const Op op : {Op::sort, Op::argsort}) {
       const uint64_t way = s_.random();
       const auto descending = static_cast<int64_t>(way % 2);
-      s_.check(fmt::format("{} {}{} along {}{}", trace::name(op), name(t_), to_string(shape), axis,
+      s_.check(fmt::format("{} {}{} along {}{}", tracing::name(op), name(t_), to_string(shape), axis,
                            descending ? " descending" : ""),
                op, {s_.input(shape, t_, way % 3 == 0 ? Fill::tame : Fill::wild)},
                {{Attr::axis, axis}, {Attr::descending, descending}});

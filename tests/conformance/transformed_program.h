@@ -41,7 +41,7 @@ class Transformer {
       Arrays all;
       size_t f = 0, r = 0;
       for (const ValueId v : g.inputs) all.push_back(is_float(g.aval(v).dtype) ? floats[f++] : rest[r++]);
-      return trace::inline_graph(g, all);
+      return tracing::inline_graph(g, all);
     };
   }
 
@@ -60,13 +60,13 @@ class Transformer {
     for (const Array& a : now) avals.push_back(a.aval());
     Graph next;
     try {
-      next = trace::trace_closed(avals, f);
+      next = tracing::trace_closed(avals, f);
     } catch (const UserError& e) {
       if (std::string(e.what()).find("while_loop") == std::string::npos) throw;
       return false;  // it has no way back
     }
     int64_t elements = 0;
-    for (const trace::Node& node : next.nodes)
+    for (const tracing::Node& node : next.nodes)
       for (const ValueId v : node.outputs) elements = std::max(elements, next.aval(v).size());
     if (elements > kMostElements || next.nodes.size() > 3 * kMostNodes) return false;
     graph = std::move(next), inputs = now;

@@ -12,7 +12,9 @@ namespace {
 
 using testing::HasSubstr;
 
-int count(const Graph& graph, Op op) { return static_cast<int>(std::ranges::count(graph.nodes, op, &trace::Node::op)); }
+int count(const Graph& graph, Op op) {
+  return static_cast<int>(std::ranges::count(graph.nodes, op, &tracing::Node::op));
+}
 
 // (flag, x) -> (sort or reverse, sum or maximum) of x.
 Graph two_results(int64_t size) {
@@ -27,7 +29,7 @@ Graph two_results(int64_t size) {
   }
   Graph g;
   const ValueId flag = g.add_input({{}, DType::bool_}), x = g.add_input({{size}, DType::f32});
-  const trace::NodeId id = g.add_node(
+  const tracing::NodeId id = g.add_node(
       Op::cond, {flag, x},
       {{Attr::body, std::make_shared<const Graph>(yes)}, {Attr::otherwise, std::make_shared<const Graph>(no)}}, {});
   g.outputs = g.nodes[id].outputs;
@@ -39,18 +41,18 @@ TEST(Branches, AreLoopsThatRunOnceAtMost) {
   verify(simple);
   EXPECT_EQ(count(simple, Op::cond), 0);
   ASSERT_EQ(count(simple, Op::while_loop), 2);
-  for (const trace::Node& node : simple.nodes)
+  for (const tracing::Node& node : simple.nodes)
     if (node.op == Op::while_loop) {
       EXPECT_EQ(node.attrs.integer(Attr::length), 1);
     }
   EXPECT_EQ(simplify(simple), simple);
-  EXPECT_EQ(trace::parse(trace::print(simple)), simple);
+  EXPECT_EQ(tracing::parse(tracing::print(simple)), simple);
 }
 
 TEST(Branches, LoseWhatNobodyReads) {
   Graph g = two_results(100);
   g.outputs.pop_back();
-  for (const trace::Node& node : simplify(g).nodes)
+  for (const tracing::Node& node : simplify(g).nodes)
     if (node.op == Op::while_loop) {
       EXPECT_EQ(node.outputs.size(), 2u);  // the condition and one result
       EXPECT_EQ(count(*node.attrs.graph(Attr::body), Op::reduce_sum), 0);
@@ -63,7 +65,7 @@ TEST(Branches, OfAKnownPredicateAreInlined) {
     Graph known;
     const ValueId x = known.add_input({{100}, DType::f32});
     const ValueId flag = known.constant(taken, DType::bool_);
-    const trace::NodeId id = known.add_node(Op::cond, {flag, x}, g.nodes[0].attrs, {});
+    const tracing::NodeId id = known.add_node(Op::cond, {flag, x}, g.nodes[0].attrs, {});
     known.outputs = known.nodes[id].outputs;
     const Graph simple = simplify(known);
     EXPECT_EQ(count(simple, Op::while_loop), 0);
@@ -73,21 +75,21 @@ TEST(Branches, OfAKnownPredicateAreInlined) {
 }
 
 TEST(Branches, ALoopThatNeverBeginsIsItsCarry) {
-  Graph g = trace::while_sample();
+  Graph g = tracing::while_sample();
   Graph known;
   const ValueId most = known.add_input({{}, DType::f32}), start = known.add_input({{}, DType::f32});
   const ValueId never = known.constant(0, DType::bool_), zero = known.constant(0, DType::i32);
-  const trace::NodeId id = known.add_node(Op::while_loop, {most, never, start, zero}, g.nodes.back().attrs, {});
+  const tracing::NodeId id = known.add_node(Op::while_loop, {most, never, start, zero}, g.nodes.back().attrs, {});
   known.outputs = {known.nodes[id].outputs[1]};
   EXPECT_EQ(simplify(known).outputs[0], start);
 }
 
 // The condition stays though nobody reads it, with what it is made of; the counter goes.
 TEST(Branches, AConditionIsRead) {
-  Graph g = trace::while_sample();
+  Graph g = tracing::while_sample();
   g.outputs = {g.nodes.back().outputs[1]};
   const Graph simple = simplify(g);
-  const trace::Node& loop = simple.nodes.back();
+  const tracing::Node& loop = simple.nodes.back();
   ASSERT_EQ(loop.op, Op::while_loop);
   EXPECT_EQ(loop.attrs.integer(Attr::num_carry), 2);
   EXPECT_EQ(loop.inputs.size(), 3u);
@@ -123,7 +125,7 @@ TEST(Branches, ALoopUpdatesItsCarryInPlace) {
   body.outputs = {body.add(Op::less, {body.constant(1, DType::f32), largest}), next};
   Graph g;
   const ValueId go = g.add_input({{}, DType::bool_}), x = g.add_input({{100000}, DType::f32});
-  const trace::NodeId id =
+  const tracing::NodeId id =
       g.add_node(Op::while_loop, {go, x},
                  {{Attr::body, std::make_shared<const Graph>(body)}, {Attr::num_consts, 0}, {Attr::num_carry, 2}}, {});
   g.outputs = {g.nodes[id].outputs[1]};

@@ -90,11 +90,11 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   g.outputs = {matmul(g, normal(g, key, {1000, 64}, DType::f32), w)};
   const Graph simple = simplify(g);
   const std::vector<bool> stored = fuse(simple).stored;
-  ValueId samples = trace::no_value;
+  ValueId samples = tracing::no_value;
   for (size_t v = 0; v < simple.values.size(); ++v) {
     if (stored[v] && simple.values[v].aval.shape == Shape{1000, 64}) samples = static_cast<ValueId>(v);
   }
-  ASSERT_NE(samples, trace::no_value);
+  ASSERT_NE(samples, tracing::no_value);
   const auto region = RegionFinder(simple, stored).find({samples}, {0});
   ASSERT_TRUE(region);
   EXPECT_EQ(region->extent, 1000);
@@ -105,11 +105,11 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   verify(*sliced);
   EXPECT_EQ(sliced->aval(sliced->outputs[0]), g.aval(g.outputs[0]));
   int scans = 0;
-  for (const trace::Node& node : sliced->nodes) {
+  for (const tracing::Node& node : sliced->nodes) {
     if (node.op != Op::scan) continue;
     ++scans;
     EXPECT_EQ(node.attrs.integer(Attr::length), 2);
-    for (const trace::Node& inner : node.attrs.graph(Attr::body)->nodes) {
+    for (const tracing::Node& inner : node.attrs.graph(Attr::body)->nodes) {
       if (inner.op == Op::random_bits) EXPECT_EQ(inner.attrs.ints(Attr::full_shape), (Ints{1000, 64}));
     }
   }

@@ -16,13 +16,13 @@
 namespace neap::planner {
 namespace {
 
-using trace::HostValue;
-using trace::IndexMode;
+using tracing::HostValue;
+using tracing::IndexMode;
 
 constexpr int64_t kRows = 60, kWidth = 3;
 
 int count(const Graph& g, Op op) {
-  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const trace::Node& node) { return node.op == op; }));
+  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const tracing::Node& node) { return node.op == op; }));
 }
 
 class CompactUpdates : public testing::Test {

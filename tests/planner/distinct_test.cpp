@@ -15,7 +15,7 @@
 namespace neap::planner {
 namespace {
 
-using trace::IndexMode;
+using tracing::IndexMode;
 
 ValueId iota(Graph& g, Shape shape, int64_t axis, DType dtype = DType::i32) {
   return g.add(Op::iota, {}, {{Attr::dtype, dtype}, {Attr::shape, std::move(shape)}, {Attr::axis, axis}});
@@ -191,7 +191,7 @@ TEST(Distinct, NeverWrong) {
     covering += rows.covering;
     if (!rows.distinct) continue;
 
-    std::vector<trace::HostValue> inputs;
+    std::vector<tracing::HostValue> inputs;
     for (const ValueId v : m.g.inputs) {
       const Aval& aval = m.g.aval(v);
       inputs.push_back({aval, allocate(aval.bytes(), "test")});
@@ -201,7 +201,7 @@ TEST(Distinct, NeverWrong) {
         if (aval.dtype == DType::i32) inputs.back().data->as<int32_t>()[i] = static_cast<int32_t>(x);
       }
     }
-    const trace::HostValue counts = evaluate_reference(m.g, inputs)[0];
+    const tracing::HostValue counts = evaluate_reference(m.g, inputs)[0];
     for (int64_t i = 0; i < counts.aval.size(); ++i) {
       const float count = counts.data->as<float>()[i];
       EXPECT_LE(count, 1) << "seed " << seed << '\n' << print(m.g);

@@ -21,12 +21,12 @@ ValueId dot(Graph& g, ValueId a, ValueId b, Ints a_batch, Ints b_batch, Ints a_c
 
 int count(const Graph& g, Op op) {
   int n = 0;
-  for (const trace::Node& node : g.nodes) n += node.op == op;
+  for (const tracing::Node& node : g.nodes) n += node.op == op;
   return n;
 }
 
 DotForm only_form(const Graph& g) {
-  for (const trace::Node& node : g.nodes) {
+  for (const tracing::Node& node : g.nodes) {
     if (node.op == Op::dot_general) return dot_form(g, node);
   }
   ADD_FAILURE() << print(g);

@@ -11,7 +11,7 @@
 namespace neap::planner {
 namespace {
 
-using namespace trace;
+using namespace tracing;
 using testing::HasSubstr;
 
 ValueId cholesky(Graph& g, ValueId a) { return g.add(Op::cholesky, {a}); }

@@ -63,7 +63,7 @@ TEST(Fuse, SumsOfProductsAreKeptRatherThanTheProducts) {
   ValueId x = g.add_input({shape, DType::f32});
   std::vector<ValueId> sums;
   for (int layer = 0; layer < 3; ++layer) {
-    ValueId sum = trace::no_value;
+    ValueId sum = tracing::no_value;
     for (int i = 0; i < 9; ++i) {
       const ValueId product = matmul(g, x, i % 2 ? w : g.add(Op::sin, {w}));
       sum = i == 0 ? product : g.add(Op::add, {sum, matmul(g, product, w)});

@@ -5,12 +5,12 @@
 
 namespace neap::planner {
 
-using trace::Attr;
-using trace::Attrs;
-using trace::Graph;
-using trace::Ints;
-using trace::Op;
-using trace::ValueId;
+using tracing::Attr;
+using tracing::Attrs;
+using tracing::Graph;
+using tracing::Ints;
+using tracing::Op;
+using tracing::ValueId;
 
 inline ValueId splat(Graph& g, double value, DType dtype, Shape shape) {
   return g.constant(value, dtype, std::move(shape));

@@ -14,10 +14,10 @@
 namespace neap::planner {
 namespace {
 
-using trace::HostValue;
+using tracing::HostValue;
 
 int count(const Graph& g, Op op) {
-  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const trace::Node& node) { return node.op == op; }));
+  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const tracing::Node& node) { return node.op == op; }));
 }
 
 ValueId transpose(Graph& g, ValueId v, Ints permutation) {

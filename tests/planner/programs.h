@@ -31,13 +31,13 @@ inline Graph loop_of_products() {
   body.outputs = {next, body.add(Op::exp, {next})};
   Graph g;
   const ValueId a = g.add_input({{32, 32}, DType::f32}), b = g.add_input({{32, 32}, DType::f32});
-  const trace::NodeId loop = g.add_node(Op::scan, {a, b},
-                                        {{Attr::body, std::make_shared<const Graph>(body)},
-                                         {Attr::length, int64_t{10}},
-                                         {Attr::num_consts, int64_t{1}},
-                                         {Attr::num_carry, int64_t{1}},
-                                         {Attr::reverse, int64_t{0}}},
-                                        std::source_location::current());
+  const tracing::NodeId loop = g.add_node(Op::scan, {a, b},
+                                          {{Attr::body, std::make_shared<const Graph>(body)},
+                                           {Attr::length, int64_t{10}},
+                                           {Attr::num_consts, int64_t{1}},
+                                           {Attr::num_carry, int64_t{1}},
+                                           {Attr::reverse, int64_t{0}}},
+                                          std::source_location::current());
   g.outputs = g.nodes[loop].outputs;
   return g;
 }

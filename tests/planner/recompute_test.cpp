@@ -15,7 +15,7 @@
 namespace neap::planner {
 namespace {
 
-using namespace trace;
+using namespace tracing;
 
 // The gradient of n layers h = tanh(h @ w), or h += tanh(h @ w), all of one size, in activations of `rows` x 64.
 constexpr int64_t kRows = 4096;

@@ -13,7 +13,7 @@ struct Loop {
   int64_t consts = 0, carries = 0, length = 10;
 };
 
-trace::NodeId add_loop(Graph& g, const Loop& loop, std::vector<ValueId> operands) {
+tracing::NodeId add_loop(Graph& g, const Loop& loop, std::vector<ValueId> operands) {
   return g.add_node(Op::scan, std::move(operands),
                     {{Attr::body, std::make_shared<const Graph>(loop.body)},
                      {Attr::length, loop.length},
@@ -88,7 +88,7 @@ TEST(Scan, OldValuesReadLateKeepTheCarryApart) {
   loop.body.outputs = {loop.body.add(Op::reverse, {b}, {{Attr::axes, Ints{0}}}), a};
   Graph g;
   const ValueId x = g.add_input({{100}, DType::f32});
-  const trace::NodeId scan = add_loop(g, loop, {x, x});
+  const tracing::NodeId scan = add_loop(g, loop, {x, x});
   g.outputs = g.nodes[scan].outputs;
   const PlanData plan = make_plan(g, {});
   check_contract(plan, scan_of(plan));

@@ -106,7 +106,7 @@ TEST_F(Simplify, SplitAndJoinedAgainIsTheArray) {
   const ValueId picked =
       add(Op::gather, {table, concatenate(columns, 2)}, {{Attr::axes, Ints{0, 1, 2}}, {Attr::mode, int64_t{0}}});
   const Graph result = run({reshape(g, picked, {10})});
-  for (const trace::Node& node : result.nodes) {
+  for (const tracing::Node& node : result.nodes) {
     EXPECT_TRUE(node.op == Op::gather || node.op == Op::reshape) << print(result);
     if (node.op == Op::gather) EXPECT_EQ(result.aval(node.inputs[1]).dtype, DType::i16);
   }
@@ -132,7 +132,7 @@ TEST_F(Simplify, AnElementOfEachRowIsASelection) {
     return add(Op::scatter_add, {operand, indices(4), update}, {{Attr::axes, Ints{0, 1}}, {Attr::mode, int64_t{0}}});
   };
   const auto scatters = [](const Graph& graph) {
-    return std::ranges::count_if(graph.nodes, [](const trace::Node& n) { return n.op == Op::scatter_add; });
+    return std::ranges::count_if(graph.nodes, [](const tracing::Node& n) { return n.op == Op::scatter_add; });
   };
   EXPECT_EQ(scatters(run({scatter(splat(g, 0, DType::f32, {4, 6}))})), 0);
   EXPECT_EQ(scatters(run({scatter(x)})), 1) << "in place it touches four elements only";
@@ -141,11 +141,11 @@ TEST_F(Simplify, AnElementOfEachRowIsASelection) {
 
 TEST_F(Simplify, ReductionsOfOneElementAreViews) {
   const ValueId column = reshape(g, x, {4, 1, 6});
-  const Graph largest = run({g.add(Op::reduce_max, {column}, {{Attr::axes, trace::Ints{1}}})});
+  const Graph largest = run({g.add(Op::reduce_max, {column}, {{Attr::axes, tracing::Ints{1}}})});
   EXPECT_TRUE(largest.nodes.empty() || largest.nodes[0].op == Op::reshape) << print(largest);
   const Graph sum = run({reduce_sum(g, column, {1})});  // plus 0, which makes -0 0
-  EXPECT_EQ(std::ranges::count(sum.nodes, Op::reduce_sum, &trace::Node::op), 0) << print(sum);
-  EXPECT_EQ(std::ranges::count(sum.nodes, Op::add, &trace::Node::op), 1) << print(sum);
+  EXPECT_EQ(std::ranges::count(sum.nodes, Op::reduce_sum, &tracing::Node::op), 0) << print(sum);
+  EXPECT_EQ(std::ranges::count(sum.nodes, Op::add, &tracing::Node::op), 1) << print(sum);
 }
 
 TEST_F(Simplify, ScansLoseWhatNobodyReads) {
@@ -159,13 +159,13 @@ TEST_F(Simplify, ScansLoseWhatNobodyReads) {
                   body.add(Op::multiply, {k, slice})};
   const ValueId zero = splat(g, 0, DType::f32, {});
   const ValueId start = g.add_input({{}, DType::f32}), xs = g.add_input({{9}, DType::f32});
-  const trace::NodeId scan = g.add_node(Op::scan, {start, zero, start, start, xs},
-                                        {{Attr::body, std::make_shared<const Graph>(body)},
-                                         {Attr::length, int64_t{9}},
-                                         {Attr::num_consts, int64_t{1}},
-                                         {Attr::num_carry, int64_t{3}},
-                                         {Attr::reverse, int64_t{0}}},
-                                        std::source_location::current());
+  const tracing::NodeId scan = g.add_node(Op::scan, {start, zero, start, start, xs},
+                                          {{Attr::body, std::make_shared<const Graph>(body)},
+                                           {Attr::length, int64_t{9}},
+                                           {Attr::num_consts, int64_t{1}},
+                                           {Attr::num_carry, int64_t{3}},
+                                           {Attr::reverse, int64_t{0}}},
+                                          std::source_location::current());
   const Graph result = run({g.nodes[scan].outputs[0], g.nodes[scan].outputs[1]});
   ASSERT_EQ(result.nodes.size(), 2u) << print(result);
   EXPECT_EQ(result.nodes[1].attrs.integer(Attr::num_carry), 1);
@@ -204,13 +204,13 @@ TEST_F(Simplify, CarriesThatOnlyFeedEachOtherGo) {
   const ValueId c = body.add_input({{}, DType::f32}), one = splat(body, 1, DType::f32, {});
   body.outputs = {body.add(Op::add, {b, one}), a, body.add(Op::add, {c, one})};
   const ValueId start = g.add_input({{}, DType::f32});
-  const trace::NodeId scan = g.add_node(Op::scan, {start, start, start},
-                                        {{Attr::body, std::make_shared<const Graph>(body)},
-                                         {Attr::length, int64_t{9}},
-                                         {Attr::num_consts, int64_t{0}},
-                                         {Attr::num_carry, int64_t{3}},
-                                         {Attr::reverse, int64_t{0}}},
-                                        std::source_location::current());
+  const tracing::NodeId scan = g.add_node(Op::scan, {start, start, start},
+                                          {{Attr::body, std::make_shared<const Graph>(body)},
+                                           {Attr::length, int64_t{9}},
+                                           {Attr::num_consts, int64_t{0}},
+                                           {Attr::num_carry, int64_t{3}},
+                                           {Attr::reverse, int64_t{0}}},
+                                          std::source_location::current());
   const Graph result = run({g.nodes[scan].outputs[2]});
   ASSERT_EQ(result.nodes.size(), 1u) << print(result);
   EXPECT_EQ(result.nodes[0].attrs.integer(Attr::num_carry), 1);
@@ -220,7 +220,7 @@ TEST_F(Simplify, AChainOfJoinsStaysSmall) {
   ValueId y = add(Op::iota, {}, {{Attr::dtype, DType::i32}, {Attr::shape, Shape{2}}, {Attr::axis, int64_t{0}}});
   for (int k = 0; k < 2000; ++k) y = concatenate({y, splat(g, k, DType::i32, {1})}, 0);
   size_t pieces = 0;
-  for (const trace::Node& node : run({y}).nodes) pieces += node.op == Op::concatenate ? node.inputs.size() : 0;
+  for (const tracing::Node& node : run({y}).nodes) pieces += node.op == Op::concatenate ? node.inputs.size() : 0;
   EXPECT_LT(pieces, 2200u);
 }
 

@@ -20,7 +20,7 @@ ValueId sort(Graph& g, Op op, ValueId x, int64_t axis, int64_t descending = 0) {
 
 int count(const Graph& g, Op op) {
   int n = 0;
-  for (const trace::Node& node : g.nodes) n += node.op == op;
+  for (const tracing::Node& node : g.nodes) n += node.op == op;
   return n;
 }
 
@@ -29,7 +29,7 @@ TEST(Sort, OtherAxesAreMovedLast) {
   g.outputs = {sort(g, Op::argsort, g.add_input({{5, 7, 3}, DType::f16}), 1, 1)};
   const Graph simple = simplify(g);
   EXPECT_EQ(count(simple, Op::transpose), 2) << print(simple);
-  for (const trace::Node& node : simple.nodes) {
+  for (const tracing::Node& node : simple.nodes) {
     if (node.op != Op::argsort) continue;
     EXPECT_EQ(sort_form(simple, node), (SortForm{15, 7, DType::f16, true, true}));
   }

@@ -12,8 +12,8 @@
 namespace neap::planner {
 namespace {
 
-using trace::Node;
-using trace::NodeId;
+using tracing::Node;
+using tracing::NodeId;
 
 constexpr int64_t kBatch = 96, kLength = 5;
 
@@ -149,13 +149,13 @@ TEST(SplitScan, ARegionHoldsLoops) {
   g.outputs = {reduce_sum(g, g.nodes[reader].outputs[0], {0}), states[1]};
   const Graph simple = simplify(g);
   const std::vector<bool> stored = fuse(simple).stored;
-  ValueId stack = trace::no_value;
+  ValueId stack = tracing::no_value;
   for (size_t v = 0; v < simple.values.size(); ++v) {
     if (simple.is(static_cast<ValueId>(v), Op::scan) && simple.values[v].aval.shape == Shape{kLength, kBatch}) {
       stack = static_cast<ValueId>(v);
     }
   }
-  ASSERT_NE(stack, trace::no_value);
+  ASSERT_NE(stack, tracing::no_value);
   const auto region = RegionFinder(simple, stored).find({stack}, {1});
   ASSERT_TRUE(region);
   EXPECT_EQ(region->scans.size(), 2u);
@@ -164,13 +164,13 @@ TEST(SplitScan, ARegionHoldsLoops) {
   for (const int64_t chunks : {2, 4, 5}) {
     const auto sliced = chunk(simple, {*region}, chunks);
     ASSERT_TRUE(sliced);
-    trace::verify(*sliced);
+    tracing::verify(*sliced);
     for (size_t o = 0; o < g.outputs.size(); ++o) {
       EXPECT_EQ(sliced->aval(sliced->outputs[o]), g.aval(g.outputs[o]));
     }
     const Graph simple_slices = simplify(*sliced);
-    for (const trace::Value& value : simple_slices.values) {
-      EXPECT_FALSE(value.def != trace::no_node && value.aval.shape == Shape({kLength, kBatch})) << "never whole";
+    for (const tracing::Value& value : simple_slices.values) {
+      EXPECT_FALSE(value.def != tracing::no_node && value.aval.shape == Shape({kLength, kBatch})) << "never whole";
     }
   }
 }

@@ -19,7 +19,7 @@
 #include "tests/trace/samples.h"
 #include "trace/tracing.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 struct Case {
   std::string name;
@@ -615,4 +615,4 @@ inline std::vector<Case> all_cases() {
 inline std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 inline void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

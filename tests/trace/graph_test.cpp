@@ -8,7 +8,7 @@
 
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::ElementsAre;
@@ -130,4 +130,4 @@ TEST(Graph, DeadCodeGoesFromBodies) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -7,7 +7,7 @@
 #include "core/check.h"
 #include "trace/reference.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// A host array of T's dtype; std::vector<bool> has no data(), so elements are copied one by one.
 template <class T>
@@ -32,4 +32,4 @@ inline HostValue evaluate(Op op, std::vector<HostValue> inputs, Attrs attrs = {}
   return evaluate_reference(op, inputs, attrs)[0];
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -5,7 +5,7 @@
 
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::AllOf;
@@ -221,4 +221,4 @@ TEST(Infer, RefusesAttributesThatAnOpDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

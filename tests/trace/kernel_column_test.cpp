@@ -10,7 +10,7 @@
 #include "trace/reference_values.h"
 #include "trace/scalar_eval.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 template <class T>
@@ -140,4 +140,4 @@ INSTANTIATE_TEST_SUITE_P(All, KernelColumn, testing::ValuesIn(elementwise_ops().
                          [](const auto& info) { return std::string(name(info.param)); });
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

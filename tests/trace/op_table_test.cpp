@@ -6,7 +6,7 @@
 
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 TEST(OpTable, EveryRowIsWhole) {
@@ -71,4 +71,4 @@ TEST(OpTable, RulesSayWhichDtypes) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

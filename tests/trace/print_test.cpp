@@ -7,7 +7,7 @@
 
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(Parse, ExplainsWhatItCannotRead) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -9,7 +9,7 @@
 #include "tests/trace/host.h"
 #include "trace/reference_math.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(ReferenceRandom, BitsAndKeysAreThoseOfJax) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

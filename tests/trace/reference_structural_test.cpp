@@ -9,7 +9,7 @@
 #include "tests/trace/host.h"
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST(ReferenceScan, CarriesAndStacks) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

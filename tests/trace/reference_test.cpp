@@ -11,7 +11,7 @@
 #include "tests/trace/samples.h"
 #include "trace/reference_math.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::ElementsAre;
@@ -210,4 +210,4 @@ TEST(Reference, ChecksItsInputs) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

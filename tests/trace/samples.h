@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "trace/op_table.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 
 /// carry + const * x and the carry's old value, for 3 steps over x: f32[3].
 inline Graph scan_sample() {
@@ -188,4 +188,4 @@ inline DType sample_dtype(Op op) {
   return rule == TypeRule::integral ? i32 : f32;
 }
 
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -19,7 +19,7 @@
 namespace neap::scalar {
 namespace {
 
-using trace::Op;
+using tracing::Op;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -41,8 +41,8 @@ struct Case {
   double (*two)(double, double) = nullptr;
   double limit = 2;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << trace::name(c.op); }
-std::string name_of(const testing::TestParamInfo<Case>& info) { return std::string(trace::name(info.param.op)); }
+void PrintTo(const Case& c, std::ostream* out) { *out << tracing::name(c.op); }
+std::string name_of(const testing::TestParamInfo<Case>& info) { return std::string(tracing::name(info.param.op)); }
 
 #define NEAP_CASE(name)                             \
   Case {                                            \
@@ -114,7 +114,7 @@ class Runner {
  public:
   Runner(Op op, DType type) {
     std::vector<X> operands;
-    for (int i = 0; i < trace::op_info(op).arity; ++i)
+    for (int i = 0; i < tracing::op_info(op).arity; ++i)
       operands.push_back(dag_.load(i, type, dag_.index(1, DType::i64)));
     root_ = apply_op(op, operands, type).id;
   }
@@ -312,7 +312,7 @@ TEST(ScalarMathF64, ErfInvAndDigamma) {
 TEST(ScalarMath, CommonFunctionsCallNothing) {
   for (const Case& c : kCases) {
     if (c.op == Op::asinh || c.op == Op::acosh || c.op == Op::atanh || c.op == Op::lgamma) continue;
-    EXPECT_LT(op_cost(c.op, DType::f32), 150) << trace::name(c.op);
+    EXPECT_LT(op_cost(c.op, DType::f32), 150) << tracing::name(c.op);
   }
   EXPECT_LE(op_cost(Op::erf_inv, DType::f32), 40);
 }

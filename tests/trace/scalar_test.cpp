@@ -15,7 +15,7 @@
 namespace neap::scalar {
 namespace {
 
-using trace::Op;
+using tracing::Op;
 
 // The value of `x`, whose loads give bits[buffer].
 uint64_t value(const Dag& dag, X x, std::vector<uint64_t> bits = {}) {
@@ -232,19 +232,19 @@ TEST(ApplyOp, NextafterIsThatOfTheType) {
 }
 
 TEST(ApplyOp, EveryRowHasAnExpressionOfItsType) {
-  for (Op op : trace::elementwise_ops()) {
-    const trace::OpInfo& info = trace::op_info(op);
+  for (Op op : tracing::elementwise_ops()) {
+    const tracing::OpInfo& info = tracing::op_info(op);
     for (int t = 0; t < kDTypeCount; ++t) {
       const auto type = static_cast<DType>(t);
-      if (!trace::accepts(info.types, type)) continue;
+      if (!tracing::accepts(info.types, type)) continue;
       Dag dag;
       std::vector<X> operands;
       for (int i = 0; i < info.arity; ++i) {
         const bool condition = op == Op::select && i == 0;
         operands.push_back(dag.load(i, condition ? DType::bool_ : type, dag.index(1, DType::i64)));
       }
-      const X x = apply_op(op, operands, trace::result_dtype(info.types, type));
-      EXPECT_EQ(x.type(), trace::result_dtype(info.types, type)) << info.name;
+      const X x = apply_op(op, operands, tracing::result_dtype(info.types, type));
+      EXPECT_EQ(x.type(), tracing::result_dtype(info.types, type)) << info.name;
       for (int32_t id = 0; id < dag.size(); ++id) {
         const Inst& inst = dag[id];
         const bool half = inst.type == DType::f16 || inst.type == DType::bf16;

@@ -3,7 +3,7 @@
 
 #include "tests/trace/samples.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 using testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(Verify, LooksIntoBodies) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

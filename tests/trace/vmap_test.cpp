@@ -7,7 +7,7 @@
 
 #include "tests/trace/cases.h"
 
-namespace neap::trace {
+namespace neap::tracing {
 namespace {
 
 class Vmap : public ::testing::TestWithParam<Case> {};
@@ -160,4 +160,4 @@ TEST(VmapIndex, BatchNumberFitsItsColumn) {
 }
 
 }  // namespace
-}  // namespace neap::trace
+}  // namespace neap::tracing

@@ -99,7 +99,7 @@ planner::PlanData negated_and_summed(const std::string& size) {
       "      return %1, %2\n    }, length=10000, num_carry=1, num_consts=0, reverse=0}\n  return %1, %2\n}\n";
   planner::PlanOptions options;
   options.target.gpu = true;
-  return planner::make_plan(trace::parse(text), options);
+  return planner::make_plan(tracing::parse(text), options);
 }
 
 TEST_F(VulkanLoop, ASmallBodyIsOneShader) {

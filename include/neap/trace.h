@@ -1,0 +1,39 @@
+// trace: what a function is made of, before anything is planned.
+#pragma once
+
+#include <neap/transform_detail.h>
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+
+namespace neap {
+
+/// The graph of a function: its operations in order, with shapes, dtypes and the lines that made them.
+class TracedGraph {
+ public:
+  struct Impl;
+  explicit TracedGraph(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  /// One line for each operation; sub-graphs of loops are indented. docs/ops.md says what the operations mean.
+  std::string text() const;
+  /// How many operations there are, those of sub-graphs aside.
+  size_t operations() const;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+std::ostream& operator<<(std::ostream& out, const TracedGraph& graph);
+
+namespace detail {
+TracedGraph trace_of(const LeafFunction& f, const std::vector<Array>& leaves);
+}
+
+/// Traces f on arguments (arrays, specs or trees of them) without running anything.
+template <class F, class... A>
+TracedGraph trace(const F& f, const A&... arguments) {
+  detail::LeafwiseCall<F, A...> flat(f, arguments...);
+  return detail::trace_of(flat.function(), flat.leaves);
+}
+
+}  // namespace neap
