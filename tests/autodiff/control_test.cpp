@@ -86,7 +86,7 @@ TEST(WhileReverse, IsRefused) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("while_loop: a reverse-mode derivative through a loop"));
     EXPECT_THAT(error.what(), HasSubstr("use scan or fori_loop with integer bounds"));
-    EXPECT_THAT(error.what(), HasSubstr("control_test.cpp:76"));
+    EXPECT_THAT(error.what(), HasSubstr("control_test.cpp:"));
   }
 }
 

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 TEST(Trace, SaysWhatAFunctionIsMadeOf) {
   const auto f = [](const Array& x) { return sum(sin(x) * 2.0f); };
   const TracedGraph graph = trace(f, spec({3, 4}, f32));  // spec: nothing is allocated
-  EXPECT_EQ(graph.operations(), 4u) << graph;             // sin, 2, product, sum
+  EXPECT_EQ(graph.operations(), 5u) << graph;             // sin, 2, spread out, product, sum
   EXPECT_THAT(graph.text(), HasSubstr("f32[3,4] = sin %0"));
   EXPECT_THAT(graph.text(), HasSubstr("trace_test.cpp:"));
   std::ostringstream out;
