@@ -19,7 +19,7 @@ ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent) {
   tracing::Attrs attrs = node.attrs;
   const auto set = [&](Attr attr, const ActiveJvp& branch) {
     attrs.set(attr, std::make_shared<const Graph>(tracing::trace_closed(
-                        input_avals(branch.graph),
+                        branch.graph.avals(branch.graph.inputs),
                         [&](const Arrays& operands) {
                           const Arrays out = tracing::inline_graph(branch.graph, operands);
                           Arrays both(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(results));
@@ -57,7 +57,7 @@ Arrays transpose_cond(const TransposeSite& site) {
   tracing::Attrs attrs = site.node.attrs;
   const auto set = [&](Attr attr, const Transposed& branch) {
     attrs.set(attr, std::make_shared<const Graph>(tracing::trace_closed(
-                        input_avals(branch.graph),
+                        branch.graph.avals(branch.graph.inputs),
                         [&](const Arrays& operands) {
                           const Arrays out = tracing::inline_graph(branch.graph, operands);
                           Arrays all;

@@ -56,12 +56,6 @@ std::vector<Aval> floating(const std::vector<Aval>& avals) {
   return result;
 }
 
-std::vector<Aval> output_avals(const Graph& graph) {
-  std::vector<Aval> avals;
-  for (const tracing::ValueId v : graph.outputs) avals.push_back(graph.aval(v));
-  return avals;
-}
-
 // All of `avals`: the floating ones as given, zeros for the others.
 Arrays with_zeros(const std::vector<Aval>& avals, std::span<const Array> given) {
   Arrays all;
@@ -103,7 +97,7 @@ Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arra
   if (!tracing::is_tracing()) return f(leaves);
   SharedConsts functions(leaves);
   TracedFunction body = tracing::trace(functions.avals, f);
-  const std::vector<Aval> results = output_avals(body.graph);
+  const std::vector<Aval> results = body.graph.avals(body.graph.outputs);
   std::vector<Aval> parameters = functions.avals;
   for (const Aval& aval : floating(functions.avals)) parameters.push_back(aval);
   functions.add(std::move(body));
@@ -131,7 +125,7 @@ Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const Le
   if (!tracing::is_tracing()) return f(leaves);
   SharedConsts functions(leaves);
   TracedFunction body = tracing::trace(functions.avals, f);
-  const std::vector<Aval> results = output_avals(body.graph);
+  const std::vector<Aval> results = body.graph.avals(body.graph.outputs);
   functions.add(std::move(body));
   tracing::Attrs attrs;
   if (rules < tracing::kRulesInRules) {
@@ -143,7 +137,7 @@ Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const Le
       value.insert(value.end(), residuals.begin(), residuals.end());
       return value;
     });
-    std::vector<Aval> parameters = output_avals(first.graph);  // residuals, then cotangents
+    std::vector<Aval> parameters = first.graph.avals(first.graph.outputs);  // residuals, then cotangents
     if (own != results.size() || !std::equal(results.begin(), results.end(), parameters.begin()))
       throw_user<ShapeError>("custom_vjp", "forward returns other arrays than the function", "the same, with residuals",
                              "", loc);

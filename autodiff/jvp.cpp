@@ -37,8 +37,7 @@ Array tangent_of(const JvpSite& site) {
 
 ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
   NEAP_CHECK(active.size() == g.inputs.size(), "{} marks for {} inputs", active.size(), g.inputs.size());
-  std::vector<Aval> parameters;
-  for (const tracing::ValueId v : g.inputs) parameters.push_back(g.aval(v));
+  std::vector<Aval> parameters = g.avals(g.inputs);
   for (size_t i = 0; i < active.size(); ++i) {
     if (!active[i]) continue;
     NEAP_CHECK(is_float(parameters[i].dtype), "input {} is {}", i, to_string(parameters[i]));
@@ -95,8 +94,7 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
 
 Graph jvp(const Graph& g, const std::vector<bool>& active) {
   const ActiveJvp sparse = jvp_active(g, active);
-  std::vector<Aval> parameters;
-  for (const tracing::ValueId v : sparse.graph.inputs) parameters.push_back(sparse.graph.aval(v));
+  const std::vector<Aval> parameters = sparse.graph.avals(sparse.graph.inputs);
   return tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {

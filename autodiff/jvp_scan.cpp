@@ -47,7 +47,7 @@ ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent) {
   // Results likewise: carries, their tangents (zeros where the body drops one), stacked, theirs.
   const Graph ordered = with_inputs_ordered(body.graph, order);
   Graph joint = tracing::trace_closed(
-      input_avals(ordered),
+      ordered.avals(ordered.inputs),
       [&](const Arrays& inputs) {
         const Arrays out = tracing::inline_graph(ordered, inputs);
         Arrays t(scan.results);

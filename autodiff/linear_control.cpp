@@ -123,7 +123,7 @@ struct Branch {
 
   // Known operands -> known results, slots.
   Graph known(const std::vector<Aval>& slots) const {
-    return tracing::trace_closed(input_avals(halves.known), [&](const Arrays& in) {
+    return tracing::trace_closed(halves.known.avals(halves.known.inputs), [&](const Arrays& in) {
       const Arrays out = tracing::inline_graph(halves.known, in);
       const auto results = static_cast<std::ptrdiff_t>(known_results());
       Arrays all(out.begin(), out.begin() + results);

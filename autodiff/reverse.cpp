@@ -38,7 +38,7 @@ std::ptrdiff_t offset(size_t n) { return static_cast<std::ptrdiff_t>(n); }
 }  // namespace
 
 Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized& linearized) {
-  std::vector<Aval> parameters = input_avals(linearized.tangent);
+  std::vector<Aval> parameters = linearized.tangent.avals(linearized.tangent.inputs);
   parameters.resize(linearized.residuals);
   for (const ValueId v : g.outputs)
     if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
@@ -60,7 +60,7 @@ Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized
 Graph vjp(const Graph& g, const std::vector<bool>& active) {
   const Linearized linearized = linearize(g, active);
   const Graph back = pullback(g, active, linearized);
-  std::vector<Aval> parameters = input_avals(g);
+  std::vector<Aval> parameters = g.avals(g.inputs);
   for (const ValueId v : g.outputs)
     if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
   return tracing::trace_closed(
@@ -94,7 +94,7 @@ Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std:
   for (const size_t i : wrt) active[i] = true;
   const Linearized linearized = linearize(g, active);
   Graph result = tracing::trace_closed(
-      input_avals(g),
+      g.avals(g.inputs),
       [&](const Arrays& in) {
         Arrays forward = tracing::inline_graph(linearized.primal, in);
         const Array value = forward[0];

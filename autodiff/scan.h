@@ -74,11 +74,4 @@ inline tracing::Graph with_inputs_ordered(tracing::Graph graph, const std::vecto
   return graph;
 }
 
-/// The avals of a graph's inputs.
-inline std::vector<Aval> input_avals(const tracing::Graph& graph) {
-  std::vector<Aval> avals;
-  for (const tracing::ValueId v : graph.inputs) avals.push_back(graph.aval(v));
-  return avals;
-}
-
 }  // namespace neap::autodiff

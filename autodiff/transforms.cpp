@@ -16,24 +16,16 @@ namespace neap::detail {
 
 using namespace autodiff;
 using tracing::Arrays;
+using tracing::avals_of;
+using tracing::stage_or_run;
 using tracing::TracedFunction;
 using Loc = std::source_location;
 
 namespace {
 
-std::vector<Aval> avals_of(const Arrays& arrays, Loc loc) {
-  std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(tracing::aval_of(a, loc));
-  return avals;
-}
-
 Arrays joined(Arrays a, const Arrays& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-
-Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
-  return tracing::is_tracing() ? tracing::inline_graph(graph, inputs) : tracing::run_eagerly(graph, inputs);
 }
 
 // Marks of the inputs of a traced function: the floating leaves; captured arrays are constants.
@@ -171,7 +163,7 @@ Linear linearize_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
   e.map->what = "tangent";
   e.map->inputs = avals_of(leaves, loc);
   e.map->outputs = avals_of(e.value, loc);
-  e.map->graph = tracing::trace_closed(input_avals(e.linearized.tangent), [&](const Arrays& in) {
+  e.map->graph = tracing::trace_closed(e.linearized.tangent.avals(e.linearized.tangent.inputs), [&](const Arrays& in) {
     const Arrays out = tracing::inline_graph(e.linearized.tangent, in);
     Arrays dense;
     size_t next = 0;
@@ -235,7 +227,7 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
       throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(g.aval(v))), "a floating dtype", "",
                              loc);
   const size_t columns = inputs.size();
-  Graph jacobian = tracing::trace_closed(input_avals(g), [&](const Arrays& in) {
+  Graph jacobian = tracing::trace_closed(g.avals(g.inputs), [&](const Arrays& in) {
     Arrays result(g.outputs.size() * columns);
     // A pass for each unit vector, of one leaf or of one result: only the last input is mapped.
     const auto passes = [&](const Graph& one, const Aval& unit, const std::vector<int64_t>& out_axes) {

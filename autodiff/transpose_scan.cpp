@@ -49,7 +49,7 @@ Arrays transpose_scan(const TransposeSite& site) {
     if (has_ct[i]) stacked.push_back(site.cotangents[i]);
   operands.insert(operands.end(), stacked.begin(), stacked.end());
 
-  const std::vector<Aval> of_body = input_avals(body.graph);
+  const std::vector<Aval> of_body = body.graph.avals(body.graph.inputs);
   std::vector<Aval> parameters(of_body.begin(), of_body.begin() + static_cast<std::ptrdiff_t>(known_consts));
   for (size_t i = 0; i < scan.consts; ++i)
     if (body.active[i]) parameters.push_back({site.shape(i), wide(site.aval(i).dtype)});

@@ -9,9 +9,7 @@
 namespace neap::planner {
 
 factor::Form factor_form(const tracing::Graph& graph, const tracing::Node& node) {
-  std::vector<Aval> operands;
-  for (const tracing::ValueId v : node.inputs) operands.push_back(graph.aval(v));
-  return tracing::factor_form(node.op, operands, node.attrs);
+  return tracing::factor_form(node.op, graph.avals(node.inputs), node.attrs);
 }
 
 void check_gpu_factor(const tracing::Node& node) {

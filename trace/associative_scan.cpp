@@ -117,7 +117,7 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
   });
   Arrays inputs = leaves;
   inputs.insert(inputs.end(), traced.captured.begin(), traced.captured.end());
-  return is_tracing() ? inline_graph(traced.graph, inputs) : run_eagerly(traced.graph, inputs);
+  return stage_or_run(traced.graph, inputs);
 }
 
 }  // namespace neap::detail

@@ -19,16 +19,6 @@ namespace {
 
 using Loc = std::source_location;
 
-Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
-  return is_tracing() ? inline_graph(graph, inputs) : run_eagerly(graph, inputs);
-}
-
-std::vector<Aval> avals_of(const Arrays& arrays) {
-  std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(a.aval());
-  return avals;
-}
-
 void check_leaves(std::string_view op, const Arrays& leaves, Loc loc) {
   for (const Array& leaf : leaves) check_usable(leaf, op, loc);
 }
@@ -116,7 +106,7 @@ std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& b
     all.insert(all.begin() + consts, inline_graph(*test, in)[0]);
     return all;
   };
-  std::vector<Aval> parameters = avals_of(operands);
+  std::vector<Aval> parameters = avals_of(operands, loc);
   const Graph whole = trace_closed(parameters, [&](const Arrays& in) {
     std::vector<Aval> inner = parameters;
     inner.insert(inner.begin() + consts, Aval{{}, DType::bool_});
@@ -152,7 +142,7 @@ std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn
   Arrays operands{flag};
   for (Array& x : functions.operands()) operands.push_back(std::move(x));
   const Attrs attrs{{Attr::body, functions.graph(0)}, {Attr::otherwise, functions.graph(1)}};
-  return stage_or_run(trace_closed(avals_of(operands),
+  return stage_or_run(trace_closed(avals_of(operands, loc),
                                    [&](Arrays in) {
                                      if (in[0].dtype() != DType::bool_) in[0] = not_equal(in[0], 0);
                                      return apply_many(Op::cond, in, attrs, loc);
@@ -176,13 +166,14 @@ std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunctio
   if (functions.added(0).outputs.empty()) return {};
   Arrays operands{number};
   for (Array& x : functions.operands()) operands.push_back(std::move(x));
-  return stage_or_run(trace_closed(avals_of(operands),
+  return stage_or_run(trace_closed(avals_of(operands, loc),
                                    [&](Arrays in) {
                                      // Wider integers are cut to what 32 bits hold first.
                                      const int last = static_cast<int>(branches.size()) - 1;
                                      if (size_of(in[0].dtype()) >= 4) in[0] = clip(in[0], 0, last);
                                      in[0] = convert(in[0], DType::i32);
-                                     return inline_graph(chosen(functions, avals_of(in), 0, branches.size(), loc), in);
+                                     return inline_graph(chosen(functions, avals_of(in, loc), 0, branches.size(), loc),
+                                                         in);
                                    }),
                       operands);
 }

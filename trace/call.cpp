@@ -9,12 +9,6 @@ namespace neap::tracing {
 
 namespace {
 
-std::vector<Aval> avals_of(const Graph& graph, const std::vector<ValueId>& values) {
-  std::vector<Aval> avals;
-  for (const ValueId v : values) avals.push_back(graph.aval(v));
-  return avals;
-}
-
 // Those of floating dtypes from `first` on, after all before it.
 std::vector<Aval> floating_after(std::vector<Aval> avals, size_t first) {
   const auto begin = avals.begin() + static_cast<std::ptrdiff_t>(first);
@@ -82,34 +76,33 @@ std::vector<Aval> infer_call(const Site& site) {
   const std::vector<Aval> inputs = floating_after(in, consts);
   if (site.op == Op::linear_call) {
     const Graph& backward = *site.attrs.graph(Attr::backward);
-    NEAP_CHECK(joined(constants, avals_of(backward, backward.outputs)) == in && backward.inputs.size() >= consts,
+    NEAP_CHECK(joined(constants, backward.avals(backward.outputs)) == in && backward.inputs.size() >= consts,
                "linear_call: operands");
-    const std::vector<Aval> all = avals_of(backward, backward.inputs);
+    const std::vector<Aval> all = backward.avals(backward.inputs);
     return {all.begin() + count, all.end()};
   }
   const Graph& body = *site.attrs.graph(Attr::body);
-  NEAP_CHECK(avals_of(body, body.inputs) == in, "{}: operands", name(site.op));
-  const std::vector<Aval> results = avals_of(body, body.outputs);
+  NEAP_CHECK(body.avals(body.inputs) == in, "{}: operands", name(site.op));
+  const std::vector<Aval> results = body.avals(body.outputs);
   const std::vector<Aval> floating = floating_after(results, 0);
   const std::vector<Aval> tangents(inputs.begin() + count, inputs.end());
   if (!has_rule(site.op, site.attrs)) return results;
   if (site.op == Op::custom_jvp) {
     const Graph& derivative = *site.attrs.graph(Attr::derivative);
-    NEAP_CHECK(avals_of(derivative, derivative.inputs) == joined(in, tangents), "custom_jvp: operands");
-    NEAP_CHECK(avals_of(derivative, derivative.outputs) == floating, "custom_jvp: results");
+    NEAP_CHECK(derivative.avals(derivative.inputs) == joined(in, tangents), "custom_jvp: operands");
+    NEAP_CHECK(derivative.avals(derivative.outputs) == floating, "custom_jvp: results");
     return results;
   }
   const Graph& forward = *site.attrs.graph(Attr::forward);
   const Graph& backward = *site.attrs.graph(Attr::backward);
-  NEAP_CHECK(avals_of(forward, forward.inputs) == in && forward.outputs.size() >= results.size(),
-             "custom_vjp: forward");
-  std::vector<Aval> residuals = avals_of(forward, forward.outputs);
+  NEAP_CHECK(forward.avals(forward.inputs) == in && forward.outputs.size() >= results.size(), "custom_vjp: forward");
+  std::vector<Aval> residuals = forward.avals(forward.outputs);
   const auto end = residuals.begin() + std::ssize(results);
   NEAP_CHECK(std::vector<Aval>(residuals.begin(), end) == results, "custom_vjp: results of forward");
   residuals.erase(residuals.begin(), end);
-  NEAP_CHECK(avals_of(backward, backward.inputs) == joined(joined(constants, residuals), floating),
+  NEAP_CHECK(backward.avals(backward.inputs) == joined(joined(constants, residuals), floating),
              "custom_vjp: operands of backward");
-  NEAP_CHECK(avals_of(backward, backward.outputs) == tangents, "custom_vjp: results of backward");
+  NEAP_CHECK(backward.avals(backward.outputs) == tangents, "custom_vjp: results of backward");
   return results;
 }
 

@@ -114,8 +114,7 @@ namespace neap::detail {
 LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
                    std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc) {
   const AtLine line(loc);
-  std::vector<Aval> avals;
-  for (const Array& a : init) avals.push_back(aval_of(a, loc));
+  std::vector<Aval> avals = avals_of(init, loc);
   for (size_t i = 0; i < xs.size(); ++i) {
     Aval aval = aval_of(xs[i], loc);
     if (aval.shape.empty())

@@ -134,6 +134,11 @@ struct Graph {
   int num_captured = 0;  // the last inputs are captured arrays
 
   const Aval& aval(ValueId v) const { return values[v].aval; }
+  std::vector<Aval> avals(const std::vector<ValueId>& of) const {
+    std::vector<Aval> all;
+    for (const ValueId v : of) all.push_back(aval(v));
+    return all;
+  }
   const Node* def(ValueId v) const { return values[v].def == no_node ? nullptr : &nodes[values[v].def]; }
   bool is(ValueId v, Op op) const { return def(v) && def(v)->op == op; }
 

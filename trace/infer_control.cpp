@@ -56,16 +56,11 @@ std::vector<Aval> infer_loop(const Site& site) {
 std::vector<Aval> infer_cond(const Site& site) {
   NEAP_CHECK(!site.in.empty() && site.in[0] == predicate(), "cond: its predicate is {}",
              site.in.empty() ? "missing" : to_string(site.in[0]));
-  const auto avals = [](const Graph& graph, const std::vector<ValueId>& values) {
-    std::vector<Aval> result;
-    for (const ValueId v : values) result.push_back(graph.aval(v));
-    return result;
-  };
   const Graph &body = *site.attrs.graph(Attr::body), &otherwise = *site.attrs.graph(Attr::otherwise);
   const std::vector<Aval> operands(site.in.begin() + 1, site.in.end());
-  NEAP_CHECK(avals(body, body.inputs) == operands && avals(otherwise, otherwise.inputs) == operands, "cond: operands");
-  std::vector<Aval> results = avals(body, body.outputs);
-  NEAP_CHECK(avals(otherwise, otherwise.outputs) == results, "cond: the branches give different results");
+  NEAP_CHECK(body.avals(body.inputs) == operands && otherwise.avals(otherwise.inputs) == operands, "cond: operands");
+  std::vector<Aval> results = body.avals(body.outputs);
+  NEAP_CHECK(otherwise.avals(otherwise.outputs) == results, "cond: the branches give different results");
   return results;
 }
 

@@ -120,6 +120,16 @@ const Aval& aval_of(const Array& array, std::source_location loc) {
   return array.impl()->aval;
 }
 
+std::vector<Aval> avals_of(const Arrays& arrays, std::source_location loc) {
+  std::vector<Aval> avals;
+  for (const Array& a : arrays) avals.push_back(aval_of(a, loc));
+  return avals;
+}
+
+Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
+  return is_tracing() ? inline_graph(graph, inputs) : run_eagerly(graph, inputs);
+}
+
 void check_usable(const Array& x, std::string_view op, std::source_location loc) {
   const Aval& aval = aval_of(x, loc);
   const ArrayImpl& impl = *x.impl();

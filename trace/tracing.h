@@ -96,6 +96,8 @@ Arrays inline_graph(const Graph& graph, const Arrays& inputs);
 /// Runs a graph at once on concrete arrays, as one compiled executable cached under the graph (or by the reference
 /// interpreter in eager_reference mode). Defined in jit/eager.cpp.
 Arrays run_eagerly(const Graph& graph, const Arrays& inputs);
+/// A graph's results: staged under a trace, else run at once as one executable.
+Arrays stage_or_run(const Graph& graph, const Arrays& inputs);
 /// One op at once, cached under (op, avals, attributes). Defined in jit/eager.cpp.
 Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc);
 
@@ -115,5 +117,6 @@ void check_fits(const Operand& scalar, DType dtype);
 
 /// The aval of an array of any kind; UserError for an empty handle.
 const Aval& aval_of(const Array& array, std::source_location loc);
+std::vector<Aval> avals_of(const Arrays& arrays, std::source_location loc);
 
 }  // namespace neap::tracing

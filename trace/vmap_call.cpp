@@ -9,15 +9,12 @@ namespace neap::tracing {
 
 namespace {
 
-// The graph for a batch, with a batch in those outputs that depend on it or are marked in `batched`; those in `whole`
-// are summed over it.
-GraphPtr batched_graph(const Graph& g, const std::vector<bool>& inputs, int64_t size, const std::vector<bool>& batched,
+// The graph with a batch in those outputs that depend on it or are marked in `batched`; those in `whole` are summed
+// over it.
+GraphPtr batched_graph(const BatchedGraph& inner, int64_t size, const std::vector<bool>& batched,
                        const std::vector<bool>& whole = {}) {
-  const BatchedGraph inner = vmap_active(g, inputs, size);
-  std::vector<Aval> avals;
-  for (const ValueId v : inner.graph.inputs) avals.push_back(inner.graph.aval(v));
   return std::make_shared<const Graph>(trace_closed(
-      avals,
+      inner.graph.avals(inner.graph.inputs),
       [&](const Arrays& in) {
         Arrays out = inline_graph(inner.graph, in);
         for (size_t i = 0; i < out.size(); ++i) {
@@ -26,7 +23,7 @@ GraphPtr batched_graph(const Graph& g, const std::vector<bool>& inputs, int64_t 
         }
         return out;
       },
-      g.name));
+      inner.graph.name));
 }
 
 }  // namespace
@@ -39,7 +36,7 @@ BatchedResults vmap_call(const VmapSite& site) {
   const auto consts = static_cast<ptrdiff_t>(attrs.integer(Attr::num_consts));
   const auto set = [&](Attr attr, const std::vector<bool>& inputs, const std::vector<bool>& batched,
                        const std::vector<bool>& whole = {}) {
-    attrs.set(attr, batched_graph(*attrs.graph(attr), inputs, site.size, batched, whole));
+    attrs.set(attr, batched_graph(vmap_active(*attrs.graph(attr), inputs, site.size), site.size, batched, whole));
   };
   const auto all = [](size_t count) { return std::vector<bool>(count, true); };
   const size_t results = site.node.outputs.size();
@@ -59,9 +56,10 @@ BatchedResults vmap_call(const VmapSite& site) {
       inputs.insert(inputs.end(), tangents.begin(), tangents.end());
       set(Attr::derivative, inputs, all(attrs.graph(Attr::derivative)->outputs.size()));
     } else if (has_rule(op, attrs)) {
-      std::vector<bool> forward = vmap_active(*attrs.graph(Attr::forward), site.batched, site.size).batched;
+      const BatchedGraph inner = vmap_active(*attrs.graph(Attr::forward), site.batched, site.size);
+      std::vector<bool> forward = inner.batched;
       std::fill_n(forward.begin(), results, true);
-      set(Attr::forward, site.batched, forward);
+      attrs.set(Attr::forward, batched_graph(inner, site.size, forward));
       std::vector<bool> inputs(site.batched.begin(), site.batched.begin() + consts);
       inputs.insert(inputs.end(), forward.begin() + static_cast<ptrdiff_t>(results), forward.end());
       inputs.resize(attrs.graph(Attr::backward)->inputs.size(), true);

@@ -7,12 +7,6 @@
 namespace neap::tracing {
 namespace {
 
-std::vector<Aval> input_avals(const Graph& graph) {
-  std::vector<Aval> avals;
-  for (const ValueId v : graph.inputs) avals.push_back(graph.aval(v));
-  return avals;
-}
-
 // The flag of each example, for elements of its part of `like`.
 Array for_elements(const Array& flags, const Array& like) { return broadcast_in_dim(flags, like.shape(), {0}); }
 
@@ -21,7 +15,7 @@ Array for_elements(const Array& flags, const Array& like) { return broadcast_in_
 BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const BatchedGraph& inner,
                                    const std::vector<bool>& batched) {
   const auto first = static_cast<std::ptrdiff_t>(consts);
-  std::vector<Aval> parameters = input_avals(inner.graph);
+  std::vector<Aval> parameters = inner.graph.avals(inner.graph.inputs);
   parameters.insert(parameters.begin() + first, Aval{{}, DType::bool_});
   Graph step = trace_closed(
       parameters,
@@ -76,7 +70,7 @@ BatchedResults vmap_loop(const VmapSite& site) {
   }
   if (each_stops) return vmap_until_all_stop(site, consts, inner, batched);
   Graph step = trace_closed(
-      input_avals(inner.graph),
+      inner.graph.avals(inner.graph.inputs),
       [&](const Arrays& in) {
         Arrays out = inline_graph(inner.graph, in);
         for (size_t i = 0; i < carries; ++i)
@@ -125,7 +119,8 @@ BatchedResults vmap_cond(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
   const auto set = [&](Attr attr, const BatchedGraph& graph) {
     attrs.set(attr, std::make_shared<const Graph>(trace_closed(
-                        input_avals(graph.graph), [&](const Arrays& in) { return run(graph, in); }, graph.graph.name)));
+                        graph.graph.avals(graph.graph.inputs), [&](const Arrays& in) { return run(graph, in); },
+                        graph.graph.name)));
   };
   set(Attr::body, yes);
   set(Attr::otherwise, no);

@@ -80,7 +80,7 @@ inline double dot(const Values& a, const Values& b, double* magnitude = nullptr)
 /// jvp of g at `inputs` against central differences.
 inline void check_jvp(const Graph& g, const Values& inputs, std::mt19937_64& rng, double tolerance = 1e-6) {
   const Values t = directions(inputs, rng);
-  const Graph both = jvp(g, floating(input_avals(g)));
+  const Graph both = jvp(g, floating(g.avals(g.inputs)));
   tracing::verify(both);
   const Values out = tracing::evaluate_reference(both, joined(inputs, t));
   constexpr double h = 1e-6;
@@ -101,7 +101,7 @@ inline void check_jvp(const Graph& g, const Values& inputs, std::mt19937_64& rng
 
 /// <cotangent, J t> = <J^T cotangent, t>.
 inline void check_vjp(const Graph& g, const Values& inputs, std::mt19937_64& rng) {
-  const std::vector<bool> active = floating(input_avals(g));
+  const std::vector<bool> active = floating(g.avals(g.inputs));
   const Values t = directions(inputs, rng);
   const Values forward = tracing::evaluate_reference(jvp(g, active), joined(inputs, t));
   const auto outputs = static_cast<std::ptrdiff_t>(g.outputs.size());

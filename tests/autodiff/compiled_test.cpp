@@ -39,7 +39,7 @@ TEST_P(Compiled, ForwardReverseAndMapped) {
   expect_as_reference(reverse, joined(inputs, ct));
   const Graph mapped = tracing::vmap(reverse, std::vector<std::optional<int64_t>>(reverse.inputs.size(), 0), 3,
                                      std::vector<int64_t>(reverse.outputs.size(), 0));
-  expect_as_reference(mapped, random_values(input_avals(mapped), rng, c));
+  expect_as_reference(mapped, random_values(mapped.avals(mapped.inputs), rng, c));
 }
 
 // Elementwise rows are compared by tests/conformance.
@@ -59,10 +59,10 @@ TEST_P(CompiledWhile, ForwardAndMapped) {
   const Case& c = GetParam();
   std::mt19937_64 rng(3);
   const Graph forward = jvp(c.graph(), floating(c.inputs));
-  expect_as_reference(forward, random_values(input_avals(forward), rng, c));
+  expect_as_reference(forward, random_values(forward.avals(forward.inputs), rng, c));
   const Graph mapped = tracing::vmap(forward, std::vector<std::optional<int64_t>>(forward.inputs.size(), 0), 3,
                                      std::vector<int64_t>(forward.outputs.size(), 0));
-  expect_as_reference(mapped, random_values(input_avals(mapped), rng, c));
+  expect_as_reference(mapped, random_values(mapped.avals(mapped.inputs), rng, c));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CompiledWhile, ::testing::ValuesIn(tracing::while_cases()), tracing::case_name);

@@ -23,10 +23,10 @@ TEST_P(WhileDerivatives, Forward) {
   const Graph g = c.graph();
   for (int trial = 0; trial < 3; ++trial) check_jvp(g, random_values(c.inputs, rng, c), rng);
   const Graph forward = jvp(g, floating(c.inputs));
-  check_jvp(forward, random_values(input_avals(forward), rng, c), rng, 1e-5);
+  check_jvp(forward, random_values(forward.avals(forward.inputs), rng, c), rng, 1e-5);
   const Graph mapped = tracing::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 3,
                                      std::vector<int64_t>(g.outputs.size(), 0));
-  check_jvp(mapped, random_values(input_avals(mapped), rng, c), rng);
+  check_jvp(mapped, random_values(mapped.avals(mapped.inputs), rng, c), rng);
 }
 
 // The linear part computes the values again, and gives the tangents that jvp gives.

@@ -54,7 +54,7 @@ TEST_P(Derivatives, OfVmap) {
   const Graph g = c.graph();
   const std::vector<int64_t> first(g.outputs.size(), 0);
   const Graph mapped = tracing::vmap(g, std::vector<std::optional<int64_t>>(c.inputs.size(), 0), 2, first);
-  const Values inputs = random_values(input_avals(mapped), rng, c);
+  const Values inputs = random_values(mapped.avals(mapped.inputs), rng, c);
   check_jvp(mapped, inputs, rng);
   check_vjp(mapped, inputs, rng);
   const Graph reverse = vjp(g, floating(c.inputs));
@@ -62,7 +62,7 @@ TEST_P(Derivatives, OfVmap) {
                                              std::vector<int64_t>(reverse.outputs.size(), 0));
   const Values ct = directions(tracing::evaluate_reference(mapped, inputs), rng);
   const Values a = tracing::evaluate_reference(mapped_reverse, joined(inputs, ct));
-  const Values b = tracing::evaluate_reference(vjp(mapped, floating(input_avals(mapped))), joined(inputs, ct));
+  const Values b = tracing::evaluate_reference(vjp(mapped, floating(mapped.avals(mapped.inputs))), joined(inputs, ct));
   ASSERT_EQ(a.size(), b.size());
   for (size_t k = g.outputs.size(); k < a.size(); ++k) {
     ASSERT_EQ(a[k].aval, b[k].aval);
