@@ -25,6 +25,7 @@ void write(std::string_view what, const std::filesystem::path& path, const std::
 size_t Plan::peak_bytes() const { return data_->peak_bytes; }
 size_t Plan::lower_bound_bytes() const { return data_->lower_bound_bytes; }
 size_t Plan::naive_peak_bytes() const { return data_->naive_peak_bytes; }
+size_t Plan::host_bytes() const { return planner::host_bytes(*data_); }
 size_t Plan::num_steps() const { return data_->steps.size(); }
 Strategies Plan::strategies() const { return {data_->strategies.begin(), data_->strategies.end()}; }
 

@@ -225,6 +225,9 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
     units += predicted::kFactorFlop * static_cast<double>(form.batch) * factor::flops(form);
+    if (step.host) {
+      traffic += (predicted::kRead + predicted::kWrite) * static_cast<double>(step.host->sent + step.host->returned);
+    }
   }
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);

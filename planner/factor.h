@@ -3,13 +3,15 @@
 #pragma once
 
 #include "core/factor.h"
+#include "planner/plan.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
 
 /// Of a node of family factor.
 factor::Form factor_form(const tracing::Graph& graph, const tracing::Node& node);
-/// UserError: there is none on a GPU.
-[[noreturn]] void check_gpu_factor(const tracing::Node& node);
+/// What the factorization holds and copies on the host of a GPU: its operands, its result and its work space, one
+/// behind the other. Where the host works in place, the work space is scratch like a CPU's.
+HostWork host_work(const tracing::Graph& graph, const tracing::Node& node, const Target& target);
 
 }  // namespace neap::planner

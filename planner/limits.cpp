@@ -108,6 +108,7 @@ Target target_of(const Limits& limits) {
   target.wide_atomics = limits.wide_atomics;
   target.half_products = limits.half_products;
   target.count_tables = limits.count_tables;
+  target.host_memory = limits.host_memory;
   target.carves = limits.host_memory;
   target.largest_allocation = limits.largest_allocation;
   target.largest_buffer = limits.largest_buffer;

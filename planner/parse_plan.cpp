@@ -123,6 +123,10 @@ PlanStep read_step(const At& at, const std::vector<PlanBuffer>& buffers, int dep
   step.writes = at["writes"].indices(buffers.size());
   step.scratch = at["scratch"].indices(buffers.size());
   step.parts = static_cast<int>(at["parts"].integer(0, std::numeric_limits<int>::max()));
+  if (at.has("host")) {
+    const At host = at["host"];
+    step.host = {host["sent"].bytes(), host["returned"].bytes(), host["held"].bytes()};
+  }
   if (at.has("body")) step.body = std::make_shared<const PlanData>(read_plan(at["body"], depth + 1));
   for (const int b : step.writes) step.group.outputs.push_back(step.group.add_input(buffers[b].aval));
   return step;

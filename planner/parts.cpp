@@ -161,7 +161,7 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
       break;
     case PlanStep::Kind::sort: return sort_scratch(sort_form(group, group.nodes[0]), target.gpu);
     case PlanStep::Kind::factor: {
-      if (target.gpu) break;
+      if (target.gpu && !target.host_memory) break;
       const auto bytes = static_cast<int64_t>(factor::layout(factor_form(group, group.nodes[0])).bytes());
       if (bytes > 0) scratch.push_back({{bytes}, DType::u8});
       break;

@@ -50,6 +50,12 @@ enum class ScatterForm : uint8_t {
   winners,  // a set by threads in no order: a table of u32 holds the last row, from 1, that updates each element
 };
 
+/// What a step takes that a GPU leaves to the host, beside the device's memory.
+struct HostWork {
+  size_t sent = 0, returned = 0;  // bytes copied to the host and back; 0 where it works on the arrays in place
+  size_t held = 0;                // bytes held there meanwhile
+};
+
 struct PlanStep {
   enum class Kind : uint8_t {
     map,      // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
@@ -74,6 +80,7 @@ struct PlanStep {
   bool distinct = false;                        // scatter: no element is updated twice (planner/distinct.h)
   bool covering = false;                        // scatter: and every element is updated
   bool operand_in_place = false;                // scatter: writes[0] already holds the operand
+  std::optional<HostWork> host;                 // factor on a GPU
   std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
 
   // Report.
@@ -137,6 +144,7 @@ struct Target {
   bool wide_atomics = true;       // gpu: 64-bit atomics, so that float sums have tables of f64
   bool deterministic = false;     // gpu: float sums in an order that does not depend on scheduling
   bool half_products = false;     // gpu: products of f16 operands with sums in f32, rounded once, where they are large
+  bool host_memory = true;        // gpu: the host works on arrays where they lie
   bool carves = true;             // memory can be cut up and given back in part (outputs may lie in the arena)
   size_t largest_allocation = 0;  // bytes: a larger arena is several allocations. 0: no limit
   size_t largest_buffer = 0;      // bytes of one array or scratch. 0: no limit
@@ -159,6 +167,9 @@ struct PlanOptions {
 
 /// Graph to plan. Throws BudgetError when no plan fits memory_budget.
 PlanData make_plan(const tracing::Graph& graph, const PlanOptions& options);
+
+/// The most that a step, or one of a loop's body, holds on the host: HostWork::held.
+size_t host_bytes(const PlanData& plan);
 
 /// What every budget gets: the usual plan, then ever lower peaks. Of the planned pipeline, whatever the options' budget
 /// and strategy.

@@ -54,6 +54,9 @@ json steps(const PlanData& plan) {
                  {"writes", step.writes},
                  {"scratch", step.scratch},
                  {"parts", step.parts}};
+    if (step.host) {
+      item["host"] = {{"sent", step.host->sent}, {"returned", step.host->returned}, {"held", step.host->held}};
+    }
     if (step.body) item["body"] = to_object(*step.body);
     list.push_back(std::move(item));
   }
@@ -91,6 +94,7 @@ json to_object(const PlanData& plan) {
                  {"peak_bytes", plan.peak_bytes},
                  {"lower_bound_bytes", plan.lower_bound_bytes},
                  {"naive_peak_bytes", plan.naive_peak_bytes == 0 ? json(nullptr) : json(plan.naive_peak_bytes)},
+                 {"host_bytes", host_bytes(plan)},
                  {"arena_bytes", plan.arena_bytes},
                  {"arena_blocks", plan.arena_blocks},
                  {"outputs_in_arena", plan.slab},

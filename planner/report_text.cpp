@@ -101,6 +101,9 @@ std::string to_text(const PlanData& plan) {
         fmt::format("naive        {:>11}  ({:.2f} x)\n", format_bytes(plan.naive_peak_bytes),
                     static_cast<double>(plan.naive_peak_bytes) / std::max(1.0, static_cast<double>(plan.peak_bytes)));
   }
+  if (const size_t host = host_bytes(plan)) {
+    out += fmt::format("on the host  {:>11}  ({} bytes, beside the peak)\n", format_bytes(host), host);
+  }
   if (plan.budget) out += fmt::format("budget       {:>11}\n", format_bytes(*plan.budget));
   out += "\nalive at the widest moment:\n" + describe_alive(plan, "  ");
   if (!plan.decisions.empty()) out += "\ndecisions:\n";

@@ -1,6 +1,7 @@
 #include "planner/step_names.h"
 
 #include <fmt/format.h>
+#include <neap/bytes.h>
 
 #include <algorithm>
 
@@ -105,8 +106,14 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     case PlanStep::Kind::factor: {
       const factor::Form form = factor_form(group, group.nodes[0]);
       step.op = name(group.nodes[0].op);
-      step.strategy = naive ? "naive" : "opaque";
+      step.strategy = naive ? "naive" : step.host ? "host" : "opaque";
       step.reason = fmt::format("{} of {} x {}", form.batch, form.m, form.n);
+      if (step.host) {
+        const auto [sent, returned, held] = *step.host;
+        step.reason += held == 0 ? ", by the host, in place"
+                                 : fmt::format(", by the host: {} there, {} back, {} held there", format_bytes(sent),
+                                               format_bytes(returned), format_bytes(held));
+      }
       return;
     }
     case PlanStep::Kind::scan: {

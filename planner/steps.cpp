@@ -143,7 +143,9 @@ class StepMaker {
               .plan);
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
-    if (options_.target.gpu && group.kind == PlanStep::Kind::factor) check_gpu_factor(step.group.nodes[0]);
+    if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {
+      step.host = host_work(step.group, step.group.nodes[0], options_.target);
+    }
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     if (step.kind == PlanStep::Kind::scatter) {
       const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));

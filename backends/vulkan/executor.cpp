@@ -16,6 +16,7 @@
 #include "backends/vulkan/program.h"
 #include "backends/vulkan/residence.h"
 #include "core/check.h"
+#include "core/function_ref.h"
 
 namespace neap::vk {
 namespace {
@@ -73,12 +74,15 @@ class Instance {
     }
   }
 
+  /// What the host computes, given the addresses of its operands.
+  using Host = FunctionRef<void(const HostStep&, std::span<const uint64_t>)>;
+
   /// All steps, or step `step` alone (made by_step). Returns when the last is submitted.
-  Ticket submit(std::optional<size_t> step = {}) {
+  Ticket submit(Host host, std::optional<size_t> step = {}) {
     std::span<const Part> all(parts_);
     if (step) all = all.subspan(marks_[*step], marks_[*step + 1] - marks_[*step]);
     submitted_ = false;
-    run(all);
+    run(all, host);
     if (!submitted_) submit(std::span<Commands* const>());
     return ticket_;
   }
@@ -92,10 +96,11 @@ class Instance {
   }
 
  private:
-  /// What is submitted at once, or a loop that the host goes through, since flags decide how often its body runs.
+  /// What is submitted at once, or what the host computes, or a loop that it goes through: because of flags, which
+  /// decide how often the body runs, or of what it computes there.
   struct Part {
-    std::vector<Commands*> commands;  // in order; loops without flags repeat theirs
-    const Op* loop = nullptr;
+    std::vector<Commands*> commands;  // in order; other loops repeat theirs
+    const Op* op = nullptr;
     std::vector<Part> body;
   };
 
@@ -104,15 +109,21 @@ class Instance {
     submitted_ = true;
   }
 
-  void run(std::span<const Part> parts) {
+  void run(std::span<const Part> parts, const Host& host) {
     for (const Part& part : parts) {
-      if (!part.loop) {
+      if (!part.op) {
         if (!part.commands.empty()) submit(part.commands);
-        continue;
-      }
-      for (int64_t i = 0; i < part.loop->times; ++i) {
-        if (part.loop->flag >= 0 && !is_set(part.loop->flag)) break;
-        run(part.body);
+      } else if (part.op->kind == Op::Kind::host) {
+        if (!submitted_) submit(std::span<Commands* const>());  // after the work of earlier runs
+        device_.wait(ticket_);
+        std::vector<uint64_t> addresses(part.op->count);
+        std::memcpy(addresses.data(), table_->mapped() + part.op->first * sizeof(uint64_t), addresses.size() * 8);
+        host(program_.host_steps[static_cast<size_t>(part.op->host)], addresses);
+      } else {
+        for (int64_t i = 0; i < part.op->times; ++i) {
+          if (part.op->flag >= 0 && !is_set(part.op->flag)) break;
+          run(part.body, host);
+        }
       }
     }
   }
@@ -123,12 +134,13 @@ class Instance {
     return table_->mapped()[flags_at_ + static_cast<size_t>(flag * Program::kFlagBytes)] != std::byte{0};
   }
 
-  static bool has_flag(const Op& op) {
-    return op.kind == Op::Kind::loop && (op.flag >= 0 || std::ranges::any_of(op.body, has_flag));
+  static bool needs_host(const Op& op) {
+    if (op.kind == Op::Kind::host) return true;
+    return op.kind == Op::Kind::loop && (op.flag >= 0 || std::ranges::any_of(op.body, needs_host));
   }
 
   static void append(std::vector<Part>& parts, Commands* commands) {
-    if (parts.empty() || parts.back().loop) parts.emplace_back();
+    if (parts.empty() || parts.back().op) parts.emplace_back();
     parts.back().commands.push_back(commands);
   }
 
@@ -161,6 +173,10 @@ class Instance {
           break;
         case Op::Kind::barrier: current().barrier(); break;
         case Op::Kind::loop: loop(op, list); break;
+        case Op::Kind::host:
+          flush(list);
+          list.emplace_back().op = &op;
+          break;
         case Op::Kind::step:
           if (!by_step_ && !timed_) break;
           flush(list);
@@ -174,9 +190,9 @@ class Instance {
 
   void loop(const Op& op, std::vector<Part>& list) {
     flush(list);
-    if (has_flag(op)) {
+    if (needs_host(op)) {
       Part part;
-      part.loop = &op;
+      part.op = &op;
       walk(op.body, part.body);
       flush(part.body);
       list.push_back(std::move(part));
@@ -238,6 +254,7 @@ struct Held {
   std::vector<BufferPtr> buffers;  // of each root; null while it has no memory
   BufferPtr arena;
   std::vector<BufferPtr> blocks;  // of an arena of several allocations
+  BufferPtr host;                 // for what the host computes, unless it does so in place
 };
 
 class VulkanExecutable final : public backends::Executable {
@@ -297,6 +314,7 @@ class VulkanExecutable final : public backends::Executable {
     if (!held.arena && whole && plan_.arena_bytes > 0) held.arena = store_.allocate(plan_.arena_bytes, plan_.name);
     for (const size_t bytes : plan_.arena_blocks) held.blocks.push_back(store_.allocate(bytes, plan_.name));
     if (!plan_.naive) own_outputs(held);
+    if (const size_t bytes = planner::host_bytes(plan_)) held.host = neap::allocate(bytes, plan_.name);
     if (auto places = places_of(form->program, held)) {
       instance->view(std::move(*places));
     } else {
@@ -382,7 +400,34 @@ class VulkanExecutable final : public backends::Executable {
                                                    : 0;
       instance.set(e.entry, base + static_cast<uint64_t>(e.shift));
     }
-    return instance.submit();
+    return instance.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); });
+  }
+
+  /// What the host does for a step.
+  void compute(const HostStep& step, std::span<const uint64_t> addresses, const Held& held) const {
+    std::vector<Range> operands;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      operands.push_back(step.bytes[i] > 0 ? range_of(held, addresses[i], step.bytes[i]) : Range{});
+    }
+    vk::run(step, operands, *device_, held.host ? held.host->data() : nullptr);
+  }
+
+  /// Where the bytes at an address are.
+  Range range_of(const Held& held, uint64_t address, uint64_t bytes) const {
+    const auto within = [&](const BufferPtr& buffer) {
+      if (!buffer) return false;
+      const uint64_t begin = store_.address(*buffer);
+      return begin <= address && address + bytes <= begin + buffer->requested();
+    };
+    const BufferPtr* found = within(held.arena) ? &held.arena : nullptr;
+    for (const auto* list : {&held.blocks, &held.buffers}) {
+      for (const BufferPtr& buffer : *list) {
+        if (!found && within(buffer)) found = &buffer;
+      }
+    }
+    NEAP_CHECK(found, "{}: {} bytes at an address that the run does not hold", plan_.name, bytes);
+    const Memory* memory = store_.memory(**found).get();
+    return {memory, address - memory->address(), bytes};
   }
 
   /// Every buffer has memory of its own from its first step to its last; each step is waited for.
@@ -409,7 +454,8 @@ class VulkanExecutable final : public backends::Executable {
         if (is_own(b) && lives_by_step(b) && plan_.buffers[b].first == s) own(held, b);
       }
       set_addresses();
-      ticket = instance.submit(static_cast<size_t>(s));
+      ticket = instance.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); },
+                               static_cast<size_t>(s));
       device_->wait(ticket);
       for (int b = 0; b < count; ++b) {
         if (is_own(b) && lives_by_step(b) && plan_.buffers[b].last == s && !is_output_[b]) held.buffers[b].reset();

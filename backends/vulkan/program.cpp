@@ -100,6 +100,7 @@ class Compiler {
         case PlanStep::Kind::dot: dot(scope, step, ops); break;
         case PlanStep::Kind::sort: sort(scope, step, ops); break;
         case PlanStep::Kind::scan: scan(scope, step, ops); break;
+        case PlanStep::Kind::factor: factor(scope, step, ops); break;
         default: launches(scope, step, ops);
       }
       if (poisoning())
@@ -272,6 +273,20 @@ class Compiler {
       const std::vector<int> operands = buffers_of(d.operands);
       dispatch(scope, ops, d.shader, step.op, operands, operands, buffers_of(d.writes), d.number);
     }
+  }
+
+  /// The host waits for all before it, and what comes after for the host.
+  void factor(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+    HostStep host = host_step(scope.plan, step);
+    if (host.bytes[host.reads] == 0) return;
+    Op op;
+    op.kind = Op::Kind::host;
+    op.host = static_cast<int>(out_.host_steps.size());
+    op.first = operands(scope, host.buffers);
+    op.count = static_cast<uint32_t>(host.buffers.size());
+    out_.host_steps.push_back(std::move(host));
+    ops.push_back(std::move(op));
+    scope.hazards.clear();
   }
 
   /// A copy between buffers of two scopes that are addressed by the entries of `inner`.

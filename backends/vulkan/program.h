@@ -7,7 +7,8 @@
 // each iteration moves on what walks through an array. So a loop of any length is the same commands again and again,
 // and nothing is recorded anew between calls. A loop whose kernels need one workgroup each is a single shader, which
 // runs many iterations in a dispatch (loop_shader). Where a condition decides whether a body runs, the device copies it
-// to a flag that the host reads: such a loop ends one submission and begins another.
+// to a flag that the host reads: such a loop ends one submission and begins another. So does what the host computes
+// (host_step.h), which finds its operands' addresses in the table, wherever it stands; a loop around it is the host's.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "backends/vulkan/device.h"
+#include "backends/vulkan/host_step.h"
 #include "planner/plan.h"
 
 namespace neap::vk {
@@ -30,13 +32,14 @@ struct PlanView {
 };
 
 struct Op {
-  enum class Kind : uint8_t { dispatch, barrier, loop, step } kind = Kind::barrier;
+  enum class Kind : uint8_t { dispatch, barrier, loop, step, host } kind = Kind::barrier;
   const Pipeline* pipeline = nullptr;  // dispatch
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t first = 0, count = 0;  // Push
   std::vector<PlanView> views;    // dispatch: those of the shader
   int kernel = -1;                // dispatch: its number while the program is made
   int step = 0;                   // step: the number of the plan's step that ends here
+  int host = -1;                  // host: which of Program::host_steps; `first` and `count` are its operands
   int64_t times = 0;              // loop; with a flag, at most
   int flag = -1;                  // loop: that ends it where it is 0; read before the first iteration and after each
   std::vector<Op> body;
@@ -56,6 +59,7 @@ struct Program {
   std::vector<int> viewed;  // plan buffers with views, each once
   std::vector<BindRecord> records;
   int num_flags = 0;
+  std::vector<HostStep> host_steps;
   std::vector<Op> ops;
 };
 

@@ -2,7 +2,8 @@
 //
 // Matrices are the last two axes; axes before them are a batch. Everything has derivatives of any order, but where a
 // factor is not determined (the additional columns of a full Q, U or V). f32 and f64; half types are computed in f32
-// and rounded once, integers become f32. On a GPU: UserError. Values are compared with JAX's: tests/golden/linalg.
+// and rounded once, integers become f32. On a GPU the host computes the factorizations (docs/devices.md). Values are
+// compared with JAX's: tests/golden/linalg.
 #pragma once
 
 #include <neap/ops.h>

@@ -39,6 +39,9 @@ class Plan {
   size_t lower_bound_bytes() const;
   /// The peak that the naive pipeline would have.
   size_t naive_peak_bytes() const;
+  /// The most bytes that a run holds on the host for what a GPU leaves to it (dense factorizations): copies of what
+  /// lies in the device's memory, and work space. 0 where the host works on arrays in place: then all is in the peak.
+  size_t host_bytes() const;
   size_t num_steps() const;
   /// Names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad", ...
   Strategies strategies() const;

@@ -1,0 +1,31 @@
+// What the host computes between two submissions: dense factorizations, which devices have no kernels for.
+//
+// Where arrays lie in the host's memory it works on them in place; else it copies the operands there and the result
+// back, as the plan says (planner/factor.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/vulkan/device.h"
+#include "core/factor.h"
+#include "planner/plan.h"
+
+namespace neap::vk {
+
+struct HostStep {
+  factor::Form form;
+  std::vector<int> buffers;     // of the plan: what it reads, the result, and its work space where that is in the plan
+  std::vector<uint64_t> bytes;  // of each
+  size_t reads = 1;             // with the triangle that Kind::solve reads first
+};
+
+/// Of a step of kind factor.
+HostStep host_step(const planner::PlanData& plan, const planner::PlanStep& step);
+
+/// Computes it; the device has finished what came before. `operands`: where its buffers are. `room`: HostWork::held
+/// bytes, aligned to 64; null where memory is the host's.
+void run(const HostStep& step, std::span<const Range> operands, Device& device, std::byte* room);
+
+}  // namespace neap::vk
