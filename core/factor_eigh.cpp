@@ -73,7 +73,7 @@ bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
   for (int64_t l = 0; l < n; ++l) {
     for (int steps = 0;; ++steps) {
       int64_t m = l;
-      while (m < n - 1 && std::abs(e[m]) > kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1]))) ++m;
+      while (m < n - 1 && std::abs(e[m]) > kTiny + kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1]))) ++m;
       if (m == l) break;
       if (steps == kMostSteps) return false;
       double g = (d[l + 1] - d[l]) / (2 * e[l]);
@@ -81,9 +81,9 @@ bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
       double s = 1, c = 1, p = 0;
       bool split = false;
       for (int64_t i = m - 1; i >= l; --i) {
-        const double f = s * e[i], b = c * e[i], r = std::sqrt(f * f + g * g);
+        const double f = s * e[i], b = c * e[i], r = length(f, g);
         e[i + 1] = r;
-        if (r == 0) {
+        if (r <= kTiny) {
           d[i + 1] -= p;
           e[m] = 0;
           split = true;

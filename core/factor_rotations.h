@@ -8,6 +8,15 @@ namespace neap::factor {
 /// Of a row of a strip; strips are gathered in the packing space of the work.
 inline constexpr size_t kRotatedBytes = 256;
 
+/// Less than this, of a matrix whose largest element is about 1, is nothing.
+inline constexpr double kTiny = 1e-290;
+
+/// sqrt(a^2 + b^2), also where the squares vanish.
+inline double length(double a, double b) {
+  const double squared = a * a + b * b;
+  return squared > kTiny ? std::sqrt(squared) : std::hypot(a, b);
+}
+
 template <class T>
 class Rotations {
  public:

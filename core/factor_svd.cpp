@@ -101,12 +101,7 @@ class Iteration {
   }
 
  private:
-  static constexpr double kEpsilon = std::numeric_limits<T>::epsilon(), kTiny = 1e-290;
-
-  static double length(double a, double b) {
-    const double squared = a * a + b * b;
-    return squared > 1e-290 ? std::sqrt(squared) : std::hypot(a, b);
-  }
+  static constexpr double kEpsilon = std::numeric_limits<T>::epsilon();
 
   // s[p - 1] is zero: so becomes e[p - 2].
   void chase_up(int64_t k, int64_t p) {

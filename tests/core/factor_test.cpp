@@ -261,6 +261,20 @@ TYPED_TEST(Factor, EighDiagonalises) {
   }
 }
 
+// A block whose elements' squares vanish beside the others.
+TEST(FactorScales, EigenvectorsStayOrthogonal) {
+  constexpr int64_t n = 6;
+  for (const double tiny : {1e-161, 1e-200, 1e-300}) {
+    std::vector<double> a = numbers<double>(n * n, 3);
+    for (double& x : a) x *= tiny;
+    for (int64_t j = 0; j < n; ++j) a[j * n] = a[j] = j == 0 ? 1 : 0;
+    const std::vector<double> out = factors<double>({.kind = Kind::eigh, .dtype = DType::f64, .m = n, .n = n}, a);
+    const double* at = out.data() + n;
+    const Matrix v = take(at, n, n);
+    EXPECT_LT(difference(transposed(v) * v, identity(n)), 1e-14) << tiny;
+  }
+}
+
 TYPED_TEST(Factor, SvdIsOrthogonalTimesDiagonalTimesOrthogonal) {
   using T = TypeParam;
   for (const int64_t m : kSizes) {
