@@ -1,6 +1,8 @@
 // Tangents of factorizations, in terms of the same factors. The formulas are those of jax/_src/lax/linalg.py.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "autodiff/jvp_rules.h"
 #include "trace/linalg.h"
 
@@ -13,6 +15,22 @@ using namespace tracing;
 Array symmetric(const Array& t) { return tril(t) + turned(tril(t, -1)); }
 Array on_diagonal(const Array& x) { return diagonal(x, 0, -2, -1); }
 Array unit(const Array& like, int64_t n) { return eye(n, {}, like.dtype()); }
+
+// 1 / x, the largest number where x is 0: vectors of equal values have no derivative, but a function of the values
+// alone, for which theirs counts 0 times, has.
+Array reciprocal(const Array& x) {
+  const double largest =
+      x.dtype() == f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+  const Array none = x == 0;
+  return where(none, largest, 1 / where(none, 1, x));
+}
+
+// 1 / (value j - value i), zeros on the diagonal.
+Array over_gaps(const Array& values) {
+  const int64_t n = values.shape(-1);
+  const Array gaps = expand_dims(values, -2) - expand_dims(values, -1);
+  return where(eye(n, {}, bool_), zeros_like(gaps), reciprocal(gaps));
+}
 
 Array cholesky(const Array& l, const Array& tangent) {
   const Array inner = solve_right(l, solve_left(l, symmetric(tangent), {}), {.transposed = true});
@@ -77,9 +95,7 @@ Array eigh(const Array& a, const Array& packed, const Array& tangent, bool vecto
   const auto [w, v] = eigh_parts(a, packed);
   const Array inner = matmul(turned(v), matmul(symmetric(tangent), v)), dw = on_diagonal(inner);
   if (!vectors) return dw;
-  const Array one = unit(a, a.shape(-1));
-  const Array apart = 1 / (one + expand_dims(w, -2) - expand_dims(w, -1)) - one;
-  return joined_parts({{dw, 1}, {matmul(v, apart * inner), 2}});
+  return joined_parts({{dw, 1}, {matmul(v, over_gaps(w) * inner), 2}});
 }
 
 Array svd(const Node& node, const Array& a, const Array& packed, const Array& tangent, bool vectors) {
@@ -93,18 +109,18 @@ Array svd(const Node& node, const Array& a, const Array& packed, const Array& ta
   const Array v = turned(vt);
   const Array inner = matmul(turned(u), matmul(tangent, v)), ds = on_diagonal(inner);
   if (!vectors) return ds;
-  const Array columns = expand_dims(s, -2), rows = expand_dims(s, -1), one = unit(a, s.shape(-1));
-  const Array apart = 1 / ((columns + rows) * (columns - rows) + one) - one;
-  const Array by_columns = columns * inner, by_rows = rows * inner;
+  const Array columns = expand_dims(s, -2), sums = columns + expand_dims(s, -1), none = sums == 0;
+  const Array share = where(none, 1, columns / where(none, 1, sums)), apart = over_gaps(s);
+  const Array by_columns = share * inner, by_rows = turned(share) * inner;
   Array du = matmul(u, apart * (by_columns + turned(by_columns)));
   Array dv = matmul(v, apart * (by_rows + turned(by_rows)));
   if (m > n) {
     const Array moved = matmul(tangent, v);
-    du = du + (moved - matmul(u, matmul(turned(u), moved))) / columns;
+    du = du + (moved - matmul(u, matmul(turned(u), moved))) * reciprocal(columns);
   }
   if (n > m) {
     const Array moved = matmul(turned(tangent), u);
-    dv = dv + (moved - matmul(v, matmul(turned(v), moved))) / columns;
+    dv = dv + (moved - matmul(v, matmul(turned(v), moved))) * reciprocal(columns);
   }
   return joined_parts({{ds, 1}, {du, 2}, {turned(dv), 2}});
 }
