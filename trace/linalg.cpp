@@ -73,7 +73,7 @@ Array with_right_side(const std::string& key, const Operand& a, const Operand& b
     };
     rhs = spread(rhs);
     const Shape shape = rhs.shape();
-    if (columns) rhs = reshape(moveaxis(rhs, -2, 0), {n, -1});
+    if (columns) rhs = reshape(moveaxis(rhs, -2, 0), {n, element_count(*batch) * shape.back()});
     Array x = f(columns ? t : spread(t), rhs);
     if (columns) {
       Shape moved{n};
@@ -125,23 +125,68 @@ Array sign_of_swaps(const LuParts& lu) {
 
 Array det_of_lu(const LuParts& lu) { return prod(diagonal(lu.both, 0, -2, -1), -1) * sign_of_swaps(lu); }
 
-// det(a) a^-1 b, also where a is singular (but of rank n - 1 at least): the last pivot is left out of the division.
-Array cofactor_solve(const Array& a, const Array& b) {
-  const int64_t n = a.shape(-1);
-  const LuParts lu = lu_parts(a, factor_node(Op::lu, a));
-  const Array sign = expand_dims(sign_of_swaps(lu), -1), pivots = diagonal(lu.both, 0, -2, -1);
-  const Array before = n > 1 ? prod(slice_in_dim(pivots, 0, n - 1, pivots.ndim() - 1), -1, true) * sign : sign;
-  const Array last = slice_in_dim(pivots, n - 1, n, pivots.ndim() - 1), whole = before * last;
-  const Array row = iota({n, n}, 0, i32), column = iota({n, n}, 1, i32);
-  const Array corner = (row == n - 1) && (column == n - 1);
-  Array both = where(corner && expand_dims(last == 0, -1), ones_like(lu.both), lu.both);
-  // Of lower rank all cofactors are zero.
-  const Array lower_rank = expand_dims(before == 0, -1);
-  both = where(lower_rank, broadcast_to(eye(n, {}, a.dtype()), both.shape()), both);
-  Array x = solve_left(both, rows_in_order(b, lu.permutation.astype(i32)), {.lower = true, .unit = true});
-  const Array is_last = iota({n, 1}, 0, i32) == n - 1;
-  x = x * where(is_last && expand_dims(last == 0, -1), expand_dims(before, -1), expand_dims(whole, -1));
-  return where(lower_rank, zeros_like(x), solve_left(both, x, {.lower = false}));
+// The adjugate det(a) a^-1 = before * u^-1 s l^-1, s = diag(last, ..., last, 1): of a = l diag(1, ..., 1, last) u,
+// where u has its last pivot, `last`, taken out, so that nothing is divided by it and a may be singular. Where a pivot
+// before it is at most `least` * the largest, as with a column of zeros, a is reflected first: then the last alone is
+// small, if the rank is n - 1.
+class Adjugate {
+ public:
+  Adjugate(const Array& a, double least) : n_(a.shape(-1)) {
+    const Array x = sqrt(iota({n_, 1}, 0, a.dtype()) + 2);  // no two elements are equal
+    along_ = x / sqrt(sum(square(x)));
+    stuck_ = any_small(factors(a), least);
+    const LuParts lu = factors(reflected(a));
+    const Array pivots = diagonal(lu.both, 0, -2, -1);
+    const Array row = iota({n_, n_}, 0, i32), column = iota({n_, n_}, 1, i32);
+    is_last_ = row == n_ - 1 && column == n_ - 1;
+    lower_rank_ = any_small(lu, 0);  // all cofactors are zero
+    unit_ = unit_matrices(a);
+    factors_ = where(lower_rank_ || is_last_, unit_, lu.both);
+    order_ = lu.permutation.astype(i32);
+    last_ = last_of(pivots);
+    before_ = where(lower_rank_, 0, square_of(prod(but_last(pivots), -1) * sign_of_swaps(lu)));
+  }
+
+  Array operator()() const {
+    const Array last_row = iota({n_, 1}, 0, i32) == n_ - 1;
+    return after(before(unit_) * where(last_row, 1, last_));
+  }
+  Array derivative(const Array& da) const {
+    const Array f = solve_right(factors_, before(reflected(da)), {.lower = false});
+    const Array row = iota({n_, n_}, 0, i32), column = iota({n_, n_}, 1, i32), on = diagonal(f, 0, -2, -1);
+    const Array sum_before = square_of(sum(but_last(on), -1));
+    const Array diagonals = where(is_last_, sum_before, last_of(on) + last_ * (sum_before - expand_dims(on, -1)));
+    const Array others = -f * where(row == n_ - 1 || column == n_ - 1, 1, last_);
+    return after(matmul(where(row == column, diagonals, others), before(unit_)));
+  }
+
+ private:
+  static LuParts factors(const Array& a) { return lu_parts(a, factor_node(Op::lu, a)); }
+  static Array square_of(const Array& x) { return expand_dims(expand_dims(x, -1), -1); }
+  Array but_last(const Array& x) const { return slice_in_dim(x, 0, n_ - 1, x.ndim() - 1); }
+  Array last_of(const Array& x) const { return expand_dims(slice_in_dim(x, n_ - 1, n_, x.ndim() - 1), -1); }
+  Array any_small(const LuParts& lu, double least) const {
+    const Array size = abs(diagonal(lu.both, 0, -2, -1));
+    return square_of(any(but_last(size) <= least * max(size, -1, true), -1));
+  }
+  Array reflected(const Array& a) const { return where(stuck_, a - 2 * matmul(matmul(a, along_), turned(along_)), a); }
+  Array before(const Array& b) const {
+    return solve_left(factors_, rows_in_order(b, order_), {.lower = true, .unit = true});
+  }
+  Array after(const Array& x) const {
+    const Array y = before_ * solve_left(factors_, x, {.lower = false});
+    return where(stuck_, 2 * matmul(along_, matmul(turned(along_), y)) - y, y);
+  }
+
+  int64_t n_;
+  Array unit_, along_, stuck_, is_last_, lower_rank_, factors_, order_, last_, before_;
+};
+
+Array adjugate(const Array& a) {
+  const double rounding = static_cast<double>(a.shape(-1)) * (a.dtype() == f64 ? 0x1p-52 : 0x1p-23);
+  return custom_jvp([](const Array& a) { return Adjugate(a, 0)(); },
+                    [=](const Array& a, const Array& da) { return Adjugate(a, rounding).derivative(da); },
+                    user_line({}))(a);
 }
 
 Array det_matrices(const Array& a) {
@@ -156,7 +201,7 @@ Array det_matrices(const Array& a) {
            at(0, 2) * (at(1, 0) * at(2, 1) - at(1, 1) * at(2, 0));
   }
   return custom_jvp([](const Array& a) { return det_of_lu(lu_parts(a, factor_node(Op::lu, a))); },
-                    [](const Array& a, const Array& da) { return sum(diagonal(cofactor_solve(a, da), 0, -2, -1), -1); },
+                    [](const Array& a, const Array& da) { return sum(adjugate(a) * turned(da), {-2, -1}); },
                     user_line({}))(a);
 }
 
@@ -226,15 +271,22 @@ Array svdvals(const Operand& a) {
 
 Array triangular_solve(const Operand& t, const Operand& b, TriangularOptions options) {
   const AtLine line(t.loc());
+  require_matrices(t, "triangular_solve", true);
+  require_matrices(b, "triangular_solve", false);
   const std::array<const Operand*, 2> operands{&t, &b};
   const DType dtype = to_float_dtype(common_dtype(operands));
+  const Shape& rows = b.shape();
+  if (Shape(rows.begin(), rows.end() - 2) != Shape(t.shape().begin(), t.shape().end() - 2) ||
+      rows[rows.size() - (options.left_side ? 2 : 1)] != t.shape().back()) {
+    throw_user<ShapeError>(
+        "triangular_solve", fmt::format("{} and {}", to_string(Aval{t.shape(), dtype}), to_string(Aval{rows, dtype})),
+        options.left_side ? "[..., n, n] and [..., n, k]" : "[..., n, n] and [..., k, n]", "", user_line(t.loc()));
+  }
   const TriangularForm form{options.lower, options.transpose_a, options.unit_diagonal};
   const std::string key =
       fmt::format("triangular_solve {} {} {} {}", options.left_side, form.lower, form.transposed, form.unit);
   return composite(key, {t.as(dtype), b.as(dtype)}, [&](const Arrays& in) {
     const Array left = in[0].astype(wide(dtype)), right = in[1].astype(wide(dtype));
-    require_matrices(left, "triangular_solve", true);
-    require_matrices(right, "triangular_solve", false);
     return (options.left_side ? solve_left(left, right, form) : solve_right(left, right, form)).astype(dtype);
   });
 }
@@ -252,11 +304,16 @@ Array cho_solve(const Operand& factor, const Operand& b, bool lower) {
 Array lu_solve(const Lu& factors, const Operand& b, bool transposed) {
   const AtLine line(b.loc());
   const Array permutation = factors.permutation;
-  if (permutation.ndim() != 1 || b.shape().size() > 2) {
-    throw_user<ShapeError>("lu_solve", to_string(factors.lu.aval()), "one matrix", "use vmap for a batch",
-                           user_line(b.loc()));
-  }
+  const Shape& shape = factors.lu.shape();
   const bool vector = b.shape().size() == 1;
+  const auto refuse = [&](const std::string& expected, const std::string& hint) {
+    throw_user<ShapeError>(
+        "lu_solve", fmt::format("{} and {}", to_string(factors.lu.aval()), to_string(Aval{b.shape(), b.dtype()})),
+        expected, hint, user_line(b.loc()));
+  };
+  if (shape.size() > 2 || b.shape().size() > 2) refuse("one matrix and [n] or [n, k]", "use vmap for a batch");
+  if (shape[0] != shape[1]) refuse("the factors of a square matrix", "");
+  if (b.shape().empty() || b.shape()[0] != shape[0]) refuse("as many rows", "");
   const DType dtype = factors.lu.dtype();
   return composite(
       fmt::format("lu_solve {}", transposed), {factors.lu, permutation, b.as(dtype)}, [&](const Arrays& in) {

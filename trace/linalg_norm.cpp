@@ -1,5 +1,6 @@
 // What is made of factorizations: norms, ranks, pseudo-inverses, powers (neap/linalg.h, after jax.numpy.linalg).
 #include <neap/creation.h>
+#include <neap/transforms.h>
 
 #include <cmath>
 
@@ -65,6 +66,55 @@ Array matrix_norm(const Operand& given, const Array& x, const NormOrder& order, 
   return reshape(result, kept);
 }
 
+// Singular values up to least * the largest count as zero. What depends on a and the result alone is differentiated by
+// closest_derivative(), not through singular vectors, which equal singular values leave without derivative.
+struct Inverted {
+  Svd factors;
+  Array counts, inverse;                    // of s
+  Array operator()(const Array& b) const {  // the pseudo-inverse times u b
+    return matmul(turned(factors.vh), expand_dims(inverse, -1) * b);
+  }
+};
+Inverted inverted(const Array& a, double least) {
+  const Svd f = svd(a, false);
+  const Array counts = f.s > max(f.s, -1, true) * least;
+  return {f, counts, where(counts, 1 / where(counts, f.s, 1), 0)};
+}
+
+// Of x = p b, p the pseudo-inverse of a, along da: Golub and Pereyra (1973), for a rank that stays.
+Array closest_derivative(const Array& p, const Array& a, const Array& da, const Array& x, const Array& rest) {
+  const Array onto = matmul(turned(da), matmul(turned(p), x));
+  return matmul(p, matmul(turned(p), matmul(turned(da), rest)) - matmul(a, onto) - matmul(da, x)) + onto;
+}
+
+Array pseudo_inverse(const Array& a, double least) {
+  if (a.size() == 0) return zeros(turned(a).shape(), a.dtype());
+  return custom_jvp(
+      [least](const Array& a) {
+        const Inverted f = inverted(a, least);
+        return f(turned(f.factors.u));
+      },
+      [least](const Array& a, const Array& da) {
+        const Array p = pseudo_inverse(a, least);
+        return closest_derivative(p, a, da, p, eye(a.shape(-2), {}, a.dtype()) - matmul(a, p));
+      },
+      user_line({}))(a);
+}
+
+// The x of least norm among those with the least |a x - b|.
+Array closest(const Array& a, const Array& b, double least) {
+  return custom_jvp(
+      [least](const Array& a, const Array& b) {
+        const Inverted f = inverted(a, least);
+        return f(matmul(turned(f.factors.u), b));
+      },
+      [least](const Array& a, const Array& b, const Array& da, const Array& db) {
+        const Array p = pseudo_inverse(a, least), x = closest(a, b, least);
+        return closest_derivative(p, a, da, x, b - matmul(a, x)) + matmul(p, db);
+      },
+      user_line({}))(a, b);
+}
+
 std::string text(const NormOrder& order) {
   if (const Norm* kind = std::get_if<Norm>(&order)) return *kind == Norm::frobenius ? "frobenius" : "nuclear";
   return fmt::format("{}", std::get<double>(order));
@@ -85,7 +135,7 @@ Array norm(const Operand& x, std::optional<NormOrder> order, std::optional<Shape
     for (int64_t axis = 0; axis < ndim; ++axis) all.push_back(axis);
     return all;
   }();
-  if (over.size() > 2 && (order || axes))
+  if ((over.size() > 2 || over.empty()) && (order || axes))
     refuse(x, "norm", fmt::format("{} axes", over.size()), "one axis of vectors, or two of matrices");
   const bool vectors = over.size() == 1 || !order;
   if (vectors && order && std::holds_alternative<Norm>(*order))
@@ -115,18 +165,7 @@ Array pinv(const Operand& a, std::optional<double> rtol) {
   require_matrices(a, "pinv", false);
   const int64_t m = a.shape()[a.shape().size() - 2], n = a.shape().back();
   const double least = rtol.value_or(10 * static_cast<double>(std::max(m, n)) * epsilon(to_float_dtype(a.dtype())));
-  return in_floats(fmt::format("pinv {:a}", least), a, [&](const Array& x) {
-    if (x.size() == 0) {
-      Shape shape = x.shape();
-      std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-      return zeros(shape, x.dtype());
-    }
-    const Svd f = svd(x, false);
-    const Array counts = f.s > max(f.s, -1, true) * least;
-    // Where it does not count, its reciprocal has no derivative either.
-    const Array inverse = where(counts, 1 / where(counts, f.s, ones_like(f.s)), zeros_like(f.s));
-    return matmul(turned(f.vh), expand_dims(inverse, -1) * turned(f.u));
-  });
+  return in_floats(fmt::format("pinv {:a}", least), a, [&](const Array& x) { return pseudo_inverse(x, least); });
 }
 
 Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
@@ -139,22 +178,23 @@ Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
   const std::array<const Operand*, 2> operands{&a, &b};
   const DType dtype = to_float_dtype(common_dtype(operands));
   const double least = rcond.value_or(epsilon(dtype) * static_cast<double>(std::max(m, n)));
-  const Array left = a.as(dtype).astype(wide(dtype)), given = b.as(dtype).astype(wide(dtype));
-  const Array right = vector ? expand_dims(given, -1) : given;
-  if (m == 0 || n == 0)
-    return {zeros(vector ? Shape{n} : Shape{n, right.shape(1)}, dtype), zeros({0}, dtype), zeros({}, i32),
-            zeros({0}, dtype)};
-  const Svd f = svd(left, false);
-  const Array counts = f.s > f.s[{0}] * least;
-  const Array inverse = where(counts, 1 / where(counts, f.s, ones_like(f.s)), zeros_like(f.s));
-  const Array rank = sum(counts.astype(i32));
-  const Array x = matmul(turned(f.vh), expand_dims(inverse, -1) * matmul(turned(f.u), right));
-  Array residuals = zeros({0}, dtype);
-  if (m > n) {
-    const Array rest = matmul(left, x) - right;
-    residuals = where(rank < n, full({}, std::nan(""), rest.dtype()), sum(rest * rest, 0)).astype(dtype);
-  }
-  return {(vector ? squeeze(x, -1) : x).astype(dtype), residuals, rank, f.s.astype(dtype)};
+  const int64_t k = std::min(m, n), columns = vector ? 1 : b.shape()[1], summed = m > n && n > 0 ? columns : 0;
+  const Array packed = composite(fmt::format("lstsq {:a}", least), {a.as(dtype), b.as(dtype)}, [&](const Arrays& in) {
+    const Array left = in[0].astype(wide(dtype)), right = reshape(in[1], {m, columns}).astype(wide(dtype));
+    if (m == 0 || n == 0) return zeros({n * columns + summed + k + 1}, left.dtype());
+    const Inverted f = inverted(left, least);
+    const Array x = closest(left, right, least), rank = sum(f.counts.astype(left.dtype()), -1, true);
+    Array residuals = zeros({0}, left.dtype());
+    if (summed > 0) residuals = where(rank < n, std::nan(""), sum(square(matmul(left, x) - right), 0));
+    return joined_parts({{x, 2}, {residuals, 1}, {f.factors.s, 1}, {rank, 1}});
+  });
+  Parts parts(packed);
+  Lstsq result;
+  result.x = parts.next(vector ? Shape{n} : Shape{n, columns}).astype(dtype);
+  result.residuals = parts.next({summed}).astype(dtype);
+  result.s = parts.next({k}).astype(dtype);
+  result.rank = parts.next({}).astype(i32);
+  return result;
 }
 
 Array matrix_power(const Operand& a, int64_t n) {

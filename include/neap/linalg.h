@@ -3,7 +3,7 @@
 // Matrices are the last two axes; axes before them are a batch. Everything has derivatives of any order, but where a
 // factor is not determined (the additional columns of a full Q, U or V). f32 and f64; half types are computed in f32
 // and rounded once, integers become f32. On a GPU the host computes the factorizations (docs/devices.md). Values are
-// compared with JAX's: tests/golden/linalg.
+// compared with JAX's: tests/golden/linalg.json.
 #pragma once
 
 #include <neap/ops.h>
@@ -61,7 +61,7 @@ Array triangular_solve(const Operand& t, const Operand& b, TriangularOptions opt
 Array solve(const Operand& a, const Operand& b, bool positive = false);
 /// The same from the factor of cholesky(a) (lower: not of its upper one).
 Array cho_solve(const Operand& factor, const Operand& b, bool lower = true);
-/// From lu(a), of one matrix; transposed: a^T x = b.
+/// From lu(a), of one square matrix; transposed: a^T x = b.
 Array lu_solve(const Lu& factors, const Operand& b, bool transposed = false);
 Array inv(const Operand& a);  // of what is singular: infinities or NaN
 /// The pseudo-inverse. Singular values up to rtol * the largest count as zero; rtol: 10 * max(m, n) * epsilon unless
@@ -76,7 +76,7 @@ struct Lstsq {
 Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
 
 // --- numbers
-Array det(const Operand& a);  // its derivative is right where a is singular, too
+Array det(const Operand& a);  // its first two derivatives are right where a is singular, too (second: of rank n - 1)
 struct Slogdet {
   Array sign, logabsdet;
 };
@@ -97,7 +97,7 @@ Array norm(const Operand& x, std::optional<NormOrder> order = {}, std::optional<
 
 // --- powers
 Array matrix_power(const Operand& a, int64_t n);  // negative: of the inverse
-Array expm(const Operand& a);                     // by Pade approximants and squaring
-Array matrix_transpose(const Operand& a);         // the last two axes swapped
+Array expm(const Operand& a);  // by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as JAX's
+Array matrix_transpose(const Operand& a);  // the last two axes swapped
 
 }  // namespace neap::linalg

@@ -164,6 +164,84 @@ TEST(Linalg, SecondDerivatives) {
   check(8, [](const Array& x) { return sum(sin(linalg::expm(x / 4))); });
 }
 
+// Vectors of equal values have no derivative; values, and what only seems to be made of vectors, have.
+TEST(Linalg, DerivativesWhereValuesAreEqual) {
+  const Array one = eye(4, {}, f64), b = matrices({4}, 4);
+  const auto of_eigenvalues = [](const Array& x) { return sum(square(linalg::eigh(x).eigenvalues)); };
+  EXPECT_LT(farthest(grad(of_eigenvalues)(one), 2 * one), 1e-14);
+  EXPECT_LT(farthest(jit(grad(of_eigenvalues))(one), 2 * one), 1e-14);
+  const auto of_singular_values = [](const Array& x) { return sum(square(linalg::svd(x, false).s)); };
+  EXPECT_LT(farthest(grad(of_singular_values)(one), 2 * one), 1e-14);
+  const Array low = outer(arange(5).astype(f64), array({1.0, 2.0, 0.0}));  // two singular values are 0
+  EXPECT_LT(farthest(grad(of_singular_values)(low), 2 * low), 1e-13);
+  EXPECT_LT(farthest(grad([](const Array& x) { return sum(square(linalg::pinv(x))); })(one), -2 * one), 1e-14);
+  const Array expected = -2 * outer(b, b);
+  EXPECT_LT(farthest(grad([&](const Array& x) { return sum(square(linalg::lstsq(x, b).x)); })(one), expected), 1e-14);
+}
+
+// Whatever their scale, 1 + w - w is not 1.
+TEST(Linalg, DerivativesOfVectorsOfLargeAndSmallValues) {
+  const auto f = [](const auto& vectors) {
+    return grad([vectors](const Array& x) {
+      const Array v = vectors(x);
+      return sum(square(v) * outer(arange(4), arange(4)).astype(v.dtype()));
+    });
+  };
+  const auto eigenvectors = [](const Array& x) { return linalg::eigh(x).eigenvectors; };
+  const auto left = [](const Array& x) { return linalg::svd(x).u; };
+  const Array a = positive({4, 4}) + diag(arange(4).astype(f64));
+  for (const double scale : {1e-20, 1.0, 3e7, 1e12}) {
+    const Array x = a * scale, narrow = x.astype(f32);
+    for (const auto& [exact, got] :
+         {std::pair{f(eigenvectors)(x), f(eigenvectors)(narrow)}, std::pair{f(left)(x), f(left)(narrow)}}) {
+      EXPECT_LT(farthest(got.astype(f64) * scale, exact * scale), 1e-4) << scale;
+    }
+  }
+}
+
+// The derivative of a pseudo-inverse is that of any matrix of its rank and shape.
+TEST(Linalg, DerivativesOfPseudoInverses) {
+  for (const Shape& shape : {Shape{5, 3}, Shape{3, 5}, Shape{4, 4}}) {
+    const Array a = matrices(shape), along = matrices(shape, 8), b = matrices({shape[0], 2}, 9);
+    const auto check = [&](const auto& f) {
+      const auto at = [&](double h) { return f(a + h * along); };
+      const Array t = jvp(f, a, along).tangent;
+      EXPECT_LT(farthest(t, (at(1e-6) - at(-1e-6)) / 2e-6), 1e-6 * (1 + max(abs(t)).item<double>()))
+          << to_string(t.aval());
+    };
+    check([](const Array& x) { return linalg::pinv(x); });
+    check([&](const Array& x) { return linalg::lstsq(x, b).x; });
+    check([&](const Array& x) { return linalg::lstsq(x, b).s; });
+    check([&](const Array& x) { return linalg::lstsq(a, b + x[{ellipsis, slice(0, 1)}]).x; });
+  }
+}
+
+// Cofactors need no division: not of a singular matrix either, whichever of its columns depend on each other.
+TEST(Linalg, DerivativesOfDeterminantsThatAreZero) {
+  const auto det = [](const Array& x) { return linalg::det(x); };
+  const Array a = matrices({5, 5});
+  for (const int64_t column : {0, 2, 4}) {
+    for (const bool zero : {true, false}) {
+      const Array here = iota({5, 5}, 1, i32) == column;
+      const Array singular = where(here, zero ? zeros({5, 5}, f64) : 2 * roll(a, 1, 1), a);
+      std::vector<Array> cofactors;
+      for (int64_t i = 0; i < 25; ++i) {
+        const Array row = iota({5, 5}, 0, i32) == i / 5, across = iota({5, 5}, 1, i32) == i % 5;
+        cofactors.push_back(
+            linalg::slogdet(where(row || across, (row && across).astype(f64), singular)).sign *
+            exp(linalg::slogdet(where(row || across, (row && across).astype(f64), singular)).logabsdet));
+      }
+      EXPECT_LT(farthest(grad(det)(singular), reshape(stack(cofactors), {5, 5})), 1e-12) << column << zero;
+      EXPECT_LT(farthest(vmap(grad(det))(stack({a, singular}))[{1}], grad(det)(singular)), 1e-12) << column << zero;
+      const Array along = matrices({5, 5}, 7);
+      const Array second = jvp(grad(det), singular, along).tangent;
+      const Array differences = (grad(det)(singular + 1e-5 * along) - grad(det)(singular - 1e-5 * along)) / 2e-5;
+      EXPECT_LT(farthest(second, differences), 1e-7) << column << zero;
+    }
+  }
+  EXPECT_EQ(farthest(grad(det)(zeros({5, 5}, f64)), zeros({5, 5}, f64)), 0);
+}
+
 TEST(Linalg, ABudgetSlicesTheBatch) {
   const auto f = [](const Array& x) {
     const Array a = sin(expand_dims(x, -1) * expand_dims(arange(32).astype(f64), -2)) + 40 * eye(32, {}, f64);
@@ -186,6 +264,7 @@ TEST(Linalg, Singular) {
   const Array singular = array({1.0, 2.0, 2.0, 4.0}, Shape{2, 2});
   EXPECT_FALSE(all(isfinite(linalg::inv(singular))).item<bool>());
   EXPECT_FALSE(any(isfinite(linalg::solve(singular, array({1.0, 1.0})))).item<bool>());
+  EXPECT_EQ(linalg::solve(zeros({0, 0}), zeros({3, 0, 2})).shape(), (Shape{3, 0, 2}));
   EXPECT_EQ(linalg::det(singular).item<double>(), 0);
   EXPECT_EQ(linalg::slogdet(singular).sign.item<double>(), 0);
   EXPECT_EQ(linalg::slogdet(singular).logabsdet.item<double>(), -linalg::inf);
@@ -211,6 +290,15 @@ TEST(Linalg, ErrorsNameTheUsersLine) {
   refuses([&] { linalg::triangular_solve(square, zeros({2, 2})); }, "triangular_solve: f32[3,3] and f32[2,2]");
   refuses([&] { linalg::norm(square, 3.0); }, "norm: order 3 of a matrix");
   refuses([&] { linalg::norm(vector, linalg::Norm::nuclear); }, "norm: nuclear of vectors");
+  refuses([&] { linalg::norm(zeros({}), 2.0); }, "norm: 0 axes; expected one axis of vectors, or two of matrices");
+  refuses([&] { linalg::norm(square, 2.0, Shape{}); }, "norm: 0 axes");
+  const linalg::Lu factors = linalg::lu(square);
+  refuses([&] { linalg::lu_solve(factors, zeros({2})); }, "lu_solve: f32[3,3] and f32[2]; expected as many rows");
+  refuses([&] { linalg::lu_solve(factors, zeros({})); }, "lu_solve: f32[3,3] and f32[]; expected as many rows");
+  refuses([&] { linalg::lu_solve(linalg::lu(wide), zeros({2})); },
+          "lu_solve: f32[2,3] and f32[2]; expected the factors");
+  refuses([&] { linalg::triangular_solve(square, zeros({4, 2}), {.left_side = false}); },
+          "triangular_solve: f32[3,3] and f32[4,2]; expected [..., n, n] and [..., k, n]");
   refuses([&] { linalg::lstsq(square, zeros({2})); }, "lstsq: f32[3,3] and f32[2]");
   refuses([&] { nr::multivariate_normal(nr::key(1), vector, wide); },
           "multivariate_normal: mean [3] and covariance [2,3]");
