@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kCacheBytes = size_t{16} << 20;  // what lies in as little stays in caches,
 constexpr double kCachedShare = 0.5;              // and is as much cheaper to read and write
+constexpr size_t kNear = 10'000;                  // of the bound: how far from it will do, nearly
 
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;
@@ -36,8 +37,9 @@ struct Arena {
 
   size_t bound() const { return beside + live_bytes_bound(blocks); }
   // In allocations of at most so many bytes; 0: in one.
-  void lay_out(size_t largest) {
-    placement = place(blocks);
+  void lay_out(size_t largest, Placing placing) {
+    const size_t least = live_bytes_bound(blocks);
+    placement = place(blocks, {.enough = placing == Placing::near ? least + least / kNear : 0});
     if (largest > 0 && placement.extent > largest) {
       SplitPlacement split = place_split(blocks, largest);
       placement.offsets = std::move(split.offsets);
@@ -157,11 +159,6 @@ double tables_traffic(const PlanStep& step) {
          (predicted::kRead + predicted::kWrite);
 }
 
-void predict(PlanData& plan, int threads) {
-  plan.predicted_seconds = 0;
-  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
-}
-
 // Of a body: what lies in a small arena is in the caches when the next step reads it.
 void predict_cached(PlanData& body, int threads) {
   std::vector<double> share(body.buffers.size(), 1);
@@ -237,8 +234,14 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
   return (std::max(units, traffic) / std::max(1, threads) + predicted::kStep) / kUnitsPerSecond;
 }
 
-void account(PlanData& plan, int threads, const Target& target, const Worth& worth) {
+void predict(PlanData& plan, int threads) {
+  plan.predicted_seconds = 0;
+  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
+}
+
+void account(PlanData& plan, int threads, const Target& target, Placing placing) {
   predict(plan, threads);
+  for (PlanBuffer& buffer : plan.buffers) buffer.offset = -1;
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
   Arena slab = collect(plan, true, target);
@@ -253,14 +256,14 @@ void account(PlanData& plan, int threads, const Target& target, const Worth& wor
   apart.beside = outputs;
   const size_t apart_bound = apart.bound(), largest = target.largest_allocation;
   const bool slab_first = target.carves && bound < apart_bound;
-  if (worth && !worth(inputs + (slab_first ? bound : apart_bound), plan.predicted_seconds)) {
+  if (placing == Placing::nowhere) {
     plan.slab = slab_first;
     (slab_first ? slab : apart).lay_out_nowhere();
   } else {
     // Placing can take long: what the other's bytes rule out is not placed.
-    if (slab_first) slab.lay_out(largest);
-    if (slab.total >= apart_bound) apart.lay_out(largest);
-    if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest);
+    if (slab_first) slab.lay_out(largest, placing);
+    if (slab.total >= apart_bound) apart.lay_out(largest, placing);
+    if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest, placing);
     plan.slab = slab.total < apart.total;
   }
   use_arena(plan, plan.slab ? slab : apart);
@@ -269,10 +272,9 @@ void account(PlanData& plan, int threads, const Target& target, const Worth& wor
   count_steps(plan, held);
 }
 
-bool may_be_worth(PlanData& plan, const OrderOptions& order_options, int threads, const Worth& worth) {
-  predict(plan, threads);
-  const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
-  return worth(inputs + least_held(plan, order_options), plan.predicted_seconds);
+size_t held_beside(const PlanData& plan, const Target& target) {
+  return sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured) +
+         (target.carves ? 0 : sum_of(plan, Storage::output));
 }
 
 void account_body(PlanData& body, int num_carry, int threads, const Target& target) {
@@ -285,7 +287,7 @@ void account_body(PlanData& body, int num_carry, int threads, const Target& targ
   }
   body.slab = true;
   Arena arena = collect(body, false, target);
-  arena.lay_out(0);  // it lies in the one outside, in one piece
+  arena.lay_out(0, Placing::best);  // it lies in the one outside, in one piece
   use_arena(body, arena);
   body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;

@@ -3,28 +3,30 @@
 // Planned: arguments, captured arrays, outputs and the arena are held for the whole run, so the peak is their sum. Of
 // the arena a step's bytes_live counts what is in use during the step, and the holes that placing left (the arena less
 // the most that is ever in use, nearly always 0): the widest step's is the peak. Outputs lie in the arena (`slab`) when
-// that is lower. Naive: each buffer is held from its first step to its last, and
-// bytes_live is what is held. Tested in tests/planner/plan_test.cpp.
+// that is lower. Naive: each buffer is held from its first step to its last, and bytes_live is what is held. Tested in
+// tests/planner/plan_test.cpp.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
-#include <functional>
-
-#include "planner/order.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
 
 /// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
 /// Where the arena can be cut up after the run, outputs may lie in it; where it is larger than one allocation may be,
-/// it is several. Placing takes long: a plan that is not `worth` it, by the least its peak can be and its predicted
-/// time, gets that peak, and offsets that mean nothing.
-using Worth = std::function<bool(size_t least_peak, double seconds)>;
-void account(PlanData& plan, int threads, const Target& target, const Worth& worth = {});
+/// it is several. Placing takes long: a plan that is tried is placed `nowhere`, with the peak of the lowest placement
+/// that could be and offsets that mean nothing, or `near` that. It can be accounted again.
+enum class Placing : uint8_t { nowhere, near, best };
+void account(PlanData& plan, int threads, const Target& target, Placing placing = Placing::best);
 
-/// Whether a plan could be worth it in some order of its steps; they are in one, and nothing is placed.
-bool may_be_worth(PlanData& plan, const OrderOptions& order_options, int threads, const Worth& worth);
+/// Sets predicted_seconds of a plan whose steps are known.
+void predict(PlanData& plan, int threads);
+
+/// Bytes that a plan holds beside what its steps are ordered for: arguments, captured arrays, and outputs where they
+/// cannot lie in the arena.
+size_t held_beside(const PlanData& plan, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, int threads, const Target& target);

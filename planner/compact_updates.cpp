@@ -203,10 +203,10 @@ std::optional<Graph> compact_updates(const Graph& simple, const Target& target) 
 }
 
 std::pair<Graph, Planned> compact_where_better(Graph simple, const PlanOptions& options) {
-  Planned planned = plan_simplified(simple, options, {});
+  Planned planned = plan_simplified(simple, options, {}, Placing::near);
   if (std::optional<Graph> compact = compact_updates(simple, options.target)) {
     // It moves fewer bytes where the table is not copied.
-    Planned other = plan_simplified(*compact, options, {});
+    Planned other = plan_simplified(*compact, options, {}, Placing::near);
     if (other.plan.peak_bytes < planned.plan.peak_bytes) return {*std::move(compact), std::move(other)};
   }
   return {std::move(simple), std::move(planned)};

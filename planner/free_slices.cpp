@@ -70,7 +70,8 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
       best = std::move(next);
     }
   }
-  return best;
+  if (best) settle(*best, options);
+  return best && best->peak_bytes < usual.peak_bytes ? best : std::nullopt;
 }
 
 }  // namespace

@@ -250,6 +250,12 @@ class Pass {
   bool moved_ = false;
 };
 
+size_t transposed_bytes(const Graph& graph) {
+  size_t bytes = 0;
+  for (const Node& node : graph.nodes) bytes += node.op == Op::transpose ? graph.aval(node.out()).bytes() : 0;
+  return bytes;
+}
+
 }  // namespace
 
 std::optional<Graph> lay_out(const Graph& graph) { return Pass(graph).run(); }
@@ -260,14 +266,16 @@ std::optional<Planned> plan_in_better_layout(const Graph& graph, const Graph& si
   const std::optional<Graph> laid_out = lay_out(graph);
   if (!laid_out) return std::nullopt;
   Graph other = simplify(*laid_out);
-  if (other == simple) return std::nullopt;
+  if (transposed_bytes(other) >= transposed_bytes(simple)) return std::nullopt;
   const auto better = [&](size_t peak_bytes, double seconds) {
     const double time = seconds / usual.plan.predicted_seconds;
     return peak_bytes <= usual.plan.peak_bytes && time <= 1 &&
            (peak_bytes < usual.plan.peak_bytes || time < kWorthWhile);
   };
-  std::optional<Planned> moved = try_plan(std::move(other), options, better);
-  if (moved && !better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
+  std::optional<Planned> moved = try_plan(std::move(other), options, better, &usual);
+  if (!moved || !better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
+  settle(moved->plan, options);
+  if (!better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
   return moved;
 }
 

@@ -20,7 +20,7 @@
 #include "planner/layouts.h"
 #include "planner/limits.h"
 #include "planner/naive_bound.h"
-#include "planner/order.h"
+#include "planner/order_graph.h"
 #include "planner/plan.h"
 #include "planner/remake.h"
 #include "planner/scan.h"
@@ -46,9 +46,23 @@ void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   }
 }
 
+// What a plan must be worth, and one that it may be like.
+struct Trial {
+  const Worth& worth;
+  const Planned* like = nullptr;
+};
+
+bool may_be_worth(Planned& planned, const OrderGraph& graph, const Trial& trial, const PlanOptions& options) {
+  PlanData& plan = planned.plan;
+  predict(plan, options.threads_hint);
+  if (!trial.worth(held_beside(plan, options.target) + least_peak(graph), plan.predicted_seconds)) return false;
+  return !trial.like || !no_easier(planned.problem, trial.like->problem) ||
+         trial.worth(trial.like->plan.peak_bytes, plan.predicted_seconds);
+}
+
 // nullopt: not worth it in any order.
 std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_options, const PlanOptions& options,
-                                  const FuseOptions& fuse_options, const Worth& worth = {}) {
+                                  const FuseOptions& fuse_options, const Trial* trial = nullptr) {
   const bool is_body = order_options.num_carry >= 0, narrows = options.target.half_products && !options.naive;
   std::vector<bool> overwritable = options.donated;
   if (is_body) {
@@ -57,28 +71,32 @@ std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_op
   }
   Planned result{
       insert_copies(narrows ? narrow_dots(simplified) : std::move(simplified), is_body, !options.naive, overwritable),
+      {},
       {}};
 #ifndef NDEBUG
   tracing::verify(result.graph);
 #endif
   const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
   result.plan = make_steps(result.graph, fusion, options, fuse_options);
-  if (worth && !may_be_worth(result.plan, order_options, options.threads_hint, worth)) return std::nullopt;
-  if (!options.naive) order(result.plan, order_options);
+  if (options.naive) return result;
+  result.problem = order_problem(result.plan, order_options);
+  const OrderGraph graph(result.problem);
+  if (trial && !may_be_worth(result, graph, *trial, options)) return std::nullopt;
+  reorder(result.plan, order_steps(graph));
   return result;
 }
 
 std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
-                                const Worth& worth) {
+                                Placing placing, const Trial* trial = nullptr) {
   const std::string name = options.name.empty() ? simplified.name : options.name;
   std::optional<Planned> result =
-      plan_steps(std::move(simplified), {.carves = options.target.carves}, options, fuse_options, worth);
+      plan_steps(std::move(simplified), {.carves = options.target.carves}, options, fuse_options, trial);
   if (!result) return std::nullopt;
   PlanData& plan = result->plan;
   plan.name = name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.threads_hint, options.target, worth);
+  account(plan, options.threads_hint, options.target, trial ? Placing::nowhere : placing);
   return result;
 }
 
@@ -135,7 +153,9 @@ Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
   Remaker remaker(moved ? *moved : plain, options);
   std::optional<PlanData> sliced = slice_for_free(plain, remaker.remake_cheap(), options);
   if (!sliced) remaker.remake_products();
-  return {std::move(simple), remaker.take(), std::move(sliced)};
+  Planned planned = remaker.take();
+  if (planned.plan.peak_bytes > planned.plan.lower_bound_bytes) settle(planned.plan, options);
+  return {std::move(simple), std::move(planned), std::move(sliced)};
 }
 
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
@@ -197,12 +217,14 @@ std::string_view name(Storage storage) {
   return kNames[static_cast<int>(storage)];
 }
 
-Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options) {
-  return *plan_all(simplified, options, fuse_options, {});
+Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
+                        Placing placing) {
+  return *plan_all(simplified, options, fuse_options, placing);
 }
 
-std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth) {
-  return plan_all(std::move(simplified), options, {}, worth);
+std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth, const Planned* like) {
+  const Trial trial{worth, like};
+  return plan_all(std::move(simplified), options, {}, Placing::nowhere, &trial);
 }
 
 Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,

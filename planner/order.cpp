@@ -166,15 +166,31 @@ std::vector<std::pair<int, int>> parts_between(const std::vector<int>& separator
 
 }  // namespace
 
+bool no_easier(const OrderProblem& problem, const OrderProblem& than) {
+  if (problem.steps != than.steps || problem.values != than.values || problem.scratch != than.scratch ||
+      problem.before != than.before) {
+    return false;
+  }
+  auto it = than.reuses.begin();  // those of the one are some of the other's, in its order
+  for (const OrderProblem::Reuse& reuse : problem.reuses) {
+    it = std::find(it, than.reuses.end(), reuse);
+    if (it == than.reuses.end()) return false;
+    ++it;
+  }
+  return true;
+}
+
 size_t peak_of_order(const OrderProblem& problem, const std::vector<int>& order) {
   return peak_of(OrderGraph(problem), order);
 }
 
-std::vector<int> order_steps(const OrderProblem& problem) {
+std::vector<int> order_steps(const OrderProblem& problem) { return order_steps(OrderGraph(problem)); }
+
+std::vector<int> order_steps(const OrderGraph& graph) {
+  const OrderProblem& problem = graph.problem;
   std::vector<int> given(problem.steps);
   std::iota(given.begin(), given.end(), 0);
   if (problem.steps < 2) return given;
-  const OrderGraph graph(problem);
   Arrangement arrangement(graph, given);
   size_t enough = least_peak(graph);
   int64_t work = kWork + kWorkPerStep * problem.steps;

@@ -23,12 +23,16 @@ struct OrderProblem {
     std::vector<int> readers;
     bool kept = false;   // alive to the end
     bool given = false;  // alive from the beginning, to the last step that touches it; has no writers
+
+    bool operator==(const Value&) const = default;
   };
   // The step may write `into`, of as many bytes, over `from` if no later step touches that.
   struct Reuse {
     int step = 0;
     int from = 0;
     int into = 0;
+
+    bool operator==(const Reuse&) const = default;
   };
   int steps = 0;
   std::vector<Value> values;
@@ -36,6 +40,9 @@ struct OrderProblem {
   std::vector<Reuse> reuses;                // each tried where those before it did not take its values
   std::vector<std::pair<int, int>> before;  // further precedences; all agree with the given order
 };
+
+/// Whether every order of these steps is one of the other's with no higher peak there.
+bool no_easier(const OrderProblem& problem, const OrderProblem& than);
 
 /// A permutation of the steps that respects the values.
 std::vector<int> order_steps(const OrderProblem& problem);
@@ -50,11 +57,11 @@ struct OrderOptions {
   int num_consts = 0;  // of a scan's body
 };
 
-/// No order of the plan's steps holds less at once, of all but its arguments and captured arrays.
-size_t least_held(const PlanData& plan, const OrderOptions& options = {});
+/// The problem of a plan's steps. Arguments that are donated to an output, and carries, that the given order lets be
+/// written in place stay so.
+OrderProblem order_problem(const PlanData& plan, const OrderOptions& options = {});
 
-/// Reorders the steps of a plan and sets the live ranges. Arguments that are donated to an output, and carries, that
-/// the given order lets be written in place stay so.
-void order(PlanData& plan, const OrderOptions& options = {});
+/// Puts the steps of a plan in this order and sets the live ranges.
+void reorder(PlanData& plan, const std::vector<int>& order);
 
 }  // namespace neap::planner

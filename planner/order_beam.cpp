@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <unordered_set>
 
 namespace neap::planner {
 
@@ -45,11 +44,12 @@ class Beam {
 
   std::vector<int> run() {
     states_ = {first()};
+    alive_ = 1;
     if (states_[0].live > limit_) return {};
     for (int count = 0; count < graph_.steps; ++count) {
       if (work_ <= 0) return {};
       candidates_.clear();
-      for (int i = 0; i < static_cast<int>(states_.size()); ++i) expand(i);
+      for (int i = 0; i < static_cast<int>(alive_); ++i) expand(i);
       if (candidates_.empty()) return {};
       keep_best();
     }
@@ -105,13 +105,14 @@ class Beam {
   void keep_best() {
     const size_t most = std::min(candidates_.size(), 4 * width_);  // many are reached twice
     std::ranges::partial_sort(candidates_, candidates_.begin() + static_cast<std::ptrdiff_t>(most));
-    std::vector<State> next;
-    std::unordered_set<uint64_t> seen;
-    for (size_t i = 0; i < most && next.size() < width_; ++i) {
+    spare_.resize(std::max(spare_.size(), std::min(most, width_)));  // states that hold memory
+    size_t kept = 0;
+    for (size_t i = 0; i < most && kept < width_; ++i) {
       const Candidate& candidate = candidates_[i];
-      if (!seen.insert(candidate.hash).second) continue;
+      if (i > 0 && candidates_[i - 1].hash == candidate.hash) continue;  // the same steps are done, as much is alive
       const State& from = states_[candidate.from];
-      State state = from;
+      State& state = spare_[kept++];
+      state = from;
       state.live = candidate.live;
       state.hash = candidate.hash;
       state.trace = static_cast<int>(traces_.size());
@@ -123,9 +124,9 @@ class Beam {
           state.ready.push_back(after);
         }
       }
-      next.push_back(std::move(state));
     }
-    states_ = std::move(next);
+    std::swap(states_, spare_);
+    alive_ = kept;
   }
 
   const OrderGraph& graph_;
@@ -133,7 +134,8 @@ class Beam {
   const size_t width_, limit_;
   const bool backward_;
   int64_t& work_;
-  std::vector<State> states_;
+  std::vector<State> states_, spare_;
+  size_t alive_ = 0;  // of the states, those that are in use
   std::vector<Candidate> candidates_;
   std::vector<std::pair<int, int>> traces_;  // the one before, and the step
 };

@@ -179,36 +179,6 @@ size_t peak_of(const OrderGraph& graph, const std::vector<int>& order) {
   return simulation.peak;
 }
 
-namespace {
-
-// Of different values.
-size_t bytes_of(const OrderGraph& graph, std::vector<int> values) {
-  std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
-  size_t bytes = 0;
-  for (const int v : values) bytes += graph.problem.values[v].bytes;
-  return bytes;
-}
-
-}  // namespace
-
-size_t least_peak(const OrderGraph& graph) {
-  size_t kept = 0, given = 0;
-  for (const OrderProblem::Value& value : graph.problem.values) {
-    if (value.kept && (value.given || !value.writers.empty())) kept += value.bytes;
-    if (value.given) given += value.bytes;
-  }
-  size_t least = std::max(kept, given);
-  for (int s = 0; s < graph.steps; ++s) {
-    size_t bytes = graph.problem.scratch[s];
-    for (const int v : graph.touches[s]) bytes += graph.counts(v) ? graph.problem.values[v].bytes : 0;
-    std::vector<int> from, into;
-    for (const OrderProblem::Reuse& reuse : graph.reuses[s]) from.push_back(reuse.from), into.push_back(reuse.into);
-    least = std::max(least, bytes - std::min(bytes_of(graph, std::move(from)), bytes_of(graph, std::move(into))));
-  }
-  return least;
-}
-
 Arrangement::Arrangement(const OrderGraph& graph, std::vector<int> order)
     : graph_(graph),
       order_(std::move(order)),

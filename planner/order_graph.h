@@ -100,10 +100,14 @@ class OrderSimulation {
   std::vector<int> remaining_;  // of each value: steps that will touch it
 };
 
+/// A permutation of the steps (planner/order.h).
+std::vector<int> order_steps(const OrderGraph& graph);
+
 /// The peak of an order.
 size_t peak_of(const OrderGraph& graph, const std::vector<int>& order);
 
-/// No order is below this: what the widest step touches, what is kept, what is given.
+/// No order is below this: what is kept, what is given, what is alive during a step whatever the order
+/// (planner/order_bound.cpp).
 size_t least_peak(const OrderGraph& graph);
 
 /// An order of all steps, with the bytes alive at each, of which stretches can be taken out and ordered anew.

@@ -3,7 +3,6 @@
 
 #include "planner/alias.h"
 #include "planner/order.h"
-#include "planner/order_graph.h"
 #include "planner/steps.h"
 
 namespace neap::planner {
@@ -144,17 +143,9 @@ class Problem {
 
 }  // namespace
 
-size_t least_held(const PlanData& plan, const OrderOptions& options) {
-  size_t outputs = 0;  // that lie outside of the arena
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (!options.carves && buffer.storage == Storage::output && buffer.alias_of < 0) outputs += buffer.bytes;
-  }
-  const OrderProblem problem = Problem(plan, options).run();
-  return outputs + least_peak(OrderGraph(problem));
-}
+OrderProblem order_problem(const PlanData& plan, const OrderOptions& options) { return Problem(plan, options).run(); }
 
-void order(PlanData& plan, const OrderOptions& options) {
-  const std::vector<int> order = order_steps(Problem(plan, options).run());
+void reorder(PlanData& plan, const std::vector<int>& order) {
   std::vector<PlanStep> steps;
   steps.reserve(order.size());
   for (const int s : order) steps.push_back(std::move(plan.steps[s]));

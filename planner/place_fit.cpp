@@ -91,22 +91,19 @@ class Gaps {
 };
 
 // Sweeps through the steps, forward or back: a block takes a gap where it starts and leaves one where it ends. Of those
-// that start together the longest-lived are the first, or the largest. The time is that of sorting, however many blocks
-// are alive together.
-Placement sweep(std::span<const Block> blocks, bool forward, bool longest_first) {
+// that start together the longest-lived are the first, or the largest. Those of `stack` lie from 0 on and are there
+// from the beginning. The time is that of sorting, however many blocks are alive together.
+void sweep(std::span<const Block> blocks, std::vector<int> starts, const std::vector<int>& stack, bool forward,
+           bool longest_first, Placement& result) {
   const auto start = [&](int i) { return forward ? blocks[i].first : -blocks[i].last; };
   const auto stop = [&](int i) { return forward ? blocks[i].last : -blocks[i].first; };
-  std::vector<int> starts(blocks.size());
-  std::iota(starts.begin(), starts.end(), 0);
   std::vector<int> stops = starts;
+  stops.insert(stops.end(), stack.begin(), stack.end());
   std::ranges::sort(starts, {},
                     [&](int i) { return std::tuple(start(i), longest_first ? -stop(i) : 0, ~blocks[i].bytes, i); });
   std::ranges::sort(stops, {}, [&](int i) { return std::pair(stop(i), i); });
-  const auto takes_none = [&](int i) { return blocks[i].bytes == 0 || blocks[i].last < blocks[i].first; };
-  for (auto* list : {&starts, &stops}) std::erase_if(*list, takes_none);
-  Placement result;
-  result.offsets.assign(blocks.size(), 0);
   Gaps gaps;
+  for (const int i : stack) gaps.take(blocks[i].bytes);
   size_t stopped = 0;
   for (const int i : starts) {
     for (; stop(stops[stopped]) < start(i); ++stopped) {
@@ -117,6 +114,62 @@ Placement sweep(std::span<const Block> blocks, bool forward, bool longest_first)
     result.offsets[i] = static_cast<int64_t>(begin);
     result.extent = std::max(result.extent, begin + blocks[i].bytes);
   }
+}
+
+// The blocks that take bytes.
+std::vector<int> taking(std::span<const Block> blocks) {
+  std::vector<int> all;
+  for (int i = 0; i < static_cast<int>(blocks.size()); ++i) {
+    if (blocks[i].bytes > 0 && blocks[i].last >= blocks[i].first) all.push_back(i);
+  }
+  return all;
+}
+
+Placement sweep(std::span<const Block> blocks, bool forward, bool longest_first) {
+  Placement result;
+  result.offsets.assign(blocks.size(), 0);
+  sweep(blocks, taking(blocks), {}, forward, longest_first, result);
+  return result;
+}
+
+// The first step during which most bytes are alive.
+int widest_step(std::span<const Block> blocks) {
+  std::map<int, int64_t> growth;
+  for (const Block& block : blocks) {
+    growth[block.first] += static_cast<int64_t>(block.bytes);
+    growth[block.last + 1] -= static_cast<int64_t>(block.bytes);
+  }
+  int widest = 0;
+  int64_t live = 0, most = 0;
+  for (const auto& [step, bytes] : growth) {
+    live += bytes;
+    if (live > most) most = live, widest = step;
+  }
+  return widest;
+}
+
+enum class Reach : uint8_t { later, earlier, both };
+
+// Sweeps from the widest step to both ends: the blocks alive there lie one on the other, those below that reach far.
+Placement sweep_from_widest(std::span<const Block> blocks, Reach reach) {
+  const int widest = widest_step(blocks);
+  std::vector<int> stack, later, earlier;
+  for (const int i : taking(blocks)) {
+    (blocks[i].first > widest ? later : blocks[i].last < widest ? earlier : stack).push_back(i);
+  }
+  std::ranges::sort(stack, {}, [&](int i) {
+    const int before = widest - blocks[i].first, after = blocks[i].last - widest;
+    const int far = reach == Reach::later ? after : reach == Reach::earlier ? before : std::min(before, after);
+    return std::tuple(-far, -(before + after), i);
+  });
+  Placement result;
+  result.offsets.assign(blocks.size(), 0);
+  for (const int i : stack) {
+    result.offsets[i] = static_cast<int64_t>(result.extent);
+    result.extent += blocks[i].bytes;
+  }
+  sweep(blocks, std::move(later), stack, true, true, result);
+  sweep(blocks, std::move(earlier), stack, false, true, result);
   return result;
 }
 
@@ -169,6 +222,11 @@ Placement place_greedily(std::span<const Block> blocks, size_t goal) {
       if (candidate.extent < best.extent) best = std::move(candidate);
       if (best.extent <= goal) return best;
     }
+  }
+  for (const Reach reach : {Reach::later, Reach::earlier, Reach::both}) {
+    Placement candidate = sweep_from_widest(blocks, reach);
+    if (candidate.extent < best.extent) best = std::move(candidate);
+    if (best.extent <= goal) return best;
   }
   if (blocks.size() > kTooMany) return best;
   for (const auto& before : orders) {

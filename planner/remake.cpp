@@ -75,8 +75,8 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
   return found;
 }
 
-// What to keep, of all that waits; nullopt where it is not worth another plan.
-std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds kinds) {
+// What to keep, of all that waits; nullopt where what need not wait is less than `least` bytes.
+std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds kinds, double least) {
   const Graph& graph = planned.graph;
   const std::vector<ValueId> all = waiting(planned);
   std::vector<bool> refused(graph.values.size(), false);
@@ -109,7 +109,7 @@ std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds 
   for (const ValueId v : all) {
     if (!forgotten[v]) kept.push_back(v);
   }
-  if (static_cast<double>(saved) < kLeast * static_cast<double>(planned.plan.peak_bytes)) return std::nullopt;
+  if (static_cast<double>(saved) < least) return std::nullopt;
   return kept;
 }
 
@@ -133,14 +133,17 @@ const Planned* Remaker::try_keeping(const Planned& from, std::vector<ValueId> ke
     if (trial.from == &from && trial.kept == kept) return trial.planned ? &*trial.planned : nullptr;
   }
   Graph again = recompute_from(from, kept);
-  const auto worth = [&](size_t peak_bytes, double seconds) { return is_better(peak_bytes, seconds); };
+  const auto worth = [&](size_t peak_bytes, double seconds) {  // at least to go on from
+    return peak_bytes < from.plan.peak_bytes && seconds <= seconds_ * (1 + kPrice);
+  };
   trials_.push_back({&from, std::move(kept), try_plan(std::move(again), options_, worth)});
   return trials_.back().planned ? &*trials_.back().planned : nullptr;
 }
 
 void Remaker::go_on(const Planned* from, Kinds kinds) {
   for (int round = 0; round < kRounds; ++round) {
-    auto kept = worth_keeping(*from, kinds);
+    const auto peak = static_cast<double>(from->plan.peak_bytes), best = static_cast<double>(best_->plan.peak_bytes);
+    auto kept = worth_keeping(*from, kinds, std::max(0.0, peak - best) + kLeast * peak);
     if (!kept) break;
     const Planned* next = try_keeping(*from, *std::move(kept));
     if (!next) break;
@@ -168,7 +171,9 @@ const Planned& Remaker::remake_products() {
 
 Planned Remaker::take() {
   for (Trial& trial : trials_) {
-    if (trial.planned && &*trial.planned == best_) return *std::move(trial.planned);
+    if (!trial.planned || &*trial.planned != best_) continue;
+    settle(trial.planned->plan, options_);
+    if (trial.planned->plan.peak_bytes < usual_->plan.peak_bytes) return *std::move(trial.planned);
   }
   return *usual_;
 }

@@ -36,7 +36,7 @@ Arrays loop(const Arrays& in, int64_t operations) {
 Arrays network(const Arrays& in, int64_t operations) {
   const auto loss = [&](const Array& w, const Array& b) {
     Array x = in[0];
-    for (int64_t i = 0; i < operations / 12; ++i) x = x + neap::tanh(neap::matmul(x, w) + b);
+    for (int64_t i = 0; i < operations / 17; ++i) x = x + neap::tanh(neap::matmul(x, w) + b);
     return neap::sum(x * x);
   };
   const auto [value, gradients] = neap::value_and_grad<0, 1>(loss)(in[1], in[2]);
@@ -48,7 +48,7 @@ Arrays random_graph(const Arrays& in, int64_t operations) {
   std::minstd_rand random(1);
   std::vector<Array> values{in[1], neap::sin(in[1])};
   constexpr size_t kReach = 400;
-  while (static_cast<int64_t>(values.size()) < operations) {
+  while (static_cast<int64_t>(values.size() + kReach) < operations) {
     const auto pick = [&] { return values[values.size() - 1 - random() % std::min(values.size(), kReach)]; };
     const Array a = pick(), b = pick();
     values.push_back(random() % 5 == 0 ? neap::matmul(a, b) : random() % 2 ? a + b : a * b);

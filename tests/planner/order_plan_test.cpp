@@ -24,7 +24,7 @@ size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vecto
   options.target.gpu = gpu;
   const Graph ready = insert_copies(simplify(graph), false, true);
   PlanData plan = make_steps(ready, fuse(ready, {}), options, {});
-  if (reorder) order(plan, {.carves = carves});
+  if (reorder) planner::reorder(plan, order_steps(order_problem(plan, {.carves = carves})));
   alias_in_place(plan);
   account(plan, 1, {.carves = carves});
   return carves ? plan.lower_bound_bytes : plan.peak_bytes;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "order_programs.h"
+#include "planner/order_graph.h"
 #include "planner/order_strings.h"
 
 namespace neap::planner {
@@ -96,6 +97,7 @@ size_t chosen_peak(const OrderProblem& problem) {
   EXPECT_TRUE(valid(problem, order));
   const size_t peak = peak_of_order(problem, order);
   EXPECT_LE(peak, given_peak(problem));
+  EXPECT_GE(peak, least_peak(OrderGraph(problem)));
   return peak;
 }
 
@@ -131,6 +133,34 @@ TEST(Order, BestOfAllWhereStepsWriteOverOperands) {
       EXPECT_EQ(chosen_peak(problem), lowest_peak(problem));
     }
   }
+}
+
+// Each layer's result is read by the next and, later, by the layer's derivative: at the turn all are alive, in any
+// order.
+TEST(Order, TheBoundOfANetworkAndItsDerivativeIsItsPeak) {
+  constexpr int kLayers = 300, kBytes = 64;
+  OrderProblem problem;
+  problem.steps = 2 * kLayers;
+  problem.scratch.assign(problem.steps, 0);
+  for (int i = 0; i < kLayers; ++i) problem.values.push_back({kBytes, {i}, {i + 1, problem.steps - 1 - i}});
+  for (int i = kLayers; i < problem.steps; ++i) {
+    problem.values.push_back({kBytes, {i}, i + 1 < problem.steps ? std::vector<int>{i + 1} : std::vector<int>{}});
+  }
+  EXPECT_EQ(least_peak(OrderGraph(problem)), chosen_peak(problem));
+  EXPECT_EQ(chosen_peak(problem), size_t{kBytes} * (kLayers + 1));
+}
+
+TEST(Order, FewerReusesAreNoEasierButLessScratchMayBe) {
+  OrderProblem problem{.steps = 2, .scratch = {64, 0}};
+  problem.values = {{64, {0}, {1}}, {64, {1}, {}}};
+  const OrderProblem fewer = problem;
+  problem.reuses = {{1, 0, 1}};
+  EXPECT_TRUE(no_easier(problem, problem));
+  EXPECT_TRUE(no_easier(fewer, problem));
+  EXPECT_FALSE(no_easier(problem, fewer));
+  OrderProblem less = problem;
+  less.scratch[0] = 0;
+  EXPECT_FALSE(no_easier(less, problem));
 }
 
 TEST(Order, BestOfAllOnSmallNetworksAndLoops) {
