@@ -25,7 +25,7 @@ ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent) {
                           fmt::format("{} of them at most", tracing::kRulesInRules), "", node.loc);
   Arrays tangents;
   for (size_t i = consts; i < in.size(); ++i)
-    if (is_float(in[i].dtype())) tangents.push_back(or_zeros(tangent[i], in[i]));
+    if (is_inexact(in[i].dtype())) tangents.push_back(or_zeros(tangent[i], in[i]));
   const auto with = [](Arrays a, const Arrays& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -51,7 +51,7 @@ ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent) {
         node.loc);
   }
   size_t next = 0;
-  for (const Array& y : both.out) both.tangent.push_back(is_float(y.dtype()) ? floating[next++] : Array());
+  for (const Array& y : both.out) both.tangent.push_back(is_inexact(y.dtype()) ? floating[next++] : Array());
   return both;
 }
 

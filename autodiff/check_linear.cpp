@@ -38,7 +38,7 @@ class LinearCheck {
   bool is_linear(const Node& node) const {
     const auto in = [&](size_t i) { return node.inputs[i]; };
     const auto all_add = [&] {
-      return std::ranges::all_of(node.inputs, [&](ValueId v) { return !is_float(g_.aval(v).dtype) || adds(v); });
+      return std::ranges::all_of(node.inputs, [&](ValueId v) { return !is_inexact(g_.aval(v).dtype) || adds(v); });
     };
     switch (node.op) {
       case Op::negative: return true;
@@ -49,7 +49,7 @@ class LinearCheck {
       case Op::divide: return !depends_[in(1)];
       case Op::select: return !depends_[in(0)] && adds(in(1)) && adds(in(2));
       case Op::triangular_solve: return !depends_[in(0)];
-      case Op::convert: return is_float(g_.aval(node.out()).dtype);
+      case Op::convert: return is_inexact(g_.aval(node.out()).dtype);
       case Op::reduce_sum: return true;
       case Op::scatter_mul: return !depends_[in(2)];
       case Op::scatter_add:
@@ -57,7 +57,9 @@ class LinearCheck {
       default: break;
     }
     switch (tracing::op_info(node.op).family) {
+      case Family::complex:
       case Family::layout: return all_add();
+      case Family::fft:
       case Family::gather:
       case Family::control:
       case Family::call: return true;

@@ -52,7 +52,7 @@ namespace {
 std::vector<Aval> floating(const std::vector<Aval>& avals) {
   std::vector<Aval> result;
   for (const Aval& aval : avals)
-    if (is_float(aval.dtype)) result.push_back(aval);
+    if (is_inexact(aval.dtype)) result.push_back(aval);
   return result;
 }
 
@@ -60,7 +60,7 @@ std::vector<Aval> floating(const std::vector<Aval>& avals) {
 Arrays with_zeros(const std::vector<Aval>& avals, std::span<const Array> given) {
   Arrays all;
   size_t next = 0;
-  for (const Aval& aval : avals) all.push_back(is_float(aval.dtype) ? given[next++] : zeros(aval.shape, aval.dtype));
+  for (const Aval& aval : avals) all.push_back(is_inexact(aval.dtype) ? given[next++] : zeros(aval.shape, aval.dtype));
   return all;
 }
 
@@ -72,7 +72,7 @@ Arrays checked(std::string_view op, std::string_view what, const Arrays& got, co
                            "", loc);
   Arrays result;
   for (size_t i = 0; i < got.size(); ++i) {
-    if (!is_float(expected[i].dtype)) continue;
+    if (!is_inexact(expected[i].dtype)) continue;
     const Aval& aval = tracing::aval_of(got[i], loc);
     const std::string found = fmt::format("{} {} is {}", what, i, to_string(aval));
     if (aval.shape != expected[i].shape) throw_user<ShapeError>(op, found, to_string(expected[i]), "", loc);

@@ -11,12 +11,16 @@ using tracing::Family;
 
 // The tangent of a node's one result.
 Array tangent_of(const JvpSite& site) {
-  if (!is_float(site.out.dtype())) return {};
+  if (!is_inexact(site.out.dtype())) return {};
   switch (tracing::op_info(site.node.op).family) {
     case Family::elementwise: return jvp_elementwise(site);
     case Family::convert:
       // Bits have no derivative.
       return site.node.op == Op::convert ? convert(site.tangent[0], site.out.dtype()) : Array();
+    case Family::complex:
+      if (site.in.size() == 1) return site.apply(site.tangent);
+      return site.apply({or_zeros(site.tangent[0], site.in[0]), or_zeros(site.tangent[1], site.in[1])});
+    case Family::fft: return site.apply(site.tangent);
     case Family::layout: return jvp_layout(site);
     case Family::reduce: return jvp_reduce(site);
     case Family::sort: return jvp_sort(site);
@@ -40,7 +44,7 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
   std::vector<Aval> parameters = g.avals(g.inputs);
   for (size_t i = 0; i < active.size(); ++i) {
     if (!active[i]) continue;
-    NEAP_CHECK(is_float(parameters[i].dtype), "input {} is {}", i, to_string(parameters[i]));
+    NEAP_CHECK(is_inexact(parameters[i].dtype), "input {} is {}", i, to_string(parameters[i]));
     parameters.push_back(Aval(parameters[i]));
   }
 
@@ -105,7 +109,7 @@ Graph jvp(const Graph& g, const std::vector<bool>& active) {
           const Aval& aval = g.aval(g.outputs[i]);
           if (sparse.active[i])
             outputs.push_back(out[next++]);
-          else if (is_float(aval.dtype))
+          else if (is_inexact(aval.dtype))
             outputs.push_back(zeros(aval.shape, aval.dtype));
         }
         return outputs;

@@ -41,14 +41,14 @@ Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized
   std::vector<Aval> parameters = linearized.tangent.avals(linearized.tangent.inputs);
   parameters.resize(linearized.residuals);
   for (const ValueId v : g.outputs)
-    if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
+    if (is_inexact(g.aval(v).dtype)) parameters.push_back(g.aval(v));
   return tracing::trace_closed(
       parameters,
       [&](const Arrays& in) {
         Arrays given;
         size_t next = linearized.residuals;
         for (size_t i = 0; i < g.outputs.size(); ++i) {
-          if (!is_float(g.aval(g.outputs[i]).dtype)) continue;
+          if (!is_inexact(g.aval(g.outputs[i]).dtype)) continue;
           if (linearized.active[i]) given.push_back(in[next]);
           ++next;
         }
@@ -62,7 +62,7 @@ Graph vjp(const Graph& g, const std::vector<bool>& active) {
   const Graph back = pullback(g, active, linearized);
   std::vector<Aval> parameters = g.avals(g.inputs);
   for (const ValueId v : g.outputs)
-    if (is_float(g.aval(v).dtype)) parameters.push_back(g.aval(v));
+    if (is_inexact(g.aval(v).dtype)) parameters.push_back(g.aval(v));
   return tracing::trace_closed(
       parameters,
       [&](const Arrays& in) {
@@ -78,7 +78,7 @@ Graph vjp(const Graph& g, const std::vector<bool>& active) {
       g.name);
 }
 
-Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std::string_view op,
+Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, bool holomorphic, std::string_view op,
            std::source_location loc) {
   if (g.outputs.size() != 1)
     throw_user<ShapeError>(op, fmt::format("the function returns {} arrays", g.outputs.size()), "one scalar",
@@ -87,9 +87,13 @@ Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std:
   if (!aval.shape.empty())
     throw_user<ShapeError>(op, fmt::format("the function returns {}", to_string(aval)), "a scalar",
                            "reduce it with sum() or mean(), or use vjp or jacrev", loc);
-  if (!is_float(aval.dtype))
-    throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(aval)), "a floating dtype",
-                           "convert it, for example with astype(f32), before the arithmetic", loc);
+  if (holomorphic ? !is_complex(aval.dtype) : !is_float(aval.dtype))
+    throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(aval)),
+                           holomorphic ? "a complex dtype, as holomorphic says" : "a floating dtype",
+                           is_complex(aval.dtype)
+                               ? "take abs(), real() or imag() of it, or grad(f, holomorphic) where f is that"
+                               : "convert it, for example with astype(f32), before the arithmetic",
+                           loc);
   std::vector<bool> active(g.inputs.size(), false);
   for (const size_t i : wrt) active[i] = true;
   const Linearized linearized = linearize(g, active);

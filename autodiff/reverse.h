@@ -17,8 +17,9 @@ Graph pullback(const Graph& g, const std::vector<bool>& active, const Linearized
 Graph vjp(const Graph& g, const std::vector<bool>& active);
 
 /// Inputs: g's. Outputs: the one output of g (with_value), then its gradient in each input of `wrt`.
-/// ShapeError unless g has one scalar output, DTypeError unless it is floating. `op` and `loc` name the caller's call.
-Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, std::string_view op = "grad",
-           std::source_location loc = std::source_location::current());
+/// ShapeError unless g has one scalar output, DTypeError unless it is floating (holomorphic: complex). `op` and `loc`
+/// name the caller's call.
+Graph grad(const Graph& g, const std::vector<size_t>& wrt, bool with_value, bool holomorphic = false,
+           std::string_view op = "grad", std::source_location loc = std::source_location::current());
 
 }  // namespace neap::autodiff

@@ -31,7 +31,7 @@ Arrays joined(Arrays a, const Arrays& b) {
 // Marks of the inputs of a traced function: the floating leaves; captured arrays are constants.
 std::vector<bool> floating_inputs(const TracedFunction& traced, size_t leaves) {
   std::vector<bool> active(traced.graph.inputs.size(), false);
-  for (size_t i = 0; i < leaves; ++i) active[i] = is_float(traced.graph.aval(traced.graph.inputs[i]).dtype);
+  for (size_t i = 0; i < leaves; ++i) active[i] = is_inexact(traced.graph.aval(traced.graph.inputs[i]).dtype);
   return active;
 }
 
@@ -43,18 +43,30 @@ void check_like(std::string_view op, std::string_view what, size_t i, const Aval
   throw_user<ShapeError>(op, found, to_string(expected), "", loc);
 }
 
-// The leaves of an argument that is differentiated in: floating, one or more.
+// Which dtypes a derivative is taken of, or in.
+struct Wanted {
+  bool (*takes)(DType);
+  std::string_view what;
+};
+constexpr Wanted kReal{is_float, "a floating dtype"}, kInexact{is_inexact, "a floating dtype"},
+    kComplex{is_complex, "a complex dtype, as holomorphic says"};
+
+// The leaves of an argument that is differentiated in: of the wanted dtypes, one or more.
 std::vector<size_t> differentiated(std::string_view op, const std::vector<Aval>& avals,
-                                   const std::vector<int>& argument_of, int argument, Loc loc) {
+                                   const std::vector<int>& argument_of, int argument, const Wanted& wanted, Loc loc) {
   std::vector<size_t> inputs;
   for (size_t i = 0; i < avals.size(); ++i) {
     if (argument_of[i] != argument) continue;
-    if (!is_float(avals[i].dtype))
+    if (!wanted.takes(avals[i].dtype))
       throw_user<DTypeError>(
           op,
           fmt::format("argument {} {} {}", argument, std::ranges::count(argument_of, argument) > 1 ? "holds" : "is",
                       to_string(avals[i])),
-          "a floating dtype", fmt::format("convert it, or choose another argument, as in {}<1>(f)", op), loc);
+          std::string(wanted.what),
+          is_complex(avals[i].dtype)
+              ? fmt::format("{}(f, holomorphic) is for complex functions, jacrev for complex arguments", op)
+              : fmt::format("convert it, or choose another argument, as in {}<1>(f)", op),
+          loc);
     inputs.push_back(i);
   }
   if (inputs.empty())
@@ -66,14 +78,16 @@ std::vector<size_t> differentiated(std::string_view op, const std::vector<Aval>&
 }  // namespace
 
 Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of,
-               const std::vector<int>& wrt, bool with_value, Loc loc) {
+               const std::vector<int>& wrt, bool with_value, bool holomorphic, Loc loc) {
   const std::string_view op = with_value ? "value_and_grad" : "grad";
   const std::vector<Aval> avals = avals_of(leaves, loc);
   std::vector<size_t> inputs;
   for (const int argument : wrt)
-    for (const size_t i : differentiated(op, avals, argument_of, argument, loc)) inputs.push_back(i);
+    for (const size_t i : differentiated(op, avals, argument_of, argument, holomorphic ? kComplex : kInexact, loc))
+      inputs.push_back(i);
   const TracedFunction traced = tracing::trace(avals, f);
-  return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, op, loc), joined(leaves, traced.captured));
+  return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, holomorphic, op, loc),
+                      joined(leaves, traced.captured));
 }
 
 Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangents, Loc loc) {
@@ -93,7 +107,7 @@ Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangent
   const size_t n = traced.graph.outputs.size();
   Arrays result(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
   for (size_t i = 0, next = n; i < n; ++i)
-    result.push_back(is_float(out[i].dtype()) ? out[next++] : zeros(out[i].shape(), out[i].dtype(), loc));
+    result.push_back(is_inexact(out[i].dtype()) ? out[next++] : zeros(out[i].shape(), out[i].dtype(), loc));
   return result;
 }
 
@@ -110,7 +124,7 @@ Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
                            "", loc);
   Arrays operands = impl_->residuals;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!is_float(impl_->inputs[i].dtype)) continue;
+    if (!is_inexact(impl_->inputs[i].dtype)) continue;
     check_like(impl_->op, impl_->what, i, tracing::aval_of(inputs[i], loc), impl_->inputs[i], loc);
     operands.push_back(inputs[i]);
   }
@@ -118,7 +132,7 @@ Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
   Arrays result;
   size_t next = 0;
   for (const Aval& aval : impl_->outputs)
-    result.push_back(is_float(aval.dtype) ? out[next++] : zeros(aval.shape, aval.dtype, loc));
+    result.push_back(is_inexact(aval.dtype) ? out[next++] : zeros(aval.shape, aval.dtype, loc));
   return result;
 }
 
@@ -171,7 +185,7 @@ Linear linearize_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
       const Aval& aval = e.map->outputs[i];
       if (e.linearized.active[i])
         dense.push_back(out[next++]);
-      else if (is_float(aval.dtype))
+      else if (is_inexact(aval.dtype))
         dense.push_back(zeros(aval.shape, aval.dtype));
     }
     return dense;
@@ -216,16 +230,19 @@ Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
 }
 
 Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
-                   bool forward, Loc loc) {
+                   bool forward, bool holomorphic, Loc loc) {
   const std::string_view op = forward ? "jacfwd" : "jacrev";
   const std::vector<Aval> avals = avals_of(leaves, loc);
-  const std::vector<size_t> inputs = differentiated(op, avals, argument_of, argument, loc);
+  const Wanted of_arguments = holomorphic ? kComplex : forward ? kReal : kInexact;
+  const Wanted of_results = holomorphic ? kComplex : forward ? kInexact : kReal;
+  const std::vector<size_t> inputs = differentiated(op, avals, argument_of, argument, of_arguments, loc);
   const TracedFunction traced = tracing::trace(avals, f);
   const Graph& g = traced.graph;
   for (const tracing::ValueId v : g.outputs)
-    if (!is_float(g.aval(v).dtype))
-      throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(g.aval(v))), "a floating dtype", "",
-                             loc);
+    if (!of_results.takes(g.aval(v).dtype))
+      throw_user<DTypeError>(op, fmt::format("the function returns {}", to_string(g.aval(v))),
+                             std::string(of_results.what),
+                             is_complex(g.aval(v).dtype) ? fmt::format("jacfwd, or {}(f, holomorphic)", op) : "", loc);
   const size_t columns = inputs.size();
   Graph jacobian = tracing::trace_closed(g.avals(g.inputs), [&](const Arrays& in) {
     Arrays result(g.outputs.size() * columns);

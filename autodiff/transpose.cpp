@@ -23,6 +23,17 @@ Array transpose_reduce_sum(const TransposeSite& site) {
   return broadcast_in_dim(site.ct(), site.shape(0), kept);
 }
 
+// As of the bilinear product of complex numbers, which JAX takes as well: nothing is conjugated, and so the part of i
+// is negated.
+Arrays transpose_complex(const TransposeSite& site) {
+  const Array& ct = site.ct();
+  switch (site.node.op) {
+    case Op::real: return {complex(ct, zeros_like(ct))};
+    case Op::imag: return {complex(zeros_like(ct), -ct)};
+    default: return {real(ct), -imag(ct)};
+  }
+}
+
 // Linear in the right-hand side.
 Array transpose_factor(const TransposeSite& site) {
   if (site.node.op != Op::triangular_solve || site.linear[0]) not_linear(site.node);
@@ -36,6 +47,8 @@ Array transpose_factor(const TransposeSite& site) {
 Arrays transpose_node(const TransposeSite& site) {
   switch (tracing::op_info(site.node.op).family) {
     case Family::elementwise: return transpose_elementwise(site);
+    case Family::complex: return transpose_complex(site);
+    case Family::fft: return {tracing::apply(Op::fft, {site.ct()}, site.node.attrs, site.node.loc)};
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
     case Family::scatter: return transpose_scatter(site);

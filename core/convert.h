@@ -3,6 +3,7 @@
 
 #include <neap/dtype.h>
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -18,12 +19,23 @@ inline double sticky_double(bool negative, uint64_t magnitude) {
   return negative ? -value : value;
 }
 
+template <class T>
+inline constexpr bool kIsComplex = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+
 // Any element to any dtype's C++ type, by the rules of op convert: one rounding; floats to integers truncate and
-// saturate, NaN is 0; integers wrap; to bool by != 0.
+// saturate, NaN is 0; integers wrap; to bool by != 0; of complex to real, the real part.
 template <class To, class From>
 To convert_element(From x) {
   if constexpr (std::same_as<To, From>) {
     return x;
+  } else if constexpr (kIsComplex<To> && kIsComplex<From>) {
+    return To(x);
+  } else if constexpr (kIsComplex<To>) {
+    return To(convert_element<typename To::value_type>(x));
+  } else if constexpr (kIsComplex<From> && std::same_as<To, bool>) {
+    return x != From{};
+  } else if constexpr (kIsComplex<From>) {
+    return convert_element<To>(x.real());
   } else if constexpr (std::same_as<From, float16> || std::same_as<From, bfloat16>) {
     return convert_element<To>(static_cast<float>(x));
   } else if constexpr (std::same_as<To, bool>) {

@@ -27,8 +27,18 @@ decltype(auto) dispatch(DType t, F&& f) {
     case DType::bf16: return f.template operator()<bfloat16>();
     case DType::f32: return f.template operator()<float>();
     case DType::f64: return f.template operator()<double>();
+    case DType::c64:
+    case DType::c128: break;
   }
-  detail::check_failed("dtype in range", "", std::source_location::current());
+  detail::check_failed("dtype is real", std::string(name(t)), std::source_location::current());
+}
+
+// The same, of complex dtypes too: std::complex<float> and std::complex<double>.
+template <class F>
+decltype(auto) dispatch_all(DType t, F&& f) {
+  if (t == DType::c64) return f.template operator()<std::complex<float>>();
+  if (t == DType::c128) return f.template operator()<std::complex<double>>();
+  return dispatch(t, std::forward<F>(f));
 }
 
 }  // namespace neap

@@ -8,8 +8,8 @@
 namespace neap {
 
 namespace {
-constexpr std::array<std::string_view, kDTypeCount> kNames = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
-                                                              "u32",  "u64", "f16", "bf16", "f32", "f64"};
+constexpr std::array<std::string_view, kDTypeCount> kNames = {"bool", "i8",  "i16",  "i32", "i64", "u8",  "u16", "u32",
+                                                              "u64",  "f16", "bf16", "f32", "f64", "c64", "c128"};
 
 DType wider(DType a, DType b) { return size_of(a) >= size_of(b) ? a : b; }
 
@@ -36,6 +36,7 @@ std::optional<DType> parse_dtype(std::string_view text) {
 DType promote(DType a, DType b) {
   if (a == b || b == DType::bool_) return a;
   if (a == DType::bool_) return b;
+  if (is_complex(a) || is_complex(b)) return wider(complex_dtype(a), complex_dtype(b));
   if (is_float(a) && is_float(b)) return size_of(a) == size_of(b) ? DType::f32 : wider(a, b);  // f16 with bf16
   if (is_float(a)) return a;
   if (is_float(b)) return b;
@@ -47,6 +48,7 @@ DType promote_weak(DType array, WeakKind scalar) {
     case WeakKind::bool_: return array;
     case WeakKind::integer: return array == DType::bool_ ? DType::i32 : array;
     case WeakKind::floating: return to_float_dtype(array);
+    case WeakKind::complex: return complex_dtype(array);
   }
   NEAP_CHECK(false, "weak kind {}", static_cast<int>(scalar));
 }

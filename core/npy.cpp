@@ -34,8 +34,11 @@ struct BadFile {
 };
 
 std::optional<DType> parse_descr(std::string_view descr) {
-  if (descr.size() != 3 || descr[0] == '>') return std::nullopt;
+  if (descr.size() < 3 || descr[0] == '>') return std::nullopt;
   const std::string_view kind = descr.substr(1);
+  if (kind == "c8") return DType::c64;
+  if (kind == "c16") return DType::c128;
+  if (kind.size() != 2) return std::nullopt;
   if (kind == "b1") return DType::bool_;
   if (kind == "V2") return DType::bf16;
   if (kind == "f2") return DType::f16;
@@ -50,7 +53,7 @@ std::optional<DType> parse_descr(std::string_view descr) {
 std::string descr_of(DType t) {
   if (t == DType::bool_) return "|b1";
   if (t == DType::bf16) return "<V2";
-  const char kind = is_float(t) ? 'f' : is_signed(t) ? 'i' : 'u';
+  const char kind = is_complex(t) ? 'c' : is_float(t) ? 'f' : is_signed(t) ? 'i' : 'u';
   return fmt::format("{}{}{}", size_of(t) == 1 ? '|' : '<', kind, size_of(t));
 }
 
@@ -91,7 +94,7 @@ Header parse_header(std::string_view dict) {
                                                                                          : std::string_view("a record");
   const std::optional<DType> dtype = parse_descr(text);
   if (!dtype) {
-    throw BadFile{fmt::format("its elements are {}", text), "little-endian bool, integers or floats",
+    throw BadFile{fmt::format("its elements are {}", text), "little-endian bool, integers, floats or complex numbers",
                   "convert it in NumPy with astype before saving"};
   }
   Header header;

@@ -73,7 +73,7 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   tracing::Arrays outputs;
   outputs.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i)
-    outputs.push_back(detail::make_concrete(plan.output_avals[i], std::move(results[i])));
+    outputs.push_back(detail::make_concrete(function_.graph.aval(function_.graph.outputs[i]), std::move(results[i])));
   return outputs;
 }
 

@@ -79,7 +79,7 @@ Array fill(const Attrs& attrs) {
   Aval aval{attrs.ints(Attr::shape), attrs.dtype(Attr::dtype)};
   BufferPtr buffer = allocate(aval.bytes(), "constant");
   const int64_t n = aval.size();
-  dispatch(aval.dtype, [&]<class T>() {
+  dispatch_all(aval.dtype, [&]<class T>() {
     const auto* integer = std::get_if<int64_t>(attrs.find(Attr::value));
     std::fill_n(buffer->as<T>(), n,
                 integer ? convert_element<T>(*integer) : convert_element<T>(attrs.real(Attr::value)));

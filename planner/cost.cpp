@@ -19,6 +19,8 @@ double element_cost(const Graph& graph, const Node& node) {
     case Family::gather: return 10;
     case Family::scatter: return 200;  // 0.21 Gidx/s
     case Family::random: return 56;    // 0.85 Gelem/s
+    case Family::complex:              // lowered before
+    case Family::fft:
     case Family::dot:
     case Family::sort:
     case Family::factor:

@@ -13,6 +13,7 @@
 #include "planner/alias.h"
 #include "planner/budget.h"
 #include "planner/compact_updates.h"
+#include "planner/complex.h"
 #include "planner/decisions.h"
 #include "planner/dot.h"
 #include "planner/free_slices.h"
@@ -241,6 +242,7 @@ Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanO
 }
 
 std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
+  if (has_complex(graph)) return tradeoff(lower_complex(graph), options);
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
@@ -250,6 +252,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {
+  if (has_complex(graph)) return make_plan(lower_complex(graph), options);
   PlanData plan = plan_chosen(graph, options);
   if (options.memory_budget) check_budget(plan);
   check_limits(plan, options.target);

@@ -201,7 +201,8 @@ def calls(i):
 
 def stored(value):
     value = np.asarray(value)
-    flat = value.astype(np.float64 if value.dtype.kind == "f" else value.dtype).ravel().tolist()
+    parts = np.stack([value.real, value.imag], -1) if value.dtype.kind == "c" else value
+    flat = parts.astype(np.float64 if parts.dtype.kind == "f" else parts.dtype).ravel().tolist()
     numbers = [v if not isinstance(v, float) or np.isfinite(v) else str(v) for v in flat]
     return {"dtype": name_of(value.dtype), "shape": list(value.shape), "values": numbers}
 

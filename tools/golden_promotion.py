@@ -1,7 +1,7 @@
 """The dtype that JAX computes in for each pair of dtypes, and for an array with a Python scalar.
 
-promotion.json: {"array": {a: {b: dtype}}, "scalar": {"bool" | "integer" | "floating": {a: dtype}}}. Where JAX answers
-with a weak type, which takes its width from a setting, Neap's defaults stand: i32 and f32.
+promotion.json: {"array": {a: {b: dtype}}, "scalar": {"bool" | "integer" | "floating" | "complex": {a: dtype}}}. Where JAX answers
+with a weak type, which takes its width from a setting, Neap's defaults stand: i32, f32 and c64.
 """
 
 import json
@@ -10,14 +10,15 @@ import jax
 import jax.numpy as jnp
 from golden_common import DTYPES, GOLDEN, name_of
 
-SCALARS = {"bool": True, "integer": 1, "floating": 1.0}
+SCALARS = {"bool": True, "integer": 1, "floating": 1.0, "complex": 1j}
 
 
 def sum_dtype(a, b):
     total = jnp.add(a, b)
     if not total.weak_type:
         return name_of(total.dtype)
-    return "f32" if jnp.issubdtype(total.dtype, jnp.floating) else "i32"
+    kinds = {"f": "f32", "c": "c64"}
+    return kinds.get(total.dtype.kind, "i32")
 
 
 def write():

@@ -14,6 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import golden_complex
 import golden_control
 import golden_linalg
 import golden_numpy
@@ -24,6 +25,7 @@ import golden_random
 golden_random.write()
 golden_ops.write()
 golden_numpy.write()
+golden_complex.write()
 golden_control.write()
 golden_linalg.write()
 golden_promotion.write()

@@ -38,11 +38,19 @@ const void* Array::raw_data(DType wanted, std::source_location loc) const {
   return buffer->data();
 }
 
+// Complex numbers are not read as real ones.
+static void check_parts(const Array& x, bool as_complex, std::string_view op, std::source_location loc) {
+  if (as_complex || !is_complex(x.dtype())) return;
+  throw_user<DTypeError>(op, "the array is " + to_string(x.aval()), "std::complex<float> or std::complex<double>",
+                         "or take real(), imag() or abs() of it first", loc);
+}
+
 template <Scalar T>
 std::vector<T> Array::to_vector(std::source_location loc) const {
   const BufferPtr& buffer = tracing::concrete_buffer(*this, "to_vector", loc);
+  check_parts(*this, ComplexScalar<T>, "to_vector", loc);
   std::vector<T> result(static_cast<size_t>(size()));
-  dispatch(dtype(), [&]<class S>() {
+  dispatch_all(dtype(), [&]<class S>() {
     const S* source = buffer->as<S>();
     for (size_t i = 0; i < result.size(); ++i) result[i] = convert_element<T>(source[i]);
   });
@@ -55,7 +63,8 @@ T Array::item(std::source_location loc) const {
   if (size() != 1)
     throw_user<ShapeError>("item", "the array is " + to_string(aval()), "one element",
                            "index it first, or read it with to_vector", loc);
-  return dispatch(dtype(), [&]<class S>() { return convert_element<T>(*buffer->as<S>()); });
+  check_parts(*this, ComplexScalar<T>, "item", loc);
+  return dispatch_all(dtype(), [&]<class S>() { return convert_element<T>(*buffer->as<S>()); });
 }
 
 #define NEAP_READ(T)                                                    \
@@ -76,6 +85,8 @@ NEAP_READ(float16)
 NEAP_READ(bfloat16)
 NEAP_READ(float)
 NEAP_READ(double)
+NEAP_READ(std::complex<float>)
+NEAP_READ(std::complex<double>)
 #undef NEAP_READ
 
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
@@ -86,9 +97,11 @@ const Shape& Operand::shape() const {
 }
 
 Array Operand::as(DType dtype) const {
+  if (!scalar_ && is_complex(array_.dtype()) && !is_complex(dtype))
+    return dtype == DType::bool_ ? *this != 0 : Operand(neap::real(*this), loc_).as(dtype);
   if (!scalar_) return array_.dtype() == dtype ? array_ : apply(Op::convert, {array_}, {{Attr::dtype, dtype}}, loc_);
   tracing::check_fits(*this, dtype);
-  return detail::scalar_constant(real_, integer_, dtype, loc_);
+  return detail::scalar_constant(real_, integer_, dtype, loc_, imag_);
 }
 
 namespace {
@@ -113,6 +126,9 @@ Array spec(const Shape& shape, DType dtype, Loc loc) {
 }
 
 void tracing::check_fits(const Operand& scalar, DType dtype) {
+  if (scalar.kind() == WeakKind::complex && !is_complex(dtype))
+    throw_user<DTypeError>("scalar", "a complex number is not a number of " + std::string(name(dtype)), "",
+                           "convert the array to a complex dtype first, or give the dtype", user_line(scalar.loc()));
   if (scalar.kind() == WeakKind::floating || !is_integer(dtype)) return;
   const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);
   const int64_t value = scalar.integer();
@@ -128,10 +144,14 @@ void tracing::check_fits(const Operand& scalar, DType dtype) {
 
 namespace detail {
 
-Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc) {
+Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc, double imag) {
+  if (imag != 0)  // NaN too
+    return apply(Op::complex,
+                 {scalar_constant(real, 0, real_dtype(dtype), loc), scalar_constant(imag, 0, real_dtype(dtype), loc)},
+                 {}, loc);
   // An integer says more than its double, unless it is a u64 that a floating dtype would read as negative.
   const tracing::AttrValue value =
-      integer != 0 && !is_float(dtype) ? tracing::AttrValue(integer) : tracing::AttrValue(real);
+      integer != 0 && !is_inexact(dtype) ? tracing::AttrValue(integer) : tracing::AttrValue(real);
   return apply(Op::constant, {}, {{Attr::value, value}, {Attr::dtype, dtype}, {Attr::shape, Shape{}}}, loc);
 }
 
@@ -157,7 +177,8 @@ Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype,
   check_extents("full", shape, type, user_line(loc));
   if (!value.is_scalar()) return broadcast_to(Operand(value.as(type), loc), shape);
   tracing::check_fits(value, type);
-  const tracing::AttrValue v = value.kind() == WeakKind::floating || is_float(type)
+  if (value.imag() != 0) return broadcast_to(Operand(value.as(type), loc), shape);
+  const tracing::AttrValue v = value.kind() >= WeakKind::floating || is_inexact(type)
                                    ? tracing::AttrValue(value.real())
                                    : tracing::AttrValue(value.integer());
   return apply(Op::constant, {}, {{Attr::value, v}, {Attr::dtype, type}, {Attr::shape, shape}}, loc);

@@ -12,7 +12,7 @@ namespace {
 // Those of floating dtypes from `first` on, after all before it.
 std::vector<Aval> floating_after(std::vector<Aval> avals, size_t first) {
   const auto begin = avals.begin() + static_cast<std::ptrdiff_t>(first);
-  avals.erase(std::remove_if(begin, avals.end(), [](const Aval& a) { return !is_float(a.dtype); }), avals.end());
+  avals.erase(std::remove_if(begin, avals.end(), [](const Aval& a) { return !is_inexact(a.dtype); }), avals.end());
   return avals;
 }
 

@@ -59,7 +59,7 @@ ValueId Graph::add(Op op, std::vector<ValueId> operands, Attrs attrs, std::sourc
 ValueId Graph::constant(double value, DType dtype, Shape shape) {
   Attrs attrs{{Attr::dtype, dtype}, {Attr::shape, std::move(shape)}};
   // Integer constants have one form, so that equal constants are equal attributes.
-  if (!is_float(dtype) && value == std::trunc(value) && std::abs(value) < 0x1p63) {
+  if (!is_inexact(dtype) && value == std::trunc(value) && std::abs(value) < 0x1p63) {
     attrs.set(Attr::value, static_cast<int64_t>(value));
   } else {
     attrs.set(Attr::value, value);

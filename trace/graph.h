@@ -37,7 +37,7 @@ enum class Op : uint16_t {
 /// Names of attributes; an op's row documents which it takes.
 enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
-  axis,          // int: the axis of iota, concatenate, argmax, sort, ...
+  axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...
   backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
   body,          // graph: of scan, while_loop, custom_jvp, custom_vjp; cond: what is computed where it is true
   copy,          // int: computes again what another node computes, and stays apart from it (any op)
@@ -63,7 +63,7 @@ enum class Attr : uint8_t {
   otherwise,     // graph: cond: what is computed where it is false
   permutation,   // ints: transpose
   region,        // int: the checkpoint() that the node is in (any op)
-  reverse,       // int (0/1): scan
+  reverse,       // int (0/1): scan; fft: the other sign of the exponent
   rhs_batch,     // ints
   rhs_contract,  // ints
   saveable,      // string: what of a region is kept for the backward pass: "", "everything", "dots" or names

@@ -64,6 +64,8 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::elementwise: return {infer_elementwise(site)};
     case Family::leaf: return {infer_leaf(site)};
     case Family::convert: return {infer_convert(site)};
+    case Family::complex: return {infer_complex(site)};
+    case Family::fft: return {infer_fft(site)};
     case Family::layout: return {infer_layout(site)};
     case Family::reduce: return {infer_reduce(site)};
     case Family::argreduce: return {infer_argreduce(site)};
@@ -86,6 +88,12 @@ std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attr
              operands.size(), info.arity);
   check_attrs(op, attrs);
   const Site site{op, operands, attrs, loc};
+  if (!takes_complex(op)) {
+    const auto complex = std::ranges::find_if(operands, [](const Aval& x) { return is_complex(x.dtype); });
+    if (complex != operands.end()) {
+      site.fail<DTypeError>(to_string(*complex), "a real dtype", "take abs(), real() or imag() of it");
+    }
+  }
   std::vector<Aval> results = results_of(site);
   for (const Aval& aval : results) {
     int64_t bytes = aval.size();
@@ -154,7 +162,7 @@ Aval infer_elementwise(const Site& site) {
   }
   site.check_same_dtype(is_select ? 1 : 0);
   const DType dtype = in[is_select ? 1 : 0].dtype;
-  if (!accepts(rule, dtype)) {
+  if (!accepts(rule, dtype) && !is_complex(dtype)) {
     const bool wants_float = rule == TypeRule::floating || rule == TypeRule::predicate;
     const bool wants_bits = rule == TypeRule::integral;
     site.fail<DTypeError>(
@@ -175,7 +183,9 @@ Aval infer_leaf(const Site& site) {
   const DType dtype = site.attrs.dtype(Attr::dtype);
   if (site.op == Op::iota) {
     site.check_axis(site.attrs.integer(Attr::axis), static_cast<int64_t>(shape.size()));
-    if (dtype == DType::bool_) site.fail<DTypeError>("dtype bool", "a floating or integer dtype");
+    if (dtype == DType::bool_ || is_complex(dtype)) {
+      site.fail<DTypeError>(fmt::format("dtype {}", neap::name(dtype)), "a floating or integer dtype");
+    }
   }
   return {shape, dtype};
 }
@@ -193,7 +203,33 @@ Aval infer_convert(const Site& site) {
                             "bool is one bit: use astype, or compare with != 0");
     }
   }
+  const bool loses = is_complex(x.dtype) && !is_complex(to), makes = is_complex(to) && site.op == Op::bitcast;
+  if (loses || makes) {
+    site.fail<DTypeError>(fmt::format("{} to {}", to_string(x), neap::name(to)), "",
+                          "real() and imag() are the parts of a complex number, complex() makes one of them");
+  }
   return {x.shape, to};
+}
+
+Aval infer_complex(const Site& site) {
+  const Aval& x = site.in[0];
+  if (site.op != Op::complex) {
+    if (!is_complex(x.dtype)) site.fail<DTypeError>(to_string(x), "a complex dtype");
+    return {x.shape, real_dtype(x.dtype)};
+  }
+  site.check_same_dtype();
+  if (x.dtype != DType::f32 && x.dtype != DType::f64) site.fail<DTypeError>(to_string(x), "f32 or f64");
+  if (x.shape != site.in[1].shape) {
+    site.fail<ShapeError>(fmt::format("{} and {}", to_string(x), to_string(site.in[1])), "equal shapes");
+  }
+  return {x.shape, complex_dtype(x.dtype)};
+}
+
+Aval infer_fft(const Site& site) {
+  const Aval& x = site.in[0];
+  if (!is_complex(x.dtype)) site.fail<DTypeError>(to_string(x), "a complex dtype", "convert it with astype(c64)");
+  site.check_axis(site.attrs.integer(Attr::axis), x.ndim());
+  return x;
 }
 
 }  // namespace neap::tracing

@@ -39,6 +39,8 @@ struct Site {
 Aval infer_elementwise(const Site&);
 Aval infer_leaf(const Site&);
 Aval infer_convert(const Site&);
+Aval infer_complex(const Site&);
+Aval infer_fft(const Site&);
 Aval infer_layout(const Site&);
 Aval infer_reduce(const Site&);
 Aval infer_argreduce(const Site&);

@@ -267,7 +267,7 @@ Array inner(const Operand& x, const Operand& y) {
 }
 Array vdot(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  return dot(ravel(x), ravel(y));
+  return dot(conj(ravel(x)), ravel(y));
 }
 
 Array kron(const Operand& x, const Operand& y) {

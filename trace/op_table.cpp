@@ -53,8 +53,9 @@ std::span<const OpInfo> op_table() { return kTable; }
 std::span<const Op> elementwise_ops() { return kElementwise; }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"elementwise", "leaf",   "convert", "layout",  "reduce", "argreduce", "sort",
-                                         "dot",         "factor", "gather",  "scatter", "random", "control",   "call"};
+  constexpr std::string_view kNames[] = {"elementwise", "leaf",      "convert", "complex", "fft",    "layout",
+                                         "reduce",      "argreduce", "sort",    "dot",     "factor", "gather",
+                                         "scatter",     "random",    "control", "call"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -66,16 +67,57 @@ std::string_view name(TypeRule rule) {
 
 bool accepts(TypeRule rule, DType t) {
   switch (rule) {
-    case TypeRule::numeric: return t != DType::bool_;
+    case TypeRule::numeric: return t != DType::bool_ && !is_complex(t);
     case TypeRule::floating:
     case TypeRule::predicate: return is_float(t);
-    case TypeRule::integral: return !is_float(t);
+    case TypeRule::integral: return !is_inexact(t);
     case TypeRule::compare:
     case TypeRule::select:
-    case TypeRule::any: return true;
+    case TypeRule::any: return !is_complex(t);
     case TypeRule::structural: return false;
   }
   return false;
+}
+
+bool takes_complex(Op op) {
+  switch (op_info(op).family) {
+    case Family::complex:
+    case Family::fft:
+    case Family::layout:
+    case Family::dot:
+    case Family::gather:
+    case Family::control:
+    case Family::call: return true;
+    default: break;
+  }
+  switch (op) {
+    case Op::negative:
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::square:
+    case Op::reciprocal:
+    case Op::exp:
+    case Op::expm1:
+    case Op::log:
+    case Op::log1p:
+    case Op::sqrt:
+    case Op::sin:
+    case Op::cos:
+    case Op::tan:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::tanh:
+    case Op::select:
+    case Op::stop_gradient:
+    case Op::constant:
+    case Op::convert:
+    case Op::reduce_sum:
+    case Op::scatter_set:
+    case Op::scatter_add: return true;
+    default: return false;
+  }
 }
 
 DType result_dtype(TypeRule rule, DType t) {
@@ -94,6 +136,7 @@ std::span<const Attr> required_attrs(Op op) {
   static constexpr Attr kPad[] = {low, high, interior};
   static constexpr Attr kAxis[] = {axis};
   static constexpr Attr kAxes[] = {axes};
+  static constexpr Attr kFft[] = {axis, reverse};
   static constexpr Attr kSort[] = {axis, descending};
   static constexpr Attr kDot[] = {lhs_batch, rhs_batch, lhs_contract, rhs_contract};
   static constexpr Attr kTriangular[] = {lower, transposed, unit};
@@ -130,6 +173,7 @@ std::span<const Attr> required_attrs(Op op) {
     case Op::reduce_min:
     case Op::reduce_any:
     case Op::reduce_all: return kAxes;
+    case Op::fft: return kFft;
     case Op::sort:
     case Op::argsort: return kSort;
     case Op::dot_general: return kDot;

@@ -21,7 +21,9 @@ enum class Family : uint8_t {
   elementwise,  // rows of <neap/ops.def>: equal shapes in, the same shape out
   leaf,         // constant, iota
   convert,      // convert, bitcast: elementwise, to the dtype of an attribute
-  layout,       // elements move, none is computed
+  complex,      // complex numbers and their parts, element by element
+  fft,
+  layout,  // elements move, none is computed
   reduce,
   argreduce,
   sort,
@@ -36,7 +38,7 @@ enum class Family : uint8_t {
 
 /// Which dtypes an elementwise op takes and gives.
 enum class TypeRule : uint8_t {
-  numeric,     // T... -> T, T a float or an integer
+  numeric,     // T... -> T, T a float or an integer (complex: takes_complex)
   floating,    // T... -> T, T a float
   integral,    // T... -> T, T an integer or bool
   predicate,   // T -> bool, T a float
@@ -72,8 +74,10 @@ inline std::string_view name(Op op) { return op_info(op).name; }
 std::string_view name(Family family);
 std::string_view name(TypeRule rule);
 
-/// Whether an op of this rule takes operands of dtype `t` (for select: as its second and third operand).
+/// Whether an op of this rule takes operands of the real dtype `t` (for select: as its second and third operand).
 bool accepts(TypeRule rule, DType t);
+/// Whether the op takes operands of complex dtypes.
+bool takes_complex(Op op);
 /// The dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third operand).
 DType result_dtype(TypeRule rule, DType t);
 

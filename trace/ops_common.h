@@ -21,6 +21,10 @@ Shape common_shape(std::string_view op, std::span<const Operand* const> operands
 Array fit(const Operand& x, const Shape& shape, DType dtype);
 /// An elementwise op on operands of any shape and dtype.
 Array elementwise(Op op, std::span<const Operand* const> operands);
+/// The op on complex operands: a node, or what it is made of; DTypeError where it has no complex form.
+Array apply_complex(Op op, const Arrays& operands, std::source_location loc);
+/// The product of complex numbers over these axes.
+Array complex_prod(const Array& x, const Shape& axes);
 /// The arrays in the one dtype that they promote to.
 Arrays promoted(const Arrays& arrays, std::source_location loc);
 

@@ -67,7 +67,7 @@ Array elementwise(Op op, std::span<const Operand* const> operands) {
   return composite(fmt::format("{} {}", name(op), neap::name(dtype)), inputs, [&](const Arrays& in) {
     Arrays fitted;
     for (size_t i = 0; i < in.size(); ++i) fitted.push_back(fit(Operand(in[i], loc), shape, dtype_of_operand(i)));
-    return apply(op, fitted, {}, loc);
+    return is_complex(dtype) ? apply_complex(op, fitted, loc) : apply(op, fitted, {}, loc);
   });
 }
 
@@ -79,7 +79,7 @@ Array elementwise_of(Op op, const T&... x) {
   const std::array<const Operand*, sizeof...(T)> operands{&x...};
   return elementwise(op, operands);
 }
-bool is_integral(const Operand& x) { return x.is_scalar() ? x.kind() != WeakKind::floating : !is_float(x.dtype()); }
+bool is_integral(const Operand& x) { return x.is_scalar() ? x.kind() < WeakKind::floating : !is_inexact(x.dtype()); }
 }  // namespace
 
 #define NEAP_UNARY(name, ...) \

@@ -42,7 +42,8 @@ Array in_floats(const std::string& key, const Operand& x, const std::function<Ar
   const AtLine line(x.loc());
   return composite(key, {x.as_array()}, [&](const Arrays& in) {
     const DType dtype = to_float_dtype(in[0].dtype());
-    return f(in[0].astype(wide(dtype))).astype(dtype);
+    const Array y = f(in[0].astype(wide(dtype)));
+    return y.astype(is_complex(y.dtype()) ? dtype : real_dtype(dtype));
   });
 }
 
@@ -99,7 +100,8 @@ Array mean_of(const Array& a, const Shape& axes, bool keepdims) {
   return sum(a, axes, keepdims) / n;
 }
 Array var_of(const Array& a, const Shape& axes, bool keepdims) {
-  return mean_of(square(a - mean_of(a, axes, true)), axes, keepdims);
+  const Array d = a - mean_of(a, axes, true);
+  return mean_of(is_complex(a.dtype()) ? square(real(d)) + square(imag(d)) : square(d), axes, keepdims);
 }
 
 Array arg_reduce(Op op, const Operand& x, std::optional<int64_t> axis, bool keepdims) {
@@ -119,6 +121,13 @@ Array sum(const Operand& x, const Axes& axes, bool keepdims) {
   return reduce(Op::reduce_sum, widened(x), axes, keepdims, x.loc());
 }
 Array prod(const Operand& x, const Axes& axes, bool keepdims) {
+  if (is_complex(x.dtype())) {
+    const Shape over = axes.resolve(static_cast<int64_t>(x.shape().size()), "prod", user_line(x.loc()));
+    const AtLine line(x.loc());
+    const Array r =
+        composite("prod " + to_string(over), {x.array()}, [&](const Arrays& in) { return complex_prod(in[0], over); });
+    return keep(r, x.shape(), over, keepdims);
+  }
   return reduce(Op::reduce_prod, widened(x), axes, keepdims, x.loc());
 }
 Array max(const Operand& x, const Axes& axes, bool keepdims) {

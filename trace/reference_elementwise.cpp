@@ -106,6 +106,7 @@ struct Evaluator {
 }  // namespace
 
 HostValue reference_elementwise(Op op, std::span<const HostValue> in, Aval out) {
+  if (is_complex(in.back().aval.dtype)) return reference_complex_elementwise(op, in, std::move(out));
   return dispatch(in.back().aval.dtype, [&]<class T>() { return Evaluator<Compute<T>>{in, std::move(out)}.run(op); });
 }
 
@@ -115,8 +116,8 @@ HostValue reference_convert(Op op, const HostValue& x, Aval out) {
     std::memcpy(result.data->data(), x.data->data(), x.aval.bytes());
     return result;
   }
-  dispatch(x.aval.dtype, [&]<class From>() {
-    dispatch(result.aval.dtype, [&]<class To>() {
+  dispatch_all(x.aval.dtype, [&]<class From>() {
+    dispatch_all(result.aval.dtype, [&]<class To>() {
       const auto from = elements<From>(x);
       const auto to = elements<To>(result);
       for (size_t i = 0; i < to.size(); ++i) to[i] = convert_element<To>(from[i]);
@@ -127,7 +128,7 @@ HostValue reference_convert(Op op, const HostValue& x, Aval out) {
 
 HostValue reference_leaf(Op op, const Attrs& attrs, Aval out) {
   HostValue result = make_value(std::move(out));
-  dispatch(result.aval.dtype, [&]<class T>() {
+  dispatch_all(result.aval.dtype, [&]<class T>() {
     const auto to = elements<T>(result);
     if (op == Op::iota) {
       const auto axis = static_cast<size_t>(attrs.integer(Attr::axis));

@@ -49,7 +49,10 @@ class Rows {
 // What mode fill_or_drop reads out of range, as JAX: NaN, the lowest signed, the highest unsigned integer, true.
 template <class T>
 T fill_value() {
-  if constexpr (kIsFloat<T>)
+  if constexpr (kIsComplex<T>)
+    return {std::numeric_limits<typename T::value_type>::quiet_NaN(),
+            std::numeric_limits<typename T::value_type>::quiet_NaN()};
+  else if constexpr (kIsFloat<T>)
     return convert_element<T>(std::numeric_limits<double>::quiet_NaN());
   else if constexpr (std::is_signed_v<T>)
     return std::numeric_limits<T>::lowest();
@@ -59,21 +62,25 @@ T fill_value() {
 
 template <class C>
 C combine(Op op, C old, C update) {
-  switch (op) {
-    case Op::scatter_add:
-      if constexpr (std::is_floating_point_v<C>)
-        return old + update;
-      else
-        return ref::add(old, update);
-    case Op::scatter_mul:
-      if constexpr (std::is_floating_point_v<C>)
-        return old * update;
-      else
-        return ref::multiply(old, update);
-    case Op::scatter_min: return ref::minimum(old, update);
-    case Op::scatter_max: return ref::maximum(old, update);
-    default: throw InternalError("no combining scatter");
-  }
+  if constexpr (kIsComplex<C>) {
+    NEAP_CHECK(op == Op::scatter_add, "op {} of complex numbers", static_cast<int>(op));
+    return old + update;
+  } else
+    switch (op) {
+      case Op::scatter_add:
+        if constexpr (std::is_floating_point_v<C>)
+          return old + update;
+        else
+          return ref::add(old, update);
+      case Op::scatter_mul:
+        if constexpr (std::is_floating_point_v<C>)
+          return old * update;
+        else
+          return ref::multiply(old, update);
+      case Op::scatter_min: return ref::minimum(old, update);
+      case Op::scatter_max: return ref::maximum(old, update);
+      default: throw InternalError("no combining scatter");
+    }
 }
 
 }  // namespace
@@ -82,7 +89,7 @@ HostValue reference_gather(const HostValue& x, const HostValue& indices, const A
   const Rows rows(x, indices, attrs);
   const bool fill = attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::fill_or_drop);
   HostValue result = make_value(std::move(out));
-  dispatch(x.aval.dtype, [&]<class T>() {
+  dispatch_all(x.aval.dtype, [&]<class T>() {
     const auto from = elements<T>(x);
     const auto to = elements<T>(result);
     size_t i = 0;
@@ -112,7 +119,7 @@ HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& a
     }
     return result;
   }
-  return dispatch(x.aval.dtype, [&]<class T>() -> HostValue {
+  return dispatch_all(x.aval.dtype, [&]<class T>() -> HostValue {
     if constexpr (std::same_as<T, bool>) {
       throw InternalError("scatter of bool");
     } else {

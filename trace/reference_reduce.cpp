@@ -20,13 +20,19 @@ A highest() {
 
 template <class A>
 A sum(A x, A y) {
-  if constexpr (std::is_floating_point_v<A>) return x + y;
-  return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+  if constexpr (std::is_floating_point_v<A> || kIsComplex<A>)
+    return x + y;
+  else
+    return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
 }
 template <class A>
 A product(A x, A y) {
-  if constexpr (std::is_floating_point_v<A>) return x * y;
-  return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+  if constexpr (kIsComplex<A>)
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  else if constexpr (std::is_floating_point_v<A>)
+    return x * y;
+  else
+    return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
 }
 
 // T: the storage type, A: what accumulates. A second operand is what to begin with.
@@ -50,8 +56,10 @@ HostValue reduce(std::span<const HostValue> in, const Ints& axes, Aval out, A id
 HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out) {
   Ints axes = attrs.ints(Attr::axes);
   std::ranges::sort(axes);  // elements are combined in row-major order
-  return dispatch(in[0].aval.dtype, [&]<class T>() {
-    if constexpr (std::same_as<T, bool>) {
+  return dispatch_all(in[0].aval.dtype, [&]<class T>() {
+    if constexpr (kIsComplex<T>) {
+      return reduce<T>(in, axes, out, Compute<T>(0), sum<Compute<T>>);
+    } else if constexpr (std::same_as<T, bool>) {
       if (op == Op::reduce_any) return reduce<bool>(in, axes, out, false, [](bool a, bool b) { return a || b; });
       return reduce<bool>(in, axes, out, true, [](bool a, bool b) { return a && b; });
     } else {
@@ -135,7 +143,7 @@ HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval 
       along(lhs, attrs.ints(Attr::lhs_batch), attrs.ints(Attr::lhs_contract));
   const auto [rhs_batch, rhs_free, rhs_contract] =
       along(rhs, attrs.ints(Attr::rhs_batch), attrs.ints(Attr::rhs_contract));
-  return dispatch(out.dtype, [&]<class T>() {
+  return dispatch_all(out.dtype, [&]<class T>() {
     using A = Accumulator<T>;
     const auto a = elements<T>(lhs);
     const auto b = elements<T>(rhs);

@@ -19,11 +19,13 @@ namespace neap::tracing {
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
-/// The type in which the elements of a dtype are computed: double, int64_t, uint64_t or bool.
+/// The type in which the elements of a dtype are computed: double, std::complex<double>, int64_t, uint64_t or bool.
 template <class T>
 using Compute = std::conditional_t<
-    kIsFloat<T>, double,
-    std::conditional_t<std::same_as<T, bool>, bool, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>;
+    kIsComplex<T>, std::complex<double>,
+    std::conditional_t<
+        kIsFloat<T>, double,
+        std::conditional_t<std::same_as<T, bool>, bool, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>>;
 
 /// The type in which sums and products of T accumulate.
 template <class T>
@@ -52,7 +54,7 @@ inline HostValue copy_of(const HostValue& value) {
 template <class C>
 std::vector<C> decode(const HostValue& value) {
   std::vector<C> out(static_cast<size_t>(value.aval.size()));
-  dispatch(value.aval.dtype, [&]<class T>() {
+  dispatch_all(value.aval.dtype, [&]<class T>() {
     if constexpr (std::same_as<Compute<T>, C>) {
       const auto from = elements<T>(value);
       for (size_t i = 0; i < from.size(); ++i) out[i] = static_cast<C>(from[i]);
@@ -67,7 +69,7 @@ std::vector<C> decode(const HostValue& value) {
 template <class C>
 HostValue encode(const std::vector<C>& from, Aval aval) {
   HostValue value = make_value(std::move(aval));
-  dispatch(value.aval.dtype, [&]<class T>() {
+  dispatch_all(value.aval.dtype, [&]<class T>() {
     const auto out = elements<T>(value);
     for (size_t i = 0; i < out.size(); ++i) out[i] = convert_element<T>(static_cast<C>(from[i]));
   });
@@ -105,6 +107,10 @@ Ints other_axes(int64_t ndim, const Ints& axes);
 // The evaluators, one for each family; `out` is the inferred aval of the result.
 HostValue reference_elementwise(Op op, std::span<const HostValue> in, Aval out);
 HostValue reference_convert(Op op, const HostValue& x, Aval out);
+HostValue reference_complex(Op op, std::span<const HostValue> in, Aval out);
+/// Elementwise ops on complex numbers.
+HostValue reference_complex_elementwise(Op op, std::span<const HostValue> in, Aval out);
+HostValue reference_fft(const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_leaf(Op op, const Attrs& attrs, Aval out);
 HostValue reference_layout(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);

@@ -73,10 +73,12 @@ Array one_by_one(const VmapSite& site) {
 Array vmap_node(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
   switch (op_info(site.node.op).family) {
+    case Family::complex:
     case Family::elementwise: return site.apply(all_with_batch(site), attrs);
     case Family::convert: return site.apply(site.in, attrs);
     case Family::layout: return vmap_layout(site);
     case Family::reduce: attrs.set(Attr::axes, shifted(attrs.ints(Attr::axes))); return site.apply(site.in, attrs);
+    case Family::fft:
     case Family::argreduce:
     case Family::sort: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
     case Family::dot: return vmap_dot(site);

@@ -50,7 +50,7 @@ BatchedResults vmap_call(const VmapSite& site) {
   } else {
     std::vector<bool> tangents;
     for (size_t i = static_cast<size_t>(consts); i < operands.size(); ++i)
-      if (is_float(operands[i].dtype())) tangents.push_back(site.batched[i]);
+      if (is_inexact(operands[i].dtype())) tangents.push_back(site.batched[i]);
     if (op == Op::custom_jvp && has_rule(op, attrs)) {
       std::vector<bool> inputs = site.batched;
       inputs.insert(inputs.end(), tangents.begin(), tangents.end());

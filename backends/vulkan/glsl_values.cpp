@@ -196,6 +196,8 @@ std::string load(Module& m, const std::string& address, DType type) {
     case DType::i64: return from("RI64");
     case DType::u64: return from("R64");
     case DType::f64: return from(m.choices.float64 ? "RF64" : "RV2");
+    case DType::c64:
+    case DType::c128: break;  // made real by the planner
   }
   __builtin_unreachable();
 }
@@ -222,6 +224,8 @@ std::string store(Module& m, const std::string& address, const std::string& valu
     case DType::i64: return to("RI64", value);
     case DType::u64: return to("R64", value);
     case DType::f64: return to(m.choices.float64 ? "RF64" : "RV2", value);
+    case DType::c64:
+    case DType::c128: break;  // made real by the planner
   }
   __builtin_unreachable();
 }

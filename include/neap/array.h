@@ -8,6 +8,7 @@
 #include <neap/error.h>
 #include <neap/shape.h>
 
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -28,7 +29,9 @@ struct ArrayImpl;
 }
 
 template <class T>
-concept Scalar = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
+concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+template <class T>
+concept Scalar = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || ComplexScalar<T>;
 
 /// start : stop : step along one axis, as in Python; negative bounds count from the end.
 struct Slice {
@@ -105,7 +108,8 @@ class Array {
   /// True when the array holds elements (is neither traced, nor a spec, nor donated away, nor empty-handed).
   bool is_concrete() const;
 
-  /// The one element, converted to T. TracerError for a traced array, ShapeError when there are several.
+  /// The one element, converted to T. TracerError for a traced array, ShapeError when there are several, DTypeError for
+  /// a complex one as a real T.
   template <Scalar T>
   T item(std::source_location loc = std::source_location::current()) const;
   /// All elements in row-major order, converted to T.
@@ -163,18 +167,26 @@ class Operand {
       : scalar_(true),
         kind_(std::same_as<T, bool> ? WeakKind::bool_
               : std::integral<T>    ? WeakKind::integer
+              : ComplexScalar<T>    ? WeakKind::complex
                                     : WeakKind::floating),
-        real_(static_cast<double>(value)),
-        integer_(std::integral<T> ? static_cast<int64_t>(value) : 0),
-        loc_(loc) {}
+        loc_(loc) {
+    if constexpr (ComplexScalar<T>) {
+      real_ = value.real();
+      imag_ = value.imag();
+    } else {
+      real_ = static_cast<double>(value);
+      if constexpr (std::integral<T>) integer_ = static_cast<int64_t>(value);
+    }
+  }
 
   bool is_scalar() const { return scalar_; }
   const Array& array() const { return array_; }
   WeakKind kind() const { return kind_; }
   double real() const { return real_; }
+  double imag() const { return imag_; }
   int64_t integer() const { return integer_; }
   std::source_location loc() const { return loc_; }
-  /// The array's dtype, or the scalar's default (bool, i32, f32).
+  /// The array's dtype, or the scalar's default (bool, i32, f32, c64).
   DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(); }
   const Shape& shape() const;
   /// As an array of `dtype` (the scalar's value, or the array converted).
@@ -185,7 +197,7 @@ class Operand {
   Array array_;
   bool scalar_ = false;
   WeakKind kind_ = WeakKind::bool_;
-  double real_ = 0;
+  double real_ = 0, imag_ = 0;
   int64_t integer_ = 0;
   std::source_location loc_;
 };

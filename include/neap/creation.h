@@ -30,14 +30,16 @@ Array eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = f32, Loc loc =
 
 namespace detail {
 Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc);
-Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc);
+Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc, double imag = 0);
 }  // namespace detail
 
-/// A scalar of the dtype that the C++ type names (float: f32, double: f64, int: i32, ...).
+/// A scalar of the dtype that the C++ type names (float: f32, double: f64, int: i32, std::complex<float>: c64, ...).
 template <Scalar T>
 Array array(T value, Loc loc = Loc::current()) {
   if constexpr (std::integral<T>)
     return detail::scalar_constant(static_cast<double>(value), static_cast<int64_t>(value), dtype_of<T>(), loc);
+  else if constexpr (ComplexScalar<T>)
+    return detail::scalar_constant(value.real(), 0, dtype_of<T>(), loc, value.imag());
   else
     return detail::scalar_constant(static_cast<double>(value), 0, dtype_of<T>(), loc);
 }

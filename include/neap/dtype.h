@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,9 +11,9 @@
 
 namespace neap {
 
-enum class DType : uint8_t { bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
+enum class DType : uint8_t { bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
 
-inline constexpr int kDTypeCount = 13;
+inline constexpr int kDTypeCount = 15;
 
 inline constexpr DType bool_ = DType::bool_;
 inline constexpr DType i8 = DType::i8;
@@ -27,37 +28,45 @@ inline constexpr DType f16 = DType::f16;
 inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
+inline constexpr DType c64 = DType::c64;    // std::complex<float>: real part, imaginary part
+inline constexpr DType c128 = DType::c128;  // std::complex<double>
 
 // Bytes of one element; bool is one byte holding 0 or 1.
 constexpr size_t size_of(DType t) {
-  constexpr uint8_t kSize[kDTypeCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  constexpr uint8_t kSize[kDTypeCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
   return kSize[static_cast<int>(t)];
 }
 
-// "bool", "i8", ..., "bf16", "f64".
+// "bool", "i8", ..., "bf16", "f64", "c64", "c128".
 std::string_view name(DType t);
 // The inverse of name(); nullopt for anything else.
 std::optional<DType> parse_dtype(std::string_view text);
 
-constexpr bool is_float(DType t) { return t >= DType::f16; }
+constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }  // real
+constexpr bool is_complex(DType t) { return t >= DType::c64; }
+constexpr bool is_inexact(DType t) { return t >= DType::f16; }  // real or complex: what has derivatives
 constexpr bool is_signed(DType t) { return t >= DType::i8 && t <= DType::i64; }    // signed integers only
 constexpr bool is_unsigned(DType t) { return t >= DType::u8 && t <= DType::u64; }  // unsigned integers, not bool
 constexpr bool is_integer(DType t) { return is_signed(t) || is_unsigned(t); }      // not bool
 
 // The dtype in which an operation on arrays of dtypes `a` and `b` computes. JAX's lattice: u64 with a signed integer
-// is f32, bf16 with f16 is f32, an integer with a float is that float.
+// is f32, bf16 with f16 is f32, an integer with a float is that float, c64 with f64 is c128.
 DType promote(DType a, DType b);
 
 // What a C++ scalar is before it meets an array: it has a kind and no width.
-enum class WeakKind : uint8_t { bool_, integer, floating };
+enum class WeakKind : uint8_t { bool_, integer, floating, complex };
 
 // The dtype in which an array of dtype `array` and a C++ scalar of this kind compute: the array's own, unless the
-// scalar is of a higher kind (bool < integer < floating), then i32 or f32.
+// scalar is of a higher kind (bool < integer < floating < complex), then i32, f32 or c64 (of f64: c128).
 DType promote_weak(DType array, WeakKind scalar);
-// The dtype of a scalar that meets no array: bool, i32, f32.
+// The dtype of a scalar that meets no array: bool, i32, f32, c64.
 DType default_dtype(WeakKind kind);
-// The dtype in which a function such as sin computes: floats stay, bool and every integer become f32.
-constexpr DType to_float_dtype(DType t) { return is_float(t) ? t : DType::f32; }
+// The dtype in which a function such as sin computes: floats and complex stay, bool and every integer become f32.
+constexpr DType to_float_dtype(DType t) { return is_inexact(t) ? t : DType::f32; }
+// The dtype of the parts of a complex number: c64 has f32, c128 f64; others are their own.
+constexpr DType real_dtype(DType t) { return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t; }
+// The complex dtype that holds numbers of this one: f64 and c128 give c128, others c64.
+constexpr DType complex_dtype(DType t) { return t == DType::f64 || t == DType::c128 ? DType::c128 : DType::c64; }
 
 namespace detail {
 
@@ -148,6 +157,10 @@ constexpr DType dtype_of() {
     return DType::f32;
   } else if constexpr (std::is_same_v<U, double>) {
     return DType::f64;
+  } else if constexpr (std::is_same_v<U, std::complex<float>>) {
+    return DType::c64;
+  } else if constexpr (std::is_same_v<U, std::complex<double>>) {
+    return DType::c128;
   } else {
     static_assert(std::is_integral_v<U> && sizeof(U) <= 8, "not an element type");
     constexpr int kLog = std::countr_zero(sizeof(U));

@@ -8,6 +8,7 @@
 #include <neap/device.h>
 #include <neap/dtype.h>
 #include <neap/error.h>
+#include <neap/fft.h>
 #include <neap/jit.h>
 #include <neap/linalg.h>
 #include <neap/memory.h>

@@ -58,6 +58,13 @@ Array logical_and(const Operand& x, const Operand& y);
 Array logical_or(const Operand& x, const Operand& y);
 Array logical_not(const Operand& x);
 
+Array real(const Operand& x);                         // of a real array: itself
+Array imag(const Operand& x);                         // of a real array: zeros
+Array conj(const Operand& x);                         // of a real array: itself
+Array complex(const Operand& re, const Operand& im);  // re + i im
+Array angle(const Operand& z);                        // in (-pi, pi], radians
+
+/// Of complex numbers to a real dtype: their real part (bool: whether they are not 0).
 Array convert(const Operand& x, DType dtype);
 Array bitcast(const Operand& x, DType dtype);  // to a dtype of the same width
 

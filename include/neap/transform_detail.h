@@ -103,7 +103,7 @@ struct Linear {
 // The transforms on leaves; autodiff/transforms.cpp.
 /// The value where with_value, then gradients of the leaves of each argument of `wrt`, in that order.
 std::vector<Array> grad_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
-                           const std::vector<int>& wrt, bool with_value, std::source_location loc);
+                           const std::vector<int>& wrt, bool with_value, bool holomorphic, std::source_location loc);
 /// Results, then as many tangents.
 std::vector<Array> jvp_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<Array>& tangents,
                           std::source_location loc);
@@ -113,7 +113,7 @@ std::vector<Array> vmap_of(const LeafFunction& f, const std::vector<Array>& leav
                            size_t arguments, const VmapOptions& options, std::source_location loc);
 /// For each result, for each leaf of the argument: the derivative, shape of the result, then of the leaf.
 std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves,
-                               const std::vector<int>& argument_of, int argument, bool forward,
+                               const std::vector<int>& argument_of, int argument, bool forward, bool holomorphic,
                                std::source_location loc);
 
 /// While one lives, what is traced is part of a checkpoint().
@@ -206,13 +206,14 @@ template <bool with_value, class F, size_t... I>
 struct Grad {
   F f;
   std::source_location loc;
+  bool holomorphic = false;
 
   template <class... A>
   auto operator()(const A&... arguments) const {
     static_assert(((I < sizeof...(A)) && ...), "grad: the function is called with fewer arguments");
     LeafwiseCall<F, A...> flat(f, arguments...);
     const std::vector<Array> out =
-        grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...}, with_value, loc);
+        grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...}, with_value, holomorphic, loc);
     const std::tuple<std::decay_t<decltype(flat.template argument<I>())>...> whole(flat.template argument<I>()...);
     auto gradients = unwrapped(tree_unflatten(whole, std::span<const Array>(out).subspan(with_value ? 1 : 0)));
     if constexpr (with_value)
@@ -240,13 +241,14 @@ template <size_t I, bool forward, class F>
 struct Jacobian {
   F f;
   std::source_location loc;
+  bool holomorphic = false;
 
   template <class... A>
   auto operator()(const A&... arguments) const {
     static_assert(I < sizeof...(A), "jacobian: the function is called with fewer arguments");
     LeafwiseCall<F, A...> flat(f, arguments...);
     const std::vector<Array> out =
-        jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, loc);
+        jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, holomorphic, loc);
     const auto& argument = flat.template argument<I>();
     using Argument = std::decay_t<decltype(argument)>;
     if constexpr (std::is_same_v<Argument, Array>) {

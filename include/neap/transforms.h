@@ -7,15 +7,27 @@
 
 namespace neap {
 
+/// In the place of the caller's line: the derivative of a function of complex numbers that is holomorphic, which then
+/// is one complex number. All its arguments and results are complex.
+struct Holomorphic {};
+inline constexpr Holomorphic holomorphic{};
+
 /// The gradient of a function that returns one floating scalar, as a function of the same arguments. grad(f) is in the
 /// first argument and returns a tree like it; grad<0, 2>(f) returns a tuple. Arrays of those arguments must be
-/// floating.
+/// floating, or complex: in z = x + i y it is df/dx - i df/dy, as JAX's.
 template <size_t... I, class F>
 auto grad(F f, std::source_location loc = std::source_location::current()) {
   if constexpr (sizeof...(I) == 0)
     return detail::Grad<false, F, 0>{std::move(f), loc};
   else
     return detail::Grad<false, F, I...>{std::move(f), loc};
+}
+
+template <size_t... I, class F>
+auto grad(F f, Holomorphic, std::source_location loc = std::source_location::current()) {
+  auto result = grad<I...>(std::move(f), loc);
+  result.holomorphic = true;
+  return result;
 }
 
 /// The same, returning std::pair{value, gradient}.
@@ -86,7 +98,8 @@ auto vmap(F f, VmapOptions options = {}, std::source_location loc = std::source_
 /// The derivatives of a function in its argument I. Of an array in an array: an array, shape of the result, then of the
 /// argument. A tree in the place of one of them gives a tree like it; in the place of both, a vector: for each array of
 /// the result, in order, a tree like the argument. jacfwd costs one forward pass for each element of the argument,
-/// jacrev one backward for each of the result. All these arrays must be floating.
+/// jacrev one backward for each of the result. All these arrays must be floating; but the results of jacfwd and the
+/// arguments of jacrev may be complex.
 template <size_t I = 0, class F>
 auto jacfwd(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, true, F>{std::move(f), loc};
@@ -94,6 +107,14 @@ auto jacfwd(F f, std::source_location loc = std::source_location::current()) {
 template <size_t I = 0, class F>
 auto jacrev(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, false, F>{std::move(f), loc};
+}
+template <size_t I = 0, class F>
+auto jacfwd(F f, Holomorphic, std::source_location loc = std::source_location::current()) {
+  return detail::Jacobian<I, true, F>{std::move(f), loc, true};
+}
+template <size_t I = 0, class F>
+auto jacrev(F f, Holomorphic, std::source_location loc = std::source_location::current()) {
+  return detail::Jacobian<I, false, F>{std::move(f), loc, true};
 }
 /// Second derivatives of an array function: the shape of the result, then the argument's twice. In a tree: for each
 /// array of the argument, in order, the derivatives of the gradient in it, a tree like the argument.

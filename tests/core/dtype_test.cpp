@@ -1,6 +1,7 @@
 #include <neap/dtype.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <type_traits>
 
@@ -9,7 +10,7 @@
 namespace neap {
 namespace {
 
-constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64};
+constexpr DType kAll[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128};
 
 TEST(DType, NamesRoundTrip) {
   for (const DType t : kAll) EXPECT_EQ(parse_dtype(name(t)), t);
@@ -21,11 +22,14 @@ TEST(DType, NamesRoundTrip) {
 
 TEST(DType, DispatchAgreesWithSizeKindAndDtypeOf) {
   for (const DType t : kAll) {
-    dispatch(t, [&]<class T>() {
+    dispatch_all(t, [&]<class T>() {
       EXPECT_EQ(sizeof(T), size_of(t));
       EXPECT_EQ(dtype_of<T>(), t);
+      constexpr bool kComplex = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+      EXPECT_EQ(is_complex(t), kComplex) << name(t);
+      EXPECT_EQ(is_inexact(t), !std::is_integral_v<T>) << name(t);
       EXPECT_EQ(is_integer(t), (std::is_integral_v<T> && !std::is_same_v<T, bool>)) << name(t);
-      EXPECT_EQ(is_float(t), !std::is_integral_v<T>) << name(t);
+      EXPECT_EQ(is_float(t), !std::is_integral_v<T> && !kComplex) << name(t);
       EXPECT_EQ(is_signed(t), std::is_integral_v<T> && std::is_signed_v<T>) << name(t);
       EXPECT_EQ(is_unsigned(t), (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)) << name(t);
     });
@@ -38,20 +42,22 @@ TEST(DType, DispatchAgreesWithSizeKindAndDtypeOf) {
 // jax.numpy.promote_types without 64-bit mode's widening, row by row; the lattice's f* is written as f32.
 TEST(DType, PromotionIsJaxs) {
   constexpr DType kTable[kDTypeCount][kDTypeCount] = {
-      //          bool  i8    i16   i32   i64   u8    u16   u32   u64   f16   bf16  f32  f64
-      /* bool */ {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64},
-      /* i8   */ {i8, i8, i16, i32, i64, i16, i32, i64, f32, f16, bf16, f32, f64},
-      /* i16  */ {i16, i16, i16, i32, i64, i16, i32, i64, f32, f16, bf16, f32, f64},
-      /* i32  */ {i32, i32, i32, i32, i64, i32, i32, i64, f32, f16, bf16, f32, f64},
-      /* i64  */ {i64, i64, i64, i64, i64, i64, i64, i64, f32, f16, bf16, f32, f64},
-      /* u8   */ {u8, i16, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64},
-      /* u16  */ {u16, i32, i32, i32, i64, u16, u16, u32, u64, f16, bf16, f32, f64},
-      /* u32  */ {u32, i64, i64, i64, i64, u32, u32, u32, u64, f16, bf16, f32, f64},
-      /* u64  */ {u64, f32, f32, f32, f32, u64, u64, u64, u64, f16, bf16, f32, f64},
-      /* f16  */ {f16, f16, f16, f16, f16, f16, f16, f16, f16, f16, f32, f32, f64},
-      /* bf16 */ {bf16, bf16, bf16, bf16, bf16, bf16, bf16, bf16, bf16, f32, bf16, f32, f64},
-      /* f32  */ {f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f64},
-      /* f64  */ {f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64},
+      //          bool  i8    i16   i32   i64   u8    u16   u32   u64   f16   bf16  f32  f64   c64  c128
+      /* bool */ {bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128},
+      /* i8   */ {i8, i8, i16, i32, i64, i16, i32, i64, f32, f16, bf16, f32, f64, c64, c128},
+      /* i16  */ {i16, i16, i16, i32, i64, i16, i32, i64, f32, f16, bf16, f32, f64, c64, c128},
+      /* i32  */ {i32, i32, i32, i32, i64, i32, i32, i64, f32, f16, bf16, f32, f64, c64, c128},
+      /* i64  */ {i64, i64, i64, i64, i64, i64, i64, i64, f32, f16, bf16, f32, f64, c64, c128},
+      /* u8   */ {u8, i16, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128},
+      /* u16  */ {u16, i32, i32, i32, i64, u16, u16, u32, u64, f16, bf16, f32, f64, c64, c128},
+      /* u32  */ {u32, i64, i64, i64, i64, u32, u32, u32, u64, f16, bf16, f32, f64, c64, c128},
+      /* u64  */ {u64, f32, f32, f32, f32, u64, u64, u64, u64, f16, bf16, f32, f64, c64, c128},
+      /* f16  */ {f16, f16, f16, f16, f16, f16, f16, f16, f16, f16, f32, f32, f64, c64, c128},
+      /* bf16 */ {bf16, bf16, bf16, bf16, bf16, bf16, bf16, bf16, bf16, f32, bf16, f32, f64, c64, c128},
+      /* f32  */ {f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f64, c64, c128},
+      /* f64  */ {f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, f64, c128, c128},
+      /* c64  */ {c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c64, c128, c64, c128},
+      /* c128 */ {c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128, c128},
   };
   for (const DType a : kAll) {
     for (const DType b : kAll) {
@@ -64,12 +70,17 @@ TEST(DType, ScalarsAreWeak) {
   for (const DType t : kAll) {
     EXPECT_EQ(promote_weak(t, WeakKind::bool_), t);
     EXPECT_EQ(promote_weak(t, WeakKind::integer), t == bool_ ? i32 : t);
-    EXPECT_EQ(promote_weak(t, WeakKind::floating), is_float(t) ? t : f32);
-    EXPECT_EQ(to_float_dtype(t), is_float(t) ? t : f32);
+    EXPECT_EQ(promote_weak(t, WeakKind::floating), is_inexact(t) ? t : f32);
+    EXPECT_EQ(promote_weak(t, WeakKind::complex), t == f64 || t == c128 ? c128 : c64);
+    EXPECT_EQ(to_float_dtype(t), is_inexact(t) ? t : f32);
   }
   EXPECT_EQ(default_dtype(WeakKind::bool_), bool_);
   EXPECT_EQ(default_dtype(WeakKind::integer), i32);
   EXPECT_EQ(default_dtype(WeakKind::floating), f32);
+  EXPECT_EQ(default_dtype(WeakKind::complex), c64);
+  EXPECT_EQ(real_dtype(c64), f32);
+  EXPECT_EQ(real_dtype(c128), f64);
+  EXPECT_EQ(real_dtype(bf16), bf16);
 }
 
 // The value of a half-precision encoding, from the definition of the format and nothing else.

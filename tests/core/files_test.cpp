@@ -122,7 +122,7 @@ TEST_F(Files, NpyRefusesWhatItCannotRead) {
   refuses("PK\3\4 a zip file", "does not begin");
   refuses(npy(4, "{'descr': '<f4', " + tail, "12345678"), "version 4");
   refuses(npy(1, "{'descr': '>f4', " + tail, "12345678"), "its elements are >f4");
-  refuses(npy(1, "{'descr': '<c8', " + tail, "1234567812345678"), "its elements are <c8");
+  refuses(npy(1, "{'descr': '<M8', " + tail, "1234567812345678"), "its elements are <M8");
   refuses(npy(1, "{'descr': [('a', '<f4')], " + tail, "12345678"), "a record");
   refuses(npy(1, "{'descr': '<f4', " + tail, "1234567"), "cut short");
   refuses(npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 64), }", ""), "cut short");

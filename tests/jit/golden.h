@@ -5,6 +5,7 @@
 #include <neap/neap.h>
 
 #include <cmath>
+#include <complex>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -27,8 +28,13 @@ inline double number(const json& value) {
 inline Array array_of(const json& stored) {
   std::vector<double> values;
   for (const json& v : stored["values"]) values.push_back(number(v));
-  return array(std::span<const double>(values), stored["shape"].get<Shape>())
-      .astype(*parse_dtype(stored["dtype"].get<std::string>()));
+  const DType dtype = *parse_dtype(stored["dtype"].get<std::string>());
+  if (is_complex(dtype)) {  // by their parts
+    std::vector<std::complex<double>> numbers;
+    for (size_t i = 0; i < values.size(); i += 2) numbers.emplace_back(values[i], values[i + 1]);
+    return array(numbers, stored["shape"].get<Shape>()).astype(dtype);
+  }
+  return array(std::span<const double>(values), stored["shape"].get<Shape>()).astype(dtype);
 }
 
 using Calls = std::map<std::string, std::function<Arrays()>>;

@@ -199,8 +199,10 @@ TEST(GoldenOps, PromoteAsJaxDoes) {
     }
   }
   EXPECT_EQ(pairs, kDTypeCount * kDTypeCount);
-  for (const auto& [kind, weak] :
-       {std::pair("bool", WeakKind::bool_), {"integer", WeakKind::integer}, {"floating", WeakKind::floating}}) {
+  for (const auto& [kind, weak] : {std::pair("bool", WeakKind::bool_),
+                                   {"integer", WeakKind::integer},
+                                   {"floating", WeakKind::floating},
+                                   {"complex", WeakKind::complex}}) {
     for (const auto& [a, result] : table["scalar"][kind].items())
       EXPECT_EQ(name(promote_weak(*parse_dtype(a), weak)), result.get<std::string>()) << a << ' ' << kind;
   }

@@ -129,6 +129,10 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::iota: return finish({}, {{Attr::dtype, i32}, {Attr::shape, Ints{2, 3}}, {Attr::axis, 1}});
     case Op::convert: return finish({input({2, 3}, f32)}, {{Attr::dtype, i8}});
     case Op::bitcast: return finish({input({2, 3}, f32)}, {{Attr::dtype, u32}});
+    case Op::real:
+    case Op::imag: return finish({input({2, 3}, c64)});
+    case Op::complex: return finish({input({2, 3}, f32), input({2, 3}, f32)});
+    case Op::fft: return finish({input({2, 3}, c64)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
     case Op::broadcast_in_dim:
       return finish({input({3, 1}, f32)}, {{Attr::shape, Ints{2, 3, 4}}, {Attr::axes, Ints{1, 2}}});
     case Op::reshape: return finish({input({2, 3}, f32)}, {{Attr::shape, Ints{3, 2}}});

@@ -1,0 +1,39 @@
+// Complex numbers become pairs of real ones before anything is planned, so that nothing below knows complex dtypes.
+//
+// A complex input or output of the program stays one buffer of interleaved parts, seen as [..., 2] of the real dtype;
+// in between, and in the bodies of loops and branches, each part is a value of its own. Elementwise functions are in
+// complex_math.cpp, Fourier transforms in complex_fft.cpp. Tested in tests/jit/complex_test.cpp and fft_test.cpp.
+#pragma once
+
+#include <span>
+
+#include "trace/graph.h"
+#include "trace/tracing.h"
+
+namespace neap::planner {
+
+/// Whether a value of the graph or of a body in it is complex.
+bool has_complex(const tracing::Graph& graph);
+
+/// The same function of real numbers only.
+tracing::Graph lower_complex(const tracing::Graph& graph);
+
+/// What stands for a value while a graph is lowered; of a real one, `im` has no value.
+struct Parts {
+  Array re, im;
+  bool is_complex() const { return im.impl() != nullptr; }
+};
+
+/// An elementwise op on complex operands.
+Parts lower_elementwise(tracing::Op op, std::span<const Parts> in);
+/// The sum that Op::fft is along an axis.
+Parts lower_fft(const Parts& x, int64_t axis, bool reverse);
+
+/// The same function of both parts.
+template <class F>
+Parts each_part(const Parts& x, const F& f) {
+  return {f(x.re), f(x.im)};
+}
+Parts multiply(const Parts& x, const Parts& y);
+
+}  // namespace neap::planner
