@@ -42,6 +42,10 @@ int64_t result_size(const Form& form);
 /// Of the arithmetic of one matrix, roughly.
 double flops(const Form& form);
 
+/// Right-hand sides of a triangular system of m rows are computed in groups of so many: as part of another system they
+/// keep their bits when they are whole groups, or the last ones, if these are not a single one.
+int64_t columns_together(int64_t m);
+
 /// The work space, cut into as many slots as matrices are in flight at most.
 struct Layout {
   int slots = 1;

@@ -112,6 +112,12 @@ void lu_panel(View<T> a, int64_t* swapped) {
 
 }  // namespace
 
+// A strip is whole groups of what Eigen takes at once of rows, as which it sees columns.
+int64_t columns_together(int64_t m) {
+  static_assert(kColumns % kRows == 0);
+  return m <= kSmall ? 1 : kRows;
+}
+
 template <class T>
 void solve(View<T> t, Triangle form, View<T> b, const Work<T>& work) {
   if (t.rows == 0) return;

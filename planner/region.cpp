@@ -76,6 +76,7 @@ class Grower {
     if (node.op == Op::scan) return slice_scan(node, no_value);
     if (op_info(node.op).family == Family::control) return false;
     const Cut at = region_.cut.at(v);
+    region_.unit = std::lcm(region_.unit, slice_unit(graph_, node, at));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = operand_cut(graph_, node, at, i);
       if (cut == kImpossible || !take(node.inputs[i], cut)) return false;

@@ -1,8 +1,10 @@
 #include "planner/split_axis.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "core/factor.h"
 #include "planner/builder.h"
 #include "planner/dot.h"
 #include "trace/op_table.h"
@@ -125,11 +127,14 @@ Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
   return node.op == Op::random_split && cut.axis + 1 < graph.aval(node.out()).ndim() ? kWhole : kImpossible;
 }
 
-// Matrices are independent; so are the right-hand sides of a triangular system.
+// Matrices are independent; so are the right-hand sides of a triangular system, in groups.
 Cut factor_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
-  const int64_t batch = graph.aval(node.inputs[0]).ndim() - 2;
+  const Shape& shape = graph.aval(node.inputs[0]).shape;
+  const int64_t batch = std::ssize(shape) - 2;
   if (cut.axis < batch) return cut;
   if (node.op != Op::triangular_solve || cut.axis == batch) return kImpossible;
+  const int64_t group = factor::columns_together(shape.back());
+  if (group > 1 && graph.aval(node.out()).shape[cut.axis] % group == 1) return kImpossible;
   return i == 1 ? cut : kWhole;
 }
 
@@ -160,6 +165,12 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Family::dot: return dot_cut(graph, node, cut, i);
     default: return kImpossible;
   }
+}
+
+int64_t slice_unit(const Graph& graph, const Node& node, Cut cut) {
+  if (node.op != Op::triangular_solve || cut.axis + 1 < graph.aval(node.out()).ndim()) return 1;
+  const int64_t group = factor::columns_together(graph.aval(node.inputs[0]).shape.back());
+  return group / std::gcd(group, cut.block);
 }
 
 Cut result_cut(const Graph& graph, const Node& node, size_t i, Cut cut) {

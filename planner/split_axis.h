@@ -19,6 +19,9 @@ inline constexpr Cut kImpossible{-2};  // a slice of the output is no slice of t
 /// How operand `i` is sliced when the output is sliced by `cut`.
 Cut operand_cut(const tracing::Graph& graph, const tracing::Node& node, Cut cut, size_t i);
 
+/// Slices of the output by `cut` have the bits of the whole where they are multiples of so many of a region's elements.
+int64_t slice_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
+
 /// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
 Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i, Cut cut);
 

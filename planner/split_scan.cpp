@@ -91,6 +91,7 @@ class ScanCutter {
       } else if (cut != kWhole && op_info(node->op).family == Family::control) {
         return false;
       } else {
+        if (cut != kWhole) result_.unit = std::lcm(result_.unit, slice_unit(body_, *node, cut));
         for (size_t i = 0; i < node->inputs.size(); ++i) {
           if (!want(node->inputs[i], cut == kWhole ? kWhole : operand_cut(body_, *node, cut, i))) return false;
         }

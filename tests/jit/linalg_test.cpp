@@ -260,6 +260,43 @@ TEST(Linalg, ABudgetSlicesTheBatch) {
   EXPECT_NEAR(m.outputs[0].item<double>(), expected, 1e-9 * std::abs(expected));
 }
 
+// Right-hand sides are computed together, so slices of them are whole groups.
+TEST(Linalg, SlicesOfRightHandSidesKeepTheirBits) {
+  for (const DType dtype : {f32, f64}) {
+    const Array a = positive({40, 40}, dtype), x = matrices({701}, 3, dtype), w = matrices({40}, 4, dtype);
+    const auto rows = [](const Array& a, const Array& x, const Array& w) {
+      return exp(-square(linalg::triangular_solve(a, sin(expand_dims(w, 1) * x + sort(x)), {.lower = true})));
+    };
+    const auto mapped = [](const Array& a, const Array& x, const Array& w) {
+      return vmap([&](const Array& v) { return sort(linalg::solve(a, sin(v * w))); })(x);
+    };
+    const auto check = [&](const auto& f, const auto&... arguments) {
+      const Array exact = jit(f)(arguments...);
+      for (const int64_t chunks : {2, 3, 7}) {
+        const auto sliced = jit(f, {.strategy = "chunked", .chunks = chunks});
+        EXPECT_TRUE(same_bits(sliced(arguments...), exact)) << sliced.last_plan();
+        EXPECT_TRUE(has(sliced.last_plan(), "chunked")) << sliced.last_plan();
+      }
+    };
+    check(rows, a, x, w);
+    check(mapped, a, x, w);
+    const auto loops = [](const Array& a, const Array& x, const Array& w) {
+      const auto step = [&](const Array&, const Array& s) { return linalg::solve(a, sin(s) + w); };
+      return vmap([&](const Array& v) { return sum(fori_loop(0, 3, step, v * w)); })(x);
+    };
+    check(loops, a, x, w);
+    // The last slice would be one column, which is no group.
+    const Array exact = jit(rows)(a, x[{slice(0, 673)}], w);
+    size_t least = 0;
+    try {
+      jit(rows, {.memory_budget = 1}).plan(a, x[{slice(0, 673)}], w);
+    } catch (const BudgetError& e) {
+      least = e.smallest_peak_bytes();
+    }
+    EXPECT_TRUE(same_bits(jit(rows, {.memory_budget = least})(a, x[{slice(0, 673)}], w), exact));
+  }
+}
+
 TEST(Linalg, Singular) {
   const Array singular = array({1.0, 2.0, 2.0, 4.0}, Shape{2, 2});
   EXPECT_FALSE(all(isfinite(linalg::inv(singular))).item<bool>());
