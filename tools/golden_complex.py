@@ -29,7 +29,7 @@ COMPLEX_INPUTS = {
 }
 
 UNARY = ["negative", "conj", "abs", "angle", "real", "imag", "sign", "exp", "exp2", "expm1", "log", "log2", "log10",
-         "log1p", "sqrt", "square", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh"]  # fmt: skip
+         "log1p", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "sqrt", "square", "reciprocal", "sin", "cos", "tan", "sinh", "cosh", "tanh"]  # fmt: skip
 
 
 def complex_calls(i):
@@ -44,6 +44,9 @@ def complex_calls(i):
     yield "lax.complex", [jax.lax.complex(x, x[::-1]), jax.lax.complex(jnp.float32(1), jnp.float32(2))]
     yield "reductions", [jnp.sum(cube), jnp.sum(cube, 1), jnp.prod(matrix), jnp.prod(cube, (0, 2)), jnp.mean(cube, 0),
                          jnp.var(z), jnp.std(matrix, 1), jnp.any(odd), jnp.all(odd)]  # fmt: skip
+    yield "norms", [jnp.linalg.norm(z), jnp.linalg.norm(matrix), jnp.linalg.norm(matrix, 1), jnp.linalg.norm(z, 3),
+                    jnp.nansum(odd * jnp.nan), jnp.nanvar(z), jnp.cov(matrix), jnp.correlate(z, w[:4]), jnp.convolve(z, w[:4]),
+                    jnp.round(z, 1), jnp.nan_to_num(z + jnp.array([jnp.nan] + [0] * 16)), jnp.isclose(z, z + 1e-9)]  # fmt: skip
     yield "cumulative", [jnp.cumsum(matrix, 1), jnp.cumprod(matrix, 0)]
     yield "products", [jnp.matmul(square, matrix), jnp.dot(z, w), jnp.vdot(z, w), jnp.outer(z, x),
                        jnp.einsum("ijk,kl->jil", cube, square), jnp.tensordot(cube, square, 1)]  # fmt: skip

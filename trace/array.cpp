@@ -97,8 +97,7 @@ const Shape& Operand::shape() const {
 }
 
 Array Operand::as(DType dtype) const {
-  if (!scalar_ && is_complex(array_.dtype()) && !is_complex(dtype))
-    return dtype == DType::bool_ ? *this != 0 : Operand(neap::real(*this), loc_).as(dtype);
+  if (!scalar_ && is_complex(array_.dtype()) && dtype == DType::bool_) return *this != 0;
   if (!scalar_) return array_.dtype() == dtype ? array_ : apply(Op::convert, {array_}, {{Attr::dtype, dtype}}, loc_);
   tracing::check_fits(*this, dtype);
   return detail::scalar_constant(real_, integer_, dtype, loc_, imag_);

@@ -26,6 +26,17 @@ Array complex_pow(const Array& z, const Array& w) {
   return select(nought, convert(w == 0, z.dtype()), power);
 }
 
+Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
+Array over_i(const Array& z) { return complex(imag(z), -real(z)); }
+
+// log(z + sqrt(z^2 + 1)) of z in the right half plane, where nothing cancels; asinh is odd.
+Array complex_asinh(const Array& z) {
+  const Array left = signbit(real(z));
+  const Array w = select(left, -z, z), square_of = square(w);
+  const Array y = log1p(w + square_of / (1 + sqrt(1 + square_of)));
+  return select(left, -y, y);
+}
+
 }  // namespace
 
 namespace tracing {
@@ -49,8 +60,18 @@ Array apply_complex(Op op, const Arrays& in, std::source_location loc) {
     case Op::log10: return log(z) / std::numbers::ln10;
     case Op::sigmoid: return reciprocal(1 + exp(-z));
     case Op::pow: return complex_pow(z, in[1]);
+    case Op::asin: return over_i(asinh(times_i(z)));
+    case Op::acos: return std::numbers::pi / 2 - asin(z);
+    case Op::atan: return over_i(atanh(times_i(z)));
+    case Op::asinh: return complex_asinh(z);
+    case Op::acosh: return log(z + sqrt(z + 1) * sqrt(z - 1));
+    case Op::atanh: return (log1p(z) - log1p(-z)) * 0.5;
     default: return apply(op, in, {}, loc);
   }
+}
+
+Array squared_magnitude(const Array& x) {
+  return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x);
 }
 
 // By halves: each element enters as many products as there are halvings.

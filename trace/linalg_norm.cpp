@@ -36,10 +36,10 @@ void require_matrices(const Operand& a, std::string_view op, bool square) {
 
 Array vector_norm(const Array& x, std::optional<double> order, const Shape& axes, bool keepdims) {
   const Array size = abs(x);
-  if (!order || *order == 2) return sqrt(sum(x * x, axes, keepdims));
+  if (!order || *order == 2) return sqrt(sum(squared_magnitude(x), axes, keepdims));
   if (*order == inf) return max(size, axes, keepdims);
   if (*order == -inf) return min(size, axes, keepdims);
-  if (*order == 0) return sum((x != 0).astype(x.dtype()), axes, keepdims);
+  if (*order == 0) return sum((x != 0).astype(size.dtype()), axes, keepdims);
   if (*order == 1) return sum(size, axes, keepdims);
   return pow(sum(pow(size, *order), axes, keepdims), 1 / *order);
 }
@@ -48,7 +48,7 @@ Array matrix_norm(const Operand& given, const Array& x, const NormOrder& order, 
   const Array a = moveaxis(moveaxis(x, axes[0], -1), axes[1] > axes[0] ? axes[1] - 1 : axes[1], -1);
   Array result;
   if (const Norm* kind = std::get_if<Norm>(&order)) {
-    result = *kind == Norm::frobenius ? sqrt(sum(a * a, {-2, -1})) : sum(svdvals(a), -1);
+    result = *kind == Norm::frobenius ? sqrt(sum(squared_magnitude(a), {-2, -1})) : sum(svdvals(a), -1);
   } else {
     const double p = std::get<double>(order);
     if (std::abs(p) == 2) {

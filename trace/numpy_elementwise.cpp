@@ -37,6 +37,7 @@ double largest_finite(DType dtype) {
 Array round(const Operand& x, int64_t decimals) {
   const AtLine line(x.loc());
   const DType dtype = x.dtype();
+  if (is_complex(dtype)) return complex(round(real(x), decimals), round(imag(x), decimals));
   if (decimals >= 0 && !is_float(dtype)) return x.as_array();
   if (decimals == 0) return rint(x);
   const Array a = x.as(wide(to_float_dtype(dtype)));
@@ -123,6 +124,8 @@ Array isneginf(const Operand& x) {
 Array nan_to_num(const Operand& x, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   const AtLine line(x.loc());
   const Array a = x.as_array();
+  if (is_complex(a.dtype()))
+    return complex(nan_to_num(real(a), nan, posinf, neginf), nan_to_num(imag(a), nan, posinf, neginf));
   if (!is_float(a.dtype())) return a;
   const double most = largest_finite(a.dtype());
   return where(isnan(a), nan, where(isposinf(a), posinf.value_or(most), where(isneginf(a), neginf.value_or(-most), a)));

@@ -311,8 +311,9 @@ Array polyval(const Operand& coefficients, const Operand& x) {
 
 Array correlate(const Operand& x, const Operand& y, ConvolveMode mode) {
   const AtLine line(x.loc());
-  const bool swapped = y.as_array().size() > x.as_array().size();
-  return swapped ? flip(convolve(y, flip(x), mode)) : convolve(x, flip(y), mode);
+  const Array w = conj(y);
+  const bool swapped = w.size() > x.as_array().size();
+  return swapped ? flip(convolve(w, flip(x), mode)) : convolve(x, flip(w), mode);
 }
 
 Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {

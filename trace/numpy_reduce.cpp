@@ -20,14 +20,14 @@ namespace {
 Array known(const Array& a, const Operand& instead) { return where(isnan(a), instead, a); }
 
 Array nan_count(const Array& a, const Axes& axes, bool keepdims) {
-  return sum((!isnan(a)).astype(a.dtype()), axes, keepdims);
+  return sum((!isnan(a)).astype(real_dtype(a.dtype())), axes, keepdims);
 }
 Array nan_mean(const Array& a, const Axes& axes, bool keepdims) {
   return sum(known(a, 0), axes, keepdims) / nan_count(a, axes, keepdims);
 }
 Array nan_var(const Array& a, const Axes& axes, bool keepdims) {
-  const Array apart = square(where(isnan(a), 0, a - nan_mean(a, axes, true)));
-  return sum(apart, axes, keepdims) / nan_count(a, axes, keepdims);
+  const Array apart = where(isnan(a), 0, a - nan_mean(a, axes, true));
+  return sum(squared_magnitude(apart), axes, keepdims) / nan_count(a, axes, keepdims);
 }
 
 // An extreme that leaves NaN out, but where all are.
@@ -54,11 +54,11 @@ Array ptp(const Operand& x, const Axes& axes, bool keepdims) {
 
 Array nansum(const Operand& x, const Axes& axes, bool keepdims) {
   const AtLine line(x.loc());
-  return sum(is_float(x.dtype()) ? known(x.as_array(), 0) : x.as_array(), axes, keepdims);
+  return sum(is_inexact(x.dtype()) ? known(x.as_array(), 0) : x.as_array(), axes, keepdims);
 }
 Array nanprod(const Operand& x, const Axes& axes, bool keepdims) {
   const AtLine line(x.loc());
-  return prod(is_float(x.dtype()) ? known(x.as_array(), 1) : x.as_array(), axes, keepdims);
+  return prod(is_inexact(x.dtype()) ? known(x.as_array(), 1) : x.as_array(), axes, keepdims);
 }
 Array nanmax(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, true); }
 Array nanmin(const Operand& x, const Axes& axes, bool keepdims) { return nan_extreme(x, axes, keepdims, false); }
@@ -138,7 +138,7 @@ Array cov(const Operand& x) {
   return in_floats("cov", x, [](const Array& a) {
     const Array rows = a.ndim() == 2 ? a : reshape(a, {1, a.size()});
     const Array apart = rows - mean(rows, 1, true);
-    const Array products = matmul(apart, transpose(apart)) / static_cast<double>(rows.shape(1) - 1);
+    const Array products = matmul(apart, conj(transpose(apart))) / static_cast<double>(rows.shape(1) - 1);
     return a.ndim() == 2 ? products : reshape(products, {});
   });
 }
@@ -256,7 +256,7 @@ Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis, bool reverse) 
 Array standardize(const Operand& x, const Axes& axes, double epsilon) {
   return statistic(fmt::format("standardize {}", epsilon), x, axes, true, [&](const Array& a, const Shape& over, bool) {
     const Array apart = a - mean(a, over, true);
-    return apart * rsqrt(mean(square(apart), over, true) + epsilon);
+    return apart * rsqrt(mean(squared_magnitude(apart), over, true) + epsilon);
   });
 }
 

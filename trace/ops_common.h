@@ -23,6 +23,8 @@ Array fit(const Operand& x, const Shape& shape, DType dtype);
 Array elementwise(Op op, std::span<const Operand* const> operands);
 /// The op on complex operands: a node, or what it is made of; DTypeError where it has no complex form.
 Array apply_complex(Op op, const Arrays& operands, std::source_location loc);
+/// |x|^2, real.
+Array squared_magnitude(const Array& x);
 /// The product of complex numbers over these axes.
 Array complex_prod(const Array& x, const Shape& axes);
 /// The arrays in the one dtype that they promote to.

@@ -100,8 +100,7 @@ Array mean_of(const Array& a, const Shape& axes, bool keepdims) {
   return sum(a, axes, keepdims) / n;
 }
 Array var_of(const Array& a, const Shape& axes, bool keepdims) {
-  const Array d = a - mean_of(a, axes, true);
-  return mean_of(is_complex(a.dtype()) ? square(real(d)) + square(imag(d)) : square(d), axes, keepdims);
+  return mean_of(squared_magnitude(a - mean_of(a, axes, true)), axes, keepdims);
 }
 
 Array arg_reduce(Op op, const Operand& x, std::optional<int64_t> axis, bool keepdims) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/convert.h"
 #include "core/dispatch.h"
 #include "tests/threads.h"
 #include "trace/op_table.h"
@@ -42,7 +43,7 @@ enum class Fill : uint8_t {
 };
 
 template <class T>
-T element(Fill fill, Random& random) {
+T real_element(Fill fill, Random& random) {
   const uint64_t bits = random();
   if constexpr (std::is_same_v<T, bool>) {
     return bits & 1;
@@ -75,6 +76,16 @@ T element(Fill fill, Random& random) {
   }
 }
 
+template <class T>
+T element(Fill fill, Random& random) {
+  if constexpr (kIsComplex<T>) {
+    const auto re = element<typename T::value_type>(fill, random);
+    return {re, element<typename T::value_type>(fill, random)};
+  } else {
+    return real_element<T>(fill, random);
+  }
+}
+
 inline Array make_array(Aval aval, const std::function<void(std::byte*)>& write) {
   BufferPtr data = allocate(aval.bytes(), "test");
   write(data->data());
@@ -83,7 +94,7 @@ inline Array make_array(Aval aval, const std::function<void(std::byte*)>& write)
 
 inline Array random_array(const Aval& aval, Fill fill, Random& random) {
   return make_array(aval, [&](std::byte* to) {
-    dispatch(aval.dtype, [&]<class T>() {
+    dispatch_all(aval.dtype, [&]<class T>() {
       for (int64_t i = 0; i < aval.size(); ++i) reinterpret_cast<T*>(to)[i] = element<T>(fill, random);
     });
   });
@@ -129,10 +140,29 @@ int64_t ordinal(T x) {
   }
 }
 
+/// Complex numbers; near: relative to the largest one, as a part, or a sum of many, may be all rounding error.
+template <class T>
+std::string complex_difference(const Array& got, const Array& want, bool same_bits) {
+  const T *a = got.data<T>(), *b = want.data<T>();
+  const auto is_nan = [](T z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
+  typename T::value_type limit = 0;
+  for (int64_t i = 0; i < got.size() && !same_bits; ++i)
+    if (std::isfinite(std::abs(b[i]))) limit = std::max(limit, std::abs(b[i]));
+  limit *= 64 * std::numeric_limits<typename T::value_type>::epsilon();
+  for (int64_t i = 0; i < got.size(); ++i) {
+    if (a[i] == b[i] || (is_nan(a[i]) && is_nan(b[i])) || std::abs(a[i] - b[i]) <= limit) continue;
+    return fmt::format("element {}: {:.17g} + {:.17g} i, expected {:.17g} + {:.17g} i", i, a[i].real(), a[i].imag(),
+                       b[i].real(), b[i].imag());
+  }
+  return {};
+}
+
 /// Empty when every element is near enough, else where and what the first is that is not. NaN equals NaN.
 inline std::string difference(const Array& got, const Array& want, Tolerance t) {
   if (got.aval() != want.aval()) return to_string(got.aval()) + ", expected " + to_string(want.aval());
   const std::span<const std::byte> a = got.raw(), b = want.raw();
+  if (got.dtype() == c64) return complex_difference<std::complex<float>>(got, want, t.ulps < 0);
+  if (got.dtype() == c128) return complex_difference<std::complex<double>>(got, want, t.ulps < 0);
   return dispatch(got.dtype(), [&]<class T>() -> std::string {
     for (int64_t i = 0; i < got.size(); ++i) {
       T x, y;

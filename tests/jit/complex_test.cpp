@@ -67,6 +67,12 @@ std::vector<Named> functions() {
       {"sinh", [](const Array& z) { return sinh(z); }, [](C z) { return std::sinh(z); }},
       {"cosh", [](const Array& z) { return cosh(z); }, [](C z) { return std::cosh(z); }},
       {"tanh", [](const Array& z) { return tanh(z); }, [](C z) { return std::tanh(z); }},
+      {"asin", [](const Array& z) { return asin(z); }, [](C z) { return std::asin(z); }},
+      {"acos", [](const Array& z) { return acos(z); }, [](C z) { return std::acos(z); }},
+      {"atan", [](const Array& z) { return atan(z); }, [](C z) { return std::atan(z); }},
+      {"asinh", [](const Array& z) { return asinh(z); }, [](C z) { return std::asinh(z); }},
+      {"acosh", [](const Array& z) { return acosh(z); }, [](C z) { return std::acosh(z); }},
+      {"atanh", [](const Array& z) { return atanh(z); }, [](C z) { return std::atanh(z); }},
       {"sigmoid", [](const Array& z) { return sigmoid(z); }, [](C z) { return 1.0 / (1.0 + std::exp(-z)); }},
       {"power 3", [](const Array& z) { return power(z, 3); }, [](C z) { return z * z * z; }},
       {"power 0.5", [](const Array& z) { return power(z, 0.5); }, [](C z) { return std::sqrt(z); }},
@@ -295,6 +301,53 @@ TEST(Complex, MapsOverBatches) {
   expect_close(vmap(loop)(sample({5})), power(sample({5}), 4), 1e-13);
 }
 
+TEST(Complex, GoesThroughRulesAndLoopsOfEveryKind) {
+  const Array z = sample({4}), w = sample({4}, c128, 0.7);
+  const auto product = [](const Array& x, const Array& y) { return x * y; };
+  const auto jvp_rule = [](const Array& x, const Array& y, const Array& s, const Array& t) { return s * y + x * t; };
+  const auto by_jvp = custom_jvp(product, jvp_rule);
+  const auto by_vjp = custom_vjp(
+      product, [](const Array& x, const Array& y) { return std::pair{x * y, std::tuple{x, y}}; },
+      [](const std::tuple<Array, Array>& kept, const Array& ct) {
+        return std::tuple{ct * std::get<1>(kept), ct * std::get<0>(kept)};
+      });
+  const auto energy = [](const Array& y) { return sum(square(abs(y)) + imag(y)); };
+  const Array expected = grad([&](const Array& x) { return energy(x * w); })(z);
+  expect_close(jit(grad([&](const Array& x) { return energy(by_jvp(x, w)); }))(z), expected, 1e-14);
+  expect_close(jit(grad([&](const Array& x) { return energy(by_vjp(x, w)); }))(z), expected, 1e-14);
+
+  // Until all are far away: a batch of trip counts.
+  const auto escape = [](const Array& c) {
+    const auto [last, count] =
+        while_loop([](const std::pair<Array, Array>& s) { return (abs(s.first) < 2.0) & (s.second < 50); },
+                   [&](const std::pair<Array, Array>& s) { return std::pair{s.first * s.first + c, s.second + 1}; },
+                   std::pair{zeros_like(c), array(0)});
+    return std::pair{last, count};
+  };
+  const auto [last, counts] = jit(vmap(escape))(z);
+  for (int64_t i = 0; i < 4; ++i) {
+    C v = 0;
+    int n = 0;
+    const C c = values(z)[i];
+    for (; std::abs(v) < 2 && n < 50; ++n) v = v * v + c;
+    EXPECT_EQ(counts[i].item<int>(), n);
+    expect_close(last[i], array(v), 1e-12);
+  }
+
+  const auto products = [](const Array& x) { return associative_scan(multiply, x); };
+  expect_close(jit(products)(z), cumprod(z, 0), 1e-14);
+  const auto donating = jit([](const Array& x) { return x * 2i; }, {.donate = {0}});
+  const Array doubled = z * 2i;
+  expect_close(donating(z + 0), doubled, 1e-15);
+  const auto [value, linear] = linearize([](const Array& x) { return exp(x) * x; }, z);
+  expect_close(linear(w), jvp([](const Array& x) { return exp(x) * x; }, z, w).tangent, 1e-14);
+  // Branches by example.
+  const auto branch = [](const Array& x) {
+    return cond(real(x) > 0, [](const Array& y) { return y * 1i; }, [](const Array& y) { return conj(y); }, x);
+  };
+  expect_close(jit(vmap(branch))(z), where(real(z) > 0, z * 1i, conj(z)), 1e-15);
+}
+
 TEST(Complex, ProgramsKeepTheirPeak) {
   const auto f = jit([](const Array& z) { return z * 2.0 + 1i; });
   const int64_t n = 1 << 16;
@@ -341,6 +394,8 @@ TEST(Complex, RefusesWhatHasNoOrder) {
   EXPECT_THROW(iota({3}, 0, c64), DTypeError);
   EXPECT_THROW(random::normal(random::key(1), {3}, c64), DTypeError);
   EXPECT_THROW(linalg::cholesky(z), DTypeError);
+  EXPECT_THROW(one_hot(z[0], 3), DTypeError);
+  EXPECT_THROW(random::gamma(random::key(1), z[0]), DTypeError);
   EXPECT_THROW(complex(z, z), DTypeError);
   EXPECT_THROW(z.at(0).max(z[0]), DTypeError);
   EXPECT_THROW(z[0].to_vector<float>(), DTypeError);

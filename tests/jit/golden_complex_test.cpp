@@ -38,6 +38,12 @@ void add_complex(Calls& calls, std::map<std::string, Array>& in) {
                                                                              {"exp", exp},
                                                                              {"exp2", exp2},
                                                                              {"expm1", expm1},
+                                                                             {"arcsin", asin},
+                                                                             {"arccos", acos},
+                                                                             {"arctan", atan},
+                                                                             {"arcsinh", asinh},
+                                                                             {"arccosh", acosh},
+                                                                             {"arctanh", atanh},
                                                                              {"log", log},
                                                                              {"log2", log2},
                                                                              {"log10", log10},
@@ -75,6 +81,21 @@ void add_complex(Calls& calls, std::map<std::string, Array>& in) {
     const Array cube = in["cube"], matrix = in["matrix"], odd = in["odd"];
     return Arrays{sum(cube),      sum(cube, 1), prod(matrix), prod(cube, {0, 2}), mean(cube, 0), var(in["z"]),
                   std(matrix, 1), any(odd),     all(odd)};
+  };
+  calls["norms"] = [&] {
+    const Array z = in["z"], w = in["w"][slice(4)], matrix = in["matrix"];
+    return Arrays{linalg::norm(z),
+                  linalg::norm(matrix),
+                  linalg::norm(matrix, 1.0),
+                  linalg::norm(z, 3.0),
+                  nansum(in["odd"] * NAN),
+                  nanvar(z),
+                  cov(matrix),
+                  correlate(z, w),
+                  convolve(z, w),
+                  round(z, 1),
+                  nan_to_num(z + where(iota({17}, 0) == 0, array(double(NAN)), 0)),
+                  isclose(z, z + 1e-9)};
   };
   calls["cumulative"] = [&] { return Arrays{cumsum(in["matrix"], 1), cumprod(in["matrix"], 0)}; };
   calls["products"] = [&] {
