@@ -55,9 +55,10 @@ class ElementBuilder {
 
   /// Entry `axis` of a start vector, clamped to [0, limit].
   IndexExpr start(tracing::ValueId vector, int64_t axis, int64_t limit);
-  /// The two words of the generator at counter `flat`, under the key of batch row `batch`.
-  std::pair<scalar::X, scalar::X> words(tracing::ValueId key, const Coords& batch, const IndexExpr& flat);
-  scalar::X word(const std::pair<scalar::X, scalar::X>& words, const IndexExpr& which);
+  /// Block `number` of a generator's words, under the key of batch row `batch`: two of threefry, four of philox.
+  std::vector<scalar::X> block(tracing::ValueId key, const Coords& batch, const IndexExpr& number);
+  std::vector<scalar::X> block(tracing::ValueId key, const Coords& batch, scalar::X high, scalar::X low);
+  scalar::X word(std::span<const scalar::X> words, const IndexExpr& which);
 
   struct Key {
     tracing::ValueId value;

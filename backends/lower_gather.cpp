@@ -1,4 +1,5 @@
 // Elements whose place or value is computed: gather's indices and random numbers.
+#include <array>
 #include <limits>
 
 #include "backends/lower_expr.h"
@@ -84,26 +85,36 @@ X ElementBuilder::gather(const Node& node, const Coords& coords) {
   return located.valid.always() ? x : index_.select(located.valid, x, fill_value(dag_, operand.dtype));
 }
 
-std::pair<X, X> ElementBuilder::words(tracing::ValueId key, const Coords& batch, const IndexExpr& flat) {
-  X key_words[2];
-  for (int i = 0; i < 2; ++i) {
+std::vector<X> ElementBuilder::block(tracing::ValueId key, const Coords& batch, X high, X low) {
+  std::vector<X> words;
+  for (int64_t i = 0; i < graph_.aval(key).shape.back(); ++i) {
     Coords at = batch;
     at.push_back(IndexAlgebra::constant(i));
-    key_words[i] = value(key, std::move(at));
+    words.push_back(value(key, std::move(at)));
   }
-  X high = dag_.integer(0, u32), low;
-  if (index_.range(flat).within(0, std::numeric_limits<uint32_t>::max())) {
-    low = index_.emit(flat, u32);
-  } else {
-    const X wide = index_.emit(flat, i64);
-    low = dag_.convert(wide, u32);
-    high = dag_.convert(dag_.binary(Opcode::shr, wide, dag_.integer(32, i64)), u32);
+  if (words.size() == 2) {
+    const auto [first, second] = scalar::threefry2x32(words[0], words[1], high, low);
+    return {first, second};
   }
-  return scalar::threefry2x32(key_words[0], key_words[1], high, low);
+  const auto made = scalar::philox4x32({words[0], words[1]}, {low, high, words[2], words[3]});
+  return {made.begin(), made.end()};
 }
 
-X ElementBuilder::word(const std::pair<X, X>& words, const IndexExpr& which) {
-  return index_.select(index_.equals(which, 0), words.first, words.second);
+std::vector<X> ElementBuilder::block(tracing::ValueId key, const Coords& batch, const IndexExpr& number) {
+  if (index_.range(number).within(0, std::numeric_limits<uint32_t>::max())) {
+    return block(key, batch, dag_.integer(0, u32), index_.emit(number, u32));
+  }
+  const X wide = index_.emit(number, i64);
+  return block(key, batch, dag_.convert(dag_.binary(Opcode::shr, wide, dag_.integer(32, i64)), u32),
+               dag_.convert(wide, u32));
+}
+
+X ElementBuilder::word(std::span<const X> words, const IndexExpr& which) {
+  X chosen = words.back();
+  for (size_t i = words.size() - 1; i-- > 0;) {
+    chosen = index_.select(index_.equals(which, static_cast<int64_t>(i)), words[i], chosen);
+  }
+  return chosen;
 }
 
 X ElementBuilder::random_bits(const Node& node, const Coords& coords) {
@@ -127,13 +138,18 @@ X ElementBuilder::random_bits(const Node& node, const Coords& coords) {
       flat = index_.add(flat, index_.scale(at, stride));
     }
   }
-  const auto [first, second] = words(node.inputs[0], batch, flat);
   const DType type = node.attrs.dtype(Attr::dtype);
+  const bool philox = graph_.aval(node.inputs[0]).shape.back() == 4;
+  const int64_t elements = !philox ? 1 : type == u64 ? 2 : 4;  // of a block
+  const std::vector<X> words = block(node.inputs[0], batch, index_.div(flat, elements));
+  const IndexExpr at = index_.mod(flat, elements);
   if (type == u64) {
-    const X high = dag_.binary(Opcode::shl, dag_.convert(first, u64), dag_.integer(32, u64));
-    return dag_.binary(Opcode::bit_or, high, dag_.convert(second, u64));
+    const auto part = [&](size_t i) {
+      return dag_.convert(philox ? word(std::array{words[i], words[i + 2]}, at) : words[i], u64);
+    };
+    return dag_.binary(Opcode::bit_or, dag_.binary(Opcode::shl, part(0), dag_.integer(32, u64)), part(1));
   }
-  return dag_.convert(dag_.binary(Opcode::bit_xor, first, second), type);
+  return dag_.convert(philox ? word(words, at) : dag_.binary(Opcode::bit_xor, words[0], words[1]), type);
 }
 
 X ElementBuilder::random_split(const Node& node, const Coords& coords) {
@@ -141,19 +157,13 @@ X ElementBuilder::random_split(const Node& node, const Coords& coords) {
   const Coords batch(coords.begin(), coords.begin() + batch_rank);
   const Coords position(coords.begin() + batch_rank, coords.end() - 1);
   const IndexExpr flat = index_.flatten(position, node.attrs.ints(Attr::shape));
-  return word(words(node.inputs[0], batch, flat), coords.back());
+  return word(block(node.inputs[0], batch, flat), coords.back());
 }
 
 X ElementBuilder::random_fold_in(const Node& node, const Coords& coords) {
   const Coords batch(coords.begin(), coords.end() - 1);
-  X key_words[2];
-  for (int i = 0; i < 2; ++i) {
-    Coords at = batch;
-    at.push_back(IndexAlgebra::constant(i));
-    key_words[i] = value(node.inputs[0], std::move(at));
-  }
   const X data = value(node.inputs[1], batch);
-  return word(scalar::threefry2x32(key_words[0], key_words[1], dag_.integer(0, u32), data), coords.back());
+  return word(block(node.inputs[0], batch, dag_.integer(0, u32), data), coords.back());
 }
 
 }  // namespace neap::backends

@@ -43,8 +43,16 @@ ValueId counted_from(Graph& g, ValueId indices, int64_t column, ValueId offset) 
   return g.add(Op::subtract, {indices, less}, {}, kNowhere);
 }
 
-// Keys [.., 2] of a slice: both words of what a counter gives.
-ValueId split_keys(Graph& g, const Node& node, ValueId key, const Shape& shape, ValueId offset) {
+// Keys of a slice: the words of a block each, which are philox's bits in order and the halves of threefry's u64.
+ValueId split_keys(Graph& g, const Node& node, ValueId key, Shape shape, ValueId offset) {
+  if (const int64_t words = g.aval(key).shape.back(); words == 4) {
+    Shape full = node.attrs.ints(Attr::shape);
+    shape.push_back(words), full.push_back(words);
+    const ValueId none = g.constant(0, DType::i64, {1});
+    const ValueId start = g.add(Op::concatenate, {offset, none}, {{Attr::axis, int64_t{0}}}, node.loc);
+    return g.add(Op::random_bits, {key, start},
+                 {{Attr::shape, shape}, {Attr::dtype, DType::u32}, {Attr::full_shape, full}}, node.loc);
+  }
   const ValueId bits = g.add(
       Op::random_bits, {key, offset},
       {{Attr::shape, shape}, {Attr::dtype, DType::u64}, {Attr::full_shape, node.attrs.ints(Attr::shape)}}, node.loc);

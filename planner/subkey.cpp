@@ -16,7 +16,8 @@ ValueId subkeyed(Graph& g, ValueId key, const Shape& shape, DType dtype, int64_t
   };
   const ValueId numbers =
       add(Op::iota, {}, {{Attr::dtype, DType::u32}, {Attr::shape, Shape{chunks}}, {Attr::axis, int64_t{0}}});
-  const ValueId copies = add(Op::broadcast_in_dim, {key}, {{Attr::shape, Shape{chunks, 2}}, {Attr::axes, Ints{1}}});
+  const ValueId copies =
+      add(Op::broadcast_in_dim, {key}, {{Attr::shape, Shape{chunks, g.aval(key).size()}}, {Attr::axes, Ints{1}}});
   const ValueId keys = add(Op::random_fold_in, {copies, numbers}, {});
   const ValueId bits = add(Op::random_bits, {keys}, {{Attr::shape, Shape{length}}, {Attr::dtype, dtype}});
   ValueId flat = add(Op::reshape, {bits}, {{Attr::shape, Shape{chunks * length}}});

@@ -68,6 +68,12 @@ def calls(i):
     key = random.key(5)
     yield "random.multivariate_normal", [
         random.multivariate_normal(key, i["mean"][0], positive[0], (4,)), random.multivariate_normal(key, i["mean"], positive)]  # fmt: skip
+    # Up to the signs of vectors, which are nobody's: how far the samples lie along each.
+    for method, vectors in (("eigh", linalg.eigh(positive)[1]), ("svd", linalg.svd(positive)[0])):
+        one = random.multivariate_normal(key, i["mean"][0], positive[0], (4,), method=method) - i["mean"][0]
+        each = random.multivariate_normal(key, i["mean"], positive, method=method) - i["mean"]
+        yield f"random.multivariate_normal {method}", [
+            abs(one @ vectors[0]), abs(jnp.squeeze(each[:, None] @ vectors, 1))]  # fmt: skip
     yield "random.orthogonal", [random.orthogonal(key, 4), random.orthogonal(key, 3, (2,), jnp.float64, 5),
                                 random.orthogonal(key, 5, (), jnp.float64, 2)]  # fmt: skip
 

@@ -70,14 +70,13 @@ void check_dot_axes(const Site& site, const Ints& lhs, const Ints& rhs, std::str
   }
 }
 
-// Checks a key u32[B..., 2]; returns B.
+// Checks a key, u32[B..., 2] of threefry or u32[B..., 4] of philox; returns B.
 Shape check_key(const Site& site) {
   const Aval& key = site.in[0];
-  if (key.dtype != DType::u32) {
-    site.fail<DTypeError>(fmt::format("the key is {}", to_string(key)), "u32[..., 2]", "make one with random::key");
-  }
-  if (key.ndim() < 1 || key.shape.back() != 2) {
-    site.fail<ShapeError>(fmt::format("the key is {}", to_string(key)), "u32[..., 2]", "make one with random::key");
+  constexpr auto kExpected = "u32[..., 2] or u32[..., 4]", kHint = "make one with random::key";
+  if (key.dtype != DType::u32) site.fail<DTypeError>(fmt::format("the key is {}", to_string(key)), kExpected, kHint);
+  if (key.ndim() < 1 || (key.shape.back() != 2 && key.shape.back() != 4)) {
+    site.fail<ShapeError>(fmt::format("the key is {}", to_string(key)), kExpected, kHint);
   }
   return Shape(key.shape.begin(), key.shape.end() - 1);
 }
@@ -214,7 +213,7 @@ Aval infer_random(const Site& site) {
   }
   const Shape& shape = site.check_shape(site.attrs.ints(Attr::shape));
   if (site.op == Op::random_split) {
-    return {site.check_shape(joined(joined(batch, shape), Shape{2})), DType::u32};
+    return {site.check_shape(joined(joined(batch, shape), Shape{site.in[0].shape.back()})), DType::u32};
   }
   const DType dtype = site.attrs.dtype(Attr::dtype);
   if (!is_unsigned(dtype)) {

@@ -78,12 +78,17 @@ Array distribution(std::string_view what, const Operand& key, const Shape& shape
 
 }  // namespace
 
-Array key(uint64_t seed, Loc loc) {
-  const uint32_t words[2] = {static_cast<uint32_t>(seed >> 32), static_cast<uint32_t>(seed)};
-  if (!is_tracing()) return detail::from_host(words, {2}, DType::u32, loc);
+Array key(uint64_t seed, Loc loc) { return key(seed, Generator::threefry, loc); }
+
+Array key(uint64_t seed, Generator generator, Loc loc) {
+  const auto high = static_cast<uint32_t>(seed >> 32), low = static_cast<uint32_t>(seed);
+  std::vector<uint32_t> words{high, low};
+  if (generator == Generator::philox) words = {low, high, 0, 0};
+  if (!is_tracing()) return detail::from_host(words.data(), {std::ssize(words)}, DType::u32, loc);
   const AtLine line(loc);
-  return concatenate(
-      {full({1}, static_cast<int64_t>(words[0]), DType::u32), full({1}, static_cast<int64_t>(words[1]), DType::u32)});
+  Arrays parts;
+  for (const uint32_t word : words) parts.push_back(full({1}, static_cast<int64_t>(word), DType::u32));
+  return concatenate(parts);
 }
 
 Array split(const Operand& key, const Shape& shape) {
@@ -103,7 +108,8 @@ Array fold_in(const Operand& key, const Operand& data) {
     throw_user<ShapeError>("fold_in",
                            "key " + to_string(k.aval()) + " and data " + to_string(d.aval()) + " do not broadcast", "",
                            "", key.loc());
-  return apply(Op::random_fold_in, {broadcast_to(k, joined(*batch, {2})), broadcast_to(d, *batch)}, {}, key.loc());
+  return apply(Op::random_fold_in, {broadcast_to(k, joined(*batch, {k.shape().back()})), broadcast_to(d, *batch)}, {},
+               key.loc());
 }
 
 Array bits(const Operand& key, const Shape& shape, DType dtype) {

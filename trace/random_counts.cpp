@@ -27,7 +27,7 @@ template <class F, class... P>
 Array for_each_key(const Array& keys, const Shape& shape, const F& f, const P&... parameters) {
   const Shape batch = batch_of(keys);
   if (batch.empty()) return f(keys, broadcast_to(parameters, shape)...);
-  const Array flat = reshape(keys, {element_count(batch), 2});
+  const Array flat = reshape(keys, {element_count(batch), keys.shape().back()});
   return reshape(vmap([&](const Array& key) { return f(key, broadcast_to(parameters, shape)...); })(flat),
                  joined(batch, shape));
 }

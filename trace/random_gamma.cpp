@@ -135,7 +135,8 @@ Array draw(const Operand& key, const Operand& a, const std::optional<Shape>& sha
   return composite(
       fmt::format("{} {} {}", op, to_string(result), name(dtype)), {key.as_array(), a.as(t)}, [&](const Arrays& in) {
         const Shape whole = joined(batch_of(in[0]), result);
-        const Array keys = reshape(random::split(in[0], Shape{element_count(result)}), {element_count(whole), 2});
+        const Array keys =
+            reshape(random::split(in[0], Shape{element_count(result)}), {element_count(whole), in[0].shape().back()});
         const Array alphas = broadcast_to(in[1], whole), flat = stop_gradient(reshape(alphas, {-1}));
         Array drawn = vmap([&](const Array& k, const Array& one) { return gamma_of(k, one, logarithm); })(keys, flat);
         drawn = reshape(drawn, whole);

@@ -12,8 +12,23 @@ namespace neap::random {
 
 using namespace tracing;
 
+namespace {
+
+// F with F F^T = covariance.
+Array factor_of(const Array& covariance, CovarianceMethod method) {
+  if (method == CovarianceMethod::cholesky) return linalg::cholesky(covariance);
+  if (method == CovarianceMethod::svd) {
+    const linalg::Svd f = linalg::svd(covariance);
+    return f.u * expand_dims(sqrt(f.s), -2);
+  }
+  const linalg::Eigh f = linalg::eigh(covariance);
+  return f.eigenvectors * expand_dims(sqrt(f.eigenvalues), -2);
+}
+
+}  // namespace
+
 Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance,
-                          std::optional<Shape> shape, std::optional<DType> dtype) {
+                          std::optional<Shape> shape, std::optional<DType> dtype, CovarianceMethod method) {
   const AtLine line(key.loc());
   const Shape &m = mean.shape(), &c = covariance.shape();
   const auto refuse = [&](const std::string& expected) {
@@ -33,10 +48,10 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
                            user_line(key.loc()));
   Shape all = shape.value_or(*together);
   all.push_back(m.back());
-  return composite(fmt::format("multivariate_normal {} {}", to_string(all), name(result)),
+  return composite(fmt::format("multivariate_normal {} {} {}", static_cast<int>(method), to_string(all), name(result)),
                    {key.as_array(), mean.as_array(), covariance.as_array()}, [&](const Arrays& in) {
                      const DType computed = wide(result);
-                     const Array factor = linalg::cholesky(in[2].astype(computed));
+                     const Array factor = factor_of(in[2].astype(computed), method);
                      const Array drawn = normal(in[0], all, result).astype(computed);
                      // One factor for all samples: they are rows of one matrix.
                      const Array moved = factor.ndim() == 2 ? matmul(drawn, turned(factor))

@@ -4,6 +4,7 @@
 
 #include <neap/dtype.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -105,5 +106,7 @@ T clz(T x, int bits) {
 
 /// threefry2x32 with 20 rounds: key (k0, k1), counter (c0, c1). Salmon et al., SC 2011.
 std::pair<uint32_t, uint32_t> threefry2x32(uint32_t k0, uint32_t k1, uint32_t c0, uint32_t c1);
+/// philox4x32 with 10 rounds. Likewise.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
 
 }  // namespace neap::ref

@@ -12,6 +12,7 @@
 
 #include <neap/dtype.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -157,5 +158,7 @@ double op_cost(tracing::Op op, DType type);
 
 /// The two words of threefry2x32-20 with key (k0, k1) at counter (c0, c1), all u32. Source: Salmon et al., SC 2011.
 std::pair<X, X> threefry2x32(X k0, X k1, X c0, X c1);
+/// The four words of philox4x32-10 with this key at this counter, all u32. Source: the same.
+std::array<X, 4> philox4x32(std::array<X, 2> key, std::array<X, 4> counter);
 
 }  // namespace neap::scalar

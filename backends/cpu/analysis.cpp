@@ -107,6 +107,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit) : kernel(k
     facts_[id].range = find_range(id);
     facts_[id].linear = find_linear(id);
   }
+  find_shared();
   mark_needed();
   choose_lanes(unit);
   if (k.kind == Kind::scatter && vector_depth == 1) lanes = tail_lanes = 1;  // rows are scattered in order

@@ -55,6 +55,14 @@ class Analysis {
   int depth(int32_t id) const { return facts_[id].depth; }
   /// Differs between lanes.
   bool varying(int32_t id) const { return facts_[id].depth > 0 && facts_[id].varying; }
+  /// How many neighbouring lanes (1, 2 or 4, aligned) have one value of a varying instruction, which then needs as many
+  /// fewer. Of arithmetic on quotients of the vector index, in kernels where a generator's block serves several
+  /// elements.
+  int shared(int32_t id) const { return facts_[id].shared; }
+  /// Whether the lanes of an integer are consecutive, from a multiple of `unit` on.
+  bool counts_from(int32_t id, int64_t unit) const;
+  /// Whether any instruction is shared.
+  bool shares() const { return shares_ > 1; }
   /// Has a register of its own: instructions only used inside affine addresses have none.
   bool needed(int32_t id) const { return facts_[id].needed; }
   const Interval& range(int32_t id) const { return facts_[id].range; }
@@ -77,19 +85,21 @@ class Analysis {
   struct Facts {
     int depth = 0;
     bool varying = false, needed = false;
-    int group = -1;
+    int group = -1, shared = 1;
     Interval range;
     std::optional<Linear> linear;
   };
   void find_dependence();
   Interval find_range(int32_t id) const;
   std::optional<Linear> find_linear(int32_t id) const;
+  void find_shared();
   void mark_needed();
   void group_strided_loads();
   void choose_lanes(const VectorUnit& unit);
 
   std::vector<Facts> facts_;
   std::vector<StridedGroup> groups_;
+  int shares_ = 1;  // the fewest lanes that share an instruction
 };
 
 /// The range of all values of an integer type or bool (u64 and i64: of int64).

@@ -16,8 +16,39 @@ constexpr int kAccumulators = 16;
 
 }  // namespace
 
+bool Analysis::counts_from(int32_t id, int64_t unit) const {
+  const Linear* sum = linear(id);
+  if (!sum || !sum->exact || range(id).lo < 0 || stride(*sum) != 1 || sum->constant % unit != 0) return false;
+  return std::ranges::all_of(sum->terms,
+                             [&](const auto& term) { return is_vector_index(term.first) || term.second % unit == 0; });
+}
+
+// Ranges of loops begin at multiples of kRangeUnit (program.cpp), but for the rows of a scatter.
+void Analysis::find_shared() {
+  constexpr int kProducts = 16;  // of a block of philox, 20
+  int products = 0;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) products += kernel.dag[id].op == Opcode::mulhi ? 1 : 0;
+  if (products < kProducts || kernel.kind == backends::Kernel::Kind::scatter) return;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    const Inst& i = kernel.dag[id];
+    if (!facts_[id].varying || facts_[id].linear || i.op == Opcode::load || i.op == Opcode::index) continue;
+    int shared = 4;
+    if (i.op == Opcode::div && kernel.dag[i.b].op == Opcode::constant && is_integer(i.type)) {
+      while (shared > 1 && (kernel.dag[i.b].imm % static_cast<uint64_t>(shared) != 0 || !counts_from(i.a, shared)))
+        shared /= 2;
+    } else {
+      for (const int32_t operand : {i.a, i.b, i.c}) {
+        if (operand >= 0 && facts_[operand].varying) shared = std::min(shared, facts_[operand].shared);
+      }
+    }
+    facts_[id].shared = shared;
+    if (shared > 1) shares_ = shares_ > 1 ? std::min(shares_, shared) : shared;
+  }
+}
+
 // One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random
-// bits, which are one long chain of dependent instructions. More lanes are more code, and code is slow to compile.
+// bits, which are one long chain of dependent instructions, eight where four lanes share it. More lanes are more code,
+// and code is slow to compile.
 void Analysis::choose_lanes(const VectorUnit& unit) {
   using Kind = backends::Kernel::Kind;
   int count[9] = {}, total = 0, rotations = 0;
@@ -29,7 +60,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
     if (!needed(id) || !varying(id) || kernel.dag[id].type == DType::bool_ || only_accumulated(id)) continue;
     ++count[size_of(kernel.dag[id].type)];
     ++total;
-    if (kernel.dag[id].op == Opcode::rotl) ++rotations;
+    if (kernel.dag[id].op == Opcode::rotl || kernel.dag[id].op == Opcode::mulhi) ++rotations;
   }
   const bool wide = 3 * count[8] > total;
   int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
@@ -39,7 +70,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);
   lanes = 2 * one;
   if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
-  if (elements >= 4096 && rotations >= 16) lanes = 4 * one;
+  if (elements >= 4096 && rotations >= 16) lanes = (shares_ == 4 ? 8 : 4) * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
   const int64_t extent = kernel.extent[kernel.vector_level];
   tail_lanes = one;

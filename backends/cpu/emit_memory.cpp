@@ -20,7 +20,22 @@ void Emitter::at(Body& body, int depth) {
 Value* Emitter::value(Body& body, int32_t id) {
   Value* v = cache(body, a.depth(id)).values[id];
   NEAP_CHECK(v, "instruction {} of {} is used before it is computed", id, k.name);
-  return v;
+  return shared(id) > 1 ? grouped(body, id, 1) : v;
+}
+
+Value* Emitter::grouped(Body& body, int32_t id, int shared) {
+  Cache& where = cache(body, a.depth(id));
+  const int own = this->shared(id), n = W / shared;
+  Value* v = where.values[id];
+  if (a.varying(id) && own == shared) return v;
+  Value*& cached = where.grouped[{id, n}];
+  if (cached) return cached;
+  const llvm::IRBuilder<>::InsertPointGuard guard(b);
+  at(body, a.depth(id));
+  if (!a.varying(id)) return cached = b.CreateVectorSplat(static_cast<unsigned>(n), v);
+  llvm::SmallVector<int, 64> lanes;
+  for (int lane = 0; lane < n; ++lane) lanes.push_back(lane * shared / own);
+  return cached = b.CreateShuffleVector(v, lanes);
 }
 
 Value* Emitter::lanes(Body& body, int32_t id) {

@@ -69,8 +69,17 @@ Value* Emitter::instruction(Body& body, int32_t id) {
     return b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt64Ty(), params_, i.imm));
   }
   const bool wide = a.varying(id);
+  if (wide && i.op == Opcode::bit_and && a.shares() && W % 4 == 0) {
+    const Inst& mask = k.dag[i.b];
+    if (mask.op == Opcode::constant && (mask.imm == 1 || mask.imm == 3) &&
+        a.counts_from(i.a, static_cast<int64_t>(mask.imm) + 1)) {
+      return b.CreateAnd(lane_numbers(element(i.type)), mask.imm);
+    }
+  }
+  const int group = shared(id);
   const auto operand = [&](int32_t o, bool scalar_will_do = false) -> Value* {
     if (o < 0) return nullptr;
+    if (group > 1 && !(scalar_will_do && !a.varying(o))) return grouped(body, o, group);
     return wide && !scalar_will_do ? lanes(body, o) : value(body, o);
   };
   Value* x = operand(i.a, i.op == Opcode::select);

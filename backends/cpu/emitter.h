@@ -34,6 +34,7 @@ struct Cache {
   std::vector<Value*> values, splats[2];  // splats of full width and of the tail's
   std::map<SumKey, Value*> sums;
   std::map<std::pair<int, SumKey>, Value*> pointers;
+  std::map<std::pair<int32_t, int>, Value*> grouped;  // by instruction and lanes
   explicit Cache(size_t n) : values(n), splats{std::vector<Value*>(n), std::vector<Value*>(n)} {}
 };
 
@@ -102,6 +103,10 @@ class Emitter {
   Value* value(Body& body, int32_t id);
   /// The same, splat when uniform.
   Value* lanes(Body& body, int32_t id);
+  /// The same, one lane for each `shared` of them.
+  Value* grouped(Body& body, int32_t id, int shared);
+  /// Analysis::shared, where as few lanes still make a vector.
+  int shared(int32_t id) const { return a.varying(id) && W / a.shared(id) >= 2 ? a.shared(id) : 1; }
   Value* affine(Body& body, int32_t id);
   /// sum of the terms, i64, for lane 0.
   Value* sum(Body& body, const Linear& linear);

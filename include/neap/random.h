@@ -1,6 +1,7 @@
 // Random numbers: pure functions of (key, element index). The same seed draws the same numbers as JAX's default
 // generator (threefry2x32): bits, integers and uniforms exactly, normals within about 1e-5 (ours are closer to the true
-// quantile). A key is u32[2]; an array of keys u32[..., 2] is a batch, and draws row by row what each key alone draws.
+// quantile). A key is u32[2] of threefry, u32[4] of philox; an array of keys u32[..., 2 or 4] is a batch, and draws row
+// by row what each key alone draws. docs/random.md says which word of which block an element is.
 #pragma once
 
 #include <neap/array.h>
@@ -9,9 +10,14 @@ namespace neap::random {
 
 using Loc = std::source_location;
 
-/// The key of a 64-bit seed: its high and low words.
+/// threefry2x32-20, JAX's default, or philox4x32-10, which is faster (docs/random.md). Keys say which they are of, and
+/// all functions take both.
+enum class Generator : uint8_t { threefry, philox };
+
+/// The key of a 64-bit seed.
 Array key(uint64_t seed, Loc loc = Loc::current());
-/// New independent keys u32[batch..., shape..., 2].
+Array key(uint64_t seed, Generator generator, Loc loc = Loc::current());
+/// New independent keys [batch..., shape..., 2 or 4].
 Array split(const Operand& key, const Shape& shape);
 Array split(const Operand& key, int64_t count = 2);
 /// A new key from a key and a number (a u32; the low word of an integer).
@@ -69,10 +75,16 @@ Array choice(const Operand& key, int64_t n, const Shape& shape = {}, bool replac
 Array choice(const Operand& key, const Array& x, const Shape& shape = {}, bool replace = true,
              const std::optional<Array>& p = {}, int64_t axis = 0);
 
-/// mean + L normal, L L^T = covariance; mean [..., n], covariance [..., n, n], of which the batches broadcast to
+/// How a covariance becomes F F^T. cholesky is the fastest and gives NaN where the covariance is not positive definite;
+/// svd and eigh take singular ones, eigh gives NaN where rounding makes an eigenvalue negative. The signs of
+/// eigenvectors are no one's promise: these two draw other numbers than JAX, of the same distribution.
+enum class CovarianceMethod : uint8_t { cholesky, eigh, svd };
+
+/// mean + F normal, F F^T = covariance; mean [..., n], covariance [..., n, n], of which the batches broadcast to
 /// `shape` (unless given: to what they broadcast to). The result is shape + [n].
 Array multivariate_normal(const Operand& key, const Operand& mean, const Operand& covariance,
-                          std::optional<Shape> shape = {}, std::optional<DType> dtype = {});
+                          std::optional<Shape> shape = {}, std::optional<DType> dtype = {},
+                          CovarianceMethod method = CovarianceMethod::cholesky);
 /// Matrices [n, m] with orthonormal rows or columns, of all of them uniformly; m: n unless given.
 Array orthogonal(const Operand& key, int64_t n, const Shape& shape = {}, DType dtype = f32,
                  std::optional<int64_t> m = {});

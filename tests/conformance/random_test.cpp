@@ -13,11 +13,14 @@ TEST(RandomOps, Bits) {
   Sheet s(21);
   for (const DType t : {u8, u16, u32, u64}) {
     for (const Shape& batch : {Shape{}, Shape{3}, Shape{2, 2}, Shape{0}}) {
-      Shape key = batch;
-      key.push_back(2);
-      for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{3, 5}, Shape{2, 3, 129}, Shape{1000}})
-        s.check("bits of keys " + to_string(batch), Op::random_bits, {s.input(key, u32)},
-                {{Attr::shape, shape}, {Attr::dtype, t}});
+      for (const int64_t words : {2, 4}) {
+        Shape key = batch;
+        key.push_back(words);
+        for (const Shape& shape :
+             {Shape{}, Shape{0}, Shape{7}, Shape{3, 5}, Shape{2, 3, 129}, Shape{1000}, Shape{5003}})
+          s.check("bits of keys " + to_string(batch), Op::random_bits, {s.input(key, u32)},
+                  {{Attr::shape, shape}, {Attr::dtype, t}});
+      }
     }
   }
   s.run();
@@ -27,7 +30,7 @@ TEST(RandomOps, BitsAtAnOffset) {
   Sheet s(22);
   const auto at = [&](const Shape& shape, const Shape& full, std::vector<int64_t> offset) {
     for (const DType t : {u8, u16, u32, u64})
-      for (const Shape& key : {Shape{2}, Shape{3, 2}})
+      for (const Shape& key : {Shape{2}, Shape{3, 2}, Shape{4}, Shape{3, 4}})
         s.check("bits at " + to_string(offset), Op::random_bits, {s.input(key, u32), s.input(array(offset))},
                 {{Attr::shape, shape}, {Attr::dtype, t}, {Attr::full_shape, full}});
   };
@@ -35,6 +38,8 @@ TEST(RandomOps, BitsAtAnOffset) {
   at({100}, {1000}, {357});
   at({3, 5}, {8, 33}, {2, 17});
   at({130}, {int64_t{1} << 40}, {(int64_t{1} << 32) - 65});  // the high word changes on the way
+  at({5000}, {int64_t{1} << 20}, {12'344});                  // a multiple of a block
+  at({64, 100}, {1000, 100}, {37, 0});
   at({4, 50}, {int64_t{1} << 20, int64_t{1} << 20}, {123'456, 1'000'000});
   at({2, 3, 4}, {1 << 12, 1 << 12, 1 << 12}, {4000, 5, 6});
   s.run();
@@ -43,11 +48,30 @@ TEST(RandomOps, BitsAtAnOffset) {
 TEST(RandomOps, SplitAndFoldIn) {
   Sheet s(23);
   for (const Shape& batch : {Shape{}, Shape{3}, Shape{2, 2}}) {
-    Shape key = batch;
-    key.push_back(2);
-    for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{3, 50}})
-      s.check("split", Op::random_split, {s.input(key, u32)}, {{Attr::shape, shape}});
-    s.check("fold_in", Op::random_fold_in, {s.input(key, u32), s.input(batch, u32)});
+    for (const int64_t words : {2, 4}) {
+      Shape key = batch;
+      key.push_back(words);
+      for (const Shape& shape : {Shape{}, Shape{0}, Shape{7}, Shape{3, 50}})
+        s.check("split", Op::random_split, {s.input(key, u32)}, {{Attr::shape, shape}});
+      s.check("fold_in", Op::random_fold_in, {s.input(key, u32), s.input(batch, u32)});
+    }
+  }
+  s.run();
+}
+
+// Where elements lie beside each other in memory but not in the order of the generator, and where rows are no whole
+// blocks: every element is what it is alone.
+TEST(RandomOps, BitsOfPhiloxInEveryOrder) {
+  Sheet s(25);
+  Graph& g = s.graph;
+  for (const DType t : {u32, u64}) {
+    for (const Shape& shape : {Shape{64, 96}, Shape{70, 90}, Shape{33, 31}}) {
+      const ValueId bits = g.add(Op::random_bits, {s.input({4}, u32)}, {{Attr::shape, shape}, {Attr::dtype, t}});
+      s.output("transposed", g.add(Op::transpose, {bits}, {{Attr::permutation, Ints{1, 0}}}));
+      s.output("every third",
+               g.add(Op::slice, {bits}, {{Attr::start, Ints{1, 2}}, {Attr::limit, shape}, {Attr::stride, Ints{1, 3}}}));
+      for (const int64_t axis : {0, 1}) s.output("added up", g.add(Op::reduce_sum, {bits}, {{Attr::axes, Ints{axis}}}));
+    }
   }
   s.run();
 }
@@ -70,7 +94,8 @@ TEST(RandomOps, KeysFromKeys) {
 
 void expect_as_reference(const std::string& what, Tolerance t, const std::function<Array(const Array&)>& draw) {
   const auto f = jit(draw);
-  for (const Array& key : {nr::key(5), nr::split(nr::key(6), 3)}) {
+  for (const Array& key : {nr::key(5), nr::split(nr::key(6), 3), nr::key(5, nr::Generator::philox),
+                           nr::split(nr::key(6, nr::Generator::philox), 3)}) {
     const Array planned = f(key), naive = jit(draw, {.pipeline = Pipeline::naive})(key), eager = draw(key);
     EXPECT_EQ(difference(naive, planned, kSameBits), "") << what;
     EXPECT_EQ(difference(eager, planned, kSameBits), "") << what << ", eager";

@@ -136,6 +136,18 @@ void add_norms(Calls& calls, Inputs& in) {
     return Arrays{random::multivariate_normal(key, mean[{0}], covariance[{0}], Shape{4}),
                   random::multivariate_normal(key, mean, covariance)};
   };
+  // How far the samples lie along each vector: signs are nobody's.
+  using Method = random::CovarianceMethod;
+  for (const auto& [name, method] : {std::pair("eigh", Method::eigh), {"svd", Method::svd}}) {
+    calls[fmt::format("random.multivariate_normal {}", name)] = [&in, method = method] {
+      const Array &mean = in["mean"], &covariance = in["positive"], key = random::key(5);
+      const Array vectors = method == Method::eigh ? linalg::eigh(covariance).eigenvectors : linalg::svd(covariance).u;
+      const Array one = random::multivariate_normal(key, mean[{0}], covariance[{0}], Shape{4}, {}, method);
+      const Array each = random::multivariate_normal(key, mean, covariance, {}, {}, method);
+      return Arrays{abs(matmul(one - mean[{0}], vectors[{0}])),
+                    abs(squeeze(matmul(expand_dims(each - mean, 1), vectors), 1))};
+    };
+  }
   calls["random.orthogonal"] = [&] {
     const Array key = random::key(5);
     return Arrays{random::orthogonal(key, 4, {}, f64), random::orthogonal(key, 3, {2}, f64, 5),

@@ -126,17 +126,55 @@ TEST(Random, KnownAnswersOfThreefry) {
   EXPECT_EQ(bits, (std::vector<uint32_t>{0x7d1c13a2, 0xae0730d9, 0x9dc3f9f9}));
 }
 
+// Salmon et al., the vectors of Random123: block 0 of key 0, and of the key that is all its words.
+TEST(Random, KnownAnswersOfPhilox) {
+  const Array zero = nr::key(0, nr::Generator::philox);
+  EXPECT_EQ(zero.to_vector<uint32_t>(), (std::vector<uint32_t>{0, 0, 0, 0}));
+  const std::vector<uint32_t> block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+  EXPECT_EQ(nr::bits(zero, {4}).to_vector<uint32_t>(), block);
+  EXPECT_EQ(nr::bits(zero, {2}, u64).to_vector<uint64_t>(),
+            (std::vector<uint64_t>{0x6627e8d5e169c58d, 0xbc57ac4c9b00dbd8}));
+  EXPECT_EQ(nr::bits(zero, {4}, u8).to_vector<uint8_t>(), (std::vector<uint8_t>{0xd5, 0x8d, 0x4c, 0xd8}));
+  EXPECT_EQ(nr::split(zero, 1).to_vector<uint32_t>(), block);
+  EXPECT_EQ(nr::fold_in(zero, 0).to_vector<uint32_t>(), block);
+  const Array seeded = nr::key(0x299f31d0a4093822, nr::Generator::philox);
+  EXPECT_EQ(seeded.to_vector<uint32_t>(), (std::vector<uint32_t>{0xa4093822, 0x299f31d0, 0, 0}));
+  const Array pi = array({0xa4093822u, 0x299f31d0u, 0x13198a2eu, 0x03707344u});
+  EXPECT_EQ(nr::fold_in(pi, 0x243f6a88).shape(), Shape{4});
+}
+
+// Elements are the words of blocks in order, a new key is a block.
+TEST(Random, PhiloxIsOneStream) {
+  const Array key = nr::split(nr::key(3, nr::Generator::philox), 2)[1];
+  const Array stream = nr::bits(key, {40'000});
+  const auto same = [](const Array& a, const Array& b) { return std::ranges::equal(a.raw(), b.raw()); };
+  EXPECT_TRUE(same(nr::bits(key, {100, 400}), reshape(stream, {100, 400})));
+  EXPECT_TRUE(same(nr::bits(key, {3, 7}), reshape(stream[{slice(21)}], {3, 7})));
+  EXPECT_TRUE(same(nr::split(key, 10'000), reshape(stream, {10'000, 4})));
+  EXPECT_TRUE(same(nr::fold_in(key, 17), stream[{slice(68, 72)}]));
+  const Array pairs = reshape(stream, {20'000, 2}).astype(u64);
+  EXPECT_TRUE(same(nr::bits(key, {20'000}, u64), pairs[{slice(), 0}] * (int64_t{1} << 32) + pairs[{slice(), 1}]));
+  EXPECT_TRUE(same(nr::bits(key, {40'000}, u16), stream.astype(u16)));
+}
+
+const nr::Generator kGenerators[] = {nr::Generator::threefry, nr::Generator::philox};
+
 TEST(Random, ABatchOfKeysDrawsRowByRow) {
-  const Array keys = nr::split(nr::key(1), 5);
-  const Array all = nr::normal(keys, {3, 7}, bf16);
-  for (int64_t i = 0; i < 5; ++i) {
-    const Array row = all[i], one = nr::normal(keys[i], {3, 7}, bf16);
-    EXPECT_TRUE(std::ranges::equal(row.raw(), one.raw()));
+  for (const nr::Generator generator : kGenerators) {
+    const Array keys = nr::split(nr::key(1, generator), 5);
+    const Array all = nr::normal(keys, {3, 7}, bf16);
+    for (int64_t i = 0; i < 5; ++i) {
+      const Array row = all[i], one = nr::normal(keys[i], {3, 7}, bf16);
+      EXPECT_TRUE(std::ranges::equal(row.raw(), one.raw()));
+    }
   }
 }
 
-TEST(Random, EveryDistributionDrawsRowByRow) {
-  const Array keys = nr::split(nr::key(3), Shape{3, 2});
+class EveryGenerator : public testing::TestWithParam<nr::Generator> {};
+INSTANTIATE_TEST_SUITE_P(Random, EveryGenerator, testing::ValuesIn(kGenerators));
+
+TEST_P(EveryGenerator, EveryDistributionDrawsRowByRow) {
+  const Array keys = nr::split(nr::key(3, GetParam()), Shape{3, 2});
   const auto check = [&](const char* what, const auto& draw) {
     const Array all = draw(keys);
     for (int64_t i = 0; i < 3; ++i)
@@ -188,9 +226,9 @@ double distance(std::vector<double> samples, Cdf cdf) {
   return d * std::sqrt(n);
 }
 
-TEST(Random, DistributionsAreWhatTheySay) {
+TEST_P(EveryGenerator, DistributionsAreWhatTheySay) {
   const int64_t n = 200'000;
-  const Array key = nr::key(11);
+  const Array key = nr::key(11, GetParam());
   const auto normal_cdf = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
   EXPECT_LT(distance(nr::normal(key, {n}).to_vector<double>(), normal_cdf), 1.63);  // 1 % point
   EXPECT_LT(distance(nr::normal(key, {n}, f64).to_vector<double>(), normal_cdf), 1.63);
@@ -205,25 +243,67 @@ TEST(Random, DistributionsAreWhatTheySay) {
   EXPECT_NEAR(p, 0.3, 5 * std::sqrt(0.21 / n));
 }
 
-TEST(Random, GammaAndItsKin) {
+// A budget slices what draws and what splits keys; sub-keys are keys that were folded.
+TEST_P(EveryGenerator, SlicedIsWhole) {
+  const Array key = nr::key(4, GetParam());
+  const auto same = [](const Array& a, const Array& b) { return std::ranges::equal(a.raw(), b.raw()); };
+  const auto f = [](const Array& k) {
+    const Array u = nr::uniform(nr::split(k, 509), {257});
+    return tanh(matmul(u, nr::uniform(k, {257, 65})));
+  };
+  const auto whole = jit(f);
+  const Array want = whole(key);
+  const size_t least = want.bytes(), peak = whole.last_plan().peak_bytes();
+  for (const size_t part : {2, 3}) {
+    const auto sliced = jit(f, {.memory_budget = least + (peak - least) / part});
+    EXPECT_TRUE(same(sliced(key), want)) << sliced.last_plan();
+    EXPECT_EQ(std::ranges::count(sliced.last_plan().strategies(), "chunked"), 1) << sliced.last_plan();
+  }
+  const auto subkeys = jit([](const Array& k) { return nr::bits(k, {1000}); }, {.strategy = "subkey", .chunks = 5});
+  const Array rows = nr::bits(nr::fold_in(key, arange(5).astype(u32)), {200});
+  EXPECT_TRUE(same(subkeys(key), reshape(rows, {1000})));
+}
+
+// Words as counts of their bytes, and neighbours: elements, rows of keys, keys that were split.
+TEST_P(EveryGenerator, BitsAreUniformAndIndependent) {
+  const int64_t n = 1 << 20;
+  const Array key = nr::key(21, GetParam());
+  const Array rows = nr::bits(nr::split(key, 64), {n / 64}), columns = swapaxes(rows, 0, 1);
+  for (const Array& words : {nr::bits(key, {n}), reshape(rows, {n}), reshape(columns, {n})}) {
+    for (const int64_t shift : {0, 8, 16, 24}) {
+      const Array bytes = ((words >> full({}, shift, u32)) & full({}, 255, u32)).astype(i32);
+      const Array counts = bincount(bytes, 256).astype(f64);
+      const double expected = n / 256.0, chi = sum(square(counts - expected)).item<double>() / expected;
+      EXPECT_NEAR(chi, 255, 5 * std::sqrt(2 * 255.0));
+    }
+    const Array u = words.astype(f64) * 0x1p-32 - 0.5;
+    for (const int64_t lag : {1, 2, 3, 4, 8, 64}) {
+      const double r = mean(u[{slice(n - lag)}] * u[{slice(lag, n)}]).item<double>() * 12;
+      EXPECT_NEAR(r, 0, 5 / std::sqrt(static_cast<double>(n))) << lag;
+    }
+  }
+}
+
+TEST_P(EveryGenerator, GammaAndItsKin) {
   const int64_t n = 100'000;
+  const auto key = [](uint64_t seed) { return nr::key(seed, GetParam()); };
   const auto moments = [&](const Array& x, double expected, double variance) {
     EXPECT_NEAR(mean(x).item<float>(), expected, 5 * std::sqrt(variance / static_cast<double>(n)));
     EXPECT_NEAR(var(x.astype(f64)).item<double>(), variance, 0.05 * variance);
   };
-  for (const double a : {0.3, 1.0, 4.5}) moments(nr::gamma(nr::key(1), a, Shape{n}), a, a);
+  for (const double a : {0.3, 1.0, 4.5}) moments(nr::gamma(key(1), a, Shape{n}), a, a);
   const double a = 2, b = 3.5, all = a + b;
-  moments(nr::beta(nr::key(2), a, b, Shape{n}), a / all, a * b / (all * all * (all + 1)));
-  moments(nr::student_t(nr::key(3), 9.0, Shape{n}), 0, 9.0 / 7);
-  moments(nr::chi_squared(nr::key(4), 3.0, Shape{n}), 3, 6);
-  const Array point = nr::dirichlet(nr::key(5), array({0.5f, 2.0f, 7.5f}), Shape{n});
+  moments(nr::beta(key(2), a, b, Shape{n}), a / all, a * b / (all * all * (all + 1)));
+  moments(nr::student_t(key(3), 9.0, Shape{n}), 0, 9.0 / 7);
+  moments(nr::chi_squared(key(4), 3.0, Shape{n}), 3, 6);
+  const Array point = nr::dirichlet(key(5), array({0.5f, 2.0f, 7.5f}), Shape{n});
   EXPECT_TRUE(allclose(sum(point, -1), 1.0f).item<bool>());
   moments(point[{slice(), 2}], 0.75, 0.75 * 0.25 / 11);
-  moments(nr::poisson(nr::key(6), 3.5, Shape{n}), 3.5, 3.5);
-  moments(nr::poisson(nr::key(7), 80.0, Shape{n}), 80, 80);
-  moments(nr::binomial(nr::key(8), 12, 0.3, Shape{n}), 3.6, 2.52);
-  moments(nr::binomial(nr::key(9), 500, 0.7, Shape{n}), 350, 105);
-  EXPECT_TRUE(neap::all(isfinite(nr::loggamma(nr::key(10), 1e-4, Shape{1000}))).item<bool>());
+  moments(nr::poisson(key(6), 3.5, Shape{n}), 3.5, 3.5);
+  moments(nr::poisson(key(7), 80.0, Shape{n}), 80, 80);
+  moments(nr::binomial(key(8), 12, 0.3, Shape{n}), 3.6, 2.52);
+  moments(nr::binomial(key(9), 500, 0.7, Shape{n}), 350, 105);
+  EXPECT_TRUE(neap::all(isfinite(nr::loggamma(key(10), 1e-4, Shape{1000}))).item<bool>());
 }
 
 // The sample at a fixed probability moves with the parameter: against differences in the inverse of what it was drawn

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "trace/op_table.h"
+#include "trace/reference_math.h"
 #include "trace/scalar_eval.h"
 #include "trace/scalar_math.h"
 
@@ -288,6 +289,27 @@ TEST(Threefry, KnownAnswers) {
     const auto [x, y] = threefry2x32(dag.integer(0, DType::u32), dag.integer(42, DType::u32),
                                      dag.integer(hi, DType::u32), dag.integer(lo, DType::u32));
     EXPECT_EQ(static_cast<uint32_t>(dag.constant_integer(x ^ y)), bits);
+  }
+}
+
+TEST(Philox, KnownAnswers) {
+  struct Case {
+    std::array<uint32_t, 6> in;  // key, counter
+    std::array<uint32_t, 4> out;
+  };
+  constexpr uint32_t kOnes = 0xffffffff;
+  for (const Case& t :
+       {Case{{0, 0, 0, 0, 0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        Case{{kOnes, kOnes, kOnes, kOnes, kOnes, kOnes}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        Case{{0xa4093822, 0x299f31d0, 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+             {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}}) {
+    Dag dag;
+    std::array<X, 6> in;
+    for (int i = 0; i < 6; ++i) in[i] = dag.load(i, DType::u32, dag.index(1, DType::i64));
+    const auto words = philox4x32({in[0], in[1]}, {in[2], in[3], in[4], in[5]});
+    const std::vector<uint64_t> values(t.in.begin(), t.in.end());
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(value(dag, words[i], values), t.out[i]) << i;
+    EXPECT_EQ(ref::philox4x32({t.in[0], t.in[1]}, {t.in[2], t.in[3], t.in[4], t.in[5]}), t.out);
   }
 }
 
