@@ -13,6 +13,13 @@ using C = std::complex<double>;
 // As they are written: the operators of std::complex repair infinities, which no backend does.
 C times(C x, C y) { return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()}; }
 C over(C x, C y) {
+  if (y == C{}) return {x.real() / y.real(), x.imag() / y.real()};
+  const auto is_infinite = [](C z) { return std::isinf(z.real()) || std::isinf(z.imag()); };
+  if (is_infinite(y)) {  // what is finite over it is 0
+    const auto unit = [](double part) { return std::copysign(std::isinf(part) ? 1.0 : 0.0, part); };
+    const double zero = is_infinite(x) ? std::nan("") : 0;
+    return times(x, {unit(y.real()), -unit(y.imag())}) * zero;
+  }
   const double norm = y.real() * y.real() + y.imag() * y.imag();
   if (norm > 0x1p-900 && norm < 0x1p900) return times(x, std::conj(y)) / norm;
   const double scale = std::max(std::abs(y.real()), std::abs(y.imag()));
@@ -22,7 +29,7 @@ C over(C x, C y) {
 
 C expm1(C z) {
   const double s = std::sin(z.imag() / 2), cosm1 = -2 * s * s;  // cos y - 1
-  return {std::expm1(z.real()) * (1 + cosm1) + cosm1, std::exp(z.real()) * std::sin(z.imag())};
+  return {std::expm1(z.real()) * (1 + cosm1) + cosm1, std::exp(z).imag()};
 }
 C log1p(C z) {
   const double x = z.real(), y = z.imag();
@@ -33,7 +40,7 @@ C log1p(C z) {
 C unary(Op op, C z) {
   switch (op) {
     case Op::negative: return -z;
-    case Op::square: return times(z, z);
+    case Op::square: return {(z.real() - z.imag()) * (z.real() + z.imag()), 2 * z.real() * z.imag()};
     case Op::reciprocal: return over(1, z);
     case Op::exp: return std::exp(z);
     case Op::expm1: return expm1(z);
