@@ -2,6 +2,7 @@
 #include <neap/creation.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "trace/ops_common.h"
@@ -19,11 +20,12 @@ Array magnitude(const Array& z) {
   return select(nought, zeros_like(re), hypot(select(nought, ones_like(re), re), im));
 }
 
-// exp(w log z), and at z = 0 what its limit is for a positive exponent.
+// exp(w log z), and at z = 0 its limit: 0 for an exponent with a positive real part, NaN for others but 0.
 Array complex_pow(const Array& z, const Array& w) {
   const Array nought = z == 0;
   const Array power = exp(w * log(select(nought, ones_like(z), z)));
-  return select(nought, convert(w == 0, z.dtype()), power);
+  const Array limit = select(real(w) > 0, zeros_like(w), full(w.shape(), std::nan(""), w.dtype()));
+  return select(nought, select(w == 0, ones_like(w), limit), power);
 }
 
 Array times_i(const Array& z) { return complex(-imag(z), real(z)); }

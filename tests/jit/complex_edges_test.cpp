@@ -74,5 +74,13 @@ TEST(ComplexEdges, SquaresOfLargeNumbers) {
                {{{1e200, 1e200}, {0, kInf}}, {{2e200, 1e200}, {kInf, kInf}}, {{3, 4}, {-7, 24}}});
 }
 
+TEST(ComplexEdges, PowersOfZero) {
+  const auto power_of_zero = [](C w) { return pow(array(C(0)), array(w)).item<C>(); };
+  EXPECT_EQ(power_of_zero(2), C(0));
+  EXPECT_EQ(power_of_zero({0.5, 3}), C(0));
+  EXPECT_EQ(power_of_zero(0), C(1));
+  for (const C w : {C(-1), C(0, 1)}) EXPECT_TRUE(std::isnan(power_of_zero(w).real())) << w;
+}
+
 }  // namespace
 }  // namespace neap
