@@ -2,6 +2,7 @@
 #include <neap/creation.h>
 #include <neap/ops.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "core/convert.h"
@@ -144,7 +145,7 @@ void tracing::check_fits(const Operand& scalar, DType dtype) {
 namespace detail {
 
 Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc, double imag) {
-  if (imag != 0)  // NaN too
+  if (imag != 0 || std::signbit(imag))  // NaN too; -0, the other side of a branch cut
     return apply(Op::complex,
                  {scalar_constant(real, 0, real_dtype(dtype), loc), scalar_constant(imag, 0, real_dtype(dtype), loc)},
                  {}, loc);
@@ -176,7 +177,7 @@ Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype,
   check_extents("full", shape, type, user_line(loc));
   if (!value.is_scalar()) return broadcast_to(Operand(value.as(type), loc), shape);
   tracing::check_fits(value, type);
-  if (value.imag() != 0) return broadcast_to(Operand(value.as(type), loc), shape);
+  if (value.imag() != 0 || std::signbit(value.imag())) return broadcast_to(Operand(value.as(type), loc), shape);
   const tracing::AttrValue v = value.kind() >= WeakKind::floating || is_inexact(type)
                                    ? tracing::AttrValue(value.real())
                                    : tracing::AttrValue(value.integer());

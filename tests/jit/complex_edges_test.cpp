@@ -67,6 +67,9 @@ TEST(ComplexEdges, RootsOnBothSidesOfTheCutAndOfLargeNumbers) {
                 {2 * (large / 2), std::sqrt(large)}});
   const C root = sqrt(array(C(1.5 * large, 1.5 * large))).item<C>();
   EXPECT_LE(std::abs(root * 0x1p-512 - std::sqrt(C(1.5 * 0x1p-1, 1.5 * 0x1p-1))), 1e-15);
+  // A scalar keeps the sign of its zero, too.
+  EXPECT_EQ(sqrt(Operand(C(-4, -0.0))).item<C>(), C(0, -2));
+  EXPECT_EQ(sqrt(full({1}, C(-4, -0.0))).to_vector<C>(), std::vector<C>{C(0, -2)});
 }
 
 TEST(ComplexEdges, SquaresOfLargeNumbers) {
