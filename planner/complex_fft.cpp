@@ -18,12 +18,16 @@ namespace {
 constexpr int64_t kLargestRadix = 64;   // of a split
 constexpr int64_t kLargestDirect = 96;  // one product
 
-/// exp(sign 2 pi i q / n) for integers q in [0, n), of the dtype of real numbers given.
+/// exp(sign 2 pi i q / n) for integers q in [0, n), of the dtype of real numbers given. Turned by whole quarters, which
+/// is exact, and by at most an eighth, which is rounded least: transforms of small integers are integers.
 Parts roots_of_unity(const Array& q, int64_t n, double sign, DType dtype) {
-  // Angles of at most pi, which are rounded least.
-  const Array nearest = select(2 * q > n, q - n, q);
-  const Array angle = convert(nearest, dtype) * (sign * 2 * std::numbers::pi / static_cast<double>(n));
-  return {cos(angle), sin(angle)};
+  const auto past = [&](int64_t eighths) { return convert(8 * q > eighths * n, q.dtype()); };
+  const Array quarters = past(1) + past(3) + past(5) + past(7);
+  const Array angle = convert(4 * q - quarters * n, dtype) * (sign * std::numbers::pi / (2 * static_cast<double>(n)));
+  const Array c = cos(angle), s = sin(angle), odd = (quarters & 1) == 1;
+  const Array half = (quarters == 2) | (quarters == (sign > 0 ? 3 : 1));  // half a turn further
+  const Array re = select(odd, -s, c), im = select(odd, c, s);
+  return {select(half, -re, re), select(half, -im, im)};
 }
 
 /// Along an axis, for products with others below `limit`.
@@ -74,7 +78,7 @@ class Fft {
       return each_part(y, [&](const Array& a) { return reshape(swapaxes(reshape(a, from), 1, 2), to); });
     };
     const Parts inner = direct(swapped(x, {batch, r, m}, {batch * m, r}));  // [batch, j2, k1]
-    const Parts twiddle = roots_of_unity(indices({m, r}, 0, 2 * n) * indices({m, r}, 1, 2 * n), n, sign_, dtype_);
+    const Parts twiddle = roots_of_unity(indices({m, r}, 0, 9 * n) * indices({m, r}, 1, 9 * n), n, sign_, dtype_);
     const Shape whole{batch, m, r};
     const Parts turned = multiply(each_part(inner, [&](const Array& a) { return reshape(a, whole); }),
                                   each_part(twiddle, [&](const Array& a) { return broadcast_to(a, whole); }));

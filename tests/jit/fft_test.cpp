@@ -54,6 +54,13 @@ TEST(Fft, EveryLengthIsTheSumThatDefinesIt) {
   }
 }
 
+TEST(Fft, OfSmallIntegersIsExactAtQuarters) {
+  EXPECT_EQ(values(fft::fft(array({0, 1, 2, 3}))), (std::vector<C>{6, -2.0 + 2i, -2, -2.0 - 2i}));
+  EXPECT_EQ(values(fft::ifft(array({0, 1, 2, 3}))), (std::vector<C>{1.5, -0.5 - 0.5i, -0.5, -0.5 + 0.5i}));
+  const Array x = fft::fft(arange(8).astype(f64));
+  EXPECT_EQ(values(x)[2], -4.0 + 4i);
+}
+
 TEST(Fft, LongTransformsInverted) {
   for (const int64_t n : {1 << 16, 65521, 3 * 5 * 7 * 11 * 13}) {
     SCOPED_TRACE(n);
