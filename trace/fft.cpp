@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -120,6 +121,10 @@ Array many(const Operand& x, const Plan& plan, const ManyOptions& options, bool 
   if (two && axes.size() != 2)
     throw_user<ShapeError>(plan.op, fmt::format("axes {}", to_string(axes)), "two axes", "fftn takes any number",
                            user_line(x.loc()));
+  for (auto axis = axes.begin(); axis != axes.end(); ++axis)
+    if (std::find(axes.begin(), axis, *axis) != axis)
+      throw_user<ShapeError>(plan.op, fmt::format("axes {}, with axis {} twice", to_string(axes), *axis),
+                             "each axis once", "", user_line(x.loc()));
   if (axes.empty() || axes.front() < 0)
     throw_user<ShapeError>(plan.op, to_string(Aval{x.shape(), x.dtype()}), "at least one axis", "", user_line(x.loc()));
   return run(x, plan, axes, options.shape, options.norm);

@@ -168,6 +168,7 @@ TEST(Fft, RefusesWhatItCannotDo) {
   EXPECT_THROW(fft::fft(array(1.0)), IndexError);
   EXPECT_THROW(fft::fft2(z[0]), IndexError);
   EXPECT_THROW(fft::fftn(z, {.shape = Shape{2}, .axes = Shape{0, 1}}), ShapeError);
+  EXPECT_THROW(fft::fftn(z, {.axes = Shape{0, -2}}), ShapeError);
   EXPECT_THROW(fft::irfft(z[{slice(), slice(1)}]), ShapeError);
   EXPECT_THROW(fft::fftfreq(0), ShapeError);
 }
