@@ -45,11 +45,14 @@ size_t most_reused(const OrderGraph& graph, int step) {
   return std::min(bytes_of(graph, std::move(from)), bytes_of(graph, std::move(into)));
 }
 
-// Of each step: bytes of the values that it touches.
+// Of each step: bytes of the values that it touches, but of those that it reads before they begin.
 std::vector<size_t> touched_bytes(const OrderGraph& graph) {
   std::vector<size_t> bytes(graph.steps, 0);
   for (int s = 0; s < graph.steps; ++s) {
-    for (const int v : graph.touches[s]) bytes[s] += graph.counts(v) ? graph.problem.values[v].bytes : 0;
+    for (const int v : graph.touches[s]) {
+      const OrderProblem::Value& value = graph.problem.values[v];
+      if (value.given || (graph.counts(v) && value.writers[0] <= s)) bytes[s] += value.bytes;
+    }
   }
   return bytes;
 }

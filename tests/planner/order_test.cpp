@@ -150,6 +150,18 @@ TEST(Order, TheBoundOfANetworkAndItsDerivativeIsItsPeak) {
   EXPECT_EQ(chosen_peak(problem), size_t{kBytes} * (kLayers + 1));
 }
 
+// Few steps and many are bounded in different ways.
+TEST(Order, TheBoundLeavesOutWhatIsReadBeforeItIsWritten) {
+  for (const int steps : {4, 5000}) {
+    OrderProblem problem;
+    problem.steps = steps;
+    problem.scratch.assign(steps, 0);
+    problem.values = {{192, {0}, {1}}, {128, {steps - 1}, {0}}};
+    EXPECT_EQ(least_peak(OrderGraph(problem)), size_t{192});
+    EXPECT_EQ(given_peak(problem), size_t{192});
+  }
+}
+
 TEST(Order, FewerReusesAreNoEasierButLessScratchMayBe) {
   OrderProblem problem{.steps = 2, .scratch = {64, 0}};
   problem.values = {{64, {0}, {1}}, {64, {1}, {}}};
