@@ -163,7 +163,8 @@ Cuts::Cuts(const Planned& planned) {
   // The step after which each value could be there; in registers: when all that it is of is there.
   std::vector<int> time = made_at(planned), last(graph.values.size(), kUnplaced);
   for (const Node& node : graph.nodes) {
-    int& t = time[node.out()];
+    int t = kUnplaced;  // of a loop's results some may have no place
+    for (const ValueId v : node.outputs) t = std::max(t, time[v]);
     if (t == kUnplaced) {
       for (const ValueId x : node.inputs) t = std::max(t, time[x]);
     }

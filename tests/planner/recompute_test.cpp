@@ -11,6 +11,7 @@
 #include "planner/fuse.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
+#include "trace/tracing.h"
 
 namespace neap::planner {
 namespace {
@@ -219,6 +220,30 @@ TEST(Recompute, WhatWaitsIsFoundInItsOrder) {
   EXPECT_GE(values.size(), 6u);
   EXPECT_LE(values.size(), 8u);
   EXPECT_TRUE(std::ranges::is_sorted(values));
+}
+
+// A loop's carry that nobody reads may have no place of its own; what it has stacked waits all the same.
+TEST(Recompute, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
+  const auto f = [&](const std::vector<Array>& in) {
+    const auto step = [](const Array& c, const Array& x) { return std::pair{tanh(c + x), sin(c) * x}; };
+    const Array stacked = scan(step, in[0], in[1]).second;
+    Array h = matmul(stacked, in[2]);
+    for (int i = 0; i < 6; ++i) h = tanh(matmul(h, in[2]));
+    return std::vector<Array>{sum(h * stacked)};
+  };
+  const std::vector<Aval> inputs{{{64}, DType::f32}, {{4096, 64}, DType::f32}, {{64, 64}, DType::f32}};
+  Planned planned = plan_simplified(simplify(trace_closed(inputs, f)), {}, {});
+  const ValueId stacked = waiting(planned).at(0);
+  ASSERT_TRUE(planned.graph.is(stacked, Op::scan));
+  const ValueId carry = planned.graph.def(stacked)->outputs[0];
+  ASSERT_NE(carry, stacked);
+  for (PlanBuffer& buffer : planned.plan.buffers) {
+    if (buffer.value == carry) buffer.value = no_value;
+  }
+  const std::vector<ValueId> kept = Cuts(planned).checkpoints(0);
+  EXPECT_TRUE(std::ranges::any_of(kept, [&](ValueId v) {
+    return v == stacked || (planned.graph.is(v, Op::reshape) && planned.graph.def(v)->inputs[0] == stacked);
+  }));
 }
 
 TEST(Recompute, EverySecondValueIsKept) {
