@@ -183,7 +183,9 @@ Cuts::Cuts(const Planned& planned) {
     ends[c.last + 1] += graph.aval(c.value).bytes();
   }
   for (size_t t = 1; t < alive_.size(); ++t) alive_[t] += alive_[t - 1] - ends[t];
-  for (const ValueId v : waiting(planned)) waiting_[time[v]] += graph.aval(v).bytes();
+  for (const ValueId v : waiting(planned)) {
+    if (time[v] <= cut) waiting_[time[v]] += graph.aval(v).bytes();  // a carry has its place before its loop
+  }
 }
 
 std::vector<ValueId> Cuts::checkpoints(size_t segment_bytes) const {
