@@ -164,11 +164,17 @@ Graph lower_complex(const Graph& graph) {
     aval.shape.push_back(2);
     aval.dtype = real_dtype(aval.dtype);
   }
+  std::vector<std::source_location> read_at(graph.values.size());  // first
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
+    for (const ValueId v : node->inputs) read_at[v] = node->loc;
   Graph lowered = trace_closed(
       parameters,
       [&](const Arrays& in) {
         std::vector<Parts> inputs;
-        for (size_t i = 0; i < in.size(); ++i) inputs.push_back(taken_apart(in[i], avals[i]));
+        for (size_t i = 0; i < in.size(); ++i) {
+          const AtLine at(read_at[graph.inputs[i]]);
+          inputs.push_back(taken_apart(in[i], avals[i]));
+        }
         const std::vector<Parts> outputs = lower(graph, inputs);
         Arrays results;
         for (size_t i = 0; i < outputs.size(); ++i) {

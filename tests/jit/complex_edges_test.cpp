@@ -6,6 +6,7 @@
 #include <complex>
 #include <functional>
 #include <limits>
+#include <sstream>
 
 namespace neap {
 namespace {
@@ -83,6 +84,14 @@ TEST(ComplexEdges, PowersOfZero) {
   EXPECT_EQ(power_of_zero({0.5, 3}), C(0));
   EXPECT_EQ(power_of_zero(0), C(1));
   for (const C w : {C(-1), C(0, 1)}) EXPECT_TRUE(std::isnan(power_of_zero(w).real())) << w;
+}
+
+TEST(ComplexEdges, PlansNameTheUsersLines) {
+  const auto f = jit([](const Array& z) { return matmul(transpose(z), matmul(z, conj(z))); });
+  std::ostringstream text;
+  text << f.plan(spec({16, 16}, c64));
+  EXPECT_EQ(text.str().find("complex.cpp"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("complex_edges"), std::string::npos);
 }
 
 }  // namespace
