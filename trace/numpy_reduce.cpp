@@ -146,8 +146,9 @@ Array corrcoef(const Operand& x) {
   return in_floats("corrcoef", x, [](const Array& a) {
     const Array c = cov(a);
     if (c.ndim() == 0) return c / c;
-    const Array deviation = sqrt(diagonal(c));
-    return clip(c / reshape(deviation, {-1, 1}) / deviation, -1, 1);
+    const Array deviation = sqrt(real(diagonal(c))), scaled = c / reshape(deviation, {-1, 1}) / deviation;
+    if (!is_complex(c.dtype())) return clip(scaled, -1, 1);
+    return complex(clip(real(scaled), -1, 1), clip(imag(scaled), -1, 1));
   });
 }
 

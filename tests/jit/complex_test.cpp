@@ -181,6 +181,8 @@ TEST(Complex, MovesAndAddsUp) {
     expect_close(mean(z), array(sum_of / 12.0), 1e-14);
     expect_close(var(z), mean(square(abs(z - mean(z)))), 1e-13);
     expect_close(cumsum(z, 1)[{slice(), -1}], sum(z, 1), 1e-13);
+    const Array c = cov(z);
+    expect_close(corrcoef(z)[{0, 1}], c[{0, 1}] / sqrt(real(c[{0, 0}] * c[{1, 1}])), 1e-13);
     expect_close(vdot(z, z), sum(square(abs(z))).astype(c128), 1e-13);
     EXPECT_EQ(values(transpose(z)[{1, slice()}]), (std::vector<C>{a[1], a[5], a[9]}));
     EXPECT_EQ(values(z[{array({2, 0}), 1}]), (std::vector<C>{a[9], a[1]}));
