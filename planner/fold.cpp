@@ -39,6 +39,16 @@ bool is_float_sum(const Graph& graph, const Node& node) {
   return (node.op == Op::reduce_sum || node.op == Op::reduce_prod) && is_float(graph.aval(node.out()).dtype);
 }
 
+// Whether the total has digits that the sum has not: no axis that is sliced shows in its bits.
+bool is_wide_enough(const Graph& graph, const Node& node) { return graph.aval(node.out()).dtype != DType::f64; }
+
+// The one along which a sum may be sliced where each would give other bits: the longest.
+int64_t fold_axis(const Graph& graph, const Node& node) {
+  const AttrValue* full = node.attrs.find(Attr::full_shape);
+  const Shape& shape = full ? std::get<Ints>(*full) : graph.aval(node.inputs[0]).shape;
+  return std::ranges::max(node.attrs.ints(Attr::axes), {}, [&](int64_t axis) { return std::pair(shape[axis], -axis); });
+}
+
 // By the shapes of the whole alone.
 int64_t block_of(const Graph& graph, const Node& node, Cut cut) {
   if (node.inputs.size() == 2) return 1;  // in order
@@ -118,7 +128,8 @@ bool can_fold(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
   if (family == Family::dot) return i < 2;
   if (family != Family::reduce || i != 0) return false;
-  if (node.inputs.size() == 1) return true;
+  if (node.inputs.size() == 1)
+    return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == fold_axis(graph, node);
   const Shape& shape = graph.aval(node.inputs[0]).shape;
   return std::ranges::all_of(node.attrs.ints(Attr::axes), [&](int64_t a) { return a >= axis || shape[a] == 1; });
 }

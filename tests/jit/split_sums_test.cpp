@@ -65,6 +65,18 @@ class SplitSums : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Types, SplitSums, testing::Values(f32, f64),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+// However many slices there are, and along whichever axis.
+TEST_P(SplitSums, OverSeveralAxesHaveOneSetOfBits) {
+  const auto f = [](const Array& a, const Array& b) { return sum(sort(sin(a * b), 2), {0, 1}); };
+  const Array a = samples(1, {3, 257, 1}, GetParam()), b = samples(2, {1, 1, 17}, GetParam());
+  const Measured two = measure(jit(f, {.strategy = "chunked", .chunks = 2}), a, b);
+  for (const int64_t chunks : {3, 5, 7, 50}) {
+    const Measured m = measure(jit(f, {.strategy = "chunked", .chunks = chunks}), a, b);
+    EXPECT_TRUE(has(m.plan, "chunked"));
+    EXPECT_TRUE(same_bits(m.outputs[0], two.outputs[0])) << chunks << " slices\n" << m.plan;
+  }
+}
+
 TEST_P(SplitSums, OfSamples) {
   const auto f = [t = GetParam()](const Array& key) {
     const Array x = nr::normal(key, {30'011, 8}, t), y = sort(x, -1);
