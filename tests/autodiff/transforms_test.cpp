@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "tests/message.h"
+
 namespace neap {
 namespace {
 
@@ -216,16 +218,6 @@ TEST_F(Transforms, ThroughLoops) {
 TEST_F(Transforms, UnusedArgumentsGetZeros) {
   const auto [dx, dy] = grad<0, 1>([](const Array& x, const Array&) { return sum(x); })(ones({2}), ones({3}));
   EXPECT_EQ(dy.to_vector<float>(), (Floats{0, 0, 0}));
-}
-
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_F(Transforms, Errors) {

@@ -4,19 +4,10 @@
 #include <thread>
 
 #include "core/check.h"
+#include "tests/message.h"
 
 namespace neap {
 namespace {
-
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "no exception";
-}
 
 TEST(Error, MessageNamesOpGotExpectedHintAndLine) {
   const auto loc = std::source_location::current();

@@ -3,21 +3,13 @@
 
 #include <thread>
 
+#include "tests/message.h"
+
 namespace neap {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Arguments, OfOtherTypesAreAnotherSignature) {
   const auto f = jit([](const Array& x, auto s) { return x + s; });
@@ -33,7 +25,7 @@ TEST(Arguments, DonatedOnesAreNamed) {
   const auto f = jit([](const Array& x) { return x + 1; }, {.donate = {0}});
   const Array x = ones({2});
   f(x);
-  const std::string text = message<UserError>([&] { x + 1; });
+  const std::string text = message_of<UserError>([&] { x + 1; });
   EXPECT_THAT(text, HasSubstr("add: f32[2] was donated to the function compiled at arguments_test.cpp:"));
   EXPECT_THAT(text, HasSubstr("[arguments_test.cpp:"));
 }
@@ -70,7 +62,7 @@ TEST(Arguments, DonationOfNoArgumentIsRefused) {
 }
 
 TEST(Arguments, EmptyHandlesNameTheFunctionsLine) {
-  EXPECT_THAT(message<UserError>([] { jit([](const Array& x) { return x; })(Array()); }),
+  EXPECT_THAT(message_of<UserError>([] { jit([](const Array& x) { return x; })(Array()); }),
               HasSubstr("[arguments_test.cpp:"));
 }
 

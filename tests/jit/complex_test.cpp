@@ -9,6 +9,8 @@
 #include <functional>
 #include <numbers>
 
+#include "tests/message.h"
+
 namespace neap {
 namespace {
 
@@ -369,17 +371,6 @@ TEST(Complex, PrintsAndWrites) {
   EXPECT_EQ(back.aval(), z.aval());
   EXPECT_EQ(values(back), values(z));
   std::filesystem::remove(path);
-}
-
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  ADD_FAILURE() << "nothing is thrown";
-  return "";
 }
 
 TEST(Complex, RefusesWhatHasNoOrder) {

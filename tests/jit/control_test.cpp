@@ -3,22 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/jit/measure.h"
+#include "tests/message.h"
 
 namespace neap {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // sqrt(a) by Newton's method, and the number of steps.
 std::pair<Array, Array> newton(const Array& a) {

@@ -1,6 +1,9 @@
 // Graphs that the planner's tests plan.
 #pragma once
 
+#include <memory>
+#include <source_location>
+
 #include "trace/graph.h"
 
 namespace neap::planner {
@@ -14,6 +17,18 @@ using tracing::ValueId;
 
 inline ValueId splat(Graph& g, double value, DType dtype, Shape shape) {
   return g.constant(value, dtype, std::move(shape));
+}
+
+/// A scan of so many iterations, its first results the carries; `inputs`: constants, carries, what is sliced.
+inline const tracing::Node& add_scan(Graph& g, std::vector<ValueId> inputs, const Graph& body, int64_t length,
+                                     int64_t num_consts, int64_t num_carry) {
+  return g.nodes[g.add_node(Op::scan, std::move(inputs),
+                            {{Attr::body, std::make_shared<const Graph>(body)},
+                             {Attr::length, length},
+                             {Attr::num_consts, num_consts},
+                             {Attr::num_carry, num_carry},
+                             {Attr::reverse, int64_t{0}}},
+                            std::source_location::current())];
 }
 
 inline ValueId convert(Graph& g, ValueId v, DType dtype) { return g.add(Op::convert, {v}, {{Attr::dtype, dtype}}); }

@@ -1,9 +1,6 @@
 // Plans of several kinds, for tests of what reads plans.
 #pragma once
 
-#include <memory>
-#include <source_location>
-
 #include "graphs.h"
 #include "planner/plan.h"
 
@@ -31,14 +28,8 @@ inline Graph loop_of_products() {
   body.outputs = {next, body.add(Op::exp, {next})};
   Graph g;
   const ValueId a = g.add_input({{32, 32}, DType::f32}), b = g.add_input({{32, 32}, DType::f32});
-  const tracing::NodeId loop = g.add_node(Op::scan, {a, b},
-                                          {{Attr::body, std::make_shared<const Graph>(body)},
-                                           {Attr::length, int64_t{10}},
-                                           {Attr::num_consts, int64_t{1}},
-                                           {Attr::num_carry, int64_t{1}},
-                                           {Attr::reverse, int64_t{0}}},
-                                          std::source_location::current());
-  g.outputs = g.nodes[loop].outputs;
+  const tracing::Node& loop = add_scan(g, {a, b}, body, 10, 1, 1);
+  g.outputs = loop.outputs;
   return g;
 }
 

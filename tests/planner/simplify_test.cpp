@@ -159,14 +159,8 @@ TEST_F(Simplify, ScansLoseWhatNobodyReads) {
                   body.add(Op::multiply, {k, slice})};
   const ValueId zero = splat(g, 0, DType::f32, {});
   const ValueId start = g.add_input({{}, DType::f32}), xs = g.add_input({{9}, DType::f32});
-  const tracing::NodeId scan = g.add_node(Op::scan, {start, zero, start, start, xs},
-                                          {{Attr::body, std::make_shared<const Graph>(body)},
-                                           {Attr::length, int64_t{9}},
-                                           {Attr::num_consts, int64_t{1}},
-                                           {Attr::num_carry, int64_t{3}},
-                                           {Attr::reverse, int64_t{0}}},
-                                          std::source_location::current());
-  const Graph result = run({g.nodes[scan].outputs[0], g.nodes[scan].outputs[1]});
+  const tracing::Node& scan = add_scan(g, {start, zero, start, start, xs}, body, 9, 1, 3);
+  const Graph result = run({scan.outputs[0], scan.outputs[1]});
   ASSERT_EQ(result.nodes.size(), 2u) << print(result);
   EXPECT_EQ(result.nodes[1].attrs.integer(Attr::num_carry), 1);
   EXPECT_EQ(result.nodes[1].outputs.size(), 1u);
@@ -204,14 +198,8 @@ TEST_F(Simplify, CarriesThatOnlyFeedEachOtherGo) {
   const ValueId c = body.add_input({{}, DType::f32}), one = splat(body, 1, DType::f32, {});
   body.outputs = {body.add(Op::add, {b, one}), a, body.add(Op::add, {c, one})};
   const ValueId start = g.add_input({{}, DType::f32});
-  const tracing::NodeId scan = g.add_node(Op::scan, {start, start, start},
-                                          {{Attr::body, std::make_shared<const Graph>(body)},
-                                           {Attr::length, int64_t{9}},
-                                           {Attr::num_consts, int64_t{0}},
-                                           {Attr::num_carry, int64_t{3}},
-                                           {Attr::reverse, int64_t{0}}},
-                                          std::source_location::current());
-  const Graph result = run({g.nodes[scan].outputs[2]});
+  const tracing::Node& scan = add_scan(g, {start, start, start}, body, 9, 0, 3);
+  const Graph result = run({scan.outputs[2]});
   ASSERT_EQ(result.nodes.size(), 1u) << print(result);
   EXPECT_EQ(result.nodes[0].attrs.integer(Attr::num_carry), 1);
 }

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "tests/message.h"
+
 namespace neap {
 namespace {
 
@@ -88,23 +90,13 @@ TEST(Indexing, ArgmaxRefusesAxesThatAnI32DoesNotCount) {
   EXPECT_THROW(f.plan(spec({int64_t{1} << 31}, u8)), ShapeError);
 }
 
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Errors, NameTheCallersLineThroughFunctionsMadeOfOthers) {
   const Array x = ones({3});
   const std::string here = "[indexing_test.cpp:";
-  EXPECT_THAT(message<IndexError>([&] { softmax(x, 7); }), testing::HasSubstr(here));
-  EXPECT_THAT(message<IndexError>([&] { logsumexp(x, 7); }), testing::HasSubstr(here));
-  EXPECT_THAT(message<UserError>([&] { spec({2}, f32) + 1; }), testing::HasSubstr("add: a spec"));
-  EXPECT_THAT(message<UserError>([&] { spec({2}, f32) + 1; }), testing::HasSubstr(here));
+  EXPECT_THAT(message_of<IndexError>([&] { softmax(x, 7); }), testing::HasSubstr(here));
+  EXPECT_THAT(message_of<IndexError>([&] { logsumexp(x, 7); }), testing::HasSubstr(here));
+  EXPECT_THAT(message_of<UserError>([&] { spec({2}, f32) + 1; }), testing::HasSubstr("add: a spec"));
+  EXPECT_THAT(message_of<UserError>([&] { spec({2}, f32) + 1; }), testing::HasSubstr(here));
 }
 
 TEST(Errors, ShapesWithoutMeaningAreTheUsers) {

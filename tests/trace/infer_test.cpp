@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/message.h"
 #include "tests/trace/samples.h"
 
 namespace neap::tracing {
@@ -18,19 +19,6 @@ Aval one(Op op, std::vector<Aval> operands, Attrs attrs = {}) {
   return infer_all(op, std::move(operands), std::move(attrs)).at(0);
 }
 
-// The message of the error of type E that f throws.
-template <class E, class F>
-std::string message(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return fmt::format("another error: {}", error.what());
-  }
-  return "no error";
-}
-
 const Attrs kClipFirst{{Attr::axes, Ints{0}}, {Attr::mode, static_cast<int64_t>(IndexMode::clip)}};
 const Attrs kClipAll{{Attr::axes, Ints{0, 1, 2}}, {Attr::mode, static_cast<int64_t>(IndexMode::clip)}};
 
@@ -38,16 +26,16 @@ TEST(Infer, ElementwiseIsStrict) {
   EXPECT_EQ(one(Op::add, {{{2, 3}, f32}, {{2, 3}, f32}}), (Aval{{2, 3}, f32}));
   EXPECT_EQ(one(Op::less, {{{2}, i8}, {{2}, i8}}), (Aval{{2}, bool_}));
   EXPECT_EQ(one(Op::select, {{{2}, bool_}, {{2}, u8}, {{2}, u8}}), (Aval{{2}, u8}));
-  EXPECT_THAT(message<ShapeError>([] { one(Op::add, {{{2, 3}, f32}, {{3}, f32}}); }),
+  EXPECT_THAT(message_of<ShapeError>([] { one(Op::add, {{{2, 3}, f32}, {{3}, f32}}); }),
               AllOf(HasSubstr("add: f32[2,3] and f32[3]; expected equal shapes; broadcast"), HasSubstr("infer_test")));
   EXPECT_THAT(
-      message<DTypeError>([] { one(Op::add, {{{2}, f32}, {{2}, bf16}}); }),
+      message_of<DTypeError>([] { one(Op::add, {{{2}, f32}, {{2}, bf16}}); }),
       HasSubstr("f32[2] and bf16[2]; expected equal dtypes; convert one of them, for example with astype(f32)"));
-  EXPECT_THAT(message<DTypeError>([] { one(Op::sin, {{{2}, i32}}); }),
+  EXPECT_THAT(message_of<DTypeError>([] { one(Op::sin, {{{2}, i32}}); }),
               HasSubstr("sin: i32[2]; expected a floating dtype"));
-  EXPECT_THAT(message<DTypeError>([] { one(Op::bitwise_and, {{{2}, f32}, {{2}, f32}}); }), HasSubstr("integer"));
-  EXPECT_THAT(message<DTypeError>([] { one(Op::add, {{{2}, bool_}, {{2}, bool_}}); }), HasSubstr("astype(i32)"));
-  EXPECT_THAT(message<DTypeError>([] { one(Op::select, {{{2}, i32}, {{2}, u8}, {{2}, u8}}); }),
+  EXPECT_THAT(message_of<DTypeError>([] { one(Op::bitwise_and, {{{2}, f32}, {{2}, f32}}); }), HasSubstr("integer"));
+  EXPECT_THAT(message_of<DTypeError>([] { one(Op::add, {{{2}, bool_}, {{2}, bool_}}); }), HasSubstr("astype(i32)"));
+  EXPECT_THAT(message_of<DTypeError>([] { one(Op::select, {{{2}, i32}, {{2}, u8}, {{2}, u8}}); }),
               HasSubstr("the condition is i32[2]; expected bool"));
   EXPECT_THROW(one(Op::add, {{{2}, f32}}), InternalError);
 }
@@ -63,7 +51,7 @@ TEST(Infer, Leaves) {
 TEST(Infer, Conversions) {
   EXPECT_EQ(one(Op::convert, {{{2}, f32}}, {{Attr::dtype, bool_}}), (Aval{{2}, bool_}));
   EXPECT_EQ(one(Op::bitcast, {{{2}, bf16}}, {{Attr::dtype, u16}}), (Aval{{2}, u16}));
-  EXPECT_THAT(message<DTypeError>([] { one(Op::bitcast, {{{2}, f32}}, {{Attr::dtype, u16}}); }),
+  EXPECT_THAT(message_of<DTypeError>([] { one(Op::bitcast, {{{2}, f32}}, {{Attr::dtype, u16}}); }),
               HasSubstr("f32[2] to u16; expected dtypes of equal width"));
   EXPECT_THROW(one(Op::bitcast, {{{2}, u8}}, {{Attr::dtype, bool_}}), DTypeError);
 }
@@ -120,7 +108,7 @@ TEST(Infer, Reductions) {
   EXPECT_THROW(one(Op::reduce_sum, {{{2}, bool_}}, {{Attr::axes, Ints{0}}}), DTypeError);
   EXPECT_THROW(one(Op::reduce_any, {{{2}, f32}}, {{Attr::axes, Ints{0}}}), DTypeError);
   EXPECT_THROW(one(Op::reduce_sum, {{{2}, f32}}, {{Attr::axes, Ints{0, 0}}}), IndexError);
-  EXPECT_THAT(message<IndexError>([] { one(Op::reduce_max, {{{2, 3}, f32}}, {{Attr::axes, Ints{2}}}); }),
+  EXPECT_THAT(message_of<IndexError>([] { one(Op::reduce_max, {{{2, 3}, f32}}, {{Attr::axes, Ints{2}}}); }),
               HasSubstr("axis 2 of an operand of 2 dimensions; expected 0 to 1"));
   EXPECT_THROW(one(Op::argmax, {{{2, 0}, f32}}, {{Attr::axis, 1}}), ShapeError);
 }
@@ -132,7 +120,7 @@ TEST(Infer, DotGeneral) {
   };
   EXPECT_EQ(dot({{5, 2, 3}, f32}, {{3, 5, 4}, f32}, {0}, {1}, {2}, {0}), (Aval{{5, 2, 4}, f32}));
   EXPECT_EQ(dot({{2}, i32}, {{3}, i32}, {}, {}, {}, {}), (Aval{{2, 3}, i32}));
-  EXPECT_THAT(message<ShapeError>([&] { dot({{2, 3}, f32}, {{4, 5}, f32}, {}, {}, {1}, {0}); }),
+  EXPECT_THAT(message_of<ShapeError>([&] { dot({{2, 3}, f32}, {{4, 5}, f32}, {}, {}, {1}, {0}); }),
               HasSubstr("contracted axis 1 of lhs has 3 elements, axis 0 of rhs 4"));
   EXPECT_THROW(dot({{2, 3}, f32}, {{3, 5}, f64}, {}, {}, {1}, {0}), DTypeError);
   EXPECT_THROW(dot({{2, 2}, f32}, {{2, 2}, f32}, {0}, {0}, {0}, {1}), IndexError);
@@ -142,7 +130,7 @@ TEST(Infer, DotGeneral) {
 TEST(Infer, GatherAndScatter) {
   EXPECT_EQ(one(Op::gather, {{{128, 128, 128}, f32}, {{7, 3}, i16}}, kClipAll), (Aval{{7}, f32}));
   EXPECT_EQ(one(Op::gather, {{{4, 3}, bf16}, {{5, 6, 1}, u8}}, kClipFirst), (Aval{{5, 6, 3}, bf16}));
-  EXPECT_THAT(message<ShapeError>([] { one(Op::gather, {{{128, 128, 128}, f32}, {{7, 2}, i32}}, kClipAll); }),
+  EXPECT_THAT(message_of<ShapeError>([] { one(Op::gather, {{{128, 128, 128}, f32}, {{7, 2}, i32}}, kClipAll); }),
               HasSubstr("gather: index has 2 columns, operand has 3 dimensions (f32[128,128,128]); "
                         "pass one column per dimension  [infer_test.cpp:"));
   EXPECT_THROW(one(Op::gather, {{{4}, f32}, {{7, 1}, f32}}, kClipFirst), DTypeError);
@@ -150,8 +138,9 @@ TEST(Infer, GatherAndScatter) {
   EXPECT_THROW(one(Op::gather, {{{0, 2}, f32}, {{7, 1}, i32}}, kClipFirst), IndexError);
   EXPECT_EQ(one(Op::gather, {{{0, 2}, f32}, {{0, 1}, i32}}, kClipFirst), (Aval{{0, 2}, f32}));
   EXPECT_EQ(one(Op::scatter_add, {{{4, 3}, f32}, {{2, 1}, i32}, {{2, 3}, f32}}, kClipFirst), (Aval{{4, 3}, f32}));
-  EXPECT_THAT(message<ShapeError>([] { one(Op::scatter_add, {{{4, 3}, f32}, {{2, 1}, i32}, {{2}, f32}}, kClipFirst); }),
-              HasSubstr("updates f32[2] for f32[4,3] at index i32[2,1]; expected shape [2,3]"));
+  EXPECT_THAT(
+      message_of<ShapeError>([] { one(Op::scatter_add, {{{4, 3}, f32}, {{2, 1}, i32}, {{2}, f32}}, kClipFirst); }),
+      HasSubstr("updates f32[2] for f32[4,3] at index i32[2,1]; expected shape [2,3]"));
   EXPECT_THROW(one(Op::scatter_add, {{{4}, f32}, {{2, 1}, i32}, {{2}, f16}}, kClipFirst), DTypeError);
   EXPECT_THROW(one(Op::scatter_max, {{{4}, bool_}, {{2, 1}, i32}, {{2}, bool_}}, kClipFirst), DTypeError);
 }
@@ -173,9 +162,9 @@ TEST(Infer, ScanChecksItsBody) {
   const Node& node = graph.nodes[0];
   EXPECT_EQ(graph.aval(node.outputs[0]), (Aval{{}, f32}));
   EXPECT_EQ(graph.aval(node.outputs[1]), (Aval{{3}, f32}));
-  EXPECT_THAT(message<ShapeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f32}, {{4}, f32}}, node.attrs); }),
+  EXPECT_THAT(message_of<ShapeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f32}, {{4}, f32}}, node.attrs); }),
               HasSubstr("stacked input 0 is f32[4]; expected f32[3], as the body takes it"));
-  EXPECT_THAT(message<ShapeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f64}, {{3}, f32}}, node.attrs); }),
+  EXPECT_THAT(message_of<ShapeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f64}, {{3}, f32}}, node.attrs); }),
               HasSubstr("carry 0 is f64[]"));
   EXPECT_THROW(infer_all(Op::scan, {{{}, f32}, {{}, f32}}, node.attrs), InternalError);
 
@@ -183,7 +172,7 @@ TEST(Infer, ScanChecksItsBody) {
   body.outputs[0] = body.add(Op::convert, {body.outputs[0]}, {{Attr::dtype, f16}});
   Attrs attrs = node.attrs;
   attrs.set(Attr::body, std::make_shared<const Graph>(body));
-  EXPECT_THAT(message<DTypeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f32}, {{3}, f32}}, attrs); }),
+  EXPECT_THAT(message_of<DTypeError>([&] { infer_all(Op::scan, {{{}, f32}, {{}, f32}, {{3}, f32}}, attrs); }),
               HasSubstr("carry 0 enters as f32[] and leaves as f16[]"));
 }
 
