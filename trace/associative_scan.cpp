@@ -67,11 +67,13 @@ void check_like(const Arrays& pair, const Arrays& joined, std::source_location l
   if (joined.size() != n)
     throw_user<ShapeError>("associative_scan", fmt::format("f gives {} arrays", joined.size()), fmt::format("{}", n),
                            "", loc);
-  for (size_t i = 0; i < n; ++i)
-    if (joined[i].aval() != pair[i].aval())
-      throw_user<ShapeError>("associative_scan",
-                             fmt::format("f gives {} of {}", to_string(joined[i].aval()), to_string(pair[i].aval())),
-                             "what it takes", "", loc);
+  for (size_t i = 0; i < n; ++i) {
+    const Aval &given = pair[i].aval(), &made = aval_of(joined[i], loc);
+    const std::string got = fmt::format("f gives {} of {}", to_string(made), to_string(given));
+    if (made.shape != given.shape) throw_user<ShapeError>("associative_scan", got, "what it takes", "", loc);
+    if (made.dtype != given.dtype)
+      throw_user<DTypeError>("associative_scan", got, "what it takes", "convert it with astype()", loc);
+  }
 }
 
 }  // namespace
@@ -83,7 +85,8 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
   std::vector<Aval> avals;
   int64_t length = 0;
   for (const Array& leaf : leaves) {
-    avals.push_back(aval_of(leaf, loc));
+    check_usable(leaf, "associative_scan", loc);
+    avals.push_back(leaf.aval());
     const auto ndim = static_cast<int64_t>(avals.back().shape.size());
     const int64_t n = avals.back().shape[normalize_axis(axis, ndim, "associative_scan", loc)];
     if (avals.size() > 1 && n != length)

@@ -82,19 +82,15 @@ Graph chosen(const SharedConsts& functions, const std::vector<Aval>& parameters,
 
 }  // namespace
 
-std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& body, const std::vector<Array>& init,
-                            Loc loc) {
+std::vector<Array> while_of(std::string_view op, size_t counters, const LeafFunction& condition,
+                            const LeafFunction& body, const std::vector<Array>& init, Loc loc) {
   const AtLine line(loc);
-  check_leaves("while_loop", init, loc);
+  check_leaves(op, init, loc);
   SharedConsts functions(init);
   functions.add(neap::tracing::trace(functions.avals, condition));
   check_condition(functions.added(0), loc);
   functions.add(neap::tracing::trace(functions.avals, body));
-  const Graph& next = functions.added(1);
-  if (next.outputs.size() != init.size())
-    throw_user<ShapeError>("while_loop", fmt::format("the body returns a carry of {} arrays", next.outputs.size()),
-                           fmt::format("{}, as it takes", init.size()), "", loc);
-  check_carry("while_loop", next, functions.avals, loc);
+  check_carry(op, functions.added(1), functions.avals, loc, counters);
   if (init.empty()) return {};
 
   // The first carry of the op is whether to go on: each step computes it of the carry that it makes.
@@ -188,6 +184,8 @@ std::pair<Array, Array> bounds_of(const Operand& lo, const Operand& hi) {
   if (!is_integer(dtype))
     throw_user<DTypeError>("fori_loop", got, "integers that promote to an integer dtype", "convert one with astype",
                            lo.loc());
+  for (const Operand* bound : both)
+    if (bound->is_scalar()) check_fits(*bound, dtype);
   return {convert(from, dtype), convert(to, dtype)};
 }
 

@@ -71,7 +71,7 @@ LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const A
       const auto split = in.begin() + static_cast<std::ptrdiff_t>(carries);
       return straight({in.begin(), split}, {split, in.end()}, unroll);
     };
-    result = scan_of(block, result.carry, blocks, whole / unroll, reverse, 1, loc);
+    result = scan_of("scan", block, result.carry, blocks, whole / unroll, reverse, 1, loc);
     for (Array& y : result.stacked) {
       Shape shape(y.shape().begin() + 1, y.shape().end());
       shape[0] = whole;
@@ -93,12 +93,13 @@ LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const A
 
 namespace neap::tracing {
 
-void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc) {
+void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc,
+                 size_t counters) {
   for (size_t i = 0; i < carry.size(); ++i) {
     const Aval& aval = body.aval(body.outputs[i]);
     if (aval == carry[i]) continue;
     const std::string got =
-        fmt::format("carry {} enters as {} and leaves as {}", i, to_string(carry[i]), to_string(aval));
+        fmt::format("carry {} enters as {} and leaves as {}", i - counters, to_string(carry[i]), to_string(aval));
     if (aval.shape != carry[i].shape)
       throw_user<ShapeError>(op, got, to_string(carry[i]), "a carry keeps its shape", loc);
     throw_user<DTypeError>(op, got, to_string(carry[i]),
@@ -111,34 +112,42 @@ void check_carry(std::string_view op, const Graph& body, std::span<const Aval> c
 
 namespace neap::detail {
 
-LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
+void carry_changes(std::string_view op, size_t in, size_t out, std::source_location loc) {
+  if (in != out)
+    throw_user<ShapeError>(op, fmt::format("the body returns a carry of {} arrays", out),
+                           fmt::format("{}, as it takes", in),
+                           "a carry keeps its arrays; make a number that changes one, as array(0)", loc);
+  structure_differs(op, "the body returns other numbers, strings or container sizes in its carry than it takes", loc);
+}
+
+void structure_differs(std::string_view op, std::string_view got, std::source_location loc) {
+  throw_user<UserError>(op, std::string(got), "trees that differ in their arrays alone",
+                        "make a number that changes an array, as array(0)", loc);
+}
+
+LoopResult scan_of(std::string_view op, const LeafFunction& f, const Arrays& init, const Arrays& xs,
                    std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc) {
   const AtLine line(loc);
   std::vector<Aval> avals = avals_of(init, loc);
   for (size_t i = 0; i < xs.size(); ++i) {
     Aval aval = aval_of(xs[i], loc);
     if (aval.shape.empty())
-      throw_user<ShapeError>("scan", fmt::format("stacked input {} is {}", i, to_string(aval)), "an axis to go along",
-                             "", loc);
+      throw_user<ShapeError>(op, fmt::format("stacked input {} is {}", i, to_string(aval)), "an axis to go along", "",
+                             loc);
     if (length && *length != aval.shape[0])
       throw_user<ShapeError>(
-          "scan", fmt::format("stacked input {} is {}, which is {} steps", i, to_string(aval), aval.shape[0]),
+          op, fmt::format("stacked input {} is {}, which is {} steps", i, to_string(aval), aval.shape[0]),
           fmt::format("{} steps", *length), "", loc);
     length = aval.shape[0];
     aval.shape.erase(aval.shape.begin());
     avals.push_back(std::move(aval));
   }
-  if (!length)
-    throw_user<UserError>("scan", "neither stacked inputs nor a length", "one of them", "pass the length", loc);
-  if (*length < 0) throw_user<ShapeError>("scan", fmt::format("length {}", *length), "0 or more", "", loc);
-  if (unroll < 1) throw_user<OptionError>("scan", fmt::format("unroll {}", unroll), "1 or more", "", loc);
+  if (!length) throw_user<UserError>(op, "neither stacked inputs nor a length", "one of them", "pass the length", loc);
+  if (*length < 0) throw_user<ShapeError>(op, fmt::format("length {}", *length), "0 or more", "", loc);
+  if (unroll < 1) throw_user<OptionError>(op, fmt::format("unroll {}", unroll), "1 or more", "", loc);
 
   const TracedFunction traced = neap::tracing::trace(avals, f);
-  const std::vector<ValueId>& outputs = traced.graph.outputs;
-  if (outputs.size() < init.size())
-    throw_user<ShapeError>("scan", fmt::format("the body returns a carry of {} arrays", outputs.size()),
-                           fmt::format("{}, as it takes", init.size()), "", loc);
-  check_carry("scan", traced.graph, std::span(avals).first(init.size()), loc);
+  check_carry(op, traced.graph, std::span(avals).first(init.size()), loc);
   if (unroll > 1 && *length > 0) return unrolled_scan(traced, init, xs, *length, reverse, unroll, loc);
   Arrays operands = traced.captured;
   operands.insert(operands.end(), init.begin(), init.end());
@@ -148,10 +157,22 @@ LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const 
                     {Attr::num_consts, static_cast<int64_t>(traced.captured.size())},
                     {Attr::num_carry, static_cast<int64_t>(init.size())},
                     {Attr::reverse, static_cast<int64_t>(reverse)}};
-  if (outputs.empty()) return {};
+  if (traced.graph.outputs.empty()) return {};
   const Arrays results = apply_many(Op::scan, operands, attrs, loc);
   const auto carries = static_cast<std::ptrdiff_t>(init.size());
   return {Arrays(results.begin(), results.begin() + carries), Arrays(results.begin() + carries, results.end())};
+}
+
+void check_slices(const std::vector<Array>& leaves, std::source_location loc) {
+  if (leaves.empty()) throw_user<UserError>("map", "no array is mapped", "at least one", "", loc);
+  for (const Array& leaf : leaves) {
+    check_usable(leaf, "map", loc);
+    const std::string aval = to_string(leaf.aval()), first = to_string(leaves[0].aval());
+    if (leaf.ndim() == 0) throw_user<ShapeError>("map", aval, "an axis to map over", "", loc);
+    if (leaf.shape()[0] != leaves[0].shape()[0])
+      throw_user<ShapeError>("map", fmt::format("{} beside {}", aval, first), "equally many slices along axis 0", "",
+                             loc);
+  }
 }
 
 Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_location loc) {
@@ -161,9 +182,6 @@ Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_l
                             loc);
   Batches batches;
   for (const Array& leaf : leaves) {
-    if (leaf.ndim() == 0 || leaf.shape(0) != leaves[0].shape(0))
-      throw_user<ShapeError>("map", fmt::format("{} beside {}", to_string(leaf.aval()), to_string(leaves[0].aval())),
-                             "equally many slices along axis 0", "", loc);
     const int64_t n = leaf.shape(0), whole = n / size * size;
     if (whole > 0) {
       Shape shape = leaf.shape();
@@ -191,8 +209,12 @@ std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::ve
 Array counters(int64_t lo, int64_t hi, std::source_location loc) {
   const AtLine line(loc);
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  const DType dtype = lo >= -kMax && hi <= kMax ? DType::i32 : DType::i64;
-  return iota({std::max<int64_t>(hi - lo, 0)}, 0, dtype, loc) + full({}, lo, dtype, loc);
+  const DType dtype = lo >= -kMax && lo <= kMax && hi >= -kMax && hi <= kMax ? DType::i32 : DType::i64;
+  if (hi <= lo) return zeros({0}, dtype, loc);
+  const uint64_t count = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo);
+  if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    throw_user<ShapeError>("fori_loop", fmt::format("{} steps", count), "fewer than 2^63", "", loc);
+  return iota({static_cast<int64_t>(count)}, 0, dtype, loc) + full({}, lo, dtype, loc);
 }
 
 }  // namespace neap::detail

@@ -38,8 +38,10 @@ DType sum_dtype(DType dtype);
 /// Nothing of the dtype is lower.
 double lowest_of(DType dtype);
 
-/// That a loop's body gives a carry (its first results) of the shapes and dtypes that it takes.
-void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc);
+/// That a loop's body gives a carry (its first results) of the shapes and dtypes that it takes. Errors count arrays
+/// from `counters` on, which are not the user's.
+void check_carry(std::string_view op, const Graph& body, std::span<const Aval> carry, std::source_location loc,
+                 size_t counters = 0);
 
 /// f of the floating array, wide(), as one executable outside a trace; rounded to the dtype once. The key is
 /// composite()'s.

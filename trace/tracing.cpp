@@ -64,9 +64,9 @@ bool is_active(uint64_t id) {
 }
 
 [[noreturn]] void escaped(const ArrayImpl& x, std::string_view op, std::source_location loc) {
-  throw_user<TracerError>(
-      op, "a traced " + to_string(x.aval) + " made at " + to_string(x.source) + " is used after its trace has ended",
-      "", "return it from the traced function instead of storing it elsewhere", loc);
+  const std::string where = x.source.line() == 0 ? "" : " made at " + to_string(x.source);
+  throw_user<TracerError>(op, "a traced " + to_string(x.aval) + where + " is used after its trace has ended", "",
+                          "return it from the traced function instead of storing it elsewhere", loc);
 }
 
 /// The value that stands for x in builder b.
@@ -163,10 +163,11 @@ TracedFunction trace(std::span<const Aval> parameters, const ArrayFunction& f, c
   const Activation activation(b);
   b.graph.name = name;
   Arrays inputs;
-  for (const Aval& aval : parameters) inputs.push_back(tracer(b, b.graph.add_input(aval), std::source_location{}));
+  const std::source_location loc = outer_line.value_or(std::source_location{});
+  for (const Aval& aval : parameters) inputs.push_back(tracer(b, b.graph.add_input(aval), loc));
   const Arrays outputs = f(inputs);
   inputs.clear();
-  for (const Array& y : outputs) b.graph.outputs.push_back(value_in(b, y, "return", std::source_location{}));
+  for (const Array& y : outputs) b.graph.outputs.push_back(value_in(b, y, "return", loc));
   // Captured inputs were appended as they were met; parameters came first.
   b.graph.num_captured = static_cast<int>(b.captured.size());
   return {std::move(b.graph), std::move(b.captured)};

@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace neap {
 
@@ -15,20 +17,23 @@ namespace detail {
 struct LoopResult {
   std::vector<Array> carry, stacked;
 };
-/// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given.
-LoopResult scan_of(const LeafFunction& f, const std::vector<Array>& init, const std::vector<Array>& xs,
-                   std::optional<int64_t> length, bool reverse, int64_t unroll, std::source_location loc);
-/// Both functions are of the leaves of the carry.
-std::vector<Array> while_of(const LeafFunction& condition, const LeafFunction& body, const std::vector<Array>& init,
-                            std::source_location loc);
+/// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given. op: the name that errors say.
+LoopResult scan_of(std::string_view op, const LeafFunction& f, const std::vector<Array>& init,
+                   const std::vector<Array>& xs, std::optional<int64_t> length, bool reverse, int64_t unroll,
+                   std::source_location loc);
+/// Both functions are of the leaves of the carry, of which the first `counters` are not the user's.
+std::vector<Array> while_of(std::string_view op, size_t counters, const LeafFunction& condition,
+                            const LeafFunction& body, const std::vector<Array>& init, std::source_location loc);
 std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn, const LeafFunction& false_fn,
                            const std::vector<Array>& leaves);
 std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunction>& branches,
                              const std::vector<Array>& leaves);
 /// The bounds of a fori_loop as scalars of one integer dtype.
 std::pair<Array, Array> bounds_of(const Operand& lo, const Operand& hi);
-/// The slices of the leaves along axis 0, so many at a time: [batches, size, ...]; `rest` holds those left over. Either
-/// is empty where there are none.
+/// Throws where the leaves are not one or more arrays with equally many slices along axis 0.
+void check_slices(const std::vector<Array>& leaves, std::source_location loc);
+/// Those slices, so many at a time: [batches, size, ...]; `rest` holds those left over. Either is empty where there are
+/// none.
 struct Batches {
   std::vector<Array> whole, rest;
 };
@@ -38,53 +43,106 @@ std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::ve
 /// f: leaves of (x, y) -> leaves of their join.
 std::vector<Array> associative_scan_of(const LeafFunction& f, const std::vector<Array>& leaves, bool reverse,
                                        int64_t axis, std::source_location loc);
-/// The numbers lo, lo + 1, ... below hi, i32 where they fit, else i64.
+/// The numbers lo, lo + 1, ... below hi, i32 where the bounds fit, else i64.
 Array counters(int64_t lo, int64_t hi, std::source_location loc);
 
-}  // namespace detail
+/// What a tree holds beside its arrays: the sizes of containers and static values. A function is traced once for all
+/// steps and for every choice, so these may not change.
+template <class T>
+std::string structure_of(const T& tree) {
+  std::string bytes;
+  visit_tree(
+      tree, [](const Array&) {}, [&](const void* data, size_t n) { bytes.append(static_cast<const char*>(data), n); });
+  return bytes;
+}
+/// A body returned a carry of `out` arrays where it takes `in`, or one of another structure.
+[[noreturn]] void carry_changes(std::string_view op, size_t in, size_t out, std::source_location loc);
+[[noreturn]] void structure_differs(std::string_view op, std::string_view got, std::source_location loc);
 
-/// f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the last).
-/// Gives std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes. xs may hold no
-/// array (nullptr): then length says how often. unroll: so many steps in each iteration of the loop, where a step is so
-/// little work that the loop itself costs time; values are the same.
+/// Throws unless the trees may be one carry before and after a step; `counters` as of while_of.
+template <class T, class U>
+void check_carry_tree(std::string_view op, size_t counters, const T& carry, const U& next, std::source_location loc) {
+  const size_t in = tree_leaves(carry).size(), out = tree_leaves(next).size();
+  bool same = in == out;
+  if constexpr (std::is_same_v<T, U>) same = same && structure_of(carry) == structure_of(next);
+  if (!same) carry_changes(op, in - counters, out - counters, loc);
+}
+
+/// Throws unless the results of two branches are alike in all but their arrays.
+template <class T>
+void check_branch_tree(std::string_view op, const T& first, const T& other, std::source_location loc) {
+  if (structure_of(first) != structure_of(other))
+    structure_differs(op, "the branches return different numbers, strings or container sizes", loc);
+}
+
 template <class F, class Carry, class Xs>
-auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length = {}, bool reverse = false,
-          int64_t unroll = 1, std::source_location loc = std::source_location::current()) {
-  detail::LeafwiseCall<F, Carry, Xs> call(f, init, xs);
-  static_assert(detail::is_tuple<typename detail::LeafwiseCall<F, Carry, Xs>::Result>,
-                "scan: the body returns std::pair{carry, y}");
-  const detail::LoopResult out =
-      detail::scan_of(call.function(), tree_leaves(init), tree_leaves(xs), length, reverse, unroll, loc);
+auto scan_as(std::string_view op, const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length,
+             bool reverse, int64_t unroll, std::source_location loc) {
+  LeafwiseCall<F, Carry, Xs> call(f, init, xs);
+  static_assert(is_tuple<typename LeafwiseCall<F, Carry, Xs>::Result>, "scan: the body returns std::pair{carry, y}");
+  const auto body = [&, run = call.function()](const std::vector<Array>& in) {
+    std::vector<Array> out = run(in);
+    check_carry_tree(op, 0, init, std::get<0>(call.returned()), loc);
+    return out;
+  };
+  const LoopResult out = scan_of(op, body, tree_leaves(init), tree_leaves(xs), length, reverse, unroll, loc);
   std::vector<Array> leaves = out.carry;
   leaves.insert(leaves.end(), out.stacked.begin(), out.stacked.end());
   return call.result(leaves);
 }
 
-/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar (i64 where a bound is beyond i32).
-template <class F, class Carry>
-Carry fori_loop(int64_t lo, int64_t hi, const F& f, const Carry& init,
-                std::source_location loc = std::source_location::current()) {
-  return scan(
-             [&](const Carry& carry, const Array& i) { return std::pair<Carry, std::nullptr_t>(f(i, carry), nullptr); },
-             init, detail::counters(lo, hi, loc), {}, false, 1, loc)
-      .first;
+template <class Condition, class Body, class Carry>
+Carry while_as(std::string_view op, size_t counters, const Condition& condition, const Body& body, const Carry& init,
+               std::source_location loc) {
+  LeafwiseCall<Condition, Carry> test(condition, init);
+  LeafwiseCall<Body, Carry> step(body, init);
+  static_assert(std::is_same_v<typename LeafwiseCall<Condition, Carry>::Result, Array>,
+                "while_loop: the condition returns an Array, a bool scalar");
+  static_assert(std::is_same_v<typename LeafwiseCall<Body, Carry>::Result, Carry>,
+                "while_loop: the body returns a carry of the type that it takes");
+  const auto next = [&, run = step.function()](const std::vector<Array>& in) {
+    std::vector<Array> out = run(in);
+    check_carry_tree(op, counters, init, step.returned(), loc);
+    return out;
+  };
+  const std::vector<Array> out = while_of(op, counters, test.function(), next, tree_leaves(init), loc);
+  return tree_unflatten(init, std::span<const Array>(out));
 }
 
-/// carry = body(carry) while condition(carry), a bool scalar, is true. The carry keeps its shapes and dtypes. It has
-/// derivatives forward (jvp, jacfwd); the way back would need as much memory as the loop takes steps, which nobody
-/// knows before: use scan or fori_loop where their number is fixed. Under vmap the loop runs until all examples are
-/// done; those that are keep their carry.
+/// A bound that is known while the function is traced.
+template <class T>
+concept StaticBound = std::is_convertible_v<T, int64_t> && !std::is_floating_point_v<T>;
+
+}  // namespace detail
+
+/// f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the last).
+/// Gives std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes, and what it holds
+/// beside arrays. xs may hold no array (nullptr): then length says how often. unroll: so many steps in each iteration
+/// of the loop, where a step is so little work that the loop itself costs time; values are the same.
+template <class F, class Carry, class Xs>
+auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length = {}, bool reverse = false,
+          int64_t unroll = 1, std::source_location loc = std::source_location::current()) {
+  return detail::scan_as("scan", f, init, xs, length, reverse, unroll, loc);
+}
+
+/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar (i64 where a bound is beyond i32).
+template <detail::StaticBound Lo, detail::StaticBound Hi, class F, class Carry>
+Carry fori_loop(Lo lo, Hi hi, const F& f, const Carry& init,
+                std::source_location loc = std::source_location::current()) {
+  const auto step = [&](const Carry& carry, const Array& i) {
+    return std::pair<Carry, std::nullptr_t>(f(i, carry), nullptr);
+  };
+  return detail::scan_as("fori_loop", step, init, detail::counters(lo, hi, loc), {}, false, 1, loc).first;
+}
+
+/// carry = body(carry) while condition(carry), a bool scalar, is true. The carry keeps its shapes and dtypes, and what
+/// it holds beside arrays. It has derivatives forward (jvp, jacfwd); the way back would need as much memory as the loop
+/// takes steps, which nobody knows before: use scan or fori_loop where their number is fixed. Under vmap the loop runs
+/// until all examples are done; those that are keep their carry.
 template <class Condition, class Body, class Carry>
 Carry while_loop(const Condition& condition, const Body& body, const Carry& init,
                  std::source_location loc = std::source_location::current()) {
-  detail::LeafwiseCall<Condition, Carry> test(condition, init);
-  detail::LeafwiseCall<Body, Carry> step(body, init);
-  static_assert(std::is_same_v<typename detail::LeafwiseCall<Condition, Carry>::Result, Array>,
-                "while_loop: the condition returns an Array, a bool scalar");
-  static_assert(std::is_same_v<typename detail::LeafwiseCall<Body, Carry>::Result, Carry>,
-                "while_loop: the body returns a carry of the type that it takes");
-  const std::vector<Array> out = detail::while_of(test.function(), step.function(), tree_leaves(init), loc);
-  return tree_unflatten(init, std::span<const Array>(out));
+  return detail::while_as("while_loop", 0, condition, body, init, loc);
 }
 
 /// The same where a bound is known only when the loop runs: a while_loop, with its derivatives. i has the dtype that
@@ -93,15 +151,16 @@ template <class F, class Carry>
 Carry fori_loop(const Operand& lo, const Operand& hi, const F& f, const Carry& init) {
   const auto [first, last] = detail::bounds_of(lo, hi);
   using State = std::pair<Array, Carry>;
-  return while_loop([&last = last](const State& s) { return less(s.first, last); },
-                    [&](const State& s) { return State(s.first + 1, f(s.first, s.second)); }, State(first, init),
-                    (lo.is_scalar() ? hi : lo).loc())
+  return detail::while_as(
+             "fori_loop", 1, [&last = last](const State& s) { return less(s.first, last); },
+             [&](const State& s) { return State(s.first + 1, f(s.first, s.second)); }, State(first, init),
+             (lo.is_scalar() ? hi : lo).loc())
       .second;
 }
 
 /// true_fn(arguments...) where the predicate, a scalar, is true (not 0), else false_fn(arguments...); one of them runs.
-/// Both give trees of the same shapes and dtypes. Under vmap with a predicate for each example both run, and each
-/// example takes its own.
+/// Both give trees of the same shapes and dtypes, alike in all but their arrays. Under vmap with a predicate for each
+/// example both run, and each example takes its own.
 template <class F, class G, class... A>
 auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A&... arguments) {
   detail::LeafwiseCall<F, A...> yes(true_fn, arguments...);
@@ -109,7 +168,9 @@ auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A
   static_assert(
       std::is_same_v<typename detail::LeafwiseCall<F, A...>::Result, typename detail::LeafwiseCall<G, A...>::Result>,
       "cond: both functions return the same type");
-  return yes.result(detail::cond_of(predicate, yes.function(), no.function(), yes.leaves));
+  const std::vector<Array> out = detail::cond_of(predicate, yes.function(), no.function(), yes.leaves);
+  detail::check_branch_tree("cond", yes.returned(), no.returned(), predicate.loc());
+  return yes.result(out);
 }
 
 /// branches[index](arguments...): one of several functions, in a tuple or a vector, as cond takes two. The index is an
@@ -122,6 +183,8 @@ auto switch_(const Operand& index, const Branches& branches, const A&... argumen
     std::vector<detail::LeafFunction> leafwise;
     for (const auto& f : functions) leafwise.push_back(calls.emplace_back(new Call(f, arguments...))->function());
     const std::vector<Array> out = detail::switch_of(index, leafwise, Call({}, arguments...).leaves);
+    for (const auto& call : calls)
+      detail::check_branch_tree("switch_", calls[0]->returned(), call->returned(), index.loc());
     return calls.at(0)->result(out);
   };
   if constexpr (detail::is_tuple<Branches>) {
@@ -144,11 +207,13 @@ template <class F, class Xs>
 auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
          std::source_location loc = std::source_location::current()) {
   const auto loop = [&](const auto& body, const std::vector<Array>& leaves) {
-    return scan([&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, body(x)); }, nullptr,
-                tree_unflatten(xs, std::span<const Array>(leaves)), {}, false, 1, loc)
+    return detail::scan_as(
+               "map", [&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, body(x)); }, nullptr,
+               tree_unflatten(xs, std::span<const Array>(leaves)), {}, false, 1, loc)
         .second;
   };
   const std::vector<Array> leaves = tree_leaves(xs);
+  detail::check_slices(leaves, loc);
   if (!batch_size) return loop(f, leaves);
   const detail::Vmap<std::decay_t<F>> mapped{f, {}, loc};
   const detail::Batches batches = detail::batches_of(leaves, *batch_size, loc);
@@ -169,8 +234,14 @@ T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t 
   detail::LeafwiseCall<F, T, T> call(f, elements, elements);
   static_assert(std::is_same_v<typename detail::LeafwiseCall<F, T, T>::Result, T>,
                 "associative_scan: f takes two trees and gives one like them");
-  const std::vector<Array> out =
-      detail::associative_scan_of(call.function(), tree_leaves(elements), reverse, axis, loc);
+  const auto join = [&, run = call.function()](const std::vector<Array>& in) {
+    std::vector<Array> joined = run(in);
+    if (detail::structure_of(elements) != detail::structure_of(call.returned()))
+      detail::structure_differs("associative_scan", "f returns other numbers, strings or container sizes than it takes",
+                                loc);
+    return joined;
+  };
+  const std::vector<Array> out = detail::associative_scan_of(join, tree_leaves(elements), reverse, axis, loc);
   return tree_unflatten(elements, std::span<const Array>(out));
 }
 

@@ -54,7 +54,9 @@ class LeafwiseCall {
       return tree_leaves(*result_);
     };
   }
-  /// The result of the latest call with other arrays.
+  /// What the latest call returned.
+  const Result& returned() const { return *result_; }
+  /// The same with other arrays.
   Result result(std::span<const Array> arrays) const { return tree_unflatten(*result_, arrays); }
 
   template <size_t I>

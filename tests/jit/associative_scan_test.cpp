@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <neap/neap.h>
 
+#include "tests/message.h"
+
 namespace neap {
 namespace {
 
@@ -77,6 +79,20 @@ TEST(AssociativeScan, SaysWhatIsWrong) {
     EXPECT_THAT(e.what(), HasSubstr("associative_scan_test.cpp"));
   }
   EXPECT_THROW(associative_scan(then, Affine{zeros({3}), zeros({4})}), ShapeError);
+  EXPECT_THAT(message_of<DTypeError>([] {
+                associative_scan([](const Array& x, const Array& y) { return (x + y).astype(f64); }, ones({5}));
+              }),
+              HasSubstr("f gives f64[2] of f32[2]; expected what it takes; convert it with astype()"));
+  using Numbered = std::pair<Array, int>;
+  const auto counts = [](const Numbered& x, const Numbered& y) { return Numbered(x.first, x.second + y.second); };
+  EXPECT_THAT(message_of<UserError>([&] { associative_scan(counts, Numbered(ones({5}), 1)); }),
+              HasSubstr("associative_scan: f returns other numbers, strings or container sizes than it takes"));
+  EXPECT_THAT(
+      message_of<UserError>([] { associative_scan([](const Array&, const Array&) { return Array(); }, ones({5})); }),
+      HasSubstr("an Array without a value is used; assign it first  [associative_scan_test.cpp:"));
+  EXPECT_THAT(message_of<UserError>(
+                  [] { associative_scan([](const Array& x, const Array& y) { return x + y; }, spec({4}, f32)); }),
+              HasSubstr("associative_scan: a spec f32[4] has no elements"));
 }
 
 }  // namespace

@@ -162,7 +162,99 @@ TEST(Control, SaysWhatIsWrong) {
               HasSubstr("result 0 is f32[3] of branch 0 and f64[3] of branch 2"));
   Array escaped;
   while_loop([&](const Array& c) { return sum(escaped = c) > 100; }, same, x);
-  EXPECT_THAT(message_of<TracerError>([&] { escaped + 1; }), HasSubstr("is used after its trace has ended"));
+  EXPECT_THAT(
+      message_of<TracerError>([&] { escaped + 1; }),
+      AllOf(HasSubstr("add: a traced f32[3] made at control_test.cpp:"), HasSubstr(" is used after its trace")));
+  jit([&](const Array& y) { return escaped = y; })(x);
+  EXPECT_THAT(message_of<TracerError>([&] { escaped + 1; }), HasSubstr("add: a traced f32[3] is used after its trace"));
+}
+
+struct Counted {
+  Array x;
+  int steps;
+};
+
+// A body is traced once: what is not an array cannot change from step to step, nor differ between branches.
+TEST(Control, KeepsWhatIsNoArray) {
+  const Array x = array({1.0f, 2.0f});
+  using List = std::vector<Array>;
+  const auto grows = [](List c, const Array& y) {
+    c.push_back(y);
+    return std::pair{c, nullptr};
+  };
+  EXPECT_THAT(
+      message_of<ShapeError>([&] { scan(grows, List{x}, ones({3, 2})); }),
+      HasSubstr("scan: the body returns a carry of 2 arrays; expected 1, as it takes; a carry keeps its arrays"));
+  const auto shrinks = [](const List& c, const Array& y) { return std::pair{List{c[0] + y}, c[1]}; };
+  EXPECT_THAT(message_of<ShapeError>([&] { scan(shrinks, List{x, x}, ones({3, 2})); }),
+              HasSubstr("a carry of 1 arrays; expected 2"));
+  const auto becomes_array = [](float c, const Array& y) { return std::pair{y + c, nullptr}; };
+  EXPECT_THAT(message_of<ShapeError>([&] { scan(becomes_array, 0.0f, x); }),
+              HasSubstr("a carry of 1 arrays; expected 0"));
+  EXPECT_THAT(message_of<ShapeError>([&] {
+                fori_loop(0, array(3), [](const Array&, const List& c) { return List{c[0], c[0]}; }, List{x});
+              }),
+              HasSubstr("fori_loop: the body returns a carry of 2 arrays; expected 1"));
+
+  EXPECT_THAT(message_of<UserError>([&] { fori_loop(0, 5, [](const Array&, float c) { return c * 2; }, 1.0f); }),
+              HasSubstr("fori_loop: the body returns other numbers, strings or container sizes in its carry than it "
+                        "takes; expected trees that differ in their arrays alone; make a number that changes an array, "
+                        "as array(0)  [control_test.cpp:"));
+  const auto counts = [](const Counted& c) { return Counted{c.x * 2, c.steps + 1}; };
+  EXPECT_THAT(
+      message_of<UserError>([&] { while_loop([](const Counted& c) { return sum(c.x) < 9; }, counts, Counted{x, 0}); }),
+      HasSubstr("while_loop: the body returns other numbers"));
+  const auto steps = [&](int n) { return [&x, n] { return Counted{x, n}; }; };
+  EXPECT_THAT(message_of<UserError>([&] { cond(array(true), steps(1), steps(2)); }),
+              HasSubstr("cond: the branches return different numbers, strings or container sizes"));
+  EXPECT_EQ(cond(array(true), steps(2), steps(2)).steps, 2);
+  using Lists = std::vector<List>;
+  EXPECT_THAT(message_of<UserError>([&] {
+                switch_(0, std::tuple{[&] { return Lists{{x, x}, {x}}; }, [&] { return Lists{{x}, {x, x}}; }});
+              }),
+              HasSubstr("switch_: the branches return different numbers, strings or container sizes"));
+}
+
+TEST(Control, BoundsOfLoops) {
+  const auto count = [](const Array&, const Array& c) { return c + 1; };
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(fori_loop(int64_t{1} << 40, 0, count, array(0)).item<int>(), 0);
+  EXPECT_EQ(fori_loop(kMost, kLeast, count, array(0)).item<int>(), 0);
+  EXPECT_EQ(fori_loop(kMost - 2, kMost, count, array(0)).item<int>(), 2);
+  const auto last = [](const Array& i, const Array&) { return i; };
+  EXPECT_EQ(fori_loop(kLeast, kLeast + 2, last, array(int64_t{0})).item<int64_t>(), kLeast + 1);
+  EXPECT_THAT(message_of<ShapeError>([&] { fori_loop(kLeast, kMost, count, array(0)); }),
+              HasSubstr("fori_loop: 18446744073709551615 steps; expected fewer than 2^63  [control_test.cpp:"));
+  EXPECT_THAT(message_of<DTypeError>([&] { fori_loop(0, 2.5, count, array(0)); }),
+              HasSubstr("fori_loop: bounds i32[] and f32[]; expected integers"));
+  EXPECT_THAT(message_of<DTypeError>([&] { fori_loop(-1, array(uint8_t{3}), count, array(0)); }),
+              HasSubstr("-1 is not a number of u8"));
+  EXPECT_EQ(fori_loop(array(int8_t{125}), 127, count, array(0)).item<int>(), 2);
+}
+
+// Errors name what the user called, and count the arrays of the user's carry alone.
+TEST(Control, NamesWhatIsCalled) {
+  const auto halves = [](const Array&, const Array& c) { return c * 0.5f; };
+  for (const Array& steps : {Array(), array(3)}) {
+    const auto run = [&] {
+      return steps.impl() ? fori_loop(0, steps, halves, array(1)) : fori_loop(0, 3, halves, array(1));
+    };
+    EXPECT_THAT(message_of<DTypeError>(run), HasSubstr("fori_loop: carry 0 enters as i32[] and leaves as f32[]"));
+  }
+  const auto same = [](const Array& x) { return x; };
+  for (const std::optional<int64_t> batch : {std::optional<int64_t>(), std::optional<int64_t>(2)}) {
+    EXPECT_THAT(message_of<ShapeError>([&] { map(same, array(1.0f), batch); }),
+                HasSubstr("map: f32[]; expected an axis to map over  [control_test.cpp:"));
+    EXPECT_THAT(message_of<ShapeError>([&] {
+                  map([](const std::pair<Array, Array>& p) { return p.first; }, std::pair{ones({3}), ones({4})}, batch);
+                }),
+                HasSubstr("map: f32[4] beside f32[3]; expected equally many slices along axis 0"));
+    EXPECT_THAT(message_of<UserError>([&] { map([](std::nullptr_t) { return array(1); }, nullptr, batch); }),
+                HasSubstr("map: no array is mapped; expected at least one"));
+  }
+  const auto forgets = [](const Array& c, const Array&) { return std::pair{Array(), c}; };
+  EXPECT_THAT(message_of<UserError>([&] { scan(forgets, array(1.0f), ones({2})); }),
+              HasSubstr("an Array without a value is used; assign it first  [control_test.cpp:"));
 }
 
 // The carry is updated where it lies: results, and nothing beside them but scalars.
