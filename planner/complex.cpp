@@ -44,6 +44,31 @@ std::vector<Parts> joined(const Arrays& flat, const std::vector<Aval>& avals) {
   return values;
 }
 
+// Whether a value is zero everywhere.
+bool is_zero(const Graph& g, ValueId v) {
+  const Node* node = g.def(v);
+  while (node && (node->op == Op::broadcast_in_dim || node->op == Op::reshape || node->op == Op::convert))
+    node = g.def(node->inputs[0]);
+  return node && node->op == Op::constant && node->attrs.real(Attr::value) == 0;
+}
+
+bool is_real(const Graph& g, ValueId v) {
+  const Node* node = g.def(v);
+  if (!node) return false;
+  if (node->op == Op::complex) return is_zero(g, node->inputs[1]);
+  return node->op == Op::convert && !is_complex(g.aval(node->inputs[0]).dtype);
+}
+
+// Of each value, whether its imaginary parts are read.
+std::vector<bool> read_whole(const Graph& g) {
+  std::vector<bool> whole(g.values.size(), false);
+  for (const ValueId v : g.outputs) whole[v] = true;
+  for (const Node& node : g.nodes) {
+    for (const ValueId v : node.inputs) whole[v] = whole[v] || node.op != Op::real;
+  }
+  return whole;
+}
+
 std::vector<Parts> lower(const Graph& g, const std::vector<Parts>& inputs);
 
 GraphPtr lower_body(const GraphPtr& body) {
@@ -101,7 +126,6 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
     case Family::complex:
       if (node.op == Op::complex) return {in[0].re, in[1].re};
       return {node.op == Op::real ? in[0].re : in[0].im, {}};
-    case Family::fft: return lower_fft(in[0], node.attrs.integer(Attr::axis), node.attrs.integer(Attr::reverse) != 0);
     case Family::dot: return lower_dot(node, in);
     case Family::layout:
     case Family::reduce:
@@ -115,6 +139,7 @@ std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inpu
   const Graph g = inline_calls(eliminate_dead_code(with_calls));
   std::vector<Parts> value(g.values.size());
   for (size_t i = 0; i < inputs.size(); ++i) value[g.inputs[i]] = inputs[i];
+  const std::vector<bool> whole = read_whole(g);
   for (const Node& node : g.nodes) {
     const AtLine at(node.loc);
     const MarkedLike as(node);
@@ -122,6 +147,10 @@ std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inpu
     for (const ValueId v : node.inputs) in.push_back(value[v]);
     if (op_info(node.op).family == Family::control) {
       out = lower_control(g, node, in);
+    } else if (node.op == Op::fft) {
+      const bool reverse = node.attrs.integer(Attr::reverse) != 0;
+      out = {
+          lower_fft(in[0], node.attrs.integer(Attr::axis), {reverse, is_real(g, node.inputs[0]), !whole[node.out()]})};
     } else if (any_complex(g, node.inputs) || any_complex(g, node.outputs)) {
       out = {lower_node(g, node, in)};
     } else {

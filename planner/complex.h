@@ -26,8 +26,14 @@ struct Parts {
 
 /// An elementwise op on complex operands.
 Parts lower_elementwise(tracing::Op op, std::span<const Parts> in);
+/// What is known of an Op::fft.
+struct FftUse {
+  bool reverse = false;
+  bool of_reals = false;  // its operand has no imaginary parts
+  bool to_reals = false;  // nobody reads the imaginary parts of its result; then there may be none
+};
 /// The sum that Op::fft is along an axis.
-Parts lower_fft(const Parts& x, int64_t axis, bool reverse);
+Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use);
 
 /// The same function of both parts.
 template <class F>

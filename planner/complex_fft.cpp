@@ -2,13 +2,16 @@
 //
 // A length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of unity, transforms
 // of length m. A length without a small divisor becomes a cyclic convolution of a length that has them (Bluestein
-// 1970). What moves elements between these is views, which the planner fuses into the products.
+// 1970). What moves elements between these is views, which the planner fuses into the products. Of an even number of
+// real elements, or of elements whose results are read as real, the transform is one of half the length: its elements
+// are pairs of real ones (Cooley, Lewis and Welch 1970).
 #include <neap/creation.h>
 #include <neap/ops.h>
 
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "planner/complex.h"
 
@@ -39,6 +42,36 @@ class Fft {
  public:
   Fft(double sign, DType dtype) : sign_(sign), dtype_(dtype) {}
 
+  /// Along the last axis of [batch, n], of real numbers in an even number: the results [0, n/2].
+  Parts of_reals(const Array& x) const {
+    const int64_t batch = x.shape(0), m = x.shape(1) / 2;
+    const auto [even, odd] = split_pairs(x);
+    const Parts ahead = each_part(run({even, odd}), [](const Array& a) {  // one period, and its first element again
+      return concatenate({a, slice_in_dim(a, 0, 1, 1)}, 1);
+    });
+    const Parts back = conjugate(each_part(ahead, [](const Array& a) { return flip(a, 1); }));
+    // Half the sum is the transform of the even elements, half the difference that of the odd ones times i.
+    const Parts half{(ahead.re - back.re) * 0.5, (ahead.im - back.im) * 0.5};
+    const Parts turned = multiply({half.im, -half.re}, turns(batch, m));
+    return {(ahead.re + back.re) * 0.5 + turned.re, (ahead.im + back.im) * 0.5 + turned.im};
+  }
+
+  /// Along the last axis of [batch, n], n even: the real parts of the results.
+  Array to_reals(const Parts& x) const {
+    const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / 2;
+    const auto ahead = [&](const Array& a) { return slice_in_dim(a, 0, m + 1, 1); };
+    const auto back = [&](const Array& a) {
+      return concatenate({slice_in_dim(a, 0, 1, 1), flip(slice_in_dim(a, m, n, 1), 1)}, 1);
+    };
+    // The imaginary parts of the results come of what is not symmetric.
+    const Parts half{(ahead(x.re) + back(x.re)) * 0.5, (ahead(x.im) - back(x.im)) * 0.5};
+    const Parts mirrored = conjugate(each_part(half, [](const Array& a) { return flip(a, 1); }));
+    const Parts turned = multiply({half.re - mirrored.re, half.im - mirrored.im}, turns(batch, m));
+    const auto period = [&](const Array& a) { return slice_in_dim(a, 0, m, 1); };
+    const Parts y = run({period(half.re + mirrored.re - turned.im), period(half.im + mirrored.im + turned.re)});
+    return reshape(concatenate({expand_dims(y.re, 2), expand_dims(y.im, 2)}, 2), {batch, n});
+  }
+
   /// Along the last axis of [batch, n].
   Parts run(const Parts& x) const {
     const int64_t n = x.re.shape(1);
@@ -50,6 +83,22 @@ class Fft {
   }
 
  private:
+  static Parts conjugate(const Parts& x) { return {x.re, -x.im}; }
+
+  /// Of [batch, n]: the even elements of the last axis and the odd ones.
+  static std::pair<Array, Array> split_pairs(const Array& x) {
+    const int64_t batch = x.shape(0), m = x.shape(1) / 2;
+    const Array pairs = reshape(x, {batch, m, 2});
+    const auto element = [&](int64_t i) { return reshape(slice_in_dim(pairs, i, i + 1, 2), {batch, m}); };
+    return {element(0), element(1)};
+  }
+
+  /// The roots of unity [0, m] of 2 m, in each row.
+  Parts turns(int64_t batch, int64_t m) const {
+    return each_part(roots_of_unity(indices({m + 1}, 0, 18 * m), 2 * m, sign_, dtype_),
+                     [&](const Array& a) { return broadcast_to(a, {batch, m + 1}); });
+  }
+
   /// The divisor up to kLargestRadix that makes the factors of n most alike; 1 where there is none.
   static int64_t radix(int64_t n) {
     const double log_n = std::log(static_cast<double>(n));
@@ -94,7 +143,6 @@ class Fft {
     const auto times_chirp = [&](const Parts& y) {
       return multiply(y, each_part(chirp, [&](const Array& a) { return broadcast_to(a, {batch, n}); }));
     };
-    const auto conjugate = [](const Parts& y) { return Parts{y.re, -y.im}; };
     const auto filled = [&](const Array& a) { return pad(a, {0, 0}, {0, padded - n}); };
     const auto around = [&](const Array& a) {  // also at negative distances
       const Array back = flip(slice_in_dim(a, 1, n, 0), 0);
@@ -116,14 +164,24 @@ class Fft {
 
 }  // namespace
 
-Parts lower_fft(const Parts& x, int64_t axis, bool reverse) {
+Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
   const Array moved = moveaxis(x.re, axis, -1);
-  const Shape& shape = moved.shape();
-  const int64_t n = shape.back();
+  const int64_t n = moved.shape().back();
   if (x.re.size() == 0 || n == 1) return x;
-  const Fft fft(reverse ? 1 : -1, x.re.dtype());
-  const auto last = [&](const Array& a) { return reshape(moveaxis(a, axis, -1), {x.re.size() / n, n}); };
-  return each_part(fft.run(each_part(x, last)), [&](const Array& a) { return moveaxis(reshape(a, shape), -1, axis); });
+  const Fft fft(use.reverse ? 1 : -1, x.re.dtype());
+  const auto rows = [&](const Array& a) { return reshape(moveaxis(a, axis, -1), {x.re.size() / n, n}); };
+  const auto back = [&](const Array& a) {
+    Shape shape = moved.shape();
+    shape.back() = a.shape(1);
+    return moveaxis(reshape(a, shape), -1, axis);
+  };
+  if (use.of_reals && n % 2 == 0) {
+    const Parts first = each_part(fft.of_reals(rows(x.re)), back);
+    const auto inside = [&](const Array& a) { return flip(slice_in_dim(a, 1, n / 2, axis), axis); };
+    return {concatenate({first.re, inside(first.re)}, axis), concatenate({first.im, -inside(first.im)}, axis)};
+  }
+  if (use.to_reals && n % 2 == 0) return {back(fft.to_reals(each_part(x, rows))), {}};
+  return each_part(fft.run(each_part(x, rows)), back);
 }
 
 }  // namespace neap::planner

@@ -33,29 +33,27 @@ Array resized(const Array& x, int64_t axis, int64_t n) {
   return pad(x, low, high, 0);
 }
 
-Array transform(const Array& x, int64_t axis, Norm norm, bool inverse) {
-  const Array y = apply(Op::fft, {x}, {{Attr::axis, axis}, {Attr::reverse, int64_t{inverse}}}, user_line({}));
-  const double scale = scale_of(norm, x.shape(axis), inverse);
-  return scale == 1 ? y : complex(real(y) * scale, imag(y) * scale);
+Array transform(const Array& x, int64_t axis, bool inverse) {
+  return apply(Op::fft, {x}, {{Attr::axis, axis}, {Attr::reverse, int64_t{inverse}}}, user_line({}));
 }
+
+Array scaled(const Array& x, double scale) { return scale == 1 ? x : x * scale; }
 
 enum class Kind : uint8_t { complex, to_half, from_half };  // fft; rfft; irfft
 
 // One axis of real or complex numbers; the axis has n elements where it is not half.
 Array along(const Array& x, int64_t axis, int64_t n, Kind kind, Norm norm, bool inverse) {
+  const double scale = scale_of(norm, n, inverse);
   if (kind == Kind::from_half) {
-    const int64_t half = n / 2 + 1;
-    const Array z = resized(x, axis, half);
-    // The parts that a real result ignores are left out: then the whole spectrum is symmetric.
-    Array first = real(slice_in_dim(z, 0, 1, axis)).astype(z.dtype());
-    const Array inside = slice_in_dim(z, 1, (n + 1) / 2, axis);
-    std::vector<Array> whole{first, inside};
-    if (n % 2 == 0) whole.push_back(real(slice_in_dim(z, half - 1, half, axis)).astype(z.dtype()));
-    whole.push_back(conj(flip(inside, axis)));
-    return real(transform(concatenate(whole, axis), axis, norm, inverse));
+    // The other half would be this one's conjugate: of both together, twice the real part of this one is left.
+    const Array half = resized(x, axis, n / 2 + 1);
+    const Array k = neap::iota(half.shape(), axis, n < int64_t{1} << 30 ? i32 : i64);
+    const Array z = select((k == 0) | (2 * k == n), half, half + half);
+    return scaled(real(transform(resized(z, axis, n), axis, inverse)), scale);
   }
-  const Array y = transform(resized(x, axis, n).astype(complex_dtype(x.dtype())), axis, norm, inverse);
-  return kind == Kind::complex ? y : slice_in_dim(y, 0, n / 2 + 1, axis);
+  const Array y = transform(resized(x, axis, n).astype(complex_dtype(x.dtype())), axis, inverse);
+  const Array z = scale == 1 ? y : complex(real(y) * scale, imag(y) * scale);
+  return kind == Kind::complex ? z : slice_in_dim(z, 0, n / 2 + 1, axis);
 }
 
 struct Plan {

@@ -31,6 +31,8 @@ std::vector<C> transformed(const std::vector<C>& x, int64_t n, double sign = -1)
   return result;
 }
 
+Array constant_of(const std::vector<C>& values, const Shape& shape) { return reshape(array(values), shape); }
+
 // || a - b || / || b ||
 double error(const std::vector<C>& a, const std::vector<C>& b) {
   double difference = 0, norm = 0;
@@ -52,6 +54,37 @@ TEST(Fft, EveryLengthIsTheSumThatDefinesIt) {
     const Array narrow = x.astype(c64);
     EXPECT_LE(error(values(forward(narrow)), transformed(values(narrow), n)), 1e-6);
   }
+}
+
+// Of even length as a transform of half of it.
+TEST(Fft, OfRealsAndToReals) {
+  const auto of_reals = jit([](const Array& r) { return fft::fft(r, {.norm = fft::Norm::ortho}); });
+  const auto half = jit([](const Array& r) { return fft::rfft(r, {.norm = fft::Norm::ortho}); });
+  const auto to_reals = jit([](const Array& z) { return real(fft::ifft(z, {.norm = fft::Norm::ortho})); });
+  for (const int64_t n : {1, 2, 3, 4, 8, 37, 130, 194, 202, 1000}) {
+    SCOPED_TRACE(n);
+    const Array z = noise({2, n}, static_cast<uint64_t>(n)), r = real(z);
+    const Array scale = full({}, 1 / std::sqrt(static_cast<double>(n)), f64);
+    const Array whole = full({2, n}, 0, c128) + of_reals(r);
+    EXPECT_LE(error(values(whole), values(scale * constant_of(transformed(values(r), n), {2, n}))), 2e-14);
+    EXPECT_LE(error(values(half(r)), values(slice_in_dim(whole, 0, n / 2 + 1, 1))), 2e-14);
+    const Array back = real(constant_of(transformed(values(z), n, 1), {2, n}));
+    EXPECT_LE(error(values(to_reals(z)), values(scale * back)), 2e-14);
+    const Array again = fft::irfft(half(r), {.n = n, .norm = fft::Norm::ortho});
+    EXPECT_LE(error(values(again), values(r)), 2e-14);
+    // <rfft x, y> = <x, its transpose y>
+    const auto [y, pull] = vjp(half, r);
+    const Array ct = noise(y.shape(), 7);
+    const Array left = sum(real(y * ct)), right = sum(r * pull(ct));
+    EXPECT_NEAR(left.item<double>(), right.item<double>(), 1e-12 * static_cast<double>(n));
+  }
+}
+
+TEST(Fft, OfRealsHoldsHalfAsMuch) {
+  const auto peak = [](auto f, DType dtype) { return jit(f).plan(spec({1 << 18}, dtype)).peak_bytes(); };
+  const size_t whole = peak([](const Array& z) { return fft::fft(z); }, c64);
+  EXPECT_LE(peak([](const Array& r) { return fft::rfft(r); }, f32), whole / 2 + whole / 50);
+  EXPECT_LE(peak([](const Array& r) { return fft::irfft(fft::rfft(r)); }, f32), whole * 3 / 4);
 }
 
 TEST(Fft, OfSmallIntegersIsExactAtQuarters) {
