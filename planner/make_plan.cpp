@@ -101,9 +101,12 @@ std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, co
   return result;
 }
 
-PlanData plan_naive(const Graph& graph, PlanOptions options) {
+// As the naive pipeline does.
+Graph simplify_lightly(const Graph& graph) { return simplify(graph, Builder::Level::light); }
+
+PlanData plan_naive(const Graph& light, PlanOptions options) {
   options.naive = true;
-  return plan_simplified(simplify(graph, Builder::Level::light), options, {}).plan;
+  return plan_simplified(light, options, {}).plan;
 }
 
 void check_strategy(const PlanOptions& options) {
@@ -166,7 +169,9 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
   auto [simple, planned, sliced] = plan_unbudgeted(graph, options);
   PlanData plan = sliced ? *sliced : planned.plan;
   std::optional<PlanData> naive;  // where the plan might hold more
-  if (held(plan, options.target) > naive_peak_at_least(graph, options.target)) naive = plan_naive(graph, options);
+  const Graph light = simplify_lightly(graph);
+  if (held(plan, options.target) > naive_peak_at_least(light, options.target, options.donated))
+    naive = plan_naive(light, options);
   const auto much_more = [&](const PlanData& p) {
     return naive &&
            static_cast<double>(held(p, options.target)) > (1 + kMuchMore) * static_cast<double>(naive->peak_bytes);
@@ -191,7 +196,7 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   check_strategy(options);
   const std::string pinned = options.strategy.value_or("");
-  if (options.naive || pinned == "naive") return plan_naive(graph, options);
+  if (options.naive || pinned == "naive") return plan_naive(simplify_lightly(graph), options);
   if (pinned.empty()) return plan_freely(graph, options);
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
   const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
@@ -262,7 +267,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   plan.strategies.assign(names.begin(), names.end());
   record_choices(plan, options);
   if (options.want_alternatives) {
-    if (!plan.naive) plan.naive_plan = std::make_shared<const PlanData>(plan_naive(graph, options));
+    if (!plan.naive) plan.naive_plan = std::make_shared<const PlanData>(plan_naive(simplify_lightly(graph), options));
     plan.naive_peak_bytes = plan.naive ? plan.peak_bytes : plan.naive_plan->peak_bytes;
     add_alternatives(plan, graph, options);
   }

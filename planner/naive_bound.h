@@ -1,16 +1,17 @@
-// What the naive pipeline holds at least, counted on the traced graph: quick enough to ask of every plan, where making
-// the naive plan would take as long as making the plan. Tested in tests/conformance/random_programs_test.cpp.
+// What the naive pipeline holds at least, counted without making its plan: quick enough to ask of every plan. Tested in
+// tests/conformance/random_programs_test.cpp.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "planner/plan.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
 
-/// At most the peak of the naive plan of a graph, near to it for most: values that simplification may take out of
-/// memory (constants, transposed operands of products) are left out, and so are bodies of loops.
-size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target);
+/// At most the peak of the naive plan of a graph simplified lightly (Builder::Level::light); near to it for most:
+/// bodies of loops are left out. `donated`: of the inputs, those that may be written over.
+size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target, const std::vector<bool>& donated = {});
 
 }  // namespace neap::planner

@@ -1,0 +1,50 @@
+// What the naive plan holds at least is never more than what it holds.
+#include "planner/naive_bound.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/simplify.h"
+#include "programs.h"
+
+namespace neap::planner {
+namespace {
+
+size_t naive_peak(const Graph& g, std::vector<bool> donated = {}) {
+  return make_plan(g, {.naive = true, .donated = std::move(donated)}).peak_bytes;
+}
+
+size_t bound(const Graph& g, const std::vector<bool>& donated = {}) {
+  return naive_peak_at_least(simplify(g, Builder::Level::light), {}, donated);
+}
+
+TEST(NaiveBound, IsThePeakWhereNothingIsWrittenOver) {
+  for (const Graph& g : {products(1), products(10), gather_case(1000, DType::i16, false)}) {
+    EXPECT_LE(bound(g), naive_peak(g));
+    EXPECT_GE(bound(g), naive_peak(g) * 9 / 10);
+  }
+}
+
+TEST(NaiveBound, OfLoopsLeavesTheirBodiesOut) {
+  const Graph g = loop_of_products();
+  EXPECT_LE(bound(g), naive_peak(g));
+  EXPECT_GE(bound(g), naive_peak(g) / 2);
+}
+
+TEST(NaiveBound, WithoutWhatIsConstant) {  // the order of one element
+  Graph g;
+  const ValueId x = g.add_input({{64, 1}, DType::f32});
+  const ValueId order = g.add(Op::argsort, {x}, {{Attr::axis, int64_t{1}}, {Attr::descending, int64_t{0}}});
+  g.outputs = {g.add(Op::add, {order, order})};
+  EXPECT_LE(bound(g), naive_peak(g));
+}
+
+TEST(NaiveBound, OfDonatedArgumentsThatAreWrittenOver) {
+  Graph g;
+  const ValueId x = g.add_input({{1 << 16}, DType::f32});
+  g.outputs = {g.add(Op::tanh, {x})};
+  EXPECT_LE(bound(g, {true}), naive_peak(g, {true}));
+  EXPECT_LT(bound(g, {true}), bound(g));
+}
+
+}  // namespace
+}  // namespace neap::planner
