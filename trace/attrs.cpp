@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <string_view>
 
@@ -57,23 +58,41 @@ Attrs::Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items) {
   for (const auto& [key, value] : items) set(key, value);
 }
 
+const Attrs::Items& Attrs::items() const {
+  static const Items kNone;
+  return items_ ? *items_ : kNone;
+}
+
+// What no copy shares, to be changed.
+Attrs::Items& Attrs::own() {
+  if (!items_) {
+    items_ = std::make_shared<Items>();
+  } else if (items_.use_count() > 1) {
+    items_ = std::make_shared<Items>(*items_);
+  } else {
+    std::atomic_thread_fence(std::memory_order_acquire);  // what a copy in another thread read before it went
+  }
+  return *items_;
+}
+
 void Attrs::set(Attr key, AttrValue value) {
-  auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
-  if (it != items_.end() && it->first == key) {
+  Items& items = own();
+  const auto it = std::ranges::lower_bound(items, key, {}, &Items::value_type::first);
+  if (it != items.end() && it->first == key) {
     it->second = std::move(value);
   } else {
-    items_.emplace(it, key, std::move(value));
+    items.emplace(it, key, std::move(value));
   }
 }
 
 void Attrs::erase(Attr key) {
-  const auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
-  if (it != items_.end() && it->first == key) items_.erase(it);
+  if (has(key)) std::erase_if(own(), [&](const Items::value_type& item) { return item.first == key; });
 }
 
 const AttrValue* Attrs::find(Attr key) const {
-  const auto it = std::ranges::lower_bound(items_, key, {}, &std::pair<Attr, AttrValue>::first);
-  return it != items_.end() && it->first == key ? &it->second : nullptr;
+  if (!items_) return nullptr;
+  const auto it = std::ranges::lower_bound(*items_, key, {}, &Items::value_type::first);
+  return it != items_->end() && it->first == key ? &it->second : nullptr;
 }
 
 int64_t Attrs::integer(Attr key) const { return get<int64_t>(*this, key, "integer"); }
@@ -92,14 +111,13 @@ const std::string& Attrs::string(Attr key) const { return get<std::string>(*this
 const GraphPtr& Attrs::graph(Attr key) const { return get<GraphPtr>(*this, key, "graph"); }
 
 bool Attrs::operator==(const Attrs& other) const {
-  return std::ranges::equal(items_, other.items_, [](const auto& a, const auto& b) {
-    return a.first == b.first && equal(a.second, b.second);
-  });
+  const auto same = [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); };
+  return items_ == other.items_ || std::ranges::equal(items(), other.items(), same);
 }
 
 size_t Attrs::hash() const {
   std::vector<uint64_t> words;
-  for (const auto& [key, value] : items_) {
+  for (const auto& [key, value] : items()) {
     words.push_back(static_cast<uint64_t>(key) << 8 | value.index());
     words.push_back(std::visit(HashValue{}, value));
   }

@@ -85,9 +85,11 @@ enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds =
 using Ints = std::vector<int64_t>;
 using AttrValue = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
 
-/// A small sorted map from Attr to value.
+/// A small sorted map from Attr to value. Copies share it until one of them changes.
 class Attrs {
  public:
+  using Items = std::vector<std::pair<Attr, AttrValue>>;
+
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items);
   void set(Attr key, AttrValue value);
@@ -101,12 +103,14 @@ class Attrs {
   const std::string& string(Attr key) const;
   const GraphPtr& graph(Attr key) const;
   const AttrValue* find(Attr key) const;
-  const std::vector<std::pair<Attr, AttrValue>>& items() const { return items_; }
+  const Items& items() const;
   bool operator==(const Attrs&) const;  // sub-graphs compare by structure
   size_t hash() const;
 
  private:
-  std::vector<std::pair<Attr, AttrValue>> items_;
+  Items& own();
+
+  std::shared_ptr<Items> items_;  // nullptr: none
 };
 
 struct Node {
