@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "planner/simplify.h"
@@ -15,8 +16,12 @@ struct Scan {
   std::vector<ValueId> consts, carry_in, carry_out, xs, ys;  // in the body
   std::vector<ValueId> const_operands, inits, xs_operands;   // outside
   std::vector<size_t> carry_index, y_index;                  // output of the original node
+  std::vector<ValueId> counters, starts;                     // more carries, which count; in the body, outside
   bool has_condition = false;                                // the first carry, which stays
 };
+
+// Numbers of steps that take more bytes are counted, not stored, for a kernel more in each step.
+constexpr size_t kStoredNumbers = size_t{64} << 10;
 
 template <class T>
 void erase_at(std::vector<T>& list, size_t i) {
@@ -73,6 +78,39 @@ bool is_never(const Builder& b, ValueId condition) {
   return node && node->attrs.real(Attr::value) == 0;
 }
 
+// The first of the numbers k, k + 1, ..., where the value is these and they do not wrap around.
+std::optional<int64_t> first_number(const Builder& b, ValueId v) {
+  const Aval& aval = b.aval(v);
+  if (aval.ndim() != 1 || !is_integer(aval.dtype)) return std::nullopt;
+  int64_t first = 0;
+  if (const Node* sum = b.match(v, Op::add)) {
+    const size_t k = b.match(sum->inputs[0], Op::constant) ? 0 : 1;
+    const Node* start = b.match(sum->inputs[k], Op::constant);
+    if (!start) return std::nullopt;
+    first = start->attrs.integer(Attr::value);
+    v = sum->inputs[1 - k];
+  }
+  int64_t last = 0;
+  const bool fits = !__builtin_add_overflow(first, aval.shape[0] - 1, &last) &&
+                    (aval.dtype == DType::i64 || holds(aval.dtype, std::max(-(first + 1), last)));
+  return fits && b.match(v, Op::iota) ? std::optional(first) : std::nullopt;
+}
+
+// Stacked operands that are numbers of steps become carries: what a loop holds is not to grow with its steps.
+void count_steps(Builder& b, const Node& node, Scan& scan) {
+  const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
+  for (size_t i = scan.xs.size(); i-- > 0;) {
+    const Aval numbers = b.aval(scan.xs_operands[i]);
+    if (numbers.bytes() <= kStoredNumbers) continue;
+    const std::optional<int64_t> first = first_number(b, scan.xs_operands[i]);
+    if (!first) continue;
+    scan.counters.push_back(scan.xs[i]);
+    scan.starts.push_back(b.constant(reverse ? *first + numbers.shape[0] - 1 : *first, numbers.dtype, {}, node.loc));
+    erase_at(scan.xs, i);
+    erase_at(scan.xs_operands, i);
+  }
+}
+
 }  // namespace
 
 std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& node, std::vector<ValueId> inputs,
@@ -89,7 +127,7 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
   if (node.op == Op::while_loop && is_never(b, inputs[num_consts])) {
     return {inputs.begin() + static_cast<std::ptrdiff_t>(num_consts), inputs.end()};
   }
-  Scan scan{simplify(original), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, node.op == Op::while_loop};
+  Scan scan{.body = simplify(original), .has_condition = node.op == Op::while_loop};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = scan.body.inputs[i];
     (i < num_consts ? scan.consts : i < num_consts + num_carry ? scan.carry_in : scan.xs).push_back(v);
@@ -117,37 +155,46 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
     }
   }
   if (scan.carry_out.empty() && scan.ys.empty()) return result;
+  count_steps(b, node, scan);
 
   Graph body;
   body.name = scan.body.name;
   std::vector<ValueId> renamed(scan.body.values.size(), no_value);
-  for (const auto* list : {&scan.consts, &scan.carry_in, &scan.xs}) {
+  for (const auto* list : {&scan.consts, &scan.carry_in, &scan.counters, &scan.xs}) {
     for (const ValueId v : *list) renamed[v] = body.add_input(scan.body.aval(v));
   }
   for (const Node& inner : scan.body.nodes) {
     if (std::ranges::none_of(inner.outputs, [&](ValueId v) { return read[v]; })) continue;
     append_renamed(body, scan.body, inner, renamed);
   }
-  for (const auto* list : {&scan.carry_out, &scan.ys}) {
-    for (const ValueId v : *list) body.outputs.push_back(renamed[v]);
+  for (const ValueId v : scan.carry_out) body.outputs.push_back(renamed[v]);
+  const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
+  for (const ValueId v : scan.counters) {
+    const ValueId one = body.constant(1, scan.body.aval(v).dtype);
+    body.outputs.push_back(body.add(reverse ? Op::subtract : Op::add, {renamed[v], one}, {}, node.loc));
   }
+  for (const ValueId v : scan.ys) body.outputs.push_back(renamed[v]);
 
   Node smaller{node.op, {}, node.attrs, {}, node.loc};
-  for (const auto* list : {&scan.const_operands, &scan.inits, &scan.xs_operands}) {
+  for (const auto* list : {&scan.const_operands, &scan.inits, &scan.starts, &scan.xs_operands}) {
     smaller.inputs.insert(smaller.inputs.end(), list->begin(), list->end());
   }
   smaller.attrs.erase(Attr::region);  // for autodiff
   smaller.attrs.erase(Attr::saveable);
   smaller.attrs.set(Attr::num_consts, static_cast<int64_t>(scan.consts.size()));
-  smaller.attrs.set(Attr::num_carry, static_cast<int64_t>(scan.carry_in.size()));
+  smaller.attrs.set(Attr::num_carry, std::ssize(scan.carry_in) + std::ssize(scan.counters));
   smaller.attrs.set(Attr::body, std::make_shared<const Graph>(std::move(body)));
   for (const auto* list : {&scan.carry_index, &scan.y_index}) {
     for (const size_t i : *list) smaller.outputs.push_back(node.outputs[i]);  // avals are read from `from`
   }
-  const NodeId id = append_copy(b.graph, from, smaller, smaller.inputs);
+  const NodeId id = scan.counters.empty() ? append_copy(b.graph, from, smaller, smaller.inputs)
+                                          : b.graph.add_node(smaller.op, smaller.inputs, smaller.attrs, smaller.loc);
+  std::vector<ValueId> outputs = b.graph.nodes[id].outputs;
+  const auto counted = outputs.begin() + std::ssize(scan.carry_in);
+  outputs.erase(counted, counted + std::ssize(scan.counters));
   size_t next = 0;
   for (const auto* list : {&scan.carry_index, &scan.y_index}) {
-    for (const size_t i : *list) result[i] = b.graph.nodes[id].outputs[next++];
+    for (const size_t i : *list) result[i] = outputs[next++];
   }
   return result;
 }

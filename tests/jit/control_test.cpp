@@ -280,6 +280,47 @@ TEST(Control, PlannedIsMeasured) {
   EXPECT_LE(planned, std::max(peak[0], peak[1]) + x.bytes() / 16);  // one branch at a time
 }
 
+// Memory does not grow with the steps of a loop that reads their number.
+TEST(Control, StepsAreCounted) {
+  constexpr int64_t kSteps = 20000;
+  const auto add = [](int64_t first, int64_t steps) {
+    return jit([=](const Array& x) {
+      return fori_loop(first, first + steps, [](const Array& i, const Array& c) { return (c ^ i) + 1; }, x);
+    });
+  };
+  for (const int64_t first : {int64_t{0}, int64_t{-5}, int64_t{1} << 40}) {
+    const Measured m = measure(add(first, kSteps), array(int64_t{3}));
+    int64_t expected = 3;
+    for (int64_t i = first; i < first + kSteps; ++i) expected = (expected ^ i) + 1;
+    EXPECT_EQ(m.outputs[0].item<int64_t>(), expected);
+    EXPECT_LE(m.planned, 1024u) << m.plan;
+  }
+  EXPECT_LE(add(0, int64_t{1} << 40).plan(spec({}, i64)).peak_bytes(), 1024u);
+
+  for (const bool backwards : {false, true}) {
+    const auto both = jit([=](const Array& x) {
+      const auto step = [](const Array& c, const Array& i) { return std::pair{c * 3u + i, c ^ i}; };
+      return scan(step, x, iota({kSteps}, 0, u32), std::nullopt, backwards);
+    });
+    const Measured m = measure(both, array(7u));
+    uint32_t c = 7;
+    std::vector<uint32_t> ys(kSteps);
+    for (uint32_t t = 0; t < kSteps; ++t) {
+      const uint32_t i = backwards ? kSteps - 1 - t : t;
+      ys[i] = c ^ i;
+      c = c * 3u + i;
+    }
+    EXPECT_EQ(m.outputs[0].item<uint32_t>(), c);
+    EXPECT_EQ(m.outputs[1].to_vector<uint32_t>(), ys);
+    EXPECT_LE(m.planned, kSteps * sizeof(uint32_t) + 1024) << m.plan;
+  }
+  const auto product = [](const Array& x) {
+    return fori_loop(0, kSteps, [&](const Array& i, const Array& c) { return c + x * i.astype(f64); }, array(0.0));
+  };
+  const auto slope = jit(vmap(grad(product)));
+  EXPECT_EQ(slope(array({1.0, 2.0})).to_vector<double>(), std::vector<double>(2, kSteps * (kSteps - 1) / 2.0));
+}
+
 TEST(Control, GivenCarriesAreReused) {
   const auto halve = jit(
       [](const Array& y) {
