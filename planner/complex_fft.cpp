@@ -3,8 +3,8 @@
 // A length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of unity, transforms
 // of length m. A length without a small divisor becomes a cyclic convolution of a length that has them (Bluestein
 // 1970). What moves elements between these is views, which the planner fuses into the products. Of an even number of
-// real elements, or of elements whose results are read as real, the transform is one of half the length: its elements
-// are pairs of real ones (Cooley, Lewis and Welch 1970).
+// real elements, or of elements whose results are read as real, the transform is one of half the length, unless it is
+// short: its elements are pairs of real ones (Cooley, Lewis and Welch 1970).
 #include <neap/creation.h>
 #include <neap/ops.h>
 
@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kLargestRadix = 64;   // of a split
 constexpr int64_t kLargestDirect = 96;  // one product
+constexpr int64_t kLeastHalved = 64;    // shorter ones take no longer whole
 
 /// exp(sign 2 pi i q / n) for integers q in [0, n), of the dtype of real numbers given. Turned by whole quarters, which
 /// is exact, and by at most an eighth, which is rounded least: transforms of small integers are integers.
@@ -46,14 +47,13 @@ class Fft {
   Parts of_reals(const Array& x) const {
     const int64_t batch = x.shape(0), m = x.shape(1) / 2;
     const auto [even, odd] = split_pairs(x);
-    const Parts ahead = each_part(run({even, odd}), [](const Array& a) {  // one period, and its first element again
-      return concatenate({a, slice_in_dim(a, 0, 1, 1)}, 1);
+    const Parts ahead = each_part(run({even, odd}), [](const Array& a) {  // half of one period and its first element
+      return concatenate({a, slice_in_dim(a, 0, 1, 1)}, 1) * 0.5;
     });
     const Parts back = conjugate(each_part(ahead, [](const Array& a) { return flip(a, 1); }));
-    // Half the sum is the transform of the even elements, half the difference that of the odd ones times i.
-    const Parts half{(ahead.re - back.re) * 0.5, (ahead.im - back.im) * 0.5};
-    const Parts turned = multiply({half.im, -half.re}, turns(batch, m));
-    return {(ahead.re + back.re) * 0.5 + turned.re, (ahead.im + back.im) * 0.5 + turned.im};
+    // The sum is the transform of the even elements, the difference that of the odd ones times i.
+    const Parts turned = multiply({ahead.im - back.im, back.re - ahead.re}, turns(batch, m));
+    return {ahead.re + back.re + turned.re, ahead.im + back.im + turned.im};
   }
 
   /// Along the last axis of [batch, n], n even: the real parts of the results.
@@ -64,7 +64,7 @@ class Fft {
       return concatenate({slice_in_dim(a, 0, 1, 1), flip(slice_in_dim(a, m, n, 1), 1)}, 1);
     };
     // The imaginary parts of the results come of what is not symmetric.
-    const Parts half{(ahead(x.re) + back(x.re)) * 0.5, (ahead(x.im) - back(x.im)) * 0.5};
+    const Parts half{ahead(x.re) * 0.5 + back(x.re) * 0.5, ahead(x.im) * 0.5 - back(x.im) * 0.5};
     const Parts mirrored = conjugate(each_part(half, [](const Array& a) { return flip(a, 1); }));
     const Parts turned = multiply({half.re - mirrored.re, half.im - mirrored.im}, turns(batch, m));
     const auto period = [&](const Array& a) { return slice_in_dim(a, 0, m, 1); };
@@ -175,12 +175,13 @@ Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
     shape.back() = a.shape(1);
     return moveaxis(reshape(a, shape), -1, axis);
   };
-  if (use.of_reals && n % 2 == 0) {
+  const bool halved = n % 2 == 0 && n >= kLeastHalved;
+  if (use.of_reals && halved) {
     const Parts first = each_part(fft.of_reals(rows(x.re)), back);
     const auto inside = [&](const Array& a) { return flip(slice_in_dim(a, 1, n / 2, axis), axis); };
     return {concatenate({first.re, inside(first.re)}, axis), concatenate({first.im, -inside(first.im)}, axis)};
   }
-  if (use.to_reals && n % 2 == 0) return {back(fft.to_reals(each_part(x, rows))), {}};
+  if (use.to_reals && halved) return {back(fft.to_reals(each_part(x, rows))), {}};
   return each_part(fft.run(each_part(x, rows)), back);
 }
 

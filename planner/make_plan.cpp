@@ -170,8 +170,7 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
   PlanData plan = sliced ? *sliced : planned.plan;
   std::optional<PlanData> naive;  // where the plan might hold more
   const Graph light = simplify_lightly(graph);
-  if (held(plan, options.target) > naive_peak_at_least(light, options.target, options.donated))
-    naive = plan_naive(light, options);
+  if (held(plan, options.target) > naive_peak_at_least(light, options.target)) naive = plan_naive(light, options);
   const auto much_more = [&](const PlanData& p) {
     return naive &&
            static_cast<double>(held(p, options.target)) > (1 + kMuchMore) * static_cast<double>(naive->peak_bytes);

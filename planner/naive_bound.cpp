@@ -51,7 +51,7 @@ size_t scratch_bytes(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-size_t naive_peak_at_least(const Graph& graph, const Target& target, const std::vector<bool>& donated) {
+size_t naive_peak_at_least(const Graph& graph, const Target& target) {
   // What each value is read from where it is a view, and the last node that needs it.
   const auto end = static_cast<NodeId>(graph.nodes.size());
   std::vector<ValueId> source(graph.values.size());
@@ -67,13 +67,9 @@ size_t naive_peak_at_least(const Graph& graph, const Target& target, const std::
     for (const ValueId v : node.inputs) last[source[v]] = id;
   }
   for (const ValueId v : graph.outputs) last[source[v]] = end;
-  size_t held = 0, lent = 0;  // arguments, and those of them that results may lie in
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const size_t size = round_up_64(graph.aval(graph.inputs[i]).bytes());
-    held += size;
-    if (i < donated.size() && donated[i]) lent += size;
-  }
-  size_t live = held, most = held + lent;
+  size_t live = 0;  // arguments are, to the end: naive writes over none, given or not
+  for (const ValueId v : graph.inputs) live += round_up_64(graph.aval(v).bytes());
+  size_t most = live;
   for (NodeId id = 0; id < end; ++id) {
     const Node& node = graph.nodes[id];
     size_t made = 0, ended = 0;
@@ -89,7 +85,7 @@ size_t naive_peak_at_least(const Graph& graph, const Target& target, const std::
       if (last[v] == no_node) live -= std::exchange(bytes[v], 0);
     }
   }
-  return most - lent;
+  return most;
 }
 
 }  // namespace neap::planner

@@ -3,15 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "planner/plan.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
 
-/// At most the peak of the naive plan of a graph simplified lightly (Builder::Level::light); near to it for most:
-/// bodies of loops are left out. `donated`: of the inputs, those that may be written over.
-size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target, const std::vector<bool>& donated = {});
+/// At most the peak of the naive plan of a graph that is simplified as that plan's is, or more; near to it for most:
+/// bodies of loops are left out.
+size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target);
 
 }  // namespace neap::planner

@@ -86,8 +86,9 @@ std::optional<int64_t> first_number(const Builder& b, ValueId v) {
   if (const Node* sum = b.match(v, Op::add)) {
     const size_t k = b.match(sum->inputs[0], Op::constant) ? 0 : 1;
     const Node* start = b.match(sum->inputs[k], Op::constant);
-    if (!start) return std::nullopt;
-    first = start->attrs.integer(Attr::value);
+    const auto* value = start ? std::get_if<int64_t>(start->attrs.find(Attr::value)) : nullptr;
+    if (!value) return std::nullopt;
+    first = *value;
     v = sum->inputs[1 - k];
   }
   int64_t last = 0;

@@ -70,7 +70,7 @@ Attrs::Items& Attrs::own() {
   } else if (items_.use_count() > 1) {
     items_ = std::make_shared<Items>(*items_);
   } else {
-    std::atomic_thread_fence(std::memory_order_acquire);  // what a copy in another thread read before it went
+    std::atomic_thread_fence(std::memory_order_acquire);  // after whatever threads that shared it have read
   }
   return *items_;
 }

@@ -48,7 +48,8 @@ Array along(const Array& x, int64_t axis, int64_t n, Kind kind, Norm norm, bool 
     // The other half would be this one's conjugate: of both together, twice the real part of this one is left.
     const Array half = resized(x, axis, n / 2 + 1);
     const Array k = neap::iota(half.shape(), axis, n < int64_t{1} << 30 ? i32 : i64);
-    const Array z = select((k == 0) | (2 * k == n), half, half + half);
+    const Array single = (k == 0) | (2 * k == n), re = real(half), im = imag(half);
+    const Array z = complex(select(single, re, re + re), select(single, 0, im + im));
     return scaled(real(transform(resized(z, axis, n), axis, inverse)), scale);
   }
   const Array y = transform(resized(x, axis, n).astype(complex_dtype(x.dtype())), axis, inverse);

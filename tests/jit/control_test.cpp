@@ -314,6 +314,11 @@ TEST(Control, StepsAreCounted) {
     EXPECT_EQ(m.outputs[1].to_vector<uint32_t>(), ys);
     EXPECT_LE(m.planned, kSteps * sizeof(uint32_t) + 1024) << m.plan;
   }
+  const auto from = jit([](const Array& x) {  // a start that was given as a floating number
+    const auto step = [](const Array& c, const Array& i) { return std::pair{c + i, nullptr}; };
+    return scan(step, x, iota({kSteps}, 0, i32) + full({}, 5.0, i32)).first;
+  });
+  EXPECT_EQ(from(array(1)).item<int32_t>(), 1 + 5 * kSteps + kSteps * (kSteps - 1) / 2);
   const auto product = [](const Array& x) {
     return fori_loop(0, kSteps, [&](const Array& i, const Array& c) { return c + x * i.astype(f64); }, array(0.0));
   };
