@@ -4,7 +4,6 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "core/thread_pool.h"
 #include "jit/compile.h"
 #include "planner/limits.h"
 
@@ -49,7 +48,6 @@ struct JitState::Impl {
     p.memory_budget = options.memory_budget;
     p.strategy = options.strategy;
     p.chunks = options.chunks;
-    p.threads_hint = neap::num_threads();
     p.target = options.limits ? planner::target_of(*options.limits) : jit_detail::target_of(options.device);
     if (options.limits && options.limits->memory > 0)
       p.memory_budget = std::min(p.memory_budget.value_or(SIZE_MAX), options.limits->memory);

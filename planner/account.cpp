@@ -160,18 +160,18 @@ double tables_traffic(const PlanStep& step) {
 }
 
 // Of a body: what lies in a small arena is in the caches when the next step reads it.
-void predict_cached(PlanData& body, int threads) {
+void predict_cached(PlanData& body) {
   std::vector<double> share(body.buffers.size(), 1);
   for (size_t b = 0; b < share.size(); ++b) {
     if (body.buffers[b].offset >= 0 && body.arena_bytes <= kCacheBytes) share[b] = kCachedShare;
   }
   body.predicted_seconds = 0;
-  for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, threads, share);
+  for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, share);
 }
 
 }  // namespace
 
-double predict_seconds(const PlanStep& step, int threads, const std::vector<double>& share) {
+double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
   const Graph& group = step.group;
   if (step.kind == PlanStep::Kind::scan) {
     const Attrs& attrs = group.nodes[0].attrs;
@@ -231,16 +231,16 @@ double predict_seconds(const PlanStep& step, int threads, const std::vector<doub
     units +=
         predicted::kSortPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
-  return (std::max(units, traffic) / std::max(1, threads) + predicted::kStep) / kUnitsPerSecond;
+  return (std::max(units, traffic) / predicted::kThreads + predicted::kStep) / kUnitsPerSecond;
 }
 
-void predict(PlanData& plan, int threads) {
+void predict(PlanData& plan) {
   plan.predicted_seconds = 0;
-  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step, threads);
+  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step);
 }
 
-void account(PlanData& plan, int threads, const Target& target, Placing placing) {
-  predict(plan, threads);
+void account(PlanData& plan, const Target& target, Placing placing) {
+  predict(plan);
   for (PlanBuffer& buffer : plan.buffers) buffer.offset = -1;
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
@@ -277,7 +277,7 @@ size_t held_beside(const PlanData& plan, const Target& target) {
          (target.carves ? 0 : sum_of(plan, Storage::output));
 }
 
-void account_body(PlanData& body, int num_carry, int threads, const Target& target) {
+void account_body(PlanData& body, int num_carry, const Target& target) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {
     PlanBuffer& carry = body.buffers[body.outputs[j]];
@@ -292,7 +292,7 @@ void account_body(PlanData& body, int num_carry, int threads, const Target& targ
   body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;
   count_steps(body, 0);
-  predict_cached(body, threads);
+  predict_cached(body);
 }
 
 }  // namespace neap::planner

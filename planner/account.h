@@ -19,20 +19,20 @@ namespace neap::planner {
 /// it is several. Placing takes long: a plan that is tried is placed `nowhere`, with the peak of the lowest placement
 /// that could be and offsets that mean nothing, or `near` that. It can be accounted again.
 enum class Placing : uint8_t { nowhere, near, best };
-void account(PlanData& plan, int threads, const Target& target, Placing placing = Placing::best);
+void account(PlanData& plan, const Target& target, Placing placing = Placing::best);
 
 /// Sets predicted_seconds of a plan whose steps are known.
-void predict(PlanData& plan, int threads);
+void predict(PlanData& plan);
 
 /// Bytes that a plan holds beside what its steps are ordered for: arguments, captured arrays, and outputs where they
 /// cannot lie in the arena.
 size_t held_beside(const PlanData& plan, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
-void account_body(PlanData& body, int num_carry, int threads, const Target& target);
+void account_body(PlanData& body, int num_carry, const Target& target);
 
-/// Predicted seconds of a step on so many threads. `share`: what a byte of each buffer costs, of one in memory; empty:
-/// all of it.
-double predict_seconds(const PlanStep& step, int threads, const std::vector<double>& share = {});
+/// Predicted seconds of a step on predicted::kThreads threads. `share`: what a byte of each buffer costs, of one in
+/// memory; empty: all of it.
+double predict_seconds(const PlanStep& step, const std::vector<double>& share = {});
 
 }  // namespace neap::planner

@@ -17,6 +17,8 @@ inline constexpr double kLanes = 16;              // a scalar instruction costs 
 /// What predicted times count instead, fitted by neap-cost (bench/cost/) on two cores of Zen 3 at 3.2 GHz: within 2 x
 /// for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x faster.
 namespace predicted {
+// Whatever a run has: plans are chosen by predicted times, and a program has one plan and one peak.
+inline constexpr double kThreads = 2;
 inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
 inline constexpr double kRead = 1.9, kWrite = 3;  // of a byte
 inline constexpr double kGather = 50;             // of a row, whatever its columns

@@ -55,7 +55,7 @@ struct Trial {
 
 bool may_be_worth(Planned& planned, const OrderGraph& graph, const Trial& trial, const PlanOptions& options) {
   PlanData& plan = planned.plan;
-  predict(plan, options.threads_hint);
+  predict(plan);
   if (!trial.worth(held_beside(plan, options.target) + least_peak(graph), plan.predicted_seconds)) return false;
   return !trial.like || !no_easier(planned.problem, trial.like->problem) ||
          trial.worth(trial.like->plan.peak_bytes, plan.predicted_seconds);
@@ -97,7 +97,7 @@ std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, co
   plan.name = name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.threads_hint, options.target, trial ? Placing::nowhere : placing);
+  account(plan, options.target, trial ? Placing::nowhere : placing);
   return result;
 }
 
@@ -241,7 +241,7 @@ Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanO
   body.plan.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body.plan, num_consts, num_carry);
   alias_in_place(body.plan);
-  account_body(body.plan, num_carry, options.threads_hint, options.target);
+  account_body(body.plan, num_carry, options.target);
   return body;
 }
 

@@ -161,7 +161,6 @@ struct PlanOptions {
   std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
   std::optional<int64_t> chunks;        // pinned K
   Target target = {};
-  int threads_hint = 2;           // for predicted time only; never changes what is computed
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 

@@ -45,6 +45,6 @@ std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& op
                                 const Planned* like = nullptr);
 
 /// Places what was tried, as well as can be (planner/account.h).
-inline void settle(PlanData& plan, const PlanOptions& options) { account(plan, options.threads_hint, options.target); }
+inline void settle(PlanData& plan, const PlanOptions& options) { account(plan, options.target); }
 
 }  // namespace neap::planner

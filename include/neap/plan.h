@@ -23,7 +23,7 @@ std::ostream& operator<<(std::ostream& out, const Strategies& strategies);
 /// A plan that a budget could get: one point of the curve of peak against time.
 struct Tradeoff {
   size_t peak_bytes = 0;
-  double predicted_seconds = 0;  // of the cost model: for comparing
+  double predicted_seconds = 0;  // of the cost model, on two threads: for comparing
   std::string how;               // strategy and what it does
 };
 

@@ -26,7 +26,7 @@ size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vecto
   PlanData plan = make_steps(ready, fuse(ready, {}), options, {});
   if (reorder) planner::reorder(plan, order_steps(order_problem(plan, {.carves = carves})));
   alias_in_place(plan);
-  account(plan, 1, {.carves = carves});
+  account(plan, {.carves = carves});
   return carves ? plan.lower_bound_bytes : plan.peak_bytes;
 }
 
