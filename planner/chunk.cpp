@@ -47,14 +47,13 @@ class RegionWriter {
     std::vector<ValueId> consts, inits, xs, stacked_inputs;
     std::vector<ValueId> cut;  // inputs of which the body takes a slice
     for (const ValueId v : region_.inputs) {
-      const bool in_slices = region_.cut.contains(v);
-      if (in_slices && tail_ == 0 && leading(v)) {
-        xs.push_back(v);
-        continue;
-      }
+      const bool in_slices = region_.cut.contains(v), stacked = in_slices && tail_ == 0 && leading(v);
+      if (stacked) xs.push_back(v);
+      if (stacked && !is_met(v)) continue;
       consts.push_back(renamed_[v]);
-      inner.names[v] = body.add_input(graph_.aval(v));
-      if (in_slices) cut.push_back(v);
+      const ValueId all = body.add_input(graph_.aval(v));
+      (in_slices ? inner.wholes : inner.names)[v] = all;
+      if (in_slices && !stacked) cut.push_back(v);
     }
     for (const ValueId v : sums_) {
       inits.push_back(initial_of(v));
@@ -75,7 +74,7 @@ class RegionWriter {
       stacked_inputs.push_back(result_.add(Op::reshape, {renamed_[v]}, {{Attr::shape, shape}}, kNowhere));
     }
     const SliceAt at{offset, length_};
-    for (const ValueId v : cut) inner.names[v] = slice_of(body, inner.names[v], region_.cut.at(v), at);
+    for (const ValueId v : cut) inner.names[v] = slice_of(body, inner.wholes.at(v), region_.cut.at(v), at);
     emit_slice(body, inner, at);
     for (const ValueId v : sums_) body.outputs.push_back(inner.names.at(v));
     for (const auto& [id, totals] : inner.totals) {
@@ -104,10 +103,30 @@ class RegionWriter {
   // Of values of the graph in one slice; totals of loops (planner/split_scan.h) so far.
   struct Slice {
     std::unordered_map<ValueId, ValueId> names;
+    std::unordered_map<ValueId, ValueId> wholes;  // of inputs in slices, where they are there too
     std::map<NodeId, std::vector<ValueId>> totals;
   };
 
   Shape sliced(ValueId v, int64_t size) const { return sliced_shape(graph_.aval(v).shape, region_.cut.at(v), size); }
+
+  bool is_met(ValueId v) const { return std::ranges::binary_search(region_.met, v); }
+
+  // What a member's operand `i` is in a slice: only of what is met must be asked which of the two.
+  ValueId operand(const Slice& slice, const Node& node, ValueId member, size_t i) const {
+    const ValueId x = node.inputs[i];
+    return is_met(x) && reads_whole(node, member, i) ? slice.wholes.at(x) : slice.names.at(x);
+  }
+
+  bool reads_whole(const Node& node, ValueId member, size_t i) const {
+    if (std::ranges::binary_search(region_.inside, member)) return true;
+    if (std::ranges::binary_search(region_.folded, member)) return !is_folded_operand(node, i);
+    return operand_cut(graph_, node, region_.cut.at(member), i) == kWhole;
+  }
+
+  // Of a fold: another operand is what it begins with.
+  static bool is_folded_operand(const Node& node, size_t i) {
+    return i < (op_info(node.op).family == Family::dot ? 2 : 1);
+  }
 
   bool leading(ValueId v) const {
     const Shape& shape = graph_.aval(v).shape;
@@ -118,8 +137,7 @@ class RegionWriter {
   // What the fold `v` begins with, in the whole graph.
   ValueId initial_of(ValueId v) {
     const Node& node = *graph_.def(v);
-    const size_t operands = op_info(node.op).family == Family::dot ? 2 : 1;
-    if (node.inputs.size() > operands) return whole(node.inputs[operands]);
+    if (!is_folded_operand(node, node.inputs.size() - 1)) return whole(node.inputs.back());
     const Fold fold = fold_of(graph_, node, folded_cut(v));
     const Shape& shape = graph_.aval(v).shape;
     return result_.add(Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}},
@@ -140,7 +158,7 @@ class RegionWriter {
         continue;
       }
       std::vector<ValueId> inputs;
-      for (const ValueId x : node.inputs) inputs.push_back(names.at(x));
+      for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(slice, node, v, i));
       const auto cut = region_.cut.find(v);
       if (cut == region_.cut.end()) {
         names[v] = std::ranges::binary_search(region_.folded, v)
@@ -157,7 +175,9 @@ class RegionWriter {
     const ScanCut& cut = *region_.scans.at(id);
     std::vector<ValueId> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      inputs.push_back(cut.inputs[i] == kUnused ? no_value : slice.names.at(node.inputs[i]));
+      const ValueId x = node.inputs[i];
+      const bool all = cut.inputs[i] == kWhole && is_met(x);
+      inputs.push_back(cut.inputs[i] == kUnused ? no_value : (all ? slice.wholes : slice.names).at(x));
     }
     const auto totals = slice.totals.find(id);
     ScanSlice made = write_scan_slice(g, node, cut, inputs,
@@ -222,7 +242,7 @@ class RegionWriter {
 
   void emit_tail(Slice& slice) {
     for (const ValueId v : region_.inputs) {
-      slice.names[v] = renamed_[v];
+      slice.names[v] = slice.wholes[v] = renamed_[v];
       if (!region_.cut.contains(v)) continue;
       const Shape& shape = graph_.aval(v).shape;
       Ints start(shape.size(), 0), limit = shape, stride(shape.size(), 1);

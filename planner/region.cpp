@@ -16,20 +16,24 @@ using namespace tracing;
 
 namespace {
 
+constexpr size_t kMostMet = 8;  // values in registers that are stored as they meet themselves in other places
 constexpr int kMostInits = 64;  // values in registers that the start of a loop is made of, to slice them too
 
 class Grower {
  public:
   Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<std::vector<NodeId>>& readers,
-         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden, KnownScans& known_scans)
+         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden, const std::vector<ValueId>& met,
+         KnownScans& known_scans)
       : graph_(graph),
         stored_(stored),
         readers_(readers),
         is_output_(is_output),
         known_scans_(known_scans),
-        hidden_(hidden) {}
+        hidden_(hidden),
+        met_(met) {}
 
   size_t visits = 0;
+  ValueId mixed = no_value;  // where there is no region: what would be computed in slices, but is needed whole too
 
   std::optional<Region> run(ValueId seed, Cut cut) {
     region_.extent = graph_.aval(seed).shape[cut.axis] / cut.block;
@@ -47,7 +51,17 @@ class Grower {
  private:
   bool is_hidden(ValueId v) const { return std::ranges::find(hidden_, v) != hidden_.end(); }
   // Not stored by itself: it must be computed where it is read.
-  bool in_registers(ValueId v) const { return graph_.def(v) && !stored_[v]; }
+  bool in_registers(ValueId v) const {
+    return graph_.def(v) && !stored_[v] && std::ranges::find(met_, v) == met_.end();
+  }
+
+  // Whether the value is there only in slices.
+  bool is_only_sliced(ValueId v) {
+    if (is_hidden(v)) return true;
+    if (!is_computed_.contains(v)) return false;
+    if (in_registers(v) && !derived_.contains(v)) mixed = v;
+    return true;
+  }
 
   // A view of something stored, under axes that have no like in it: read as it is.
   bool is_outside_view(ValueId x, Cut cut) const {
@@ -87,8 +101,7 @@ class Grower {
   // An operand: computed here if it is hidden or in registers, else read from outside.
   bool take(ValueId x, Cut cut) {
     if (cut == kWhole) {
-      if (region_.cut.contains(x)) return false;
-      if (is_hidden(x)) return false;
+      if (is_only_sliced(x)) return false;
       whole_.push_back(x);
       return true;
     }
@@ -235,7 +248,11 @@ class Grower {
       whole_.pop_back();
       ++visits;
       if (!seen.insert(x).second) continue;
-      if (region_.cut.contains(x)) return false;  // in slices for one reader, whole for another
+      if (is_only_sliced(x)) return false;
+      if (region_.cut.contains(x)) {
+        region_.met.push_back(x);
+        continue;
+      }
       const Node* node = graph_.def(x);
       const bool view = node && in_registers(x) &&
                         (op_info(node->op).family == Family::leaf || node->op == Op::reshape ||
@@ -249,6 +266,7 @@ class Grower {
     }
     std::ranges::sort(inside);
     region_.inside = std::move(inside);
+    std::ranges::sort(region_.met);
     std::ranges::sort(computed_);
     for (const auto& [v, cut] : region_.cut) {
       if (std::ranges::binary_search(computed_, v)) continue;
@@ -281,7 +299,7 @@ class Grower {
   const std::vector<bool>& is_output_;
   KnownScans& known_scans_;
   std::map<NodeId, ScanSeeds> scan_seeds_;
-  std::vector<ValueId> hidden_, pending_, whole_, computed_;
+  std::vector<ValueId> hidden_, met_, pending_, whole_, computed_;
   std::unordered_set<ValueId> is_computed_;
   std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
   Region region_;
@@ -326,6 +344,7 @@ class Part {
     }
     std::ranges::sort(part.inside);
     part.inputs.assign(inputs.begin(), inputs.end());
+    std::ranges::set_intersection(part.inputs, region_.met, std::back_inserter(part.met));
     for (const ValueId v : leaving)
       (std::ranges::binary_search(region_.folded, v) ? part.folded : part.joined).push_back(v);
     std::ranges::sort(part.folded);
@@ -391,9 +410,14 @@ RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
 
 std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut cut, bool hide) const {
   if (hidden.empty() || !graph_.def(hidden[0])) return std::nullopt;
-  Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, known_scans_);
-  std::optional<Region> region = grower.run(hidden[0], cut);
-  visits_ += grower.visits;
+  std::optional<Region> region;
+  for (std::vector<ValueId> met;;) {
+    Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, met, known_scans_);
+    region = grower.run(hidden[0], cut);
+    visits_ += grower.visits;
+    if (region || grower.mixed == no_value || met.size() == kMostMet) break;
+    met.push_back(grower.mixed);
+  }
   if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
   return region;
 }

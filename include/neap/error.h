@@ -36,7 +36,7 @@ struct OptionError : UserError {
 struct BudgetError : UserError {
   explicit BudgetError(const std::string& message, size_t smallest_peak_bytes = 0)
       : UserError(message), smallest_peak_bytes_(smallest_peak_bytes) {}
-  // The smallest budget that the planner can meet.
+  // The smallest budget that the planner finds a plan for.
   size_t smallest_peak_bytes() const { return smallest_peak_bytes_; }
 
  private:

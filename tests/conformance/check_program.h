@@ -51,7 +51,7 @@ inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& 
   }
 }
 
-/// The smallest peak that planning says is possible; nothing below it is.
+/// The smallest peak that planning finds; no budget below it is met.
 template <class F>
 size_t smallest_peak(const F& with_budget, const Arrays& inputs) {
   size_t least = 0;

@@ -1,4 +1,4 @@
-// expect: the smallest possible peak is
+// expect: the smallest peak that the planner finds is
 // expect: budget_too_small.cpp:
 // A budget below what arguments and result need.
 #include <neap/neap.h>

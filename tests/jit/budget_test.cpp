@@ -12,7 +12,7 @@ namespace {
 namespace nr = random;
 using namespace literals;
 
-// The smallest peak that planning says is possible.
+// The smallest peak that planning finds.
 template <class F, class... A>
 size_t smallest(const F& f, const A&... arguments) {
   try {
@@ -130,6 +130,38 @@ TEST(Budget, AttentionGradient) {
   check_budgets(grad<0, 1, 2>(loss), make(1), make(2), make(3));
 }
 
+// One array for both operands is sliced for one of them and whole for the other, as two arrays are.
+template <class F>
+void check_meeting(const F& of_two, const Shape& shape) {
+  const Array a = nr::normal(nr::key(17), shape);
+  const auto of_one = [&](const Array& x) { return of_two(x, x); };
+  check_budgets(of_one, a);
+  EXPECT_LE(smallest(of_one, a), smallest(of_two, a, a));
+}
+
+Array distances(const Array& x, const Array& y) {
+  return sqrt(sum(square(expand_dims(x, 0) - expand_dims(y, 1)), {2}) + 1.f);
+}
+
+TEST(Budget, ProductsOfAnArrayWithItself) {
+  check_meeting([](const Array& x, const Array& y) { return sum(exp(matmul(x, transpose(y)))); }, {700, 3});
+  check_meeting([](const Array& x, const Array& y) { return matmul(softmax(matmul(x, transpose(y))), y); }, {500, 8});
+}
+
+TEST(Budget, PairsOfAnArraysRows) {
+  check_meeting([](const Array& x, const Array& y) { return sum(distances(x, y)); }, {600, 3});
+  check_meeting([](const Array& x, const Array& y) { return argmin(distances(x, y), 1); }, {600, 3});
+  check_meeting(
+      [](const Array& x, const Array& y) { return vmap([&](const Array& r) { return sum(exp(matmul(y, r))); })(x); },
+      {600, 3});
+  const Array a = nr::normal(nr::key(18), {400, 3});
+  check_budgets(grad([](const Array& x) { return sum(distances(x, x)); }), a);
+  // What meets itself is computed, not read.
+  const auto scaled = [](const Array& x) { return sum(distances(2.f * x, 2.f * x)); };
+  check_budgets(scaled, a);
+  EXPECT_LE(smallest(scaled, a), a.bytes() * 64);
+}
+
 TEST(Budget, EmbeddingGradient) {
   const auto loss = [](const Array& table, const Array& rows, const Array& w) {
     return sum(tanh(matmul(take(table, rows), w)));
@@ -239,6 +271,29 @@ TEST(Choice, GatherGradientGivesWayWhenNaiveIsPinned) {
 
 TEST(Choice, UnknownStrategiesAreRefused) {
   EXPECT_THROW(jit([](const Array& x) { return x + 1; }, {.strategy = "magic"})(ones({3})), UserError);
+}
+
+TEST(Threads, DoNotChangePlans) {
+  const auto loss = [](const Array& w, const Array& x) {
+    Array h = x;
+    for (int64_t i = 0; i < 3; ++i) h = tanh(matmul(h, w[i]));
+    return sum(h);
+  };
+  const auto path = [](const Array& x, const Array& k) {
+    return sum(fori_loop(
+        0, 50,
+        [&](const Array& i, const Array& y) { return y + 0.1f * sin(y) * nr::normal(nr::fold_in(k, i), {3000}); }, x));
+  };
+  const auto w = spec({3, 48, 48}, f32), x = spec({256, 48}, f32);
+  const auto plans = [&](int n) {
+    const Threads threads(n);
+    return std::vector{jit(hessian(loss)).plan(spec({3, 6, 6}, f32), spec({64, 6}, f32)).to_json(),
+                       jit(grad(loss)).plan(w, x).to_json(),
+                       jit(grad(path)).plan(spec({3000}, f32), nr::key(1)).to_json(),
+                       jit(grad(loss), {.memory_budget = 640_KiB}).plan(w, x).to_json()};
+  };
+  const auto one = plans(1);
+  for (const int n : {2, 8, 64}) EXPECT_EQ(plans(n), one) << n << " threads";
 }
 
 TEST(Threads, CallOneFunctionAtOnce) {

@@ -1,4 +1,4 @@
-// Budgets: met, monotonic, or refused with the smallest possible peak.
+// Budgets: met, monotonic, or refused with the smallest peak that is found.
 #include "planner/budget.h"
 
 #include <gmock/gmock.h>
