@@ -30,12 +30,12 @@ std::vector<Tradeoff> tradeoff_of(const Graph& simplified, Planned first, const 
 
 void check_budget(const PlanData& plan) {
   if (!plan.budget || plan.peak_bytes <= *plan.budget) return;
-  throw BudgetError(
-      fmt::format("{}: no plan fits a memory budget of {} ({} bytes); the smallest peak that the planner finds is {} ({} bytes).\n"
-                  "alive at its widest moment:\n{}raise the budget to that, or make these values smaller",
-                  plan.name.empty() ? "jit" : plan.name, format_bytes(*plan.budget), *plan.budget,
-                  format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  ")),
-      plan.peak_bytes);
+  throw BudgetError(fmt::format("{}: no plan fits a memory budget of {} ({} bytes); the smallest peak that the planner "
+                                "finds is {} ({} bytes).\n"
+                                "alive at its widest moment:\n{}raise the budget to that, or make these values smaller",
+                                plan.name.empty() ? "jit" : plan.name, format_bytes(*plan.budget), *plan.budget,
+                                format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  ")),
+                    plan.peak_bytes);
 }
 
 PlanData plan_in_chunks(const Graph& simplified, const PlanOptions& options, int64_t chunks) {

@@ -27,12 +27,14 @@ struct Fusion {
   std::vector<bool> stored;   // of each value: in memory
   std::vector<Decision> decisions;
   std::vector<bool> recomputed;  // of each value: several groups compute it
+  bool parts = false;            // FuseOptions::part_steps makes a difference
 };
 
 /// How much a stored byte of random numbers, or of anything, weighs against computing again.
 struct FuseOptions {
   double keep_weight = 1;     // a value is kept when the work saved exceeds this times the traffic
   double random_weight = 40;  // the same for what random numbers go into
+  bool part_steps = false;    // steps that share no work in the end run one by one: Fusion::parts
 };
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.

@@ -47,7 +47,9 @@ Ints reduced_axes(const Node& node) {
 // Merges groups of one kind that loop over the same elements.
 class Merger {
  public:
-  Merger(const Graph& graph, const std::vector<bool>& stored) : graph_(graph), stored_(stored), slicer_(graph) {
+  // `within`: of each value the only group whose values it may join; null: any.
+  Merger(const Graph& graph, const std::vector<bool>& stored, const std::vector<int>* within = nullptr)
+      : graph_(graph), stored_(stored), within_(within), slicer_(graph) {
     group_of_.assign(graph.values.size(), -1);
     is_output_ = holds_output(graph);
     seen_.assign(graph.nodes.size(), 0);
@@ -102,26 +104,19 @@ class Merger {
     const auto& candidates = it->second;
     for (size_t i = candidates.size(); i-- > 0 && i + 4 >= candidates.size();) {
       const int group = candidates[i];
-      if (!own.complete || !worth_merging(group, node, own) || depends(node, group)) continue;
+      if (within_ && (*within_)[groups_[group].roots[0]] != (*within_)[node.out()]) continue;
+      const bool worth =
+          !within_ ? worth_merging(group, node, own) : kind == PlanStep::Kind::reduce || reads_alike(group, node, own);
+      if (!own.complete || !worth || depends(node, group)) continue;
       slices_[group].reset();
       return group;
     }
     return -1;
   }
 
-  bool worth_merging(int group, const Node& node, const Slice& own) {
-    const Group& other = groups_[group];
-    if (is_copy(node) != is_copy(*graph_.def(other.roots[0]))) return false;  // it is to run later
-    if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
-    const bool reduces = other.kind == PlanStep::Kind::reduce;
-    const int64_t elements = graph_.aval(reduces ? node.inputs[0] : node.out()).size();
-    const Slice& theirs = slice(group);
-    std::vector<NodeId> shared;
-    std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
-    const size_t together = own.nodes.size() + theirs.nodes.size() - shared.size();
-    if (!theirs.complete || together > kMaxSlice || other.roots.size() >= kMaxRoots) return false;
-    if (elements <= kTiny) return true;
-    // Arrays that only one of them reads would have to be alive together.
+  // Whether no large array is read by one of them only: those would have to be alive together.
+  bool reads_alike(int group, const Node& node, const Slice& own) {
+    const int64_t elements = elements_of(groups_[group].kind, node);
     const auto large = [&](const Slice& slice) {
       std::vector<ValueId> leaves;
       for (const ValueId v : slice.leaves) {
@@ -129,7 +124,27 @@ class Merger {
       }
       return leaves;
     };
-    if (large(own) != large(theirs)) return false;
+    return elements <= kTiny || large(own) == large(slice(group));
+  }
+
+  // That a step loops over.
+  int64_t elements_of(PlanStep::Kind kind, const Node& node) const {
+    return graph_.aval(kind == PlanStep::Kind::reduce ? node.inputs[0] : node.out()).size();
+  }
+
+  bool worth_merging(int group, const Node& node, const Slice& own) {
+    const Group& other = groups_[group];
+    if (is_copy(node) != is_copy(*graph_.def(other.roots[0]))) return false;  // it is to run later
+    if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
+    const bool reduces = other.kind == PlanStep::Kind::reduce;
+    const int64_t elements = elements_of(other.kind, node);
+    const Slice& theirs = slice(group);
+    std::vector<NodeId> shared;
+    std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
+    const size_t together = own.nodes.size() + theirs.nodes.size() - shared.size();
+    if (!theirs.complete || together > kMaxSlice || other.roots.size() >= kMaxRoots) return false;
+    if (elements <= kTiny) return true;
+    if (!reads_alike(group, node, own)) return false;
     double saved = 0;
     for (const NodeId id : shared) {
       if (graph_.aval(graph_.nodes[id].out()).size() * 4 > elements) saved += element_cost(graph_, graph_.nodes[id]);
@@ -142,7 +157,8 @@ class Merger {
     }
     if (reduces) return saved >= 4;
     const auto is_output = [&](ValueId v) { return is_output_[v]; };
-    return saved >= (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output) ? 8 : 60);
+    if (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output)) return saved >= 8;
+    return saved >= 60;
   }
 
   // Notes that a merged group reaches from its first root to node `last`, the latest of all.
@@ -192,6 +208,7 @@ class Merger {
 
   const Graph& graph_;
   const std::vector<bool>& stored_;
+  const std::vector<int>* within_;
   Slicer slicer_;
   std::vector<Group> groups_;
   std::vector<std::optional<Slice>> slices_;
@@ -298,6 +315,10 @@ std::vector<Group> single_steps(const Graph& graph, const std::vector<bool>& sto
 
 std::vector<Group> share_steps(const Graph& graph, const std::vector<bool>& stored) {
   return Merger(graph, stored).run();
+}
+
+std::vector<Group> part_steps(const Graph& graph, const std::vector<bool>& stored, const std::vector<int>& group_of) {
+  return Merger(graph, stored, &group_of).run();
 }
 
 void sort_groups(const Graph& graph, Fusion& fusion) {

@@ -11,6 +11,7 @@
 
 #include "planner/account.h"
 #include "planner/alias.h"
+#include "planner/better.h"
 #include "planner/budget.h"
 #include "planner/compact_updates.h"
 #include "planner/complex.h"
@@ -20,6 +21,7 @@
 #include "planner/fuse.h"
 #include "planner/layouts.h"
 #include "planner/limits.h"
+#include "planner/materialize.h"
 #include "planner/naive_bound.h"
 #include "planner/order_graph.h"
 #include "planner/plan.h"
@@ -36,9 +38,6 @@ using tracing::Graph;
 namespace {
 
 constexpr int64_t kDefaultChunks = 8;
-// A plan that holds less than the naive pipeline may take as much longer; where the usual one holds more by this part
-// of what naive holds, any time.
-constexpr double kMuchLonger = 1.03, kMuchMore = 1.0 / 16;
 
 void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   for (const PlanStep& step : plan.steps) {
@@ -77,7 +76,10 @@ std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_op
 #ifndef NDEBUG
   tracing::verify(result.graph);
 #endif
-  const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, fuse_options);
+  FuseOptions choices = fuse_options;
+  choices.part_steps = options.part_steps;
+  const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, choices);
+  result.parts = fusion.parts;
   result.plan = make_steps(result.graph, fusion, options, fuse_options);
   if (options.naive) return result;
   result.problem = order_problem(result.plan, order_options);
@@ -135,6 +137,8 @@ size_t held(const PlanData& plan, const Target& target) {
   return target.alignment > 64 ? plan.lower_bound_bytes : plan.peak_bytes;
 }
 
+Price held_price(const PlanData& plan, const Target& target) { return {held(plan, target), plan.predicted_seconds}; }
+
 // What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
 // programs.
 Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
@@ -146,44 +150,65 @@ Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
 
 // What is planned before a budget is looked at.
 struct Unbudgeted {
+  PlanOptions options;  // with what was chosen
   Graph simple;
   Planned planned;                 // without slices
   std::optional<PlanData> sliced;  // better, where there is one
 };
 
-Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
+Unbudgeted plan_unbudgeted(const Graph& graph, PlanOptions options) {
   auto [simple, plain] = compact_where_better(simplify(graph), options);
+  if (plain.parts) {
+    options.part_steps = true;
+    Planned parted = plan_simplified(simple, options, {}, Placing::near);
+    options.part_steps = better(price_of(parted.plan), price_of(plain.plan));
+    if (options.part_steps) plain = std::move(parted);
+  }
   std::optional<Planned> moved = plan_in_better_layout(graph, simple, plain, options);
   Remaker remaker(moved ? *moved : plain, options);
   std::optional<PlanData> sliced = slice_for_free(plain, remaker.remake_cheap(), options);
   if (!sliced) remaker.remake_products();
   Planned planned = remaker.take();
   if (planned.plan.peak_bytes > planned.plan.lower_bound_bytes) settle(planned.plan, options);
-  return {std::move(simple), std::move(planned), std::move(sliced)};
+  return {std::move(options), std::move(simple), std::move(planned), std::move(sliced)};
 }
 
-PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
+// Less than `planned` where that holds more than the naive pipeline: the part of it that holds too much is stored, or
+// all that has several readers. Only where neither brings it to what a plan may hold, the naive plan itself.
+std::optional<Planned> plan_beside_naive(const Graph& simple, const Planned& planned, const PlanData& naive,
+                                         const PlanOptions& options) {
+  std::optional<Planned> best;
+  const auto exceeds = [&](const Planned& p) {
+    return exceeds_naive(held_price(p.plan, options.target), price_of(naive));
+  };
+  const auto take = [&](Planned other) {
+    const Planned& before = best ? *best : planned;
+    const bool lower = other.plan.peak_bytes < before.plan.peak_bytes;
+    if (exceeds(before) ? lower : better(price_of(other.plan), price_of(before.plan))) best = std::move(other);
+  };
+  if (std::optional<Planned> stored = materialize(planned, naive.peak_bytes, options)) take(*std::move(stored));
+  if (exceeds(best ? *best : planned)) take(plan_storing(simple, options));
+  return best;
+}
+
+PlanData plan_freely(const Graph& graph, const PlanOptions& given) {
   const auto fits = [&](const PlanData& plan) {
-    return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
+    return !given.memory_budget || plan.peak_bytes <= *given.memory_budget;
   };
-  auto [simple, planned, sliced] = plan_unbudgeted(graph, options);
+  auto [options, simple, planned, sliced] = plan_unbudgeted(graph, given);
   PlanData plan = sliced ? *sliced : planned.plan;
-  std::optional<PlanData> naive;  // where the plan might hold more
   const Graph light = simplify_lightly(graph);
-  if (held(plan, options.target) > naive_peak_at_least(light, options.target)) naive = plan_naive(light, options);
-  const auto much_more = [&](const PlanData& p) {
-    return naive &&
-           static_cast<double>(held(p, options.target)) > (1 + kMuchMore) * static_cast<double>(naive->peak_bytes);
-  };
-  if (naive && held(plan, options.target) > naive->peak_bytes) {
-    Planned storing = plan_storing(simple, options);
-    const bool slow = storing.plan.predicted_seconds > kMuchLonger * plan.predicted_seconds;
-    if (storing.plan.peak_bytes < plan.peak_bytes && (!slow || much_more(plan))) {
-      plan = storing.plan;
-      planned = std::move(storing);
+  if (held(plan, options.target) > naive_peak_at_least(light, options.target)) {
+    const PlanData naive = plan_naive(light, options);
+    if (held(plan, options.target) > naive.peak_bytes) {
+      std::optional<Planned> other = plan_beside_naive(simple, planned, naive, options);
+      if (other && other->plan.peak_bytes < plan.peak_bytes) {
+        planned = *std::move(other);
+        plan = planned.plan;
+      }
     }
+    if (exceeds_naive(held_price(plan, options.target), price_of(naive))) plan = naive;
   }
-  if (much_more(plan)) plan = *naive;
   if (!fits(plan)) {
     PlanData other = meet_budget(simple, std::move(planned), options);
     if (sliced) other.tradeoff = below(plan, other.tradeoff, "chunked");
@@ -250,8 +275,8 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
-  auto [simple, planned, sliced] = plan_unbudgeted(graph, unbounded);
-  std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), unbounded);
+  auto [chosen, simple, planned, sliced] = plan_unbudgeted(graph, unbounded);
+  std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), chosen);
   return sliced ? below(*sliced, curve, "chunked") : curve;
 }
 

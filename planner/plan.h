@@ -161,6 +161,7 @@ struct PlanOptions {
   std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
   std::optional<int64_t> chunks;        // pinned K
   Target target = {};
+  bool part_steps = false;        // FuseOptions::part_steps; the planner's own choice
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 

@@ -25,6 +25,7 @@ struct Planned {
   tracing::Graph graph;
   PlanData plan;
   OrderProblem problem;  // of its steps, before they were ordered
+  bool parts = false;    // PlanOptions::part_steps makes a difference
 };
 
 /// The plan of a scan's body (planner/make_plan.cpp).

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "jit/compile.h"
+#include "planner/better.h"
 #include "planner/complex.h"
 #include "planner/naive_bound.h"
 #include "planner/plan.h"
@@ -86,14 +87,16 @@ inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& f
   }
 }
 
-/// Planned never holds more than naive, but for a little where that is faster; a bound of naive is known ahead.
-inline void check_beside_naive(const Graph& graph, size_t planned) {
+/// Planned never holds more than naive, but for what planner/better.h allows; a bound of naive is known ahead.
+inline void check_beside_naive(const Graph& graph, const Run& planned) {
   const planner::Target target = jit_detail::target_of(default_device());
-  const size_t naive =
-      planner::make_plan(graph, {.naive = true, .target = target, .want_alternatives = false}).peak_bytes;
-  EXPECT_LE(planned, naive + naive / 16);
+  const planner::PlanData naive =
+      planner::make_plan(graph, {.naive = true, .target = target, .want_alternatives = false});
+  EXPECT_FALSE(planner::exceeds_naive({planned.planned, planned.predicted_seconds}, planner::price_of(naive)))
+      << planned.planned << " bytes, naive " << naive.peak_bytes;
   const Graph real = planner::has_complex(graph) ? planner::lower_complex(graph) : graph;
-  EXPECT_LE(planner::naive_peak_at_least(planner::simplify(real, planner::Builder::Level::light), target), naive);
+  EXPECT_LE(planner::naive_peak_at_least(planner::simplify(real, planner::Builder::Level::light), target),
+            naive.peak_bytes);
 }
 
 /// A batch gives row by row what each row alone gives.
@@ -131,7 +134,7 @@ inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed)
   const auto f = jitted(graph);
   const Run planned = run_compiled(f, inputs);
   EXPECT_EQ(planned.measured, planned.planned);
-  check_beside_naive(graph, planned.planned);
+  check_beside_naive(graph, planned);
   {
     const Threads one(1);
     expect_same(seed % 8 == 1 ? jitted(graph)(inputs) : f(inputs), planned.outputs, "one thread");

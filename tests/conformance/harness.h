@@ -209,6 +209,7 @@ inline size_t held(const Arrays& inputs) {
 struct Run {
   Arrays outputs;
   size_t planned = 0, measured = 0;
+  double predicted_seconds = 0;
 };
 
 template <class F>
@@ -222,6 +223,7 @@ Run run_compiled(const F& f, const Arrays& inputs) {
   synchronize();
   r.measured = memory::peak_bytes() - others;
   r.planned = f.last_plan().peak_bytes();
+  r.predicted_seconds = f.last_plan().data().predicted_seconds;
   return r;
 }
 
