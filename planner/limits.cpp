@@ -1,12 +1,14 @@
 #include "planner/limits.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <neap/bytes.h>
 #include <neap/error.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "planner/device_limits.h"
 #include "planner/parse_json.h"
 #include "planner/report.h"
 
@@ -16,9 +18,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kLeastGuaranteed = uint64_t{1} << 30;  // what every Vulkan device allocates at once
-constexpr uint64_t kLargestImportAlignment = uint64_t{64} << 10;
 constexpr int kReducePartsGpu = 1024;
+
+constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory",       "largest_allocation",
+                                         "largest_buffer", "alignment",  "wide_atomics", "half_products",
+                                         "count_tables",   "host_memory"};
+constexpr size_t kMostAlignment = size_t{1} << 40;
+constexpr int kMostTables = 64;
+
+bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 64 && bytes <= kMostAlignment; }
 
 class Reader {
  public:
@@ -27,9 +35,10 @@ class Reader {
   }
 
   bool has(const char* key) const { return object_.contains(key); }
-  uint64_t bytes(const char* key, uint64_t otherwise) const {
+  uint64_t bytes(const char* key, uint64_t otherwise) const { return number(key, otherwise, "a number of bytes"); }
+  uint64_t number(const char* key, uint64_t otherwise, const char* what) const {
     if (!has(key)) return otherwise;
-    if (!object_[key].is_number_unsigned()) fail(key, "a number of bytes");
+    if (!object_[key].is_number_unsigned()) fail(key, what);
     return object_[key].get<uint64_t>();
   }
   bool truth(const char* key, bool otherwise) const {
@@ -42,15 +51,20 @@ class Reader {
     if (!object_[key].is_string()) fail(key, "a string");
     return object_[key].get<std::string>();
   }
-  std::vector<uint64_t> list(const char* key) const {
-    std::vector<uint64_t> values;
-    if (!has(key)) return values;
-    if (!object_[key].is_array()) fail(key, "a list of numbers of bytes");
-    for (const json& item : object_[key]) {
-      if (!item.is_number_unsigned()) fail(key, "a list of numbers of bytes");
-      values.push_back(item.get<uint64_t>());
+  // Without the members of Limits: the fields of a device's record.
+  json rest() const {
+    json fields = object_;
+    for (const std::string_view member : kMembers) {
+      if (member != "name") fields.erase(std::string(member));
     }
-    return values;
+    return fields;
+  }
+  void refuse_others() const {
+    for (const auto& [key, value] : object_.items()) {
+      if (key != "source" && std::ranges::find(kMembers, key) == std::end(kMembers)) {
+        fail(key, fmt::format("one of {}; or a device's record, which has api_version", fmt::join(kMembers, ", ")));
+      }
+    }
   }
   [[noreturn]] void fail(const std::string& key, const std::string& expected) const {
     throw UserError(fmt::format("{}: {}{}expected {}", name_, key, key.empty() ? "" : ": ", expected));
@@ -61,31 +75,17 @@ class Reader {
   const std::string& name_;
 };
 
-// As backends/vulkan/features.h chooses for the device.
-Limits of_vulkan(const Reader& r) {
-  Limits limits;
-  limits.gpu = true;
-  const std::string type = r.text("type", "other");
-  const std::vector<uint64_t> heaps = r.list("device_local_heaps");
-  uint64_t largest =
-      std::min(r.bytes("max_memory_allocation", kLeastGuaranteed), r.bytes("max_buffer_size", kLeastGuaranteed));
-  for (const uint64_t heap : heaps) limits.memory += heap;
-  if (!heaps.empty()) largest = std::min(largest, *std::ranges::max_element(heaps));
-  limits.largest_allocation = limits.largest_buffer = largest & ~uint64_t{255};
-  limits.wide_atomics = r.truth("atomic_int64", false) || r.truth("atomic_float64_add", false);
-  const bool unified = type == "cpu" || (type != "discrete" && r.truth("host_visible_device_local", false) &&
-                                         r.truth("all_memory_host_visible", false));
-  const uint64_t alignment = r.bytes("imported_host_alignment", 0);
-  limits.host_memory = unified && alignment != 0 && alignment <= kLargestImportAlignment;
-  return limits;
-}
-
 }  // namespace
 
 Limits parse_limits(std::string_view text, const std::string& name) {
   const json whole = parse_json(text, name);
   const Reader r(whole, name);
-  Limits limits = r.has("api_version") ? of_vulkan(r) : Limits{};
+  Limits limits;
+  if (r.has("api_version")) {
+    limits = limits_of(record_from_json(r.rest().dump(), name));
+  } else {
+    r.refuse_others();
+  }
   limits.name = r.text("name", name);
   limits.gpu = r.truth("gpu", limits.gpu);
   limits.memory = r.bytes("memory", limits.memory);
@@ -93,15 +93,23 @@ Limits parse_limits(std::string_view text, const std::string& name) {
   limits.largest_buffer = r.bytes("largest_buffer", limits.largest_buffer);
   limits.alignment = r.bytes("alignment", limits.alignment);
   limits.wide_atomics = r.truth("wide_atomics", limits.wide_atomics);
+  limits.half_products = r.truth("half_products", limits.half_products);
+  const std::string tables = fmt::format("a number of tables, 1 to {}", kMostTables);
+  const uint64_t count = r.number("count_tables", static_cast<uint64_t>(limits.count_tables), tables.c_str());
+  if (count < 1 || count > kMostTables) r.fail("count_tables", tables);
+  limits.count_tables = static_cast<int>(count);
   limits.host_memory = r.truth("host_memory", limits.host_memory);
-  constexpr size_t kMostAlignment = size_t{1} << 40;
-  if (!std::has_single_bit(limits.alignment) || limits.alignment < 64 || limits.alignment > kMostAlignment) {
-    r.fail("alignment", "a power of two from 64 on");
-  }
+  if (!is_alignment(limits.alignment)) r.fail("alignment", "a power of two from 64 on");
   return limits;
 }
 
 Target target_of(const Limits& limits) {
+  if (!is_alignment(limits.alignment)) {
+    throw OptionError(fmt::format("limits: alignment: got {}; expected a power of two from 64 on", limits.alignment));
+  }
+  if (limits.count_tables < 1 || limits.count_tables > kMostTables) {
+    throw OptionError(fmt::format("limits: count_tables: got {}; expected 1 to {}", limits.count_tables, kMostTables));
+  }
   Target target;
   target.gpu = limits.gpu;
   if (limits.gpu) target.reduce_parts = kReducePartsGpu;

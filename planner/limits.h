@@ -10,11 +10,13 @@
 
 namespace neap::planner {
 
-/// Limits from JSON (docs/devices.md): those of <neap/device.h> by name, or a Vulkan device's as its driver reports
-/// them (tests/data/devices), from which they follow as for a device that is here. UserError that names what is wrong.
+/// Limits from JSON (docs/devices.md): those of <neap/device.h> by name, or the record of a Vulkan device
+/// (device_record.h), from which they follow as for a device that is here (device_limits.h). UserError that names what
+/// is wrong.
 Limits parse_limits(std::string_view json, const std::string& name);
 
-/// What a plan is made for under these limits. Device memory is no part of it: it is a budget.
+/// What a plan is made for under these limits. Device memory is no part of it: it is a budget. OptionError that names
+/// the member for what no device has.
 Target target_of(const Limits& limits);
 
 /// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps.

@@ -1,6 +1,5 @@
 // Opening a device, and submitting to it.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -30,11 +29,6 @@ std::chrono::nanoseconds patience() {
 }
 
 void override_memory(Choices& choices, const DeviceRecord& record) {
-  // Around an array there may be nothing but its own pages.
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (choices.memory == Choices::Memory::import && record.imported_host_alignment > page) {
-    choices.memory = Choices::Memory::mapped;
-  }
   const char* text = std::getenv("NEAP_VULKAN_MEMORY");
   if (!text || !*text) return;
   const std::string_view mode = text;
@@ -54,20 +48,23 @@ void override_memory(Choices& choices, const DeviceRecord& record) {
 
 // NEAP_VULKAN_RECORD, a file as those of tests/data/devices: kernels are chosen as for that device, with the features
 // that this one has as well. So tests run what is meant for devices that are not there.
-Choices choices_for(const DeviceRecord& record) {
+DeviceRecord seen_as(const DeviceRecord& record) {
   const char* path = std::getenv("NEAP_VULKAN_RECORD");
-  if (!path || !*path) return choose(record);
+  if (!path || !*path) return record;
   std::ifstream file(path);
   if (!file) throw OptionError(fmt::format("NEAP_VULKAN_RECORD: cannot read '{}'", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return choose(weakened(record, record_from_json(text)));
+  return weakened(record, record_from_json(text));
 }
 
 }  // namespace
 
 DeviceImpl::DeviceImpl(const PhysicalDevice& physical, int index)
-    : physical_(physical), choices_(choices_for(physical.record)), index_(index), patience_(patience()) {
+    : physical_(physical), index_(index), patience_(patience()) {
+  const DeviceRecord seen = seen_as(physical.record);
+  choices_ = choose(seen);
   override_memory(choices_, physical_.record);
+  limits_ = planner::limits_of(seen, choices_.memory);
   try {
     open();
   } catch (...) {

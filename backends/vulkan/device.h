@@ -4,6 +4,7 @@
 // a lost device is opened anew by the next Device::get. All member functions may be called from several threads.
 #pragma once
 
+#include <neap/device.h>
 #include <neap/error.h>
 
 #include <chrono>
@@ -87,6 +88,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   virtual const DeviceRecord& record() const = 0;
   virtual const Choices& choices() const = 0;
+  /// What plans for the device keep to; Limits::memory apart, which is what it has in all.
+  virtual const Limits& limits() const = 0;
   virtual int index() const = 0;
 
   /// The pipeline of a shader, compiled on first use (memory cache by source, SPIR-V and the driver's pipeline cache

@@ -33,6 +33,7 @@ class DeviceImpl final : public Device {
 
   const DeviceRecord& record() const override { return physical_.record; }
   const Choices& choices() const override { return choices_; }
+  const Limits& limits() const override { return limits_; }
   int index() const override { return index_; }
   const Pipeline& pipeline(const Shader& shader, const std::string& name) override;
   MemoryPtr allocate(size_t bytes, bool visible, std::string_view what) override;
@@ -96,6 +97,7 @@ class DeviceImpl final : public Device {
 
   PhysicalDevice physical_;
   Choices choices_;
+  Limits limits_;
   int index_;
   VkDevice device_ = VK_NULL_HANDLE;
   VolkDeviceTable call_{};

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 
 #include "backends/executable.h"
 #include "backends/vulkan/device.h"
@@ -534,21 +533,7 @@ std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int dev
   return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device), dump_name);
 }
 
-Limits vulkan_limits(int device) {
-  const vk::Choices choices = vk::Device::get(device)->choices();
-  Limits limits;
-  limits.name = "vulkan:" + std::to_string(device);
-  limits.gpu = true;
-  // A thread counts in a table of its own.
-  if (choices.texels > 0) limits.count_tables = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
-  limits.wide_atomics = choices.atomic64 || choices.add64 == vk::Choices::FloatAdd::atomic;
-  limits.half_products = choices.matrix[0] != 0;
-  limits.host_memory = choices.memory == vk::Choices::Memory::import;
-  limits.largest_allocation = choices.largest_block;
-  // Only a CPU sees several imports of the host's memory as one.
-  if (!limits.host_memory || !choices.cpu) limits.largest_buffer = choices.largest_block;
-  return limits;
-}
+Limits vulkan_limits(int device) { return vk::Device::get(device)->limits(); }
 
 size_t vulkan_capacity(int device) {
   const auto opened = vk::Device::get(device);

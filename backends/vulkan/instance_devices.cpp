@@ -1,4 +1,6 @@
 // What a driver says of a device, as a DeviceRecord; and which of its features are turned on.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -87,7 +89,10 @@ void describe_limits(const PhysicalDevice& d, const Properties& p, DeviceRecord&
     r.rounding_rte32 = p.v12.shaderRoundingModeRTEFloat32;
   }
   r.max_buffer_size = p.maintenance4.maxBufferSize ? p.maintenance4.maxBufferSize : r.max_memory_allocation;
-  r.imported_host_alignment = p.host.minImportedHostPointerAlignment;
+  // Around an array there may be nothing but its own pages: where imports take more, the device imports no array.
+  if (p.host.minImportedHostPointerAlignment <= static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
+    r.imported_host_alignment = p.host.minImportedHostPointerAlignment;
+  }
 }
 
 void describe_features(const PhysicalDevice& d, const Properties& p, const FeatureChain& f, DeviceRecord& r) {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "planner/limits.h"
+#include "tests/limits_fields.h"
 
 namespace neap::vk {
 namespace {
@@ -99,6 +100,10 @@ void check_limits(const DeviceRecord& d, const Choices& c) {
   EXPECT_EQ(limits.largest_allocation, c.largest_block);
   EXPECT_EQ(limits.host_memory, c.memory == Memory::import);
   EXPECT_EQ(limits.wide_atomics, c.atomic64 || c.add64 == Choices::FloatAdd::atomic);
+  EXPECT_EQ(limits.half_products, c.matrix[0] != 0);
+  EXPECT_EQ(limits.count_tables, c.texels > 0 ? 2 : 1);
+  EXPECT_EQ(limits.largest_buffer, c.memory == Memory::import && c.cpu ? 0 : c.largest_block);
+  EXPECT_EQ(fields(limits), fields(planner::limits_of(d)));
 }
 
 struct Expected {
@@ -280,6 +285,7 @@ TEST(VulkanFeatures, RandomDevicesAreServedWithinTheirLimits) {
       d.matrix_shapes.push_back({4u << below(4), 4u << below(4), 4u << below(4)});
     }
     check_within_limits(d, choose(d));
+    check_limits(d, choose(d));
     if (HasFailure()) return;
     EXPECT_EQ(to_json(record_from_json(to_json(d))), to_json(d));
   }

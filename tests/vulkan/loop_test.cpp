@@ -120,6 +120,7 @@ class SmallGroups final : public vk::Device {
 
   const vk::DeviceRecord& record() const override { return own_->record(); }
   const vk::Choices& choices() const override { return choices_; }
+  const Limits& limits() const override { return own_->limits(); }
   int index() const override { return own_->index(); }
   const vk::Pipeline& pipeline(const vk::Shader& shader, const std::string& name) override {
     shaders.push_back(shader);
