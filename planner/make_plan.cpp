@@ -24,6 +24,7 @@
 #include "planner/materialize.h"
 #include "planner/naive_bound.h"
 #include "planner/order_graph.h"
+#include "planner/pins.h"
 #include "planner/plan.h"
 #include "planner/remake.h"
 #include "planner/scan.h"
@@ -36,8 +37,6 @@ namespace neap::planner {
 using tracing::Graph;
 
 namespace {
-
-constexpr int64_t kDefaultChunks = 8;
 
 void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   for (const PlanStep& step : plan.steps) {
@@ -120,6 +119,9 @@ void check_strategy(const PlanOptions& options) {
   }
   if (options.chunks && *options.chunks < 1) {
     throw OptionError(fmt::format("chunks: got {}; expected 1 or more", *options.chunks));
+  }
+  if (options.naive && options.strategy && *options.strategy != "naive") {
+    throw OptionError(fmt::format("strategy: got \"{}\"; expected none with the naive pipeline", *options.strategy));
   }
 }
 
@@ -217,11 +219,30 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& given) {
   return plan;
 }
 
+// The first plan that shows the strategy within the budget: of those that nothing is pinned for, that compute again
+// what they can, that store what they can; else the first.
+PlanData plan_showing(const std::string& strategy, const Graph& graph, const PlanOptions& options) {
+  const auto serves = [&](const PlanData& plan) {
+    return shows(plan, strategy) && (!options.memory_budget || plan.peak_bytes <= *options.memory_budget);
+  };
+  PlanData usual = plan_freely(graph, options);
+  if (serves(usual)) return usual;
+  const Graph simple = simplify(graph);
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const FuseOptions again{.keep_weight = kNever, .random_weight = kNever}, stored{.keep_weight = 0, .random_weight = 0};
+  for (const FuseOptions& fuse_options : {FuseOptions(), again, stored}) {
+    Planned planned = plan_simplified(simple, options, fuse_options);
+    if (serves(planned.plan)) return std::move(planned.plan);
+  }
+  return usual;
+}
+
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   check_strategy(options);
   const std::string pinned = options.strategy.value_or("");
   if (options.naive || pinned == "naive") return plan_naive(simplify_lightly(graph), options);
   if (pinned.empty()) return plan_freely(graph, options);
+  if (pinned == "inplace" || pinned == "nocopy-gather-grad") return plan_showing(pinned, graph, options);
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
   const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
   if (pinned == "chunked" && options.chunks) return plan_in_chunks(simple, options, chunks);
@@ -232,12 +253,12 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   Planned planned = plan_simplified(simple, options, fuse_options);
   if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
-  if (fits && pinned == "chunked") {
-    PlanData plan = plan_in_chunks(simple, options, chunks);
-    if (!options.memory_budget || plan.peak_bytes <= *options.memory_budget) return plan;
+  PlanData plan = fits ? std::move(planned.plan) : meet_budget(simple, std::move(planned), options);
+  if (pinned == "chunked" && !shows(plan, "chunked")) {
+    PlanData chunked = plan_in_chunks(simple, options, chunks);
+    if (!options.memory_budget || chunked.peak_bytes <= *options.memory_budget) return chunked;
   }
-  if (!fits) return meet_budget(simple, std::move(planned), options);
-  return std::move(planned.plan);
+  return plan;
 }
 
 }  // namespace
@@ -285,9 +306,10 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   PlanData plan = plan_chosen(graph, options);
   if (options.memory_budget) check_budget(plan);
   check_limits(plan, options.target);
+  check_pin(plan, graph, options);
   std::set<std::string> names;
   collect_strategies(plan, names);
-  if (options.strategy == "subkey") names.insert("subkey");
+  if (options.strategy == "subkey" || options.strategy == "inplace") names.insert(*options.strategy);
   plan.strategies.assign(names.begin(), names.end());
   record_choices(plan, options);
   if (options.want_alternatives) {

@@ -158,7 +158,7 @@ struct PlanOptions {
   bool naive = false;
   std::optional<size_t> memory_budget;
   std::vector<bool> donated;            // of each input; empty: none
-  std::optional<std::string> strategy;  // pinned: "naive", "fused", "chunked", "subkey", "nocopy-gather-grad"
+  std::optional<std::string> strategy;  // pinned: planner/pins.h
   std::optional<int64_t> chunks;        // pinned K
   Target target = {};
   bool part_steps = false;        // FuseOptions::part_steps; the planner's own choice

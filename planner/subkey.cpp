@@ -1,5 +1,7 @@
 #include "planner/subkey.h"
 
+#include <algorithm>
+
 #include "planner/builder.h"
 
 namespace neap::planner {
@@ -7,6 +9,8 @@ namespace neap::planner {
 using namespace tracing;
 
 namespace {
+
+constexpr Attr kInner[] = {Attr::body, Attr::otherwise};
 
 ValueId subkeyed(Graph& g, ValueId key, const Shape& shape, DType dtype, int64_t chunks, std::source_location loc) {
   const int64_t count = element_count(shape);
@@ -25,7 +29,20 @@ ValueId subkeyed(Graph& g, ValueId key, const Shape& shape, DType dtype, int64_t
   return add(Op::reshape, {flat}, {{Attr::shape, shape}});
 }
 
+bool takes_subkeys(const Graph& graph, const Node& node, int64_t chunks) {
+  const bool one_key = node.op == Op::random_bits && node.inputs.size() == 1 && graph.aval(node.inputs[0]).ndim() == 1;
+  return one_key && chunks > 0 && graph.aval(node.out()).size() >= chunks;
+}
+
 }  // namespace
+
+bool takes_subkeys(const Graph& graph, int64_t chunks) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    if (takes_subkeys(graph, node, chunks)) return true;
+    return std::ranges::any_of(
+        kInner, [&](Attr inner) { return node.attrs.has(inner) && takes_subkeys(*node.attrs.graph(inner), chunks); });
+  });
+}
 
 Graph use_subkeys(const Graph& graph, int64_t chunks) {
   Graph result;
@@ -33,14 +50,13 @@ Graph use_subkeys(const Graph& graph, int64_t chunks) {
   for (const Node& node : graph.nodes) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
-    const bool one_key = node.op == Op::random_bits && inputs.size() == 1 && graph.aval(node.inputs[0]).ndim() == 1;
-    if (one_key && graph.aval(node.out()).size() >= chunks && chunks > 0) {
+    if (takes_subkeys(graph, node, chunks)) {
       renamed[node.out()] =
           subkeyed(result, inputs[0], node.attrs.ints(Attr::shape), node.attrs.dtype(Attr::dtype), chunks, node.loc);
       continue;
     }
     const NodeId id = append_copy(result, graph, node, std::move(inputs));
-    for (const Attr inner : {Attr::body, Attr::otherwise}) {
+    for (const Attr inner : kInner) {
       if (!node.attrs.has(inner)) continue;
       result.nodes[id].attrs.set(inner, std::make_shared<const Graph>(use_subkeys(*node.attrs.graph(inner), chunks)));
     }

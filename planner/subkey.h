@@ -11,4 +11,7 @@ namespace neap::planner {
 /// Rewrites every random_bits that has one key, no offset and at least K elements; in scan bodies too.
 tracing::Graph use_subkeys(const tracing::Graph& graph, int64_t chunks);
 
+/// Whether there is one.
+bool takes_subkeys(const tracing::Graph& graph, int64_t chunks);
+
 }  // namespace neap::planner

@@ -29,7 +29,7 @@ struct JitOptions {
   std::vector<int> donate = {};  // arguments whose memory the call may take; they cannot be used afterwards
   std::string name = {};         // in reports
   std::optional<std::string> strategy =
-      {};                              // pins a choice: "fused", "chunked", "subkey", "nocopy-gather-grad", "naive"
+      {};                              // pins a choice (docs/transforms/jit.md); OptionError where it cannot be made
   std::optional<int64_t> chunks = {};  // pins K
   /// Plans for these in place of what `device` has, which may be far away: plan() and tradeoff() only.
   std::optional<Limits> limits = {};

@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "graphs.h"
+#include "planner/pins.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 const Decision* find(const PlanData& plan, const std::string& what) {
   for (const Decision& d : plan.decisions) {
@@ -78,6 +82,91 @@ TEST(Choices, UnknownStrategiesAndChunksAreRefused) {
   options.strategy = "chunked";
   options.chunks = 0;
   EXPECT_THROW(make_plan(samples(), options), OptionError);
+}
+
+// x + 1 where x is needed no longer, because it is given away.
+TEST(Choices, PinnedInPlaceIsInPlace) {
+  Graph g;
+  const ValueId x = g.add_input({{1024}, DType::f32});
+  g.outputs = {g.add(Op::sin, {x})};
+  PlanOptions options;
+  options.strategy = "inplace";
+  EXPECT_THAT([&] { make_plan(g, options); },
+              ThrowsMessage<OptionError>(AllOf(HasSubstr("strategy: got \"inplace\""), HasSubstr("donate an argument"),
+                                               HasSubstr("choices_test.cpp:"))));
+  options.donated = {true};
+  const PlanData plan = make_plan(g, options);
+  EXPECT_THAT(plan.strategies, testing::Contains("inplace"));
+  EXPECT_EQ(plan.peak_bytes, size_t{4096});
+}
+
+// Where the usual plan stores the updates, the pinned one computes them where they are added.
+TEST(Choices, PinnedGatherGradientsStoreNoUpdates) {
+  PlanOptions options;
+  options.strategy = "nocopy-gather-grad";
+  const Graph gradient = gather_case(1 << 20, DType::i32, true);
+  EXPECT_EQ(find(make_plan(gradient, options), "scatter_add")->chosen, "nocopy-gather-grad");
+
+  enum class Other : uint8_t { nothing, product, result };
+  const auto scattered = [](Other other) {
+    Graph g;
+    const ValueId table = g.add_input({{64}, DType::f32}), rows = g.add_input({{4096, 1}, DType::i32});
+    ValueId sines = g.add_input({{4096}, DType::f32});
+    for (int i = 0; i < 4; ++i) sines = g.add(Op::sin, {sines});
+    g.outputs = {g.add(Op::scatter_add, {table, rows, sines}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
+    const ValueId row = reshape(g, sines, {1, 4096});
+    if (other == Other::product) g.outputs.push_back(matmul(g, row, reshape(g, sines, {4096, 1})));
+    if (other == Other::result) g.outputs.push_back(sines);
+    return g;
+  };
+  EXPECT_EQ(find(make_plan(scattered(Other::nothing), options), "scatter_add")->chosen, "nocopy-gather-grad");
+  const Graph stored = scattered(Other::result), multiplied = scattered(Other::product);
+  EXPECT_THAT(make_plan(multiplied, {}).strategies, testing::Not(testing::Contains("nocopy-gather-grad")));
+  EXPECT_THAT(make_plan(multiplied, options).strategies, testing::Contains("nocopy-gather-grad"))
+      << "the sines are computed again where they are added";
+  EXPECT_THAT([&] { make_plan(stored, options); },
+              ThrowsMessage<OptionError>(AllOf(HasSubstr("expected a function that adds to elements by index"),
+                                               HasSubstr("choices_test.cpp:"))));
+  EXPECT_THAT([&] { make_plan(samples(), options); },
+              ThrowsMessage<OptionError>(HasSubstr("expected a function that adds to elements by index")));
+}
+
+TEST(Choices, EveryPinIsInThePlanOrRefused) {
+  Graph product;  // nothing to choose
+  product.outputs = {matmul(product, product.add_input({{8, 8}, DType::f32}), product.add_input({{8, 8}, DType::f32}))};
+  Graph shared;  // sines that two products read
+  const ValueId x = shared.add_input({{64, 64}, DType::f32});
+  const ValueId sines = shared.add(Op::sin, {x});
+  shared.outputs = {shared.add(Op::exp, {sines}), reduce_sum(shared, sines, {0})};
+  const Graph random = samples(), gradient = gather_case(1 << 20, DType::i32, true);
+  for (const char* strategy : {"naive", "fused", "chunked", "subkey", "nocopy-gather-grad", "recompute", "inplace"}) {
+    bool refused = false, made = false;
+    for (const Graph* g : {&std::as_const(product), &std::as_const(shared), &random, &gradient}) {
+      PlanOptions options;
+      options.strategy = strategy;
+      options.donated.assign(g->inputs.size(), true);
+      try {
+        const PlanData plan = make_plan(*g, options);
+        made = true;
+        if (options.strategy != "fused") EXPECT_THAT(plan.strategies, testing::Contains(strategy)) << to_text(plan);
+        if (options.strategy == "fused") EXPECT_FALSE(shows(plan, "chunked") || shows(plan, "naive"));
+      } catch (const OptionError& error) {
+        refused = true;
+        EXPECT_THAT(error.what(), HasSubstr(strategy));
+      }
+    }
+    EXPECT_TRUE(made) << strategy;
+    EXPECT_EQ(refused, std::string_view(strategy) != "naive" && std::string_view(strategy) != "fused") << strategy;
+  }
+}
+
+TEST(Choices, PinsThatCannotHoldAreRefused) {
+  PlanOptions options;
+  options.naive = true;
+  options.strategy = "chunked";
+  EXPECT_THROW(make_plan(samples(), options), OptionError);
+  options.strategy = "naive";
+  EXPECT_TRUE(make_plan(samples(), options).naive);
 }
 
 TEST(Choices, DropoutMasksAreDrawnAgainInTheBackwardPass) {
