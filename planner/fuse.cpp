@@ -75,9 +75,8 @@ class Fuser {
     nodes_.assign(fusion_.groups.size(), 0);
     for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
     std::ranges::reverse(fusion_.decisions);
-    std::vector<Group> parts = part_steps(graph_, stored_, fusion_.group_of);
-    fusion_.parts = parts.size() > fusion_.groups.size();
-    if (options_.part_steps) fusion_.groups = std::move(parts);
+    fusion_.parts = part_steps(graph_, stored_, fusion_.group_of).size() > fusion_.groups.size();
+    if (options_.part_steps) fusion_.groups = share_steps(graph_, stored_);
     sort_groups(graph_, fusion_);
     fusion_.stored = std::move(stored_);
     return std::move(fusion_);

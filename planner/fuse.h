@@ -34,7 +34,7 @@ struct Fusion {
 struct FuseOptions {
   double keep_weight = 1;     // a value is kept when the work saved exceeds this times the traffic
   double random_weight = 40;  // the same for what random numbers go into
-  bool part_steps = false;    // steps that share no work in the end run one by one: Fusion::parts
+  bool part_steps = false;    // steps are merged for what they share once it is known what is stored: Fusion::parts
 };
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.

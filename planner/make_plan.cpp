@@ -156,23 +156,29 @@ struct Unbudgeted {
   Graph simple;
   Planned planned;                 // without slices
   std::optional<PlanData> sliced;  // better, where there is one
+
+  const PlanData& plan() const { return sliced ? *sliced : planned.plan; }
 };
 
-Unbudgeted plan_unbudgeted(const Graph& graph, PlanOptions options) {
-  auto [simple, plain] = compact_where_better(simplify(graph), options);
-  if (plain.parts) {
-    options.part_steps = true;
-    Planned parted = plan_simplified(simple, options, {}, Placing::near);
-    options.part_steps = better(price_of(parted.plan), price_of(plain.plan));
-    if (options.part_steps) plain = std::move(parted);
-  }
+// All that makes the plan of a simplified graph smaller in about the same time.
+Unbudgeted make_smaller(const Graph& graph, Graph simple, const Planned& plain, const PlanOptions& options) {
   std::optional<Planned> moved = plan_in_better_layout(graph, simple, plain, options);
   Remaker remaker(moved ? *moved : plain, options);
   std::optional<PlanData> sliced = slice_for_free(plain, remaker.remake_cheap(), options);
   if (!sliced) remaker.remake_products();
   Planned planned = remaker.take();
   if (planned.plan.peak_bytes > planned.plan.lower_bound_bytes) settle(planned.plan, options);
-  return {std::move(options), std::move(simple), std::move(planned), std::move(sliced)};
+  return {options, std::move(simple), std::move(planned), std::move(sliced)};
+}
+
+Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
+  auto [simple, plain] = compact_where_better(simplify(graph), options);
+  Unbudgeted usual = make_smaller(graph, simple, plain, options);
+  if (!plain.parts) return usual;
+  PlanOptions parting = options;
+  parting.part_steps = true;
+  Unbudgeted parted = make_smaller(graph, simple, plan_simplified(simple, parting, {}, Placing::near), parting);
+  return better(price_of(parted.plan()), price_of(usual.plan())) ? parted : usual;
 }
 
 // Less than `planned` where that holds more than the naive pipeline: the part of it that holds too much is stored, or
