@@ -37,9 +37,9 @@ struct Arena {
 
   size_t bound() const { return beside + live_bytes_bound(blocks); }
   // In allocations of at most so many bytes; 0: in one.
-  void lay_out(size_t largest, Placing placing) {
+  void lay_out(size_t largest, Placing placing, SharedPlacing* shared) {
     const size_t least = live_bytes_bound(blocks);
-    placement = place(blocks, {.enough = placing == Placing::near ? least + least / kNear : 0});
+    placement = place(blocks, {.enough = placing == Placing::near ? least + least / kNear : 0, .shared = shared});
     if (largest > 0 && placement.extent > largest) {
       SplitPlacement split = place_split(blocks, largest);
       placement.offsets = std::move(split.offsets);
@@ -239,7 +239,7 @@ void predict(PlanData& plan) {
   for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step);
 }
 
-void account(PlanData& plan, const Target& target, Placing placing) {
+void account(PlanData& plan, const Target& target, Placing placing, SharedPlacing* shared) {
   predict(plan);
   for (PlanBuffer& buffer : plan.buffers) buffer.offset = -1;
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
@@ -261,9 +261,9 @@ void account(PlanData& plan, const Target& target, Placing placing) {
     (slab_first ? slab : apart).lay_out_nowhere();
   } else {
     // Placing can take long: what the other's bytes rule out is not placed.
-    if (slab_first) slab.lay_out(largest, placing);
-    if (slab.total >= apart_bound) apart.lay_out(largest, placing);
-    if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest, placing);
+    if (slab_first) slab.lay_out(largest, placing, shared);
+    if (slab.total >= apart_bound) apart.lay_out(largest, placing, shared);
+    if (target.carves && !slab_first && apart.total > bound) slab.lay_out(largest, placing, shared);
     plan.slab = slab.total < apart.total;
   }
   use_arena(plan, plan.slab ? slab : apart);
@@ -277,7 +277,7 @@ size_t held_beside(const PlanData& plan, const Target& target) {
          (target.carves ? 0 : sum_of(plan, Storage::output));
 }
 
-void account_body(PlanData& body, int num_carry, const Target& target) {
+void account_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {
     PlanBuffer& carry = body.buffers[body.outputs[j]];
@@ -287,7 +287,7 @@ void account_body(PlanData& body, int num_carry, const Target& target) {
   }
   body.slab = true;
   Arena arena = collect(body, false, target);
-  arena.lay_out(0, Placing::best);  // it lies in the one outside, in one piece
+  arena.lay_out(0, Placing::best, shared);  // it lies in the one outside, in one piece
   use_arena(body, arena);
   body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "planner/place.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
@@ -19,7 +20,7 @@ namespace neap::planner {
 /// it is several. Placing takes long: a plan that is tried is placed `nowhere`, with the peak of the lowest placement
 /// that could be and offsets that mean nothing, or `near` that. It can be accounted again.
 enum class Placing : uint8_t { nowhere, near, best };
-void account(PlanData& plan, const Target& target, Placing placing = Placing::best);
+void account(PlanData& plan, const Target& target, Placing placing = Placing::best, SharedPlacing* shared = nullptr);
 
 /// Sets predicted_seconds of a plan whose steps are known.
 void predict(PlanData& plan);
@@ -29,7 +30,7 @@ void predict(PlanData& plan);
 size_t held_beside(const PlanData& plan, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
-void account_body(PlanData& body, int num_carry, const Target& target);
+void account_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared = nullptr);
 
 /// Predicted seconds of a step on predicted::kThreads threads. `share`: what a byte of each buffer costs, of one in
 /// memory; empty: all of it.

@@ -4,8 +4,8 @@
 // peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints (planner/recompute.h),
 // the fastest first; then regions in slices (planner/slices.h), for each the slicing that lowers the peak most, in more
 // and more slices, here or inside the slices made before; the same of the leanest plan with checkpoints; last, slicings
-// that leave most to gain inside them. The search ends after a fixed amount of work. Tested in
-// tests/planner/budget_test.cpp.
+// that leave most to gain inside them. The search ends after a fixed amount of work, and so do all the
+// placements together of what it tries. Tested in tests/planner/budget_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // Nodes planned in all, until which the search goes on: plans of 1,000 nodes take 10 to 15 ms each. Parts of it have
 // their ends, so that none takes the time of those after.
 constexpr double kMostNodes = 80'000;
-constexpr double kPlanNodes = 50;  // what a plan costs beside its nodes
+constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place.h)
+constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
 constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
 
 double nodes_of(const Graph& graph) {
@@ -35,6 +36,7 @@ double nodes_of(const Graph& graph) {
 
 BudgetSearch::BudgetSearch(Graph simplified, Planned first, PlanOptions options)
     : options_(std::move(options)), graph_(std::move(simplified)), planned_(std::move(first)) {
+  if (!options_.placing) options_.placing = std::make_shared<SharedPlacing>(kMostPlacing);
   best_.plan = planned_.plan;
   seen_.push_back({best_.plan.peak_bytes, best_.plan.predicted_seconds, "fused"});
   fused_ = {"fused", planned_.plan.peak_bytes, planned_.plan.predicted_seconds};

@@ -98,7 +98,7 @@ std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, co
   plan.name = name;
   plan.budget = options.memory_budget;
   alias_in_place(plan);
-  account(plan, options.target, trial ? Placing::nowhere : placing);
+  account(plan, options.target, trial ? Placing::nowhere : placing, options.placing.get());
   return result;
 }
 
@@ -293,7 +293,7 @@ Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanO
   body.plan.naive = false;  // its arena is laid out ahead in every pipeline
   alias_carries(body.plan, num_consts, num_carry);
   alias_in_place(body.plan);
-  account_body(body.plan, num_carry, options.target);
+  account_body(body.plan, num_carry, options.target, options.placing.get());
   return body;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "planner/place_fit.h"
 #include "planner/place_search.h"
@@ -112,6 +113,16 @@ size_t live_bytes_bound(std::span<const Block> blocks) {
   return most;
 }
 
+const Placement* SharedPlacing::find(const std::vector<Block>& blocks, size_t goal) const {
+  const auto it = known_.find({blocks, goal});
+  return it == known_.end() ? nullptr : &it->second;
+}
+
+void SharedPlacing::store(std::vector<Block> blocks, size_t goal, const Placement& placement, int64_t spent) {
+  left_ -= std::clamp<int64_t>(spent, 0, left_);
+  known_.emplace(std::pair(std::move(blocks), goal), placement);
+}
+
 Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
   std::optional<Meter::Clock::time_point> deadline;
   if (limits.seconds) {
@@ -129,13 +140,16 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
   const size_t goal = std::max(bound, limits.enough);
   Placement best = place_greedily(taking, goal);
   best.lower_bound = bound;
-  if (best.extent > goal) {
+  const Placement* known = limits.shared ? limits.shared->find(taking, goal) : nullptr;
+  if (known) {
+    best = *known;
+  } else if (best.extent > goal) {
     const size_t gap = best.extent - goal;
-    const int64_t work = limits.work.value_or(gap > goal / kMuch   ? kMuchWork
-                                              : gap > goal / kSome ? kSomeWork
-                                                                   : kLittleWork);
+    int64_t work = limits.work.value_or(gap > goal / kMuch ? kMuchWork : gap > goal / kSome ? kSomeWork : kLittleWork);
+    if (limits.shared) work = limits.shared->lend(work);
     Meter meter(work, deadline);
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
+    if (limits.shared) limits.shared->store(std::move(taking), goal, best, work - meter.left());
   }
   std::vector<int64_t> offsets(blocks.size(), 0);
   for (size_t i = 0; i < members.size(); ++i) offsets[members[i]] = best.offsets[i];

@@ -2,9 +2,12 @@
 // be found. Tested in tests/planner/place_test.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace neap::planner {
@@ -14,6 +17,8 @@ struct Block {
   int first = 0;
   int last = 0;
   size_t bytes = 0;
+
+  auto operator<=>(const Block&) const = default;
 };
 
 struct Placement {
@@ -30,6 +35,29 @@ struct PlaceLimits {
   std::optional<double> seconds;
   /// An extent that will do. 0: the lowest.
   size_t enough = 0;
+  /// With others that are placed, or null.
+  class SharedPlacing* shared = nullptr;
+};
+
+/// What many placements share, so that all of them together take a bounded time: each gets a part of the work that is
+/// left, and blocks that were placed before lie as they did then.
+class SharedPlacing {
+ public:
+  explicit SharedPlacing(int64_t work) : left_(work) {}
+  int64_t left() const { return left_; }
+
+  /// How these were placed where so much would do; null: they were not.
+  const Placement* find(const std::vector<Block>& blocks, size_t goal) const;
+  /// What one placement may spend, `most` at most.
+  int64_t lend(int64_t most) const { return std::min(most, left_ / kPart); }
+  /// It spent so much.
+  void store(std::vector<Block> blocks, size_t goal, const Placement& placement, int64_t spent);
+
+ private:
+  static constexpr int64_t kPart = 16;  // of what is left, at most, for one
+
+  int64_t left_;
+  std::map<std::pair<std::vector<Block>, size_t>, Placement> known_;
 };
 
 /// Largest sum of bytes needed at once: no placement is smaller.

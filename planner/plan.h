@@ -161,7 +161,8 @@ struct PlanOptions {
   std::optional<std::string> strategy;  // pinned: planner/pins.h
   std::optional<int64_t> chunks;        // pinned K
   Target target = {};
-  bool part_steps = false;        // FuseOptions::part_steps; the planner's own choice
+  bool part_steps = false;                       // FuseOptions::part_steps; the planner's own choice
+  std::shared_ptr<class SharedPlacing> placing;  // of plans that are tried for one search (planner/place.h); or null
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 

@@ -46,6 +46,8 @@ std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& op
                                 const Planned* like = nullptr);
 
 /// Places what was tried, as well as can be (planner/account.h).
-inline void settle(PlanData& plan, const PlanOptions& options) { account(plan, options.target); }
+inline void settle(PlanData& plan, const PlanOptions& options) {
+  account(plan, options.target, Placing::best, options.placing.get());
+}
 
 }  // namespace neap::planner

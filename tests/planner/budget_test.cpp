@@ -6,7 +6,10 @@
 
 #include <neap/error.h>
 
+#include <random>
+
 #include "graphs.h"
+#include "planner/place.h"
 #include "planner/plan.h"
 
 namespace neap::planner {
@@ -203,6 +206,51 @@ TEST(Budget, ReductionsOverTheSlicedAxisAreRunningTotals) {
   options.memory_budget = size_t{16} << 20;
   const PlanData plan = make_plan(g, options);
   EXPECT_LE(plan.peak_bytes, *options.memory_budget) << to_text(plan);
+}
+
+// Products of many shapes, whose buffers hardly ever fill what others leave: each plan that is tried could be placed a
+// little better by much searching.
+TEST(Budget, WhatIsTriedIsPlacedWithinSharedWork) {
+  Graph g;
+  std::minstd_rand random(32);
+  std::vector<int64_t> sides(5);
+  for (int64_t& side : sides) side = 32 + static_cast<int64_t>(random() % 64);
+  const auto side = [&] { return sides[random() % sides.size()]; };
+  const auto leaf = [&](int64_t rows, int64_t columns) {
+    return g.add(Op::sin, {g.add_input({{rows, columns}, DType::f32})});
+  };
+  std::vector<ValueId> values{matmul(g, leaf(side(), 50), leaf(50, side()))};
+  for (int i = 0; i < 24; ++i) {
+    const ValueId a = values[values.size() - 1 - random() % std::min<size_t>(values.size(), 10)];
+    std::vector<ValueId> fit;
+    for (const ValueId b : values) {
+      if (g.aval(b).shape[0] == g.aval(a).shape[1]) fit.push_back(b);
+    }
+    const ValueId b = !fit.empty() && random() % 4 ? fit[random() % fit.size()] : leaf(g.aval(a).shape[1], side());
+    values.push_back(matmul(g, a, b));
+  }
+  for (size_t i = values.size() - 8; i < values.size(); ++i) {
+    g.outputs.push_back(reduce_sum(g, g.add(Op::multiply, {values[i], values[i]}), {0, 1}));
+  }
+  PlanOptions options;
+  options.want_alternatives = false;
+  const size_t usual = make_plan(g, options).peak_bytes;
+  constexpr int64_t kWork = 20'000'000;
+  options.placing = std::make_shared<SharedPlacing>(kWork);
+  options.memory_budget = 1;
+  size_t least = 0;
+  try {
+    make_plan(g, options);
+  } catch (const BudgetError& error) {
+    least = error.smallest_peak_bytes();
+  }
+  EXPECT_GE(options.placing->left(), 0);
+  EXPECT_LT(options.placing->left(), kWork) << "nothing was hard to place";
+  EXPECT_GT(least, 0u);
+  EXPECT_LE(least, usual);
+  options.placing = std::make_shared<SharedPlacing>(kWork);
+  options.memory_budget = least;
+  EXPECT_EQ(make_plan(g, options).peak_bytes, least);
 }
 
 }  // namespace

@@ -55,6 +55,33 @@ TEST(Place, ForwardAndBackwardReachTheBound) {
   EXPECT_EQ(placement.extent, live_bytes_bound(blocks));
 }
 
+// However many are placed together, they take no more than what they share; what was placed lies where it did.
+TEST(Place, ManyPlacementsShareTheirWork) {
+  constexpr int64_t kWork = 20'000'000;
+  SharedPlacing shared(kWork);
+  std::mt19937 random(3);
+  int searched = 0;
+  std::vector<std::vector<Block>> all;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<Block>& blocks = all.emplace_back();
+    for (int j = 0; j < 60; ++j) {
+      const int first = static_cast<int>(random() % 40);
+      blocks.push_back({first, first + static_cast<int>(random() % 8), 64 * (1 + random() % 500)});
+    }
+    const int64_t before = shared.left();
+    const Placement placement = place(blocks, {.shared = &shared});
+    check(blocks, placement);
+    searched += shared.left() < before;
+  }
+  EXPECT_GT(searched, 10);
+  EXPECT_GE(shared.left(), 0);
+  const int64_t left = shared.left();
+  for (const std::vector<Block>& blocks : all) {
+    EXPECT_EQ(place(blocks, {.shared = &shared}).offsets, place(blocks, {.shared = &shared}).offsets);
+  }
+  EXPECT_EQ(shared.left(), left);
+}
+
 TEST(Place, ThousandsOfBlocksAreSoundToo) {
   for (const int count : {5000, 21'000}) {
     std::mt19937 random(1);
