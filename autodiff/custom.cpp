@@ -41,6 +41,7 @@ Array checkpoint_name(const Array& x, const std::string& name, Loc loc) {
 namespace detail {
 
 CheckpointScope::CheckpointScope(const std::string& saveable) {
+  tracing::check_stack("checkpoint", tracing::user_line({}));
   if (tracing::is_tracing())
     impl_ = std::make_shared<tracing::MarkedLike>(
         tracing::Attrs{{Attr::region, tracing::new_region()}, {Attr::saveable, saveable}});

@@ -29,7 +29,7 @@ std::string user_message(std::string_view op, std::string_view got, std::string_
   append(": ", got);
   if (!expected.empty()) append("; ", fmt::format("expected {}", expected));
   append("; ", hint);
-  return fmt::format("{}  [{}]", text, to_string(loc));
+  return loc.line() == 0 ? text : fmt::format("{}  [{}]", text, to_string(loc));
 }
 
 void detail::check_failed(std::string_view condition, const std::string& message, std::source_location loc) {

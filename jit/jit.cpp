@@ -11,7 +11,10 @@ namespace neap {
 
 namespace detail {
 
-bool tracing_now() { return tracing::is_tracing(); }
+bool tracing_now(std::source_location loc) {
+  tracing::check_stack("jit", tracing::user_line(loc));
+  return tracing::is_tracing();
+}
 
 struct CompiledCall {
   std::unique_ptr<jit_detail::Compiled> compiled;

@@ -25,6 +25,7 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId no_value = -1;
 inline constexpr NodeId no_node = -1;  // the definition of a graph input
+inline constexpr int kDeepest = 64;    // graphs within graphs, and traces within traces: passes recur into them
 
 /// One enumerator for each row of the op table (trace/ops.def and trace/ops_structural.def).
 enum class Op : uint16_t {

@@ -230,6 +230,7 @@ class Parser {
     Graph result;
     Numbers numbers;
     expect("graph");
+    if (++depth_ > kDeepest) fail(fmt::format("a graph within {} others", kDeepest));
     if (peek() == '"') result.name = string();
     if (accept("captured")) {
       expect("=");
@@ -251,11 +252,13 @@ class Parser {
       while (accept(","));
     }
     expect("}");
+    --depth_;
     return result;
   }
 
   std::string_view text_;
   size_t position_ = 0;
+  int depth_ = 0;  // graphs around this one, and it
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/check.h"
+#include "core/stack.h"
 #include "trace/op_table.h"
 
 namespace neap::detail {
@@ -35,6 +36,7 @@ using Kind = ArrayImpl::Kind;
 
 struct Builder {
   uint64_t id = 0;
+  int depth = 1;  // traces within traces
   Graph graph;
   Arrays captured;
   std::vector<ValueId> captured_values;
@@ -52,6 +54,7 @@ struct Activation {
   explicit Activation(Builder& b) {
     b.id = next_id.fetch_add(1, std::memory_order_relaxed);
     b.outer = innermost;
+    if (innermost) b.depth = innermost->depth + 1;
     innermost = &b;
   }
   ~Activation() { innermost = innermost->outer; }
@@ -67,6 +70,16 @@ bool is_active(uint64_t id) {
   const std::string where = x.source.line() == 0 ? "" : " made at " + to_string(x.source);
   throw_user<TracerError>(op, "a traced " + to_string(x.aval) + where + " is used after its trace has ended", "",
                           "return it from the traced function instead of storing it elsewhere", loc);
+}
+
+constexpr auto kEndless =
+    "a function that calls itself while it is traced has no values of arrays to end at: use scan, fori_loop or "
+    "while_loop, or recur on a C++ number";
+
+void check_depth(std::source_location loc) {
+  if (innermost->depth > kDeepest)
+    throw_user<UserError>("trace", "a function is traced within " + std::to_string(kDeepest) + " others", "fewer",
+                          kEndless, loc);
 }
 
 /// The value that stands for x in builder b.
@@ -94,6 +107,11 @@ Array tracer(const Builder& b, ValueId value, std::source_location loc) {
 }
 
 }  // namespace
+
+void check_stack(std::string_view op, std::source_location loc) {
+  if (detail::stack_nearly_full())
+    throw_user<UserError>(op, "calls are nested so deep that the stack is used up", "fewer", kEndless, loc);
+}
 
 AtLine::AtLine(std::source_location loc) : outermost_(!line) {
   if (outermost_) line = loc;
@@ -160,10 +178,12 @@ TracedFunction trace(std::span<const Aval> parameters, const ArrayFunction& f, c
     line = outer_line;
     marks = std::move(outer_marks);
   });
+  const std::source_location loc = outer_line.value_or(std::source_location{});
   const Activation activation(b);
+  check_depth(loc);
+  check_stack("trace", loc);
   b.graph.name = name;
   Arrays inputs;
-  const std::source_location loc = outer_line.value_or(std::source_location{});
   for (const Aval& aval : parameters) inputs.push_back(tracer(b, b.graph.add_input(aval), loc));
   const Arrays outputs = f(inputs);
   inputs.clear();
@@ -181,6 +201,7 @@ Graph trace_closed(std::span<const Aval> parameters, const ArrayFunction& f, con
 
 Arrays apply_many(Op op, const Arrays& inputs, Attrs attrs, std::source_location loc) {
   loc = user_line(loc);
+  check_stack(name(op), loc);
   if (!innermost) {
     for (const Array& x : inputs) check_usable(x, name(op), loc);
     return apply_eagerly(op, inputs, attrs, loc);

@@ -55,6 +55,10 @@ Graph trace_closed(std::span<const Aval> parameters, const ArrayFunction& f, con
 /// True while a function is being traced on this thread.
 bool is_tracing();
 
+/// UserError that names `op` where calls are nested so deep that the stack is nearly used up: a function of the user's
+/// that calls itself without end would else end in a broken stack. For what users' functions go through.
+void check_stack(std::string_view op, std::source_location loc);
+
 /// Applies an op of one output to operands of exactly fitting shapes and dtypes: staged into the innermost builder, or
 /// run at once. Scan (several outputs): apply_many.
 Array apply(Op op, const Arrays& inputs, Attrs attrs, std::source_location loc);

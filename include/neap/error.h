@@ -60,7 +60,8 @@ struct InternalError : std::logic_error {
 };
 
 // "op: got; expected ...; hint  [model.cpp:41]", leaving out the parts that are empty. `got` says what was found,
-// `expected` what would do ("expected" itself is added), `hint` what to do; the file loses its folder.
+// `expected` what would do ("expected" itself is added), `hint` what to do; the file loses its folder. A location
+// without a line is left out.
 std::string user_message(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint,
                          std::source_location loc);
 // "model.cpp:41"

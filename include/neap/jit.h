@@ -78,7 +78,8 @@ class JitState {
   std::unique_ptr<Impl> impl_;
 };
 
-bool tracing_now();
+/// Whether a function is being traced. UserError where the stack is nearly used up: a function that calls itself.
+bool tracing_now(std::source_location loc);
 
 /// The compiled function that jit returns. Copies share the cache. Calls from several threads are safe.
 template <class F>
@@ -91,7 +92,7 @@ class Jitted {
   template <class... A>
   auto operator()(A&&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const std::decay_t<A>&...>>;
-    if (tracing_now()) return static_cast<R>(f_(arguments...));
+    if (tracing_now(loc_)) return static_cast<R>(f_(arguments...));
     FlatCall call = flatten(arguments...);
     const std::any* prototype = nullptr;
     const auto outputs = state_->call(call, flat_function<R>(arguments...), prototype, loc_);

@@ -114,7 +114,7 @@ TEST(Jit, ThrowsAndStaysUsable) {
     return x + 1;
   });
   EXPECT_THROW(f(ones({2, 2})), std::runtime_error);
-  EXPECT_FALSE(detail::tracing_now());
+  EXPECT_FALSE(detail::tracing_now({}));
   EXPECT_THAT(values(f(ones({2}))), ElementsAre(2, 2));
   EXPECT_THROW(f(Array()), UserError);
   EXPECT_THROW(f(spec({2}, f32)), UserError);

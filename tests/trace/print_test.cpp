@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/message.h"
 #include "tests/trace/samples.h"
 
 namespace neap::tracing {
@@ -87,6 +88,18 @@ TEST(Parse, ExplainsWhatItCannotRead) {
   EXPECT_THAT(message("graph () { return"), HasSubstr("'}' expected"));
   EXPECT_THAT(message("graph (%0: f32[2]) { %1: f32[] = reduce_sum %0 {axis=[0]} return %1 }"),
               HasSubstr("attribute axes is missing"));
+}
+
+TEST(Print, RefusesGraphsWithinGraphsWithoutEnd) {
+  const auto nested = [](int depth) {
+    std::string text;
+    for (int i = 0; i < depth; ++i) text += "graph () { = scan {body=";
+    return text;
+  };
+  for (const int depth : {65, 30'000}) {
+    EXPECT_THAT(message_of<UserError>([&] { parse(nested(depth)); }), HasSubstr("a graph within 64 others"));
+  }
+  EXPECT_THAT(message_of<UserError>([&] { parse(nested(64)); }), testing::Not(HasSubstr("within")));
 }
 
 }  // namespace
