@@ -95,6 +95,14 @@ class Array {
  public:
   Array() = default;  // no value; using it is a UserError
   explicit Array(std::shared_ptr<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
+  Array(const Array&) = default;
+  Array(Array&&) = default;
+  ~Array() = default;
+  Array& operator=(const Array&) & = default;
+  Array& operator=(Array&&) & = default;
+  // x[0] is an array of its own, which an assignment would change to no effect.
+  template <class T>
+  void operator=(T&&) && = delete;  // instead of x[i] = y: x = x.at(i).set(y)
 
   const Shape& shape() const { return aval().shape; }
   /// Extent of one axis; negative axes count from the end.
@@ -140,7 +148,7 @@ class Array {
   std::shared_ptr<detail::ArrayImpl> impl_;
 };
 
-/// x.at(i): updates of x at an index. Rows of repeated indices all count (set: the last wins).
+/// x.at(i): updates of x at an index; each gives a new array. Rows of repeated indices all count (set: the last wins).
 class IndexUpdate {
  public:
   IndexUpdate(Array array, IndexList index, GatherMode mode)
@@ -151,6 +159,8 @@ class IndexUpdate {
   Array min(const Operand& y) const;
   Array max(const Operand& y) const;
 
+  template <class T>
+  void operator=(T&&) && = delete;  // instead of x.at(i) = y: x = x.at(i).set(y)
  private:
   Array array_;
   IndexList index_;

@@ -1,7 +1,11 @@
 // x[...] and x.at(...) as a user of NumPy expects them, run at once and compiled.
 #include <neap/neap.h>
 
+#include <concepts>
 #include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "tests/message.h"
 
@@ -88,6 +92,32 @@ TEST(Indexing, IndicesBesideArraysMayPass31Bits) {
 TEST(Indexing, ArgmaxRefusesAxesThatAnI32DoesNotCount) {
   const auto f = jit([](const Array& x) { return argmax(x); });
   EXPECT_THROW(f.plan(spec({int64_t{1} << 31}, u8)), ShapeError);
+}
+
+// An array of its own is what x[0] gives: an assignment to it would be lost.
+template <class T, class U>
+constexpr bool can_assign = std::is_assignable_v<T, U>;
+static_assert(!can_assign<Array, Array> && !can_assign<Array, const Array&> && !can_assign<Array, float>);
+static_assert(!can_assign<IndexUpdate, Array> && !can_assign<IndexUpdate, float>);
+static_assert(can_assign<Array&, Array> && can_assign<Array&, const Array&> && !can_assign<Array&, float>);
+static_assert(std::is_nothrow_move_constructible_v<Array> && std::is_nothrow_move_assignable_v<Array>);
+static_assert(std::copyable<Array> && std::swappable<Array> && std::is_assignable_v<std::optional<Array>&, Array>);
+
+TEST(Indexing, ArraysAreCopiedAndMovedAsValues) {
+  struct Pair {
+    Array a, b;
+  };
+  Array x = arange(3)[1], y;
+  y = x + 1;
+  x = std::move(y);
+  std::tie(x, y) = std::pair(arange(2), arange(4));
+  std::swap(x, y);
+  Pair pair{x, y};
+  pair = Pair{y, x};
+  std::vector<Array> many(2);
+  many[0] = x;
+  many = {x, y};
+  EXPECT_EQ(many[1].size() + pair.a.size() + std::exchange(x, Array()).size(), 2 + 2 + 4);
 }
 
 TEST(Errors, NameTheCallersLineThroughFunctionsMadeOfOthers) {
