@@ -146,10 +146,10 @@ Arrays transpose_layout(const TransposeSite& site) {
     case Op::pad: return transpose_pad(site);
     case Op::concatenate: return transpose_concatenate(site);
     case Op::reverse: return {reverse(ct, site.node.attrs.ints(Attr::axes))};
-    case Op::dynamic_slice: return {dynamic_update_slice(site.zeros_of(0), ct, site.in[1]), {}};
+    case Op::dynamic_slice: return {tracing::with_window_at(site.zeros_of(0), ct, site.in[1], site.node.loc), {}};
     case Op::dynamic_update_slice:
-      return {site.linear[0] ? dynamic_update_slice(ct, site.zeros_of(1), site.in[2]) : Array(),
-              site.linear[1] ? dynamic_slice(ct, site.in[2], site.shape(1)) : Array(),
+      return {site.linear[0] ? tracing::with_window_at(ct, site.zeros_of(1), site.in[2], site.node.loc) : Array(),
+              site.linear[1] ? tracing::window_at(ct, site.in[2], site.shape(1), site.node.loc) : Array(),
               {}};
     default: break;
   }

@@ -30,6 +30,11 @@ Array complex_prod(const Array& x, const Shape& axes);
 /// The arrays in the one dtype that they promote to.
 Arrays promoted(const Arrays& arrays, std::source_location loc);
 
+/// dynamic_slice and dynamic_update_slice with a start i64[rank] that is not counted from the end where it is negative:
+/// only moved so that the window fits. For rules and functions that know where their windows start.
+Array window_at(const Array& x, const Array& start, const Shape& shape, std::source_location loc);
+Array with_window_at(const Array& x, const Array& update, const Array& start, std::source_location loc);
+
 /// What floats are added up in: f32 for half types, which hold neither a sum of many small terms nor a count beyond
 /// 256. Other dtypes are their own.
 inline DType wide(DType dtype) { return is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype; }

@@ -306,13 +306,13 @@ Array positions(const Array& x, const IndexList& list) {
 // would be an array of 8 bytes for each element of x, and each place an executable of its own.
 Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& updates) {
   const Array y = reshape(updates, window), at = array(start);
-  const auto old = [&] { return dynamic_slice(x, at, window); };
+  const auto old = [&] { return window_at(x, at, window, user_line({})); };
   const Array changed = op == Op::scatter_add   ? old() + y
                         : op == Op::scatter_mul ? old() * y
                         : op == Op::scatter_min ? minimum(old(), y)
                         : op == Op::scatter_max ? maximum(old(), y)
                                                 : y;
-  return dynamic_update_slice(x, changed, at);
+  return with_window_at(x, changed, at, user_line({}));
 }
 
 Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, const Operand& y) {

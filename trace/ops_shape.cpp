@@ -2,6 +2,7 @@
 #include <neap/creation.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "trace/infer.h"
@@ -122,15 +123,16 @@ Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, st
     return apply(Op::slice, {a}, attrs, x.loc());
   // Run at once, where to start is an operand: x[0], x[1], ... share one executable.
   const Shape window = infer(Op::slice, std::array{a.aval()}, attrs, user_line(x.loc()))[0].shape;
-  return dynamic_slice(x, array(start), window);
+  return window_at(a, array(start), window, x.loc());
 }
 
 Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis) {
   Shape limits = x.shape();
   Shape starts(limits.size(), 0);
   axis = normalize_axis(axis, static_cast<int64_t>(limits.size()), "slice_in_dim", user_line(x.loc()));
-  starts[axis] = start;
-  limits[axis] = limit;
+  const int64_t n = limits[axis];
+  starts[axis] = start < 0 ? start + n : start;
+  limits[axis] = limit < 0 ? limit + n : limit;
   return strided_slice(x, starts, limits);
 }
 
@@ -197,12 +199,72 @@ Array tile(const Operand& x, const Shape& repeats) {
   return reshape(broadcast_in_dim(Operand(reshape(x, shape), x.loc()), wide, axes), result);
 }
 
+namespace tracing {
+
+Array window_at(const Array& x, const Array& start, const Shape& shape, std::source_location loc) {
+  return apply(Op::dynamic_slice, {x, start}, {{Attr::shape, shape}}, loc);
+}
+Array with_window_at(const Array& x, const Array& update, const Array& start, std::source_location loc) {
+  return apply(Op::dynamic_update_slice, {x, update, start}, {}, loc);
+}
+
+}  // namespace tracing
+
+namespace {
+
+// For each axis, `whole`; 0 where the window is as long as the axis, so that it starts at 0 whatever is asked for.
+Shape lengths_that_count(const Shape& whole, const Shape& window) {
+  Shape result = whole;
+  for (size_t i = 0; i < window.size(); ++i)
+    if (window[i] == whole[i]) result[i] = 0;
+  return result;
+}
+
+// i64[rank] of these numbers, in operations that fuse: an array of them would be an argument of what is compiled.
+Array numbers(const Shape& each) {
+  const int64_t rank = std::ssize(each);
+  const auto some = std::ranges::find_if(each, [](int64_t n) { return n != 0; });
+  Array result = full({rank}, *some, DType::i64);
+  for (int64_t i = 0; i < rank; ++i)
+    if (each[i] != 0 && each[i] != *some) result = select(iota({rank}, 0, DType::i64) == i, each[i], result);
+  return result;
+}
+
+// The start of a window in whole, as i64; negative entries count from the end.
+Array start_of(std::string_view op, const Operand& start, const Shape& whole, const Shape& window) {
+  const DType dtype = start.dtype();
+  if (!is_integer(dtype))
+    throw_user<DTypeError>(op, "the start is " + to_string(Aval{start.shape(), dtype}), "integers",
+                           "convert it, for example with astype(i32)", user_line(start.loc()));
+  if (start.shape() != Shape{std::ssize(whole)} || window.size() != whole.size()) return start.as(DType::i64);
+  if (dtype == DType::u64) return minimum(start, std::numeric_limits<int64_t>::max()).astype(DType::i64);
+  const Array first = start.as(DType::i64);
+  const Shape lengths = lengths_that_count(whole, window);
+  if (is_unsigned(dtype) || std::ranges::all_of(lengths, [](int64_t n) { return n == 0; })) return first;
+  // What is known costs nothing when it is run; but a call does not wait for a device.
+  if (start.array().is_concrete() && (is_tracing() || !start.array().impl()->data->residence())) {
+    Shape known = start.array().to_vector<int64_t>();
+    if (std::ranges::none_of(known, [](int64_t n) { return n < 0; })) return first;
+    for (size_t i = 0; i < known.size(); ++i)
+      if (known[i] < 0) known[i] = std::max<int64_t>(0, known[i] + lengths[i]);
+    return array(known);
+  }
+  return composite("start of a window " + to_string(lengths), {first},
+                   [&](const Arrays& in) { return select(in[0] < 0, in[0] + numbers(lengths), in[0]); });
+}
+
+}  // namespace
+
 Array dynamic_slice(const Operand& x, const Operand& start, const Shape& shape) {
-  return apply(Op::dynamic_slice, {x.as_array(), start.as(DType::i64)}, {{Attr::shape, shape}}, x.loc());
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  return window_at(a, start_of("dynamic_slice", start, a.shape(), shape), shape, x.loc());
 }
 
 Array dynamic_update_slice(const Operand& x, const Operand& update, const Operand& start) {
-  return apply(Op::dynamic_update_slice, {x.as_array(), update.as(x.dtype()), start.as(DType::i64)}, {}, x.loc());
+  const AtLine line(x.loc());
+  const Array a = x.as_array(), y = update.as(x.dtype());
+  return with_window_at(a, y, start_of("dynamic_update_slice", start, a.shape(), y.shape()), x.loc());
 }
 
 }  // namespace neap

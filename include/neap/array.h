@@ -82,7 +82,7 @@ class IndexList {
   std::source_location loc_;
 };
 
-/// What an index that is out of range does, after negative indices have counted from the end.
+/// What an index in an array that is out of range does, after negative indices have counted from the end.
 enum class GatherMode {
   clip,               // read the nearest element; drop the update
   fill,               // read NaN (integers: the lowest value; unsigned: the highest); drop the update
@@ -134,7 +134,8 @@ class Array {
   void wait(std::source_location loc = std::source_location::current()) const;
 
   /// NumPy's basic and advanced indexing: x[0], x[{slice(1, 3), newaxis}], x[{i, j, k}], x[{ellipsis, 0}].
-  /// Integer arrays are broadcast together; their axes come first unless they stand side by side.
+  /// Integer arrays are broadcast together; their axes come first unless they stand side by side. IndexError for a C++
+  /// number out of range; what is out of range in an array is clipped.
   Array operator[](const IndexList& index) const;
   /// x.at(i).add(y) is x with y added at x[i]; x itself does not change.
   IndexUpdate at(const IndexList& index, GatherMode mode = GatherMode::fill) const;
@@ -158,9 +159,9 @@ class IndexUpdate {
   Array mul(const Operand& y) const;
   Array min(const Operand& y) const;
   Array max(const Operand& y) const;
-
   template <class T>
   void operator=(T&&) && = delete;  // instead of x.at(i) = y: x = x.at(i).set(y)
+
  private:
   Array array_;
   IndexList index_;

@@ -83,6 +83,7 @@ Array flip(const Operand& x, std::optional<int64_t> axis = {});
 Array reverse(const Operand& x, const Shape& axes);
 /// start + i * stride below limit, along every axis.
 Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride = {});
+/// start <= i < limit along one axis; negative bounds count from the end.
 Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis);
 /// low and high may be negative (cut); interior: elements between neighbours.
 Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& value = 0,
@@ -93,8 +94,10 @@ Array stack(const std::vector<Array>& arrays, int64_t axis = 0,
             std::source_location loc = std::source_location::current());
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);  // equal parts
 Array tile(const Operand& x, const Shape& repeats);
-/// A window of `shape` starting at `start` (integers [ndim]), moved so that it fits.
+/// A window of `shape` starting at `start` (integers [ndim]). Negative starts count from the end; then the window is
+/// moved so that it fits.
 Array dynamic_slice(const Operand& x, const Operand& start, const Shape& shape);
+/// x with such a window, of the update's shape, replaced.
 Array dynamic_update_slice(const Operand& x, const Operand& update, const Operand& start);
 
 // --- reductions

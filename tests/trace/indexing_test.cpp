@@ -94,6 +94,111 @@ TEST(Indexing, ArgmaxRefusesAxesThatAnI32DoesNotCount) {
   EXPECT_THROW(f.plan(spec({int64_t{1} << 31}, u8)), ShapeError);
 }
 
+// A window's start as its own array, so that it is traced; by the reference too.
+void expect_window(const Array& x, const Array& start, const Shape& shape, const std::vector<int>& expected) {
+  const auto f = [&](const Array& v, const Array& i) { return dynamic_slice(v, i, shape); };
+  const auto g = [&](const Array& v) { return dynamic_slice(v, start, shape); };
+  EXPECT_EQ(f(x, start).to_vector<int>(), expected);
+  EXPECT_EQ(jit(f)(x, start).to_vector<int>(), expected);
+  EXPECT_EQ(jit(g)(x).to_vector<int>(), expected);  // a start that is known
+  const eager_reference reference;
+  EXPECT_EQ(f(x, start).to_vector<int>(), expected);
+}
+
+TEST(Indexing, WindowsStartFromTheEndWhereTheirStartIsNegative) {
+  const Array x = arange(10);
+  for (const DType t : {i8, i16, i32, i64}) {
+    expect_window(x, full({1}, -1, t), {3}, {7, 8, 9});
+    expect_window(x, full({1}, -5, t), {3}, {5, 6, 7});
+    expect_window(x, full({1}, -10, t), {3}, {0, 1, 2});
+    expect_window(x, full({1}, -11, t), {3}, {0, 1, 2});
+    expect_window(x, full({1}, -128, t), {3}, {0, 1, 2});
+    expect_window(x, full({1}, 4, t), {3}, {4, 5, 6});
+    expect_window(x, full({1}, 12, t), {3}, {7, 8, 9});
+  }
+  expect_window(x, full({1}, std::numeric_limits<int64_t>::min(), i64), {3}, {0, 1, 2});
+  expect_window(x, full({1}, std::numeric_limits<int64_t>::max(), i64), {3}, {7, 8, 9});
+  for (const DType t : {u8, u16, u32, u64}) {
+    expect_window(x, full({1}, 4, t), {3}, {4, 5, 6});
+    expect_window(x, full({1}, 255, t), {3}, {7, 8, 9});
+  }
+  expect_window(x, array(std::vector<uint64_t>{(uint64_t{1} << 63) + 5}), {3}, {7, 8, 9});
+  expect_window(arange(1000), full({1}, -3, i8), {2}, {997, 998});
+  const Array rows = reshape(arange(24), {2, 3, 4});  // axes of three lengths
+  expect_window(rows, array({-1, -2, -3}), {1, 1, 2}, {17, 18});
+  expect_window(rows, array({1, -9, 1}), {1, 2, 4}, {12, 13, 14, 15, 16, 17, 18, 19});
+  EXPECT_THROW(dynamic_slice(x, array({1.5f}), {3}), DTypeError);
+  EXPECT_THROW(dynamic_slice(x, array({true}), {3}), DTypeError);
+  EXPECT_THROW(dynamic_slice(x, array({1, 2}), {3}), ShapeError);
+}
+
+TEST(Indexing, UpdatesStartFromTheEndWhereTheirStartIsNegative) {
+  const Array x = zeros({5}, i32), y = array({7, 8});
+  const std::vector<std::pair<int, std::vector<int>>> cases = {
+      {-1, {0, 0, 0, 7, 8}}, {-4, {0, 7, 8, 0, 0}}, {-6, {7, 8, 0, 0, 0}}, {2, {0, 0, 7, 8, 0}}, {9, {0, 0, 0, 7, 8}}};
+  for (const auto& [first, expected] : cases) {
+    const Array start = full({1}, first, i32);
+    const auto f = [&](const Array& v, const Array& i) { return dynamic_update_slice(v, y, i); };
+    EXPECT_EQ(f(x, start).to_vector<int>(), expected);
+    EXPECT_EQ(jit(f)(x, start).to_vector<int>(), expected);
+    EXPECT_EQ(jit([&](const Array& v) { return f(v, start); })(x).to_vector<int>(), expected);
+    const eager_reference reference;
+    EXPECT_EQ(f(x, start).to_vector<int>(), expected);
+  }
+}
+
+// What a rule makes of a window has its start: counted once, not once more.
+TEST(Indexing, TransformsOfWindowsFromTheEnd) {
+  const Array x = arange(6.0f), starts = array({{-1}, {-5}, {-9}, {3}});
+  const auto window = [](const Array& v, const Array& i) { return dynamic_slice(v, i, {2}); };
+  const auto each = vmap(window, {.in_axes = {none, 0}});
+  const std::vector<int> expected = {4, 5, 1, 2, 0, 1, 3, 4};
+  EXPECT_EQ(each(x, starts).to_vector<int>(), expected);
+  EXPECT_EQ(jit(each)(x, starts).to_vector<int>(), expected);
+  const auto slope = [&](const Array& i) {
+    return grad([&](const Array& v) { return sum(dynamic_slice(v, i, {2}) * array({1.0f, 2.0f})); })(x);
+  };
+  const std::vector<std::pair<int, std::vector<int>>> slopes = {
+      {-1, {0, 0, 0, 0, 1, 2}}, {-5, {0, 1, 2, 0, 0, 0}}, {-7, {1, 2, 0, 0, 0, 0}}, {-9, {1, 2, 0, 0, 0, 0}}};
+  for (const auto& [first, gradient] : slopes) {
+    EXPECT_EQ(slope(array({first})).to_vector<int>(), gradient);
+    EXPECT_EQ(jit(slope)(array({first})).to_vector<int>(), gradient);
+    const auto kept = [&](const Array& i) {
+      return grad([&](const Array& v) { return sum(dynamic_update_slice(v, zeros({5}), i) * x); })(ones({6}));
+    };
+    EXPECT_EQ(jit(kept)(array({first})).to_vector<int>(),
+              (first == -1 || first == -5 ? std::vector<int>{0, 0, 0, 0, 0, 0} : std::vector<int>{0, 0, 0, 0, 0, 5}));
+  }
+  const auto backwards = [&](const Array& v) {
+    return fori_loop(
+        0, 6,
+        [&](const Array& i, const Array& out) {
+          return dynamic_update_slice(out, dynamic_slice(v, reshape(-1 - i, {1}), {1}), reshape(i, {1}));
+        },
+        zeros({6}));
+  };
+  EXPECT_EQ(jit(backwards)(x).to_vector<int>(), (std::vector<int>{5, 4, 3, 2, 1, 0}));
+}
+
+TEST(Indexing, KnownStartsCostNothing) {
+  const auto operations = [](const Array& start) {
+    return trace([&](const Array& x) { return dynamic_slice(x, start, {2}); }, spec({5}, f32)).operations();
+  };
+  EXPECT_EQ(operations(array({int64_t{3}})), 1U);
+  EXPECT_EQ(operations(array({int64_t{-3}})), 1U);
+  const auto of_unsigned = [](const Array& x, const Array& i) { return dynamic_slice(x, i, {2}); };
+  EXPECT_EQ(trace(of_unsigned, spec({5}, f32), spec({1}, u32)).operations(), 2U);  // as i64
+  const auto whole = [](const Array& x, const Array& i) { return dynamic_slice(x, i, {5}); };
+  EXPECT_EQ(trace(whole, spec({5}, f32), spec({1}, i64)).operations(), 1U);
+}
+
+TEST(Indexing, SliceInDimCountsFromTheEnd) {
+  const Array x = arange(10);
+  expect_both([](const Array& v) { return slice_in_dim(v, -3, 10, 0); }, x, {7, 8, 9});
+  expect_both([](const Array& v) { return slice_in_dim(v, 6, -2, -1); }, x, {6, 7});
+  EXPECT_THROW(slice_in_dim(x, -11, 10, 0), IndexError);
+}
+
 // An array of its own is what x[0] gives: an assignment to it would be lost.
 template <class T, class U>
 constexpr bool can_assign = std::is_assignable_v<T, U>;
