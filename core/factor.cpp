@@ -75,8 +75,10 @@ void run_all(const Form& form, const T* triangle, const T* a, T* out, std::byte*
 
 }  // namespace
 
-int64_t result_size(const Form& form) {
-  const int64_t m = form.m, n = form.n, k = std::min(m, n);
+int64_t result_size(const Form& form) { return packed_size(form).value(); }
+
+Size packed_size(const Form& form) {
+  const Size m = form.m, n = form.n, k = std::min(form.m, form.n);
   switch (form.kind) {
     case Kind::cholesky:
     case Kind::solve: return m * n;

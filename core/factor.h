@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/size.h"
+
 namespace neap::factor {
 
 /// What a matrix a [m, n] becomes. A result of several parts is one flat list of elements, part behind part; k is the
@@ -37,8 +39,10 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-/// Elements of the result for one matrix.
+/// Elements of the result for one matrix; InternalError where they leave int64.
 int64_t result_size(const Form& form);
+/// The same, of a form that nobody has checked.
+Size packed_size(const Form& form);
 /// Of the arithmetic of one matrix, roughly.
 double flops(const Form& form);
 

@@ -32,7 +32,8 @@ Shape row_major_strides(std::span<const int64_t> shape) {
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;
-    stride *= std::max<int64_t>(shape[axis], 1);
+    // Beside an extent of 0 the others may leave int64: nothing is read by such strides.
+    (void)__builtin_mul_overflow(stride, std::max<int64_t>(shape[axis], 1), &stride);
   }
   return strides;
 }

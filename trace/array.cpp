@@ -4,18 +4,20 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "core/npy.h"
 #include "core/safetensors.h"
-#include "trace/tracing.h"
+#include "trace/ops_common.h"
 
 namespace neap {
 
 using detail::ArrayImpl;
 using tracing::apply;
 using tracing::Attr;
+using tracing::check_extents;
 using tracing::Op;
 using tracing::user_line;
 
@@ -104,9 +106,7 @@ Array Operand::as(DType dtype) const {
   return detail::scalar_constant(real_, integer_, dtype, loc_, imag_);
 }
 
-namespace {
-
-void check_extents(std::string_view op, const Shape& shape, DType dtype, Loc loc) {
+void tracing::check_extents(std::string_view op, const Shape& shape, DType dtype, Loc loc) {
   for (const int64_t n : shape)
     if (n < 0)
       throw_user<ShapeError>(op, "shape " + to_string(shape) + " has a negative extent", "extents of 0 or more",
@@ -117,8 +117,6 @@ void check_extents(std::string_view op, const Shape& shape, DType dtype, Loc loc
     throw_user<ShapeError>(op, "shape " + to_string(shape) + " has more than 2^63 bytes", "a smaller shape", "", loc);
   }
 }
-
-}  // namespace
 
 Array spec(const Shape& shape, DType dtype, Loc loc) {
   check_extents("spec", shape, dtype, loc);
@@ -190,35 +188,78 @@ Array zeros_like(const Operand& x) { return full(x.shape(), 0, x.dtype(), x.loc(
 Array ones_like(const Operand& x) { return full(x.shape(), 1, x.dtype(), x.loc()); }
 
 Array iota(const Shape& shape, int64_t axis, DType dtype, Loc loc) {
-  const int64_t a = normalize_axis(axis, static_cast<int64_t>(shape.size()), "iota", loc);
+  const int64_t a = normalize_axis(axis, static_cast<int64_t>(shape.size()), "iota", user_line(loc));
   return apply(Op::iota, {}, {{Attr::shape, shape}, {Attr::axis, a}, {Attr::dtype, dtype}}, loc);
 }
+
+namespace {
+
+// The scalar's exact value: of a u64 beyond int64, integer() is negative and real() is not.
+__int128 exact(const Operand& x) {
+  return x.real() < 0 ? __int128{x.integer()} : __int128{static_cast<uint64_t>(x.integer())};
+}
+
+// How many integers from start on, below stop; the last of them is a number of the dtype.
+int64_t count_integers(const Operand& start, const Operand& stop, const Operand& step, DType dtype) {
+  const __int128 first = exact(start), by = exact(step);
+  const __int128 way = by > 0 ? exact(stop) - first : first - exact(stop), stride = by > 0 ? by : -by;
+  const __int128 count = way > 0 ? (way + stride - 1) / stride : 0;
+  if (count > std::numeric_limits<int64_t>::max())
+    throw_user<ShapeError>("arange", "more than 2^63 numbers", "fewer", "", user_line(stop.loc()));
+  if (count == 0) return 0;
+  const __int128 last = first + (count - 1) * by;
+  tracing::check_fits(
+      last < 0 ? Operand(static_cast<int64_t>(last), stop.loc()) : Operand(static_cast<uint64_t>(last), stop.loc()),
+      dtype);
+  return static_cast<int64_t>(count);
+}
+
+// The scalar modulo 2^bits of an integer dtype. Counting wraps, so that a step which the dtype does not hold, as -1 of
+// u8, counts right too.
+Array wrapped(const Operand& x, DType dtype) {
+  const int unused = 64 - 8 * static_cast<int>(size_of(dtype));
+  const uint64_t high = static_cast<uint64_t>(x.integer()) << unused;
+  const int64_t value = is_signed(dtype) ? static_cast<int64_t>(high) >> unused : static_cast<int64_t>(high >> unused);
+  return detail::scalar_constant(static_cast<double>(value), value, dtype, x.loc());
+}
+
+}  // namespace
 
 Array arange(const Operand& start, const Operand& stop, const Operand& step, std::optional<DType> dtype) {
   for (const Operand* x : {&start, &stop, &step})
     if (!x->is_scalar())
       throw_user<UserError>("arange", "a bound is an array", "C++ numbers", "the number of elements must be known",
-                            stop.loc());
+                            user_line(stop.loc()));
   const bool floating =
-      start.kind() == WeakKind::floating || stop.kind() == WeakKind::floating || step.kind() == WeakKind::floating;
+      start.kind() >= WeakKind::floating || stop.kind() >= WeakKind::floating || step.kind() >= WeakKind::floating;
   const DType type = dtype.value_or(floating ? f32 : i32);
-  if (step.real() == 0) throw_user<UserError>("arange", "step is 0", "another step", "", stop.loc());
-  const double count = std::ceil((stop.real() - start.real()) / step.real());
-  if (!(count < 9e18)) throw_user<UserError>("arange", "the bounds are not finite", "finite numbers", "", stop.loc());
-  const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
-  if (n > 0 && !floating) tracing::check_fits(Operand(start.integer() + (n - 1) * step.integer(), stop.loc()), type);
+  if (step.real() == 0) throw_user<UserError>("arange", "step is 0", "another step", "", user_line(stop.loc()));
+  int64_t n = 0;
+  if (floating) {
+    const double count = std::ceil((stop.real() - start.real()) / step.real());
+    if (!(count < 0x1p63))
+      throw_user<UserError>(
+          "arange", std::isinf(count) || std::isnan(count) ? "bounds that are not finite" : "more than 2^63 numbers",
+          "finite bounds, fewer numbers", "", user_line(stop.loc()));
+    n = count > 0 ? static_cast<int64_t>(count) : 0;
+  } else {
+    n = count_integers(start, stop, step, type);
+  }
+  check_extents("arange", {n}, type, user_line(stop.loc()));
   Array i = iota({n}, 0, type, stop.loc());
-  if (step.real() != 1) i = i * step.as(type);
-  if (start.real() != 0) i = i + start.as(type);
+  if (step.real() != 1 && n > 1) i = i * (floating || !is_integer(type) ? step.as(type) : wrapped(step, type));
+  if (start.real() != 0 && n > 0) i = i + start.as(type);
   return i;
 }
 Array arange(const Operand& stop, std::optional<DType> dtype) { return arange(Operand(0, stop.loc()), stop, 1, dtype); }
 
 Array linspace(const Operand& start, const Operand& stop, int64_t count, DType dtype) {
-  if (count < 0) throw_user<ShapeError>("linspace", "count " + std::to_string(count), "0 or more", "", start.loc());
   const tracing::AtLine line(start.loc());
+  if (count < 0)
+    throw_user<ShapeError>("linspace", "count " + std::to_string(count), "0 or more", "", user_line(start.loc()));
   // Neither an integer nor a half type holds the steps between.
   const DType t = dtype == f64 ? f64 : f32;
+  check_extents("linspace", {count}, t, user_line(start.loc()));
   const Array a = start.as(t), b = stop.as(t);
   Array x = broadcast_to(a, {count});
   if (count > 1) {
@@ -230,6 +271,7 @@ Array linspace(const Operand& start, const Operand& stop, int64_t count, DType d
 
 Array eye(int64_t n, std::optional<int64_t> m, DType dtype, Loc loc) {
   const Shape shape{n, m.value_or(n)};
+  check_extents("eye", shape, dtype, user_line(loc));
   return convert(Operand(iota(shape, 0, i32, loc) == iota(shape, 1, i32, loc), loc), dtype);
 }
 

@@ -144,7 +144,9 @@ LoopResult scan_of(std::string_view op, const LeafFunction& f, const Arrays& ini
   }
   if (!length) throw_user<UserError>(op, "neither stacked inputs nor a length", "one of them", "pass the length", loc);
   if (*length < 0) throw_user<ShapeError>(op, fmt::format("length {}", *length), "0 or more", "", loc);
-  if (unroll < 1) throw_user<OptionError>(op, fmt::format("unroll {}", unroll), "1 or more", "", loc);
+  constexpr int64_t kMostSteps = int64_t{1} << 16;  // each is traced
+  if (unroll < 1 || unroll > kMostSteps)
+    throw_user<OptionError>(op, fmt::format("unroll {}", unroll), fmt::format("1 to {}", kMostSteps), "", loc);
 
   const TracedFunction traced = neap::tracing::trace(avals, f);
   check_carry(op, traced.graph, std::span(avals).first(init.size()), loc);

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/size.h"
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -17,6 +18,8 @@ namespace neap {
 using namespace tracing;
 
 namespace {
+
+constexpr int64_t kMostTaps = int64_t{1} << 16;  // each is an operation
 
 // Windows over the last axes of an array, checked, with nothing left out.
 class Taps {
@@ -39,23 +42,33 @@ class Taps {
       throw_user<ShapeError>(op, fmt::format("{} paddings", windows.padding.size()), fmt::format("{}", axes_), "", loc);
     low_.assign(x.size(), 0), high_ = interior_ = low_;
     for (size_t i = 0; i < axes_; ++i) {
-      const int64_t n = x[lead_ + i] == 0 ? 0 : (x[lead_ + i] - 1) * inner[i] + 1;
-      const int64_t reach = (window[i] - 1) * dilation_[i] + 1;
       if (window[i] < 1) throw_user<ShapeError>(op, "window " + to_string(window), "extents of 1 and more", "", loc);
+      const int64_t along = x[lead_ + i];
+      const int64_t n = along == 0 ? 0 : (Size(along - 1) * inner[i] + 1).value(op, "the dilated input", loc);
+      const Size reach = Size(window[i] - 1) * dilation_[i] + 1;
       interior_[lead_ + i] = inner[i] - 1;
       if (windows.same) {
-        const int64_t fit = (n + stride_[i] - 1) / stride_[i];
-        const int64_t all = std::max<int64_t>(0, (fit - 1) * stride_[i] + reach - n);
-        low_[lead_ + i] = all / 2, high_[lead_ + i] = all - all / 2;
+        const int64_t fit = n == 0 ? 0 : (n - 1) / stride_[i] + 1;
+        const Size all = Size(fit - 1) * stride_[i] + reach - n;
+        const int64_t padding = std::max<int64_t>(0, all.value(op, "the padded input", loc));
+        low_[lead_ + i] = padding / 2, high_[lead_ + i] = padding - padding / 2;
       } else if (!windows.padding.empty()) {
         low_[lead_ + i] = windows.padding[i].first, high_[lead_ + i] = windows.padding[i].second;
       }
-      const int64_t padded = n + low_[lead_ + i] + high_[lead_ + i];
-      if (padded < 0) throw_user<ShapeError>(op, "a padding that cuts more than there is", "less", "", loc);
-      count_.push_back(padded < reach ? 0 : (padded - reach) / stride_[i] + 1);
+      const int64_t padded = (Size(n) + low_[lead_ + i] + high_[lead_ + i]).value(op, "the padded input", loc);
+      if (padded < 0)
+        throw_user<ShapeError>(op, fmt::format("padding {}, {} of {} elements", low_[lead_ + i], high_[lead_ + i], n),
+                               "to cut at most what there is", "", loc);
+      // A window that is longer than the input fits nowhere.
+      count_.push_back(!reach.fits() || padded < reach.value() ? 0 : (padded - reach.value()) / stride_[i] + 1);
     }
+    if (!empty() && (!Size::product(window_).fits() || size() > kMostTaps))
+      throw_user<ShapeError>(op, "window " + to_string(window), fmt::format("at most {} elements", kMostTaps),
+                             "a reduction takes an axis that a window spans", loc);
   }
 
+  // Whether there is no window.
+  bool empty() const { return std::ranges::find(count_, 0) != count_.end(); }
   Array padded(const Array& x, double value) const {
     return pad(x, low_, high_, full({}, value, x.dtype()), interior_);
   }
@@ -66,13 +79,13 @@ class Taps {
     for (size_t i = axes_; i-- > 0; tap /= window_[i]) p[i] = tap % window_[i];
     return p;
   }
-  /// What that tap of every window reads, of the padded array.
+  /// What that tap of every window reads, of the padded array; there is a window.
   Array read(const Array& padded, const Shape& position) const {
     Shape start(lead_, 0), limit(padded.shape().begin(), padded.shape().begin() + static_cast<std::ptrdiff_t>(lead_)),
         stride(lead_, 1);
     for (size_t i = 0; i < axes_; ++i) {
       start.push_back(position[i] * dilation_[i]);
-      limit.push_back(count_[i] == 0 ? start.back() : start.back() + (count_[i] - 1) * stride_[i] + 1);
+      limit.push_back(start.back() + (count_[i] - 1) * stride_[i] + 1);
       stride.push_back(stride_[i]);
     }
     return strided_slice(padded, start, limit, stride);
@@ -92,7 +105,7 @@ std::string key_of(std::string_view name, const Shape& window, const Windows& w)
 }
 
 Array pool(std::string_view name, const Operand& x, const Shape& window, const Windows& windows, double outside,
-           const std::function<Array(const Array&, const Array&)>& join, double scale = 1) {
+           const std::function<Array(const Array&, const Array&)>& join, bool average = false) {
   const AtLine line(x.loc());
   const Array a = x.as_array();
   if (window.empty() || window.size() > a.shape().size())
@@ -102,12 +115,17 @@ Array pool(std::string_view name, const Operand& x, const Shape& window, const W
     throw_user<ShapeError>(name, "an input dilation or groups", "neither: they are conv_general's", "",
                            user_line(x.loc()));
   const Taps taps(name, a.shape(), window, windows, user_line(x.loc()));
+  if (taps.empty()) {
+    Shape none(a.shape().begin(), a.shape().end() - std::ssize(window));
+    none.insert(none.end(), taps.count().begin(), taps.count().end());
+    return zeros(none, a.dtype());
+  }
   return composite(key_of(name, window, windows), {a}, [&](const Arrays& in) {
     const DType dtype = in[0].dtype();  // half types are added up in f32
     const Array padded = taps.padded(in[0].astype(wide(dtype)), outside);
     Array result = taps.read(padded, taps.position(0));
     for (int64_t tap = 1; tap < taps.size(); ++tap) result = join(result, taps.read(padded, taps.position(tap)));
-    return (scale == 1 ? result : result * scale).astype(dtype);
+    return (average ? result * (1.0 / static_cast<double>(taps.size())) : result).astype(dtype);
   });
 }
 
@@ -127,11 +145,15 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
   };
   if (spatial < 1 || spatial > 3 || kernel.ndim() != a.ndim())
     refuse("[batch, channels, space...] with [out, channels / groups, window...], one to three spatial axes");
-  if (groups < 1 || a.shape(1) % groups != 0 || kernel.shape(0) % groups != 0 || kernel.shape(1) * groups != a.shape(1))
+  if (groups < 1 || a.shape(1) % groups != 0 || kernel.shape(0) % groups != 0 || kernel.shape(1) != a.shape(1) / groups)
     refuse("channels and outputs that the groups divide, and the kernel's share of the channels");
   const Shape window(kernel.shape().begin() + 2, kernel.shape().end());
   const Taps taps("conv_general", a.shape(), window, windows, user_line(x.loc()));
   const int64_t batch = a.shape(0), in_group = kernel.shape(1), out_group = kernel.shape(0) / groups;
+  Shape result{batch, groups * out_group};
+  result.insert(result.end(), taps.count().begin(), taps.count().end());
+  check_extents("conv_general", result, dtype, user_line(x.loc()));
+  if (taps.empty()) return zeros(result, dtype);
   return composite(key_of("conv_general", window, windows), {a, kernel}, [&](const Arrays& in) {
     const DType computed = wide(dtype);
     const Array padded = taps.padded(in[0], 0);
@@ -149,27 +171,30 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
     }
     Shape permutation{2, 0, 1};
     for (int64_t i = 0; i < spatial; ++i) permutation.push_back(3 + i);
-    Shape result{batch, groups * out_group};
-    result.insert(result.end(), taps.count().begin(), taps.count().end());
     return reshape(transpose(total, permutation), result).astype(dtype);
   });
 }
 
-Array max_pool(const Operand& x, const Shape& window, const Windows& windows) {
-  return pool("max_pool", x, window, windows, lowest_of(x.dtype()),
+namespace {
+Array largest(std::string_view name, const Operand& x, const Shape& window, const Windows& windows) {
+  return pool(name, x, window, windows, lowest_of(x.dtype()),
               [](const Array& a, const Array& b) { return maximum(a, b); });
+}
+}  // namespace
+
+Array max_pool(const Operand& x, const Shape& window, const Windows& windows) {
+  return largest("max_pool", x, window, windows);
 }
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows) {
   const AtLine line(x.loc());
-  if (!is_float(x.dtype())) return ~max_pool(Operand(~x, x.loc()), window, windows);
-  return -max_pool(Operand(-x, x.loc()), window, windows);
+  if (!is_float(x.dtype())) return ~largest("min_pool", Operand(~x, x.loc()), window, windows);
+  return -largest("min_pool", Operand(-x, x.loc()), window, windows);
 }
 Array avg_pool(const Operand& x, const Shape& window, const Windows& windows) {
   const AtLine line(x.loc());
   const Array a = x.as(to_float_dtype(x.dtype()));
   return pool(
-      "avg_pool", Operand(a, x.loc()), window, windows, 0, [](const Array& p, const Array& q) { return p + q; },
-      1.0 / static_cast<double>(std::max<int64_t>(1, element_count(window))));
+      "avg_pool", Operand(a, x.loc()), window, windows, 0, [](const Array& p, const Array& q) { return p + q; }, true);
 }
 
 }  // namespace neap

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/size.h"
 #include "trace/infer_rules.h"
 #include "trace/reference_values.h"
 
@@ -12,8 +13,8 @@ factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& att
   const Aval& a = operands.back();
   factor::Form form;
   form.dtype = a.dtype;
-  form.batch = 1;
-  for (auto extent = a.shape.begin(); extent != a.shape.end() - 2; ++extent) form.batch *= *extent;
+  const Size batch = Size::product(Shape(a.shape.begin(), a.shape.end() - 2));
+  form.batch = batch.fits() ? batch.value() : 0;  // of more matrices than that none has an element
   form.m = a.shape[a.shape.size() - 2];
   form.n = a.shape.back();
   switch (op) {
@@ -70,8 +71,9 @@ Aval infer_factor(const Site& site) {
     site.fail<ShapeError>(fmt::format("{} rows", m), "up to 2^24 of f32, in which the permutation is kept",
                           "convert it to f64");
   }
+  const Size packed = factor::packed_size(factor_form(site.op, site.in, site.attrs));
   Shape shape = batch;
-  shape.push_back(factor::result_size(factor_form(site.op, site.in, site.attrs)));
+  shape.push_back(packed.value(name(site.op), "what it makes of " + to_string(a), site.loc));
   return {site.check_shape(shape), a.dtype};
 }
 

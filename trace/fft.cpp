@@ -10,6 +10,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/size.h"
 #include "trace/ops_common.h"
 
 namespace neap::fft {
@@ -71,7 +72,9 @@ void refuse_complex(const Operand& x, const Plan& plan) {
 
 int64_t length_of(const Operand& x, const Plan& plan, int64_t axis, std::optional<int64_t> given, bool last) {
   const int64_t length = x.shape()[static_cast<size_t>(axis)];
-  const int64_t n = given.value_or(plan.kind == Kind::from_half && last ? 2 * (length - 1) : length);
+  const bool doubles = plan.kind == Kind::from_half && last && !given;
+  const int64_t n =
+      doubles ? (Size(2) * (length - 1)).value(plan.op, "the length", user_line(x.loc())) : given.value_or(length);
   if (n >= 1) return n;
   throw_user<ShapeError>(plan.op, fmt::format("{} elements along axis {} of {}", n, axis, to_string(x.shape())),
                          "1 or more", "", user_line(x.loc()));
@@ -87,6 +90,9 @@ Array run(const Operand& x, const Plan& plan, const Shape& axes, const std::opti
   for (size_t i = 0; i < axes.size(); ++i)
     n.push_back(
         length_of(x, plan, axes[i], lengths ? std::optional((*lengths)[i]) : std::nullopt, i + 1 == axes.size()));
+  Shape whole = x.shape();
+  for (size_t i = 0; i < axes.size(); ++i) whole[static_cast<size_t>(axes[i])] = n[i];
+  check_extents(plan.op, whole, complex_dtype(x.dtype()), user_line(x.loc()));
   const std::string key = fmt::format("{} {} {} {}", plan.op, to_string(axes), to_string(n), static_cast<int>(norm));
   return composite(key, {x.as_array()}, [&](const Arrays& in) {
     const DType dtype = complex_dtype(in[0].dtype());
@@ -189,7 +195,7 @@ Array fftfreq(int64_t n, double d, DType dtype, std::source_location loc) {
   require_length("fftfreq", n, loc);
   const AtLine line(loc);
   const Array i = neap::iota({n}, 0, i64);
-  return frequencies(select(i < (n + 1) / 2, i, i - n), n, d, dtype);
+  return frequencies(select(i < n - n / 2, i, i - n), n, d, dtype);
 }
 Array rfftfreq(int64_t n, double d, DType dtype, std::source_location loc) {
   require_length("rfftfreq", n, loc);

@@ -1,6 +1,7 @@
 // Inference for the ops that move elements.
 #include <algorithm>
 
+#include "core/size.h"
 #include "trace/infer_rules.h"
 
 namespace neap::tracing {
@@ -81,13 +82,17 @@ Shape pad_shape(const Site& site) {
     if (interior[i] < 0) {
       site.fail<ShapeError>(fmt::format("interior padding {} on axis {}", interior[i], i), "0 or more");
     }
-    const int64_t extent = low[i] + x.shape[i] + std::max<int64_t>(x.shape[i] - 1, 0) * interior[i] + high[i];
-    if (extent < 0) {
-      site.fail<ShapeError>(fmt::format("low {} and high {} cut {} from axis {} of {}", low[i], high[i],
-                                        -low[i] - high[i], i, to_string(x)),
-                            "at most the extent");
+    // So that a position less a padding is an int64 too.
+    constexpr int64_t kMost = int64_t{1} << 62;
+    const bool far = std::min(low[i], high[i]) <= -kMost || std::max({low[i], high[i], interior[i]}) >= kMost;
+    const Size inner = Size(std::max<int64_t>(x.shape[i] - 1, 0)) * interior[i] + x.shape[i];
+    const Size extent = far ? inner : inner + (low[i] + high[i]);
+    if (far || !extent.fits() || extent.value() < 0) {
+      site.fail<ShapeError>(fmt::format("low {}, high {} and interior {} on axis {} of {}", low[i], high[i],
+                                        interior[i], i, to_string(x)),
+                            !far && extent.fits() ? "to cut at most the extent" : "fewer than 2^62 elements");
     }
-    shape.push_back(extent);
+    shape.push_back(extent.value());
   }
   return site.check_shape(shape);
 }
@@ -101,7 +106,7 @@ Shape concatenate_shape(const Site& site) {
   for (size_t i = 1; i < site.in.size(); ++i) {
     Shape other = site.in[i].shape;
     if (other.size() == shape.size()) {
-      shape[axis] += std::exchange(other[axis], 0);
+      shape[axis] = (Size(shape[axis]) + other[axis]).value(name(site.op), fmt::format("axis {}", axis), site.loc);
       other[axis] = shape[axis];
     }
     if (other != shape) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/size.h"
 #include "trace/ops_common.h"
 
 namespace neap::linalg {
@@ -73,7 +74,7 @@ Array with_right_side(const std::string& key, const Operand& a, const Operand& b
     };
     rhs = spread(rhs);
     const Shape shape = rhs.shape();
-    if (columns) rhs = reshape(moveaxis(rhs, -2, 0), {n, element_count(*batch) * shape.back()});
+    if (columns) rhs = reshape(moveaxis(rhs, -2, 0), {n, (Size(element_count(*batch)) * shape.back()).value()});
     Array x = f(columns ? t : spread(t), rhs);
     if (columns) {
       Shape moved{n};

@@ -200,11 +200,11 @@ Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
 Array matrix_power(const Operand& a, int64_t n) {
   const AtLine line(a.loc());
   require_matrices(a, "matrix_power", true);
-  if (n < 0) return matrix_power(inv(a), -n);
-  return composite(fmt::format("matrix_power {}", n), {a.as_array()}, [&](const Arrays& in) {
+  const Array base = n < 0 ? inv(a) : a.as_array();
+  return composite(fmt::format("matrix_power {}", n), {base}, [&](const Arrays& in) {
     const Array& x = in[0];
     Array square = x, result;
-    for (int64_t left = n; left > 0; left /= 2) {
+    for (uint64_t left = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n); left > 0; left /= 2) {
       if (left % 2 != 0) result = result.impl() ? matmul(result, square) : square;
       if (left > 1) square = matmul(square, square);
     }

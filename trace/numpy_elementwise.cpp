@@ -46,6 +46,10 @@ Array round(const Operand& x, int64_t decimals) {
     const Array rounded = rint(a * scale) / scale;  // beyond the dtype's range there is nothing to round
     return where(isfinite(rounded), rounded, a).astype(dtype);
   }
+  // Nothing but 0 is a multiple of what the dtype does not hold.
+  if (scale == 0 || 1 / scale > (a.dtype() == DType::f64 ? std::numeric_limits<double>::max()
+                                                         : double{std::numeric_limits<float>::max()}))
+    return where(isfinite(a), 0, a).astype(dtype);
   return (rint(a / (1 / scale)) * (1 / scale)).astype(dtype);
 }
 Array fix(const Operand& x) { return trunc(x); }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/size.h"
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -279,8 +280,9 @@ Array kron(const Operand& x, const Operand& y) {
   for (size_t i = 0; i < ndim; ++i) {
     wide_a.insert(wide_a.end(), {a[i], 1});
     wide_b.insert(wide_b.end(), {1, b[i]});
-    result.push_back(a[i] * b[i]);
+    result.push_back((Size(a[i]) * b[i]).value("kron", "an extent", user_line(x.loc())));
   }
+  check_extents("kron", result, x.dtype(), user_line(x.loc()));
   return reshape(reshape(x, wide_a) * reshape(y, wide_b), result);
 }
 
@@ -329,7 +331,7 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   int64_t before = m - 1, after = m - 1;
   if (mode == ConvolveMode::valid) before = after = 0;
   if (mode == ConvolveMode::same) before = m / 2, after = m - m / 2 - 1;
-  const int64_t count = n + before + after - m + 1;
+  const int64_t count = (Size(n) + before + after).value("convolve", "the result", user_line(x.loc())) - m + 1;
   // One axis for the window: a fused sum reads each window where it lies.
   const Array padded = pad(a, {before}, {after});
   const Array at = iota({count, m}, 0, DType::i64) + iota({count, m}, 1, DType::i64);

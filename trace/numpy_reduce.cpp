@@ -45,7 +45,10 @@ Array nan_extreme(const Operand& x, const Axes& axes, bool keepdims, bool larges
 
 Array count_nonzero(const Operand& x, const Axes& axes, bool keepdims) {
   const AtLine line(x.loc());
-  return sum((x != 0).astype(DType::i32), axes, keepdims);
+  int64_t counted = 1;
+  for (const int64_t axis : axes.resolve(std::ssize(x.shape()), "count_nonzero", user_line(x.loc())))
+    counted *= std::max<int64_t>(x.shape()[static_cast<size_t>(axis)], 1);
+  return sum((x != 0).astype(index_dtype(counted)), axes, keepdims);
 }
 Array ptp(const Operand& x, const Axes& axes, bool keepdims) {
   const AtLine line(x.loc());

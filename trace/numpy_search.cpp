@@ -20,8 +20,7 @@ void require_vector(const Operand& x, std::string_view what, std::string_view op
                          user_line(x.loc()));
 }
 void require_size(const Operand& x, int64_t size, std::string_view op) {
-  if (size >= 0) return;
-  throw_user<ShapeError>(op, fmt::format("{} elements", size), "0 or more", "", user_line(x.loc()));
+  check_extents(op, {size}, DType::c128, user_line(x.loc()));
 }
 
 // x < y where NaN is larger than anything, as sort() has it.
@@ -51,7 +50,7 @@ Array searchsorted(const Operand& x, const Operand& v, bool right) {
       low = where(up, middle + 1, low);
       high = where(down, middle, high);
     }
-    return low.astype(DType::i32);
+    return low.astype(index_dtype(n));
   });
 }
 
@@ -65,7 +64,10 @@ Array digitize(const Operand& x, const Operand& bins, bool right) {
   return where(b[n - 1] >= b[0], searchsorted(b, value, !right), n - searchsorted(flip(b), value, !right));
 }
 
-Array bincount(const Operand& x, int64_t length) { return bincount(x, ones(x.shape(), DType::i32, x.loc()), length); }
+Array bincount(const Operand& x, int64_t length) {
+  const AtLine line(x.loc());
+  return bincount(x, ones(x.shape(), index_dtype(element_count(x.shape())), x.loc()), length);
+}
 
 Array bincount(const Operand& x, const Array& weights, int64_t length) {
   const AtLine line(x.loc());
@@ -83,13 +85,15 @@ std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, do
   if (bins < 1 || !(low < high))
     throw_user<UserError>("histogram", fmt::format("{} bins from {} to {}", bins, low, high),
                           "low < high, 1 bin or more", "", user_line(x.loc()));
+  check_extents("histogram", {bins}, DType::c128, user_line(x.loc()));
   const DType t = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Array edges = linspace(low, high, bins + 1, t);
   const Array values = ravel(x).astype(t);
   const Array bin = where(values == edges[bins], bins, searchsorted(edges, values, true)) - 1;
   const Array inside = (values >= edges[0]) & (values <= edges[bins]);
-  const Array counted = scatter_add(zeros({bins}, DType::i32), expand_dims(where(inside, bin, bins), -1),
-                                    ones(values.shape(), DType::i32));
+  const DType count = index_dtype(values.size());
+  const Array counted =
+      scatter_add(zeros({bins}, count), expand_dims(where(inside, bin, bins), -1), ones(values.shape(), count));
   return {counted.astype(t), edges};
 }
 
@@ -110,7 +114,7 @@ Array unique(const Operand& x, int64_t size, std::optional<double> fill) {
     Array differs = left != right;
     if (is_float(sorted.dtype())) differs = differs & !(isnan(left) & isnan(right));
     const Array first = concatenate({ones({1}, DType::bool_), differs});
-    const Array place = cumsum(first) - 1;
+    const Array place = cumsum(first.astype(index_dtype(std::max(n, size)))) - 1;
     return filled.at(where(first, place, size), GatherMode::fill).set(sorted);
   });
 }
@@ -121,18 +125,19 @@ std::vector<Array> nonzero(const Operand& x, int64_t size, int64_t fill) {
   const Array a = x.as_array();
   if (a.ndim() == 0)
     throw_user<ShapeError>("nonzero", to_string(a.aval()), "one axis or more", "atleast_1d()", user_line(x.loc()));
+  const DType dtype = index_dtype(std::max(a.size(), size));
   // The flat position of each nonzero element, -1 where there are fewer.
   const Array flat = composite(fmt::format("nonzero {}", size), {a}, [&](const Arrays& in) {
     const Array found = ravel(in[0]) != 0;
-    if (found.size() == 0) return full({size}, -1, DType::i32);
-    const Array place = where(found, cumsum(found) - 1, size);
-    return full({size}, -1, DType::i32).at(place, GatherMode::fill).set(iota({found.size()}, 0, DType::i32));
+    if (found.size() == 0) return full({size}, -1, dtype);
+    const Array place = where(found, cumsum(found.astype(dtype)) - 1, size);
+    return full({size}, -1, dtype).at(place, GatherMode::fill).set(iota({found.size()}, 0, dtype));
   });
   std::vector<Array> result(static_cast<size_t>(a.ndim()));
   Array rest = flat;
   for (int64_t axis = a.ndim() - 1; axis >= 0; --axis) {
     const int64_t n = std::max<int64_t>(a.shape(axis), 1);
-    result[static_cast<size_t>(axis)] = where(flat < 0, fill, mod(rest, n)).astype(DType::i32);
+    result[static_cast<size_t>(axis)] = where(flat < 0, fill, mod(rest, n)).astype(dtype);
     rest = floor_divide(rest, n);
   }
   return result;

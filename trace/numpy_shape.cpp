@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/size.h"
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -32,7 +33,10 @@ void require_axes(const Operand& x, int64_t least, std::string_view op) {
 Array tri(int64_t n, std::optional<int64_t> m, int64_t k, DType dtype, std::source_location loc) {
   const AtLine line(loc);
   const Shape shape{n, m.value_or(n)};
-  return (iota(shape, 1, DType::i64) <= iota(shape, 0, DType::i64) + k).astype(dtype);
+  check_extents("tri", shape, dtype, user_line(loc));
+  // Beyond the corners all diagonals are alike; none of these leaves int64.
+  const int64_t diagonal = std::clamp(k, -n, shape[1]);
+  return (iota(shape, 1, DType::i64) <= iota(shape, 0, DType::i64) + diagonal).astype(dtype);
 }
 
 Array logspace(const Operand& start, const Operand& stop, int64_t count, double base, DType dtype) {
@@ -56,12 +60,20 @@ Array vander(const Operand& x, std::optional<int64_t> columns, bool increasing) 
   const Array a = x.as_array();
   if (a.ndim() != 1) throw_user<ShapeError>("vander", to_string(a.aval()), "one axis", "", user_line(x.loc()));
   const int64_t n = columns.value_or(a.size());
-  std::vector<Array> powers{ones_like(a)};
-  while (std::ssize(powers) < n) powers.push_back(powers.back() * a);
-  powers.resize(static_cast<size_t>(std::max<int64_t>(n, 0)));
-  if (powers.empty()) return zeros({a.size(), 0}, a.dtype());
-  if (!increasing) std::ranges::reverse(powers);
-  return stack(powers, 1);
+  if (n < 0) throw_user<ShapeError>("vander", fmt::format("{} columns", n), "0 or more", "", user_line(x.loc()));
+  const Shape shape{a.size(), n};
+  check_extents("vander", shape, a.dtype(), user_line(x.loc()));
+  return composite(fmt::format("vander {} {}", n, increasing), {a}, [&](const Arrays& in) {
+    Array exponent = iota(shape, 1, DType::i64), power = broadcast_in_dim(in[0], shape, {0});
+    if (!increasing) exponent = n - 1 - exponent;
+    Array result = ones_like(power);
+    for (int64_t left = n - 1; left > 0; left >>= 1) {  // the product of x^(2^bit) for the bits of the exponent
+      result = where((exponent & 1) != 0, result * power, result);
+      exponent = exponent >> 1;
+      if (left > 1) power = square(power);
+    }
+    return result;
+  });
 }
 
 std::vector<Array> meshgrid(const std::vector<Array>& axes, bool matrix, std::source_location loc) {
@@ -191,8 +203,7 @@ std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t ax
 
 std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis) {
   const AtLine line(x.loc());
-  if (parts < 1)
-    throw_user<ShapeError>("array_split", fmt::format("{} parts", parts), "1 or more", "", user_line(x.loc()));
+  check_parts("array_split", parts, user_line(x.loc()));
   const int64_t n = x.shape().empty() ? 0 : x.shape()[axis_of(x, axis, "array_split")];
   Shape positions;
   for (int64_t i = 1; i < parts; ++i) positions.push_back(i * (n / parts) + std::min(i, n % parts));
@@ -207,7 +218,8 @@ Array repeat(const Operand& x, int64_t times, std::optional<int64_t> axis) {
   Shape wide = x.shape(), axes(wide.size()), shape = wide;
   for (int64_t i = 0; i < std::ssize(axes); ++i) axes[i] = i <= a ? i : i + 1;
   wide.insert(wide.begin() + a + 1, times);
-  shape[a] *= times;
+  shape[a] = (Size(shape[a]) * times).value("repeat", fmt::format("axis {}", a), user_line(x.loc()));
+  check_extents("repeat", shape, x.dtype(), user_line(x.loc()));
   return reshape(broadcast_in_dim(x, wide, axes), shape);
 }
 
@@ -217,6 +229,7 @@ Array repeat(const Operand& x, const Array& counts, int64_t total, int64_t axis)
   if (counts.shape() != Shape{x.shape()[axis]} || !is_integer(counts.dtype()))
     throw_user<ShapeError>("repeat", "counts are " + to_string(counts.aval()),
                            fmt::format("one integer for each of {} slices", x.shape()[axis]), "", user_line(x.loc()));
+  check_extents("repeat", {total}, counts.dtype(), user_line(x.loc()));
   // Slice i ends where the counts up to i do.
   const Array end = cumsum(maximum(counts, 0), 0);
   return take(x, searchsorted(end, iota({total}, 0, end.dtype()), true), axis, GatherMode::clip);
@@ -256,6 +269,11 @@ Array pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widt
       throw_user<ShapeError>("pad",
                              fmt::format("{} and {} around axis {} of {}", before, after, axis, to_string(a.aval())),
                              "widths of 0 and more around what is not empty", "", user_line(x.loc()));
+    const Size padded = Size(before) + a.shape(axis) + after, period = Size(2) * a.shape(axis);
+    if (!padded.fits() || !period.fits())
+      throw_user<ShapeError>("pad",
+                             fmt::format("{} and {} around axis {} of {}", before, after, axis, to_string(a.aval())),
+                             "fewer than 2^63 elements", "", user_line(x.loc()));
     a = take(a, padded_positions(a.shape(axis), before, after, mode), axis);
   }
   return a;
@@ -266,7 +284,9 @@ Array triangle(const Operand& x, int64_t k, bool lower, std::string_view op) {
   const AtLine line(x.loc());
   require_axes(x, 2, op);
   const Array a = x.as_array();
-  const Array inside = tri(a.shape(-2), a.shape(-1), lower ? k : k - 1, DType::bool_);
+  const int64_t rows = a.shape(-2), columns = a.shape(-1);
+  k = std::clamp(k, -rows, columns);  // all beyond are alike, and k - 1 is one of them
+  const Array inside = tri(rows, columns, lower ? k : k - 1, DType::bool_);
   return lower ? where(inside, a, zeros_like(a)) : where(inside, zeros_like(a), a);
 }
 }  // namespace
@@ -281,6 +301,7 @@ Array diagonal(const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {
   if (a == b) throw_user<IndexError>("diagonal", fmt::format("axis {} twice", a), "two axes", "", user_line(x.loc()));
   const Array last = moveaxis(moveaxis(x, a, -1), b > a ? b - 1 : b, -1);  // [..., axis1, axis2]
   const int64_t rows = last.shape(-2), columns = last.shape(-1);
+  offset = std::clamp(offset, -rows, columns);  // beyond there is none
   const int64_t n =
       std::max<int64_t>(0, std::min(rows + std::min<int64_t>(offset, 0), columns - std::max<int64_t>(offset, 0)));
   const Array i = iota({n}, 0, DType::i64);
@@ -292,7 +313,10 @@ Array diag(const Operand& x, int64_t k) {
   const Array a = x.as_array();
   if (a.ndim() == 2) return diagonal(x, k);
   if (a.ndim() != 1) throw_user<ShapeError>("diag", to_string(a.aval()), "one or two axes", "", user_line(x.loc()));
-  const int64_t n = a.size() + std::abs(k);
+  const Size extent = k < 0 ? Size(a.size()) - k : Size(a.size()) + k;
+  const int64_t n =
+      extent.value("diag", fmt::format("an extent of the matrix with diagonal {}", k), user_line(x.loc()));
+  check_extents("diag", {n, n}, a.dtype(), user_line(x.loc()));
   // The vector, shifted, as each row; and zero off the diagonal.
   const Array row = neap::pad(a, {std::max<int64_t>(k, 0)}, {std::max<int64_t>(-k, 0)});
   const Array on = iota({n, n}, 1, DType::i64) == iota({n, n}, 0, DType::i64) + k;
@@ -304,7 +328,8 @@ Array diff(const Operand& x, int64_t times, int64_t axis) {
   Array a = x.as_array();
   axis = axis_of(x, axis, "diff");
   if (times < 0) throw_user<ShapeError>("diff", fmt::format("{} times", times), "0 or more", "", user_line(x.loc()));
-  for (int64_t i = 0; i < times && a.shape(axis) > 0; ++i) {
+  if (times >= a.shape(axis)) return slice_in_dim(a, 0, 0, axis);
+  for (int64_t i = 0; i < times; ++i) {
     const int64_t n = a.shape(axis);
     const Array right = slice_in_dim(a, 1, n, axis), left = slice_in_dim(a, 0, n - 1, axis);
     a = a.dtype() == DType::bool_ ? right != left : right - left;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -30,10 +31,19 @@ Array complex_prod(const Array& x, const Shape& axes);
 /// The arrays in the one dtype that they promote to.
 Arrays promoted(const Arrays& arrays, std::source_location loc);
 
+/// ShapeError that names `op` where an extent is negative or the array would have more than 2^63 bytes.
+void check_extents(std::string_view op, const Shape& shape, DType dtype, std::source_location loc);
+
+/// ShapeError unless a function may give so many arrays.
+void check_parts(std::string_view op, int64_t parts, std::source_location loc);
+
 /// dynamic_slice and dynamic_update_slice with a start i64[rank] that is not counted from the end where it is negative:
 /// only moved so that the window fits. For rules and functions that know where their windows start.
 Array window_at(const Array& x, const Array& start, const Shape& shape, std::source_location loc);
 Array with_window_at(const Array& x, const Array& update, const Array& start, std::source_location loc);
+
+/// A dtype that holds every index of n elements, and their number.
+inline DType index_dtype(int64_t n) { return n <= std::numeric_limits<int32_t>::max() ? DType::i32 : DType::i64; }
 
 /// What floats are added up in: f32 for half types, which hold neither a sum of many small terms nor a count beyond
 /// 256. Other dtypes are their own.

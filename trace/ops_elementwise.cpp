@@ -145,24 +145,33 @@ Array clamp(const Operand& x, const Operand& low, const Operand& high) {
 }
 Array clip(const Operand& x, const Operand& low, const Operand& high) { return clamp(x, low, high); }
 
-Array mod(const Operand& x, const Operand& y) {
-  const AtLine line(x.loc());
+// A scalar as the dtype that it computes in with the other operand: alone, an integer would be an i32.
+static Operand beside(const Operand& scalar, DType dtype) {
+  return scalar.is_scalar() ? Operand(scalar.as(dtype), scalar.loc()) : scalar;
+}
+
+Array mod(const Operand& dividend, const Operand& divisor) {
+  const AtLine line(dividend.loc());
+  const std::array<const Operand*, 2> operands{&dividend, &divisor};
+  const DType dtype = common_dtype(operands);
+  const Operand x = beside(dividend, dtype), y = beside(divisor, dtype);
   const Array r = remainder(x, y);
-  const std::array<const Operand*, 2> operands{&x, &y};
-  if (is_unsigned(common_dtype(operands))) return r;
+  if (is_unsigned(dtype)) return r;
   const Array wrap = (r != 0) & ((r < 0) != (y < 0));
   return select(wrap, r + y, r);
 }
 
-Array floor_divide(const Operand& x, const Operand& y) {
-  const AtLine line(x.loc());
+Array floor_divide(const Operand& dividend, const Operand& divisor) {
+  const AtLine line(dividend.loc());
+  const std::array<const Operand*, 2> operands{&dividend, &divisor};
+  const DType dtype = common_dtype(operands);
+  const Operand x = beside(dividend, dtype), y = beside(divisor, dtype);
   if (!is_integral(x) || !is_integral(y)) {
     const Array r = remainder(x, y), q = rint((x - r) / y);
     return where(y == 0, x / y, select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
   }
   const Array q = divide(x, y);
-  const std::array<const Operand*, 2> operands{&x, &y};
-  if (is_unsigned(common_dtype(operands))) return q;
+  if (is_unsigned(dtype)) return q;
   const Array inexact = (y != 0) & (remainder(x, y) != 0) & ((x < 0) != (y < 0));
   return select(inexact, q - 1, q);
 }

@@ -34,9 +34,6 @@ Array scatter(Op op, const Array& x, const Array& index, const Array& updates, G
   return apply(op, {x, index, updates}, {{Attr::axes, all_axes(x.ndim())}, {Attr::mode, checked(mode)}}, loc);
 }
 
-// A dtype that holds every index of an axis of n elements.
-DType index_dtype(int64_t n) { return n <= std::numeric_limits<int32_t>::max() ? DType::i32 : DType::i64; }
-
 // Integer arrays of any shapes as the columns of one index array.
 Array columns(const std::vector<Array>& indices, std::source_location loc) {
   DType dtype = indices[0].dtype();
@@ -117,10 +114,12 @@ Array take_along_axis(const Operand& x, const Operand& index, int64_t axis, Gath
 Array one_hot(const Operand& index, int64_t classes, DType dtype) {
   const AtLine line(index.loc());
   // An index dtype that does not hold all classes would count them round and round.
-  const Array i =
-      expand_dims(!is_float(index.dtype()) && size_of(index.dtype()) < 4 ? index.as(DType::i32) : index.as_array(), -1);
+  const DType holds = index_dtype(classes);
+  const bool widens = !is_float(index.dtype()) && size_of(index.dtype()) < size_of(holds);
+  const Array i = expand_dims(widens ? index.as(holds) : index.as_array(), -1);
   Shape shape = i.shape();
   shape.back() = classes;
+  check_extents("one_hot", shape, dtype, user_line(index.loc()));
   return convert(broadcast_to(i, shape) == iota(shape, static_cast<int64_t>(shape.size()) - 1, i.dtype()), dtype);
 }
 
@@ -171,14 +170,15 @@ Range resolve(const Slice& s, int64_t n, std::source_location loc) {
     if (!b) return missing;
     return std::clamp(*b < 0 ? *b + n : *b, low, high);
   };
-  const int64_t step = std::clamp(s.step, -n - 1, n + 1);  // longer ones take one element too
+  const int64_t longest = std::max<int64_t>(n, 1);
+  const int64_t step = std::clamp(s.step, -longest, longest);  // longer ones take one element too
   if (step > 0) {
     const int64_t start = bound(s.start, 0, 0, n), stop = bound(s.stop, n, 0, n);
     return {start, std::max(start, stop), step, false};
   }
   const int64_t first = bound(s.start, n - 1, -1, n - 1), stop = bound(s.stop, -1, -1, n - 1);
   if (first <= stop) return {0, 0, 1, false};
-  const int64_t count = (first - stop - step - 1) / -step;
+  const int64_t count = (first - stop - 1) / -step + 1;
   return {first + (count - 1) * step, first + 1, -step, true};
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/size.h"
 #include "trace/infer.h"
 #include "trace/ops_common.h"
 
@@ -31,13 +32,18 @@ Array reshape(const Operand& x, Shape shape) {
   const Array a = x.as_array();
   const auto unknown = std::ranges::find(shape, -1);
   if (unknown != shape.end()) {
+    const std::string asked = to_string(shape);
     *unknown = 1;
-    const int64_t rest = std::ranges::find_if(shape, [](int64_t n) { return n < 0; }) == shape.end()
-                             ? spec(shape, DType::u8, user_line(x.loc())).size()
-                             : 0;
+    if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; }))
+      throw_user<ShapeError>("reshape", "shape " + asked, "one extent of -1, others of 0 or more", "",
+                             user_line(x.loc()));
+    check_extents("reshape", shape, DType::u8, user_line(x.loc()));
+    const int64_t rest = element_count(shape);
     if (rest == 0 || a.size() % rest != 0)
-      throw_user<ShapeError>("reshape", to_string(a.aval()) + " has " + std::to_string(a.size()) + " elements",
-                             "a multiple of " + std::to_string(rest), "only one extent may be -1", user_line(x.loc()));
+      throw_user<ShapeError>(
+          "reshape", to_string(a.aval()) + " has " + std::to_string(a.size()) + " elements, the shape is " + asked,
+          rest == 0 ? "another extent than -1 beside 0" : "a multiple of " + std::to_string(rest), "",
+          user_line(x.loc()));
     *unknown = a.size() / rest;
   }
   if (a.shape() == shape) return a;
@@ -112,7 +118,7 @@ Array reverse(const Operand& x, const Shape& axes) {
 Array flip(const Operand& x, std::optional<int64_t> axis) {
   Shape axes(x.shape().size());
   std::iota(axes.begin(), axes.end(), 0);
-  return reverse(x, axis ? Shape{*axis} : axes);
+  return reverse(x, axis ? Shape{normalize_axis(*axis, std::ssize(axes), "flip", user_line(x.loc()))} : axes);
 }
 
 Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride) {
@@ -137,8 +143,11 @@ Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis)
 }
 
 Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& value, std::optional<Shape> interior) {
-  return apply(Op::pad, {x.as_array(), value.as(x.dtype())},
-               {{Attr::low, low}, {Attr::high, high}, {Attr::interior, interior.value_or(Shape(low.size(), 0))}},
+  const Array a = x.as_array();
+  Shape between = interior.value_or(Shape(low.size(), 0));
+  for (size_t i = 0; i < std::min(between.size(), a.shape().size()); ++i)
+    if (a.shape()[i] < 2 && between[i] > 0) between[i] = 0;  // there is nothing between
+  return apply(Op::pad, {a, value.as(x.dtype())}, {{Attr::low, low}, {Attr::high, high}, {Attr::interior, between}},
                x.loc());
 }
 
@@ -172,13 +181,21 @@ Array stack(const std::vector<Array>& arrays, int64_t axis, std::source_location
   return concatenate(expanded, normalize_axis(axis, arrays[0].ndim() + 1, "stack", user_line(loc)), loc);
 }
 
+void tracing::check_parts(std::string_view op, int64_t parts, std::source_location loc) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  if (parts >= 1 && parts <= kMost) return;
+  throw_user<ShapeError>(op, std::to_string(parts) + " parts", "1 to " + std::to_string(kMost),
+                         "each part is an array: keep them as one, with an axis for the parts", loc);
+}
+
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis) {
   const AtLine line(x.loc());
   axis = normalize_axis(axis, static_cast<int64_t>(x.shape().size()), "split", user_line(x.loc()));
   const int64_t n = x.shape()[axis];
-  if (parts < 1 || n % parts != 0)
+  check_parts("split", parts, user_line(x.loc()));
+  if (n % parts != 0)
     throw_user<ShapeError>("split", std::to_string(parts) + " parts of " + std::to_string(n) + " elements",
-                           "equal parts", "", user_line(x.loc()));
+                           "equal parts", "array_split() makes parts that are nearly equal", user_line(x.loc()));
   std::vector<Array> result;
   for (int64_t i = 0; i < parts; ++i) result.push_back(slice_in_dim(x, i * (n / parts), (i + 1) * (n / parts), axis));
   return result;
@@ -194,8 +211,10 @@ Array tile(const Operand& x, const Shape& repeats) {
     wide.push_back(reps[i]);
     axes.push_back(static_cast<int64_t>(wide.size()));
     wide.push_back(shape[i]);
-    result.push_back(reps[i] * shape[i]);
+    result.push_back((Size(reps[i]) * shape[i]).value("tile", "an extent", user_line(x.loc())));
   }
+  check_extents("tile", result, x.dtype(), user_line(x.loc()));
+  check_extents("tile", wide, x.dtype(), user_line(x.loc()));
   return reshape(broadcast_in_dim(Operand(reshape(x, shape), x.loc()), wide, axes), result);
 }
 

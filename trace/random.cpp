@@ -18,7 +18,9 @@ using namespace tracing;
 
 namespace {
 
-void check_shape(const Shape& shape, std::source_location loc) { spec(shape, DType::u8, loc); }
+void check_shape(std::string_view op, const Shape& shape, std::source_location loc) {
+  check_extents(op, shape, DType::u8, user_line(loc));
+}
 
 std::string cache_key(std::string_view what, const Shape& shape, DType dtype) {
   return fmt::format("{} {} {}", what, to_string(shape), name(dtype));
@@ -71,7 +73,7 @@ template <class F>
 Array distribution(std::string_view what, const Operand& key, const Shape& shape, DType dtype, F f) {
   const AtLine line(key.loc());
   check_float(dtype, what, key.loc());
-  check_shape(shape, key.loc());
+  check_shape(what, shape, key.loc());
   return composite(cache_key(what, shape, dtype), {key.as_array()},
                    [&](const Arrays& in) { return f(in[0], wide(dtype)).astype(dtype); });
 }
@@ -92,7 +94,7 @@ Array key(uint64_t seed, Generator generator, Loc loc) {
 }
 
 Array split(const Operand& key, const Shape& shape) {
-  check_shape(shape, key.loc());
+  check_shape("split", shape, key.loc());
   return apply(Op::random_split, {key.as_array()}, {{Attr::shape, shape}}, key.loc());
 }
 Array split(const Operand& key, int64_t count) { return split(key, Shape{count}); }
@@ -116,7 +118,7 @@ Array bits(const Operand& key, const Shape& shape, DType dtype) {
   if (!is_unsigned(dtype))
     throw_user<DTypeError>("bits", std::string("dtype ") + std::string(name(dtype)), "u8, u16, u32 or u64", "",
                            user_line(key.loc()));
-  check_shape(shape, key.loc());
+  check_shape("bits", shape, key.loc());
   return apply(Op::random_bits, {key.as_array()}, {{Attr::shape, shape}, {Attr::dtype, dtype}}, key.loc());
 }
 
@@ -124,7 +126,7 @@ Array uniform(const Operand& key, const Shape& shape, DType dtype, const Operand
               bool exact_jax) {
   const AtLine line(key.loc());
   check_float(dtype, "uniform", key.loc());
-  check_shape(shape, key.loc());
+  check_shape("uniform", shape, key.loc());
   const DType compute = exact_jax ? dtype : wide(dtype);
   const bool half = exact_jax && compute != wide(dtype);
   const auto draw = [&](const Array& k, const Array& a, const Array& b) {
@@ -190,7 +192,7 @@ Array cauchy(const Operand& key, const Shape& shape, DType dtype) {
 Array truncated_normal(const Operand& key, const Operand& low, const Operand& high, const Shape& shape, DType dtype) {
   const AtLine line(key.loc());
   check_float(dtype, "truncated_normal", key.loc());
-  check_shape(shape, key.loc());
+  check_shape("truncated_normal", shape, key.loc());
   const DType t = wide(dtype);
   return composite(
       cache_key("truncated_normal", shape, dtype), {key.as_array(), low.as(t), high.as(t)}, [&](const Arrays& in) {
@@ -207,7 +209,7 @@ Array randint(const Operand& key, const Shape& shape, const Operand& low, const 
   if (!is_integer(dtype))
     throw_user<DTypeError>("randint", std::string("dtype ") + std::string(name(dtype)), "an integer dtype", "",
                            key.loc());
-  check_shape(shape, key.loc());
+  check_shape("randint", shape, key.loc());
   const int width = static_cast<int>(size_of(dtype)) * 8;
   // Narrow integers are drawn from 32 bits, as JAX does: 8 would be far from uniform on most spans.
   const DType word = width == 64 ? DType::u64 : DType::u32;

@@ -75,7 +75,7 @@ Array choice(const Operand& key, int64_t n, const Shape& shape, bool replace, co
   const AtLine line(key.loc());
   check_count(n, "choice", key.loc());
   check_one_key(key, "choice");
-  spec(shape, DType::i32, key.loc());
+  check_extents("choice", shape, DType::i32, user_line(key.loc()));
   const int64_t draws = element_count(shape);
   if (p && p->shape() != Shape{n})
     throw_user<ShapeError>("choice", "probabilities " + to_string(p->shape()), to_string(Shape{n}),

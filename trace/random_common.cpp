@@ -40,7 +40,7 @@ Shape broadcast_draws(std::initializer_list<const Operand*> parameters, std::str
 
 void check_draws(const Shape& shape, std::initializer_list<const Operand*> parameters, std::string_view op,
                  std::source_location loc) {
-  spec(shape, DType::u8, loc);
+  check_extents(op, shape, DType::u8, user_line(loc));
   for (const Operand* x : parameters)
     if (broadcast_shapes(x->shape(), shape) != shape)
       throw_user<ShapeError>(op, "a parameter " + to_string(x->shape()) + " for draws " + to_string(shape),

@@ -131,6 +131,7 @@ Array draw(const Operand& key, const Operand& a, const std::optional<Shape>& sha
   check_positive(a, op, "shape parameter");
   const Shape result = shape.value_or(a.shape());
   check_draws(result, {&a}, op, key.loc());
+  check_extents(op, joined(batch_of(key), result), DType::u64, user_line(key.loc()));
   const DType t = wide(dtype);
   return composite(
       fmt::format("{} {} {}", op, to_string(result), name(dtype)), {key.as_array(), a.as(t)}, [&](const Arrays& in) {

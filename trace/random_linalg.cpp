@@ -48,6 +48,7 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
                            user_line(key.loc()));
   Shape all = shape.value_or(*together);
   all.push_back(m.back());
+  check_extents("multivariate_normal", all, result, user_line(key.loc()));
   return composite(fmt::format("multivariate_normal {} {} {}", static_cast<int>(method), to_string(all), name(result)),
                    {key.as_array(), mean.as_array(), covariance.as_array()}, [&](const Arrays& in) {
                      const DType computed = wide(result);
@@ -65,7 +66,7 @@ Array orthogonal(const Operand& key, int64_t n, const Shape& shape, DType dtype,
   const int64_t columns = m.value_or(n);
   Shape all = shape;
   all.insert(all.end(), {std::max(n, columns), std::min(n, columns)});
-  spec(all, DType::u8, key.loc());  // the shape is checked here
+  check_extents("orthogonal", all, dtype, user_line(key.loc()));
   return composite(fmt::format("orthogonal {} {} {}", to_string(all), n < columns, name(dtype)), {key.as_array()},
                    [&](const Arrays& in) {
                      const auto [q, r] = linalg::qr(normal(in[0], all, dtype));

@@ -96,7 +96,8 @@ Array column_stack(const std::vector<Array>& arrays, std::source_location loc = 
 Array append(const Operand& x, const Operand& y, std::optional<int64_t> axis = {});
 std::vector<Array> broadcast_arrays(const std::vector<Array>& arrays,
                                     std::source_location loc = std::source_location::current());
-std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis = 0);  // nearly equal parts
+/// Nearly equal parts, at most 2^20.
+std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis = 0);
 std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t axis = 0);
 Array repeat(const Operand& x, int64_t times, std::optional<int64_t> axis = {});
 /// Slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what is left
@@ -119,6 +120,7 @@ Array diff(const Operand& x, int64_t times = 1, int64_t axis = -1);
 Array gradient(const Operand& x, double spacing = 1, int64_t axis = -1);
 
 // --- reductions
+/// i32; i64 where there are 2^31 elements or more to count.
 Array count_nonzero(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // max - min, in x's dtype
 Array nansum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
@@ -147,17 +149,20 @@ Array cummin(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = 
 Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 
 // --- searching
-/// Where each v would go into a sorted x [n]: before equal elements, or after them where `right`. i32.
+/// Where each v would go into a sorted x [n]: before equal elements, or after them where `right`. i32; i64 where n is
+/// 2^31 or more.
 Array searchsorted(const Operand& x, const Operand& v, bool right = false);
 Array digitize(const Operand& x, const Operand& bins, bool right = false);  // bins rise or fall
-/// How often 0, 1, ..., length - 1 occur; negative numbers count as 0, larger ones do not.
+/// How often 0, 1, ..., length - 1 occur (i32; i64 of 2^31 numbers or more); negative numbers count as 0, larger ones
+/// do not.
 Array bincount(const Operand& x, int64_t length);
 Array bincount(const Operand& x, const Array& weights, int64_t length);
 /// Counts (f32) and the bins + 1 edges between low and high.
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high);
 /// The `size` smallest distinct elements, sorted; the smallest again where there are fewer, unless `fill` is given.
 Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
-/// One i32 array [size] for each axis: where x is not zero, row-major; `fill` where there are fewer.
+/// One array [size] for each axis: where x is not zero, row-major; `fill` where there are fewer. i32; i64 where x or
+/// `size` has 2^31 elements or more.
 std::vector<Array> nonzero(const Operand& x, int64_t size, int64_t fill = 0);
 /// The k largest along the last axis, largest first, and their indices (i32).
 std::pair<Array, Array> top_k(const Operand& x, int64_t k);
@@ -179,6 +184,8 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveM
 Array correlate(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveMode::valid);
 
 /// Windows of a convolution or a pooling; each list has one entry for each spatial axis, or is empty for the default.
+/// Where a window is longer than the padded input there is none: the result is empty. A window has at most 2^16
+/// elements.
 struct Windows {
   Shape stride = {};                                      // 1
   std::vector<std::pair<int64_t, int64_t>> padding = {};  // {before, after}: 0

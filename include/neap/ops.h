@@ -92,7 +92,7 @@ Array concatenate(const std::vector<Array>& arrays, int64_t axis = 0,
                   std::source_location loc = std::source_location::current());
 Array stack(const std::vector<Array>& arrays, int64_t axis = 0,
             std::source_location loc = std::source_location::current());
-std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);  // equal parts
+std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);  // equal parts, at most 2^20
 Array tile(const Operand& x, const Shape& repeats);
 /// A window of `shape` starting at `start` (integers [ndim]). Negative starts count from the end; then the window is
 /// moved so that it fits.
