@@ -153,11 +153,11 @@ Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis = {}, bool reve
 /// 2^31 or more.
 Array searchsorted(const Operand& x, const Operand& v, bool right = false);
 Array digitize(const Operand& x, const Operand& bins, bool right = false);  // bins rise or fall
-/// How often 0, 1, ..., length - 1 occur (i32; i64 of 2^31 numbers or more); negative numbers count as 0, larger ones
-/// do not.
+/// How often 0, 1, ..., length - 1 occur, or the sums of their weights; negative numbers count as 0, larger ones do
+/// not. Without weights i32; i64 of 2^31 numbers or more.
 Array bincount(const Operand& x, int64_t length);
 Array bincount(const Operand& x, const Array& weights, int64_t length);
-/// Counts (f32) and the bins + 1 edges between low and high.
+/// Counts and the bins + 1 edges between low and high; f32, of an f64 x f64.
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high);
 /// The `size` smallest distinct elements, sorted; the smallest again where there are fewer, unless `fill` is given.
 Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
