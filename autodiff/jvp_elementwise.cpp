@@ -33,7 +33,9 @@ Array trigamma(const Array& x) {
   for (const double b : kBernoulli) series = series * z2 + b;
   total = total + z + z2 / 2 + series * z2 * z;
   const double pi = 3.14159265358979323846;
-  return select(left, square(pi / sin(pi * x)) - total, total);
+  // Exact, and 0 at the poles, where the sine of a rounded multiple of pi is not.
+  const Array from_pole = select(left, x - rint(x), full(x.shape(), 0.5, x.dtype()));
+  return select(left, square(pi / sin(pi * from_pole)) - total, total);
 }
 
 // Collects the contributions of the operands.

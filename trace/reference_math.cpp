@@ -1,5 +1,6 @@
 #include "trace/reference_math.h"
 
+#include <iterator>
 #include <numbers>
 
 namespace neap::ref {
@@ -44,6 +45,18 @@ double lgamma(double x) { return std::lgamma(x); }
 double digamma(double x) {
   if (x != x || (x <= 0 && x == std::floor(x))) return std::numeric_limits<double>::quiet_NaN();
   if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
+  // Taylor's series at the positive root, near which the formula below is a difference of equals.
+  if (const long double d = (x - 1.4616321449683622) - 9.5499954299656970e-17L; std::fabs(d) < 0.0625L) {
+    constexpr long double kTaylor[] = {
+        0.9676722454476211704274448L,   -0.4427631689835921060928653L,  0.2584997609556510106244014L,
+        -0.1639427054424065275042513L,  0.1078240506912623657571829L,   -0.07219956125645471092612178L,
+        0.04880428816414310722509253L,  -0.0331611264748473592922584L,  0.02259764823221810465962483L,
+        -0.01542476590494895913880032L, 0.01053879161661217538812405L,  -0.007204534386356868240970474L,
+        0.004926781395729853446354266L, -0.003369801655439328082792857L};
+    long double slope = 0;
+    for (auto c = std::rbegin(kTaylor); c != std::rend(kTaylor); ++c) slope = slope * d + *c;
+    return static_cast<double>(d * slope);
+  }
   long double result = 0;
   long double z = x;
   if (x < 0) {  // reflection, with pi x reduced so that the tangent keeps its digits
