@@ -69,6 +69,11 @@ def show(name, fit):
     print(f"{name}: 2^{np.log2(fit[1]):.2f}", [float(fit[0][p]) for p in sorted(fit[0])], flush=True)
 
 
+def interpolate(name, f, low, high, degree):
+    fit = np.polynomial.Chebyshev.interpolate(f, degree, [low, high]).convert(kind=np.polynomial.Polynomial)
+    print(f"{name}:", [float(c) for c in fit.coef], flush=True)
+
+
 def main():
     h = LN2 / 2 * 1.01
     exp2nd = near(lambda r: (np.expm1(r) - r) / r**2, lambda r: 1 / 2 + r / 6 + r**2 / 24 + r**3 / 120 + r**4 / 720, 0.02)
@@ -106,8 +111,9 @@ def main():
     small = near(lambda z: erf(np.sqrt(z)) / np.sqrt(z) - 1, lambda z: 2 / np.sqrt(np.pi) - 1 + 0 * z, 1e-8)
     show("erf, x + x q(z)", remez_f32(small, lambda z: 1 / (1 + small(z)), 0, 0.93**2, 5))
     show("erf, 1 - 2^-q(x)", remez_f32(lambda t: -np.log2(erfc(t)), lambda t: erfc(t) / erf(t) * LN2, 0.93, 3.95, 5))
-    scaled = lambda q: erfcx(2 * (1 + q) / (1 - q))
-    show("erfcx, f64", remez(scaled, lambda q: 1 / scaled(q), -1, 8.1 / 12.1, range(11)))
+    point = lambda t: 3.75 * (1 + t) / (1 - t)
+    interpolate("(1 + 2 x) erfcx(x)", lambda t: (1 + 2 * point(t)) * erfcx(point(t)), -1, 6.35 / 13.85, 11)
+    interpolate("2^r of erfc, 1 + r q(r)", slope2, -0.502, 0.502, 6)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,17 @@
 namespace neap::scalar::m {
 namespace {
 
-// Near 0 x + x P(x^2); beyond, 1 - 2^-Q(|x|).
+// erf(x) of |x| < 0.93: x + x P(x^2).
+X erf_near_0(X x) {
+  return fma(polynomial(x * x, {0.12837913632392883, -0.3761247992515564, 0.11281682550907135, -0.026761723682284355,
+                                0.004985942970961332, -0.0005953742074780166}),
+             x, x);
+}
+
+// Beyond, 1 - 2^-Q(|x|).
 X erf_f32(X x) {
-  const X a = abs(x), z = x * x, t = at_most(a, 4.0), round = c(x, kRound);
-  const X small = fma(polynomial(z, {0.12837913632392883, -0.3761247992515564, 0.11281682550907135,
-                                     -0.026761723682284355, 0.004985942970961332, -0.0005953742074780166}),
-                      x, x);
+  const X a = abs(x), t = at_most(a, 4.0), round = c(x, kRound);
+  const X small = erf_near_0(x);
   const X q = polynomial(t, {-0.0029439101926982403, -1.6152671575546265, -0.93997722864151, -0.13068120181560516,
                              0.022226853296160698, -0.001773895462974906});
   const X rounded = q + round, r = q - (rounded - round);
@@ -22,20 +27,31 @@ X erf_f32(X x) {
   return select(lt(a, 0.93), small, copysign(large, x));
 }
 
-// exp(-a^2) erfcx(a), a = |x|: in f64, because both the square and the argument of the polynomial for erfcx need more
-// digits than f32 has. That polynomial is in (a - 2) / (a + 2), which maps 0 .. 10 to an interval of length 1.7.
+// From 1/2 on exp(-a^2) erfcx(a), a = |x|, where every quantity whose rounding would show has a second part: the
+// square, which is s + e; log2(e); the polynomial g = (1 + 2 a) erfcx(a), in (a - 3.75) / (a + 3.75); and 1 + 2 a. So
+// it needs no f64, which few GPUs are fast at. The polynomials are interpolated at Chebyshev's points.
 X erfc_f32(X x) {
-  const X a = convert(at_most(abs(x), 10.1), DType::f64), two = c(a, 2), round = c(a, 0x1.8p52);
-  const X erfcx =
-      polynomial((a - two) / (a + two),
-                 {0.255395675897689, -0.42718586688746013, 0.24165826182859063, -0.07897801710772866,
-                  0.0037316906705829587, 0.006992595423636316, -0.0008408091106306206, -0.0009630360238847643,
-                  3.253704555969537e-05, 0.00013850408214897546, 2.6817163389115877e-05});
-  const X square = a * a * c(a, -M_LOG2E), n = (square + round) - round;
-  const X f = square - n, slope = convert(exp2_slope(convert(f, DType::f32)), DType::f64);
-  const X p = convert(fma(erfcx * f, slope, erfcx), DType::f32);  // 2^f erfcx, rounded once
-  const X r = split_scale(convert(n, DType::f32) + c(x, kRound))(p);
-  return select(lt(x, 0.0), c(x, 2) - r, r);
+  const X a = at_most(abs(x), 10.1), s = a * a, e = fma(a, a, -s);
+  const X rounded = fma(s, -M_LOG2E, kRound), n = rounded - c(x, kRound);
+  const X r = fma(s, -0x1.715476p0, -n) + fma(s, -0x1.4ae0cp-26, e * c(x, -M_LOG2E));
+  const X slope = polynomial(r, {0.6931471805599453, 0.2402265092778081, 0.05550410884332356, 0.009618055511407762,
+                                 0.001333350148782529, 0.00015461909720579576, 1.529768168573811e-05});
+
+  const X t = (a - c(x, 3.75)) / (a + c(x, 3.75));
+  const double first = 1.2375126307359647, first_rounded = static_cast<float>(first);
+  const X rest = polynomial(t, {-0.1402405863912252, 0.0035854282897913718, 0.0822761080596994, -0.1088045391347036,
+                                0.09231319048278751, -0.05868181275569619, 0.028316683011807467, -0.009829188166564631,
+                                0.0018176732433285519, 0.000493701564938463, -0.0002068488991450764});
+  const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, first - first_rounded);
+  const X two_a = a + a, w = two_a + c(x, 1), w_low = c(x, 1) - (w - two_a);
+
+  const X inverse = c(x, 1) / w, y = g * inverse;
+  const X y_low = (fma(-y, w_low, fma(-y, w, g)) + g_low) * inverse;
+  const X m = r * slope, m_low = fma(r, slope, -m);  // 2^r - 1
+  const X p = y + fma(y, m, fma(y, m_low, y_low));
+  const X far = split_scale(rounded)(p);
+  const X large = select(lt(x, 0.0), c(x, 2) - far, far);
+  return select(lt(a, 0.5), c(x, 1) - erf_near_0(x), large);
 }
 
 bool is_f32(X x) { return x.type() == DType::f32; }
