@@ -14,14 +14,13 @@ Array spread(const Array& r, const Shape& shape, const Ints& reduced) {
   return broadcast_in_dim(r, shape, kept);
 }
 
-// All elements that reach the extreme share its derivative equally.
+// All elements that reach the extreme share its derivative equally; none reaches NaN, whose derivative is NaN, then: so
+// a product and not a select.
 Array extreme(const JvpSite& site) {
   const Array& x = site.in[0];
   const Ints& axes = site.node.attrs.ints(Attr::axes);
-  const Array reached = x == spread(site.out, x.shape(), axes);
-  const Array t = widened(site.tangent[0]);
-  const Array shared = sum(select(reached, t, zeros_like(t)), axes);
-  return convert(shared / sum(select(reached, ones_like(t), zeros_like(t)), axes), site.out.dtype());
+  const Array t = widened(site.tangent[0]), reached = convert(x == spread(site.out, x.shape(), axes), t.dtype());
+  return convert(sum(t * reached, axes) / sum(reached, axes), site.out.dtype());
 }
 
 // The product by halves, with the product rule at each: no division, so zeros are exact.

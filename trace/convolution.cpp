@@ -1,6 +1,7 @@
 // Convolutions and poolings of numpy.h: a sum, or an extreme, over the taps of a window.
 #include <neap/creation.h>
 #include <neap/numpy.h>
+#include <neap/transforms.h>
 
 #include <algorithm>
 #include <cmath>
@@ -176,9 +177,37 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
 }
 
 namespace {
+// The first element of a window that reaches its maximum has all of the derivative, as JAX has it; the padding has
+// none.
 Array largest(std::string_view name, const Operand& x, const Shape& window, const Windows& windows) {
-  return pool(name, x, window, windows, lowest_of(x.dtype()),
-              [](const Array& a, const Array& b) { return maximum(a, b); });
+  const double lowest = lowest_of(x.dtype());
+  const std::string op(name);
+  const auto values = [=](const Array& a) {
+    return pool(op, Operand(a, {}), window, windows, lowest,
+                [](const Array& p, const Array& q) { return maximum(p, q); });
+  };
+  const AtLine line(x.loc());
+  const Array given = x.as_array();
+  if (!is_float(given.dtype())) return values(given);
+  return custom_jvp(
+      values,
+      [=](const Array& a, const Array& da) {
+        const Taps taps(op, a.shape(), window, windows, {});
+        const Array most = values(a);
+        if (taps.empty()) return zeros(most.shape(), da.dtype());
+        const Array padded = taps.padded(a, lowest), t = taps.padded(da.astype(wide(da.dtype())), 0);
+        const Array inside = taps.padded(ones(a.shape(), DType::bool_), 0);
+        Array found = zeros(most.shape(), DType::bool_), result = zeros(most.shape(), t.dtype());
+        for (int64_t tap = 0; tap < taps.size(); ++tap) {
+          const auto read = [&](const Array& of) { return taps.read(of, taps.position(tap)); };
+          const Array value = read(padded), reaches = (value == most) | isnan(value);
+          const Array first = read(inside) & reaches & !found;
+          result = where(first, read(t), result);
+          found = found | first;
+        }
+        return result.astype(da.dtype());
+      },
+      user_line({}))(given);
 }
 }  // namespace
 

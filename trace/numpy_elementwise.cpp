@@ -80,11 +80,11 @@ Array ldexp(const Operand& x, const Operand& exponent) {
 
 Array fmax(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  return where(isnan(x), y, where(isnan(y), x, maximum(x, y)));
+  return where((x > y) | isnan(y), x, y);
 }
 Array fmin(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  return where(isnan(x), y, where(isnan(y), x, minimum(x, y)));
+  return where((x < y) | isnan(y), x, y);
 }
 Array heaviside(const Operand& x, const Operand& at_zero) {
   const AtLine line(x.loc());
@@ -94,10 +94,11 @@ Array heaviside(const Operand& x, const Operand& at_zero) {
 Array sinc(const Operand& x) {
   const AtLine line(x.loc());
   const Array a = floating(x) * std::numbers::pi;
-  const Array zero = a == 0;
-  // Near zero the series, so that derivatives of every order are right there.
-  const Array safe = where(zero, 1, a), square_of = square(where(zero, a, 0));
-  return where(zero, 1 - square_of * (1.0 / 6) * (1 - square_of * (1.0 / 20)), sin(safe) / safe);
+  // Near zero Taylor's series: each derivative of the quotient would lose digits by another division by a.
+  const Array near = abs(a) < 1, safe = where(near, 1, a), square_of = square(where(near, a, 0));
+  Array series = ones_like(a);
+  for (int k = a.dtype() == DType::f64 ? 11 : 6; k > 0; --k) series = 1 - square_of * series / (2.0 * k * (2 * k + 1));
+  return where(near, series, sin(safe) / safe);
 }
 Array deg2rad(const Operand& x) {
   const AtLine line(x.loc());
@@ -109,9 +110,8 @@ Array rad2deg(const Operand& x) {
 }
 Array logaddexp2(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  const auto [a, b] = floating(x, y);
-  const Array high = maximum(a, b), low = minimum(a, b), finite = isfinite(high);
-  return where(finite, high + log1p(exp2(where(finite, low - high, 0))) * std::numbers::log2e, high);
+  const auto [high, below] = larger_and_difference(x, y);
+  return high + log1p(exp2(below)) * std::numbers::log2e;
 }
 Array logical_xor(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
@@ -152,45 +152,23 @@ Array array_equal(const Operand& x, const Operand& y) {
 
 // --- special functions
 
-Array logit(const Operand& x) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  return log(a / (1 - a));
-}
 Array expit(const Operand& x) { return sigmoid(x); }
 Array xlogy(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   const auto [a, b] = floating(x, y);
-  const Array safe = where((a == 0) & !isfinite(log(b)), 1, b);  // 0 * log(b) is 0, with log(b) as its derivative
+  const Array safe = where((a == 0) & (b == b) & !isfinite(log(b)), 1, b);  // 0 * log(b) is 0, its derivative log(b)
   return a * log(safe);
 }
 Array xlog1py(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   const auto [a, b] = floating(x, y);
-  const Array safe = where((a == 0) & !isfinite(log1p(b)), 0, b);
+  const Array safe = where((a == 0) & (b == b) & !isfinite(log1p(b)), 0, b);
   return a * log1p(safe);
-}
-Array entr(const Operand& x) {
-  const AtLine line(x.loc());
-  const Array a = floating(x);
-  return where(a < 0, -std::numeric_limits<double>::infinity(), -xlogy(a, a));
-}
-Array rel_entr(const Operand& x, const Operand& y) {
-  const AtLine line(x.loc());
-  const auto [a, b] = floating(x, y);
-  const Array both = (a > 0) & (b > 0);
-  return where(both, a * log(where(both, a, 1) / where(both, b, 1)),
-               where((a == 0) & (b >= 0), 0, std::numeric_limits<double>::infinity()));
 }
 Array kl_div(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   const auto [a, b] = floating(x, y);
   return rel_entr(a, b) - a + b;
-}
-Array betaln(const Operand& x, const Operand& y) {
-  const AtLine line(x.loc());
-  const auto [a, b] = floating(x, y);
-  return lgamma(a) + lgamma(b) - lgamma(a + b);
 }
 Array ndtr(const Operand& x) {
   const AtLine line(x.loc());
@@ -219,11 +197,11 @@ Array selu(const Operand& x) {
 Array gelu_tanh(const Operand& x) {
   const AtLine line(x.loc());
   const Array a = floating(x);
-  return a * (0.5 * (1 + tanh(0.79788456080286535588 * (a + 0.044715 * (a * a * a)))));
+  return a * sigmoid(1.59576912160573071176 * (a + 0.044715 * (a * a * a)));  // (1 + tanh(u)) / 2 without its loss
 }
 Array relu6(const Operand& x) {
   const AtLine line(x.loc());
-  return clip(x, 0, 6);
+  return where(x <= 0, 0, where(x >= 6, 6, x));  // NaN stays; the derivative is 0 at both bends, as relu's
 }
 Array hard_tanh(const Operand& x) {
   const AtLine line(x.loc());
@@ -235,7 +213,9 @@ Array hard_sigmoid(const Operand& x) {
 }
 Array hard_silu(const Operand& x) {
   const AtLine line(x.loc());
-  return x * hard_sigmoid(x);
+  const Array a = floating(x), outside = abs(a) >= 3, inside = where(outside, 0, a);
+  // Outside a product with a constant, so that infinity times a derivative of 0 is nowhere.
+  return where(outside, a * where(a > 0, ones_like(a), 0), inside * ((inside + 3.0) / 6.0));
 }
 Array log_sigmoid(const Operand& x) {
   const AtLine line(x.loc());

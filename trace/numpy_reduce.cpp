@@ -1,6 +1,7 @@
 // Reductions and running results of numpy.h.
 #include <neap/creation.h>
 #include <neap/numpy.h>
+#include <neap/transforms.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,15 +31,33 @@ Array nan_var(const Array& a, const Axes& axes, bool keepdims) {
   return sum(squared_magnitude(apart), axes, keepdims) / nan_count(a, axes, keepdims);
 }
 
+// The largest (or smallest) of the elements that `of` marks; those that reach it share its derivative equally, and what
+// stands for the others in the reduction has no part in it.
+Array extreme_of(const Array& x, const Array& of, const Axes& axes, bool keepdims, bool largest) {
+  const auto extreme = [=](const Array& a, const Array& marked, bool kept) {
+    const double none = largest ? lowest_of(a.dtype()) : std::numeric_limits<double>::infinity();
+    const Array chosen = where(marked, a, full({}, none, a.dtype()));
+    return largest ? max(chosen, axes, kept) : min(chosen, axes, kept);
+  };
+  if (!is_float(x.dtype())) return extreme(x, of, keepdims);
+  return custom_jvp([=](const Array& a, const Array& marked) { return extreme(a, marked, keepdims); },
+                    [=](const Array& a, const Array& marked, const Array& da, const Array&) {
+                      const DType dtype = a.dtype();
+                      const Array reached = marked & (a == extreme(a, marked, true)), t = da.astype(wide(dtype));
+                      const Array shared = sum(where(reached, t, 0), axes, keepdims);
+                      return (shared / sum(reached.astype(t.dtype()), axes, keepdims)).astype(dtype);
+                    },
+                    user_line({}))(x, of);
+}
+
 // An extreme that leaves NaN out, but where all are.
 Array nan_extreme(const Operand& x, const Axes& axes, bool keepdims, bool largest) {
   const AtLine line(x.loc());
-  const auto extreme = [&](const Array& a) { return largest ? max(a, axes, keepdims) : min(a, axes, keepdims); };
   const Array a = x.as_array();
-  if (!is_float(a.dtype())) return extreme(a);
-  const double none = std::numeric_limits<double>::infinity();
-  return where(all(isnan(a), axes, keepdims), std::numeric_limits<double>::quiet_NaN(),
-               extreme(known(a, largest ? -none : none)));
+  if (!is_float(a.dtype())) return largest ? max(a, axes, keepdims) : min(a, axes, keepdims);
+  const Array missing = isnan(a);
+  return where(all(missing, axes, keepdims), std::numeric_limits<double>::quiet_NaN(),
+               extreme_of(a, !missing, axes, keepdims, largest));
 }
 
 }  // namespace
@@ -117,8 +136,10 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
     const Array above = reshape(position - low, aligned);
     const auto at = [&](const Array& i) { return take(sorted, clip(i, 0, n - 1).astype(DType::i64)); };
     const Array below = at(low), next = at(high);
-    Array result = where(below == next, below, below * (1 - above) + next * above);  // equal infinities too
-    result = where(any(isnan(sorted), 0), std::numeric_limits<double>::quiet_NaN(), result);
+    // Between equal elements neither's share of the derivative is lost; equal infinities have no difference.
+    const Array between = where(isinf(below), below, below - (below - next) * above);
+    Array result = where(below == next, between, below * (1 - above) + next * above);
+    result = where(any(isnan(sorted), 0) | isnan(above), std::numeric_limits<double>::quiet_NaN(), result);
     if (keepdims) {
       Shape kept = position.shape();
       for (int64_t i = 0; i < in[0].ndim(); ++i) kept.push_back(!axis || i == over ? 1 : in[0].shape(i));
@@ -169,7 +190,7 @@ Array trapezoid(const Operand& y, double spacing, int64_t axis) {
 namespace {
 
 struct Running {
-  std::function<Array(const Array&, const Axes&)> reduce;
+  std::function<Array(const Array& x, const Array& of, const Axes&)> reduce;  // of the elements that `of` marks
   std::function<Array(const Array&, const Array&)> join;
   double neutral;  // join(neutral, x) is x
 };
@@ -196,14 +217,17 @@ Array running(const Running& r, const Array& x) {
   // [..., blocks, from, to]
   const int64_t from = x.ndim();
   const Array spread = broadcast_to(reshape(padded, with({blocks, block, 1})), with({blocks, block, block}));
-  const Array before = tri(block, block, 0, DType::bool_);  // [to, from]
-  const Array within = r.reduce(where(transpose(before), spread, full({}, r.neutral, x.dtype())), from);
+  const Array before = broadcast_to(transpose(tri(block, block, 0, DType::bool_)), spread.shape());
+  const Array within = r.reduce(spread, before, from);
   if (blocks == 1) return reshape(within, x.shape());
   const Array totals = running(r, reshape(slice_in_dim(within, block - 1, block, -1), with({blocks})));
   Shape low(totals.shape().size(), 0), high = low;
   low.back() = 1, high.back() = -1;  // of the blocks before
   const Array earlier = reshape(pad(totals, low, high, full({}, r.neutral, x.dtype())), with({blocks, 1}));
-  return slice_in_dim(reshape(r.join(earlier, within), with({blocks * block})), 0, n, -1);
+  // Nothing is joined to the first block: a neutral element would have a part in a tie's derivative.
+  const Array first = reshape(iota({blocks}, 0, DType::i32) == 0, {blocks, 1});
+  const Array joined = select(broadcast_to(first, within.shape()), within, r.join(earlier, within));
+  return slice_in_dim(reshape(joined, with({blocks * block})), 0, n, -1);
 }
 
 Array run_along(std::string_view name, const Operand& x, const Array& values, std::optional<int64_t> axis,
@@ -227,20 +251,21 @@ Array run_along(std::string_view name, const Operand& x, const Array& values, st
 Array cumsum(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
   return run_along("cumsum", x, x.as(sum_dtype(x.dtype())), axis, reverse,
-                   {[](const Array& a, const Axes& axes) { return sum(a, axes); },
+                   {[](const Array& a, const Array& of, const Axes& axes) { return sum(where(of, a, 0), axes); },
                     [](const Array& a, const Array& b) { return a + b; }, 0});
 }
 Array cumprod(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
   return run_along("cumprod", x, x.as(sum_dtype(x.dtype())), axis, reverse,
-                   {[](const Array& a, const Axes& axes) { return prod(a, axes); },
+                   {[](const Array& a, const Array& of, const Axes& axes) { return prod(where(of, a, 1), axes); },
                     [](const Array& a, const Array& b) { return a * b; }, 1});
 }
 Array cummax(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along("cummax", x, x.as_array(), axis, reverse,
-                   {[](const Array& a, const Axes& axes) { return max(a, axes); },
-                    [](const Array& a, const Array& b) { return maximum(a, b); }, lowest_of(x.dtype())});
+  return run_along(
+      "cummax", x, x.as_array(), axis, reverse,
+      {[](const Array& a, const Array& of, const Axes& axes) { return extreme_of(a, of, axes, false, true); },
+       [](const Array& a, const Array& b) { return maximum(a, b); }, lowest_of(x.dtype())});
 }
 Array cummin(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
@@ -253,7 +278,15 @@ Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis, bool reverse) 
   const AtLine line(x.loc());
   return run_along(
       "cumlogsumexp", x, x.as(to_float_dtype(x.dtype())), axis, reverse,
-      {[](const Array& a, const Axes& axes) { return logsumexp(a, axes); },
+      {[](const Array& a, const Array& of, const Axes& axes) {
+         // Where the largest is infinite it is the result: the formula would be inf - inf, or log(0).
+         constexpr double kLowest = -std::numeric_limits<double>::infinity();
+         const Array high = extreme_of(a, of, axes, true, true), infinite = isinf(high);
+         const Array shift = stop_gradient(where(infinite, 0, high));
+         const Array total = sum(exp(where(of & !infinite, a, kLowest) - shift), axes, true);
+         const Array result = where(infinite, high, log(where(infinite, 1, total)) + shift);
+         return sum(result, axes);
+       },
        [](const Array& a, const Array& b) { return logaddexp(a, b); }, -std::numeric_limits<double>::infinity()});
 }
 

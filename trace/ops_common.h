@@ -8,6 +8,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "trace/op_table.h"
 #include "trace/tracing.h"
@@ -24,6 +25,10 @@ Array fit(const Operand& x, const Shape& shape, DType dtype);
 Array elementwise(Op op, std::span<const Operand* const> operands);
 /// The op on complex operands: a node, or what it is made of; DTypeError where it has no complex form.
 Array apply_complex(Op op, const Arrays& operands, std::source_location loc);
+/// The larger of two in the floating dtype that they promote to, and the smaller less the larger: 0 where both are the
+/// same infinity, NaN where one is. Smooth functions of both have the right derivatives, to every order, also where x
+/// is y; where both are the same infinity x has them all.
+std::pair<Array, Array> larger_and_difference(const Operand& x, const Operand& y);
 /// |x|^2, real.
 Array squared_magnitude(const Array& x);
 /// The product of complex numbers over these axes.

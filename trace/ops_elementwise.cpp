@@ -3,6 +3,8 @@
 #include <neap/creation.h>
 #include <neap/ops.h>
 
+#include <cmath>
+
 #include "trace/ops_common.h"
 
 namespace neap {
@@ -168,13 +170,29 @@ Array floor_divide(const Operand& dividend, const Operand& divisor) {
   const Operand x = beside(dividend, dtype), y = beside(divisor, dtype);
   if (!is_integral(x) || !is_integral(y)) {
     const Array r = remainder(x, y), q = rint((x - r) / y);
-    return where(y == 0, x / y, select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
+    return where(y == 0, stop_gradient(x / y), select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
   }
   const Array q = divide(x, y);
   if (is_unsigned(dtype)) return q;
   const Array inexact = (y != 0) & (remainder(x, y) != 0) & ((x < 0) != (y < 0));
   return select(inexact, q - 1, q);
 }
+
+namespace tracing {
+
+// By select, not by maximum: where x and y are equal, each side of it is the whole function of both, so that the
+// derivatives of what is made of the two parts are right to every order.
+std::pair<Array, Array> larger_and_difference(const Operand& x, const Operand& y) {
+  const std::array<const Operand*, 2> operands{&x, &y};
+  const DType dtype = to_float_dtype(common_dtype(operands));
+  const Array a = x.as(dtype), b = y.as(dtype), first = a >= b;
+  const Array high = select(first, a, b), below = select(first, b, a) - high;
+  const auto finite = [](const Operand& z) { return z.is_scalar() && std::isfinite(z.real()); };
+  if (finite(x) || finite(y)) return {high, below};
+  return {high, select((a == b) & isinf(a), zeros_like(below), below)};  // not inf - inf
+}
+
+}  // namespace tracing
 
 Array power(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
@@ -192,10 +210,8 @@ Array power(const Operand& x, const Operand& y) {
 
 Array logaddexp(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  const Array high = maximum(x, y), low = minimum(x, y);
-  const Array finite = isfinite(high);
-  // Infinities: equal ones would give inf - inf.
-  return select(finite, high + log1p(exp(select(finite, low - high, zeros_like(high)))), high);
+  const auto [high, below] = larger_and_difference(x, y);
+  return high + log1p(exp(below));
 }
 Array relu(const Operand& x) {
   const AtLine line(x.loc());
@@ -207,7 +223,7 @@ Array softplus(const Operand& x) {
 }
 Array gelu(const Operand& x) {
   const AtLine line(x.loc());
-  return x * 0.5 * (erf(x * 0.70710678118654752440) + 1);
+  return x * 0.5 * erfc(x * -0.70710678118654752440);  // 1 + erf would be 0 from -6 on
 }
 Array silu(const Operand& x) {
   const AtLine line(x.loc());

@@ -1,0 +1,100 @@
+// Values of special functions where a plain formula loses its digits: against mpmath's, compiled and by the reference.
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace neap {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+class SpecialFunctions : public ::testing::TestWithParam<bool> {
+ protected:
+  SpecialFunctions() {
+    if (GetParam()) reference_.emplace();
+  }
+  std::optional<eager_reference> reference_;
+};
+
+// Within so many units in the last place of the dtype.
+template <class T>
+void expect_close(const Array& got, double want, double ulps, const std::string& what) {
+  const T value = got.item<T>();
+  const double unit = std::nextafter(std::abs(static_cast<T>(want)), std::numeric_limits<T>::infinity()) -
+                      std::abs(static_cast<T>(want));
+  EXPECT_LE(std::abs(static_cast<double>(value) - want), ulps * unit) << what << ": " << value << " for " << want;
+}
+
+TEST_P(SpecialFunctions, LogarithmOfBeta) {
+  const auto check = [](auto zero, double a, double b, double want, double ulps) {
+    using T = decltype(zero);
+    const Array x = array(static_cast<T>(a)), y = array(static_cast<T>(b));
+    const std::string what = "betaln(" + std::to_string(a) + ", " + std::to_string(b) + ")";
+    expect_close<T>(betaln(x, y), want, ulps, what);
+    expect_close<T>(betaln(y, x), want, ulps, what + " swapped");
+  };
+  check(0.0f, 1e6, 1, -13.815510557964274104, 1);
+  check(0.0f, 1e6, 1e6, -1386300.0033629211163, 2);
+  check(0.0f, 0.5, 1000, -2.8813876965715767707, 2);
+  check(0.0f, 12, 15, -18.568172732389434645, 2);
+  check(0.0f, 9, 9, -12.295867644646388427, 4);
+  check(0.0, 1e30, 1, -69.07755278982137054, 1);
+  check(0.0, 1e10, 1e10, -13862943621.44631953, 2);
+  check(0.0, 0.5, 1e15, -16.697023254530642418, 2);
+  check(0.0, 20, 1e18, -789.5907492906569524, 2);
+  check(0.0, 3.5, 2.25, -3.0408707193828155248, 4);
+  EXPECT_EQ(betaln(array(kInf), array(2.0)).item<double>(), -kInf);
+  EXPECT_EQ(betaln(array(0.0), array(20.0)).item<double>(), kInf);
+  // d/db betaln(a, b) is about -a / b where b is large: a difference of equals, were it made of digammas.
+  const auto slope = grad<1>([](const Array& a, const Array& b) { return betaln(a, b); });
+  EXPECT_NEAR(slope(array(1.0), array(1e20)).item<double>() * 1e20, -1, 1e-12);
+}
+
+TEST_P(SpecialFunctions, TailsOfGelu) {
+  const std::pair<float, double> exact[] = {{-3, -0.00404969409489},
+                                            {-5, -1.4332578594e-6},
+                                            {-8, -4.97676845942e-15},
+                                            {-10, -7.61985302416e-23},
+                                            {2, 1.9544997361}};
+  for (const auto& [x, want] : exact) EXPECT_NEAR(gelu(array(x)).item<float>() / want, 1, 1e-5) << x;
+  const std::pair<float, double> by_tanh[] = {
+      {-3, -0.00363739208177}, {-5, -2.29179619663e-7}, {-8, -3.1077829375e-21}};
+  for (const auto& [x, want] : by_tanh) EXPECT_NEAR(gelu_tanh(array(x)).item<float>() / want, 1, 1e-5) << x;
+}
+
+TEST_P(SpecialFunctions, DigammaAtItsRoot) {
+  const std::pair<double, double> values[] = {{1.4616321449683622, -9.2412655217294275168e-17},
+                                              {1.4616321449683625, 1.2245374622004069031e-16},
+                                              {1.4616, -0.000031106251230341649658},
+                                              {1.5, 0.036489973978576520559},
+                                              {1.0, -0.57721566490153286061},
+                                              {1.9, 0.35618416116405965812}};
+  for (const auto& [x, want] : values) expect_close<double>(digamma(array(x)), want, 4, "digamma(" + std::to_string(x));
+}
+
+TEST_P(SpecialFunctions, Ratios) {
+  // Out of range, and near one.
+  expect_close<float>(rel_entr(array(1e-30f), array(1e30f)), -1.3815510603e-28, 2, "rel_entr, small ratio");
+  expect_close<double>(rel_entr(array(1e-300), array(1e300)), -1.3815510557964274451e-297, 2, "rel_entr, small ratio");
+  expect_close<float>(rel_entr(array(1.0001f), array(1.0f)), 0.000100021595426, 2, "rel_entr, near 1");
+  EXPECT_EQ(kl_div(array(1e-300), array(1e300)).item<double>(), 1e300);
+  expect_close<float>(logit(array(0.5001f)), 0.000400066381068, 2, "logit near 1/2");
+  expect_close<double>(logit(array(0.5001)), 0.00040000000533328940768, 2, "logit near 1/2");
+}
+
+// The derivatives of sin(x) / x near 0 are not quotients of what is almost 0.
+TEST_P(SpecialFunctions, SincNearZero) {
+  const auto first = [](const Array& x) { return grad([](const Array& v) { return sinc(v); })(x); };
+  const double pi2 = 9.8696044010893586;
+  EXPECT_NEAR(first(array(1e-6f)).item<float>() / (-pi2 / 3 * 1e-6), 1, 1e-6);
+  EXPECT_NEAR(grad(first)(array(1e-5f)).item<float>() / (-pi2 / 3), 1, 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, SpecialFunctions, ::testing::Values(true, false),
+                         [](const auto& info) { return info.param ? "Reference" : "Compiled"; });
+
+}  // namespace
+}  // namespace neap
