@@ -28,42 +28,45 @@ struct Buffer::Access {
     buffer->data_ = data;
     buffer->requested_ = requested;
     buffer->bytes_ = round_up_64(requested);
+    buffer->counted_ = false;  // until it is
     return buffer;
   }
 
+  // The handle first: where there is no memory for it, nothing has been mapped or counted yet.
   static BufferPtr allocate_slab(size_t bytes, std::string_view what) {
+    BufferPtr buffer = make(nullptr, bytes);
     detail::Slab* slab = detail::Heap::instance().map(round_up_64(bytes), what);
     sanitize::permit(slab->base, bytes);
     sanitize::forbid(slab->base + bytes, slab->capacity - bytes);
-    BufferPtr buffer = make(slab->base, bytes);
+    buffer->data_ = slab->base;
     buffer->slab_ = slab;
+    buffer->counted_ = true;
     return buffer;
   }
 
   static BufferPtr allocate_small(size_t bytes, std::string_view what) {
     const size_t rounded = round_up_64(bytes);
+    BufferPtr buffer = make(nullptr, bytes);
     void* memory = nullptr;
     if (posix_memalign(&memory, bytes >= kPageAligned ? 4096 : 64, std::max<size_t>(rounded, 64)) != 0) {
       throw OutOfMemoryError(fmt::format("out of memory: {} needs {}; the system refuses", what, format_bytes(bytes)));
     }
-    std::shared_ptr<void> owner(memory, std::free);
+    buffer->owner_ = std::shared_ptr<void>(memory, std::free);
     detail::Heap::instance().count(rounded, what);
-    BufferPtr buffer = make(static_cast<std::byte*>(memory), bytes);
+    buffer->data_ = static_cast<std::byte*>(memory);
+    buffer->counted_ = true;
     sanitize::forbid(buffer->data_ + bytes, std::max<size_t>(rounded, 64) - bytes);
-    buffer->owner_ = std::move(owner);
     return buffer;
   }
 
   static BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
     BufferPtr buffer = make(static_cast<std::byte*>(data), bytes);
     buffer->owner_ = std::move(owner);
-    buffer->counted_ = false;
     return buffer;
   }
 
   static BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
     BufferPtr buffer = make(nullptr, bytes);
-    buffer->counted_ = false;
     buffer->set_residence(std::move(residence));
     buffer->await_residence();
     return buffer;
@@ -82,7 +85,6 @@ struct Buffer::Access {
         continue;
       }
       BufferPtr& buffer = result.emplace_back(make(slab->data_ + piece.offset, piece.bytes));
-      buffer->counted_ = false;  // until all checks are done
       ranges.push_back({piece.offset, piece.offset + buffer->bytes_});
     }
     std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
@@ -95,21 +97,21 @@ struct Buffer::Access {
 
   // Moves the slab's life, and its accounting, to the pieces.
   static void hand_over(Buffer& slab, std::vector<detail::Range> ranges, const std::vector<BufferPtr>& pieces) {
-    size_t kept = 0;
     sanitize::forbid(slab.data_, slab.bytes_);
+    size_t kept = 0;
+    for (const detail::Range& range : ranges) kept += range.size();
+    if (slab.slab_) {
+      detail::Heap::instance().split(slab.slab_, std::move(ranges));  // the last that can fail
+    } else {
+      detail::Heap::instance().discount(slab.bytes_ - kept);
+    }
     for (const BufferPtr& piece : pieces) {
       if (piece->bytes_ == 0) continue;
       sanitize::permit(piece->data_, piece->requested_);
-      kept += piece->bytes_;
       piece->counted_ = true;
       piece->carved_ = true;
       piece->slab_ = slab.slab_;
       piece->owner_ = slab.owner_;
-    }
-    if (slab.slab_) {
-      detail::Heap::instance().split(slab.slab_, std::move(ranges));
-    } else {
-      detail::Heap::instance().discount(slab.bytes_ - kept);
     }
     slab.slab_ = nullptr;
     slab.counted_ = false;

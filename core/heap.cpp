@@ -76,7 +76,7 @@ Slab* Heap::map(size_t bytes, std::string_view what) {
   const size_t pages = page_ceil(bytes);
   Slab* slab = reuse(pages);
   if (!slab) slab = map_fresh(pages, bytes, what);
-  slab->pieces = {{0, bytes}};
+  slab->pieces.push_back({0, bytes});
   used_ += pages;
   high_water_ = std::max(high_water_, used_);
   trim(ceiling());
@@ -88,15 +88,18 @@ Slab* Heap::reuse(size_t pages) {
   const auto found = free_.lower_bound(pages);
   if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
   Slab* slab = found->second;
-  free_.erase(found);
-  std::vector<Range> rest;  // idle pages past the request stay idle
-  for (const Range& range : slab->idle) {
-    cached_ -= range.size();
-    if (range.end > pages) rest.push_back({std::max(range.begin, pages), range.end});
+  slab->pieces.reserve(1);
+  slab->idle.reserve(slab->idle.size() + 1);
+  slab->free_entry = free_.extract(found);
+  if (slab->idle.empty()) return slab;
+  for (Range& range : slab->idle) {  // idle pages past the request stay idle
+    const size_t begin = std::min(std::max(range.begin, pages), range.end);
+    cached_ -= begin - range.begin;
+    range.begin = begin;
   }
-  slab->idle.clear();
-  aging_.erase(slab->died);
-  for (const Range& range : rest) add_idle(slab, range);
+  std::erase_if(slab->idle, [](const Range& range) { return range.size() == 0; });
+  slab->aging_entry = aging_.extract(slab->died);
+  if (!slab->idle.empty()) age(slab);
   return slab;
 }
 
@@ -104,16 +107,21 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
   const size_t ceiling_with = std::max(ceiling(), used_ + pages);
   trim(ceiling_with - pages);
   require_available(pages, bytes, what);
-  std::byte* base = map_pages(pages);
-  if (!base) {
-    trim(used_);
-    base = map_pages(pages);
-  }
-  if (!base) out_of_memory(bytes, what, "the system refuses the mapping");
-  Slab* slab = new Slab;
-  slab->base = base;
+  auto slab = std::make_unique<Slab>();
   slab->capacity = pages;
-  return slab;
+  slab->pieces.reserve(1);
+  slab->idle.reserve(1);
+  std::multimap<size_t, Slab*> free{{pages, slab.get()}};
+  slab->free_entry = free.extract(free.begin());
+  std::map<uint64_t, Slab*> aging{{0, slab.get()}};
+  slab->aging_entry = aging.extract(aging.begin());
+  slab->base = map_pages(pages);
+  if (!slab->base) {
+    trim(used_);
+    slab->base = map_pages(pages);
+  }
+  if (!slab->base) out_of_memory(bytes, what, "the system refuses the mapping");
+  return slab.release();
 }
 
 void Heap::require_available(size_t pages, size_t bytes, std::string_view what) {
@@ -139,6 +147,8 @@ void Heap::require_available(size_t pages, size_t bytes, std::string_view what) 
 
 void Heap::split(Slab* slab, std::vector<Range> pieces) {
   const std::lock_guard lock(mutex_);
+  slab->idle.reserve(slab->idle.size() + pieces.size());  // each piece may leave one range
+  pieces.reserve(1);                                      // for the one piece of its next life
   const Range whole = slab->pieces.front();
   size_t kept = 0;
   size_t end = 0;  // pages before this belong to some piece
@@ -155,12 +165,7 @@ void Heap::split(Slab* slab, std::vector<Range> pieces) {
   live_ -= whole.size() - kept;
   slab->pieces = std::move(pieces);
   if (slab->pieces.empty()) {
-    if (slab->idle.empty()) {
-      munmap(slab->base, slab->capacity);
-      delete slab;
-    } else {
-      free_.emplace(slab->capacity, slab);
-    }
+    slab->idle.empty() ? destroy(slab) : add_free(slab);
   }
   trim(ceiling());
 }
@@ -177,7 +182,7 @@ void Heap::unmap(Slab* slab, size_t begin) {
   if (piece != pieces.begin()) pages.begin = std::max(pages.begin, page_ceil(std::prev(piece)->end));
   if (std::next(piece) != pieces.end()) pages.end = std::min(pages.end, page_floor(std::next(piece)->begin));
   pieces.erase(piece);
-  if (pieces.empty()) free_.emplace(slab->capacity, slab);
+  if (pieces.empty()) add_free(slab);
   if (pages.begin < pages.end) {
     used_ -= pages.size();
     add_idle(slab, pages);
@@ -185,10 +190,23 @@ void Heap::unmap(Slab* slab, size_t begin) {
   trim(ceiling());
 }
 
-void Heap::add_idle(Slab* slab, Range range) {
-  if (!slab->idle.empty()) aging_.erase(slab->died);
+void Heap::age(Slab* slab) {
   slab->died = ++clock_;
-  aging_.emplace(slab->died, slab);
+  slab->aging_entry.key() = slab->died;
+  aging_.insert(std::move(slab->aging_entry));
+}
+
+void Heap::add_free(Slab* slab) { free_.insert(std::move(slab->free_entry)); }
+
+// Of a slab that is in neither map.
+void Heap::destroy(Slab* slab) {
+  munmap(slab->base, slab->capacity);
+  delete slab;
+}
+
+void Heap::add_idle(Slab* slab, Range range) {
+  if (!slab->idle.empty()) slab->aging_entry = aging_.extract(slab->died);
+  age(slab);
   cached_ += range.size();
   auto& idle = slab->idle;
   auto next = std::lower_bound(idle.begin(), idle.end(), range.begin,
@@ -213,13 +231,12 @@ void Heap::trim(size_t kept) {
     Slab* slab = aging_.begin()->second;
     cached_ -= drop_idle(slab, used_ + cached_ - kept);
     if (!slab->idle.empty()) continue;
-    aging_.erase(aging_.begin());
+    slab->aging_entry = aging_.extract(aging_.begin());
     if (!slab->pieces.empty()) continue;
     const auto [first, last] = free_.equal_range(slab->capacity);
     const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == slab; });
     if (found != last) free_.erase(found);
-    munmap(slab->base, slab->capacity);
-    delete slab;
+    destroy(slab);
   }
 }
 

@@ -28,13 +28,19 @@ struct Slab {
   std::vector<Range> pieces;  // what live buffers hold of it, sorted, disjoint
   std::vector<Range> idle;    // whole pages that no live buffer touches and that may be resident, sorted, disjoint
   uint64_t died = 0;          // when a piece last died, for trimming the oldest first
+
+  // Its entries of Heap::free_ and Heap::aging_ while it has none there. With them, and with room in `pieces` and
+  // `idle`, all memory that the end of a piece needs is taken when the piece begins: destructors cannot fail.
+  std::multimap<size_t, Slab*>::node_type free_entry;
+  std::map<uint64_t, Slab*>::node_type aging_entry;
 };
 
 class Heap {
  public:
   static Heap& instance();
 
-  // A slab with the single piece [0, bytes).
+  // A slab with the single piece [0, bytes). Of the functions that take memory this and split() change nothing where
+  // there is none (std::bad_alloc); the others need none.
   Slab* map(size_t bytes, std::string_view what);
   // Replaces the slab's only piece by these, sorted and disjoint.
   void split(Slab* slab, std::vector<Range> pieces);
@@ -72,6 +78,9 @@ class Heap {
   void trim(size_t kept);
   size_t drop_idle(Slab* slab, size_t excess);
   void add_idle(Slab* slab, Range range);
+  void age(Slab* slab);
+  void add_free(Slab* slab);
+  void destroy(Slab* slab);
   [[noreturn]] void out_of_memory(size_t bytes, std::string_view what, std::string_view reason) const;
 
   mutable std::mutex mutex_;

@@ -1,10 +1,13 @@
+#include <fcntl.h>
 #include <neap/memory.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <charconv>
 #include <string>
+#include <string_view>
 
+#include "core/ascii.h"
 #include "core/heap.h"
 #include "core/system_memory.h"
 
@@ -12,37 +15,59 @@ namespace neap {
 
 namespace {
 
-// The number after `key` in a file of lines "key number ..."; nullopt if there is none.
-std::optional<size_t> field(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string word; file >> word;) {
-    size_t value = 0;
-    if (word == key) return file >> value ? std::optional(value) : std::nullopt;
-    file.ignore(4096, '\n');
+// The beginning of a file that the kernel writes, without a byte from the heap; empty if there is no such file.
+class Start {
+ public:
+  explicit Start(const char* path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    for (ssize_t got = 0; (got = read(fd, bytes_ + length_, sizeof bytes_ - length_)) > 0;) {
+      length_ += static_cast<size_t>(got);
+    }
+    close(fd);
   }
-  return std::nullopt;
+  std::string_view text() const { return {bytes_, length_}; }
+
+ private:
+  char bytes_[8192];
+  size_t length_ = 0;
+};
+
+// The number that the text begins with, after spaces; nullopt if there is none.
+std::optional<size_t> number(std::string_view text) {
+  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
+  size_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-std::optional<size_t> first_number(const std::string& path) {
-  std::ifstream file(path);
-  size_t value = 0;
-  return file >> value ? std::optional(value) : std::nullopt;
+// The number after `key` in a file of lines "key number ..."; nullopt if there is none.
+std::optional<size_t> field(const char* path, std::string_view key) {
+  const Start file(path);
+  for (std::string_view rest = file.text(); !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.starts_with(key) && line.size() > key.size() && ascii::is_space(line[key.size()])) {
+      return number(line.substr(key.size()));
+    }
+  }
+  return std::nullopt;
 }
 
 // What is left to the process's control group (version 2); nullopt without a limit.
 std::optional<size_t> control_group_available() {
   static const std::string folder = [] {
-    std::ifstream file("/proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("0::")) return "/sys/fs/cgroup" + line.substr(3);
-    }
-    return std::string();
+    const Start file("/proc/self/cgroup");
+    const size_t at = file.text().starts_with("0::") ? 0 : file.text().find("\n0::") + 1;
+    if (at == 0 && !file.text().starts_with("0::")) return std::string();
+    const std::string_view path = file.text().substr(at + 3);
+    return "/sys/fs/cgroup" + std::string(path.substr(0, path.find('\n')));
   }();
   if (folder.empty()) return std::nullopt;
-  const auto limit = first_number(folder + "/memory.max");
-  const auto used = first_number(folder + "/memory.current");
+  const auto limit = number(Start((folder + "/memory.max").c_str()).text());
+  const auto used = number(Start((folder + "/memory.current").c_str()).text());
   if (!limit || !used) return std::nullopt;
-  const size_t reclaimable = std::min(*used, field(folder + "/memory.stat", "file").value_or(0));
+  const size_t reclaimable = std::min(*used, field((folder + "/memory.stat").c_str(), "file").value_or(0));
   return *limit - std::min(*limit, *used - reclaimable);
 }
 
@@ -65,19 +90,19 @@ size_t cached_bytes() { return detail::Heap::instance().cached(); }
 void release_cached() { detail::Heap::instance().release_cached(); }
 
 size_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  size_t total = 0;
-  size_t resident = 0;
-  if (!(file >> total >> resident)) return 0;
-  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const Start file("/proc/self/statm");
+  const size_t first = std::min(file.text().find(' '), file.text().size());
+  return number(file.text().substr(first)).value_or(0) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 size_t peak_resident_bytes() { return field("/proc/self/status", "VmHWM:").value_or(0) << 10; }
 
 bool reset_peak_resident() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5" << std::flush;
-  return file.good();
+  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool done = write(fd, "5", 1) == 1;
+  close(fd);
+  return done;
 }
 
 }  // namespace memory
