@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <ostream>
+
+#include "core/ascii.h"
 
 namespace neap {
 
@@ -35,15 +36,13 @@ std::string format_bytes(size_t bytes) {
 
 std::optional<size_t> parse_bytes(std::string_view text) {
   auto trim = [](std::string_view s) {
-    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
-    while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+    while (!s.empty() && ascii::is_space(s.front())) s.remove_prefix(1);
+    while (!s.empty() && ascii::is_space(s.back())) s.remove_suffix(1);
     return s;
   };
   text = trim(text);
   const size_t split = std::min(text.find_first_not_of("0123456789."), text.size());
-  std::string unit;
-  for (const char c : trim(text.substr(split))) unit += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  const double factor = unit_factor(unit);
+  const double factor = unit_factor(ascii::to_upper(trim(text.substr(split))));
   if (split == 0 || factor == 0) return std::nullopt;
 
   const char* begin = text.data();

@@ -1,5 +1,7 @@
 #include "core/dump.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +33,7 @@ void dump_text(std::string_view name, std::string_view text) {
     write_file_atomic(*dump_dir() / name, text);
   } catch (const std::exception& error) {
     static std::atomic<bool> reported{false};
-    if (!reported.exchange(true)) std::fprintf(stderr, "neap: NEAP_DUMP: %s\n", error.what());
+    if (!reported.exchange(true)) fmt::print(stderr, "neap: NEAP_DUMP: {}\n", error.what());
   }
 }
 

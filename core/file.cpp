@@ -1,35 +1,210 @@
 #include "core/file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 namespace neap {
 
 namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel follows
+constexpr unsigned kModeBits = 0777;
+
 [[noreturn]] void fail(int error, const std::filesystem::path& path) {
   throw std::system_error(error, std::generic_category(), path.string());
 }
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+int open_folder(const std::filesystem::path& file, const std::filesystem::path& named) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const int fd = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) return fd;
+  if (errno != ENOENT) fail(errno, named);
+  throw std::system_error(errno, std::generic_category(),
+                          fmt::format("{}: there is no folder {}", named.string(), folder.string()));
+}
+
+std::string link_target(int folder, const std::string& name, const std::filesystem::path& named) {
+  std::string text(4096, '\0');
+  const ssize_t length = readlinkat(folder, name.c_str(), text.data(), text.size());
+  if (length < 0) fail(errno, named);
+  text.resize(static_cast<size_t>(length));
+  return text;
+}
+
+// Links of /proc name open files, not paths.
+bool is_proc(int folder) {
+  struct statfs system = {};
+  return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+std::string read_all(int fd, off_t expected, const std::filesystem::path& path) {
+  constexpr size_t kMore = 4096;
+  std::string text;
+  text.resize(static_cast<size_t>(expected) + 1);  // one more, to see the end
+  for (size_t length = 0;;) {
+    if (length == text.size()) text.resize(2 * length + kMore);
+    const ssize_t got = ::read(fd, text.data() + length, text.size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(errno, path);
+    length += static_cast<size_t>(got);
+    if (got == 0) {
+      text.resize(length);
+      return text;
+    }
+  }
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  static std::atomic<int> counter{0};
-  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path());
-  temporary_ = path_;
-  temporary_ += fmt::format(".{}.{}.tmp", getpid(), counter++);
-  file_ = std::fopen(temporary_.c_str(), "wb");
-  if (!file_) fail(errno, path_);
+InputFile::InputFile(const std::filesystem::path& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (fd_ < 0) fail(errno, path);
+  struct stat status = {};
+  const int error = fstat(fd_, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  size_ = static_cast<uint64_t>(status.st_size);
+  if (error == 0 && S_ISREG(status.st_mode)) return;
+  ::close(fd_);
+  if (error != 0) fail(error, path);
+  fail(EINVAL, path.string() + ": no regular file");
 }
 
-AtomicFile::~AtomicFile() {
-  if (file_) std::fclose(file_);
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+InputFile::~InputFile() { ::close(fd_); }
+
+bool InputFile::read_at(uint64_t offset, void* data, size_t bytes) const {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = pread(fd_, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
 }
+
+std::string read_file(const std::filesystem::path& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) fail(errno, path);
+  struct stat status = {};
+  return read_all(file.fd, fstat(file.fd, &status) == 0 && S_ISREG(status.st_mode) ? status.st_size : 0, path);
+}
+
+std::optional<std::string> read_own_file(const std::filesystem::path& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  struct stat status = {};
+  if (file.fd < 0 || fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return std::nullopt;
+  return read_all(file.fd, status.st_size, path);
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path, Kind kind) : path_(std::move(path)) {
+  try {
+    open(kind);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void AtomicFile::open(Kind kind) {
+  struct stat status = {};
+  if (path_.empty()) fail(ENOENT, path_);
+  if (kind == Kind::cache) {
+    folder_ = open_folder(path_, path_);
+    name_ = path_.filename().string();
+    return open_temporary(0600);
+  }
+  // The kernel follows the links first: it knows which of them are not to be trusted, and what those of /proc mean.
+  const bool exists = stat(path_.c_str(), &status) == 0;
+  if (!exists && errno != ENOENT) fail(errno, path_);
+  if (exists && S_ISDIR(status.st_mode)) fail(EISDIR, path_);
+  if (exists && !S_ISREG(status.st_mode)) return open_in_place(path_, 0);
+  if (exists && faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno, path_);
+
+  std::filesystem::path at = path_;
+  for (int links = 0;; ++links) {
+    if (links == kMostLinks) fail(ELOOP, path_);
+    if (folder_ >= 0) ::close(folder_);
+    folder_ = -1;
+    folder_ = open_folder(at, path_);
+    name_ = at.filename().string();
+    if (name_.empty()) fail(EISDIR, path_);
+    if (fstatat(folder_, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) fail(errno, path_);
+      return open_temporary(0666);
+    }
+    if (!S_ISLNK(status.st_mode)) break;
+    if (is_proc(folder_)) return open_in_place(path_, O_TRUNC);
+    at = at.parent_path() / link_target(folder_, name_, path_);
+  }
+  if (!S_ISREG(status.st_mode)) fail(EEXIST, path_);  // it has changed meanwhile
+  open_temporary(0600);
+  keep_owner(status.st_uid, status.st_gid, status.st_mode & kModeBits);
+}
+
+void AtomicFile::open_in_place(const std::filesystem::path& path, int flags) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags);
+  if (fd < 0) fail(errno, path_);
+  file_ = fdopen(fd, "wb");
+  if (file_) return;
+  const int error = errno;
+  ::close(fd);
+  fail(error, path_);
+}
+
+void AtomicFile::open_temporary(unsigned mode) {
+  constexpr int kTries = 16;
+  int fd = -1;
+  for (int i = 0; fd < 0; ++i) {
+    uint64_t random[2] = {};
+    if (getrandom(random, sizeof random, 0) != sizeof random) fail(errno, path_);
+    std::string name = fmt::format(".neap-{:016x}{:016x}.tmp", random[0], random[1]);
+    fd = openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0 && (errno != EEXIST || i == kTries)) fail(errno, path_);
+    if (fd >= 0) temporary_ = std::move(name);
+  }
+  file_ = fdopen(fd, "wb");
+  if (file_) return;
+  const int error = errno;
+  ::close(fd);
+  fail(error, path_);
+}
+
+// What the group might read is not for the group that the file gets where it cannot keep its own.
+void AtomicFile::keep_owner(unsigned owner, unsigned group, unsigned mode) {
+  const int fd = fileno(file_);
+  struct stat status = {};
+  if (fstat(fd, &status) != 0) fail(errno, path_);
+  if (status.st_gid != group && fchown(fd, static_cast<uid_t>(-1), group) != 0) mode &= ~070u;
+  if (fchmod(fd, mode) != 0) fail(errno, path_);
+  // Last: who gives a file away may not change it any more. Where it cannot be given, it is the process's.
+  if (status.st_uid != owner) static_cast<void>(!fchown(fd, owner, static_cast<gid_t>(-1)));
+}
+
+void AtomicFile::close() noexcept {
+  if (file_) std::fclose(file_);
+  file_ = nullptr;
+  if (!temporary_.empty()) unlinkat(folder_, temporary_.c_str(), 0);
+  temporary_.clear();
+  if (folder_ >= 0) ::close(folder_);
+  folder_ = -1;
+}
+
+AtomicFile::~AtomicFile() { close(); }
 
 void AtomicFile::write(const void* data, size_t bytes) {
   if (bytes != 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno, path_);
@@ -39,7 +214,8 @@ void AtomicFile::commit() {
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(errno, path_);
-  std::filesystem::rename(temporary_, path_);
+  if (temporary_.empty()) return;
+  if (renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) fail(errno, path_);
   temporary_.clear();
 }
 

@@ -1,18 +1,56 @@
-// Files that appear whole or not at all.
+// Files that are read at once, and files that appear whole or not at all.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace neap {
 
-// A file under a temporary name in its folder (made if need be) until commit() renames it; removed if never committed.
-// Every function throws std::system_error where the system refuses.
+// A file to read from. The constructor throws std::system_error where it cannot be opened or is no regular file.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  uint64_t size() const { return size_; }
+  // False where the file has less, or cannot be read.
+  bool read_at(uint64_t offset, void* data, size_t bytes) const;
+
+ private:
+  int fd_;
+  uint64_t size_ = 0;
+};
+
+// All bytes of a file, a pipe or a device. std::system_error where the system refuses; a folder is no file.
+std::string read_file(const std::filesystem::path& path);
+
+// All bytes of a regular file that the process's user owns and no other may write, links not followed; nullopt where
+// there is no such file. What caches trust.
+std::optional<std::string> read_own_file(const std::filesystem::path& path);
+
+// A file under a temporary name beside it until commit() puts it in its place; removed if never committed.
+//
+// A file that was there keeps its mode, and its owner and group as far as the process may give them away; one that the
+// process may not write is not replaced. A symbolic link is followed, and stays: what it names is replaced. Hard links
+// are parted. What is no regular file (a terminal, a pipe, /dev/null, /dev/stdout) is never replaced but written to, at
+// once and not whole or not at all. The folder must be there.
+//
+// The temporary name cannot be guessed, and is never one that exists. Every function throws std::system_error where the
+// system refuses.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  enum class Kind {
+    users,  // as said above
+    cache,  // for this user alone: mode 0600; whatever has the name is replaced, a link too
+  };
+  explicit AtomicFile(std::filesystem::path path, Kind kind = Kind::users);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -21,9 +59,17 @@ class AtomicFile {
   void commit();
 
  private:
-  std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  std::FILE* file_;
+  void open(Kind kind);
+  void open_in_place(const std::filesystem::path& path, int flags);
+  void open_temporary(unsigned mode);
+  void keep_owner(unsigned owner, unsigned group, unsigned mode);
+  void close() noexcept;
+
+  std::filesystem::path path_;  // as the user named it, for messages
+  std::string name_;            // of the file in folder_, links followed
+  std::string temporary_;       // likewise; empty where the file is written in place
+  int folder_ = -1;
+  std::FILE* file_ = nullptr;
 };
 
 void write_file_atomic(const std::filesystem::path& path, std::string_view contents);

@@ -7,7 +7,6 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 #include "core/file.h"
@@ -103,37 +102,31 @@ Header parse_header(std::string_view dict) {
   return header;
 }
 
-Header read_header(std::istream& file) {
+// The header, and where the data begin.
+std::pair<Header, uint64_t> read_header(const InputFile& file) {
   char start[8] = {};
-  file.read(start, sizeof start);
-  if (!file || std::string_view(start, 6) != kMagic) throw BadFile{"it does not begin as a .npy file does", "", ""};
+  if (!file.read_at(0, start, sizeof start) || std::string_view(start, 6) != kMagic)
+    throw BadFile{"it does not begin as a .npy file does", "", ""};
   const int version = start[6];
   if (version < 1 || version > 3) throw BadFile{fmt::format("it has format version {}", version), "1, 2 or 3", ""};
   uint32_t length = 0;
-  file.read(reinterpret_cast<char*>(&length), version == 1 ? 2 : 4);
+  const size_t width = version == 1 ? 2 : 4;
   constexpr uint32_t kSane = 1 << 20;
-  if (!file || length > kSane) throw BadFile{"its header is damaged", "", ""};
+  if (!file.read_at(sizeof start, &length, width) || length > kSane) throw BadFile{"its header is damaged", "", ""};
   std::string dict(length, ' ');
-  file.read(dict.data(), length);
-  if (!file) throw BadFile{"it ends within its header", "", ""};
-  return parse_header(dict);
+  const uint64_t begin = sizeof start + width;
+  if (!file.read_at(begin, dict.data(), length)) throw BadFile{"it ends within its header", "", ""};
+  return {parse_header(dict), begin + length};
 }
 
 // The bytes of `aval`, where they fit into a file of `rest` bytes. Checked before a byte is allocated.
 size_t checked_bytes(const Aval& aval, uintmax_t rest) {
-  uintmax_t bytes = size_of(aval.dtype);
-  for (const int64_t extent : aval.shape) {
-    if (extent == 0) return 0;
+  const std::optional<uint64_t> bytes = counted_bytes(aval);
+  if (!bytes || *bytes > rest) {
+    throw BadFile{fmt::format("it ends after {} bytes of data", rest), fmt::format("all of {}", to_string(aval)),
+                  "the file was cut short"};
   }
-  for (const int64_t extent : aval.shape) {
-    if (__builtin_mul_overflow(bytes, static_cast<uintmax_t>(extent), &bytes)) bytes = UINTMAX_MAX;
-    if (bytes > rest) {
-      throw BadFile{fmt::format("it ends after {} bytes of data", rest), fmt::format("all of {}", to_string(aval)),
-                    "the file was cut short"};
-    }
-  }
-  if (bytes > rest) throw BadFile{"it ends before its data", "", "the file was cut short"};
-  return bytes;
+  return *bytes;
 }
 
 // Any non-zero byte is true; a C++ bool of another value than 0 and 1 would be undefined behaviour later.
@@ -171,16 +164,11 @@ HostArray transposed(const HostArray& source) {
 }
 
 HostArray read(const std::filesystem::path& path) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) throw BadFile{error.message(), "", ""};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadFile{"it cannot be opened", "", ""};
-  const Header header = read_header(file);
-  const size_t bytes = checked_bytes(header.aval, size - static_cast<uintmax_t>(file.tellg()));
+  const InputFile file(path);
+  const auto [header, begin] = read_header(file);
+  const size_t bytes = checked_bytes(header.aval, file.size() - begin);
   HostArray array{header.aval, allocate(bytes, "a .npy file")};
-  file.read(reinterpret_cast<char*>(array.data->data()), static_cast<std::streamsize>(bytes));
-  if (!file) throw BadFile{"it cannot be read to its end", "", ""};
+  if (!file.read_at(begin, array.data->data(), bytes)) throw BadFile{"it cannot be read to its end", "", ""};
   normalize_bools(array);
   return header.fortran_order && array.aval.ndim() > 1 ? transposed(array) : array;
 }
@@ -202,11 +190,23 @@ std::string make_header(const Aval& aval) {
 
 }  // namespace
 
+std::optional<uint64_t> counted_bytes(const Aval& aval) {
+  auto bytes = static_cast<int64_t>(size_of(aval.dtype));
+  bool empty = false;
+  for (const int64_t extent : aval.shape) {
+    empty |= extent == 0;
+    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) return std::nullopt;
+  }
+  return empty ? 0 : static_cast<uint64_t>(bytes);
+}
+
 HostArray read_npy(const std::filesystem::path& path, std::source_location loc) {
   try {
     return read(path);
   } catch (const BadFile& bad) {
     throw_user<UserError>("read_npy", fmt::format("{}: {}", path.string(), bad.got), bad.expected, bad.hint, loc);
+  } catch (const std::system_error& error) {
+    throw_user<UserError>("read_npy", error.what(), "", "", loc);
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include <neap/shape.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <source_location>
 
 #include "core/buffer.h"
@@ -15,6 +17,10 @@ struct HostArray {
   Aval aval;
   BufferPtr data;
 };
+
+// The bytes of an array that a file speaks of; nullopt where its extents, those of 0 left out, need more than an int64
+// counts: strides of such a shape would overflow.
+std::optional<uint64_t> counted_bytes(const Aval& aval);
 
 // Reads format versions 1 to 3, little-endian or single-byte elements; Fortran order is transposed while reading.
 // NumPy has no bf16, and files of two-byte void ('V2', what ml_dtypes' bfloat16 saves as) read as bf16. UserError where

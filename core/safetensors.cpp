@@ -4,31 +4,28 @@
 #include <neap/error.h>
 
 #include <algorithm>
-#include <cctype>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <vector>
 
+#include "core/ascii.h"
 #include "core/file.h"
+#include "core/json.h"
 
 namespace neap {
 
 namespace {
 
-using nlohmann::json;
+constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own implementation
+constexpr size_t kMostAxes = 64;
+constexpr std::string_view kMetadata = "__metadata__";
 
 // The format's dtype names are ours in capitals.
-std::string upper(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return result;
-}
+std::string format_name(DType dtype) { return ascii::to_upper(name(dtype)); }
 
 std::optional<DType> dtype_named(std::string_view text) {
   for (int i = 0; i < kDTypeCount; ++i) {
-    if (upper(name(static_cast<DType>(i))) == text) return static_cast<DType>(i);
+    if (format_name(static_cast<DType>(i)) == text) return static_cast<DType>(i);
   }
   return std::nullopt;
 }
@@ -39,52 +36,114 @@ struct BadFile {
 
 struct Entry {
   Aval aval;
-  size_t begin = 0;
-  size_t end = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
 };
 
-Entry parse_entry(const std::string& name, const json& value, size_t data_bytes) {
-  const auto dtype = dtype_named(value.at("dtype").get<std::string>());
-  if (!dtype) throw BadFile{fmt::format("'{}' has elements of type {}", name, value.at("dtype").dump())};
-  const auto offsets = value.at("data_offsets").get<std::vector<size_t>>();
-  Entry entry{{value.at("shape").get<Shape>(), *dtype}, 0, 0};
-  size_t bytes = size_of(*dtype);
-  for (const int64_t extent : entry.aval.shape) {
-    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<size_t>(extent), &bytes)) {
-      throw BadFile{fmt::format("'{}' has the shape {}", name, to_string(entry.aval.shape))};
+// A list of at most `most` whole numbers from 0 to INT64_MAX.
+Shape read_naturals(JsonReader& reader, size_t most) {
+  Shape list;
+  reader.array([&] {
+    if (list.size() == most) reader.fail(fmt::format("more than {} numbers", most));
+    if (reader.kind() != JsonReader::Kind::number) reader.fail("expected a whole number");
+    const JsonReader::Number number = reader.number();
+    if (number.kind != JsonReader::Number::Kind::natural || number.bits > INT64_MAX) {
+      reader.fail(fmt::format("expected a whole number from 0 to {}", INT64_MAX));
     }
+    list.push_back(static_cast<int64_t>(number.bits));
+  });
+  return list;
+}
+
+Entry read_entry(JsonReader& reader, const std::string& name) {
+  std::optional<DType> dtype;
+  std::optional<Shape> shape, offsets;
+  reader.object([&](const std::string& key) {
+    const bool again = (key == "dtype" && dtype) || (key == "shape" && shape) || (key == "data_offsets" && offsets);
+    if (again) reader.fail(fmt::format("'{}' has two of '{}'", name, key));
+    if (key == "dtype") {
+      const std::string text = reader.string();
+      dtype = dtype_named(text);
+      if (!dtype) throw BadFile{fmt::format("'{}' has elements of type {}", name, text.substr(0, 40))};
+    } else if (key == "shape") {
+      shape = read_naturals(reader, kMostAxes);
+    } else if (key == "data_offsets") {
+      offsets = read_naturals(reader, 2);
+    } else {
+      reader.skip();
+    }
+  });
+  if (!dtype || !shape || !offsets || offsets->size() != 2) {
+    throw BadFile{fmt::format("'{}' lacks dtype, shape or two data_offsets", name)};
   }
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes || offsets[1] - offsets[0] != bytes) {
-    throw BadFile{fmt::format("'{}' is {}, and its offsets {} do not fit that or the file", name, to_string(entry.aval),
-                              value.at("data_offsets").dump())};
+  Entry entry{{std::move(*shape), *dtype}, static_cast<uint64_t>((*offsets)[0]), static_cast<uint64_t>((*offsets)[1])};
+  const std::optional<uint64_t> bytes = counted_bytes(entry.aval);
+  if (!bytes || entry.begin > entry.end || entry.end - entry.begin != *bytes) {
+    throw BadFile{fmt::format("'{}' is {}, which its offsets [{},{}] do not fit", name, to_string(entry.aval),
+                              entry.begin, entry.end)};
   }
-  entry.begin = offsets[0];
-  entry.end = offsets[1];
   return entry;
 }
 
+std::map<std::string, Entry> read_header(std::string_view text) {
+  std::map<std::string, Entry> entries;
+  JsonReader reader(text);
+  bool metadata = false;
+  reader.object([&](std::string name) {
+    if (name == kMetadata) {
+      if (std::exchange(metadata, true)) reader.fail("two of __metadata__");
+      reader.object([&](const std::string&) { reader.string(); });
+    } else if (entries.contains(name)) {
+      reader.fail(fmt::format("two arrays named '{}'", name));
+    } else {
+      Entry entry = read_entry(reader, name);
+      entries.emplace(std::move(name), std::move(entry));
+    }
+  });
+  reader.end();
+  return entries;
+}
+
+// The arrays lie one behind the other and fill the file. Else a small file could stand for any amount of memory.
+void check_tiling(const std::map<std::string, Entry>& entries, uint64_t data_bytes) {
+  std::vector<const std::pair<const std::string, Entry>*> order;
+  for (const auto& item : entries) order.push_back(&item);
+  std::ranges::sort(order, {}, [](const auto* item) { return std::pair(item->second.begin, item->second.end); });
+  uint64_t end = 0;
+  for (const auto* item : order) {
+    if (item->second.begin != end) {
+      throw BadFile{fmt::format("'{}' begins at byte {} of the data, where the arrays before it end at {}", item->first,
+                                item->second.begin, end)};
+    }
+    end = item->second.end;
+  }
+  if (end != data_bytes) {
+    throw BadFile{fmt::format("its arrays have {} bytes, and {} follow the header{}", end, data_bytes,
+                              end > data_bytes ? "; the file was cut short" : "")};
+  }
+}
+
 std::map<std::string, HostArray> read(const std::filesystem::path& path) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) throw BadFile{error.message()};
-  std::ifstream file(path, std::ios::binary);
+  const InputFile file(path);
   uint64_t length = 0;
-  if (!file.read(reinterpret_cast<char*>(&length), sizeof length) || length > size - sizeof length) {
+  if (!file.read_at(0, &length, sizeof length) || length > file.size() - sizeof length) {
     throw BadFile{"it does not begin with the length of a header"};
   }
+  if (length > kLargestHeader) {
+    throw BadFile{fmt::format("its header has {} bytes; at most {} make sense", length, kLargestHeader)};
+  }
   std::string text(length, ' ');
-  if (!file.read(text.data(), static_cast<std::streamsize>(length))) throw BadFile{"it ends within its header"};
-  const size_t data = sizeof length + length;
+  if (!file.read_at(sizeof length, text.data(), text.size())) throw BadFile{"it ends within its header"};
+  const uint64_t data = sizeof length + length;
+  const std::map<std::string, Entry> entries = read_header(text);
+  check_tiling(entries, file.size() - data);
 
   std::map<std::string, HostArray> arrays;
-  const json header = json::parse(text);
-  for (const auto& [name, value] : header.items()) {
-    if (name == "__metadata__") continue;
-    const Entry entry = parse_entry(name, value, size - data);
+  for (const auto& [name, entry] : entries) {
     HostArray array{entry.aval, allocate(entry.end - entry.begin, name)};
-    file.seekg(static_cast<std::streamoff>(data + entry.begin));
-    file.read(reinterpret_cast<char*>(array.data->data()), static_cast<std::streamsize>(entry.end - entry.begin));
-    if (!file) throw BadFile{fmt::format("'{}' cannot be read", name)};
+    if (!file.read_at(data + entry.begin, array.data->data(), entry.end - entry.begin)) {
+      throw BadFile{fmt::format("'{}' cannot be read", name)};
+    }
     if (entry.aval.dtype == DType::bool_) {
       auto* values = array.data->as<uint8_t>();
       std::transform(values, values + entry.aval.size(), values, [](uint8_t v) { return v != 0; });
@@ -92,6 +151,24 @@ std::map<std::string, HostArray> read(const std::filesystem::path& path) {
     arrays.emplace(name, std::move(array));
   }
   return arrays;
+}
+
+// What would not come back.
+void check_names(const std::map<std::string, HostArray>& arrays, std::source_location loc) {
+  for (const auto& [name, array] : arrays) {
+    if (name == kMetadata) {
+      throw_user<UserError>("write_safetensors", "an array named '__metadata__'", "another name",
+                            "the format keeps this one for texts about the file", loc);
+    }
+    if (!is_utf8(name)) {
+      std::string shown;
+      for (const char c : name) {
+        shown += c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      }
+      throw_user<UserError>("write_safetensors", fmt::format("the name '{}'", shown), "UTF-8",
+                            "the file's header is a text of Unicode", loc);
+    }
+  }
 }
 
 }  // namespace
@@ -102,14 +179,17 @@ std::map<std::string, HostArray> read_safetensors(const std::filesystem::path& p
     return read(path);
   } catch (const BadFile& bad) {
     what = bad.what;
-  } catch (const json::exception& error) {
-    what = fmt::format("its header is damaged ({})", error.what());
+  } catch (const JsonError& error) {
+    what = fmt::format("its header is damaged: {}", error.what());
+  } catch (const std::system_error& error) {
+    throw_user<UserError>("read_safetensors", error.what(), "", "", loc);
   }
   throw_user<UserError>("read_safetensors", fmt::format("{}: {}", path.string(), what), "", "", loc);
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, HostArray>& arrays,
                        std::source_location loc) {
+  check_names(arrays, loc);
   std::vector<const std::pair<const std::string, HostArray>*> order;
   for (const auto& item : arrays) order.push_back(&item);
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
@@ -118,15 +198,17 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
     return width_a != width_b ? width_a > width_b : a->first < b->first;
   });
 
-  json header = json::object();
+  JsonWriter header;
+  header.begin_object();
   size_t offset = 0;
   for (const auto* item : order) {
     const Aval& aval = item->second.aval;
-    header[item->first] = {
-        {"dtype", upper(name(aval.dtype))}, {"shape", aval.shape}, {"data_offsets", {offset, offset + aval.bytes()}}};
+    header.key(item->first).begin_object().key("data_offsets").begin_array();
+    header.value(offset).value(offset + aval.bytes()).end_array();
+    header.member("dtype", format_name(aval.dtype)).member("shape", aval.shape).end_object();
     offset += aval.bytes();
   }
-  std::string text = header.dump();
+  std::string text = header.end_object().take();
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
   try {

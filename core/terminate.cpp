@@ -14,7 +14,7 @@ std::terminate_handler previous = nullptr;
 
 [[noreturn]] void report(const std::exception& error) {
   std::fflush(stdout);
-  std::fprintf(stderr, "neap: %s\n", error.what());
+  for (const char* text : {"neap: ", error.what(), "\n"}) std::fputs(text, stderr);
   std::fflush(stderr);
   _exit(2);
 }

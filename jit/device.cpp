@@ -5,12 +5,12 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 
 #include "backends/executable.h"
+#include "core/file.h"
 #include "jit/compile.h"
 #include "planner/limits.h"
 #include "trace/tracing.h"
@@ -121,10 +121,13 @@ Limits limits(Device device) {
 }
 
 Limits read_limits(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw UserError("read_limits: " + path.string() + ": cannot be read");
-  return planner::parse_limits(std::string(std::istreambuf_iterator<char>(file), {}), path.string());
+  std::string text;
+  try {
+    text = read_file(path);
+  } catch (const std::system_error& error) {
+    throw UserError(std::string("read_limits: ") + error.what());
+  }
+  return planner::parse_limits(text, path.string());
 }
 
 namespace memory {

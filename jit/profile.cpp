@@ -4,9 +4,10 @@
 #include <neap/profile.h>
 
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/file.h"
+#include "core/json.h"
 
 namespace neap {
 namespace {
@@ -45,23 +46,21 @@ std::vector<Profile::Slice> Profile::slices() const {
 }
 
 void Profile::write_json(const std::filesystem::path& path) const {
-  nlohmann::json events = nlohmann::json::array();
-  const auto counter = [&](double seconds, size_t bytes) {
-    events.push_back(
-        {{"name", "live bytes"}, {"ph", "C"}, {"ts", seconds * 1e6}, {"pid", 1}, {"args", {{"bytes", bytes}}}});
-  };
+  JsonWriter out;
+  out.begin_object().member("displayTimeUnit", "ms").key("traceEvents").begin_array();
   for (const Slice& s : slices()) {
-    events.push_back({{"name", s.op},
-                      {"cat", s.strategy},
-                      {"ph", "X"},
-                      {"ts", s.begin * 1e6},
-                      {"dur", (s.end - s.begin) * 1e6},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"args", {{"plan", s.plan}, {"strategy", s.strategy}, {"live bytes", s.live_bytes}}}});
-    counter(s.begin, s.live_bytes);
+    out.begin_object().key("args").begin_object().member("live bytes", s.live_bytes).member("plan", s.plan);
+    out.member("strategy", s.strategy).end_object().member("cat", s.strategy).member("dur", (s.end - s.begin) * 1e6);
+    out.member("name", s.op).member("ph", "X").member("pid", 1).member("tid", 1).member("ts", s.begin * 1e6);
+    out.end_object().begin_object().key("args").begin_object().member("bytes", s.live_bytes).end_object();
+    out.member("name", "live bytes").member("ph", "C").member("pid", 1).member("ts", s.begin * 1e6).end_object();
   }
-  write_file_atomic(path, nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump());
+  out.end_array().end_object();
+  try {
+    write_file_atomic(path, out.take());
+  } catch (const std::system_error& error) {
+    throw UserError(std::string("write_json: ") + error.what());
+  }
 }
 
 }  // namespace neap

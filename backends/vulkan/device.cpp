@@ -5,11 +5,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <system_error>
 #include <unordered_set>
 
 #include "backends/vulkan/device_impl.h"
+#include "core/file.h"
 
 namespace neap::vk {
 
@@ -51,9 +51,12 @@ void override_memory(Choices& choices, const DeviceRecord& record) {
 DeviceRecord seen_as(const DeviceRecord& record) {
   const char* path = std::getenv("NEAP_VULKAN_RECORD");
   if (!path || !*path) return record;
-  std::ifstream file(path);
-  if (!file) throw OptionError(fmt::format("NEAP_VULKAN_RECORD: cannot read '{}'", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  try {
+    text = read_file(path);
+  } catch (const std::system_error& error) {
+    throw OptionError(fmt::format("NEAP_VULKAN_RECORD: cannot read {}", error.what()));
+  }
   return weakened(record, record_from_json(text));
 }
 

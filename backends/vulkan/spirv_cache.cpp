@@ -1,10 +1,12 @@
 #include "backends/vulkan/spirv_cache.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
-#include <iterator>
+#include <system_error>
 
 #include "backends/vulkan/spirv.h"
 #include "core/file.h"
@@ -15,10 +17,15 @@ namespace neap::vk {
 namespace {
 
 struct Header {
-  char magic[8] = {'N', 'E', 'A', 'P', 'V', 'K', '0', '1'};
+  char magic[8] = {'N', 'E', 'A', 'P', 'V', 'K', '0', '2'};
   uint64_t bytes = 0;
   uint64_t hash = 0;
 };
+
+// The name too: a file of ours under another name is none.
+uint64_t hash_of(std::string_view name, std::string_view bytes) {
+  return xxh3_64(fmt::format("{} {}", name, xxh3_128_hex(bytes)));
+}
 
 }  // namespace
 
@@ -35,20 +42,22 @@ std::optional<std::filesystem::path> cache_folder() {
     return std::nullopt;
   }
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return std::nullopt;
+  if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), error);
+  mkdir(folder.c_str(), 0700);  // whose contents are this user's, as the XDG rules say
+  if (!std::filesystem::is_directory(folder, error)) return std::nullopt;
   return folder;
 }
 
 std::optional<std::string> load_cached(std::string_view name) {
   const auto folder = cache_folder();
   if (!folder) return std::nullopt;
-  std::ifstream file(*folder / name, std::ios::binary);
+  const auto text = read_own_file(*folder / name);
   Header header;
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (!text || text->size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, text->data(), sizeof header);
   if (std::memcmp(header.magic, Header{}.magic, sizeof header.magic) != 0) return std::nullopt;
-  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (bytes.size() != header.bytes || xxh3_64(bytes) != header.hash) return std::nullopt;
+  std::string bytes = text->substr(sizeof header);
+  if (bytes.size() != header.bytes || hash_of(name, bytes) != header.hash) return std::nullopt;
   return bytes;
 }
 
@@ -58,8 +67,8 @@ void store_cached(std::string_view name, std::string_view bytes) noexcept {
     if (!folder) return;
     Header header;
     header.bytes = bytes.size();
-    header.hash = xxh3_64(bytes);
-    AtomicFile file(*folder / name);
+    header.hash = hash_of(name, bytes);
+    AtomicFile file(*folder / name, AtomicFile::Kind::cache);
     file.write(&header, sizeof header);
     file.write(bytes.data(), bytes.size());
     file.commit();

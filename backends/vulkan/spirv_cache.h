@@ -1,4 +1,6 @@
-// Files of cache_folder() (spirv.h), each with its length and checksum before it.
+// Files of cache_folder() (spirv.h), each with its length and checksum before it. The folder may lie where others
+// write: what is read hands code to a driver, so only regular files that this user owns and nobody else may write are,
+// no links.
 #pragma once
 
 #include <optional>
@@ -7,7 +9,8 @@
 
 namespace neap::vk {
 
-/// What store_cached() wrote under this name; nullopt when there is no such file, or it is damaged or foreign.
+/// What store_cached() wrote under this name; nullopt when there is no such file, or it is damaged, or somebody else
+/// owns or may write it.
 std::optional<std::string> load_cached(std::string_view name);
 
 /// Writes the file, whole or not at all: several processes share the folder. A cache that cannot be written is none.

@@ -9,9 +9,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <system_error>
@@ -29,13 +26,6 @@ namespace neap::planner {
 namespace {
 
 constexpr double kMostSeconds = 1e9;
-
-std::string read_file(const std::string& path) {
-  if (std::filesystem::is_directory(path)) throw UserError(path + ": a folder, not a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UserError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 PlanData read_plan(const std::string& path) { return parse_plan(read_file(path), path); }
 
@@ -98,8 +88,9 @@ struct PlanRequest {
 int run_plan(const PlanRequest& request) {
   PlanOptions options;
   tracing::Graph graph;
+  const std::string text = read_file(request.graph);
   try {
-    graph = tracing::parse(read_file(request.graph));
+    graph = tracing::parse(text);
   } catch (const std::exception& e) {
     throw UserError(request.graph + ": " + e.what());
   }
@@ -151,7 +142,9 @@ int run(int argc, char** argv) {
   place->add_option("--seconds", place_request.seconds, "most time to search (default: 10)")
       ->check([](const std::string& text) {
         double seconds = -1;
-        const bool good = CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kMostSeconds;
+        const char* last = text.data() + text.size();
+        const bool whole = std::from_chars(text.data(), last, seconds) == std::from_chars_result{last, std::errc{}};
+        const bool good = whole && seconds >= 0 && seconds <= kMostSeconds;
         return good ? "" : "expected 0 to 1e9 seconds, got " + text;
       });
   place->footer("Writes id,lower,upper,size,offset; a summary goes to standard error.");

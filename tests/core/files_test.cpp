@@ -1,12 +1,18 @@
+#include <fcntl.h>
 #include <neap/error.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 #include "core/dump.h"
 #include "core/file.h"
@@ -163,6 +169,7 @@ TEST_F(Files, SafetensorsRefusesDamage) {
     return put("bad", text + header + "1234");
   };
   for (const char* header : {
+           "",
            "not json",
            "[1]",
            R"({"w":{"dtype":"F32"}})",
@@ -174,9 +181,204 @@ TEST_F(Files, SafetensorsRefusesDamage) {
        }) {
     EXPECT_THROW(read_safetensors(file(header)), UserError) << header;
   }
+  const auto reason = [&](const std::string& header) -> std::string {
+    try {
+      read_safetensors(file(header));
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const std::string whole = R"("dtype":"U8","shape":[4],"data_offsets":[0,4])";
+  EXPECT_EQ(reason("{\"w\":{" + whole + "}}"), "accepted");
+  using testing::HasSubstr;
+  EXPECT_THAT(reason("{\"a\":{" + whole + "},\"b\":{" + whole + "}}"), HasSubstr("'b' begins at byte 0"));
+  EXPECT_THAT(reason("{\"a\":{" + whole + "},\"a\":{" + whole + "}}"), HasSubstr("two arrays named 'a'"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})"), HasSubstr("begins at byte 2"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})"), HasSubstr("and 4 follow the header"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})"), HasSubstr("cut short"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[4.9],"data_offsets":[0,4]}})"),
+              HasSubstr("expected a whole number"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4.0]}})"), HasSubstr("expected a whole"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[4],"shape":[4],"data_offsets":[0,4]}})"),
+              HasSubstr("two of 'shape'"));
+  EXPECT_THAT(reason(R"({"__metadata__":{"n":1}})"), HasSubstr("expected a string"));
+  EXPECT_THAT(reason(R"({"w":{"dtype":"U8","shape":[4611686018427387904,4,0],"data_offsets":[0,0]}})"),
+              HasSubstr("do not fit"));
+  EXPECT_THAT(reason("{\"\xff\":{" + whole + "}}"), HasSubstr("no UTF-8"));
+  EXPECT_EQ(reason("{\"w\":{" + whole + R"(,"note":[{"a":null}]}})"), "accepted") << "what later versions may add";
   EXPECT_THROW(read_safetensors(put("bad", "1234")), UserError);
   EXPECT_THROW(read_safetensors(put("bad", "\xff\xff\xff\xff\xff\xff\xff\x7f{}")), UserError);
   EXPECT_THROW(read_safetensors(dir_ / "absent"), UserError);
+}
+
+// Nothing is kept of a header whose brackets open without end.
+TEST_F(Files, SafetensorsRefusesDeepAndLongHeadersAtOnce) {
+  for (const std::string& header : {std::string(20'000'000, '['), "{\"w\":{\"x\":" + std::string(20'000'000, '[')}) {
+    std::string text(8, '\0');
+    for (size_t i = 0; i < 8; ++i) text[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_THROW(read_safetensors(put("deep", text + header)), UserError);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  }
+  std::ofstream file(dir_ / "long", std::ios::binary);
+  file.write("\x01\xe1\xf5\x05\0\0\0\0", 8);  // 100,000,001
+  file.close();
+  fs::resize_file(dir_ / "long", 8 + 100'000'001);
+  EXPECT_THAT([&] { read_safetensors(dir_ / "long"); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("header has 100000001 bytes; at most 100000000")));
+}
+
+TEST_F(Files, SafetensorsSavesNoNameThatWouldBeLost) {
+  const auto save = [&](const std::string& name) { write_safetensors(dir_ / "a", {{name, make({1}, f32)}}); };
+  EXPECT_THAT([&] { save("__metadata__"); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("an array named '__metadata__'; expected another")));
+  EXPECT_THAT([&] { save("b\xe9"); }, testing::ThrowsMessage<UserError>(testing::HasSubstr("the name 'b\\xe9'")));
+  EXPECT_EQ(file_count(), 0u);
+  save("\u20ac \n");
+  EXPECT_EQ(read_safetensors(dir_ / "a").count("\u20ac \n"), 1u);
+}
+
+TEST_F(Files, ShapesBeyondAllStridesAreRefused) {
+  const std::string dict = "{'descr': '|u1', 'fortran_order': False, 'shape': (4611686018427387904, 4, 0), }";
+  EXPECT_THROW(read_npy(put("a", npy(1, dict, ""))), UserError);
+}
+
+struct Mode {
+  explicit Mode(mode_t mask) : before(umask(mask)) {}
+  ~Mode() { umask(before); }
+  mode_t before;
+};
+
+unsigned mode_of(const fs::path& path) { return static_cast<unsigned>(fs::symlink_status(path).permissions()); }
+
+TEST_F(Files, AtomicFilesKeepTheMode) {
+  const Mode mask(022);
+  write_file_atomic(dir_ / "new", "x");
+  EXPECT_EQ(mode_of(dir_ / "new"), 0644u);
+  for (const unsigned mode : {0600u, 0640u, 0755u}) {
+    fs::permissions(dir_ / "new", static_cast<fs::perms>(mode));
+    write_file_atomic(dir_ / "new", std::to_string(mode));
+    EXPECT_EQ(mode_of(dir_ / "new"), mode);
+    EXPECT_EQ(slurp(dir_ / "new"), std::to_string(mode));
+  }
+  {
+    AtomicFile file(dir_ / "new");
+    fs::permissions(dir_ / "new", fs::perms::owner_read);
+  }
+  if (geteuid() != 0) EXPECT_THROW(write_file_atomic(dir_ / "new", "x"), std::system_error) << "read-only";
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown((dir_ / "new").c_str(), 1234, 2345), 0);
+  fs::permissions(dir_ / "new", static_cast<fs::perms>(0660));
+  write_file_atomic(dir_ / "new", "x");
+  struct stat status = {};
+  ASSERT_EQ(stat((dir_ / "new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1234u);
+  EXPECT_EQ(status.st_gid, 2345u);
+  EXPECT_EQ(mode_of(dir_ / "new"), 0660u);
+}
+
+TEST_F(Files, AtomicFilesFollowLinksAndLeaveThem) {
+  fs::create_directories(dir_ / "far");
+  put("far/target", "old");
+  fs::create_symlink("far/target", dir_ / "link");
+  fs::create_symlink("link", dir_ / "second");
+  write_file_atomic(dir_ / "second", "new");
+  EXPECT_TRUE(fs::is_symlink(dir_ / "link") && fs::is_symlink(dir_ / "second"));
+  EXPECT_EQ(slurp(dir_ / "far" / "target"), "new");
+  fs::create_symlink(dir_ / "far" / "made", dir_ / "dangling");
+  write_file_atomic(dir_ / "dangling", "made");
+  EXPECT_EQ(slurp(dir_ / "far" / "made"), "made");
+  fs::create_symlink("loop", dir_ / "loop");
+  EXPECT_THROW(write_file_atomic(dir_ / "loop", "x"), std::system_error);
+  EXPECT_THROW(write_file_atomic(dir_ / "far", "x"), std::system_error) << "a folder";
+  EXPECT_THROW(write_file_atomic(dir_ / "far" / "", "x"), std::system_error);
+  EXPECT_THROW(write_file_atomic("", "x"), std::system_error);
+}
+
+TEST_F(Files, WhatIsNoRegularFileIsWrittenTo) {
+  const fs::path pipe = dir_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(pipe); });
+  write_file_atomic(pipe, "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_THROW(read_npy(pipe), UserError) << "and nothing waits for a writer";
+  // A device of our own where we may make one: a defect would cost root the machine's.
+  const fs::path null = geteuid() == 0 ? dir_ / "null" : fs::path("/dev/null");
+  if (geteuid() == 0 && mknod(null.c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) return;
+  try {
+    write_file_atomic(null, "gone");
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code().value(), EACCES) << "a file system that holds no devices";
+  }
+  EXPECT_TRUE(fs::is_character_file(null));
+}
+
+TEST_F(Files, OpenFilesAreWrittenThroughTheirDescriptors) {
+  const int fd = open((dir_ / "open").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  write_file_atomic("/proc/self/fd/" + std::to_string(fd), "here");
+  char text[8] = {};
+  EXPECT_EQ(pread(fd, text, sizeof text, 0), 4) << "the file that is open, not another of its name";
+  close(fd);
+  EXPECT_EQ(slurp(dir_ / "open"), "here");
+}
+
+TEST_F(Files, TemporaryNamesAreNeitherGuessedNorFollowed) {
+  put("victim", "safe");
+  for (int n = 0; n < 200; ++n) {  // what the names once were
+    fs::create_symlink("victim", dir_ / ("a." + std::to_string(getpid()) + "." + std::to_string(n) + ".tmp"));
+  }
+  write_file_atomic(dir_ / "a", "x");
+  EXPECT_EQ(slurp(dir_ / "victim"), "safe");
+  EXPECT_EQ(slurp(dir_ / "a"), "x");
+  std::set<std::string> names;
+  for (int n = 0; n < 3; ++n) {
+    const AtomicFile file(dir_ / "b");
+    for (const auto& entry : fs::directory_iterator(dir_)) {
+      if (entry.path().filename().string().starts_with(".neap-")) names.insert(entry.path().filename());
+    }
+  }
+  EXPECT_EQ(names.size(), 3u);
+  write_file_atomic(dir_ / std::string(255, 'n'), "x");
+  EXPECT_EQ(slurp(dir_ / std::string(255, 'n')), "x");
+}
+
+TEST_F(Files, MissingFoldersAreNotMade) {
+  EXPECT_THAT(
+      [&] { write_npy(dir_ / "no" / "where" / "a.npy", make({1}, f32)); },
+      testing::ThrowsMessage<UserError>(testing::HasSubstr("there is no folder " + (dir_ / "no/where").string())));
+  EXPECT_FALSE(fs::exists(dir_ / "no"));
+}
+
+TEST_F(Files, CachesTrustOnlyWhatThisUserAloneWrites) {
+  put("victim", "safe");
+  fs::create_symlink("victim", dir_ / "a");
+  EXPECT_EQ(read_own_file(dir_ / "a"), std::nullopt) << "a link";
+  {
+    AtomicFile file(dir_ / "a", AtomicFile::Kind::cache);
+    file.write("mine", 4);
+    file.commit();
+  }
+  EXPECT_EQ(slurp(dir_ / "victim"), "safe");
+  EXPECT_FALSE(fs::is_symlink(dir_ / "a"));
+  EXPECT_EQ(mode_of(dir_ / "a"), 0600u);
+  EXPECT_EQ(read_own_file(dir_ / "a"), "mine");
+  for (const unsigned mode : {0620u, 0602u}) {
+    fs::permissions(dir_ / "a", static_cast<fs::perms>(mode));
+    EXPECT_EQ(read_own_file(dir_ / "a"), std::nullopt) << "others may write it";
+  }
+  fs::permissions(dir_ / "a", static_cast<fs::perms>(0644));
+  EXPECT_EQ(read_own_file(dir_ / "a"), "mine");
+  ASSERT_EQ(mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(read_own_file(dir_ / "pipe"), std::nullopt);
+  EXPECT_EQ(read_own_file(dir_), std::nullopt);
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown((dir_ / "a").c_str(), 1234, 1234), 0);
+  EXPECT_EQ(read_own_file(dir_ / "a"), std::nullopt) << "another's";
 }
 
 TEST_F(Files, UncommittedFilesLeaveNothingBehind) {
@@ -186,8 +388,8 @@ TEST_F(Files, UncommittedFilesLeaveNothingBehind) {
     EXPECT_FALSE(fs::exists(dir_ / "a"));
   }
   EXPECT_EQ(file_count(), 0u);
-  write_file_atomic(dir_ / "sub" / "b", "whole");
-  EXPECT_EQ(slurp(dir_ / "sub" / "b"), "whole");
+  write_file_atomic(dir_ / "b", "whole");
+  EXPECT_EQ(slurp(dir_ / "b"), "whole");
   put("plain", "");
   EXPECT_THROW(write_file_atomic(dir_ / "plain" / "c", "x"), std::system_error);
   EXPECT_THROW(write_npy(dir_ / "plain" / "c", make({1}, f32)), UserError);
