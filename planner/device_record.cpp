@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
+
+#include "planner/parse_json.h"
 
 namespace neap::planner {
 
@@ -40,24 +41,24 @@ struct Expected {
 
 [[noreturn]] void expect(std::string what) { throw Expected{std::move(what)}; }
 
-void read(const nlohmann::ordered_json& json, std::string& out) {
+void read(const Json& json, std::string& out) {
   if (!json.is_string()) expect("a text");
   out = json.get<std::string>();
 }
 
-void read(const nlohmann::ordered_json& json, bool& out) {
+void read(const Json& json, bool& out) {
   if (!json.is_boolean()) expect("true or false");
   out = json.get<bool>();
 }
 
-void read(const nlohmann::ordered_json& json, double& out) {
+void read(const Json& json, double& out) {
   if (!json.is_number()) expect("a number");
   out = json.get<double>();
 }
 
 template <class Int>
   requires std::is_unsigned_v<Int>
-void read(const nlohmann::ordered_json& json, Int& out) {
+void read(const Json& json, Int& out) {
   const uint64_t largest = std::numeric_limits<Int>::max();
   if (!json.is_number_unsigned() || json.get<uint64_t>() > largest) {
     expect(fmt::format("an integer of 0 to {}", largest));
@@ -65,13 +66,13 @@ void read(const nlohmann::ordered_json& json, Int& out) {
   out = json.get<Int>();
 }
 
-void read(const nlohmann::ordered_json& json, std::array<uint32_t, 3>& out) {
+void read(const Json& json, std::array<uint32_t, 3>& out) {
   if (!json.is_array() || json.size() != 3) expect("a list of three integers");
   for (size_t i = 0; i < 3; ++i) read(json[i], out[i]);
 }
 
 template <class T>
-void read(const nlohmann::ordered_json& json, std::vector<T>& out) {
+void read(const Json& json, std::vector<T>& out) {
   if (!json.is_array()) expect("a list");
   out.resize(json.size());
   for (size_t i = 0; i < out.size(); ++i) read(json[i], out[i]);
@@ -80,30 +81,35 @@ void read(const nlohmann::ordered_json& json, std::vector<T>& out) {
 }  // namespace
 
 std::string to_json(const DeviceRecord& record) {
-  nlohmann::ordered_json json;
-  each_field(record, [&](const char* name, const auto& value) { json[name] = value; });
-  return json.dump(2) + "\n";
+  JsonWriter out(2);
+  out.begin_object();
+  each_field(record, [&](const char* name, const auto& value) { out.member(name, value); });
+  return out.end_object().take() + "\n";
 }
 
-DeviceRecord record_from_json(std::string_view text, const std::string& where) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+DeviceRecord record_from_json(std::string_view text, const std::string& name) {
+  return record_from_json(parse_json(text, name), name);
+}
+
+DeviceRecord record_from_json(const Json& json, const std::string& where, std::span<const std::string_view> others) {
   if (!json.is_object()) throw UserError(where + ": the text is no JSON object");
   const auto refuse = [&](std::string_view field, std::string_view expected) {
     throw UserError(fmt::format("{}: field '{}'; expected {}", where, field, expected));
   };
   DeviceRecord record;
-  std::vector<std::string_view> names{"source"};
+  std::vector<std::string_view> names(others.begin(), others.end());
+  names.emplace_back("source");
   each_field(record, [&](const char* name, auto& value) {
     names.emplace_back(name);
-    const auto it = json.find(name);
-    if (it == json.end()) return;
+    const Json* found = json.find(name);
+    if (!found) return;
     try {
-      read(*it, value);
+      read(*found, value);
     } catch (const Expected& expected) {
       refuse(name, expected.what);
     }
   });
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : json.members()) {
     if (std::ranges::find(names, name) == names.end()) refuse(name, "one of the fields of a device record");
   }
   return record;

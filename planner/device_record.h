@@ -5,9 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/json.h"
 
 namespace neap::planner {
 
@@ -63,5 +66,7 @@ struct DeviceRecord {
 /// names the field for a text that is no record.
 std::string to_json(const DeviceRecord&);
 DeviceRecord record_from_json(std::string_view text, const std::string& name = "device record");
+/// The same of a text that was read; `others` are members which are no fields.
+DeviceRecord record_from_json(const Json& json, const std::string& name, std::span<const std::string_view> others = {});
 
 }  // namespace neap::planner

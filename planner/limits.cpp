@@ -16,8 +16,6 @@ namespace neap::planner {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr int kReducePartsGpu = 1024;
 
 constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory",       "largest_allocation",
@@ -30,37 +28,29 @@ bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 
 
 class Reader {
  public:
-  Reader(const json& object, const std::string& name) : object_(object), name_(name) {
+  Reader(const Json& object, const std::string& name) : object_(object), name_(name) {
     if (!object.is_object()) fail("", "an object");
   }
 
-  bool has(const char* key) const { return object_.contains(key); }
+  bool has(const char* key) const { return object_.find(key) != nullptr; }
   uint64_t bytes(const char* key, uint64_t otherwise) const { return number(key, otherwise, "a number of bytes"); }
   uint64_t number(const char* key, uint64_t otherwise, const char* what) const {
     if (!has(key)) return otherwise;
-    if (!object_[key].is_number_unsigned()) fail(key, what);
-    return object_[key].get<uint64_t>();
+    if (!object_.find(key)->is_number_unsigned()) fail(key, what);
+    return object_.find(key)->get<uint64_t>();
   }
   bool truth(const char* key, bool otherwise) const {
     if (!has(key)) return otherwise;
-    if (!object_[key].is_boolean()) fail(key, "true or false");
-    return object_[key].get<bool>();
+    if (!object_.find(key)->is_boolean()) fail(key, "true or false");
+    return object_.find(key)->get<bool>();
   }
   std::string text(const char* key, const std::string& otherwise) const {
     if (!has(key)) return otherwise;
-    if (!object_[key].is_string()) fail(key, "a string");
-    return object_[key].get<std::string>();
-  }
-  // Without the members of Limits: the fields of a device's record.
-  json rest() const {
-    json fields = object_;
-    for (const std::string_view member : kMembers) {
-      if (member != "name") fields.erase(std::string(member));
-    }
-    return fields;
+    if (!object_.find(key)->is_string()) fail(key, "a string");
+    return object_.find(key)->get<std::string>();
   }
   void refuse_others() const {
-    for (const auto& [key, value] : object_.items()) {
+    for (const auto& [key, value] : object_.members()) {
       if (key != "source" && std::ranges::find(kMembers, key) == std::end(kMembers)) {
         fail(key, fmt::format("one of {}; or a device's record, which has api_version", fmt::join(kMembers, ", ")));
       }
@@ -71,18 +61,18 @@ class Reader {
   }
 
  private:
-  const json& object_;
+  const Json& object_;
   const std::string& name_;
 };
 
 }  // namespace
 
 Limits parse_limits(std::string_view text, const std::string& name) {
-  const json whole = parse_json(text, name);
+  const Json whole = parse_json(text, name);
   const Reader r(whole, name);
   Limits limits;
   if (r.has("api_version")) {
-    limits = limits_of(record_from_json(r.rest().dump(), name));
+    limits = limits_of(record_from_json(whole, name, kMembers));
   } else {
     r.refuse_others();
   }

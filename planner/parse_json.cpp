@@ -5,11 +5,11 @@
 
 namespace neap::planner {
 
-nlohmann::json parse_json(std::string_view text, const std::string& name) {
+Json parse_json(std::string_view text, const std::string& name) {
   try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& e) {
-    throw UserError(fmt::format("{}: no JSON: {}", name, std::string_view(e.what()).substr(0, 200)));
+    return Json::parse(text);
+  } catch (const JsonError& e) {
+    throw UserError(fmt::format("{}: no JSON: {}", name, e.what()));
   }
 }
 

@@ -11,15 +11,13 @@ namespace neap::planner {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr int kVersion = 1;
 constexpr int kDeepest = 64;  // plans within plans
 
 // A value and where it stands: "steps[3].writes".
 class At {
  public:
-  At(const json& value, std::string path, const std::string& name)
+  At(const Json& value, std::string path, const std::string& name)
       : value_(value), path_(std::move(path)), name_(name) {}
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -28,11 +26,11 @@ class At {
 
   At operator[](const char* key) const {
     if (!value_.is_object()) fail("expected an object");
-    const auto found = value_.find(key);
-    if (found == value_.end()) fail(fmt::format("no '{}'", key));
+    const Json* found = value_.find(key);
+    if (!found) fail(fmt::format("no '{}'", key));
     return {*found, path_.empty() ? key : path_ + "." + key, name_};
   }
-  bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
+  bool has(const char* key) const { return value_.find(key) != nullptr; }
   bool is_null() const { return value_.is_null(); }
 
   std::string text() const {
@@ -52,7 +50,7 @@ class At {
     const bool fits =
         value_.is_number_unsigned() ? value_.get<uint64_t>() <= uint64_t(most) : value_.is_number_integer();
     if (!fits || value_.get<int64_t>() < least || value_.get<int64_t>() > most) {
-      fail(fmt::format("expected a whole number from {} to {}, got {}", least, most, value_.dump().substr(0, 40)));
+      fail(fmt::format("expected a whole number from {} to {}, got {}", least, most, value_.shown().substr(0, 40)));
     }
     return value_.get<int64_t>();
   }
@@ -76,7 +74,7 @@ class At {
   }
 
  private:
-  const json& value_;
+  const Json& value_;
   std::string path_;
   const std::string& name_;
 };
@@ -179,7 +177,7 @@ PlanData read_plan(const At& at, int depth) {
 }  // namespace
 
 PlanData parse_plan(std::string_view text, const std::string& name) {
-  const json whole = parse_json(text, name);
+  const Json whole = parse_json(text, name);
   return read_plan(At{whole, "", name}, 0);
 }
 

@@ -1,8 +1,7 @@
 // The plan as one self-contained page: the plans as data, drawn by planner/report_page.inc.
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
+#include "core/json.h"
 #include "planner/place.h"
 #include "planner/plan.h"
 #include "planner/report.h"
@@ -10,8 +9,6 @@
 namespace neap::planner {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kPage =
 #include "planner/report_page.inc"
@@ -47,58 +44,56 @@ std::vector<int64_t> drawn_offsets(const PlanData& plan) {
   return offsets;
 }
 
-json to_drawing(const PlanData& plan) {
+void draw(JsonWriter& out, const PlanData& plan) {
   const std::vector<int64_t> offsets = drawn_offsets(plan);
   std::vector<std::vector<size_t>> sharers(plan.buffers.size());  // what lies in the bytes of each
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].alias_of >= 0) sharers[plan.buffers[b].alias_of].push_back(b);
   }
   const int end = std::max(1, static_cast<int>(plan.steps.size()));
-  json buffers = json::array();
+  out.begin_object().member("bound", plan.lower_bound_bytes).key("buffers").begin_array();
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     const PlanBuffer& buffer = plan.buffers[b];
     if (buffer.alias_of >= 0 || buffer.bytes == 0) continue;
     const bool throughout = is_input(buffer) || (!plan.naive && buffer.offset < 0);
-    json names = json::array({buffer.label});
-    for (const size_t other : sharers[b]) names.push_back(plan.buffers[other].label);
-    buffers.push_back({{"n", std::move(names)},
-                       {"k", static_cast<int>(buffer.storage)},
-                       {"t", to_string(buffer.aval)},
-                       {"b", buffer.bytes},
-                       {"o", offsets[b]},
-                       {"f", throughout ? 0 : buffer.first},
-                       {"l", throughout ? end - 1 : std::min(buffer.last, end - 1)},
-                       {"s", where(buffer)}});
+    out.begin_object().member("b", buffer.bytes).member("f", throughout ? 0 : buffer.first);
+    out.member("k", static_cast<int>(buffer.storage))
+        .member("l", throughout ? end - 1 : std::min(buffer.last, end - 1));
+    out.key("n").begin_array().value(buffer.label);
+    for (const size_t other : sharers[b]) out.value(plan.buffers[other].label);
+    out.end_array().member("o", offsets[b]).member("s", where(buffer)).member("t", to_string(buffer.aval)).end_object();
   }
-  json steps = json::array();
+  out.end_array().member("peak", plan.peak_bytes).key("steps").begin_array();
   for (const PlanStep& step : plan.steps) {
-    steps.push_back({step.op, step.strategy, step.reason, step.bytes_added, step.bytes_live, where(step)});
+    out.begin_array().value(step.op).value(step.strategy).value(step.reason).value(step.bytes_added);
+    out.value(step.bytes_live).value(where(step)).end_array();
   }
-  return {{"title", plan.naive ? "naive" : "planned"},
-          {"peak", plan.peak_bytes},
-          {"bound", plan.lower_bound_bytes},
-          {"widest", widest_step(plan)},
-          {"buffers", std::move(buffers)},
-          {"steps", std::move(steps)}};
+  out.end_array().member("title", plan.naive ? "naive" : "planned").member("widest", widest_step(plan)).end_object();
 }
 
 }  // namespace
 
 std::string to_html(const PlanData& plan) {
-  json data = {{"name", plan.name.empty() ? "a function" : plan.name}, {"plans", json::array({to_drawing(plan)})}};
-  if (plan.naive_plan) data["plans"].push_back(to_drawing(*plan.naive_plan));
-  data["budget"] = plan.budget ? json(*plan.budget) : json(nullptr);
-  data["tradeoff"] = json::array();
-  for (const Tradeoff& point : plan.tradeoff) {
-    data["tradeoff"].push_back({point.peak_bytes, point.predicted_seconds, point.how});
-  }
-  data["decisions"] = json::array();
+  JsonWriter out;
+  out.begin_object().key("budget");
+  plan.budget ? out.value(*plan.budget) : out.null();
+  out.key("decisions").begin_array();
   for (const Decision& decision : plan.decisions) {
-    json others = json::array();
-    for (const Alternative& other : decision.alternatives) others.push_back({other.name, other.peak_bytes, other.cost});
-    data["decisions"].push_back({decision.what, decision.chosen, decision.reason, std::move(others)});
+    out.begin_array().value(decision.what).value(decision.chosen).value(decision.reason).begin_array();
+    for (const Alternative& other : decision.alternatives) {
+      out.begin_array().value(other.name).value(other.peak_bytes).value(other.cost).end_array();
+    }
+    out.end_array().end_array();
   }
-  return fill_page(kPage, data.dump(-1, ' ', false, json::error_handler_t::replace));
+  out.end_array().member("name", plan.name.empty() ? "a function" : plan.name).key("plans").begin_array();
+  draw(out, plan);
+  if (plan.naive_plan) draw(out, *plan.naive_plan);
+  out.end_array().key("tradeoff").begin_array();
+  for (const Tradeoff& point : plan.tradeoff) {
+    out.begin_array().value(point.peak_bytes).value(point.predicted_seconds).value(point.how).end_array();
+  }
+  out.end_array().end_object();
+  return fill_page(kPage, out.take());
 }
 
 std::string fill_page(std::string_view page, std::string_view json) {

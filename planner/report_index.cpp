@@ -1,60 +1,54 @@
 #include "planner/report_index.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/buffer.h"
+#include "core/json.h"
 #include "planner/report.h"
 
 namespace neap::planner {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr int kVersion = 1;
 constexpr std::string_view kPage =
 #include "planner/report_index_page.inc"
     ;
 
-json file(const IndexedPlan& plan, const char* kind) {
-  return plan.stem.empty() ? json(nullptr) : json(plan.stem + ".plan." + kind);
+void write_file(JsonWriter& out, const IndexedPlan& plan, const char* kind) {
+  out.key(kind);
+  plan.stem.empty() ? out.null() : out.value(plan.stem + ".plan." + kind);
 }
 
-json to_object(const ProgramIndex& index) {
-  json plans = json::array(), calls = json::array();
-  for (const IndexedPlan& plan : index.plans) {
-    json alive = json::array();
-    for (const AliveResults& results : plan.alive) {
-      alive.push_back(
-          {{"plan", results.plan}, {"what", results.what}, {"bytes", results.bytes}, {"arrays", results.arrays}});
-    }
-    plans.push_back({{"name", plan.name},
-                     {"json", file(plan, "json")},
-                     {"html", file(plan, "html")},
-                     {"device", plan.device},
-                     {"pipeline", plan.naive ? "naive" : "planned"},
-                     {"peak_bytes", plan.peak_bytes},
-                     {"lower_bound_bytes", plan.lower_bound_bytes},
-                     {"naive_peak_bytes", plan.naive_peak_bytes == 0 ? json(nullptr) : json(plan.naive_peak_bytes)},
-                     {"input_bytes", plan.input_bytes},
-                     {"output_bytes", plan.output_bytes},
-                     {"calls", plan.calls},
-                     {"others_bytes", plan.others_bytes},
-                     {"alive", std::move(alive)}});
+void write_plan(JsonWriter& out, const IndexedPlan& plan) {
+  out.begin_object().key("alive").begin_array();
+  for (const AliveResults& results : plan.alive) {
+    out.begin_object().member("arrays", results.arrays).member("bytes", results.bytes).member("plan", results.plan);
+    out.member("what", results.what).end_object();
   }
+  out.end_array().member("calls", plan.calls).member("device", plan.device);
+  write_file(out, plan, "html");
+  out.member("input_bytes", plan.input_bytes);
+  write_file(out, plan, "json");
+  out.member("lower_bound_bytes", plan.lower_bound_bytes).key("naive_peak_bytes");
+  plan.naive_peak_bytes == 0 ? out.null() : out.value(plan.naive_peak_bytes);
+  out.member("name", plan.name).member("others_bytes", plan.others_bytes).member("output_bytes", plan.output_bytes);
+  out.member("peak_bytes", plan.peak_bytes).member("pipeline", plan.naive ? "naive" : "planned").end_object();
+}
+
+std::string written(const ProgramIndex& index, int indent) {
+  JsonWriter out(indent);
+  out.begin_object().key("calls").begin_array();
   for (const IndexedCall& call : index.calls) {
-    calls.push_back({{"plan", call.plan},
-                     {"before_bytes", call.before},
-                     {"others_bytes", call.others},
-                     {"peak_bytes", call.others + index.plans[static_cast<size_t>(call.plan)].peak_bytes},
-                     {"after_bytes", call.after}});
+    const size_t peak = call.others + index.plans[static_cast<size_t>(call.plan)].peak_bytes;
+    out.begin_object().member("after_bytes", call.after).member("before_bytes", call.before);
+    out.member("others_bytes", call.others).member("peak_bytes", peak).member("plan", call.plan).end_object();
   }
-  return {{"version", kVersion},
-          {"peak_bytes", program_peak(index)},
-          {"plans", std::move(plans)},
-          {"calls", std::move(calls)},
-          {"calls_left_out", index.calls_left_out}};
+  out.end_array().member("calls_left_out", index.calls_left_out).member("peak_bytes", program_peak(index));
+  out.key("plans").begin_array();
+  for (const IndexedPlan& plan : index.plans) write_plan(out, plan);
+  out.end_array().member("version", kVersion).end_object();
+  return out.take();
 }
 
 }  // namespace
@@ -84,12 +78,8 @@ size_t program_peak(const ProgramIndex& index) {
   return peak;
 }
 
-std::string to_json(const ProgramIndex& index) {
-  return to_object(index).dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string to_json(const ProgramIndex& index) { return written(index, 1) + "\n"; }
 
-std::string to_html(const ProgramIndex& index) {
-  return fill_page(kPage, to_object(index).dump(-1, ' ', false, json::error_handler_t::replace));
-}
+std::string to_html(const ProgramIndex& index) { return fill_page(kPage, written(index, -1)); }
 
 }  // namespace neap::planner

@@ -68,6 +68,23 @@ TEST(ParsePlan, RefusesWhatIsNoPlan) {
   EXPECT_THAT(refusal([](json& d) { d["pipeline"] = "plan"; }), HasSubstr("pipeline: expected 'naive' or 'planned'"));
 }
 
+TEST(ParsePlan, SaysWhereTheTextIsNoJson) {
+  std::string text = to_json(make_plan(products(3), {}));
+  const size_t at = text.find("\"predicted_seconds\": ") + 21;
+  text.replace(at, text.find(',', at) - at, "1e999");
+  const auto reason = [](const std::string& text) -> std::string {
+    try {
+      parse_plan(text, "plan.json");
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(reason(text), testing::ContainsRegex("^plan.json: no JSON: line [0-9]+, column [0-9]+: 1e999 is too large"));
+  EXPECT_EQ(reason("{\"version\": 1,}"), "plan.json: no JSON: line 1, column 15: expected a name in quotes");
+  EXPECT_THAT(reason("{\"version\": 1, \"version\": 1}"), HasSubstr("\"version\" comes twice"));
+}
+
 TEST(ParsePlan, RefusesLoopsWithoutEnd) {
   json data = json::parse(to_json(make_plan(products(1), {})));
   for (int depth = 0; depth < 100; ++depth) {
