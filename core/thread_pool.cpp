@@ -1,7 +1,12 @@
 #include "core/thread_pool.h"
 
+#include <fmt/format.h>
+#include <neap/error.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,23 +32,22 @@ namespace neap {
 namespace {
 
 struct Pool {
-  explicit Pool(int n)
-      : threads(std::max(n, 1)),
-        // TBB starts no more threads than the hardware has unless told to.
-        control(tbb::global_control::max_allowed_parallelism,
-                std::max<size_t>(threads, std::thread::hardware_concurrency())),
-        arena(threads) {}
+  explicit Pool(int n) : threads(n), arena(n) {}
 
   int threads;
-  tbb::global_control control;
   tbb::task_arena arena;
 };
 
 int initial_threads() {
-  if (const char* text = std::getenv("NEAP_NUM_THREADS")) {
-    if (const int n = std::atoi(text); n > 0) return n;
+  if (const char* text = std::getenv("NEAP_NUM_THREADS"); text && *text) {
+    int n = 0;
+    const char* last = text + std::strlen(text);
+    const auto parsed = std::from_chars(text, last, n);
+    if (parsed.ec == std::errc() && parsed.ptr == last && n >= 1 && n <= kMostThreads) return n;
+    throw OptionError(
+        fmt::format("NEAP_NUM_THREADS: got \"{}\"; expected a number of threads from 1 to {}", text, kMostThreads));
   }
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
 }
 
 // A pool lives for as long as a loop runs on it or it is the current one.
@@ -59,6 +63,10 @@ class Current {
   }
 
  private:
+  // TBB starts no more threads than the hardware has unless told to. One control for all pools, never changed: the
+  // least of several holds, and TBB warns on standard error of a pool that needs more.
+  const tbb::global_control control_{tbb::global_control::max_allowed_parallelism,
+                                     std::max<size_t>(kMostThreads, std::thread::hardware_concurrency())};
   // Not an atomic shared_ptr: libstdc++ 12's releases its lock without release order, a data race by the letter.
   std::mutex mutex_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(initial_threads());
@@ -133,7 +141,7 @@ void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
 int num_threads() { return pool().get()->threads; }
 
 void set_num_threads(int n) {
-  n = std::max(n, 1);
+  n = std::clamp(n, 1, kMostThreads);
   if (n != num_threads()) pool().set(std::make_shared<Pool>(n));
 }
 

@@ -7,9 +7,12 @@
 
 namespace neap {
 
+inline constexpr int kMostThreads = 1024;
+
 // The number of threads that a loop may use, the caller among them. At first: NEAP_NUM_THREADS, else the hardware's.
+// OptionError where the variable is no number from 1 to kMostThreads.
 int num_threads();
-// n < 1 is taken as 1. Loops that run keep the threads that they began with.
+// n < 1 is taken as 1, more than kMostThreads as that. Loops that run keep the threads that they began with.
 void set_num_threads(int n);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, n). Ranges start at multiples of `grain` and have `grain`

@@ -1,7 +1,12 @@
 #include "core/thread_pool.h"
 
+#include <neap/error.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -108,6 +113,47 @@ TEST_F(ThreadPoolTest, TheNumberMayChangeWhileLoopsRun) {
   for (int k = 0; k < 50; ++k) set_num_threads(2 + k % 3);
   caller.join();
   EXPECT_EQ(total, 200 * 1000);
+}
+
+// oneTBB says on standard error what it refuses.
+TEST_F(ThreadPoolTest, TheNumberMayGrowWhileLoopsRunWithoutAWord) {
+  testing::internal::CaptureStderr();
+  for (const int more : {8, 40, 300, kMostThreads, 2}) {
+    set_num_threads(2);
+    std::atomic<bool> running = false, stop = false;
+    std::thread caller([&] {
+      parallel_tasks(2, [&](int) {
+        running = true;
+        while (!stop) std::this_thread::yield();
+      });
+    });
+    while (!running) std::this_thread::yield();
+    set_num_threads(more);
+    parallel_tasks(4, [](int) {});
+    stop = true;
+    caller.join();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  set_num_threads(1 << 30);
+  EXPECT_EQ(num_threads(), kMostThreads);
+}
+
+TEST(ThreadPoolDeathTest, TheEnvironmentMustNameANumber) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto threads = [](const char* text) {
+    setenv("NEAP_NUM_THREADS", text, 1);
+    try {
+      _exit(num_threads());
+    } catch (const UserError& e) {
+      std::fputs(e.what(), stderr);
+      _exit(99);
+    }
+  };
+  EXPECT_EXIT(threads("3"), testing::ExitedWithCode(3), "");
+  for (const char* bad : {"abc", "0", "-1", "3x", " 3", "1e3", "1025", "99999999999999999999"}) {
+    EXPECT_EXIT(threads(bad), testing::ExitedWithCode(99),
+                "NEAP_NUM_THREADS: got \".*\"; expected a number of threads from 1 to 1024");
+  }
 }
 
 }  // namespace

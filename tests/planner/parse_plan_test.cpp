@@ -80,7 +80,8 @@ TEST(ParsePlan, SaysWhereTheTextIsNoJson) {
     }
     return "accepted";
   };
-  EXPECT_THAT(reason(text), testing::ContainsRegex("^plan.json: no JSON: line [0-9]+, column [0-9]+: 1e999 is too large"));
+  EXPECT_THAT(reason(text),
+              testing::ContainsRegex("^plan.json: no JSON: line [0-9]+, column [0-9]+: 1e999 is too large"));
   EXPECT_EQ(reason("{\"version\": 1,}"), "plan.json: no JSON: line 1, column 15: expected a name in quotes");
   EXPECT_THAT(reason("{\"version\": 1, \"version\": 1}"), HasSubstr("\"version\" comes twice"));
 }
