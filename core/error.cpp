@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/at_line.h"
 #include "core/check.h"
 #include "core/terminate.h"
 
@@ -30,6 +31,11 @@ std::string user_message(std::string_view op, std::string_view got, std::string_
   if (!expected.empty()) append("; ", fmt::format("expected {}", expected));
   append("; ", hint);
   return loc.line() == 0 ? text : fmt::format("{}  [{}]", text, to_string(loc));
+}
+
+std::string with_line(const std::string& message, std::source_location loc) {
+  const bool has_line = message.ends_with(']') && message.find("  [") != std::string::npos;
+  return has_line || loc.line() == 0 ? message : fmt::format("{}  [{}]", message, to_string(loc));
 }
 
 void detail::check_failed(std::string_view condition, const std::string& message, std::source_location loc) {

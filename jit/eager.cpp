@@ -3,6 +3,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "core/at_line.h"
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "jit/compile.h"
@@ -100,8 +101,10 @@ Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::sourc
   std::vector<ValueId> values;
   for (const Array& x : inputs) values.push_back(graph.add_input(x.aval()));
   graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
-  if (op == Op::constant && !reference_depth) return {fill(attrs)};
-  return run_eagerly(graph, inputs);
+  return at_line(loc, [&]() -> Arrays {
+    if (op == Op::constant && !reference_depth) return {fill(attrs)};
+    return run_eagerly(graph, inputs);
+  });
 }
 
 Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
@@ -124,18 +127,20 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
   const Device device = default_device();
   std::string full_key = to_string(device) + " " + key;
   for (const Array& x : inputs) full_key += to_string(x.aval());
-  std::shared_ptr<const Compiled> compiled;
-  {
-    const std::shared_lock lock(cache.mutex);
-    if (const auto it = cache.entries.find(full_key); it != cache.entries.end() && it->second->usable())
-      compiled = it->second;
-  }
-  if (!compiled) {
-    auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
-    const std::unique_lock lock(cache.mutex);
-    compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
-  }
-  return compiled->run(inputs, line)[0];
+  return at_line(line, [&] {
+    std::shared_ptr<const Compiled> compiled;
+    {
+      const std::shared_lock lock(cache.mutex);
+      if (const auto it = cache.entries.find(full_key); it != cache.entries.end() && it->second->usable())
+        compiled = it->second;
+    }
+    if (!compiled) {
+      auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
+      const std::unique_lock lock(cache.mutex);
+      compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
+    }
+    return compiled->run(inputs, line)[0];
+  });
 }
 
 }  // namespace tracing

@@ -4,6 +4,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "core/at_line.h"
 #include "jit/compile.h"
 #include "planner/limits.h"
 
@@ -108,24 +109,30 @@ JitState::~JitState() = default;
 
 std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const std::any*& prototype,
                                   std::source_location loc) {
-  const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f, loc);
-  prototype = &entry->prototype;  // lives in the cache
-  std::vector<Array> outputs = entry->compiled->run(call.leaves, loc);
-  const std::unique_lock lock(impl_->mutex);
-  impl_->last = entry;
-  return outputs;
+  return at_line(loc, [&] {
+    const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f, loc);
+    prototype = &entry->prototype;  // lives in the cache
+    std::vector<Array> outputs = entry->compiled->run(call.leaves, loc);
+    const std::unique_lock lock(impl_->mutex);
+    impl_->last = entry;
+    return outputs;
+  });
 }
 
 Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
-  std::any prototype;
-  auto [traced, p] = impl_->prepare(call, f, prototype, loc);
-  return jit_detail::make_report(traced.graph, std::move(p));
+  return at_line(loc, [&] {
+    std::any prototype;
+    auto [traced, p] = impl_->prepare(call, f, prototype, loc);
+    return jit_detail::make_report(traced.graph, std::move(p));
+  });
 }
 
 std::vector<Tradeoff> JitState::tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
-  std::any prototype;
-  auto [traced, p] = impl_->prepare(call, f, prototype, loc);
-  return planner::tradeoff(traced.graph, p);
+  return at_line(loc, [&] {
+    std::any prototype;
+    auto [traced, p] = impl_->prepare(call, f, prototype, loc);
+    return planner::tradeoff(traced.graph, p);
+  });
 }
 
 Plan JitState::last_plan(std::source_location loc) const {
@@ -136,11 +143,11 @@ Plan JitState::last_plan(std::source_location loc) const {
   }
   if (!last)
     throw_user<UserError>("last_plan", "the function has not been called", "", "call it, or use plan(...)", loc);
-  return last->compiled->report();
+  return at_line(loc, [&] { return last->compiled->report(); });
 }
 
 void JitState::compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
-  impl_->compile(call, f, loc);
+  at_line(loc, [&] { impl_->compile(call, f, loc); });
 }
 
 }  // namespace detail

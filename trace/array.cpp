@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/at_line.h"
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "core/npy.h"
@@ -163,7 +164,7 @@ void check_count(int64_t count, const Shape& shape, Loc loc) {
 Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc) {
   check_extents("array", shape, dtype, loc);
   Aval aval{shape, dtype};
-  BufferPtr buffer = allocate(aval.bytes(), "array");
+  BufferPtr buffer = at_line(loc, [&] { return allocate(aval.bytes(), "array"); });
   if (aval.bytes()) std::memcpy(buffer->data(), data, aval.bytes());
   return make_concrete(std::move(aval), std::move(buffer));
 }
@@ -276,7 +277,7 @@ Array eye(int64_t n, std::optional<int64_t> m, DType dtype, Loc loc) {
 }
 
 Array load_npy(const std::filesystem::path& path, Loc loc) {
-  HostArray host = read_npy(path, loc);
+  HostArray host = at_line(loc, [&] { return read_npy(path, loc); });
   return detail::make_concrete(std::move(host.aval), std::move(host.data));
 }
 
@@ -286,7 +287,8 @@ void save_npy(const std::filesystem::path& path, const Array& array, Loc loc) {
 
 std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc) {
   std::map<std::string, Array> arrays;
-  for (auto& [name, host] : read_safetensors(path, loc))
+  auto read = at_line(loc, [&] { return read_safetensors(path, loc); });
+  for (auto& [name, host] : read)
     arrays.emplace(name, detail::make_concrete(std::move(host.aval), std::move(host.data)));
   return arrays;
 }

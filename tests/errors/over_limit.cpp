@@ -1,4 +1,5 @@
 // expect: limit
+// expect: [over_limit.cpp:9]
 // An allocation over the hard limit.
 #include <neap/neap.h>
 using namespace neap::literals;

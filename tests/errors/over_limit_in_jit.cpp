@@ -1,0 +1,12 @@
+// expect: the limit is
+// expect: [over_limit_in_jit.cpp:11]
+// A compiled call over the hard limit.
+#include <neap/neap.h>
+using namespace neap::literals;
+
+int main() {
+  const auto f = neap::jit([](const neap::Array& x) { return neap::matmul(x, x); });
+  const neap::Array x = neap::ones({1024, 1024});
+  neap::memory::set_limit(6_MiB);
+  return static_cast<int>(f(x).size());
+}
