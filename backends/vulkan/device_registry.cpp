@@ -53,6 +53,12 @@ const PhysicalDevice& find(int index) {
   std::string message = fmt::format("vulkan device {}: there is no such device; ", index);
   message += names.empty() ? "there are none that can be used" : fmt::format("there are: {}", fmt::join(names, ", "));
   if (!unfit.empty()) message += fmt::format(" ({})", fmt::join(unfit, "; "));
+  const char* filter = std::getenv("NEAP_VULKAN_DEVICE");
+  if (filter && visible_devices().size() < driver().devices.size()) {
+    message += fmt::format("; NEAP_VULKAN_DEVICE={} hides others", filter);
+  } else if (names.empty()) {
+    message += fmt::format("; install {}", kDriverHint);
+  }
   throw DeviceError(message);
 }
 

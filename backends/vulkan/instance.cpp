@@ -5,13 +5,13 @@
 #include <neap/error.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 
 #include "backends/vulkan/device.h"
+#include "core/ascii.h"
 
 namespace neap::vk {
 
@@ -25,7 +25,7 @@ struct Messages {
   std::vector<std::string> texts;
 
   void add(std::string text) {
-    std::fprintf(stderr, "neap: vulkan validation: %s\n", text.c_str());
+    fmt::print(stderr, "neap: vulkan validation: {}\n", text);
     std::lock_guard lock(mutex);
     texts.push_back(std::move(text));
   }
@@ -69,7 +69,12 @@ bool validation_wanted() {
 }
 
 Driver open() {
-  if (volkInitialize() != VK_SUCCESS) throw DeviceError("vulkan: there is no Vulkan loader (libvulkan.so.1)");
+  if (volkInitialize() != VK_SUCCESS) {
+    throw DeviceError(
+        fmt::format("vulkan: there is no Vulkan loader (libvulkan.so.1); install it (Debian and Ubuntu: "
+                    "libvulkan1, Fedora: vulkan-loader) and {}",
+                    kDriverHint));
+  }
   Driver instance;
   // A device may be newer than the instance asks for; 1.3 is the newest that this code reads.
   const uint32_t version = std::min<uint32_t>(volkGetInstanceVersion(), VK_API_VERSION_1_3);
@@ -111,7 +116,9 @@ Driver open() {
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   if (const VkResult result = vkCreateInstance(&info, nullptr, &instance.handle); result != VK_SUCCESS) {
-    throw DeviceError(fmt::format("vulkan: the loader makes no instance: {}", result_name(result)));
+    throw DeviceError(
+        fmt::format("vulkan: the loader makes no instance: {}{}", result_name(result),
+                    result == VK_ERROR_INCOMPATIBLE_DRIVER ? fmt::format("; install {}", kDriverHint) : ""));
   }
   volkLoadInstanceOnly(instance.handle);
   if (instance.validation) {
@@ -131,12 +138,6 @@ Driver open() {
   return instance;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 }  // namespace
 
 const Driver& driver() {
@@ -148,7 +149,8 @@ std::vector<const PhysicalDevice*> visible_devices() {
   const char* filter = std::getenv("NEAP_VULKAN_DEVICE");
   std::vector<const PhysicalDevice*> devices;
   for (const PhysicalDevice& device : driver().devices) {
-    if (!filter || lower(device.record.name).find(lower(filter)) != std::string::npos) devices.push_back(&device);
+    if (filter && ascii::to_lower(device.record.name).find(ascii::to_lower(filter)) == std::string::npos) continue;
+    devices.push_back(&device);
   }
   return devices;
 }

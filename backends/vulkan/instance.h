@@ -34,6 +34,11 @@ struct Driver {
   std::vector<PhysicalDevice> devices;
 };
 
+/// What to do where there is no device, after "install ".
+inline constexpr std::string_view kDriverHint =
+    "the GPU's Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers, or the vendor's own; mesa's llvmpipe needs no "
+    "GPU)";
+
 /// Opened on first use. DeviceError when there is no loader or it refuses.
 const Driver& driver();
 

@@ -21,6 +21,35 @@ TEST_F(VulkanDevice, NamesTheDevicesThereAre) {
   }
 }
 
+// In processes of their own: the loader looks for drivers once.
+TEST(VulkanDriverDeathTest, WhereThereIsNoneTheMessageSaysWhatToInstall) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto message = [] {
+    for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) setenv(name, "/nowhere.json", 1);
+    try {
+      Device::get(0);
+    } catch (const DeviceError& error) {
+      std::fputs(error.what(), stderr);
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(message(), testing::ExitedWithCode(0), "mesa-vulkan-drivers");
+}
+
+TEST_F(VulkanDevice, AFilterThatHidesAllIsNamed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto message = [] {
+    setenv("NEAP_VULKAN_DEVICE", "no such name", 1);
+    try {
+      Device::get(0);
+    } catch (const DeviceError& error) {
+      std::fputs(error.what(), stderr);
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(message(), testing::ExitedWithCode(0), "NEAP_VULKAN_DEVICE=no such name hides others");
+}
+
 TEST_F(VulkanDevice, SaysWhatMemoryIsMissing) {
   for (const bool visible : {false, true}) {
     try {
