@@ -8,14 +8,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <sstream>
 
 #include "bench/compare.h"
+#include "bench/finish.h"
 #include "bench/measure.h"
 #include "bench/report_html.h"
+#include "bench/scratch.h"
 #include "bench/table.h"
+#include "core/file.h"
 
 namespace bench {
 namespace {
@@ -94,28 +94,7 @@ class ProgressLine {
   bool on_;
 };
 
-// Files of the runs, named by whoever wants them; the folder goes with this object.
-class Scratch {
- public:
-  Scratch() : folder_(std::filesystem::temp_directory_path() / fmt::format("neap-bench-report-{}", getpid())) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
-
- private:
-  std::filesystem::path folder_;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 // A first call can only be measured once in a process: as many processes as reps, and their median.
 RunResult run_request(const Request& request, const std::function<void(const std::string&)>& progress) {
@@ -147,7 +126,7 @@ struct Outcome {
   std::vector<std::string> failures;
 };
 
-Outcome run_all(const Options& o, const Scratch& scratch) {
+Outcome run_all(const Options& o, const ScratchFolder& scratch) {
   const std::vector<Request> all = requests(o);
   ProgressLine line(all.size());
   Outcome out;
@@ -165,7 +144,7 @@ Outcome run_all(const Options& o, const Scratch& scratch) {
       continue;
     }
     if (!r.plan_html.empty() && std::filesystem::exists(r.plan_html)) {
-      out.plans.push_back({fmt::format("{} ({})", title(result.row), r.pipeline), read_file(r.plan_html)});
+      out.plans.push_back({fmt::format("{} ({})", title(result.row), r.pipeline), neap::read_file(r.plan_html)});
       std::filesystem::remove(r.plan_html);
     }
     out.rows.push_back(std::move(result.row));
@@ -176,22 +155,21 @@ Outcome run_all(const Options& o, const Scratch& scratch) {
   return out;
 }
 
-void write_results(const Options& o, const Outcome& out, const Scratch& scratch) {
+void write_results(const Options& o, const Outcome& out, const ScratchFolder& scratch) {
   // The last pipeline that ran is the planned one, where there are both: its plan and trace stay.
   if (!o.plan_file.empty() && std::filesystem::exists(scratch.file("plan.json"))) {
-    write_file(o.plan_file, read_file(scratch.file("plan.json")));
+    write_file(o.plan_file, neap::read_file(scratch.file("plan.json")));
   }
   if (!o.trace_file.empty() && std::filesystem::exists(scratch.file("trace.json"))) {
-    write_file(o.trace_file, read_file(scratch.file("trace.json")));
+    write_file(o.trace_file, neap::read_file(scratch.file("trace.json")));
   }
   if (!o.html_file.empty()) write_file(o.html_file, render_html(out.rows, out.plans));
   if (o.json_file == "-") {
-    std::cout << Json(out.rows).dump(1) << "\n";
+    print(Json(out.rows).dump(1) + "\n");
   } else {
     if (!o.json_file.empty()) write_file(o.json_file, Json(out.rows).dump(1) + "\n");
-    std::cout << render_table(out.rows);
+    print(render_table(out.rows));
   }
-  std::cout.flush();
 }
 
 int run(int argc, char** argv) {
@@ -201,13 +179,13 @@ int run(int argc, char** argv) {
   for (const auto* path : {&options->plan_file, &options->json_file, &options->html_file, &options->trace_file}) {
     if (!path->empty() && *path != "-") require_writable(*path);
   }
-  const Scratch scratch;
+  const ScratchFolder scratch;
   const Outcome out = run_all(*options, scratch);
   for (const auto& failure : out.failures) fmt::print(stderr, "neap-bench: {}\n", failure);
   if (out.rows.empty()) return 1;
   const bool nothing_ran = !options->plan_only && std::all_of(out.rows.begin(), out.rows.end(), was_left_out);
   if (nothing_ran) {
-    if (options->json_file == "-") std::cout << Json(out.rows).dump(1) << std::endl;
+    if (options->json_file == "-") print(Json(out.rows).dump(1) + "\n");
     for (const Json& row : out.rows) {
       throw UsageError{fmt::format("{} {}: {}", title(row), row.value("pipeline", ""), row["note"].get<std::string>())};
     }
@@ -222,7 +200,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   if (argc == 3 && !std::strcmp(argv[1], bench::kChildFlag)) return bench::measure_one(argv[2]);
   try {
-    return bench::run(argc, argv);
+    return bench::finish_output("neap-bench", bench::run(argc, argv));
   } catch (const bench::UsageError& e) {
     fmt::print(stderr, "neap-bench: {}\n", e.message);
     return 2;

@@ -17,14 +17,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "bench/checksum.h"
 #include "bench/device_copy.h"
 #include "bench/job.h"
 #include "bench/report_html.h"
+#include "bench/scratch.h"
 #include "bench/trace.h"
+#include "core/system_memory.h"
 #include "planner/plan.h"
 
 namespace bench {
@@ -33,14 +33,6 @@ namespace {
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void progress(const std::string& text) { send_to_parent({{"progress", text}}); }
-
-size_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string key, rest; file >> key && std::getline(file, rest);) {
-    if (key == "MemAvailable:") return std::strtoull(rest.c_str(), nullptr, 10) * 1024;
-  }
-  return SIZE_MAX;
-}
 
 Json empty_row(const Request& r) {
   return {{"case", r.name},
@@ -233,27 +225,11 @@ int fail(const std::string& message, int code) {
   return code;
 }
 
-// A folder of this process's own, gone at its end.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("neap-bench-{}", getpid())) {
-    std::filesystem::create_directories(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 size_t missing_memory(size_t needed) {
   const size_t margin = needed / 64 + (size_t{256} << 20);  // page tables, code, stacks
-  return needed + margin > available_memory() ? needed : 0;
+  return needed + margin > neap::detail::available_memory().value_or(SIZE_MAX) ? needed : 0;
 }
 
 int measure_one(const std::string& request_json) {

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "bench/case.h"
+#include "core/thread_pool.h"
 
 namespace bench {
 namespace {
@@ -51,7 +52,7 @@ void declare(Flags& f, Options& o) {
   app.add_option("--chunks", o.chunks, "number of slices, for --strategy chunked and subkey")->check(at_least_one);
   app.add_option("--device", o.device, "cpu, vulkan or vulkan:N (default: as NEAP_DEVICE says)");
   app.add_option("--budget", f.budget, "memory budget of the planned pipeline, such as 512MiB");
-  app.add_option("--threads", o.threads, "threads (default: all cores)")->check(at_least_one);
+  app.add_option("--threads", o.threads, "threads (default: all cores)")->check(CLI::Range(1, neap::kMostThreads));
   app.add_option("--reps", o.reps, "timed repetitions (default: up to 5 within 10 s)")->check(at_least_one);
   app.add_flag("--plan-only", o.plan_only, "plan, do not run");
   app.add_flag("--limits", o.limits, "also run the hand-written kernels of bench/limits");

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <neap/bytes.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
 
 #include "bench/table.h"
+#include "core/file.h"
 
 namespace bench {
 namespace {
@@ -99,14 +96,7 @@ std::string notes_html(const Json& r) {
   return "<p class=\"note\">" + text + "</p>\n";
 }
 
-std::string temporary_name(const std::string& path) { return fmt::format("{}.{}.tmp", path, getpid()); }
-
-UsageError cannot_write(const std::string& path, const std::string& temporary) {
-  const int error = errno;
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  return {fmt::format("cannot write {}: {}", path, error ? std::strerror(error) : "it is a folder")};
-}
+UsageError cannot_write(const std::system_error& error) { return {fmt::format("cannot write {}", error.what())}; }
 
 }  // namespace
 
@@ -143,19 +133,22 @@ std::string render_html(std::span<const Json> rows, std::span<const PlanPage> pl
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = temporary_name(path);
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) throw cannot_write(path, temporary);
+  try {
+    neap::write_file_atomic(path, text);
+  } catch (const std::system_error& error) {
+    throw cannot_write(error);
+  }
 }
 
 void require_writable(const std::string& path) {
-  const std::string temporary = temporary_name(path);
-  std::ofstream file(temporary, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) throw cannot_write(path, temporary);
-  file.close();
-  std::filesystem::remove(temporary);
+  // A pipe must not be opened twice: its reader would take the first end for the last.
+  std::error_code ignored;
+  if (std::filesystem::is_other(std::filesystem::status(path, ignored))) return;
+  try {
+    const neap::AtomicFile probe(path);
+  } catch (const std::system_error& error) {
+    throw cannot_write(error);
+  }
 }
 
 }  // namespace bench

@@ -18,7 +18,7 @@ std::string render_html(std::span<const Json> rows, std::span<const PlanPage> pl
 // UsageError unless a file can be made at `path`; leaves nothing behind. To ask before minutes of work.
 void require_writable(const std::string& path);
 
-// Writes `text` whole or not at all: a temporary file beside it, renamed. UsageError where that cannot be.
+// As neap::write_file_atomic. UsageError where that cannot be.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace bench

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 
+#include "bench/finish.h"
 #include "planner/plan.h"
 
 namespace {
@@ -115,4 +116,5 @@ int main() {
     fmt::print("{:<16} {:>46} {:>10.2f}\n", kernel.name,
                "measured / predicted, mean of the sizes:", std::exp(logs / static_cast<double>(kernel.sizes.size())));
   }
+  return bench::finish_output("neap-cost", 0);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/finish.h"
 #include "bench/limits/limits.h"
 
 namespace {
@@ -198,6 +200,13 @@ void print(const Options& o, const std::vector<Row>& rows) {
   }
 }
 
+// 0 where the text is no number from 1 on.
+int count_of(const char* text) {
+  int count = 0;
+  const char* last = text + std::strlen(text);
+  return std::from_chars(text, last, count) == std::from_chars_result{last, std::errc{}} ? std::max(count, 0) : 0;
+}
+
 int usage(const char* bad) {
   fmt::print(stderr, "neap-limits: unknown argument '{}'; it takes --json and --reps N\n", bad);
   return 2;
@@ -210,8 +219,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--json")) {
       options.json = true;
-    } else if (!std::strcmp(argv[i], "--reps") && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
-      options.reps = std::atoi(argv[++i]);
+    } else if (!std::strcmp(argv[i], "--reps") && i + 1 < argc && count_of(argv[i + 1]) > 0) {
+      options.reps = count_of(argv[++i]);
     } else {
       return usage(argv[i]);
     }
@@ -230,4 +239,5 @@ int main(int argc, char** argv) {
   gather_rows<int32_t>(options, "int32", rows);
   gather_rows<int16_t>(options, "int16", rows);
   print(options, rows);
+  return bench::finish_output("neap-limits", 0);
 }

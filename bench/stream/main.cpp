@@ -4,10 +4,13 @@
 #include <neap/neap.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <limits>
 #include <map>
 #include <string>
+
+#include "bench/finish.h"
 
 namespace {
 
@@ -65,7 +68,9 @@ int main(int argc, char** argv) {
   for (int64_t chunk = 0; static_cast<double>(chunk) * kWords * 4 < bytes; ++chunk) {
     const Array drawn = next(key, neap::array(chunk));
     const auto raw = drawn.raw();
-    if (std::fwrite(raw.data(), 1, raw.size(), stdout) != raw.size()) break;  // the reader has gone
+    if (std::fwrite(raw.data(), 1, raw.size(), stdout) == raw.size()) continue;
+    if (errno == EPIPE) return 0;  // the reader has gone
+    break;
   }
-  return 0;
+  return bench::finish_output("neap-stream", 0);
 }
