@@ -3,7 +3,6 @@
 // pairs held out the vectors must tell true neighbours from words drawn at random by frequency.
 #include <neap/neap.h>
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -27,8 +26,8 @@ int main(int argc, char** argv) {
   std::ifstream file(path);
   std::vector<std::string> words;
   for (std::string w; file >> w;) {
-    std::erase_if(w, [](unsigned char c) { return !std::isalpha(c); });
-    std::ranges::transform(w, w.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::ranges::transform(w, w.begin(), [](char c) { return static_cast<char>(c | 0x20); });
+    std::erase_if(w, [](char c) { return c < 'a' || c > 'z'; });
     if (!w.empty()) words.push_back(w);
   }
   if (words.size() < 2000) return std::printf("%s: no text of 2,000 words\n", path), 1;

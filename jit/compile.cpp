@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/ascii.h"
 #include "core/dump.h"
 #include "jit/dump_index.h"
 #include "jit/profile.h"
@@ -14,7 +15,7 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
   if (!dump_dir()) return {};
   std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);
   for (char& c : stem)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+    if (!ascii::is_alnum(c) && c != '-' && c != '_') c = '_';
   dump_text(stem + ".graph.txt", tracing::print(graph));
   const Plan plan = make_report(graph, options);
   dump_text(stem + ".plan.txt", plan.to_text());

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/ascii.h"
 #include "trace/graph.h"
 #include "trace/op_table.h"
 
@@ -52,7 +52,7 @@ class Parser {
 
   void skip() {
     while (position_ < text_.size()) {
-      if (std::isspace(static_cast<unsigned char>(text_[position_]))) {
+      if (ascii::is_space(text_[position_])) {
         ++position_;
       } else if (text_.substr(position_, 2) == "//") {
         position_ = std::min(text_.find('\n', position_), text_.size());
@@ -77,8 +77,7 @@ class Parser {
   std::string_view word() {
     skip();
     const size_t begin = position_;
-    while (position_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_')) {
+    while (position_ < text_.size() && (ascii::is_alnum(text_[position_]) || text_[position_] == '_')) {
       ++position_;
     }
     if (position_ == begin) fail("a name expected");
@@ -88,7 +87,7 @@ class Parser {
   std::string_view number_text() {
     skip();
     const size_t begin = position_;
-    while (position_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[position_])) ||
+    while (position_ < text_.size() && (ascii::is_alnum(text_[position_]) ||
                                         std::string_view("+-.").find(text_[position_]) != std::string_view::npos)) {
       ++position_;
     }

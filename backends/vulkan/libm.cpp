@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "core/ascii.h"
 #include "core/check.h"
 
 namespace neap::vk {
@@ -30,7 +30,7 @@ struct Paragraph {
 };
 
 Paragraph read(std::string_view text) {
-  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto in_name = [](char c) { return ascii::is_alnum(c) || c == '_'; };
   Paragraph result{text, {}};
   for (size_t i = 0; i < text.size();) {
     if (text.substr(i, 2) == "//") {

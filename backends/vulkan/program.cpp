@@ -9,6 +9,7 @@
 
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/hazards.h"
+#include "core/ascii.h"
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/dot.h"
@@ -84,7 +85,7 @@ class Compiler {
   std::string file_name(const std::string& what) {
     std::string name = fmt::format("{}-{:03}-{}", dump_name_.empty() ? "kernel" : dump_name_, kernels_++, what);
     for (char& c : name) {
-      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-') c = '_';
+      if (!ascii::is_alnum(c) && c != '-') c = '_';
     }
     return name.substr(0, 100);
   }
