@@ -1,5 +1,5 @@
 // expect: the limit is
-// expect: [over_limit_in_jit.cpp:11]
+// expect: [over_limit_in_jit.cpp:8]
 // A compiled call over the hard limit.
 #include <neap/neap.h>
 using namespace neap::literals;

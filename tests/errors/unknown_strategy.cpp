@@ -1,5 +1,5 @@
 // expect: strategy: got "quick"; expected one of naive, fused
-// expect: [unknown_strategy.cpp:9]
+// expect: [unknown_strategy.cpp:7]
 // A strategy that there is not, pinned.
 #include <neap/neap.h>
 
