@@ -12,13 +12,13 @@
 namespace neap {
 
 const std::optional<std::filesystem::path>& dump_dir() {
-  static const std::optional<std::filesystem::path> dir = []() -> std::optional<std::filesystem::path> {
+  static const auto& dir = *new auto([]() -> std::optional<std::filesystem::path> {
     const char* name = std::getenv("NEAP_DUMP");
     if (!name || !*name) return std::nullopt;
     std::error_code ignored;  // dump_text reports what it cannot write
     std::filesystem::create_directories(name, ignored);
     return name;
-  }();
+  }());
   return dir;
 }
 

@@ -56,13 +56,13 @@ std::optional<size_t> field(const char* path, std::string_view key) {
 
 // What is left to the process's control group (version 2); nullopt without a limit.
 std::optional<size_t> control_group_available() {
-  static const std::string folder = [] {
+  static const std::string& folder = *new std::string([] {
     const Start file("/proc/self/cgroup");
     const size_t at = file.text().starts_with("0::") ? 0 : file.text().find("\n0::") + 1;
     if (at == 0 && !file.text().starts_with("0::")) return std::string();
     const std::string_view path = file.text().substr(at + 3);
     return "/sys/fs/cgroup" + std::string(path.substr(0, path.find('\n')));
-  }();
+  }());
   if (folder.empty()) return std::nullopt;
   const auto limit = number(Start((folder + "/memory.max").c_str()).text());
   const auto used = number(Start((folder + "/memory.current").c_str()).text());

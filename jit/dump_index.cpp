@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -22,11 +23,11 @@ constexpr auto kEvery = std::chrono::milliseconds(500);
 class Index {
  public:
   static Index& instance() {
-    dump_dir();  // outlives the index
-    static Index index;
+    static Index& index = *new Index;  // never destroyed: a call may come from the destructor of a static object
+    static const int registered = std::atexit([] { instance().finish(); });
+    static_cast<void>(registered);
     return index;
   }
-  ~Index() { write(); }
 
   int add(planner::IndexedPlan plan) {
     const std::lock_guard lock(mutex_);
@@ -58,6 +59,13 @@ class Index {
   }
 
  private:
+  // At the end of the process. What still comes after that is written at once.
+  void finish() {
+    const std::lock_guard lock(mutex_);
+    process_ends_ = true;
+    write();
+  }
+
   struct Result {
     std::weak_ptr<Buffer> buffer;
     int plan;
@@ -86,7 +94,7 @@ class Index {
 
   void write_now_and_then() {
     const auto now = std::chrono::steady_clock::now();
-    if (written_ && now - *written_ < kEvery) return;
+    if (!process_ends_ && written_ && now - *written_ < kEvery) return;
     write();
     written_ = std::chrono::steady_clock::now();
   }
@@ -100,6 +108,7 @@ class Index {
   planner::ProgramIndex index_;
   std::vector<Result> results_;
   std::optional<std::chrono::steady_clock::time_point> written_;
+  bool process_ends_ = false;
 };
 
 }  // namespace

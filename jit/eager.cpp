@@ -92,7 +92,7 @@ Array fill(const Attrs& attrs) {
 
 Arrays run_eagerly(const Graph& graph, const Arrays& inputs) {
   if (reference_depth) return run_reference(graph, inputs);
-  static GraphCache cache;
+  static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
   return cache.find_or_compile(graph)->run(inputs, {});
 }
 
@@ -123,7 +123,7 @@ Array composite(const std::string& key, const Arrays& inputs, const std::functio
         key);
   };
   if (reference_depth) return run_reference(traced(), inputs)[0];
-  static CompositeCache cache;
+  static CompositeCache& cache = *new CompositeCache;
   const Device device = default_device();
   std::string full_key = to_string(device) + " " + key;
   for (const Array& x : inputs) full_key += to_string(x.aval());

@@ -13,7 +13,12 @@ namespace neap {
 namespace {
 
 std::mutex mutex;
-std::vector<Profile::Slice> recorded;
+
+// Never destroyed: a profiled function may run in the destructor of a static object.
+std::vector<Profile::Slice>& recorded() {
+  static auto& slices = *new std::vector<Profile::Slice>;
+  return slices;
+}
 
 }  // namespace
 
@@ -25,7 +30,7 @@ void record(const planner::PlanData& plan, std::span<const backends::StepTiming>
   const std::lock_guard lock(mutex);
   for (const backends::StepTiming& t : timings) {
     const planner::PlanStep& step = plan.steps[t.step];
-    recorded.push_back({plan.name, step.op, step.strategy, t.begin, t.end, step.bytes_live});
+    recorded().push_back({plan.name, step.op, step.strategy, t.begin, t.end, step.bytes_live});
   }
 }
 
@@ -35,14 +40,14 @@ Profile::Profile() {
   if (jit_detail::profiling.exchange(true))
     throw UserError("Profile: one is recording already; end its life before making another");
   const std::lock_guard lock(mutex);
-  recorded.clear();
+  recorded().clear();
 }
 
 Profile::~Profile() { jit_detail::profiling = false; }
 
 std::vector<Profile::Slice> Profile::slices() const {
   const std::lock_guard lock(mutex);
-  return recorded;
+  return recorded();
 }
 
 void Profile::write_json(const std::filesystem::path& path) const {

@@ -96,7 +96,7 @@ NEAP_READ(std::complex<double>)
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 
 const Shape& Operand::shape() const {
-  static const Shape scalar;
+  static const Shape& scalar = *new Shape;
   return scalar_ ? scalar : array_.shape();
 }
 

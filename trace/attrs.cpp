@@ -59,7 +59,7 @@ Attrs::Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items) {
 }
 
 const Attrs::Items& Attrs::items() const {
-  static const Items kNone;
+  static const Items& kNone = *new Items;
   return items_ ? *items_ : kNone;
 }
 

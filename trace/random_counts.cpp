@@ -91,14 +91,14 @@ Array binomial_inversion(const Array& key, const Array& count, const Array& p, c
 
 // log(k!) less Stirling's formula.
 Array stirling_tail(const Array& k) {
-  static const std::vector<double> kTail = {
-      0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
-      0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
+  static constexpr double kTail[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+                                     0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+                                     0.00925546218271273, 0.00833056343336287};
   const Array small = clamp(k, 0.0, 9.0), square_of = (small + 1) * (small + 1);
   const Array approximate = (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square_of) / square_of) / (small + 1);
   Array tail = approximate;
   const Array whole = floor(small);
-  for (size_t i = 0; i < kTail.size(); ++i)
+  for (size_t i = 0; i < std::size(kTail); ++i)
     tail = select(whole == static_cast<double>(i), full(k.shape(), kTail[i], k.dtype()), tail);
   return select(k <= 9, tail, approximate);
 }

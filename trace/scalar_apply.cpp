@@ -109,7 +109,7 @@ X apply_op(tracing::Op op, std::span<const X> operands, DType type) {
 
 double op_cost(tracing::Op op, DType type) {
   static constexpr int kOps = tracing::kOpCount;
-  static const std::vector<double> table = [] {
+  static const std::vector<double>& table = *new std::vector<double>([] {
     std::vector<double> costs(static_cast<size_t>(kOps) * kDTypeCount, 1.0);
     for (tracing::Op each : tracing::elementwise_ops()) {
       for (int t = 0; t < kDTypeCount; ++t) {
@@ -119,7 +119,7 @@ double op_cost(tracing::Op op, DType type) {
       }
     }
     return costs;
-  }();
+  }());
   return table[static_cast<size_t>(op) * kDTypeCount + static_cast<size_t>(type)];
 }
 

@@ -78,7 +78,7 @@ int loop_turns(scalar::Function function) {
 }
 
 std::string libm_source(std::span<const scalar::Function> used) {
-  static const std::vector<Paragraph> paragraphs = read_files();
+  static const auto& paragraphs = *new std::vector<Paragraph>(read_files());
   std::set<std::string, std::less<>> needed;
   for (const scalar::Function function : used) {
     std::string_view name = scalar::symbol(function);
