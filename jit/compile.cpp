@@ -62,19 +62,19 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   const bool profiled = profiling.load(std::memory_order_relaxed);
   std::vector<backends::StepTiming> timings;
   std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
-  for (size_t i = 0; i < arguments.size(); ++i) {  // after the run, which may lack memory and throw
+  tracing::Arrays outputs;
+  outputs.reserve(results.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs.push_back(detail::make_concrete(function_.graph.aval(function_.graph.outputs[i]), results[i]));
+  if (profiled) record(plan, timings);
+  for (size_t i = 0; i < arguments.size(); ++i) {  // after all that may lack memory and throw
     if (!is_donated(i)) continue;
     detail::ArrayImpl& impl = *arguments[i].impl();
     impl.data.reset();
     impl.kind = Kind::donated;
     impl.source = loc;
   }
-  if (profiled) record(plan, timings);
   if (number_ >= 0) note_call(number_, device_, begun, results, plan);
-  tracing::Arrays outputs;
-  outputs.reserve(results.size());
-  for (size_t i = 0; i < results.size(); ++i)
-    outputs.push_back(detail::make_concrete(function_.graph.aval(function_.graph.outputs[i]), std::move(results[i])));
   return outputs;
 }
 

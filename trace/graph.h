@@ -84,7 +84,18 @@ std::string_view name(Attr);
 enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
 
 using Ints = std::vector<int64_t>;
-using AttrValue = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
+using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
+/// Copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12 destroys an
+/// alternative that was never made, if all of them can be moved without an exception.
+struct AttrValue : AttrVariant {
+  using AttrVariant::variant;
+  AttrValue() = default;
+  AttrValue(const AttrValue& other)
+      : AttrVariant(std::visit([](const auto& value) { return AttrVariant(value); }, other)) {}
+  AttrValue(AttrValue&&) = default;
+  AttrValue& operator=(const AttrValue& other) { return *this = AttrValue(other); }
+  AttrValue& operator=(AttrValue&&) = default;
+};
 
 /// A small sorted map from Attr to value. Copies share it until one of them changes.
 class Attrs {

@@ -212,6 +212,8 @@ class Parser {
   NodeId append(Graph& graph, Op op, std::vector<ValueId> operands, Attrs attrs) const {
     try {
       return graph.add_node(op, std::move(operands), std::move(attrs), std::source_location());
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       fail(error.what());
     }

@@ -45,7 +45,7 @@ struct Builder {
   Builder* outer = nullptr;
 };
 
-thread_local Attrs marks;
+[[clang::no_destroy]] thread_local Attrs marks;  // empty where a thread ends; destructors of statics come later
 thread_local Builder* innermost = nullptr;
 thread_local std::optional<std::source_location> line;
 std::atomic<uint64_t> next_id{1};
@@ -122,10 +122,13 @@ AtLine::~AtLine() {
 std::source_location user_line(std::source_location otherwise) { return line.value_or(otherwise); }
 
 MarkedLike::MarkedLike(const Attrs& attrs) : outer_(marks) {
-  if (attrs.has(Attr::copy)) marks.set(Attr::copy, attrs.integer(Attr::copy));
-  if (!attrs.has(Attr::region) || marks.has(Attr::region)) return;
-  marks.set(Attr::region, attrs.integer(Attr::region));
-  marks.set(Attr::saveable, attrs.string(Attr::saveable));
+  Attrs inner = marks;  // all or nothing: without memory for it, there is no destructor that restores them
+  if (attrs.has(Attr::copy)) inner.set(Attr::copy, attrs.integer(Attr::copy));
+  if (attrs.has(Attr::region) && !marks.has(Attr::region)) {
+    inner.set(Attr::region, attrs.integer(Attr::region));
+    inner.set(Attr::saveable, attrs.string(Attr::saveable));
+  }
+  marks = std::move(inner);
 }
 MarkedLike::~MarkedLike() { marks = std::move(outer_); }
 

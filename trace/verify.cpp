@@ -65,6 +65,8 @@ class Verifier {
     std::vector<Aval> expected;
     try {
       expected = infer(node.op, operands, node.attrs, node.loc);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       fail(fmt::format("node {}: {}", id, error.what()));
     }

@@ -7,7 +7,9 @@
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/InitializePasses.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/PassRegistry.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -17,10 +19,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backends/cpu/emit.h"
+#include "backends/cpu/llvm_memory.h"
 #include "backends/cpu/sanitize.h"
 #include "core/check.h"
 #include "core/dump.h"
@@ -43,11 +50,17 @@ void check(llvm::Error error) {
   if (error) NEAP_CHECK(false, "LLVM: {}", llvm::toString(std::move(error)));
 }
 
+// Kept free for a compilation, and for each of its kernels.
+constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10;
+
 struct Host {
   std::string triple, cpu, features;
   VectorUnit unit;
 
-  Host() : triple(llvm::sys::getProcessTriple()), cpu(llvm::sys::getHostCPUName()) {
+  Host() {
+    const LlvmMemory memory(kMemoryOfKernel);
+    triple = llvm::sys::getProcessTriple();
+    cpu = llvm::sys::getHostCPUName();
     llvm::SubtargetFeatures list;
     const auto map = llvm::sys::getHostCPUFeatures();
     for (const auto& feature : map) list.AddFeature(feature.first(), feature.second);
@@ -59,58 +72,129 @@ struct Host {
 };
 
 const Host& host() {
-  static const Host instance;
+  static const Host& instance = *new Host;  // never destroyed, as Jit
   return instance;
 }
 
-class Jit {
- public:
-  Jit() {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    machines_.push_back(new_machine());
-    session_ = take(llvm::orc::LLJITBuilder()
-                        .setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host().triple)))
-                        .setDataLayout(machines_[0]->createDataLayout())
-                        .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                        .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
-                          return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
-                        })
-                        .create());
-    auto& library = session_->getMainJITDylib();
-    library.addGenerator(take(
-        llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(session_->getDataLayout().getGlobalPrefix())));
+// LLVM's state of the process, as far as it can be made at once: each of its passes would otherwise be registered by
+// the first compilation that needs it, under a lock. Where memory runs out meanwhile the lock stays taken, so that LLVM
+// can never be used again; it is refused then.
+void initialize_llvm() {
+  static bool begun = false, done = false;
+  if (done) return;
+  if (begun) throw OutOfMemoryError("out of memory: LLVM could not be started, and cannot be in this process any more");
+  begun = true;
+  llvm::PassRegistry& registry = *llvm::PassRegistry::getPassRegistry();
+  llvm::initializeCore(registry);
+  llvm::initializeAnalysis(registry);
+  llvm::initializeTransformUtils(registry);
+  llvm::initializeScalarOpts(registry);
+  llvm::initializeInstCombine(registry);
+  llvm::initializeVectorization(registry);
+  llvm::initializeIPO(registry);
+  llvm::initializeTarget(registry);
+  llvm::initializeCodeGen(registry);
+  llvm::initializeGlobalISel(registry);
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  done = true;
+}
+
+std::unique_ptr<llvm::TargetMachine> new_machine() {
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
+  NEAP_CHECK(target, "LLVM: {}", message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+}
+
+std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
+
+// What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
+struct Session : Kept {
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  // one for each thread that compiles
+  llvm::orc::LLJITBuilder builder;
+  std::unique_ptr<llvm::orc::LLJIT> llvm;
+  bool ready = false;
+
+  void start() {
+    initialize_llvm();
+    machines.push_back(new_machine());
+    llvm = take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host().triple)))
+                    .setDataLayout(machines[0]->createDataLayout())
+                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                    .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
+                      return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+                    })
+                    .create());
+    auto& library = llvm->getMainJITDylib();
+    library.addGenerator(
+        take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(llvm->getDataLayout().getGlobalPrefix())));
     llvm::orc::SymbolMap symbols;
     for (int f = 0; f <= static_cast<int>(scalar::Function::nextafter); ++f) {
       const auto function = static_cast<scalar::Function>(f);
-      symbols[session_->mangleAndIntern(scalar::symbol(function))] = {
+      symbols[llvm->mangleAndIntern(scalar::symbol(function))] = {
           llvm::orc::ExecutorAddr::fromPtr(scalar::address(function)),
           llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     }
     check(library.define(llvm::orc::absoluteSymbols(std::move(symbols))));
+    ready = true;
   }
+};
+
+// Some kernels on their way to one file.
+struct Unit : Kept {
+  llvm::LLVMContext context;
+  llvm::Module module{"neap", context};
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream stream{out};
+  llvm::legacy::PassManager passes;
+
+  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
+  void emit(const llvm::TargetMachine& machine, std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
+            size_t step = 1) {
+    module.setDataLayout(machine.createDataLayout());
+    module.setTargetTriple(host().triple);
+    for (size_t i = first; i < kernels.size(); i += step) {
+      emit_kernel(*kernels[i], symbol(number + i), host().unit, module);
+    }
+  }
+
+  llvm::SmallVector<char, 0> generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
+    passes.run(module);
+    return std::move(out);
+  }
+};
+
+class Jit {
+ public:
+  Jit() { host(); }  // which has an LlvmMemory of its own
 
   std::vector<KernelFunction> compile(std::span<const Kernel* const> kernels, const std::string& dump_name) {
     std::vector<std::string> texts;
     for (const Kernel* kernel : kernels) texts.push_back(kernel->print());
     const std::lock_guard lock(mutex_);
-    std::vector<const Kernel*> missing;
-    std::vector<KernelFunction*> slots;
-    std::string names;
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      const auto [entry, added] = known_.try_emplace(texts[i], nullptr);
-      if (!added) continue;
-      missing.push_back(kernels[i]);
-      slots.push_back(&entry->second);
-    }
     if (!dump_name.empty() && dump_dir()) dump(kernels, texts, dump_name);
+    std::vector<const Kernel*> missing;
+    std::vector<const std::string*> names;
+    std::unordered_set<std::string_view> seen;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
+      missing.push_back(kernels[i]);
+      names.push_back(&texts[i]);
+    }
     if (!missing.empty()) {
-      try {
-        add(missing, slots);
-      } catch (...) {
-        std::erase_if(known_, [](const auto& entry) { return entry.second == nullptr; });
-        throw;
+      if (process_ends_) {
+        throw DeviceError(
+            "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
+            "call the function with such arguments once before");
       }
+      const auto added = in_llvm(missing, [&](Session& session) { return add(session, missing); });
+      for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*names[i], added[i]);
     }
     std::vector<KernelFunction> result;
     for (const std::string& text : texts) result.push_back(known_.at(text));
@@ -123,94 +207,101 @@ class Jit {
   }
 
  private:
-  static std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
-
-  static std::unique_ptr<llvm::TargetMachine> new_machine() {
-    std::string message;
-    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
-    NEAP_CHECK(target, "LLVM: {}", message);
-    llvm::TargetOptions options;
-    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-    return std::unique_ptr<llvm::TargetMachine>(
-        target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                    llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
-  }
-
-  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
-  static std::unique_ptr<llvm::Module> module(llvm::LLVMContext& context, const llvm::TargetMachine& machine,
-                                              std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
-                                              size_t step = 1) {
-    auto module = std::make_unique<llvm::Module>("neap", context);
-    module->setDataLayout(machine.createDataLayout());
-    module->setTargetTriple(host().triple);
-    for (size_t i = first; i < kernels.size(); i += step) {
-      emit_kernel(*kernels[i], symbol(number + i), host().unit, *module);
+  // f(session), with memory in reserve. After an allocation in LLVM has failed the next one has a new session.
+  template <class F>
+  std::invoke_result_t<F, Session&> in_llvm(std::span<const Kernel* const> kernels, F&& f) {
+    const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels.size());
+    try {
+      if (!session_ || !session_->ready) {
+        session_ = std::make_unique<Session>();
+        session_->start();
+      }
+      auto result = f(*session_);
+      // LLVM makes static objects of its own as it first needs them. So this comes before the end of each of them.
+      if (std::atexit(at_exit) != 0) throw std::bad_alloc();
+      return result;
+    } catch (const std::bad_alloc&) {
+      if (session_) keep_for_ever(session_.release());
+      throw OutOfMemoryError(fmt::format("out of memory: compiling {} kernels", kernels.size()));
     }
-    return module;
-  }
-
-  static llvm::SmallVector<char, 0> generate(llvm::Module& module, llvm::TargetMachine& machine,
-                                             llvm::CodeGenFileType type) {
-    llvm::SmallVector<char, 0> out;
-    llvm::raw_svector_ostream stream(out);
-    llvm::legacy::PassManager passes;
-    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
-    passes.run(module);
-    return out;
   }
 
   // Several kernels are dealt to several threads: code generation is what takes the time.
-  void add(std::span<const Kernel* const> kernels, std::span<KernelFunction* const> slots) {
+  std::vector<KernelFunction> add(Session& session, std::span<const Kernel* const> kernels) {
     const auto groups = static_cast<int>(std::clamp<size_t>(kernels.size() / 2, 1, static_cast<size_t>(num_threads())));
-    while (machines_.size() < static_cast<size_t>(groups)) machines_.push_back(new_machine());
+    const size_t number = next_;
+    next_ += kernels.size();
+    auto& machines = session.machines;
+    while (machines.size() < static_cast<size_t>(groups)) machines.push_back(new_machine());
     std::vector<llvm::SmallVector<char, 0>> objects(static_cast<size_t>(groups));
     parallel_tasks(groups, [&](int g) {
+      const LlvmThread at_work;
       const auto group = static_cast<size_t>(g);
-      llvm::LLVMContext context;
-      const auto m = module(context, *machines_[group], kernels, next_, group, objects.size());
-      instrument(*m, *machines_[group]);
-      objects[group] = generate(*m, *machines_[group], llvm::CodeGenFileType::ObjectFile);
+      objects[group] = with_fragile<Unit>([&](Unit& unit) {
+        unit.emit(*machines[group], kernels, number, group, objects.size());
+        instrument(unit.module, *machines[group]);
+        return unit.generate(*machines[group], llvm::CodeGenFileType::ObjectFile);
+      });
     });
     for (size_t g = 0; g < objects.size(); ++g) {
-      check(session_->addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(
-          std::move(objects[g]), fmt::format("neap_{}_{}", next_, g), false)));
+      check(session.llvm->addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(
+          std::move(objects[g]), fmt::format("neap_{}_{}", number, g), false)));
     }
-    for (KernelFunction* slot : slots) *slot = take(session_->lookup(symbol(next_++))).toPtr<KernelFunction>();
+    std::vector<KernelFunction> functions;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      functions.push_back(take(session.llvm->lookup(symbol(number + i))).toPtr<KernelFunction>());
+    }
+    return functions;
   }
 
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
-    llvm::LLVMContext context;
-    const auto m = module(context, *machines_[0], kernels, 0);
-    std::string text;
-    if (what == Listing::ir) {
-      llvm::raw_string_ostream stream(text);
-      m->print(stream, nullptr);
-    } else {
-      const auto out = generate(*m, *machines_[0], llvm::CodeGenFileType::AssemblyFile);
-      text.assign(out.begin(), out.end());
-    }
-    return text;
+    return in_llvm(kernels, [&](Session& session) {
+      return with_fragile<Unit>([&](Unit& unit) {
+        unit.emit(*session.machines[0], kernels, 0);
+        std::string text;
+        if (what == Listing::ir) {
+          llvm::raw_string_ostream stream(text);
+          unit.module.print(stream, nullptr);
+        } else {
+          const auto out = unit.generate(*session.machines[0], llvm::CodeGenFileType::AssemblyFile);
+          text.assign(out.begin(), out.end());
+        }
+        return text;
+      });
+    });
   }
 
   void dump(std::span<const Kernel* const> kernels, const std::vector<std::string>& texts, const std::string& name) {
     std::string all;
     for (size_t i = 0; i < texts.size(); ++i) all += fmt::format("# {}\n{}\n", symbol(i), texts[i]);
     dump_text(name + ".kernels.txt", all);
+    if (process_ends_) return;
     dump_text(name + ".ll", list_unlocked(kernels, Listing::ir));
     dump_text(name + ".s", list_unlocked(kernels, Listing::assembly));
   }
 
+  static void at_exit();
+
   std::mutex mutex_;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines_;  // one for each thread that compiles
-  std::unique_ptr<llvm::orc::LLJIT> session_;
+  std::unique_ptr<Session> session_;
   std::unordered_map<std::string, KernelFunction> known_;
   size_t next_ = 0;
+  std::atomic<bool> process_ends_ = false;
 };
 
 // Never destroyed: code may run in the destructor of a static object.
 Jit& jit() {
   static Jit& instance = *new Jit;
   return instance;
+}
+
+// Waits for what other threads compile.
+void Jit::at_exit() {
+  Jit& self = jit();
+  if (self.process_ends_) return;
+  std::unique_lock lock(self.mutex_, std::defer_lock);
+  if (!LlvmMemory::inside()) lock.lock();
+  self.process_ends_ = true;
 }
 
 }  // namespace

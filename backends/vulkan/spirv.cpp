@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "backends/vulkan/spirv_cache.h"
 #include "core/hash.h"
@@ -26,6 +27,13 @@ struct Release {
   }
 };
 
+// What shaderc makes, which is null where there is no memory.
+template <class T>
+T* made(T* handle) {
+  if (!handle) throw std::bad_alloc();
+  return handle;
+}
+
 std::string numbered(const std::string& source) {
   std::string text;
   int line = 1;
@@ -39,9 +47,9 @@ std::string numbered(const std::string& source) {
 
 std::vector<uint32_t> compile(const std::string& glsl, const std::string& name) {
   // Never released: with the last compiler glslang's tables of built-in functions go, which take most of the time.
-  static const shaderc_compiler_t compiler = shaderc_compiler_initialize();
+  static const shaderc_compiler_t compiler = made(shaderc_compiler_initialize());
   const std::unique_ptr<shaderc_compile_options, Release<shaderc_compile_options_release>> options(
-      shaderc_compile_options_initialize());
+      made(shaderc_compile_options_initialize()));
   shaderc_compile_options_set_target_env(options.get(), shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_2);
   // Drivers optimise; spirv-opt (2023.1) folds a maximum in a loop wrongly where float controls are declared, and makes
   // compiling take twice as long.

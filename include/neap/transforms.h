@@ -128,9 +128,9 @@ struct CheckpointPolicy {
   std::string saveable = {};
 };
 namespace checkpoint_policies {
-inline const CheckpointPolicy nothing_saveable{};
-inline const CheckpointPolicy everything_saveable{"*"};
-inline const CheckpointPolicy dots_saveable{"*dots"};  // results of matrix products
+inline const CheckpointPolicy& nothing_saveable = *new CheckpointPolicy{};  // never destroyed, as the next two
+inline const CheckpointPolicy& everything_saveable = *new CheckpointPolicy{"*"};
+inline const CheckpointPolicy& dots_saveable = *new CheckpointPolicy{"*dots"};  // results of matrix products
 /// What checkpoint_name() gave one of these names.
 CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
                                        std::source_location loc = std::source_location::current());

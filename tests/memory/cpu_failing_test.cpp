@@ -1,0 +1,24 @@
+// Allocations that fail, each in a process of its own: a sample of them, which cpu_failing_long_test.cpp completes.
+#include "tests/memory/program.h"
+
+namespace neap::failing {
+namespace {
+
+// One allocation at about `processes` places of the program.
+void fail_everywhere(size_t processes, int threads) {
+  if (!kCanFail) GTEST_SKIP() << "a sanitizer has a malloc of its own";
+  Processes all;
+  const size_t allocations = all.measure(threads);
+  ASSERT_GT(allocations, 1000u);
+  const size_t step = allocations / processes + 1;
+  for (size_t n = 1 + static_cast<size_t>(threads); n <= allocations; n += step) {
+    EXPECT_EQ(all.fail(n, 1, threads), "");
+  }
+  EXPECT_LE(all.not_started(), processes / 20) << "LLVM starts once, and quickly";
+}
+
+TEST(FailingAllocations, One) { fail_everywhere(100, 1); }
+TEST(FailingAllocations, OneWithTwoThreads) { fail_everywhere(50, 2); }
+
+}  // namespace
+}  // namespace neap::failing
