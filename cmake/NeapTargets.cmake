@@ -32,7 +32,9 @@ check_cxx_compiler_flag(-mprefer-vector-width=512 NEAP_WIDE_VECTORS)  # else cla
 set(NEAP_HOST_FLAGS -O3 $<$<BOOL:${NEAP_MARCH_NATIVE}>:-march=native>
                     $<$<BOOL:${NEAP_WIDE_VECTORS}>:-mprefer-vector-width=512>)
 
+# What goes into libneap.a is position-independent, so that a plug-in or a Python module can be made of it.
 neap_pch(neap_pch ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+set_target_properties(neap_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # neap_host_sources(source...): compiles backends/cpu/gemm*.cpp and core/factor*.cpp, dense linear algebra, for this
 # machine's vector units. Everything else stays at the architecture's baseline: generated code asks LLVM for the host's
@@ -62,6 +64,11 @@ function(neap_add_folder folder)
   neap_flags(neap_${folder})
   target_link_libraries(neap_${folder} PRIVATE neap_deps)
   target_precompile_headers(neap_${folder} REUSE_FROM neap_pch)
+  set_target_properties(neap_${folder} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # Compiled code runs in the destructors of static objects, of any age: ours are never destroyed.
+    target_compile_options(neap_${folder} PRIVATE -Wexit-time-destructors)
+  endif()
   neap_host_sources(${sources})
   if(folder STREQUAL backends AND NEAP_CPU)
     target_link_libraries(neap_backends PRIVATE neap_llvm)
