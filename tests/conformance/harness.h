@@ -38,6 +38,7 @@ inline constexpr DType kAllDTypes[] = {bool_, i8, i16, i32, i64, u8, u16, u32, u
 /// What an input holds.
 enum class Fill : uint8_t {
   wild,   // special values, every magnitude, any bits of integers
+  few,    // of a handful of values, so that many are equal: zeros of both signs, NaN, infinities, the largest integers
   tame,   // multiples of 1/4 in [-8, 8] (integers: [-8, 8]): sums of thousands are exact in f32, in any order
   units,  // 1 and -1, now and then 2 and 1/2: products are exact, in any order
 };
@@ -48,6 +49,10 @@ T real_element(Fill fill, Random& random) {
   if constexpr (std::is_same_v<T, bool>) {
     return bits & 1;
   } else if constexpr (std::is_integral_v<T>) {
+    if (fill == Fill::few) {
+      static constexpr T kFew[] = {0, 1, 2, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+      return kFew[bits % std::size(kFew)];
+    }
     if (fill == Fill::wild) return static_cast<T>(bits % 3 == 0 ? (bits >> 8) % 16 - 8 : bits >> (bits % 5 * 8));
     if (fill == Fill::units) return static_cast<T>(bits & 1 ? 1 : -1);
     return static_cast<T>(static_cast<int64_t>(bits % 17) - 8);
@@ -58,6 +63,11 @@ T real_element(Fill fill, Random& random) {
       if constexpr (sizeof(T) == 2) return T::from_double(x);
       return static_cast<T>(x);
     };
+    if (fill == Fill::few) {
+      static constexpr double kFew[] = {0, -0.0, 1, 1, -1, 2, INFINITY, -INFINITY, NAN};
+      const double x = kFew[bits % std::size(kFew)];
+      return from(bits >> 63 ? -x : x);
+    }
     if (fill == Fill::units)
       return from((bits & 1 ? 1.0 : -1.0) * (bits % 128 == 2 ? 2.0 : bits % 128 == 4 ? 0.5 : 1.0));
     if (fill == Fill::tame) return from((static_cast<double>(bits % 65) - 32) / 4);

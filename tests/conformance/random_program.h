@@ -46,8 +46,9 @@ class ProgramMaker {
   }
 
   void add_input(Shape shape, DType t) {
-    inputs.push_back(random_array({shape, t}, chance(2) ? Fill::wild : Fill::tame, random_));
-    graph.add_input(inputs.back().aval());
+    static constexpr Fill kFills[] = {Fill::wild, Fill::tame, Fill::few};
+    graph.add_input({shape, t});
+    inputs.push_back(random_array({shape, t}, kFills[pick(std::size(kFills))], random_));
   }
 
   ValueId any() { return static_cast<ValueId>(pick(graph.values.size())); }
