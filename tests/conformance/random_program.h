@@ -11,8 +11,10 @@ namespace neap::conformance {
 
 class ProgramMaker {
  public:
-  /// for_users: only what users can write, to transform it (offsets of random bits are the planner's own).
-  explicit ProgramMaker(uint64_t seed, bool for_users = false) : random_(seed), for_users_(for_users) {}
+  /// for_users: only what users can write, to transform it (offsets of random bits are the planner's own). large: only
+  /// to be planned, without inputs.
+  explicit ProgramMaker(uint64_t seed, bool for_users = false, bool large = false)
+      : random_(seed), for_users_(for_users), large_(large), most_elements_(large ? 1 << 24 : 20'000) {}
 
   Graph graph;
   Arrays inputs;
@@ -29,8 +31,6 @@ class ProgramMaker {
   }
 
  private:
-  static constexpr int64_t kMostElements = 20'000;
-
   size_t pick(size_t n) { return random_() % n; }
   bool chance(size_t one_in) { return pick(one_in) == 0; }
   const Aval& aval(ValueId v) const { return graph.aval(v); }
@@ -38,7 +38,9 @@ class ProgramMaker {
   Shape some_shape() {
     static const Shape kShapes[] = {{},       {1},     {7},         {64},      {1000}, {3, 5}, {5, 3},
                                     {16, 33}, {40, 1}, {2, 3, 129}, {6, 5, 4}, {0},    {3, 0}};
-    return kShapes[pick(std::size(kShapes))];
+    static const Shape kLarge[] = {{},         {1},       {100'000},     {1 << 20},    {300, 500}, {500, 300},
+                                   {4000, 33}, {4000, 1}, {20, 30, 129}, {64, 50, 40}, {0},        {3000, 0}};
+    return large_ ? kLarge[pick(std::size(kLarge))] : kShapes[pick(std::size(kShapes))];
   }
   DType some_dtype() {
     if (for_users_ && !chance(4)) return chance(3) ? f64 : f32;
@@ -48,7 +50,7 @@ class ProgramMaker {
   void add_input(Shape shape, DType t) {
     static constexpr Fill kFills[] = {Fill::wild, Fill::tame, Fill::few};
     graph.add_input({shape, t});
-    inputs.push_back(random_array({shape, t}, kFills[pick(std::size(kFills))], random_));
+    if (!large_) inputs.push_back(random_array({shape, t}, kFills[pick(std::size(kFills))], random_));
   }
 
   ValueId any() { return static_cast<ValueId>(pick(graph.values.size())); }
@@ -75,7 +77,7 @@ class ProgramMaker {
     if (!converted.empty() && !chance(4)) return convert(converted[pick(converted.size())], want.dtype);
     if (chance(3)) return number(static_cast<double>(pick(5)), want.dtype, want.shape);
     const ValueId v = operand();
-    if (!chance(3) && aval(v).size() >= 1 && want.size() <= kMostElements)
+    if (!chance(3) && aval(v).size() >= 1 && want.size() <= most_elements_)
       return broadcast(scalar_of(convert(v, want.dtype)), want.shape);
     if (want.dtype == bool_ || want.shape.empty()) return number(1, want.dtype, want.shape);
     return add(Op::iota, {},
@@ -213,7 +215,7 @@ class ProgramMaker {
           if (extent < 0) return;
           size *= extent;
         }
-        if (size > kMostElements) return;
+        if (size > most_elements_) return;
         add(Op::pad, {x, like({{}, aval(x).dtype})},
             {{Attr::low, low}, {Attr::high, high}, {Attr::interior, interior}});
         return;
@@ -221,7 +223,7 @@ class ProgramMaker {
       case 4: add(Op::reverse, {x}, {{Attr::axes, some_axes(rank)}}); return;
       case 5: {
         const Shape to = chance(2) ? Shape{3} : Shape{2, 4};
-        if (aval(x).size() * element_count(to) > kMostElements) return;
+        if (aval(x).size() * element_count(to) > most_elements_) return;
         Shape joined = shape;
         Ints axes(rank);
         const bool before = chance(2);
@@ -231,7 +233,7 @@ class ProgramMaker {
         return;
       }
       case 6: {
-        if (rank == 0 || aval(x).size() > kMostElements / 3) return;
+        if (rank == 0 || aval(x).size() > most_elements_ / 3) return;
         std::vector<ValueId> parts{x, like(aval(x))};
         if (chance(3)) parts.push_back(x);
         add(Op::concatenate, parts, {{Attr::axis, static_cast<int64_t>(pick(rank))}});
@@ -321,7 +323,7 @@ class ProgramMaker {
     const ValueId x = operand();
     if (aval(x).size() == 0) return;
     const Rows r = rows(aval(x).shape);
-    if (element_count(r.slices) <= kMostElements) add(Op::gather, {x, r.indices}, indexed(r));
+    if (element_count(r.slices) <= most_elements_) add(Op::gather, {x, r.indices}, indexed(r));
   }
 
   void scatter() {
@@ -329,7 +331,7 @@ class ProgramMaker {
     const auto [shape, t] = aval(x);
     if (aval(x).size() == 0) return;
     const Rows r = rows(shape);
-    if (element_count(r.slices) > kMostElements) return;
+    if (element_count(r.slices) > most_elements_) return;
     const ValueId updates = like({r.slices, t});
     static constexpr Op kOps[] = {Op::scatter_add, Op::scatter_add, Op::scatter_set,
                                   Op::scatter_mul, Op::scatter_min, Op::scatter_max};
@@ -380,7 +382,7 @@ class ProgramMaker {
     if (t == bool_ || shape.empty()) return;
     const auto axis = static_cast<int64_t>(pick(shape.size()));
     const int64_t other = 1 + static_cast<int64_t>(pick(6));
-    if (shape[axis] > 0 && aval(x).size() / shape[axis] * other > kMostElements) return;
+    if (shape[axis] > 0 && aval(x).size() / shape[axis] * other > most_elements_) return;
     const Shape rhs = chance(2) ? Shape{shape[axis], other} : Shape{other, shape[axis]};
     const int64_t contract = rhs[0] == shape[axis] ? 0 : 1;
     const ValueId y = like({rhs, t});
@@ -414,7 +416,8 @@ class ProgramMaker {
   }
 
   Random random_;
-  bool for_users_;
+  bool for_users_, large_;
+  int64_t most_elements_;
 };
 
 }  // namespace neap::conformance

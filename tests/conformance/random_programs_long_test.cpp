@@ -1,31 +1,33 @@
+#include "tests/conformance/check_models.h"
 #include "tests/conformance/check_transformed.h"
 
 namespace neap::conformance {
 namespace {
 
-class ManyRandomPrograms : public testing::TestWithParam<uint64_t> {};
-
-TEST_P(ManyRandomPrograms, RunTheSameHoweverTheyArePlanned) {
-  int failures = 0;
-  for (uint64_t seed = 1000 + GetParam() * 1000; seed < 2000 + GetParam() * 1000 && failures < 3; ++seed) {
-    check_program(seed);
-    failures += HasFailure();
+class ManyPrograms : public testing::TestWithParam<uint64_t> {
+ protected:
+  static void check_seeds(uint64_t programs, void (*check)(uint64_t seed)) {
+    int failures = 0;
+    for (uint64_t seed = 1000 + GetParam() * programs; seed < 1000 + (GetParam() + 1) * programs && failures < 3;
+         ++seed) {
+      check(seed);
+      failures += HasFailure();
+    }
   }
-}
+};
 
+class ManyRandomPrograms : public ManyPrograms {};
+TEST_P(ManyRandomPrograms, RunTheSameHoweverTheyArePlanned) { check_seeds(1000, check_program); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyRandomPrograms, testing::Range<uint64_t>(0, 20));
 
-class ManyTransformedPrograms : public testing::TestWithParam<uint64_t> {};
-
-TEST_P(ManyTransformedPrograms, RunTheSameHoweverTheyArePlanned) {
-  int failures = 0;
-  for (uint64_t seed = 1000 + GetParam() * 1000; seed < 2000 + GetParam() * 1000 && failures < 3; ++seed) {
-    check_transformed(seed);
-    failures += HasFailure();
-  }
-}
-
+class ManyTransformedPrograms : public ManyPrograms {};
+TEST_P(ManyTransformedPrograms, RunTheSameHoweverTheyArePlanned) { check_seeds(1000, check_transformed); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyTransformedPrograms, testing::Range<uint64_t>(0, 80));
+
+class ManyOtherPrograms : public ManyPrograms {};
+TEST_P(ManyOtherPrograms, AreLargeAndOfAnyOps) { check_seeds(20'000, check_large); }
+TEST_P(ManyOtherPrograms, AreAsPeopleWriteThem) { check_seeds(1000, check_model); }
+INSTANTIATE_TEST_SUITE_P(Block, ManyOtherPrograms, testing::Range<uint64_t>(0, 4));
 
 }  // namespace
 }  // namespace neap::conformance

@@ -1,0 +1,87 @@
+// What must hold for the plan of every program, at any size: nothing is run.
+#pragma once
+
+#include "planner/check_plan.h"
+#include "planner/plan.h"
+#include "tests/conformance/harness.h"
+
+namespace neap::conformance {
+
+inline planner::PlanData plan_of(const Graph& graph, planner::PlanOptions options = {}) {
+  options.want_alternatives = false;
+  return planner::make_plan(graph, options);
+}
+
+inline planner::Target random_target(Random& random) {
+  const auto pick = [&](size_t n) { return random() % n; };
+  planner::Target target;
+  target.gpu = pick(4) != 0;
+  if (target.gpu) target.reduce_parts = 1024;
+  target.count_tables = target.gpu ? 1 << pick(5) : 1;
+  target.wide_atomics = pick(2);
+  target.deterministic = pick(4) == 0;
+  target.half_products = pick(2);
+  target.host_memory = target.carves = pick(2);
+  target.alignment = size_t{64} << pick(8);
+  if (pick(2)) target.largest_allocation = size_t{1} << (18 + pick(12));
+  return target;
+}
+
+inline void check_kept(const planner::PlanData& plan, const planner::Target& target) {
+  EXPECT_EQ(planner::check_plan(plan), std::vector<std::string>());
+  size_t widest = 0;
+  for (const planner::PlanBuffer& b : plan.buffers) {
+    if (b.offset < 0 || b.alias_of >= 0) continue;
+    widest = std::max(widest, (b.bytes + target.alignment - 1) / target.alignment * target.alignment);
+    EXPECT_EQ(static_cast<size_t>(b.offset) % target.alignment, 0u) << b.label;
+  }
+  if (target.largest_allocation == 0) return;
+  if (plan.arena_bytes <= target.largest_allocation) EXPECT_TRUE(plan.arena_blocks.empty());
+  for (const size_t block : plan.arena_blocks) EXPECT_LE(block, std::max(target.largest_allocation, widest));
+}
+
+/// For a device at random, a plan keeps to the device's limits and to what it says itself; with its own peak as budget,
+/// too.
+inline void check_limits(const Graph& graph, Random& random) {
+  planner::PlanOptions options;
+  options.target = random_target(random);
+  const planner::PlanData plan = plan_of(graph, options);
+  check_kept(plan, options.target);
+  options.memory_budget = plan.peak_bytes;
+  EXPECT_LE(plan_of(graph, options).peak_bytes, plan.peak_bytes);
+}
+
+/// The smallest peak that planning says is possible.
+inline size_t least_peak_of(const Graph& graph) {
+  try {
+    plan_of(graph, {.memory_budget = 1});
+  } catch (const BudgetError& e) {
+    return e.smallest_peak_bytes();
+  }
+  ADD_FAILURE() << "one byte is enough";
+  return 0;
+}
+
+/// Budgets from the smallest on are met, a smaller one never with a larger peak; one byte less is not.
+inline void check_planned_budgets(const Graph& graph) {
+  const size_t free = plan_of(graph).peak_bytes, least = least_peak_of(graph);
+  if (least == 0) return;  // one byte is enough
+  EXPECT_LE(least, free);
+  EXPECT_THROW(plan_of(graph, {.memory_budget = least - 1}), BudgetError);
+  size_t previous = 0;
+  for (const size_t budget : {least, least + (free - least) / 3, free}) {
+    const planner::PlanData plan = plan_of(graph, {.memory_budget = budget});
+    check_kept(plan, {});
+    EXPECT_LE(plan.peak_bytes, budget);
+    EXPECT_GE(plan.peak_bytes, previous) << "budget " << budget;
+    previous = plan.peak_bytes;
+  }
+}
+
+inline void check_plans(const Graph& graph, uint64_t seed) {
+  Random random(seed);
+  check_kept(plan_of(graph), {});
+  check_limits(graph, random);
+}
+
+}  // namespace neap::conformance
