@@ -1,4 +1,5 @@
 #include "tests/conformance/check_models.h"
+#include "tests/conformance/check_oracle.h"
 #include "tests/conformance/check_transformed.h"
 
 namespace neap::conformance {
@@ -25,6 +26,7 @@ TEST_P(ManyTransformedPrograms, RunTheSameHoweverTheyArePlanned) { check_seeds(1
 INSTANTIATE_TEST_SUITE_P(Block, ManyTransformedPrograms, testing::Range<uint64_t>(0, 80));
 
 class ManyOtherPrograms : public ManyPrograms {};
+TEST_P(ManyOtherPrograms, AreWhatPlainCodeMakes) { check_seeds(1000, check_oracle); }
 TEST_P(ManyOtherPrograms, AreLargeAndOfAnyOps) { check_seeds(20'000, check_large); }
 TEST_P(ManyOtherPrograms, AreAsPeopleWriteThem) { check_seeds(1000, check_model); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyOtherPrograms, testing::Range<uint64_t>(0, 4));

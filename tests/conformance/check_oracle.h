@@ -1,0 +1,160 @@
+// Functions of order, compiled and by the reference, against plain C++.
+#pragma once
+
+#include <neap/neap.h>
+
+#include "tests/conformance/oracle.h"
+
+namespace neap::conformance {
+
+/// Some functions of arrays that hold what is hard to order, and what they give.
+class OracleProgram {
+ public:
+  explicit OracleProgram(uint64_t seed) : random_(seed) {
+    static constexpr Fill kFills[] = {Fill::few, Fill::few, Fill::wild, Fill::tame};
+    static const Shape kShapes[] = {{1}, {7}, {40}, {300}, {3, 5}, {16, 33}, {2, 3, 19}, {6, 5, 4}, {5, 1}, {2000}};
+    aval_ = {kShapes[pick(std::size(kShapes))], kAllDTypes[pick(std::size(kAllDTypes))]};
+    inputs = {random_array(aval_, kFills[pick(4)], random_)};
+    axis_ = static_cast<int64_t>(pick(aval_.shape.size()));
+    dispatch(aval_.dtype, [&]<class T>() {
+      for (size_t i = 0; i < 4; ++i) add_order<Raw<T>>();
+    });
+  }
+
+  Arrays inputs;
+  std::vector<std::string> names;
+  Arrays want;
+  std::vector<Tolerance> tolerances;
+
+  Arrays operator()(const Arrays& in) const {
+    Arrays out;
+    for (const auto& f : functions_) out.push_back(f(in));
+    return out;
+  }
+
+ private:
+  using Function = std::function<Array(const Arrays&)>;
+
+  size_t pick(size_t n) { return random_() % n; }
+
+  void add(const std::string& name, Array result, Function f, Tolerance t = kSameBits) {
+    tolerances.push_back(t);
+    names.push_back(name), want.push_back(std::move(result)), functions_.push_back(std::move(f));
+  }
+
+  template <class T>
+  void add_order() {
+    namespace o = oracle;
+    const Array& x = inputs[0];
+    const DType t = aval_.dtype;
+    const int64_t axis = axis_, n = aval_.shape[axis];
+    const bool flag = pick(2);
+    using Line = std::vector<T>;
+    using Indices = std::vector<int32_t>;
+    switch (pick(7)) {
+      case 0:
+        return add(fmt::format("sort, axis {}, descending {}", axis, flag),
+                   o::along<T, T>(x, axis, n, t,
+                                  [&](const Line& v) {
+                                    Line sorted;
+                                    for (const int64_t i : o::sorted_order(v, flag)) sorted.push_back(v[i]);
+                                    return sorted;
+                                  }),
+                   [=](const Arrays& in) { return neap::sort(in[0], axis, {.descending = flag}); });
+      case 1:
+        return add(fmt::format("argsort, axis {}, descending {}", axis, flag),
+                   o::along<T, int32_t>(x, axis, n, i32,
+                                        [&](const Line& v) {
+                                          const auto order = o::sorted_order(v, flag);
+                                          return Indices(order.begin(), order.end());
+                                        }),
+                   [=](const Arrays& in) { return argsort(in[0], axis, {.descending = flag}); });
+      case 2:
+        return add(
+            fmt::format("arg{}, axis {}", flag ? "max" : "min", axis),
+            o::along<T, int32_t>(x, axis, 1, i32,
+                                 [&](const Line& v) { return Indices{static_cast<int32_t>(o::extreme(v, flag))}; }),
+            [=](const Arrays& in) { return flag ? argmax(in[0], axis, true) : argmin(in[0], axis, true); });
+      case 3:  // with zeros of one sign: it is not said which of two equal elements comes out
+        if (t == bool_) return;
+        return add(fmt::format("{}, axis {}", flag ? "max" : "min", axis),
+                   o::along<T, T>(x, axis, 1, t,
+                                  [&](const Line& v) {
+                                    const T e = v[o::extreme(v, flag)];
+                                    return Line{static_cast<double>(e) == 0 ? T(0.0F) : e};
+                                  }),
+                   [=](const Arrays& in) {
+                     const Array e = flag ? neap::max(in[0], axis, true) : neap::min(in[0], axis, true);
+                     return where(e == 0, zeros_like(e), e);
+                   });
+      case 4:
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+          return add(
+              fmt::format("median, axis {}", axis),
+              o::along<T, T>(x, axis, 1, t,
+                             [&](const Line& v) {
+                               const auto order = o::sorted_order(v, false);
+                               if (o::is_nan(v[order.back()])) return Line{std::numeric_limits<T>::quiet_NaN()};
+                               const T low = v[order[(v.size() - 1) / 2]], high = v[order[v.size() / 2]];
+                               return Line{low == high ? T(low + T(0)) : T(low * T(0.5) + high * T(0.5))};
+                             }),
+              [=](const Arrays& in) { return median(in[0], axis, true) + 0; }, Tolerance{2});
+        }
+        return;
+      case 5: {
+        const Line all = o::elements<T>(x);
+        Line distinct;
+        for (const int64_t i : o::sorted_order(all, false))
+          if (distinct.empty() || o::sorts_before(distinct.back(), all[i])) distinct.push_back(all[i]);
+        const auto size = static_cast<int64_t>(1 + pick(all.size() + 2));
+        while (static_cast<int64_t>(distinct.size()) < size) distinct.push_back(distinct[0]);
+        distinct.resize(static_cast<size_t>(size));
+        for (T& e : distinct)
+          if (static_cast<double>(e) == 0) e = T(0.0F);
+        return add(fmt::format("unique of {}", size), o::array_of(distinct, {size}, t), [=](const Arrays& in) {
+          const Array u = unique(in[0], size);
+          return where(u == 0, zeros_like(u), u);
+        });
+      }
+      default: {
+        Line all = o::elements<T>(x), sorted;
+        for (const int64_t i : o::sorted_order(all, false)) sorted.push_back(all[i]);
+        Indices at;
+        for (const T v : all) at.push_back(o::insertion(sorted, v, flag));
+        const Shape flat{static_cast<int64_t>(all.size())};
+        const size_t other = inputs.size();
+        inputs.push_back(o::array_of(sorted, flat, t));
+        return add(fmt::format("searchsorted, right {}", flag), o::array_of(at, flat, i32),
+                   [=](const Arrays& in) { return searchsorted(in[other], ravel(in[0]), flag); });
+      }
+    }
+  }
+
+  template <class T>
+  using Raw = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+  Random random_;
+  Aval aval_;
+  int64_t axis_ = 0;
+  std::vector<Function> functions_;
+};
+
+inline void check_oracle(uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  try {
+    const OracleProgram program(seed);
+    const auto f = [&](const Arrays& in) { return program(in); };
+    const auto expect = [&](const Arrays& got, const char* how) {
+      for (size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(difference(got[i], program.want[i], program.tolerances[i]), "")
+            << program.names[i] << " of " << to_string(program.inputs[0].aval()) << how;
+    };
+    expect(jit(f)(program.inputs), "");
+    const eager_reference reference;
+    expect(f(program.inputs), ", by the reference");
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what();
+  }
+}
+
+}  // namespace neap::conformance
