@@ -1,13 +1,15 @@
-// Functions of order, compiled and by the reference, against plain C++.
+// Functions of order and of windows, compiled and by the reference, against plain C++.
 #pragma once
 
 #include <neap/neap.h>
+
+#include <optional>
 
 #include "tests/conformance/oracle.h"
 
 namespace neap::conformance {
 
-/// Some functions of arrays that hold what is hard to order, and what they give.
+/// Some functions of arrays that hold what is hard to order and windows that begin anywhere, and what they give.
 class OracleProgram {
  public:
   explicit OracleProgram(uint64_t seed) : random_(seed) {
@@ -18,6 +20,7 @@ class OracleProgram {
     axis_ = static_cast<int64_t>(pick(aval_.shape.size()));
     dispatch(aval_.dtype, [&]<class T>() {
       for (size_t i = 0; i < 4; ++i) add_order<Raw<T>>();
+      for (size_t i = 0; i < 2; ++i) add_window<Raw<T>>();
     });
   }
 
@@ -131,7 +134,71 @@ class OracleProgram {
   }
 
   template <class T>
+  void add_window() {
+    static constexpr DType kIndex[] = {i8, i16, i32, i64, u8, u16, u32, u64};
+    dispatch(kIndex[pick(std::size(kIndex))], [&]<class I>() {
+      if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) add_window_at<T, I>();
+    });
+  }
+
+  template <class T, class I>
+  void add_window_at() {
+    namespace o = oracle;
+    const Shape& shape = aval_.shape;
+    const auto rank = static_cast<int64_t>(shape.size());
+    constexpr int64_t kExamples = 3;
+    const size_t how = pick(4);  // a slice, an update, a batch of each
+    const int64_t examples = how < 2 ? 1 : kExamples;
+    Shape window;
+    for (const int64_t n : shape) window.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n))));
+    std::vector<I> starts;
+    for (int64_t i = 0; i < examples * rank; ++i) {
+      const int64_t n = shape[i % rank];
+      const auto near = static_cast<I>(static_cast<int64_t>(pick(static_cast<size_t>(4 * n + 3))) - 2 * n - 1);
+      starts.push_back(pick(8) ? near : pick(2) ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max());
+    }
+    const size_t at = inputs.size();
+    inputs.push_back(o::array_of(starts, how < 2 ? Shape{rank} : Shape{kExamples, rank}, dtype_of<I>()));
+    const bool updates = how % 2;
+    const Array patch = random_array({window, aval_.dtype}, Fill::tame, random_);
+    if (updates) inputs.push_back(patch);
+    const auto from = o::elements<T>(inputs[0]), piece = o::elements<T>(patch);
+    std::vector<T> all;
+    for (int64_t e = 0; e < examples; ++e) {
+      const std::vector<I> start(starts.begin() + e * rank, starts.begin() + (e + 1) * rank);
+      std::vector<T> result = updates ? from : piece;
+      o::walk_window(shape, window, o::window_start(shape, window, start), [&](size_t in_x, size_t in_window) {
+        if (updates)
+          result[in_x] = piece[in_window];
+        else
+          result[in_window] = from[in_x];
+      });
+      all.insert(all.end(), result.begin(), result.end());
+    }
+    Shape result = updates ? shape : window;
+    if (how >= 2) result.insert(result.begin(), kExamples);
+    const std::string name = fmt::format("dynamic_{}slice{} at {}{}", updates ? "update_" : "",
+                                         how < 2 ? "" : " vmapped", to_string(inputs[at].aval()), said(starts));
+    const auto one = [=](const Arrays& in, const Array& start) {
+      return updates ? dynamic_update_slice(in[0], in[at + 1], start) : dynamic_slice(in[0], start, window);
+    };
+    const std::optional<Array> known = pick(4) == 0 ? std::optional(inputs[at]) : std::nullopt;  // when it is traced
+    add(name, o::array_of(all, result, aval_.dtype), [=](const Arrays& in) {
+      const Array start = known.value_or(in[at]);
+      if (how < 2) return one(in, start);
+      return vmap([&](const Array& each) { return one(in, each); })(start);
+    });
+  }
+
+  template <class T>
   using Raw = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+  template <class I>
+  static std::string said(const std::vector<I>& starts) {
+    std::string text;
+    for (const I start : starts) text += fmt::format(" {}", +start);
+    return text;
+  }
 
   Random random_;
   Aval aval_;

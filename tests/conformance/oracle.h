@@ -1,4 +1,4 @@
-// What functions of order are, in plain C++ and as JAX has it: beside the reference interpreter, which
+// What functions of order and of windows are, in plain C++ and as JAX has it: beside the reference interpreter, which
 // is made of the same definitions as the library.
 #pragma once
 
@@ -102,6 +102,35 @@ Array along(const Array& x, int64_t axis, int64_t m, DType result, const F& f) {
     }
   }
   return array_of(to, shape, result);
+}
+
+/// Where a window begins: starts below zero count from the end, then it moves so that it fits.
+template <class I>
+Shape window_start(const Shape& shape, const Shape& window, const std::vector<I>& start) {
+  Shape at;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t most = shape[i] - window[i];
+    const I from = start[i];
+    if (from >= 0)
+      at.push_back(static_cast<uint64_t>(from) > static_cast<uint64_t>(most) ? most : static_cast<int64_t>(from));
+    else
+      at.push_back(std::clamp<int64_t>(static_cast<int64_t>(from) + shape[i], 0, most));
+  }
+  return at;
+}
+
+/// Calls f(element of x, element of the window) for each of the window's.
+template <class F>
+void walk_window(const Shape& shape, const Shape& window, const Shape& at, const F& f) {
+  const int64_t count = element_count(window);
+  for (int64_t flat = 0; flat < count; ++flat) {
+    int64_t rest = flat, position = 0, stride = 1;
+    for (size_t i = shape.size(); i-- > 0;) {
+      position += (at[i] + rest % window[i]) * stride;
+      rest /= window[i], stride *= shape[i];
+    }
+    f(static_cast<size_t>(position), static_cast<size_t>(flat));
+  }
 }
 
 }  // namespace neap::conformance::oracle

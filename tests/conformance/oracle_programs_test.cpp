@@ -1,4 +1,4 @@
-// Functions of order at random, against plain C++. NEAP_TEST_SEED=n checks that one alone.
+// Functions of order and of windows at random, against plain C++. NEAP_TEST_SEED=n checks that one alone.
 #include <cstdlib>
 
 #include "tests/conformance/check_oracle.h"
