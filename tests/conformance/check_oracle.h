@@ -54,7 +54,7 @@ class OracleProgram {
     const bool flag = pick(2);
     using Line = std::vector<T>;
     using Indices = std::vector<int32_t>;
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         return add(fmt::format("sort, axis {}, descending {}", axis, flag),
                    o::along<T, T>(x, axis, n, t,
@@ -90,7 +90,18 @@ class OracleProgram {
                      const Array e = flag ? neap::max(in[0], axis, true) : neap::min(in[0], axis, true);
                      return where(e == 0, zeros_like(e), e);
                    });
-      case 4:
+      case 4: {
+        const int64_t last = static_cast<int64_t>(aval_.shape.size()) - 1;
+        const auto k = static_cast<int64_t>(1 + pick(static_cast<size_t>(aval_.shape[last])));
+        return add(fmt::format("top_k of {}", k),
+                   o::along<T, int32_t>(x, last, k, i32,
+                                        [&](const Line& v) {
+                                          const auto order = o::order_of(v, [](T a, T b) { return o::is_above(a, b); });
+                                          return Indices(order.begin(), order.begin() + k);
+                                        }),
+                   [=](const Arrays& in) { return top_k(in[0], k).second; });
+      }
+      case 5:
         if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
           return add(
               fmt::format("median, axis {}", axis),
@@ -104,7 +115,7 @@ class OracleProgram {
               [=](const Arrays& in) { return median(in[0], axis, true) + 0; }, Tolerance{2});
         }
         return;
-      case 5: {
+      case 6: {
         const Line all = o::elements<T>(x);
         Line distinct;
         for (const int64_t i : o::sorted_order(all, false))
