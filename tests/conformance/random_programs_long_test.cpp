@@ -1,3 +1,4 @@
+#include "tests/conformance/check_derivatives.h"
 #include "tests/conformance/check_models.h"
 #include "tests/conformance/check_oracle.h"
 #include "tests/conformance/check_transformed.h"
@@ -27,6 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Block, ManyTransformedPrograms, testing::Range<uint64_t
 
 class ManyOtherPrograms : public ManyPrograms {};
 TEST_P(ManyOtherPrograms, AreWhatPlainCodeMakes) { check_seeds(1000, check_oracle); }
+TEST_P(ManyOtherPrograms, HaveTheDerivativesThatDifferencesSay) { check_seeds(5000, check_derivatives); }
 TEST_P(ManyOtherPrograms, AreLargeAndOfAnyOps) { check_seeds(20'000, check_large); }
 TEST_P(ManyOtherPrograms, AreAsPeopleWriteThem) { check_seeds(1000, check_model); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyOtherPrograms, testing::Range<uint64_t>(0, 4));
