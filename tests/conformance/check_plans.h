@@ -12,6 +12,32 @@ inline planner::PlanData plan_of(const Graph& graph, planner::PlanOptions option
   return planner::make_plan(graph, options);
 }
 
+/// All of a plan but the time that it is thought to take.
+inline std::string outline(const planner::PlanData& plan) {
+  std::string text =
+      fmt::format("peak {}, arena {}, {}\n", plan.peak_bytes, plan.arena_bytes, fmt::join(plan.strategies, ", "));
+  for (const planner::PlanStep& s : plan.steps) {
+    text +=
+        fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
+                    s.strategy, s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "), fmt::join(s.scratch, " "));
+    if (s.body) text += "{\n" + outline(*s.body) + "}\n";
+  }
+  for (const planner::PlanBuffer& b : plan.buffers) text += fmt::format("{} bytes at {}\n", b.bytes, b.offset);
+  return text;
+}
+
+/// A plan is of the program, the budget and the device; of as many threads as there may be.
+inline void check_threads(const Graph& graph, planner::PlanOptions options = {}) {
+  const planner::PlanData plan = plan_of(graph, options);
+  for (const int threads : {1, 8, 64}) {
+    options.threads_hint = threads;
+    const planner::PlanData other = plan_of(graph, options);
+    EXPECT_EQ(other.peak_bytes, plan.peak_bytes) << threads << " threads";
+    EXPECT_TRUE(outline(other) == outline(plan)) << threads << " threads, another plan";
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 inline planner::Target random_target(Random& random) {
   const auto pick = [&](size_t n) { return random() % n; };
   planner::Target target;
@@ -81,6 +107,7 @@ inline void check_planned_budgets(const Graph& graph) {
 inline void check_plans(const Graph& graph, uint64_t seed) {
   Random random(seed);
   check_kept(plan_of(graph), {});
+  check_threads(graph);
   check_limits(graph, random);
 }
 

@@ -13,6 +13,7 @@
 #include "planner/naive_bound.h"
 #include "planner/plan.h"
 #include "planner/simplify.h"
+#include "tests/conformance/check_plans.h"
 #include "tests/conformance/random_program.h"
 #include "tests/conformance/shrink.h"
 
@@ -135,6 +136,7 @@ inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed)
   const Run planned = run_compiled(f, inputs);
   EXPECT_EQ(planned.measured, planned.planned);
   check_beside_naive(graph, planned);
+  check_threads(graph, {.target = jit_detail::target_of(default_device())});
   {
     const Threads one(1);
     expect_same(seed % 8 == 1 ? jitted(graph)(inputs) : f(inputs), planned.outputs, "one thread");
