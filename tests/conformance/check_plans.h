@@ -38,6 +38,14 @@ inline void check_threads(const Graph& graph, planner::PlanOptions options = {})
   }
 }
 
+/// A plan holds no more than the naive one does, but for a little where that is faster; and it never is the naive one.
+inline void check_no_fallback(const Graph& graph) {
+  const planner::PlanData plan = plan_of(graph), naive = plan_of(graph, {.naive = true});
+  const bool slow = naive.predicted_seconds > 1.3 * plan.predicted_seconds;
+  EXPECT_LE(plan.peak_bytes, naive.peak_bytes + naive.peak_bytes / (slow ? 4 : 16));
+  EXPECT_FALSE(plan.naive) << "the whole plan fell back";
+}
+
 inline planner::Target random_target(Random& random) {
   const auto pick = [&](size_t n) { return random() % n; };
   planner::Target target;
@@ -108,6 +116,7 @@ inline void check_plans(const Graph& graph, uint64_t seed) {
   Random random(seed);
   check_kept(plan_of(graph), {});
   check_threads(graph);
+  check_no_fallback(graph);
   check_limits(graph, random);
 }
 
