@@ -3,6 +3,7 @@
 
 #include "tests/conformance/check_plans.h"
 #include "tests/conformance/model_program.h"
+#include "tests/conformance/pair_program.h"
 #include "tests/conformance/random_program.h"
 
 namespace neap::conformance {
@@ -33,6 +34,14 @@ inline void check_large(uint64_t seed) {
     ADD_FAILURE() << e.what();
   }
   if (!failed_before && testing::Test::HasFailure()) ADD_FAILURE() << tracing::print(maker.graph);
+}
+
+/// An array that meets itself needs no more than two that meet.
+inline void check_pair(uint64_t seed) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  const PairProgram program(seed);
+  const size_t two = least_peak_of(program.graph(false)), one = least_peak_of(program.graph(true));
+  EXPECT_LE(one, two + two / 16) << program.said();
 }
 
 }  // namespace neap::conformance

@@ -19,6 +19,8 @@ TEST_P(PlannedPrograms, OfAnyOps) { check_seeds(500, check_large); }
 
 TEST_P(PlannedPrograms, AsPeopleWriteThem) { check_seeds(25, check_model); }
 
+TEST_P(PlannedPrograms, ThatMeetThemselves) { check_seeds(15, check_pair); }
+
 INSTANTIATE_TEST_SUITE_P(Seeds, PlannedPrograms, testing::Range<uint64_t>(0, 4));
 
 }  // namespace

@@ -31,6 +31,7 @@ TEST_P(ManyOtherPrograms, AreWhatPlainCodeMakes) { check_seeds(1000, check_oracl
 TEST_P(ManyOtherPrograms, HaveTheDerivativesThatDifferencesSay) { check_seeds(5000, check_derivatives); }
 TEST_P(ManyOtherPrograms, AreLargeAndOfAnyOps) { check_seeds(20'000, check_large); }
 TEST_P(ManyOtherPrograms, AreAsPeopleWriteThem) { check_seeds(1000, check_model); }
+TEST_P(ManyOtherPrograms, MeetThemselves) { check_seeds(500, check_pair); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyOtherPrograms, testing::Range<uint64_t>(0, 4));
 
 }  // namespace
