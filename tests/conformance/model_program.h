@@ -19,6 +19,7 @@ class ModelProgram {
     const size_t kind = pick(8);
     if (kind == 0) return hessian_of_dense();
     if (kind == 1) return paths();
+    if (kind == 2) return lines();
     if (pick(2))
       shape_ = {size(64, 4096), size(8, 512)};
     else
@@ -219,6 +220,24 @@ class ModelProgram {
     graph = tracing::trace_closed(avals, [=](const Arrays& in) {
       const auto of = [&](const Array& w) { return loss(w, in[1]); };
       return Arrays{reverse ? jacrev(grad(of))(in[0]) : hessian(of)(in[0])};
+    });
+  }
+
+  /// Linear maps x -> first * x + second, each joined with all before it: both results, or what follows from them.
+  void lines() {
+    const Aval aval{{size(64, 8192), size(8, 512)}, f32};
+    const size_t how = pick(3);
+    said = fmt::format("lines {}, {}", to_string(aval), how);
+    using Line = std::pair<Array, Array>;
+    const auto join = [](const Line& a, const Line& b) {
+      return Line{a.first * b.first, b.first * a.second + b.second};
+    };
+    const auto all = [=](const Arrays& in) { return associative_scan(join, Line{in[0], in[1]}); };
+    graph = tracing::trace_closed(std::vector<Aval>(2, aval), [=](const Arrays& in) -> Arrays {
+      if (how == 2) return grad([=](const Arrays& x) { return mean(square(all(x).second)); })(in);
+      const auto [first, second] = all(in);
+      if (how == 1) return {second};
+      return {first, second};
     });
   }
 
