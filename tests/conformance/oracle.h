@@ -34,19 +34,11 @@ bool sorts_before(T x, T y) {
   return is_nan(x) ? false : is_nan(y) || less(x, y);
 }
 
-/// As jax.lax.top_k has it: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.
+/// As top_k has it: the order of sort(), from its end. (jax.lax.top_k has that of the bits, in which -NaN is last and
+/// -0 below 0: docs/neap-for-jax-users.md.)
 template <class T>
 bool is_above(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    return x > y;
-  } else {
-    using Bits = std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
-    const auto rank = [](T v) {
-      const auto bits = std::bit_cast<Bits>(v);
-      return bits < 0 ? static_cast<Bits>(bits ^ std::numeric_limits<Bits>::max()) : bits;
-    };
-    return rank(x) > rank(y);
-  }
+  return sorts_before(y, x);
 }
 
 /// T: of the width of the dtype; of bool, uint8_t.
