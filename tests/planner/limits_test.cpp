@@ -161,6 +161,17 @@ TEST(Limits, ABufferThatNoAllocationHoldsIsNamed) {
   EXPECT_NO_THROW(make_plan(products(3, 1024), options_for(limits)));
 }
 
+TEST(Limits, PlansOfMoreBytesThanCanBeCountedAreRefused) {
+  const auto refused = ThrowsMessage<OutOfMemoryError>(HasSubstr("no device counts as many"));
+  EXPECT_THAT([] { make_plan(products(3, int64_t{1} << 30), {}); }, refused);
+  Graph g;
+  std::vector<ValueId> given;
+  for (int i = 0; i < 4; ++i) given.push_back(g.add_input({{int64_t{1} << 62}, DType::u8}));
+  g.outputs = {g.add(Op::reduce_max, {g.add(Op::add, {given[0], given[1]})}, {{Attr::axes, Ints{0}}})};
+  EXPECT_THAT([&] { make_plan(g, {}); }, refused);
+  EXPECT_NO_THROW(make_plan(products(1, int64_t{1} << 28), {}));
+}
+
 TEST(Limits, OwnNamesAndErrors) {
   const Limits limits = parse_limits(R"({"name": "x", "memory": 1000, "largest_allocation": 500, "alignment": 256,
                                          "gpu": true, "wide_atomics": false, "half_products": true,
