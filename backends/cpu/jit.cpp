@@ -76,6 +76,48 @@ const Host& host() {
   return instance;
 }
 
+std::unique_ptr<llvm::TargetMachine> new_machine() {
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
+  NEAP_CHECK(target, "LLVM: {}", message);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+}
+
+std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
+
+// Some kernels on their way to one file.
+struct Unit : Kept {
+  llvm::LLVMContext context;
+  llvm::Module module{"neap", context};
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream stream{out};
+  llvm::legacy::PassManager passes;
+
+  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
+  void emit(const llvm::TargetMachine& machine, std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
+            size_t step = 1) {
+    module.setDataLayout(machine.createDataLayout());
+    module.setTargetTriple(host().triple);
+    for (size_t i = first; i < kernels.size(); i += step) {
+      emit_kernel(*kernels[i], symbol(number + i), host().unit, module);
+    }
+  }
+
+  void add_passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
+  }
+
+  llvm::SmallVector<char, 0> generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    add_passes(machine, type);
+    passes.run(module);
+    return std::move(out);
+  }
+};
+
 // LLVM's state of the process, as far as it can be made at once: each of its passes would otherwise be registered by
 // the first compilation that needs it, under a lock. Where memory runs out meanwhile the lock stays taken, so that LLVM
 // can never be used again; it is refused then.
@@ -97,21 +139,11 @@ void initialize_llvm() {
   llvm::initializeGlobalISel(registry);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  const std::unique_ptr<llvm::TargetMachine> machine = new_machine();
+  // The code generator has passes of its own, which are registered as they are put together.
+  with_fragile<Unit>([&](Unit& unit) { unit.add_passes(*machine, llvm::CodeGenFileType::ObjectFile); });
   done = true;
 }
-
-std::unique_ptr<llvm::TargetMachine> new_machine() {
-  std::string message;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
-  NEAP_CHECK(target, "LLVM: {}", message);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
-}
-
-std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
 struct Session : Kept {
@@ -142,31 +174,6 @@ struct Session : Kept {
     }
     check(library.define(llvm::orc::absoluteSymbols(std::move(symbols))));
     ready = true;
-  }
-};
-
-// Some kernels on their way to one file.
-struct Unit : Kept {
-  llvm::LLVMContext context;
-  llvm::Module module{"neap", context};
-  llvm::SmallVector<char, 0> out;
-  llvm::raw_svector_ostream stream{out};
-  llvm::legacy::PassManager passes;
-
-  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
-  void emit(const llvm::TargetMachine& machine, std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
-            size_t step = 1) {
-    module.setDataLayout(machine.createDataLayout());
-    module.setTargetTriple(host().triple);
-    for (size_t i = first; i < kernels.size(); i += step) {
-      emit_kernel(*kernels[i], symbol(number + i), host().unit, module);
-    }
-  }
-
-  llvm::SmallVector<char, 0> generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
-    passes.run(module);
-    return std::move(out);
   }
 };
 
