@@ -45,7 +45,7 @@ class MemoryPool::Handle final : public Memory {
   Handle(std::shared_ptr<DeviceImpl> device, size_t bytes) : device_(std::move(device)) { bytes_ = bytes; }
   ~Handle() override {
     if (entered_) device_->memory().leave(address_);
-    if (shared_) device_->memory().give_back(*shared_, offset_, round_up(bytes_, kAlign));
+    if (shared_) device_->memory().give_back(*shared_, std::move(range_));
   }
   void place(uint64_t address, std::byte* mapped) {
     address_ = address;
@@ -55,7 +55,7 @@ class MemoryPool::Handle final : public Memory {
   std::shared_ptr<DeviceImpl> device_;  // outlives what follows
   std::vector<std::unique_ptr<Block>> own_;
   Shared* shared_ = nullptr;
-  uint64_t offset_ = 0;  // in the shared block
+  Ranges::node_type range_;  // what it has of the shared block: the entry that its end gives back
   bool entered_ = false;
 };
 
@@ -170,16 +170,20 @@ MemoryPtr MemoryPool::allocate(size_t bytes, Use use, std::string_view what) {
 }
 
 void MemoryPool::share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what) {
+  Ranges ranges{{0, bytes}};  // made here, where no memory for it is an error: destructors cannot fail
+  Ranges::node_type range = ranges.extract(ranges.begin());
   const std::lock_guard lock(mutex_);
   const auto take = [&](Shared& shared) {
     if (shared.use != use) return false;
-    const auto fit = std::ranges::find_if(shared.free, [&](const auto& range) { return range.second >= bytes; });
+    const auto fit = std::ranges::find_if(shared.free, [&](const auto& free) { return free.second >= bytes; });
     if (fit == shared.free.end()) return false;
-    const auto [offset, room] = *fit;
-    shared.free.erase(fit);
-    if (room > bytes) shared.free.emplace(offset + bytes, room - bytes);
+    const uint64_t offset = range.key() = fit->first;
+    Ranges::node_type rest = shared.free.extract(fit);
+    rest.key() += bytes;
+    rest.mapped() -= bytes;
+    if (rest.mapped() > 0) shared.free.insert(std::move(rest));
     handle.shared_ = &shared;
-    handle.offset_ = offset;
+    handle.range_ = std::move(range);
     handle.place(shared.block->address + offset, shared.block->mapped ? shared.block->mapped + offset : nullptr);
     return true;
   };
@@ -188,17 +192,17 @@ void MemoryPool::share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use
   take(shared_.emplace_back(std::move(fresh)));
 }
 
-void MemoryPool::give_back(Shared& shared, uint64_t offset, uint64_t bytes) {
+void MemoryPool::give_back(Shared& shared, Ranges::node_type returned) {
   std::unique_ptr<Block> unused;
   const std::lock_guard lock(mutex_);
-  auto range = shared.free.emplace(offset, bytes).first;
-  if (const auto next = std::next(range); next != shared.free.end() && offset + range->second == next->first) {
+  const auto range = shared.free.insert(std::move(returned)).position;
+  if (const auto next = std::next(range); next != shared.free.end() && range->first + range->second == next->first) {
     range->second += next->second;
     shared.free.erase(next);
   }
   if (range != shared.free.begin()) {
     const auto before = std::prev(range);
-    if (before->first + before->second == offset) {
+    if (before->first + before->second == range->first) {
       before->second += range->second;
       shared.free.erase(range);
     }

@@ -66,10 +66,11 @@ class MemoryPool {
  private:
   friend struct Block;
   class Handle;
-  struct Shared {  // a block that small requests share
+  using Ranges = std::map<uint64_t, uint64_t>;  // offset -> bytes
+  struct Shared {                               // a block that small requests share
     std::unique_ptr<Block> block;
     Use use;
-    std::map<uint64_t, uint64_t> free;  // offset -> bytes
+    Ranges free;
   };
 
   uint64_t largest() const;
@@ -78,7 +79,7 @@ class MemoryPool {
   VkResult bind(Block& block, uint64_t bytes, uint32_t type, const void* next);
   std::unique_ptr<Block> import_block(std::byte* data, uint64_t bytes);
   void share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what);
-  void give_back(Shared& shared, uint64_t offset, uint64_t bytes);
+  void give_back(Shared& shared, Ranges::node_type returned);
   void enter(const std::shared_ptr<Handle>& handle);
   void leave(uint64_t address);
 

@@ -4,21 +4,23 @@
 namespace neap::failing {
 namespace {
 
-// One allocation at about `processes` places of the program.
-void fail_everywhere(size_t processes, int threads) {
+// `many` allocations in a row, beginning at about `processes` places of the program.
+void fail_everywhere(size_t processes, size_t many, int threads) {
   if (!kCanFail) GTEST_SKIP() << "a sanitizer has a malloc of its own";
   Processes all;
   const size_t allocations = all.measure(threads);
   ASSERT_GT(allocations, 1000u);
   const size_t step = allocations / processes + 1;
-  for (size_t n = 1 + static_cast<size_t>(threads); n <= allocations; n += step) {
-    EXPECT_EQ(all.fail(n, 1, threads), "");
+  for (size_t n = 1 + (many + static_cast<size_t>(threads)) % step; n <= allocations; n += step) {
+    EXPECT_EQ(all.fail(n, many, threads), "");
   }
   EXPECT_LE(all.not_started(), processes / 20) << "LLVM starts once, and quickly";
 }
 
-TEST(FailingAllocations, One) { fail_everywhere(100, 1); }
-TEST(FailingAllocations, OneWithTwoThreads) { fail_everywhere(50, 2); }
+TEST(FailingAllocations, One) { fail_everywhere(100, 1, 1); }
+TEST(FailingAllocations, OneWithTwoThreads) { fail_everywhere(50, 1, 2); }
+TEST(FailingAllocations, Several) { fail_everywhere(50, 10, 1); }
+TEST(FailingAllocations, AllThatFollow) { fail_everywhere(50, SIZE_MAX, 1); }
 
 }  // namespace
 }  // namespace neap::failing
