@@ -33,7 +33,8 @@ void dump_text(std::string_view name, std::string_view text) {
     write_file_atomic(*dump_dir() / name, text);
   } catch (const std::exception& error) {
     static std::atomic<bool> reported{false};
-    if (!reported.exchange(true)) fmt::print(stderr, "neap: NEAP_DUMP: {}\n", error.what());
+    // Not fmt::print, which throws where standard error cannot be written.
+    if (!reported.exchange(true)) std::fputs(fmt::format("neap: NEAP_DUMP: {}\n", error.what()).c_str(), stderr);
   }
 }
 

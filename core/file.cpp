@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+#include <utility>
 
 namespace neap {
 
@@ -52,6 +53,15 @@ std::string link_target(int folder, const std::string& name, const std::filesyst
 bool is_proc(int folder) {
   struct statfs system = {};
   return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+// In a folder of all users (/tmp) no link of somebody else's is followed, and no such file written anew as theirs: the
+// kernel's rule (fs.protected_symlinks, fs.protected_regular), which holds for what it looks up itself.
+bool is_foreign(int folder, const struct stat& file) {
+  struct stat holder = {};
+  if (fstat(folder, &holder) != 0) return true;
+  const bool shared = (holder.st_mode & S_ISVTX) != 0 && (holder.st_mode & S_IWOTH) != 0;
+  return shared && file.st_uid != geteuid() && file.st_uid != holder.st_uid;
 }
 
 std::string read_all(int fd, off_t expected, const std::filesystem::path& path) {
@@ -132,7 +142,7 @@ void AtomicFile::open(Kind kind) {
   const bool exists = stat(path_.c_str(), &status) == 0;
   if (!exists && errno != ENOENT) fail(errno, path_);
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR, path_);
-  if (exists && !S_ISREG(status.st_mode)) return open_in_place(path_, 0);
+  if (exists && !S_ISREG(status.st_mode)) return open_in_place();
   if (exists && faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno, path_);
 
   std::filesystem::path at = path_;
@@ -148,16 +158,21 @@ void AtomicFile::open(Kind kind) {
       return open_temporary(0666);
     }
     if (!S_ISLNK(status.st_mode)) break;
-    if (is_proc(folder_)) return open_in_place(path_, O_TRUNC);
+    if (is_proc(folder_)) {
+      truncate_ = true;
+      return open_in_place();
+    }
+    if (is_foreign(folder_, status)) fail(EACCES, path_);
     at = at.parent_path() / link_target(folder_, name_, path_);
   }
   if (!S_ISREG(status.st_mode)) fail(EEXIST, path_);  // it has changed meanwhile
+  if (is_foreign(folder_, status)) fail(EACCES, path_);
   open_temporary(0600);
   keep_owner(status.st_uid, status.st_gid, status.st_mode & kModeBits);
 }
 
-void AtomicFile::open_in_place(const std::filesystem::path& path, int flags) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | flags);
+void AtomicFile::open_in_place() {
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) fail(errno, path_);
   file_ = fdopen(fd, "wb");
   if (file_) return;
@@ -206,11 +221,18 @@ void AtomicFile::close() noexcept {
 
 AtomicFile::~AtomicFile() { close(); }
 
+// Not when it is opened: who only asks whether it can be written loses nothing.
+void AtomicFile::truncate() {
+  if (std::exchange(truncate_, false) && ftruncate(fileno(file_), 0) != 0) fail(errno, path_);
+}
+
 void AtomicFile::write(const void* data, size_t bytes) {
+  truncate();
   if (bytes != 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno, path_);
 }
 
 void AtomicFile::commit() {
+  truncate();
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(errno, path_);

@@ -38,9 +38,10 @@ std::optional<std::string> read_own_file(const std::filesystem::path& path);
 // A file under a temporary name beside it until commit() puts it in its place; removed if never committed.
 //
 // A file that was there keeps its mode, and its owner and group as far as the process may give them away; one that the
-// process may not write is not replaced. A symbolic link is followed, and stays: what it names is replaced. Hard links
-// are parted. What is no regular file (a terminal, a pipe, /dev/null, /dev/stdout) is never replaced but written to, at
-// once and not whole or not at all. The folder must be there.
+// process may not write is not replaced, nor one of another user's in a sticky folder that all may write. A symbolic
+// link is followed, and stays: what it names is replaced. Hard links are parted. What is no regular file (a terminal, a
+// pipe, /dev/null, /dev/stdout) is never replaced but written to, at once and not whole or not at all. The folder must
+// be there.
 //
 // The temporary name cannot be guessed, and is never one that exists. Every function throws std::system_error where the
 // system refuses.
@@ -60,14 +61,16 @@ class AtomicFile {
 
  private:
   void open(Kind kind);
-  void open_in_place(const std::filesystem::path& path, int flags);
+  void open_in_place();
   void open_temporary(unsigned mode);
   void keep_owner(unsigned owner, unsigned group, unsigned mode);
+  void truncate();
   void close() noexcept;
 
   std::filesystem::path path_;  // as the user named it, for messages
   std::string name_;            // of the file in folder_, links followed
   std::string temporary_;       // likewise; empty where the file is written in place
+  bool truncate_ = false;       // what is written in place comes instead of what is there
   int folder_ = -1;
   std::FILE* file_ = nullptr;
 };

@@ -60,6 +60,7 @@ bool is_vast(std::string_view text) {
     if (digits.starts_with('+')) digits.remove_prefix(1);
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
     if (parsed.ec == std::errc::result_out_of_range) return digits[0] != '-';
+    exponent = std::clamp(exponent, INT64_MIN / 2, INT64_MAX / 2);  // no text is as long
   }
   const size_t point = std::min(text.find('.'), mantissa);
   const size_t first = std::min(text.find_first_of("123456789"), mantissa);

@@ -17,7 +17,7 @@ namespace neap {
 namespace {
 
 constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own implementation
-constexpr size_t kMostAxes = 64;
+constexpr size_t kMostAxes = 64;                  // that make sense
 constexpr std::string_view kMetadata = "__metadata__";
 
 // The format's dtype names are ours in capitals.
@@ -160,6 +160,10 @@ void check_names(const std::map<std::string, HostArray>& arrays, std::source_loc
       throw_user<UserError>("write_safetensors", "an array named '__metadata__'", "another name",
                             "the format keeps this one for texts about the file", loc);
     }
+    if (array.aval.shape.size() > kMostAxes) {
+      throw_user<UserError>("write_safetensors", fmt::format("'{}' of {} axes", name, array.aval.shape.size()),
+                            fmt::format("at most {}", kMostAxes), "", loc);
+    }
     if (!is_utf8(name)) {
       std::string shown;
       for (const char c : name) {
@@ -209,6 +213,10 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
     offset += aval.bytes();
   }
   std::string text = header.end_object().take();
+  if (text.size() + 8 > kLargestHeader) {
+    throw_user<UserError>("write_safetensors", fmt::format("names and shapes of {} bytes", text.size()),
+                          fmt::format("less than {}", kLargestHeader), "", loc);
+  }
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
   try {

@@ -17,6 +17,7 @@
 #include <llvm/TargetParser/SubtargetFeature.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -195,11 +196,6 @@ class Jit {
       names.push_back(&texts[i]);
     }
     if (!missing.empty()) {
-      if (process_ends_) {
-        throw DeviceError(
-            "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
-            "call the function with such arguments once before");
-      }
       const auto added = in_llvm(missing, [&](Session& session) { return add(session, missing); });
       for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*names[i], added[i]);
     }
@@ -217,6 +213,12 @@ class Jit {
   // f(session), with memory in reserve. After an allocation in LLVM has failed the next one has a new session.
   template <class F>
   std::invoke_result_t<F, Session&> in_llvm(std::span<const Kernel* const> kernels, F&& f) {
+    if (process_ends_) {
+      throw DeviceError(
+          "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
+          "call the function with such arguments once before");
+    }
+    process_ = getpid();
     const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels.size());
     try {
       if (!session_ || !session_->ready) {
@@ -294,6 +296,7 @@ class Jit {
   std::unordered_map<std::string, KernelFunction> known_;
   size_t next_ = 0;
   std::atomic<bool> process_ends_ = false;
+  std::atomic<pid_t> process_ = 0;  // that compiled last
 };
 
 // Never destroyed: code may run in the destructor of a static object.
@@ -302,12 +305,12 @@ Jit& jit() {
   return instance;
 }
 
-// Waits for what other threads compile.
+// Waits for what other threads compile. A child of fork() has none of them, and what they locked stays locked there.
 void Jit::at_exit() {
   Jit& self = jit();
   if (self.process_ends_) return;
   std::unique_lock lock(self.mutex_, std::defer_lock);
-  if (!LlvmMemory::inside()) lock.lock();
+  if (!LlvmMemory::inside() && self.process_ == getpid()) lock.lock();
   self.process_ends_ = true;
 }
 

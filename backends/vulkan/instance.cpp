@@ -25,7 +25,8 @@ struct Messages {
   std::vector<std::string> texts;
 
   void add(std::string text) {
-    fmt::print(stderr, "neap: vulkan validation: {}\n", text);
+    // Not fmt::print, which throws where standard error cannot be written: the caller is a driver.
+    std::fputs(fmt::format("neap: vulkan validation: {}\n", text).c_str(), stderr);
     std::lock_guard lock(mutex);
     texts.push_back(std::move(text));
   }

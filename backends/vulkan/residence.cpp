@@ -63,7 +63,12 @@ Store& Store::of(const std::shared_ptr<Device>& device) {
   const std::lock_guard lock(all.mutex);
   Store*& store = all.open[device.get()];
   if (store) return *store;
-  store = new Store(device);
+  try {
+    store = new Store(device);
+  } catch (...) {
+    all.open.erase(device.get());  // others walk over them
+    throw;
+  }
   std::erase_if(all.open, [&](const auto& entry) {
     Store& other = *entry.second;
     if (&other == store || other.device_->index() != device->index()) return false;

@@ -51,14 +51,18 @@ std::optional<std::filesystem::path> cache_folder() {
 std::optional<std::string> load_cached(std::string_view name) {
   const auto folder = cache_folder();
   if (!folder) return std::nullopt;
-  const auto text = read_own_file(*folder / name);
+  std::optional<std::string> text;
+  try {
+    text = read_own_file(*folder / name);
+  } catch (const std::system_error&) {  // a disk that fails: what is cached is compiled again
+  }
   Header header;
   if (!text || text->size() < sizeof header) return std::nullopt;
   std::memcpy(&header, text->data(), sizeof header);
   if (std::memcmp(header.magic, Header{}.magic, sizeof header.magic) != 0) return std::nullopt;
-  std::string bytes = text->substr(sizeof header);
-  if (bytes.size() != header.bytes || hash_of(name, bytes) != header.hash) return std::nullopt;
-  return bytes;
+  text->erase(0, sizeof header);
+  if (text->size() != header.bytes || hash_of(name, *text) != header.hash) return std::nullopt;
+  return text;
 }
 
 void store_cached(std::string_view name, std::string_view bytes) noexcept {

@@ -237,6 +237,9 @@ TEST_F(Files, SafetensorsSavesNoNameThatWouldBeLost) {
   EXPECT_EQ(file_count(), 0u);
   save("\u20ac \n");
   EXPECT_EQ(read_safetensors(dir_ / "a").count("\u20ac \n"), 1u);
+  EXPECT_THROW(write_safetensors(dir_ / "a.safetensors", {{"a", make(Shape(65, 1), f32)}}), UserError);
+  write_safetensors(dir_ / "a.safetensors", {{"a", make(Shape(64, 1), f32)}});
+  EXPECT_EQ(read_safetensors(dir_ / "a.safetensors").size(), 1u);
 }
 
 TEST_F(Files, ShapesBeyondAllStridesAreRefused) {
@@ -325,6 +328,34 @@ TEST_F(Files, OpenFilesAreWrittenThroughTheirDescriptors) {
   EXPECT_EQ(pread(fd, text, sizeof text, 0), 4) << "the file that is open, not another of its name";
   close(fd);
   EXPECT_EQ(slurp(dir_ / "open"), "here");
+}
+
+TEST_F(Files, AskingWhetherAnOpenFileCanBeWrittenLosesNothing) {
+  const int fd = open(put("open", "what was there").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  { const AtomicFile probe("/proc/self/fd/" + std::to_string(fd)); }
+  EXPECT_EQ(slurp(dir_ / "open"), "what was there");
+  write_file_atomic("/proc/self/fd/" + std::to_string(fd), "");
+  close(fd);
+  EXPECT_EQ(slurp(dir_ / "open"), "");
+}
+
+TEST_F(Files, OthersFilesInFoldersOfAllAreNeitherFollowedNorReplaced) {
+  if (geteuid() != 0) GTEST_SKIP() << "files of other users need the superuser";
+  fs::create_directories(dir_ / "all");
+  ASSERT_EQ(chmod((dir_ / "all").c_str(), 01777), 0);
+  put("victim", "safe");
+  fs::create_symlink("../victim", dir_ / "all" / "link");
+  write_file_atomic(dir_ / "all" / "link", "mine");
+  EXPECT_EQ(slurp(dir_ / "victim"), "mine");
+  put("all/file", "theirs");
+  constexpr uid_t kOther = 65534;
+  ASSERT_EQ(lchown((dir_ / "all" / "link").c_str(), kOther, kOther), 0);
+  ASSERT_EQ(chown((dir_ / "all" / "file").c_str(), kOther, kOther), 0);
+  EXPECT_THROW(write_file_atomic(dir_ / "all" / "link", "x"), std::system_error);
+  EXPECT_THROW(write_file_atomic(dir_ / "all" / "file", "x"), std::system_error);
+  EXPECT_EQ(slurp(dir_ / "victim"), "mine");
+  EXPECT_EQ(slurp(dir_ / "all" / "file"), "theirs");
 }
 
 TEST_F(Files, TemporaryNamesAreNeitherGuessedNorFollowed) {

@@ -144,6 +144,8 @@ TEST(Json, NumbersThatNoDoubleHolds) {
   EXPECT_NE(message("1" + std::string(400, '0')), "accepted");
   EXPECT_NE(message("1e99999999999999999999"), "accepted");
   EXPECT_EQ(Json::parse("1e-99999999999999999999").get<double>(), 0);
+  EXPECT_NE(message("1e9223372036854775807"), "accepted");
+  EXPECT_EQ(Json::parse("0.1e-9223372036854775808").get<double>(), 0);
   EXPECT_EQ(Json::parse("0." + std::string(400, '0') + "1e401").get<double>(), 1);
   EXPECT_EQ(Json::parse("18446744073709551615").get<uint64_t>(), UINT64_MAX);
   EXPECT_FALSE(Json::parse("18446744073709551616").is_number_integer());
