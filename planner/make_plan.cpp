@@ -21,7 +21,6 @@
 #include "planner/fuse.h"
 #include "planner/layouts.h"
 #include "planner/limits.h"
-#include "planner/materialize.h"
 #include "planner/naive_bound.h"
 #include "planner/order_graph.h"
 #include "planner/pins.h"
@@ -154,11 +153,20 @@ Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
 struct Unbudgeted {
   PlanOptions options;  // with what was chosen
   Graph simple;
-  Planned planned;                 // without slices
-  std::optional<PlanData> sliced;  // better, where there is one
+  Planned planned;                // where a search for less begins
+  std::optional<PlanData> other;  // better: in slices, or naive
+  std::optional<PlanData> naive;  // where the plan might hold more
 
-  const PlanData& plan() const { return sliced ? *sliced : planned.plan; }
+  const PlanData& plan() const { return other ? *other : planned.plan; }
 };
+
+// A choice between whole plans, as they came out.
+void record(PlanData& plan, const std::string& chosen, std::string reason, std::vector<Alternative> alternatives) {
+  plan.decisions.push_back({"steps", chosen, std::move(reason), std::move(alternatives)});
+}
+Alternative alternative(const std::string& name, const PlanData& plan) {
+  return {name, plan.peak_bytes, plan.predicted_seconds};
+}
 
 // All that makes the plan of a simplified graph smaller in about the same time.
 Unbudgeted make_smaller(const Graph& graph, Graph simple, const Planned& plain, const PlanOptions& options) {
@@ -168,60 +176,58 @@ Unbudgeted make_smaller(const Graph& graph, Graph simple, const Planned& plain, 
   if (!sliced) remaker.remake_products();
   Planned planned = remaker.take();
   if (planned.plan.peak_bytes > planned.plan.lower_bound_bytes) settle(planned.plan, options);
-  return {options, std::move(simple), std::move(planned), std::move(sliced)};
+  return {options, std::move(simple), std::move(planned), std::move(sliced), std::nullopt};
 }
 
-Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
+// With steps merged for what they share, or for what they share once it is known what is stored.
+Unbudgeted plan_fused(const Graph& graph, const PlanOptions& options) {
   auto [simple, plain] = compact_where_better(simplify(graph), options);
   Unbudgeted usual = make_smaller(graph, simple, plain, options);
   if (!plain.parts) return usual;
   PlanOptions parting = options;
   parting.part_steps = true;
   Unbudgeted parted = make_smaller(graph, simple, plan_simplified(simple, parting, {}, Placing::near), parting);
-  return better(price_of(parted.plan()), price_of(usual.plan())) ? parted : usual;
+  const Target& target = options.target;
+  if (!better(held_price(parted.plan(), target), held_price(usual.plan(), target))) return usual;
+  record(parted.other ? *parted.other : parted.planned.plan, "parted",
+         "what merged steps were to share is stored: each alone keeps less alive",
+         {alternative("merged", usual.plan()), alternative("parted", parted.plan())});
+  return parted;
 }
 
-// Less than `planned` where that holds more than the naive pipeline: the part of it that holds too much is stored, or
-// all that has several readers. Only where neither brings it to what a plan may hold, the naive plan itself.
-std::optional<Planned> plan_beside_naive(const Graph& simple, const Planned& planned, const PlanData& naive,
-                                         const PlanOptions& options) {
-  std::optional<Planned> best;
-  const auto exceeds = [&](const Planned& p) {
-    return exceeds_naive(held_price(p.plan, options.target), price_of(naive));
-  };
-  const auto take = [&](Planned other) {
-    const Planned& before = best ? *best : planned;
-    const bool lower = other.plan.peak_bytes < before.plan.peak_bytes;
-    if (exceeds(before) ? lower : better(price_of(other.plan), price_of(before.plan))) best = std::move(other);
-  };
-  if (std::optional<Planned> stored = materialize(planned, naive.peak_bytes, options)) take(*std::move(stored));
-  if (exceeds(best ? *best : planned)) take(plan_storing(simple, options));
-  return best;
+Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
+  Unbudgeted result = plan_fused(graph, options);
+  const Target& target = options.target;
+  const Graph light = simplify_lightly(graph);
+  if (held(result.plan(), target) <= naive_peak_at_least(light, target)) return result;
+  result.naive = plan_naive(light, options);
+  const Price naive = price_of(*result.naive);
+  const auto exceeds = [&] { return exceeds_naive(held_price(result.plan(), target), naive); };
+  if (held(result.plan(), target) <= naive.peak_bytes) return result;
+  Planned storing = plan_storing(result.simple, result.options);
+  const bool lower = storing.plan.peak_bytes < result.plan().peak_bytes;
+  if (lower && (exceeds() || better(held_price(storing.plan, target), held_price(result.plan(), target)))) {
+    record(storing.plan, "stored", "what has several readers is stored, as less waits then",
+           {alternative("fused", result.plan()), alternative("stored", storing.plan)});
+    result.planned = std::move(storing);
+    result.other.reset();
+  }
+  if (exceeds()) result.other = result.naive;
+  return result;
 }
 
 PlanData plan_freely(const Graph& graph, const PlanOptions& given) {
-  const auto fits = [&](const PlanData& plan) {
-    return !given.memory_budget || plan.peak_bytes <= *given.memory_budget;
+  auto [options, simple, planned, other, naive] = plan_unbudgeted(graph, given);
+  PlanData plan = other ? *other : planned.plan;
+  const auto take = [&](PlanData lower) {
+    if (lower.peak_bytes < plan.peak_bytes) plan = std::move(lower);
   };
-  auto [options, simple, planned, sliced] = plan_unbudgeted(graph, given);
-  PlanData plan = sliced ? *sliced : planned.plan;
-  const Graph light = simplify_lightly(graph);
-  if (held(plan, options.target) > naive_peak_at_least(light, options.target)) {
-    const PlanData naive = plan_naive(light, options);
-    if (held(plan, options.target) > naive.peak_bytes) {
-      std::optional<Planned> other = plan_beside_naive(simple, planned, naive, options);
-      if (other && other->plan.peak_bytes < plan.peak_bytes) {
-        planned = *std::move(other);
-        plan = planned.plan;
-      }
-    }
-    if (exceeds_naive(held_price(plan, options.target), price_of(naive))) plan = naive;
-  }
-  if (!fits(plan)) {
-    PlanData other = meet_budget(simple, std::move(planned), options);
-    if (sliced) other.tradeoff = below(plan, other.tradeoff, "chunked");
-    if (fits(other) || other.peak_bytes < plan.peak_bytes) plan = std::move(other);
-  }
+  const auto fits = [&] { return !given.memory_budget || plan.peak_bytes <= *given.memory_budget; };
+  if (fits()) return plan;
+  PlanData lower = meet_budget(simple, std::move(planned), options);
+  if (other) lower.tradeoff = below(*other, lower.tradeoff, other->naive ? "naive" : "chunked");
+  take(std::move(lower));
+  if (naive && !fits()) take(*std::move(naive));
   return plan;
 }
 
@@ -302,9 +308,9 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
-  auto [chosen, simple, planned, sliced] = plan_unbudgeted(graph, unbounded);
+  auto [chosen, simple, planned, other, naive] = plan_unbudgeted(graph, unbounded);
   std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), chosen);
-  return sliced ? below(*sliced, curve, "chunked") : curve;
+  return other ? below(*other, curve, other->naive ? "naive" : "chunked") : curve;
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

@@ -58,7 +58,8 @@ std::source_location line_of(const Graph& graph) {
 bool shows(const PlanData& plan, std::string_view strategy) {
   return std::ranges::any_of(plan.steps, [&](const PlanStep& step) {
     return step.strategy == strategy || (strategy == "inplace" && in_place(plan, step)) ||
-           (step.body && shows(*step.body, strategy));
+           // The planner's own loops write their totals in place.
+           (step.body && !(strategy == "inplace" && step.strategy == "chunked") && shows(*step.body, strategy));
   });
 }
 

@@ -16,7 +16,7 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostMet = 8;  // values in registers that are stored as they meet themselves in other places
+constexpr size_t kMostMet = 2;  // values in registers that are stored as they meet themselves in other places
 constexpr int kMostInits = 64;  // values in registers that the start of a loop is made of, to slice them too
 
 class Grower {

@@ -85,7 +85,7 @@ inline void check_limits(const Graph& graph, Random& random) {
   EXPECT_LE(plan_of(graph, options).peak_bytes, plan.peak_bytes);
 }
 
-/// The smallest peak that planning says is possible.
+/// The smallest peak that planning finds.
 inline size_t least_peak_of(const Graph& graph) {
   try {
     plan_of(graph, {.memory_budget = 1});

@@ -1,12 +1,12 @@
-// Programs whose fused plans would hold more than the naive pipeline: they stay fused, and hold no more.
-#include "planner/materialize.h"
-
+// Steps that were merged for what they share, where that is stored in the end: programs whose fused plans would hold
+// more than the naive pipeline stay fused, and hold no more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <neap/neap.h>
 
 #include "planner/better.h"
+#include "planner/plan.h"
 
 namespace neap::planner {
 namespace {
@@ -33,18 +33,19 @@ void expect_fused_and_no_more_than_naive(const Plan& plan) {
   EXPECT_LT(data.predicted_seconds, data.naive_plan->predicted_seconds);
 }
 
-TEST(Materialize, TapsOfAConvolutionAreNotAliveAtOnce) {
+TEST(PartSteps, TapsOfAConvolutionAreNotAliveAtOnce) {
   const Plan plan = jit(residual).plan(image(), kernel(), kernel());
   expect_fused_and_no_more_than_naive(plan);
   EXPECT_LE(plan.peak_bytes(), 7 * image().bytes());  // nine taps alone are 9
+  EXPECT_EQ(plan.decision("steps"), "parted");
 }
 
-TEST(Materialize, NorAreThoseOfItsGradient) {
+TEST(PartSteps, NorAreThoseOfItsGradient) {
   const auto loss = [](const Array& x, const Array& w1, const Array& w2) { return sum(square(residual(x, w1, w2))); };
   expect_fused_and_no_more_than_naive(jit(grad<0, 1, 2>(loss)).plan(image(), kernel(), kernel()));
 }
 
-TEST(Materialize, NorThoseUnderBatchNorm) {
+TEST(PartSteps, NorThoseUnderBatchNorm) {
   const auto loss = [](const Array& x, const Array& w1, const Array& w2) {
     const Array h = maximum(normalized(conv_nhwc(x, w1)), 0.f);
     return mean(square(maximum(normalized(conv_nhwc(h, w2)), 0.f) + x));
@@ -52,7 +53,7 @@ TEST(Materialize, NorThoseUnderBatchNorm) {
   expect_fused_and_no_more_than_naive(jit(grad<1, 2>(loss)).plan(image(), kernel(), kernel()));
 }
 
-TEST(Materialize, ScansInParallelStayFused) {
+TEST(PartSteps, ScansInParallelStayFused) {
   const auto recurrence = [](const Array& a, const Array& b) {
     using Pair = std::pair<Array, Array>;
     const auto combine = [](const Pair& l, const Pair& r) {
@@ -64,7 +65,7 @@ TEST(Materialize, ScansInParallelStayFused) {
   expect_fused_and_no_more_than_naive(jit(recurrence).plan(x, x));
 }
 
-TEST(Materialize, KeepsTheBits) {
+TEST(PartSteps, KeepsTheBits) {
   const Array x = random::normal(random::key(1), {2, 12, 12, 8}), w = random::normal(random::key(2), {8, 8, 3, 3});
   const Array planned = jit(residual)(x, w, w), naive = jit(residual, {.pipeline = Pipeline::naive})(x, w, w);
   EXPECT_EQ(planned.to_vector<float>(), naive.to_vector<float>());
