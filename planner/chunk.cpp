@@ -111,16 +111,23 @@ class RegionWriter {
 
   bool is_met(ValueId v) const { return std::ranges::binary_search(region_.met, v); }
 
-  // What a member's operand `i` is in a slice: only of what is met must be asked which of the two.
-  ValueId operand(const Slice& slice, const Node& node, ValueId member, size_t i) const {
+  // What a member's operand `i` is in a slice: only of what is met must be asked how it is read.
+  ValueId operand(Graph& g, const Slice& slice, const Node& node, ValueId member, size_t i, SliceAt at) const {
     const ValueId x = node.inputs[i];
-    return is_met(x) && reads_whole(node, member, i) ? slice.wholes.at(x) : slice.names.at(x);
+    return is_met(x) ? met(g, slice, x, cut_read(node, member, i), at) : slice.names.at(x);
   }
 
-  bool reads_whole(const Node& node, ValueId member, size_t i) const {
-    if (std::ranges::binary_search(region_.inside, member)) return true;
-    if (std::ranges::binary_search(region_.folded, member)) return !is_folded_operand(node, i);
-    return operand_cut(graph_, node, region_.cut.at(member), i) == kWhole;
+  ValueId met(Graph& g, const Slice& slice, ValueId x, Cut cut, SliceAt at) const {
+    if (cut == kWhole) return slice.wholes.at(x);
+    return cut == region_.cut.at(x) ? slice.names.at(x) : slice_of(g, slice.wholes.at(x), cut, at);
+  }
+
+  Cut cut_read(const Node& node, ValueId member, size_t i) const {
+    if (std::ranges::binary_search(region_.inside, member)) return kWhole;
+    if (!std::ranges::binary_search(region_.folded, member)) {
+      return operand_cut(graph_, node, region_.cut.at(member), i);
+    }
+    return is_folded_operand(node, i) ? region_.cut.at(node.inputs[i]) : kWhole;
   }
 
   // Of a fold: another operand is what it begins with.
@@ -158,7 +165,7 @@ class RegionWriter {
         continue;
       }
       std::vector<ValueId> inputs;
-      for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(slice, node, v, i));
+      for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(g, slice, node, v, i, at));
       const auto cut = region_.cut.find(v);
       if (cut == region_.cut.end()) {
         names[v] = std::ranges::binary_search(region_.folded, v)
@@ -176,8 +183,14 @@ class RegionWriter {
     std::vector<ValueId> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId x = node.inputs[i];
-      const bool all = cut.inputs[i] == kWhole && is_met(x);
-      inputs.push_back(cut.inputs[i] == kUnused ? no_value : (all ? slice.wholes : slice.names).at(x));
+      const Cut of = cut.inputs[i];
+      if (of == kUnused) {
+        inputs.push_back(no_value);
+      } else if (is_met(x)) {
+        inputs.push_back(met(g, slice, x, of == kWhole ? of : is_stacked_input(node, i) ? stacked_cut(of) : of, at));
+      } else {
+        inputs.push_back(slice.names.at(x));
+      }
     }
     const auto totals = slice.totals.find(id);
     ScanSlice made = write_scan_slice(g, node, cut, inputs,

@@ -26,7 +26,7 @@ struct Region {
   int64_t unit = 1;                               // slices are multiples of it: whole blocks of sums
   std::unordered_map<tracing::ValueId, Cut> cut;  // of each value computed in slices
   std::vector<tracing::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
-  std::vector<tracing::ValueId> met;     // of these, in slices for one reader and whole for another (ascending)
+  std::vector<tracing::ValueId> met;     // of these, read whole too, or in slices along another axis (ascending)
   std::vector<tracing::ValueId> joined;  // values that leave, joined along their axis
   std::vector<tracing::ValueId> folded;  // reductions and products over the sliced axis, which leave
   std::map<tracing::NodeId, std::shared_ptr<const ScanCut>> scans;  // loops that run once for each slice

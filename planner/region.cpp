@@ -23,16 +23,18 @@ class Grower {
  public:
   Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<std::vector<NodeId>>& readers,
          const std::vector<bool>& is_output, const std::vector<ValueId>& hidden, const std::vector<ValueId>& met,
-         KnownScans& known_scans)
+         bool meets, KnownScans& known_scans)
       : graph_(graph),
         stored_(stored),
         readers_(readers),
         is_output_(is_output),
         known_scans_(known_scans),
         hidden_(hidden),
-        met_(met) {}
+        met_(met),
+        meets_(meets) {}
 
   size_t visits = 0;
+  bool conflicts = false;    // where there is no region unless values meet themselves along two axes
   ValueId mixed = no_value;  // where there is no region: what would be computed in slices, but is needed whole too
 
   std::optional<Region> run(ValueId seed, Cut cut) {
@@ -106,7 +108,12 @@ class Grower {
       return true;
     }
     if (is_hidden(x) || (in_registers(x) && !is_outside_view(x, cut))) return slice(x, cut);
-    return enter(x, cut);
+    if (enter(x, cut)) return true;
+    // Sliced another way for another reader: each takes its slices of the whole.
+    if (graph_.aval(x).shape[cut.axis] != region_.extent * cut.block || is_only_sliced(x)) return false;
+    conflicts = true;
+    whole_.push_back(x);
+    return meets_;
   }
 
   // Readers of what must not exist whole belong here too, until something stored.
@@ -236,7 +243,8 @@ class Grower {
     if (!dot) return true;
     const size_t other = 1 - i;
     const int64_t axis = node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];
-    return take(node.inputs[other], {axis, cut.block});
+    const Cut of{axis, cut.block};
+    return take(node.inputs[other], of) && region_.cut.at(node.inputs[other]) == of;
   }
 
   bool collect() {
@@ -300,6 +308,7 @@ class Grower {
   KnownScans& known_scans_;
   std::map<NodeId, ScanSeeds> scan_seeds_;
   std::vector<ValueId> hidden_, met_, pending_, whole_, computed_;
+  bool meets_;  // values may be sliced one way for one reader and another for the next
   std::unordered_set<ValueId> is_computed_;
   std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
   Region region_;
@@ -411,12 +420,19 @@ RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
 std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut cut, bool hide) const {
   if (hidden.empty() || !graph_.def(hidden[0])) return std::nullopt;
   std::optional<Region> region;
-  for (std::vector<ValueId> met;;) {
-    Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, met, known_scans_);
+  bool meets = false;
+  for (std::vector<ValueId> met; !region;) {
+    Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, met, meets,
+                  known_scans_);
     region = grower.run(hidden[0], cut);
     visits_ += grower.visits;
-    if (region || grower.mixed == no_value || met.size() == kMostMet) break;
-    met.push_back(grower.mixed);
+    if (grower.mixed != no_value && met.size() < kMostMet) {
+      met.push_back(grower.mixed);
+    } else if (grower.conflicts && !meets) {
+      meets = true;
+    } else {
+      break;
+    }
   }
   if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
   return region;

@@ -130,7 +130,7 @@ TEST(Budget, AttentionGradient) {
   check_budgets(grad<0, 1, 2>(loss), make(1), make(2), make(3));
 }
 
-// One array for both operands is sliced for one of them and whole for the other, as two arrays are.
+// One array for both operands is sliced for each of them in its way, or read whole, as two arrays are.
 template <class F>
 void check_meeting(const F& of_two, const Shape& shape) {
   const Array a = nr::normal(nr::key(17), shape);
@@ -146,6 +146,11 @@ Array distances(const Array& x, const Array& y) {
 TEST(Budget, ProductsOfAnArrayWithItself) {
   check_meeting([](const Array& x, const Array& y) { return sum(exp(matmul(x, transpose(y)))); }, {700, 3});
   check_meeting([](const Array& x, const Array& y) { return matmul(softmax(matmul(x, transpose(y))), y); }, {500, 8});
+}
+
+TEST(Budget, AnArrayAndItsTranspose) {
+  check_meeting([](const Array& x, const Array& y) { return matmul(tanh(x + transpose(y)), x); }, {400, 400});
+  check_meeting([](const Array& x, const Array& y) { return sum(exp(x - transpose(y)) * transpose(x)); }, {400, 400});
 }
 
 TEST(Budget, PairsOfAnArraysRows) {
