@@ -152,6 +152,7 @@ struct Session : Kept {
   llvm::orc::LLJITBuilder builder;
   std::unique_ptr<llvm::orc::LLJIT> llvm;
   bool ready = false;
+  bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
   void start() {
     initialize_llvm();
@@ -163,6 +164,15 @@ struct Session : Kept {
                       return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
                     })
                     .create());
+    llvm->getExecutionSession().setErrorReporter([this](llvm::Error error) {
+      llvm::handleAllErrors(std::move(error), [this](const llvm::ErrorInfoBase& info) {
+        if (info.convertToErrorCode() == std::errc::not_enough_memory) {
+          out_of_memory = true;
+        } else {
+          llvm::errs() << "LLVM: " << info.message() << '\n';
+        }
+      });
+    });
     auto& library = llvm->getMainJITDylib();
     library.addGenerator(
         take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(llvm->getDataLayout().getGlobalPrefix())));
@@ -230,9 +240,16 @@ class Jit {
       if (std::atexit(at_exit) != 0) throw std::bad_alloc();
       return result;
     } catch (const std::bad_alloc&) {
-      if (session_) keep_for_ever(session_.release());
-      throw OutOfMemoryError(fmt::format("out of memory: compiling {} kernels", kernels.size()));
+      give_up(kernels.size());
+    } catch (const InternalError&) {
+      if (!session_ || !session_->out_of_memory) throw;
+      give_up(kernels.size());
     }
+  }
+
+  [[noreturn]] void give_up(size_t kernels) {
+    if (session_) keep_for_ever(session_.release());
+    throw OutOfMemoryError(fmt::format("out of memory: compiling {} kernels", kernels));
   }
 
   // Several kernels are dealt to several threads: code generation is what takes the time.
