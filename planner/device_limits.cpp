@@ -8,8 +8,8 @@ namespace neap::planner {
 namespace {
 
 constexpr uint32_t kIntel = 0x8086;
-// A page of the host: where imports take more, the device imports no array.
-constexpr uint64_t kLargestImportAlignment = 4 << 10;
+// The largest page of a host: a device that takes more than its own host's has 0 in its record.
+constexpr uint64_t kLargestImportAlignment = 64 << 10;
 // Tables in which llvmpipe counts the rows of a scatter, a thread in each. Two whatever the host has: its number of
 // threads is no property of the device.
 constexpr int kCountTables = 2;
