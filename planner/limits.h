@@ -20,7 +20,7 @@ Limits parse_limits(std::string_view json, const std::string& name);
 Target target_of(const Limits& limits);
 
 /// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps. The
-/// same where the plan would hold 2^63 bytes and more, which its sums of bytes do not count.
+/// same where the plan would hold nearly 2^64 bytes and more, which its sums of bytes do not count.
 void check_limits(const PlanData& plan, const Target& target);
 
 }  // namespace neap::planner
