@@ -45,7 +45,9 @@ Array extreme_of(const Array& x, const Array& of, const Axes& axes, bool keepdim
                       const DType dtype = a.dtype();
                       const Array reached = marked & (a == extreme(a, marked, true)), t = da.astype(wide(dtype));
                       const Array shared = sum(where(reached, t, 0), axes, keepdims);
-                      return (shared / sum(reached.astype(t.dtype()), axes, keepdims)).astype(dtype);
+                      // None reaches NaN: 0, as JAX has it, and not NaN in forward mode alone.
+                      const Array count = maximum(sum(reached.astype(t.dtype()), axes, keepdims), 1);
+                      return (shared / count).astype(dtype);
                     },
                     user_line({}))(x, of);
 }
@@ -274,18 +276,39 @@ Array cummin(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   }
   return -cummax(Operand(-x, x.loc()), axis, reverse);
 }
+
+namespace {
+// The shares of the marked elements in the derivative of the logarithm of the sum of their exponentials, up to a factor
+// that gives their sum its size. Where the largest is infinite, where differences would be inf - inf, it is the result,
+// and those that reach it share equally.
+struct Weights {
+  Weights(const Array& x, const Array& marked, const Axes& axes) {
+    constexpr double kLowest = -std::numeric_limits<double>::infinity();
+    high = stop_gradient(max(where(marked, x, kLowest), axes, true));
+    // Of each element, not of each row: what is made of a row alone would be an array of its own.
+    const Array most = broadcast_to(high, x.shape()), infinite = isinf(most);
+    const Array reached = (marked & (x == most)).astype(x.dtype());
+    each = where(infinite, reached, exp(where(marked & !infinite, x - where(infinite, 0, most), kLowest)));
+  }
+  Array high, each;
+};
+}  // namespace
+
 Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
   return run_along(
       "cumlogsumexp", x, x.as(to_float_dtype(x.dtype())), axis, reverse,
       {[](const Array& a, const Array& of, const Axes& axes) {
-         // Where the largest is infinite it is the result: the formula would be inf - inf, or log(0).
-         constexpr double kLowest = -std::numeric_limits<double>::infinity();
-         const Array high = extreme_of(a, of, axes, true, true), infinite = isinf(high);
-         const Array shift = stop_gradient(where(infinite, 0, high));
-         const Array total = sum(exp(where(of & !infinite, a, kLowest) - shift), axes, true);
-         const Array result = where(infinite, high, log(where(infinite, 1, total)) + shift);
-         return sum(result, axes);
+         return custom_jvp(
+             [=](const Array& x, const Array& marked) {
+               const Weights w(x, marked, axes);
+               return sum(where(isinf(w.high), w.high, log(sum(w.each, axes, true)) + w.high), axes);
+             },
+             [=](const Array& x, const Array& marked, const Array& dx, const Array&) {
+               const Weights w(x, marked, axes);
+               return sum(where(marked, w.each * dx, 0), axes) / sum(w.each, axes);
+             },
+             user_line({}))(a, of);
        },
        [](const Array& a, const Array& b) { return logaddexp(a, b); }, -std::numeric_limits<double>::infinity()});
 }

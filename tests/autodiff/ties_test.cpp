@@ -295,6 +295,31 @@ TEST_P(Ties, Quantiles) {
             (Doubles{-kInf, -kInf, 1, kInf}));
 }
 
+// NaN in the operand of a running extreme or an activation: only what it reaches, alike in both modes.
+TEST_P(Ties, NaNReachesTheResultsAfterIt) {
+  const Array x = array({1.0, kNaN, 2.0});
+  for (const Function& f :
+       {Function([](const Array& v) { return cummax(v); }), Function([](const Array& v) { return cummin(v); })}) {
+    const Doubles by_rows = jacrev(f)(x).to_vector<double>(), by_columns = jacfwd(f)(x).to_vector<double>();
+    EXPECT_EQ(by_columns[0], 1);
+    for (size_t i = 0; i < by_rows.size(); ++i) {
+      EXPECT_EQ(std::isnan(by_rows[i]), std::isnan(by_columns[i])) << i;
+      if (!std::isnan(by_rows[i])) EXPECT_EQ(by_rows[i], by_columns[i]) << i;
+      if (i < 3) EXPECT_EQ(by_rows[i], i == 0 ? 1 : 0) << i;
+    }
+  }
+}
+
+// An infinite largest one takes no more memory than the exponentials of the rest.
+TEST(CumLogSumExp, Peak) {
+  const Array x = spec({1 << 22}, f32);
+  const auto bytes = static_cast<double>((1 << 22) * 4);
+  const auto value = jit([](const Array& v) { return cumlogsumexp(v); }).plan(x);
+  EXPECT_LE(static_cast<double>(value.peak_bytes()), 3.2 * bytes) << value;
+  const auto slope = jit(grad([](const Array& v) { return sum(cumlogsumexp(v)); })).plan(x);
+  EXPECT_LE(static_cast<double>(slope.peak_bytes()), 4.3 * bytes) << slope;
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, Ties, ::testing::Values(true, false),
                          [](const auto& info) { return info.param ? "Reference" : "Compiled"; });
 
