@@ -187,7 +187,8 @@ std::pair<Array, Array> larger_and_difference(const Operand& x, const Operand& y
   const DType dtype = to_float_dtype(common_dtype(operands));
   const Array a = x.as(dtype), b = y.as(dtype), first = a >= b;
   const Array high = select(first, a, b), below = select(first, b, a) - high;
-  const auto finite = [](const Operand& z) { return z.is_scalar() && std::isfinite(z.real()); };
+  // Not what is finite as a double alone: 1e300 is infinite as an f32. 65504 is finite in every floating dtype.
+  const auto finite = [](const Operand& z) { return z.is_scalar() && std::abs(z.real()) <= 65504; };
   if (finite(x) || finite(y)) return {high, below};
   return {high, select((a == b) & isinf(a), zeros_like(below), below)};  // not inf - inf
 }

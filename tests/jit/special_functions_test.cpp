@@ -93,6 +93,16 @@ TEST_P(SpecialFunctions, SincNearZero) {
   EXPECT_NEAR(grad(first)(array(1e-5f)).item<float>() / (-pi2 / 3), 1, 1e-6);
 }
 
+// A C++ number that is finite as a double may be infinite in the dtype of the other operand.
+TEST_P(SpecialFunctions, SumsOfExponentialsWithInfiniteNumbers) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(logaddexp(array(inf), 1e300).item<float>(), inf);
+  EXPECT_EQ(logaddexp(array(-inf), -1e300).item<float>(), -inf);
+  EXPECT_EQ(logaddexp2(array(inf), 1e300).item<float>(), inf);
+  EXPECT_EQ(logaddexp(full({}, kInf, f16), 1e5).astype(f32).item<float>(), inf);
+  EXPECT_EQ(logaddexp(full({}, kInf, f16), 65519).astype(f32).item<float>(), inf);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, SpecialFunctions, ::testing::Values(true, false),
                          [](const auto& info) { return info.param ? "Reference" : "Compiled"; });
 
