@@ -56,6 +56,9 @@ Array weighted_log_ratio(const Array& x, const Array& y) {
                     user_line({}))(x, y);
 }
 
+// What a relative entropy is outside its domain.
+Array infinite_or_nan(const Array& a, const Array& b) { return where(isnan(a) | isnan(b), a + b, kInfinity); }
+
 // log(gamma(x)) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, of x >= 10: B(2k) / (2k (2k - 1) x^(2k - 1)).
 Array stirling_rest(const Array& x) {
   constexpr double kTerms[] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
@@ -70,7 +73,10 @@ Array stirling_rest(const Array& x) {
 // b) is that of their Stirling's series, term by term. Symmetric; by select, not by minimum, so that derivatives are
 // right where x = y.
 Array log_beta(const Array& x, const Array& y) {
-  const Array swap = x > y, a = where(swap, y, x), b = where(swap, x, y);
+  // Beside infinity the formulas would be inf - inf, and their derivatives NaN in one mode of differentiation alone.
+  const Array swap = x > y, low = where(swap, y, x), high = where(swap, x, y);
+  const Array endless = (low > 0) & (high == kInfinity);
+  const Array a = where(endless, 1, low), b = where(endless, 1, high);
   const Array large = (a >= 0) & (b >= 10) & isfinite(b), both = large & (a >= 10);
 
   // a >= 10. At equal b: -log(2 pi b) / 2 and so on.
@@ -83,7 +89,7 @@ Array log_beta(const Array& x, const Array& y) {
   const Array one_large = stirling_rest(d) - stirling_rest(sum) - (sum - 0.5) * log1p(c / d) - c * (log(d) - 1);
   const Array small = lgamma(where(large, 1, b)) - lgamma(where(large, 1, a + b));
   const Array result = where(both, by_both, lgamma(where(both, 1, a)) + where(large, one_large, small));
-  return where((a > 0) & (b == kInfinity), -kInfinity, result);
+  return where(endless, -kInfinity, result);
 }
 
 }  // namespace
@@ -101,14 +107,17 @@ Array logit(const Operand& x) {
 }
 Array entr(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("entr", x, [](const Array& a) { return where(a < 0, -kInfinity, -xlogx(a)); });
+  return in_floats("entr", x, [](const Array& a) {
+    const Array below = a < 0;
+    return where(below, -kInfinity, -xlogx(where(below, 1, a)));
+  });
 }
 Array rel_entr(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
   return in_floats("rel_entr", x, y, [](const Array& a, const Array& b) {
     const Array both = (a > 0) & (b > 0);
     return where(both, weighted_log_ratio(where(both, a, 1), where(both, b, 1)),
-                 where((a == 0) & (b >= 0), zeros_like(a), kInfinity));
+                 where((a == 0) & (b >= 0), zeros_like(a), infinite_or_nan(a, b)));
   });
 }
 Array betaln(const Operand& x, const Operand& y) {

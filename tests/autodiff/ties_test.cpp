@@ -310,6 +310,21 @@ TEST_P(Ties, NaNReachesTheResultsAfterIt) {
   }
 }
 
+// Where a formula is not used, its derivative is not either: a zero times an infinity would be NaN in one mode alone.
+TEST_P(Ties, BothModesAgreeOutsideTheDomain) {
+  const auto entropy = [](const Array& x) { return entr(x); };
+  for (const double x : {-1.0, -2.5}) expect_derivatives("entr", entropy, x, {-kInf, 0, 0});
+  for (const auto& [a, b] : {std::pair{1.0, kInf}, {kInf, 1.0}, {kInf, kInf}, {0.5, kInf}, {20.0, kInf}}) {
+    const auto first = [b = b](const Array& x) { return betaln(x, c(b)); };
+    const auto second = [a = a](const Array& x) { return betaln(c(a), x); };
+    expect_same(grad(first)(c(a)).item<double>(), forward(first)(c(a)).item<double>(), 0, "betaln's first");
+    expect_same(grad(second)(c(b)).item<double>(), forward(second)(c(b)).item<double>(), 0, "betaln's second");
+    EXPECT_EQ(first(c(a)).item<double>(), -kInf);
+  }
+  expect_derivatives("rel_entr(NaN, 1)", [](const Array& x) { return rel_entr(x, c(1)); }, kNaN, {kNaN});
+  expect_derivatives("rel_entr(1, NaN)", [](const Array& x) { return rel_entr(c(1), x); }, kNaN, {kNaN});
+}
+
 // An infinite largest one takes no more memory than the exponentials of the rest.
 TEST(CumLogSumExp, Peak) {
   const Array x = spec({1 << 22}, f32);
