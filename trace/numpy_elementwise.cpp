@@ -165,11 +165,6 @@ Array xlog1py(const Operand& x, const Operand& y) {
   const Array safe = where((a == 0) & (b == b) & !isfinite(log1p(b)), 0, b);
   return a * log1p(safe);
 }
-Array kl_div(const Operand& x, const Operand& y) {
-  const AtLine line(x.loc());
-  const auto [a, b] = floating(x, y);
-  return rel_entr(a, b) - a + b;
-}
 Array ndtr(const Operand& x) {
   const AtLine line(x.loc());
   return erfc(floating(x) * -std::numbers::sqrt2 / 2.0) * 0.5;

@@ -103,6 +103,23 @@ TEST_P(SpecialFunctions, SumsOfExponentialsWithInfiniteNumbers) {
   EXPECT_EQ(logaddexp(full({}, kInf, f16), 65519).astype(f32).item<float>(), inf);
 }
 
+TEST_P(SpecialFunctions, DivergenceNearOne) {
+  const auto check = [](float a, float b, double want) {
+    EXPECT_NEAR(kl_div(array(a), array(b)).item<float>() / want, 1, 1e-6) << a << ' ' << b;
+  };
+  check(9514193, 9514516, 0.00548268459538191598);
+  check(1.25f, 1, 0.028929439142762795);
+  check(1, 1.25f, 0.026856448685790244);
+  check(3, 2.5f, 0.046964670381863879);
+  check(1.5f, 1, 0.10819766216224657);
+  check(3.0000002384185791f, 3, 9.4739028924952873e-15);
+  EXPECT_EQ(kl_div(array(3.0f), array(3.0f)).item<float>(), 0);
+  EXPECT_EQ(kl_div(array(0.0f), array(3.0f)).item<float>(), 3);
+  const auto [da, db] = grad<0, 1>([](const Array& a, const Array& b) { return kl_div(a, b); })(array(3.0), array(2.5));
+  EXPECT_NEAR(da.item<double>(), std::log(1.2), 1e-15);
+  EXPECT_NEAR(db.item<double>(), -0.2, 1e-15);
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, SpecialFunctions, ::testing::Values(true, false),
                          [](const auto& info) { return info.param ? "Reference" : "Compiled"; });
 
