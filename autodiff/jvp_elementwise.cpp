@@ -21,7 +21,9 @@ Array safe_log(const Array& x) { return log(select(x == 0, ones_like(x), x)); }
 
 // The derivative of digamma: its recurrence up to x + 10, the asymptotic series there (Bernoulli numbers over odd
 // powers), and the reflection trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2 below 1/2.
-Array trigamma(const Array& x) {
+Array trigamma(const Array& given) {
+  // A sum of 11 terms, so not in halves.
+  const Array x = widened(given);
   const Array left = x < 0.5;
   const Array y = select(left, 1 - x, x);
   Array total = zeros_like(y);
@@ -35,7 +37,7 @@ Array trigamma(const Array& x) {
   const double pi = 3.14159265358979323846;
   // Exact, and 0 at the poles, where the sine of a rounded multiple of pi is not.
   const Array from_pole = select(left, x - rint(x), full(x.shape(), 0.5, x.dtype()));
-  return select(left, square(pi / sin(pi * from_pole)) - total, total);
+  return select(left, square(pi / sin(pi * from_pole)) - total, total).astype(given.dtype());
 }
 
 // Collects the contributions of the operands.

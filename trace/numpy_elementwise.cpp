@@ -93,12 +93,16 @@ Array heaviside(const Operand& x, const Operand& at_zero) {
 }
 Array sinc(const Operand& x) {
   const AtLine line(x.loc());
-  const Array a = floating(x) * std::numbers::pi;
+  const DType dtype = to_float_dtype(x.dtype());
+  const Array given = x.as(wide(dtype)), a = given * std::numbers::pi;
+  // Exact: the sine of a large number times a rounded pi would be another one.
+  const Array turn = is_complex(dtype) ? given : given - 2.0 * rint(given * 0.5);
   // Near zero Taylor's series: each derivative of the quotient would lose digits by another division by a.
-  const Array near = abs(a) < 1, safe = where(near, 1, a), square_of = square(where(near, a, 0));
+  const Array near = abs(a) < 1, square_of = square(where(near, a, 0));
   Array series = ones_like(a);
   for (int k = a.dtype() == DType::f64 ? 11 : 6; k > 0; --k) series = 1 - square_of * series / (2.0 * k * (2 * k + 1));
-  return where(near, series, sin(safe) / safe);
+  const Array far = sin(where(near, 1, turn * std::numbers::pi)) / where(near, 1, a);
+  return where(near, series, far).astype(dtype);
 }
 Array deg2rad(const Operand& x) {
   const AtLine line(x.loc());
@@ -167,7 +171,8 @@ Array xlog1py(const Operand& x, const Operand& y) {
 }
 Array ndtr(const Operand& x) {
   const AtLine line(x.loc());
-  return erfc(floating(x) * -std::numbers::sqrt2 / 2.0) * 0.5;
+  const DType dtype = to_float_dtype(x.dtype());
+  return (erfc(x.as(wide(dtype)) * -std::numbers::sqrt2 / 2.0) * 0.5).astype(dtype);
 }
 
 // --- activations
@@ -191,8 +196,10 @@ Array selu(const Operand& x) {
 }
 Array gelu_tanh(const Operand& x) {
   const AtLine line(x.loc());
-  const Array a = floating(x);
-  return a * sigmoid(1.59576912160573071176 * (a + 0.044715 * (a * a * a)));  // (1 + tanh(u)) / 2 without its loss
+  const DType dtype = to_float_dtype(x.dtype());
+  const Array a = x.as(wide(dtype));
+  // (1 + tanh(u)) / 2 without its loss
+  return (a * sigmoid(1.59576912160573071176 * (a + 0.044715 * (a * a * a)))).astype(dtype);
 }
 Array relu6(const Operand& x) {
   const AtLine line(x.loc());

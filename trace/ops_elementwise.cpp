@@ -224,11 +224,15 @@ Array softplus(const Operand& x) {
 }
 Array gelu(const Operand& x) {
   const AtLine line(x.loc());
-  return x * 0.5 * erfc(x * -0.70710678118654752440);  // 1 + erf would be 0 from -6 on
+  const DType dtype = to_float_dtype(x.dtype());
+  const Array a = x.as(wide(dtype));  // the tail of a rounded multiple of a half is another one
+  return (a * 0.5 * erfc(a * -0.70710678118654752440)).astype(dtype);  // 1 + erf would be 0 from -6 on
 }
 Array silu(const Operand& x) {
   const AtLine line(x.loc());
-  return x * sigmoid(x);
+  const DType dtype = to_float_dtype(x.dtype());
+  const Array a = x.as(wide(dtype));
+  return (a * sigmoid(a)).astype(dtype);
 }
 Array signbit(const Operand& x) {
   const AtLine line(x.loc());

@@ -103,6 +103,31 @@ TEST_P(SpecialFunctions, SumsOfExponentialsWithInfiniteNumbers) {
   EXPECT_EQ(logaddexp(full({}, kInf, f16), 65519).astype(f32).item<float>(), inf);
 }
 
+// A half is widened before anything is rounded.
+TEST_P(SpecialFunctions, Halves) {
+  const auto half = [](double x, DType dtype) { return full({}, x, dtype); };
+  const auto value = [](const Array& x) { return double{x.astype(f32).item<float>()}; };
+  const auto near = [&](const Array& got, double want) {
+    EXPECT_LE(std::abs(value(got) - want), 0x1p-133 + std::abs(want) * (got.dtype() == bf16 ? 0x1p-8 : 0x1p-11))
+        << want;
+  };
+  for (const double x : {-12.9375, -7.03125, -3.015625, 1.0078125}) {
+    const double exact = x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    near(gelu(half(x, bf16)), exact);
+    near(ndtr(half(x, bf16)), exact / x);
+    near(silu(half(x, bf16)), x / (1 + std::exp(-x)));
+    near(gelu_tanh(half(x, bf16)), x / (1 + std::exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))));
+  }
+  near(gelu(half(-2.001953125, f16)), -2.001953125 * 0.5 * std::erfc(2.001953125 / std::sqrt(2.0)));
+  EXPECT_EQ(value(sinc(half(20864, f16))), 0);
+  EXPECT_EQ(value(sinc(half(65504, f16))), 0);
+  near(sinc(half(100.5, f16)), 1 / (100.5 * 3.14159265358979323846));
+  const auto trigamma = grad([](const Array& x) { return digamma(x); });
+  near(trigamma(half(1, f16)), 1.6449340668482264);
+  near(trigamma(half(0.125, f16)), 65.3881334);
+  near(trigamma(half(300, f16)), 0.003338895);
+}
+
 TEST_P(SpecialFunctions, DivergenceNearOne) {
   const auto check = [](float a, float b, double want) {
     EXPECT_NEAR(kl_div(array(a), array(b)).item<float>() / want, 1, 1e-6) << a << ' ' << b;
