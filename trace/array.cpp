@@ -231,6 +231,10 @@ Array arange(const Operand& start, const Operand& stop, const Operand& step, std
     if (!x->is_scalar())
       throw_user<UserError>("arange", "a bound is an array", "C++ numbers", "the number of elements must be known",
                             user_line(stop.loc()));
+  for (const Operand* x : {&start, &stop, &step})
+    if (x->kind() == WeakKind::complex)
+      throw_user<DTypeError>("arange", "a complex bound", "real numbers", "complex numbers have no order",
+                             user_line(stop.loc()));
   const bool floating =
       start.kind() >= WeakKind::floating || stop.kind() >= WeakKind::floating || step.kind() >= WeakKind::floating;
   const DType type = dtype.value_or(floating ? f32 : i32);

@@ -177,6 +177,12 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
 }
 
 namespace {
+void refuse_complex(std::string_view name, const Operand& x) {
+  if (is_complex(x.dtype()))
+    throw_user<DTypeError>(name, to_string(x.as_array().aval()), "a real dtype", "complex numbers have no order",
+                           user_line(x.loc()));
+}
+
 // The first element of a window that reaches its maximum has all of the derivative, as JAX has it; the padding has
 // none.
 Array largest(std::string_view name, const Operand& x, const Shape& window, const Windows& windows) {
@@ -212,10 +218,12 @@ Array largest(std::string_view name, const Operand& x, const Shape& window, cons
 }  // namespace
 
 Array max_pool(const Operand& x, const Shape& window, const Windows& windows) {
+  refuse_complex("max_pool", x);
   return largest("max_pool", x, window, windows);
 }
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows) {
   const AtLine line(x.loc());
+  refuse_complex("min_pool", x);
   if (!is_float(x.dtype())) return ~largest("min_pool", Operand(~x, x.loc()), window, windows);
   return -largest("min_pool", Operand(-x, x.loc()), window, windows);
 }

@@ -94,5 +94,28 @@ TEST(ComplexEdges, PlansNameTheUsersLines) {
   EXPECT_NE(text.str().find("complex_edges"), std::string::npos);
 }
 
+// By the name that the user wrote, also where no window fits and the result would be empty.
+TEST(ComplexEdges, HaveNoOrder) {
+  const auto message = [](const std::function<Array()>& f) -> std::string {
+    try {
+      f();
+    } catch (const DTypeError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  const Array z = zeros({2, 3}, c64);
+  for (const Shape& window : {Shape{7, 2}, Shape{1, 2}}) {
+    EXPECT_EQ(message([&] { return max_pool(z, window); }).find("max_pool: c64[2,3]; expected a real"), 0u)
+        << message([&] { return max_pool(z, window); });
+    EXPECT_EQ(message([&] { return min_pool(z, window); }).find("min_pool: c64[2,3]; expected a real"), 0u)
+        << message([&] { return min_pool(z, window); });
+  }
+  EXPECT_EQ(message([] { return arange(3.0 + 4i); }).find("arange: a complex bound"), 0u)
+      << message([] { return arange(3.0 + 4i); });
+  EXPECT_EQ(message([] { return arange(0, 3.0 + 4i, 1, c64); }).find("arange: a complex bound"), 0u)
+      << message([] { return arange(0, 3.0 + 4i, 1, c64); });
+}
+
 }  // namespace
 }  // namespace neap
