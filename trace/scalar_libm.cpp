@@ -47,9 +47,16 @@ double neap_digamma(double x) {
                                  -0.0016041372623941908, 0.0010264318033223576,  -0.0006295906884464421,
                                  0.0005829007686901187,  -0.0005719635634757139, 0.0002522590506964885};
     const double distance = (x - 1.4616321449683622) - 9.549995429965697e-17;
-    double slope = 0.0;
-    for (auto c = std::rbegin(kSlope); c != std::rend(kSlope); ++c) slope = slope * distance + *c;
-    return distance * slope;
+    // Three chains at once, each in powers of the cube: one would wait for each of its products.
+    static_assert(std::size(kSlope) % 3 == 0);
+    const double square = distance * distance, cube = square * distance;
+    double p = 0.0, q = 0.0, r = 0.0;
+    for (int k = static_cast<int>(std::size(kSlope)) - 3; k >= 0; k -= 3) {
+      p = p * cube + kSlope[k];
+      q = q * cube + kSlope[k + 1];
+      r = r * cube + kSlope[k + 2];
+    }
+    return distance * (p + distance * q + square * r);
   }
   double below = 0.0;
   for (; x < 10.0; x += 1.0) below += 1.0 / x;
