@@ -159,6 +159,11 @@ class IndexUpdate {
   Array mul(const Operand& y) const;
   Array min(const Operand& y) const;
   Array max(const Operand& y) const;
+  IndexUpdate(const IndexUpdate&) = default;
+  IndexUpdate(IndexUpdate&&) = default;
+  ~IndexUpdate() = default;
+  IndexUpdate& operator=(const IndexUpdate&) & = default;
+  IndexUpdate& operator=(IndexUpdate&&) & = default;
   template <class T>
   void operator=(T&&) && = delete;  // instead of x.at(i) = y: x = x.at(i).set(y)
 
