@@ -75,7 +75,7 @@ class Fuser {
     nodes_.assign(fusion_.groups.size(), 0);
     for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
     std::ranges::reverse(fusion_.decisions);
-    fusion_.parts = part_steps(graph_, stored_, fusion_.group_of).size() > fusion_.groups.size();
+    fusion_.parts = would_part(graph_, stored_, fusion_);
     if (options_.part_steps) fusion_.groups = share_steps(graph_, stored_);
     sort_groups(graph_, fusion_);
     fusion_.stored = std::move(stored_);

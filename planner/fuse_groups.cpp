@@ -157,8 +157,7 @@ class Merger {
     }
     if (reduces) return saved >= 4;
     const auto is_output = [&](ValueId v) { return is_output_[v]; };
-    if (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output)) return saved >= 8;
-    return saved >= 60;
+    return saved >= (is_output_[node.out()] && std::ranges::all_of(other.roots, is_output) ? 8 : 60);
   }
 
   // Notes that a merged group reaches from its first root to node `last`, the latest of all.
@@ -317,8 +316,8 @@ std::vector<Group> share_steps(const Graph& graph, const std::vector<bool>& stor
   return Merger(graph, stored).run();
 }
 
-std::vector<Group> part_steps(const Graph& graph, const std::vector<bool>& stored, const std::vector<int>& group_of) {
-  return Merger(graph, stored, &group_of).run();
+bool would_part(const Graph& graph, const std::vector<bool>& stored, const Fusion& fusion) {
+  return Merger(graph, stored, &fusion.group_of).run().size() > fusion.groups.size();
 }
 
 void sort_groups(const Graph& graph, Fusion& fusion) {

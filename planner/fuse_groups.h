@@ -46,10 +46,10 @@ std::vector<Group> single_steps(const tracing::Graph& graph, const std::vector<b
 /// The same, with reductions of the same elements in one group, and outputs of equal shape that share work.
 std::vector<Group> share_steps(const tracing::Graph& graph, const std::vector<bool>& stored);
 
-/// The same groups, or parts of them, now that more values are `stored`: what a group was to compute once for several
-/// may be one of those, and each then reads a large array of its own, which had to be alive with the others'.
-std::vector<Group> part_steps(const tracing::Graph& graph, const std::vector<bool>& stored,
-                              const std::vector<int>& group_of);
+/// Whether values of one group would rather be apart, now that more is `stored` than when they were merged: what they
+/// were to share may be in memory, and each then reads a large array of its own, which had to be alive with the
+/// others'.
+bool would_part(const tracing::Graph& graph, const std::vector<bool>& stored, const Fusion& fusion);
 
 /// Puts groups in an order in which they can run, as near to program order as that allows; fills group_of.
 void sort_groups(const tracing::Graph& graph, Fusion& fusion);
