@@ -11,7 +11,7 @@ namespace neap::planner {
 struct Cut {
   int64_t axis = 0;
   int64_t block = 1;
-  bool operator==(const Cut&) const = default;
+  auto operator<=>(const Cut&) const = default;
 };
 inline constexpr Cut kWhole{-1};       // every slice of the output needs all of the operand
 inline constexpr Cut kImpossible{-2};  // a slice of the output is no slice of the operand

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -16,11 +17,17 @@ namespace {
 
 bool is_cut(Cut cut) { return cut.axis >= 0; }
 
+// What came of loops inside the one that is cut, by what was known of their inputs and outputs; null: they mix the
+// batch. Each loop asks several times for those inside it: without this, nests would take time that is exponential in
+// their depth.
+using Known = std::map<std::tuple<const Node*, std::vector<Cut>, std::vector<Cut>>, std::shared_ptr<const ScanCut>>;
+
 class ScanCutter {
  public:
-  ScanCutter(const Node& node, int64_t extent)
+  ScanCutter(const Node& node, int64_t extent, Known& known)
       : body_(*node.attrs.graph(Attr::body)),
         extent_(extent),
+        known_(known),
         consts_(static_cast<size_t>(node.attrs.integer(Attr::num_consts))),
         carries_(static_cast<size_t>(node.attrs.integer(Attr::num_carry))) {
     result_.wanted.resize(body_.values.size());
@@ -119,24 +126,31 @@ class ScanCutter {
       if (cut == kImpossible) return false;
       outputs.push_back(cut);
     }
-    auto& known = seeds_[id];
+    auto& seeds = seeds_[id];
     const bool needed = std::ranges::any_of(outputs, [](Cut cut) { return cut != kUnused; });
-    if (known == std::pair(inputs, outputs)) return result_.scans[id] || !needed;
-    known = {inputs, outputs};
-    std::optional<ScanCut> inner = cut_scan(node, inputs, outputs, extent_);
-    if (!inner) {
-      result_.scans[id] = nullptr;
-      return !needed;
-    }
-    result_.visits += inner->visits;
+    if (seeds == std::pair(inputs, outputs)) return result_.scans[id] || !needed;
+    seeds = {inputs, outputs};
+    const std::shared_ptr<const ScanCut> inner = cut_inner(node, inputs, outputs);
+    result_.scans[id] = inner;
+    if (!inner) return !needed;
     result_.unit = std::lcm(result_.unit, inner->unit);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = inner->inputs[i];
       if (cut == kUnused) continue;
       if (!want(node.inputs[i], is_cut(cut) && is_stacked_input(node, i) ? stacked_cut(cut) : cut)) return false;
     }
-    result_.scans[id] = std::make_shared<const ScanCut>(*std::move(inner));
     return true;
+  }
+
+  std::shared_ptr<const ScanCut> cut_inner(const Node& node, const std::vector<Cut>& inputs,
+                                           const std::vector<Cut>& outputs) {
+    const auto [it, unknown] = known_.try_emplace({&node, inputs, outputs});
+    if (!unknown) return it->second;
+    if (std::optional<ScanCut> inner = ScanCutter(node, extent_, known_).run(inputs, outputs)) {
+      result_.visits += inner->visits;
+      it->second = std::make_shared<const ScanCut>(*std::move(inner));
+    }
+    return it->second;
   }
 
   // What becomes of every value, forwards from the slices of inputs: a cut; kWhole, which no slice comes into; kAfter;
@@ -302,6 +316,7 @@ class ScanCutter {
 
   const Graph& body_;
   int64_t extent_;
+  Known& known_;
   size_t consts_, carries_;
   ScanCut result_;
   std::vector<std::pair<ValueId, Cut>> pending_;
@@ -313,7 +328,8 @@ class ScanCutter {
 
 std::optional<ScanCut> cut_scan(const Node& node, const std::vector<Cut>& inputs, const std::vector<Cut>& outputs,
                                 int64_t extent) {
-  return ScanCutter(node, extent).run(inputs, outputs);
+  Known known;
+  return ScanCutter(node, extent, known).run(inputs, outputs);
 }
 
 bool is_stacked_input(const Node& scan, size_t i) {

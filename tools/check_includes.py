@@ -75,7 +75,7 @@ def main():
             if source.suffix not in SUFFIXES:
                 continue
             files += 1
-            for number, line in enumerate(source.read_text().splitlines(), 1):
+            for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
                 match = INCLUDE.match(line)
                 reason = match and offence(source, match[1], match[2], root)
                 if reason:

@@ -41,7 +41,7 @@ def main():
             if source.suffix not in SUFFIXES:
                 continue
             files += 1
-            for number, line in enumerate(source.read_text().splitlines(), 1):
+            for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
                 code = code_of(line)
                 for name, pattern in RULES:
                     if name not in FREER.get(folder, ()) and re.search(pattern, code):

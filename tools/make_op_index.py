@@ -19,7 +19,7 @@ OPERANDS = {"UNARY": "x", "BINARY": "x, y", "TERNARY": "x, y, z"}
 
 
 def rows(path):
-    for kind, name, family, rest, doc in ROW.findall(path.read_text()):
+    for kind, name, family, rest, doc in ROW.findall(path.read_text(encoding="utf-8")):
         yield kind, name, family, rest, doc.replace('\\"', '"')
 
 
@@ -77,7 +77,7 @@ def index():
         if not path.is_file():
             continue
         lines, last = [], None
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         if header == "ops.h":
             lines += ["", "### elementwise, one row of the table each", "", "| function | |", "|---|---|"]
             for kind, name, family, _, doc in table:
@@ -106,7 +106,7 @@ def index():
 if __name__ == "__main__":
     text = index()
     if sys.argv[1:] == ["--check"]:
-        if not INDEX.is_file() or INDEX.read_text() != text:
+        if not INDEX.is_file() or INDEX.read_text(encoding="utf-8") != text:
             sys.exit("docs/ops.md is not up to date; run tools/make_op_index.py")
     else:
-        INDEX.write_text(text)
+        INDEX.write_text(text, encoding="utf-8")

@@ -2,15 +2,14 @@
 // and what is thrown through its functions unwinds them (they have the tables) but runs no destructor of theirs, so
 // that locks stay taken and objects half changed. Three things, from the likely to the desperate:
 //
-// 1. A compilation begins only if the system gives as much memory as one takes, twice; else OutOfMemoryError, and LLVM
-//    was not touched. One half is given back at once, for LLVM to find, the other is the reserve.
+// 1. A compilation begins only if the system gives twice the memory that it is expected to take, or LLVM is not touched
+//    and an OutOfMemoryError says so. One half is given back at once, for LLVM to find, the other is the reserve.
 // 2. An operator new that fails in LLVM all the same (another thread may have been faster) gets the reserve and tries
 //    again: LLVM finishes, and nobody sees anything.
 // 3. Where that is not enough, and for a malloc, std::bad_alloc flies through LLVM. All that LLVM was working on is
-// then
-//    left as it is, for ever (Fragile), and what is compiled next begins with a new session. What remains is LLVM's own
-//    state of the process, of which almost all is made by the first compilation: a failure there can leave a lock
-//    taken.
+//    left as it is, for ever (with_fragile), and what is compiled next begins with a new session. What remains is
+//    LLVM's own state of the process, of which almost all is made by the first compilation: a failure there can leave
+//    a lock taken.
 #pragma once
 
 #include <cstddef>

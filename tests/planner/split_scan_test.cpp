@@ -133,6 +133,27 @@ TEST(SplitScan, LoopsInLoops) {
   EXPECT_EQ(cut->scans.size(), 1u);
 }
 
+// What is found out of a loop inside is not found out again whenever the loop around it asks.
+TEST(SplitScan, NestsAreLookedAtInTimeOfTheirDepth) {
+  Loop nest = rollout();
+  size_t visits_per_depth = 0;
+  constexpr size_t kDepth = 24;
+  for (size_t depth = 1; depth <= kDepth; ++depth) {
+    const auto cut = cut_by_output(nest, 0, kRows);
+    ASSERT_TRUE(cut);
+    if (depth == 2) visits_per_depth = cut->visits;
+    if (depth >= 2) EXPECT_LE(cut->visits, depth * visits_per_depth) << depth;
+    Loop outer{.consts = 1, .carries = 2};
+    Graph& b = outer.body;
+    const ValueId w = b.add_input({{8, 8}, DType::f32}), s = b.add_input({{kBatch, 8}, DType::f32});
+    const ValueId n = b.add_input({{}, DType::i32}), x = b.add_input({{kBatch, 8}, DType::f32});
+    const ValueId xs = broadcast(b, x, {kLength, kBatch, 8}, {1, 2});
+    const std::vector<ValueId> inner = b.nodes[add_loop(b, nest, {w, s, n, xs})].outputs;
+    b.outputs = {inner[0], inner[1], reduce_sum(b, inner[0], {1})};
+    nest = std::move(outer);
+  }
+}
+
 // A region around stacked results: the loop that makes them, and the one that reads them in the other direction.
 TEST(SplitScan, ARegionHoldsLoops) {
   Graph g;
