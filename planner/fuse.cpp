@@ -188,7 +188,7 @@ class Fuser {
   void decide(const Node& node) {
     const ValueId v = node.out();
     // What is spread is stored instead, if it is dear.
-    if (node.op == Op::broadcast_in_dim && 2 * graph_.aval(node.inputs[0]).size() <= graph_.aval(v).size()) return;
+    if (node.op == Op::broadcast_in_dim && graph_.aval(node.inputs[0]).size() <= graph_.aval(v).size() / 2) return;
     if (node.op == Op::constant || node.op == Op::iota || node.op == Op::reshape || uses_[v].empty()) return;
     const double n = size(v);
     double evaluations = 0, hoisted = 0;

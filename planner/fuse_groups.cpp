@@ -120,7 +120,7 @@ class Merger {
     const auto large = [&](const Slice& slice) {
       std::vector<ValueId> leaves;
       for (const ValueId v : slice.leaves) {
-        if (graph_.aval(v).size() * 16 > elements && graph_.def(v)) leaves.push_back(v);
+        if (graph_.aval(v).size() > elements / 16 && graph_.def(v)) leaves.push_back(v);
       }
       return leaves;
     };
@@ -147,12 +147,12 @@ class Merger {
     if (!reads_alike(group, node, own)) return false;
     double saved = 0;
     for (const NodeId id : shared) {
-      if (graph_.aval(graph_.nodes[id].out()).size() * 4 > elements) saved += element_cost(graph_, graph_.nodes[id]);
+      if (graph_.aval(graph_.nodes[id].out()).size() > elements / 4) saved += element_cost(graph_, graph_.nodes[id]);
     }
     std::vector<ValueId> read;
     std::ranges::set_intersection(own.leaves, theirs.leaves, std::back_inserter(read));
     for (const ValueId v : read) {
-      if (graph_.aval(v).size() * 4 > elements)
+      if (graph_.aval(v).size() > elements / 4)
         saved += kReadUnitsPerByte * static_cast<double>(size_of(graph_.aval(v).dtype));
     }
     if (reduces) return saved >= 4;

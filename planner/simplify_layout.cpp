@@ -160,7 +160,7 @@ ValueId update_rule(Builder& b, const Term& term) {
     if (axis >= 0) return no_value;
     axis = i;
   }
-  if (b.aval(update).size() * kSmallWindow > b.aval(x).size() || b.aval(update).size() == 0) return no_value;
+  if (b.aval(update).size() > b.aval(x).size() / kSmallWindow || b.aval(update).size() == 0) return no_value;
   for (int64_t i = 0; i < axis; ++i) {
     if (whole[i] != 1) return no_value;
   }

@@ -130,7 +130,10 @@ void enter(const StepCode& step, std::byte* arena) {
 void leave(const StepCode& step, std::byte* arena) {
   if (!arena || !(poisoning() || sanitize::kAddress)) return;
   for (const auto& [offset, bytes] : step.dead) {
-    if (poisoning()) std::memset(arena + offset, kPoison, bytes);
+    if (poisoning()) {
+      sanitize::permit(arena + offset, bytes);  // what lies behind the elements was never permitted
+      std::memset(arena + offset, kPoison, bytes);
+    }
     sanitize::forbid(arena + offset, bytes);
   }
 }
