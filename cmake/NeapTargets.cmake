@@ -73,8 +73,9 @@ function(neap_add_folder folder)
   if(folder STREQUAL backends AND NEAP_CPU)
     target_link_libraries(neap_backends PRIVATE neap_llvm)
     # LLVM is built without RTTI. Using its classes is fine; a file that derives from one of them and is linked with
-    # "undefined symbol: typeinfo for llvm::..." needs RTTI off, and the precompiled header (built with it) off too:
-    #   set_source_files_properties(<file> PROPERTIES COMPILE_OPTIONS -fno-rtti SKIP_PRECOMPILE_HEADERS ON)
+    # "undefined symbol: typeinfo for llvm::..." needs RTTI off, and the precompiled header (built with it) off too.
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/backends/cpu/code_memory.cpp
+                                PROPERTIES COMPILE_OPTIONS -fno-rtti SKIP_PRECOMPILE_HEADERS ON)
   endif()
   if(folder STREQUAL backends AND NEAP_VULKAN)
     target_link_libraries(neap_backends PRIVATE neap_vulkan)

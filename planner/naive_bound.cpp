@@ -66,7 +66,9 @@ size_t naive_peak_at_least(const Graph& graph, const Target& target) {
     }
     for (const ValueId v : node.inputs) last[source[v]] = id;
   }
-  for (const ValueId v : graph.outputs) last[source[v]] = end;
+  for (const ValueId v : graph.outputs) {
+    if (graph.aval(v).size() > 0) last[source[v]] = end;  // a broadcast to no elements, which is stored, holds nothing
+  }
   size_t live = 0;  // arguments are, to the end: naive writes over none, given or not
   for (const ValueId v : graph.inputs) live += round_up_64(graph.aval(v).bytes());
   size_t most = live;

@@ -1,10 +1,8 @@
 #include "backends/cpu/jit.h"
 
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/InitializePasses.h>
@@ -27,6 +25,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backends/cpu/code_memory.h"
 #include "backends/cpu/emit.h"
 #include "backends/cpu/llvm_memory.h"
 #include "backends/cpu/sanitize.h"
@@ -161,7 +160,7 @@ struct Session : Kept {
                     .setDataLayout(machines[0]->createDataLayout())
                     .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
                     .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
-                      return std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+                      return new_linking_layer(session);
                     })
                     .create());
     llvm->getExecutionSession().setErrorReporter([this](llvm::Error error) {

@@ -36,6 +36,14 @@ TEST(NaiveBound, WithoutWhatIsConstant) {  // the order of one element
   EXPECT_LE(bound(g), naive_peak(g));
 }
 
+TEST(NaiveBound, OfABroadcastToNoElements) {  // it is stored, and what it is of is not held for it
+  Graph g;
+  const ValueId x = g.add_input({{}, DType::f32}), y = g.add(Op::sin, {x});
+  g.outputs = {g.add(Op::broadcast_in_dim, {y}, {{Attr::shape, Shape{0}}, {Attr::axes, Ints{}}}),
+               g.add(Op::convert, {g.add(Op::cos, {y})}, {{Attr::dtype, DType::f64}})};
+  EXPECT_LE(bound(g), naive_peak(g));
+}
+
 TEST(NaiveBound, CountsDonatedArguments) {
   Graph g;
   const ValueId x = g.add_input({{1 << 16}, DType::f32});
