@@ -57,6 +57,7 @@ int64_t block_of(const Graph& graph, const Node& node, Cut cut) {
   int64_t others = 1;  // elements beside the axis
   for (const int64_t axis : axes) others *= axis == cut.axis ? 1 : shape[axis];
   const int64_t rows = whole_rows(graph, node);
+  if (others == 0) return 1;  // nothing is added up
   const bool minor = std::all_of(shape.begin() + cut.axis + 1, shape.end(), [](int64_t n) { return n == 1; });
   if (rows >= kManyRows && others == 1 && !minor) return 1;  // vectors along the rows
   const auto least = static_cast<uint64_t>(((rows >= kManyRows ? kBlockOfMany : kBlockOfFew) + others - 1) / others);

@@ -34,6 +34,7 @@ int64_t undrop(const Ints& dropped, int64_t axis) {
 // A view's axis with as many elements before it, of which as many units are made.
 Cut reshaped(const Shape& from, const Shape& to, Cut cut) {
   const int64_t units = from[cut.axis] / cut.block;
+  if (units == 0) return kImpossible;
   for (int64_t j = 0; j < std::ssize(to); ++j) {
     if (to[j] > 0 && to[j] % units == 0 && extent_before(to, j) == extent_before(from, cut.axis)) {
       return {j, to[j] / units};

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "graphs.h"
+#include "planner/fold.h"
 #include "planner/fuse.h"
 #include "planner/simplify.h"
 #include "planner/split_axis.h"
@@ -82,6 +83,15 @@ TEST(SplitAxis, BatchesOfTables) {
   EXPECT_EQ(axis_of(g, sums, 1, 2), kImpossible.axis) << "rows of any slice";
   EXPECT_EQ(axis_of(g, sums, 2, 1), kWhole.axis);
   EXPECT_EQ(axis_of(g, sums, 2, 2), 2);
+}
+
+TEST(SplitAxis, OfNoElements) {
+  Graph g;
+  const ValueId x = g.add_input({{4096, 0}, DType::f32});
+  const ValueId sum = reduce_sum(g, x, {0, 1}), view = reshape(g, x, {0, 4096});
+  EXPECT_EQ(fold_of(g, *g.def(sum), {0}).block, 1) << "nothing is added up";
+  EXPECT_EQ(operand_cut(g, *g.def(view), {0}, 0), kImpossible);
+  EXPECT_EQ(result_cut(g, *g.def(view), 0, {1}), kImpossible);
 }
 
 TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
