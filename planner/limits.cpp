@@ -23,7 +23,7 @@ constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory
                                          "count_tables",   "host_memory"};
 constexpr size_t kMostAlignment = size_t{1} << 40;
 constexpr int kMostTables = 64;
-constexpr double kMostBytes = 0x1.fp63;  // that a plan may hold at once: nearly what size_t counts
+constexpr double kMostBytes = 0x1p62;  // of all buffers of a plan: their sums are int64 and size_t
 
 bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 64 && bytes <= kMostAlignment; }
 
@@ -65,25 +65,6 @@ class Reader {
   const Json& object_;
   const std::string& name_;
 };
-
-void check_countable(const PlanData& plan) {
-  // Sums of size_t have wrapped where these are beyond it.
-  std::vector<double> change(plan.steps.size() + 2, 0);
-  const int last = static_cast<int>(plan.steps.size());
-  for (const PlanBuffer& buffer : plan.buffers) {
-    const bool given = buffer.storage == Storage::argument || buffer.storage == Storage::captured;
-    if (buffer.alias_of >= 0 || (!given && buffer.last < buffer.first)) continue;
-    change[given ? 0 : std::clamp(buffer.first, 0, last)] += static_cast<double>(buffer.bytes);
-    change[given ? last + 1 : std::clamp(buffer.last, 0, last) + 1] -= static_cast<double>(buffer.bytes);
-  }
-  double live = 0;
-  for (const double bytes : change) {
-    live += bytes;
-    if (live < kMostBytes) continue;
-    throw OutOfMemoryError(fmt::format("out of memory: {} needs {:.3g} bytes at once; no device counts as many",
-                                       plan.name.empty() ? "the function" : plan.name, live));
-  }
-}
 
 }  // namespace
 
@@ -135,8 +116,15 @@ Target target_of(const Limits& limits) {
   return target;
 }
 
+void check_countable(const PlanData& plan) {
+  double bytes = 0;
+  for (const PlanBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
+  if (bytes < kMostBytes) return;
+  throw OutOfMemoryError(fmt::format("out of memory: {} has buffers of {:.3g} bytes; no device counts as many",
+                                     plan.name.empty() ? "the function" : plan.name, bytes));
+}
+
 void check_limits(const PlanData& plan, const Target& target) {
-  check_countable(plan);
   if (target.largest_buffer == 0) return;
   for (const PlanBuffer& buffer : plan.buffers) {
     if (buffer.alias_of >= 0 || buffer.bytes <= target.largest_buffer) continue;

@@ -19,8 +19,11 @@ Limits parse_limits(std::string_view json, const std::string& name);
 /// the member for what no device has.
 Target target_of(const Limits& limits);
 
-/// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps. The
-/// same where the plan would hold nearly 2^64 bytes and more, which its sums of bytes do not count.
+/// OutOfMemoryError where the buffers of a plan have 2^62 bytes and more, all together: what follows adds them
+/// up.
+void check_countable(const PlanData& plan);
+
+/// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps.
 void check_limits(const PlanData& plan, const Target& target);
 
 }  // namespace neap::planner
