@@ -23,7 +23,7 @@ constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory
                                          "count_tables",   "host_memory"};
 constexpr size_t kMostAlignment = size_t{1} << 40;
 constexpr int kMostTables = 64;
-constexpr double kMostBytes = 0x1p62;  // of all buffers of a plan: their sums are int64 and size_t
+constexpr double kMostBytes = 0x1.fp63;  // of all buffers of a plan: nearly what size_t counts
 
 bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 64 && bytes <= kMostAlignment; }
 

@@ -19,7 +19,7 @@ Limits parse_limits(std::string_view json, const std::string& name);
 /// the member for what no device has.
 Target target_of(const Limits& limits);
 
-/// OutOfMemoryError where the buffers of a plan have 2^62 bytes and more together: what follows adds them up.
+/// OutOfMemoryError where the buffers of a plan have nearly 2^64 bytes and more together: what follows adds them up.
 void check_countable(const PlanData& plan);
 
 /// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps.
