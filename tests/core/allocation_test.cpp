@@ -3,27 +3,18 @@
 #include <neap/error.h>
 #include <neap/memory.h>
 
-#include <cstdio>
 #include <cstring>
 
 #include "core/buffer.h"
 #include "core/heap.h"
 #include "core/json.h"
 #include "tests/failing_new.h"
+#include "tests/mappings.h"
 
 namespace neap {
 namespace {
 
 using namespace literals;
-
-size_t mappings() {
-  size_t lines = 0;
-  if (std::FILE* file = std::fopen("/proc/self/maps", "r")) {
-    for (int c = 0; (c = std::fgetc(file)) != EOF;) lines += c == '\n';
-    std::fclose(file);
-  }
-  return lines;
-}
 
 class FailingAllocations : public testing::Test {
  protected:

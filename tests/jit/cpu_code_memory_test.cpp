@@ -2,20 +2,10 @@
 #include <gtest/gtest.h>
 #include <neap/neap.h>
 
-#include <cstdio>
+#include "tests/mappings.h"
 
 namespace neap {
 namespace {
-
-// Ranges of memory with rights of their own.
-int mappings() {
-  int lines = 0;
-  if (std::FILE* file = std::fopen("/proc/self/maps", "r")) {
-    for (int c = 0; (c = std::fgetc(file)) != EOF;) lines += c == '\n';
-    std::fclose(file);
-  }
-  return lines;
-}
 
 TEST(CodeMemory, IsInFewRangesHoweverManyFunctionsAreCompiled) {
   const Array x = ones({8});
@@ -24,7 +14,7 @@ TEST(CodeMemory, IsInFewRangesHoweverManyFunctionsAreCompiled) {
     return sum(jit([=](const Array& a) { return lgamma(a * factor) + factor; })(x)).item<float>();
   };
   for (int i = 0; i < 20; ++i) call(i);
-  const int before = mappings();
+  const size_t before = mappings();
   for (int i = 20; i < 220; ++i) call(i);
   EXPECT_LT(mappings(), before + 40);
 }
