@@ -24,6 +24,7 @@ constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory
 constexpr size_t kMostAlignment = size_t{1} << 40;
 constexpr int kMostTables = 64;
 constexpr double kMostBytes = 0x1.fp63;  // of all buffers of a plan: nearly what size_t counts
+constexpr double kMostMade = 0x1p62;     // of those that are not arguments: orders count with int64
 
 bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 64 && bytes <= kMostAlignment; }
 
@@ -116,12 +117,16 @@ Target target_of(const Limits& limits) {
   return target;
 }
 
-void check_countable(const PlanData& plan) {
-  double bytes = 0;
-  for (const PlanBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
-  if (bytes < kMostBytes) return;
+void check_countable(const PlanData& plan, std::string_view name) {
+  double bytes = 0, made = 0;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    const bool given = buffer.storage == Storage::argument || buffer.storage == Storage::captured;
+    (given ? bytes : made) += static_cast<double>(buffer.bytes);
+  }
+  bytes += made;
+  if (bytes < kMostBytes && made < kMostMade) return;
   throw OutOfMemoryError(fmt::format("out of memory: {} has buffers of {:.3g} bytes; no device counts as many",
-                                     plan.name.empty() ? "the function" : plan.name, bytes));
+                                     name.empty() ? "the function" : name, bytes));
 }
 
 void check_limits(const PlanData& plan, const Target& target) {

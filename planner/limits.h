@@ -19,8 +19,9 @@ Limits parse_limits(std::string_view json, const std::string& name);
 /// the member for what no device has.
 Target target_of(const Limits& limits);
 
-/// OutOfMemoryError where the buffers of a plan have nearly 2^64 bytes and more together: what follows adds them up.
-void check_countable(const PlanData& plan);
+/// OutOfMemoryError where the buffers of a plan, not yet placed, have nearly 2^64 bytes and more together, or those
+/// that are not arguments 2^62: what follows adds them up. `name`: of the function, for the message.
+void check_countable(const PlanData& plan, std::string_view name);
 
 /// OutOfMemoryError where a buffer of the plan is larger than any of the device: no order and no placement helps.
 void check_limits(const PlanData& plan, const Target& target);

@@ -79,7 +79,7 @@ std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_op
   const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, choices);
   result.parts = fusion.parts;
   result.plan = make_steps(result.graph, fusion, options, fuse_options);
-  check_countable(result.plan);
+  check_countable(result.plan, options.name.empty() ? result.graph.name : options.name);
   if (options.naive) return result;
   result.problem = order_problem(result.plan, order_options);
   const OrderGraph graph(result.problem);

@@ -168,7 +168,12 @@ TEST(Limits, PlansOfMoreBytesThanCanBeCountedAreRefused) {
   std::vector<ValueId> given;
   for (int i = 0; i < 4; ++i) given.push_back(g.add_input({{int64_t{1} << 62}, DType::u8}));
   g.outputs = {g.add(Op::reduce_max, {g.add(Op::add, {given[0], given[1]})}, {{Attr::axes, Ints{0}}})};
-  EXPECT_THAT([&] { make_plan(g, {}); }, refused);
+  EXPECT_THAT([&] { make_plan(g, {.name = "f"}); }, refused);
+  EXPECT_THAT([&] { make_plan(g, {.name = "f"}); }, ThrowsMessage<OutOfMemoryError>(HasSubstr("f has buffers of")));
+  Graph results;
+  const ValueId x = results.add_input({{int64_t{1} << 61}, DType::u8});
+  results.outputs = {results.add(Op::add, {x, x}), results.add(Op::multiply, {x, x}), results.add(Op::sign, {x})};
+  EXPECT_THAT([&] { make_plan(results, {}); }, refused);
   EXPECT_NO_THROW(make_plan(products(1, int64_t{1} << 28), {}));
 }
 
