@@ -53,6 +53,9 @@ inline constexpr const char* kJoin = "join";
 /// Attr::name of what is stored whatever it costs (planner/recompute.h).
 inline constexpr const char* kKept = "kept";
 
+/// Attr::name of what is stored whatever it costs, in a step of its own (planner/separate.h).
+inline constexpr const char* kSeparate = "separate";
+
 /// Attr::name of a copy (`stop_gradient`) that is stored, so that what reads it does not read what it is a copy of.
 inline constexpr const char* kApart = "apart";
 

@@ -61,13 +61,13 @@ class Merger {
       if (!stored_[node.out()] || is_join(node)) continue;
       const PlanStep::Kind kind = kind_of(node);
       int group = -1;
-      if (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) group = join(node, kind);
+      const bool joins = (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) && !has_label(node, kSeparate);
+      if (joins) group = join(node, kind);
       if (group < 0) {
         group = static_cast<int>(groups_.size());
         groups_.push_back({kind, {}});
         slices_.emplace_back();
-        if (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map)
-          candidates_[key(node, kind)].push_back(group);
+        if (joins) candidates_[key(node, kind)].push_back(group);
       }
       for (const ValueId v : node.outputs) {
         groups_[group].roots.push_back(v);
@@ -232,7 +232,7 @@ std::vector<bool> must_store(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (is_fusible(node.op) && !is_join(node)) {
       if (has_label(node, kApart)) stored[node.out()] = true;
-      if (has_label(node, kKept)) stored[base(graph, node.out())] = true;
+      if (has_label(node, kKept) || has_label(node, kSeparate)) stored[base(graph, node.out())] = true;
       continue;
     }
     for (const ValueId v : node.outputs) stored[v] = true;

@@ -27,6 +27,7 @@
 #include "planner/plan.h"
 #include "planner/remake.h"
 #include "planner/scan.h"
+#include "planner/separate.h"
 #include "planner/simplify.h"
 #include "planner/steps.h"
 #include "planner/subkey.h"
@@ -134,13 +135,6 @@ std::vector<Tradeoff> below(const PlanData& usual, const std::vector<Tradeoff>& 
   return result;
 }
 
-// What is held for the program's sake: holes that a device's alignment leaves are not.
-size_t held(const PlanData& plan, const Target& target) {
-  return target.alignment > 64 ? plan.lower_bound_bytes : plan.peak_bytes;
-}
-
-Price held_price(const PlanData& plan, const Target& target) { return {held(plan, target), plan.predicted_seconds}; }
-
 // What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
 // programs.
 Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
@@ -189,7 +183,7 @@ Unbudgeted plan_fused(const Graph& graph, const PlanOptions& options) {
   parting.part_steps = true;
   Unbudgeted parted = make_smaller(graph, simple, plan_simplified(simple, parting, {}, Placing::near), parting);
   const Target& target = options.target;
-  if (!better(held_price(parted.plan(), target), held_price(usual.plan(), target))) return usual;
+  if (!better(price_of(parted.plan(), target), price_of(usual.plan(), target))) return usual;
   record(parted.other ? *parted.other : parted.planned.plan, "parted",
          "what merged steps were to share is stored: each alone keeps less alive",
          {alternative("merged", usual.plan()), alternative("parted", parted.plan())});
@@ -200,17 +194,28 @@ Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
   Unbudgeted result = plan_fused(graph, options);
   const Target& target = options.target;
   const Graph light = simplify_lightly(graph);
-  if (held(result.plan(), target) <= naive_peak_at_least(light, target)) return result;
+  if (price_of(result.plan(), target).peak_bytes <= naive_peak_at_least(light, target)) return result;
   result.naive = plan_naive(light, options);
   const Price naive = price_of(*result.naive);
-  const auto exceeds = [&] { return exceeds_naive(held_price(result.plan(), target), naive); };
-  if (held(result.plan(), target) <= naive.peak_bytes) return result;
+  const auto exceeds = [&] { return exceeds_naive(price_of(result.plan(), target), naive); };
+  if (price_of(result.plan(), target).peak_bytes <= naive.peak_bytes) return result;
   Planned storing = plan_storing(result.simple, result.options);
   const bool lower = storing.plan.peak_bytes < result.plan().peak_bytes;
-  if (lower && (exceeds() || better(held_price(storing.plan, target), held_price(result.plan(), target)))) {
+  const Planned fused = result.planned;
+  if (lower && (exceeds() || better(price_of(storing.plan, target), price_of(result.plan(), target)))) {
     record(storing.plan, "stored", "what has several readers is stored, as less waits then",
            {alternative("fused", result.plan()), alternative("stored", storing.plan)});
     result.planned = std::move(storing);
+    result.other.reset();
+  }
+  if (!exceeds()) return result;
+  std::optional<Planned> separated = separate_peaks(fused, naive, result.options);
+  if (separated && !better(naive, price_of(separated->plan, target))) {
+    record(separated->plan, "separated",
+           "the steps that would hold the most store what they compute on the way, or are not merged: less waits then",
+           {alternative("fused", fused.plan), alternative("separated", separated->plan),
+            alternative("naive", *result.naive)});
+    result.planned = *std::move(separated);
     result.other.reset();
   }
   if (exceeds()) result.other = result.naive;

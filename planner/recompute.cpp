@@ -116,6 +116,15 @@ class Rewriter {
 
 bool is_copy(const Node& node) { return node.attrs.has(Attr::copy); }
 
+std::vector<bool> stored_values(const Planned& planned) {
+  std::vector<bool> stored(planned.graph.values.size(), false);
+  for (const ValueId v : planned.graph.inputs) stored[v] = true;
+  for (const PlanBuffer& buffer : planned.plan.buffers) {
+    if (buffer.value != no_value) stored[buffer.value] = true;
+  }
+  return stored;
+}
+
 std::vector<ValueId> waiting(const Planned& planned) {
   const Graph& graph = planned.graph;
   const std::vector<int> step = made_at(planned);

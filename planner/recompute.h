@@ -12,6 +12,9 @@
 
 namespace neap::planner {
 
+/// Which values of the graph are in memory, inputs among them.
+std::vector<bool> stored_values(const Planned& planned);
+
 /// The values made up to the widest step and read after it, but inputs and outputs, in the order in which they are
 /// made.
 std::vector<tracing::ValueId> waiting(const Planned& planned);

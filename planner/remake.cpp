@@ -31,15 +31,6 @@ struct Cheap {
   std::vector<ValueId> sources;  // that would not be there otherwise
 };
 
-std::vector<bool> stored_values(const Planned& planned) {
-  std::vector<bool> stored(planned.graph.values.size(), false);
-  for (const ValueId v : planned.graph.inputs) stored[v] = true;
-  for (const PlanBuffer& buffer : planned.plan.buffers) {
-    if (buffer.value != no_value) stored[buffer.value] = true;
-  }
-  return stored;
-}
-
 // What of all that waits need not, as it is cheap to make of the rest; `refused` has to wait.
 std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>& all, const std::vector<bool>& refused,
                               Kinds kinds) {

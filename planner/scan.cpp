@@ -95,7 +95,7 @@ class CopyInserter {
   }
 
   bool may_overwrite(ValueId v) const {
-    if (const Node* node = graph_.def(v)) return !is_fusible(node->op);
+    if (const Node* node = graph_.def(v)) return !is_fusible(node->op) || has_label(*node, kSeparate);
     const auto input = static_cast<size_t>(graph_.values[v].index);
     return input < overwritable_.size() && overwritable_[input];
   }
@@ -109,7 +109,7 @@ class CopyInserter {
       pending.pop_back();
       if (x == source) return true;
       const Node* node = graph_.def(x);
-      if (!node || !is_fusible(node->op) || has_label(*node, kApart)) continue;
+      if (!node || !is_fusible(node->op) || has_label(*node, kApart) || has_label(*node, kSeparate)) continue;
       for (const ValueId y : node->inputs) {
         if (seen.insert(y).second) pending.push_back(y);
       }

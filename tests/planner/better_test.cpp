@@ -28,10 +28,16 @@ TEST(Better, MuchLessMayTakeLonger) {
 }
 
 TEST(Better, NaiveIsExceededByASixteenthOrByAQuarterWhereItIsSlow) {
-  EXPECT_FALSE(exceeds_naive({170, 1}, {160, 1}));
-  EXPECT_TRUE(exceeds_naive({171, 1}, {160, 1.29}));
-  EXPECT_FALSE(exceeds_naive({200, 1}, {160, 1.3}));
-  EXPECT_TRUE(exceeds_naive({201, 1}, {160, 9}));
+  constexpr size_t kMany = 1 << 20;
+  EXPECT_FALSE(exceeds_naive({170 * kMany, 1}, {160 * kMany, 1}));
+  EXPECT_TRUE(exceeds_naive({171 * kMany, 1}, {160 * kMany, 1.29}));
+  EXPECT_FALSE(exceeds_naive({200 * kMany, 1}, {160 * kMany, 1.3}));
+  EXPECT_TRUE(exceeds_naive({201 * kMany, 1}, {160 * kMany, 9}));
+}
+
+TEST(Better, APageMoreThanNaiveIsNothing) {
+  EXPECT_FALSE(exceeds_naive({4096 + 160, 1}, {160, 1}));
+  EXPECT_TRUE(exceeds_naive({4096 + 161, 1}, {160, 1}));
 }
 
 }  // namespace
