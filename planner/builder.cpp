@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/dot.h"
+#include "planner/marks.h"
 #include "planner/sort.h"
 #include "trace/infer.h"
 #include "trace/op_table.h"
@@ -38,7 +39,7 @@ ValueId Builder::rewrite(Term term) {
 ValueId Builder::intern(Term term) {
   const Family family = op_info(term.op).family;
   if (copy_ > 0 && family != Family::leaf && family != Family::layout) term.attrs.set(Attr::copy, copy_);
-  const bool alone = term.op == Op::constant && term.attrs.has(Attr::name);  // kUnwritten
+  const bool alone = term.op == Op::constant && has_mark(term.attrs, Mark::uninitialized);
   if (level_ == Level::light || alone)
     return graph.add(term.op, std::move(term.inputs), std::move(term.attrs), term.loc);
   size_t hash = term.attrs.hash() * 31 + static_cast<size_t>(term.op);

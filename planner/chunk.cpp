@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "planner/builder.h"
 #include "planner/fold.h"
+#include "planner/marks.h"
 #include "planner/slice_nodes.h"
 #include "trace/op_table.h"
 
@@ -89,7 +90,7 @@ class RegionWriter {
                 {Attr::num_consts, std::ssize(consts)},
                 {Attr::num_carry, std::ssize(inits)},
                 {Attr::reverse, int64_t{0}},
-                {Attr::name, std::string("chunked")},
+                {Attr::marks, static_cast<int64_t>(Mark::chunked)},
                 {Attr::body, std::make_shared<const Graph>(std::move(body))}};
     std::vector<ValueId> operands = std::move(consts);
     operands.insert(operands.end(), inits.begin(), inits.end());

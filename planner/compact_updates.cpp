@@ -8,6 +8,7 @@
 
 #include "planner/builder.h"
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "planner/parts.h"
 #include "planner/steps.h"
 
@@ -129,10 +130,8 @@ class Compacter {
     const Aval table = to_.aval(renamed_[update.table]);
     int64_t total = 0;
     for (const Node* scatter : update.scatters) total += from_.aval(scatter->inputs[1]).size();
-    const auto attrs = [](IndexMode mode, const char* label = nullptr) {
-      Attrs result{{Attr::axes, Ints{0}}, {Attr::mode, static_cast<int64_t>(mode)}};
-      if (label) result.set(Attr::name, std::string(label));
-      return result;
+    const auto attrs = [](IndexMode mode) {
+      return Attrs{{Attr::axes, Ints{0}}, {Attr::mode, static_cast<int64_t>(mode)}};
     };
     ValueId owner = constant(int64_t{0}, DType::i32, {table.shape[0]});
     const ValueId numbers =
@@ -165,7 +164,7 @@ class Compacter {
     for (Part& part : parts) {
       part.last = read(owner, part);
       sums = add(Op::scatter_add, {sums, reshape(part.last, to_.aval(part.rows).shape), part.updates},
-                 attrs(IndexMode::fill_or_drop, kInOrder));
+                 marked(attrs(IndexMode::fill_or_drop), Mark::in_order));
     }
     const DType dtype = holds(DType::i32, table.shape[0]) ? DType::i32 : DType::i64;
     const ValueId all_rows =
@@ -182,7 +181,7 @@ class Compacter {
       }
       if (update.subtracts) change = add(Op::negative, {change}, {});
       result = add(Op::scatter_add, {result, reshape(row, to_.aval(part.rows).shape), change},
-                   attrs(IndexMode::fill_or_drop, kDistinct));
+                   marked(attrs(IndexMode::fill_or_drop), Mark::unique_indices));
     }
     return result;
   }

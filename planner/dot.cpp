@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/check.h"
+#include "planner/marks.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -108,9 +109,8 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   };
   const ValueId left = spread(lhs, m, true);
   const ValueId right = spread(rhs, n, false);
-  // The label tells the naive pipeline that this is one op.
-  const ValueId product =
-      b.add(Op::multiply, {left, right}, outer ? Attrs{} : Attrs{{Attr::name, std::string(kDotProduct)}}, loc);
+  // The mark tells the naive pipeline that this is one op.
+  const ValueId product = b.add(Op::multiply, {left, right}, outer ? Attrs{} : marked({}, Mark::inner_product), loc);
   if (outer) return product;
   return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{sum_axis}}}, loc);
 }
@@ -211,7 +211,7 @@ void check_gpu_dot(const Graph& graph, const Node& node) {
 ValueId lower_dot(Builder& b, const Term& term) {
   if (term.op != Op::dot_general || term.inputs.size() == 3) return no_value;
   const Attrs& attrs = term.attrs;
-  if (attrs.has(Attr::name) && attrs.string(Attr::name) == kDotSlice) return no_value;
+  if (has_mark(attrs, Mark::dot_slice)) return no_value;
   const DType dtype = b.aval(term.inputs[0]).dtype;
 
   Ints lhs_contract = attrs.ints(Attr::lhs_contract), rhs_contract = attrs.ints(Attr::rhs_contract);

@@ -29,11 +29,6 @@ struct DotForm {
 
 inline constexpr int64_t kLongDot = 2048, kDotBlock = 256;
 
-/// Attr::name of the multiply inside a dot_general that became multiply and reduce_sum.
-inline constexpr const char* kDotProduct = "dot";
-/// Attr::name of a canonical dot_general that stays one whatever its extents: a slice of another, with whose bits.
-inline constexpr const char* kDotSlice = "slice";
-
 bool is_canonical_dot(const tracing::Graph& graph, const tracing::Node& node);
 /// Of a canonical dot_general node.
 DotForm dot_form(const tracing::Graph& graph, const tracing::Node& node);

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "planner/cost.h"
 #include "planner/fuse_groups.h"
+#include "planner/marks.h"
 #include "planner/naive_bound.h"
 #include "trace/op_table.h"
 
@@ -338,19 +339,13 @@ std::vector<bool> holds_output(const Graph& graph) {
   return holds;
 }
 
-bool has_label(const Node& node, std::string_view label) {
-  return node.attrs.has(Attr::name) && node.attrs.string(Attr::name) == label;
-}
-
-bool is_join(const Node& node) { return node.op == Op::concatenate && has_label(node, kJoin); }
-
 Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
 
 Fusion fuse_nothing(const Graph& graph) {
   std::vector<bool> stored = must_store(graph);
   for (const Node& node : graph.nodes) {
     const bool view = node.op == Op::constant || node.op == Op::broadcast_in_dim || node.op == Op::reshape;
-    if (!view && !has_label(node, kDotProduct)) {
+    if (!view && !has_mark(node, Mark::inner_product)) {
       for (const ValueId v : node.outputs) stored[v] = true;
     }
     if (op_info(node.op).family == Family::scatter) {

@@ -7,7 +7,6 @@
 // Tested in tests/planner/fuse_test.cpp.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "planner/plan.h"
@@ -42,25 +41,6 @@ tracing::ValueId base(const tracing::Graph& graph, tracing::ValueId v);
 
 /// Which values outputs of the graph lie in.
 std::vector<bool> holds_output(const tracing::Graph& graph);
-
-/// Whether Attr::name of the node is `label`.
-bool has_label(const tracing::Node& node, std::string_view label);
-
-/// Whether the node is a concatenate whose pieces are written where they belong, so that it needs no step.
-bool is_join(const tracing::Node& node);
-/// Attr::name of such a node (planner/scan.h marks them).
-inline constexpr const char* kJoin = "join";
-/// Attr::name of what is stored whatever it costs (planner/recompute.h).
-inline constexpr const char* kKept = "kept";
-
-/// Attr::name of what is stored whatever it costs, in a step of its own (planner/separate.h).
-inline constexpr const char* kSeparate = "separate";
-
-/// Attr::name of a copy (`stop_gradient`) that is stored, so that what reads it does not read what it is a copy of.
-inline constexpr const char* kApart = "apart";
-
-/// Attr::name of a constant whose only reader writes it before anything reads it: it has memory, but no step.
-inline constexpr const char* kUnwritten = "unwritten";
 
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {});

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "planner/cost.h"
+#include "planner/marks.h"
 #include "planner/recompute.h"
 #include "trace/op_table.h"
 
@@ -61,7 +62,7 @@ class Merger {
       if (!stored_[node.out()] || is_join(node)) continue;
       const PlanStep::Kind kind = kind_of(node);
       int group = -1;
-      const bool joins = (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) && !has_label(node, kSeparate);
+      const bool joins = (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) && !has_mark(node, Mark::unmerged);
       if (joins) group = join(node, kind);
       if (group < 0) {
         group = static_cast<int>(groups_.size());
@@ -231,8 +232,8 @@ std::vector<bool> must_store(const Graph& graph) {
   for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
   for (const Node& node : graph.nodes) {
     if (is_fusible(node.op) && !is_join(node)) {
-      if (has_label(node, kApart)) stored[node.out()] = true;
-      if (has_label(node, kKept) || has_label(node, kSeparate)) stored[base(graph, node.out())] = true;
+      if (has_mark(node, Mark::separate)) stored[node.out()] = true;
+      if (has_mark(node, Mark::materialize)) stored[base(graph, node.out())] = true;
       continue;
     }
     for (const ValueId v : node.outputs) stored[v] = true;

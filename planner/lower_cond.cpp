@@ -1,4 +1,5 @@
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "planner/simplify.h"
 
 namespace neap::planner {
@@ -41,7 +42,7 @@ std::vector<ValueId> lower_cond(Builder& b, const Graph& from, const Node& node,
                                   {{Attr::value, zero},
                                    {Attr::dtype, aval.dtype},
                                    {Attr::shape, aval.shape},
-                                   {Attr::name, std::string(kUnwritten)}},
+                                   {Attr::marks, static_cast<int64_t>(Mark::uninitialized)}},
                                   node.loc));
   }
   const ValueId taken = inputs[0], other = b.add(Op::bitwise_not, {taken}, {}, node.loc);

@@ -10,6 +10,7 @@
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -21,7 +22,7 @@ namespace {
 // Whether a value of the node has bytes of its own.
 bool is_stored(const Node& node) {
   const bool view = node.op == Op::reshape || node.op == Op::broadcast_in_dim;
-  return !view && node.op != Op::constant && !has_label(node, kDotProduct);
+  return !view && node.op != Op::constant && !has_mark(node, Mark::inner_product);
 }
 
 // Whether the node may write over operands that no other reads later.

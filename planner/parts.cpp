@@ -6,6 +6,7 @@
 #include "planner/dot_scratch.h"
 #include "planner/factor.h"
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
 
@@ -91,7 +92,7 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const bool counts = node.op == Op::scatter_add && is_splat(group, node.inputs[2]) && is_float(out.dtype);
   step.in_order = target.gpu && target.deterministic && is_float(out.dtype) && !(counts && rows >= kDirectRows) &&
                   (node.op == Op::scatter_add || node.op == Op::scatter_mul);
-  if (node.op != Op::scatter_add || rows < kDirectRows || has_label(node, kInOrder)) return;
+  if (node.op != Op::scatter_add || rows < kDirectRows || has_mark(node, Mark::in_order)) return;
   step.form = counts ? ScatterForm::counts : ScatterForm::tables;
   step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
   const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32

@@ -14,12 +14,9 @@ void choose_parts(PlanStep& step, size_t table_budget, const Target& target = {}
 /// The most that tables may take in a plan whose arguments and outputs take so much.
 size_t table_budget(size_t held_bytes);
 
-/// A scatter of fewer rows adds them up one after the other, and so does one that has no room for its tables or whose
-/// Attr::name is kInOrder (planner/compact_updates.h).
+/// A scatter of fewer rows adds them up one after the other, and so does one that has no room for its tables or that
+/// is marked Mark::in_order.
 inline constexpr int64_t kDirectRows = 65536;
-inline constexpr const char* kInOrder = "in order";
-/// Attr::name of a scatter that updates no element twice.
-inline constexpr const char* kDistinct = "distinct";
 
 /// The results of the reduction of which this one is a slice, or itself.
 int64_t whole_rows(const tracing::Graph& graph, const tracing::Node& reduction);

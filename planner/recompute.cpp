@@ -6,6 +6,7 @@
 #include "planner/builder.h"
 #include "planner/cost.h"
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "planner/report.h"
 
 namespace neap::planner {
@@ -96,8 +97,9 @@ class Rewriter {
     }
     Attrs& attrs = result_.nodes[append_renamed(result_, graph_, node, renamed_[time])].attrs;
     if (copy) attrs.set(Attr::copy, attrs.integer_or(Attr::copy, 0) + 1);
-    if (time == kEarly && kept_[v] && is_fusible(node.op) && !attrs.has(Attr::name))
-      attrs.set(Attr::name, std::string(kKept));
+    if (time == kEarly && kept_[v] && is_fusible(node.op) && !attrs.has(Attr::marks)) {
+      set_mark(attrs, Mark::materialize);
+    }
   }
 
   bool same_inputs(const Node& node) const {

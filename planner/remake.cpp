@@ -10,6 +10,7 @@
 #include "planner/dot.h"
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
+#include "planner/marks.h"
 #include "planner/recompute.h"
 
 namespace neap::planner {

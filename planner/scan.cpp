@@ -9,6 +9,7 @@
 #include "planner/cost.h"
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
+#include "planner/marks.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -69,7 +70,7 @@ class CopyInserter {
   bool needs_copy(ValueId v) const {
     for (;; v = graph_.def(v)->inputs[0]) {
       if (!graph_.def(v) || uses_[v] > 1) return true;
-      if (graph_.is(v, Op::constant)) return !has_label(*graph_.def(v), kUnwritten);
+      if (graph_.is(v, Op::constant)) return !has_mark(*graph_.def(v), Mark::uninitialized);
       if (!graph_.is(v, Op::reshape)) return false;
     }
   }
@@ -95,7 +96,7 @@ class CopyInserter {
   }
 
   bool may_overwrite(ValueId v) const {
-    if (const Node* node = graph_.def(v)) return !is_fusible(node->op) || has_label(*node, kSeparate);
+    if (const Node* node = graph_.def(v)) return !is_fusible(node->op) || has_mark(*node, Mark::unmerged);
     const auto input = static_cast<size_t>(graph_.values[v].index);
     return input < overwritable_.size() && overwritable_[input];
   }
@@ -109,7 +110,8 @@ class CopyInserter {
       pending.pop_back();
       if (x == source) return true;
       const Node* node = graph_.def(x);
-      if (!node || !is_fusible(node->op) || has_label(*node, kApart) || has_label(*node, kSeparate)) continue;
+      if (!node || !is_fusible(node->op)) continue;
+      if (has_mark(*node, Mark::separate) || has_mark(*node, Mark::unmerged)) continue;
       for (const ValueId y : node->inputs) {
         if (seen.insert(y).second) pending.push_back(y);
       }
@@ -124,7 +126,7 @@ class CopyInserter {
     for (size_t i = 1; i < inputs.size(); ++i) {
       const bool small = graph_.aval(node.inputs[i]).bytes() <= graph_.aval(operand).bytes() / kSmallShare;
       if (!small || !reads(node.inputs[i], operand)) continue;
-      inputs[i] = result_.add(Op::stop_gradient, {inputs[i]}, {{Attr::name, std::string(kApart)}}, node.loc);
+      inputs[i] = result_.add(Op::stop_gradient, {inputs[i]}, marked({}, Mark::separate), node.loc);
     }
   }
 
@@ -148,7 +150,7 @@ class CopyInserter {
     Attrs& attrs = result_.nodes[id].attrs;
     // A mark from an earlier plan of this graph says nothing about this one: the copies it relied on are gone.
     if (is_join(node)) attrs = {{Attr::axis, node.attrs.integer(Attr::axis)}};
-    if (join) attrs.set(Attr::name, std::string(kJoin));
+    if (join) set_mark(attrs, Mark::join);
     for (size_t i = 0; i < node.outputs.size(); ++i) renamed_[node.outputs[i]] = result_.nodes[id].outputs[i];
   }
 

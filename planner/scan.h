@@ -25,11 +25,11 @@ namespace neap::planner {
 /// scan alone reads it. In a body (`is_body`) also the outputs that are inputs, constants or doubles of others.
 ///
 /// With `joins`, marks each concatenate of blocks of memory of which some are stored anyway (a scan's ys, a product):
-/// its pieces are then written where they belong (is_join in planner/fuse.h), the others of them by copies.
+/// its pieces are then written where they belong (Mark::join), the others of them by copies.
 ///
-/// A scatter whose updates or indices are computed from its operand gets them stored before it (kApart), where they are
-/// small and the operand is ours to overwrite: a carry, a result of an opaque step, or an input that `donated` flags.
-/// So it can be updated in place.
+/// A scatter whose updates or indices are computed from its operand gets them stored before it (Mark::separate), where
+/// they are small and the operand is ours to overwrite: a carry, a result of an opaque step, or an input that `donated`
+/// flags. So it can be updated in place.
 tracing::Graph insert_copies(tracing::Graph graph, bool is_body, bool joins,
                              const std::vector<bool>& overwritable = {});
 

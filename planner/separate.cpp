@@ -1,13 +1,13 @@
 #include "planner/separate.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "planner/cost.h"
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
+#include "planner/marks.h"
 #include "planner/recompute.h"
 #include "planner/report.h"
 #include "trace/op_table.h"
@@ -137,8 +137,9 @@ class Separator {
 
   void mark(ValueId v) {
     Node& node = result_.nodes[static_cast<size_t>(graph_.values[v].def)];
-    if (has_label(node, kSeparate) || (node.attrs.has(Attr::name) && !has_label(node, kKept))) return;
-    node.attrs.set(Attr::name, std::string(kSeparate));
+    if (has_mark(node, Mark::unmerged)) return;
+    set_mark(node.attrs, Mark::materialize);
+    set_mark(node.attrs, Mark::unmerged);
     marked_ = true;
   }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/dot.h"
+#include "planner/marks.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -131,7 +132,7 @@ ValueId write_slice(Graph& g, const Graph& from, const Node& node, std::vector<V
       if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, from.aval(node.inputs[0]).shape);
       break;
     case Op::dot_general:
-      if (axis > 0) attrs.set(Attr::name, std::string(kDotSlice));
+      if (axis > 0) set_mark(attrs, Mark::dot_slice);
       break;
     default: {
       if (node.op == Op::scatter_add && !attrs.has(Attr::full_shape)) {

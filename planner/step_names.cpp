@@ -9,6 +9,7 @@
 #include "planner/dot.h"
 #include "planner/factor.h"
 #include "planner/fuse.h"
+#include "planner/marks.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"
 
@@ -125,7 +126,7 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       step.reason = scans    ? fmt::format("{} iterations of {} steps", attrs.integer(Attr::length), steps)
                     : branch ? fmt::format("{} steps where its predicate is true", steps)
                              : fmt::format("{} steps while its condition is true", steps);
-      if (has_label(group.nodes[0], "chunked")) step.strategy = "chunked";
+      if (has_mark(group.nodes[0], Mark::chunked)) step.strategy = "chunked";
       return;
     }
     default: break;

@@ -12,6 +12,7 @@
 #include "planner/dot.h"
 #include "planner/factor.h"
 #include "planner/fuse_groups.h"
+#include "planner/marks.h"
 #include "planner/parts.h"
 #include "planner/recompute.h"
 #include "planner/sort.h"
@@ -49,7 +50,7 @@ class StepMaker {
     table_budget_ = table_budget(held);
     plan_.steps.reserve(fusion_.groups.size());
     for (const Group& group : fusion_.groups) {
-      if (group.roots.size() > 1 || !has_label(*graph_.def(group.roots[0]), kUnwritten)) make_step(group);
+      if (group.roots.size() > 1 || !has_mark(*graph_.def(group.roots[0]), Mark::uninitialized)) make_step(group);
     }
     for (const ValueId v : graph_.outputs) {
       plan_.outputs.push_back(buffer_of_[base(graph_, v)]);
@@ -149,7 +150,7 @@ class StepMaker {
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     if (step.kind == PlanStep::Kind::scatter) {
       const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));
-      step.distinct = rows.distinct || has_label(*graph_.def(group.roots[0]), kDistinct);
+      step.distinct = rows.distinct || has_mark(*graph_.def(group.roots[0]), Mark::unique_indices);
       step.covering = rows.covering;
     }
     choose_parts(step, table_budget_, options_.target);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kAttrNames[] = {
     "axes",         "axis",        "backward",   "body",    "copy",      "derivative",   "descending", "dtype",
     "forward",      "full",        "full_shape", "high",    "interior",  "label",        "length",     "lhs_batch",
-    "lhs_contract", "limit",       "low",        "lower",   "mode",      "name",         "num_carry",  "num_consts",
+    "lhs_contract", "limit",       "low",        "lower",   "marks",     "mode",         "num_carry",  "num_consts",
     "otherwise",    "permutation", "region",     "reverse", "rhs_batch", "rhs_contract", "saveable",   "shape",
     "start",        "stride",      "transposed", "unit",    "value",     "vectors",
 };

@@ -57,8 +57,8 @@ enum class Attr : uint8_t {
   limit,         // ints: slice
   low,           // ints: pad
   lower,         // int (0/1): triangular_solve: which triangle is read
+  marks,         // int: bits that passes of the planner set for those after them (any op)
   mode,          // int: IndexMode of gather and scatter
-  name,          // string: what a pass of the planner calls the node (any op)
   num_carry,     // int: scan, while_loop
   num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
   otherwise,     // graph: cond: what is computed where it is false

@@ -18,6 +18,7 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::full:
     case Attr::length:
     case Attr::lower:
+    case Attr::marks:
     case Attr::mode:
     case Attr::num_carry:
     case Attr::num_consts:
@@ -29,7 +30,6 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::value: return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
     case Attr::dtype: return std::holds_alternative<DType>(value);
     case Attr::label:
-    case Attr::name:
     case Attr::saveable: return std::holds_alternative<std::string>(value);
     case Attr::backward:
     case Attr::body:

@@ -201,7 +201,7 @@ std::span<const Attr> required_attrs(Op op) {
 bool allows_attr(Op op, Attr attr) {
   switch (attr) {
     case Attr::copy:
-    case Attr::name:
+    case Attr::marks:
     case Attr::region:
     case Attr::saveable: return true;
     case Attr::full_shape:

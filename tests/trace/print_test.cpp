@@ -57,7 +57,7 @@ TEST(Print, NumbersComeBackExactly) {
                              {{Attr::value, std::numeric_limits<int64_t>::min()},
                               {Attr::dtype, i64},
                               {Attr::shape, Ints{}},
-                              {Attr::name, std::string("a \"b\"\\ // no comment\nnew line")}})};
+                              {Attr::saveable, std::string("a \"b\"\\ // no comment\nnew line")}})};
   EXPECT_EQ(parse(print(graph)), graph);
 }
 
