@@ -4,8 +4,8 @@
 
 #include "core/buffer.h"
 #include "planner/cost.h"
-#include "planner/fuse.h"
 #include "planner/parts.h"
+#include "planner/queries.h"
 #include "planner/step_names.h"
 #include "trace/op_table.h"
 

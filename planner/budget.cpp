@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "planner/budget_search.h"
-#include "planner/report.h"
+#include "planner/queries.h"
 
 namespace neap::planner {
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <neap/error.h>
 
 #include <algorithm>
 #include <set>
@@ -6,8 +7,8 @@
 #include <utility>
 
 #include "planner/budget_search.h"
+#include "planner/fuse.h"
 #include "planner/recompute.h"
-#include "planner/report.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "planner/fuse.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

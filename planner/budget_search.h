@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/fuse.h"
 #include "planner/plan.h"
 #include "planner/slices.h"
 #include "planner/steps.h"

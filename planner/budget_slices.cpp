@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <neap/error.h>
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +10,6 @@
 #include "planner/budget_search.h"
 #include "planner/chunk.h"
 #include "planner/fuse.h"
-#include "planner/report.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
 

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/builder.h"
-#include "planner/fuse.h"
+#include "planner/graph_edit.h"
 #include "planner/marks.h"
 #include "planner/parts.h"
 #include "planner/steps.h"

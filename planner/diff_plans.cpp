@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "planner/report.h"
+#include "planner/queries.h"
 
 namespace neap::planner {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "planner/builder.h"
+#include "planner/graph_edit.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -165,6 +165,32 @@ class Analysis {
   const Graph& graph_;
 };
 
+// The axis of the indices [B..., k] along which column `column` counts; -1: none.
+int64_t counting_axis(const Graph& graph, ValueId indices, int64_t column) {
+  std::vector<DType> through;  // each must hold the count
+  const auto source_of = [&](ValueId v) {
+    for (; graph.is(v, Op::convert); v = graph.def(v)->inputs[0]) through.push_back(graph.aval(v).dtype);
+    through.push_back(graph.aval(v).dtype);
+    return graph.def(v);
+  };
+  const int64_t last = graph.aval(indices).ndim() - 1;
+  const Node* node = source_of(indices);
+  if (!node || node->op != Op::concatenate || node->attrs.integer(Attr::axis) != last) return -1;
+  for (const ValueId piece : node->inputs) {
+    const Shape& shape = graph.aval(piece).shape;
+    if (column >= shape[last]) {
+      column -= shape[last];
+      continue;
+    }
+    const Node* count = source_of(piece);
+    if (!count || count->op != Op::iota) return -1;
+    const int64_t axis = count->attrs.integer(Attr::axis), end = shape[axis] - 1;
+    const bool counts = axis != last && std::ranges::all_of(through, [&](DType dtype) { return holds(dtype, end); });
+    return counts ? axis : -1;
+  }
+  return -1;
+}
+
 }  // namespace
 
 ScatterRows scatter_rows(const Graph& graph, const Node& scatter) {
@@ -205,6 +231,12 @@ ScatterRows scatter_rows(const Graph& graph, const Node& scatter) {
   result.covering =
       result.distinct && in_range && graph.aval(scatter.inputs[2]).size() == graph.aval(scatter.out()).size();
   return result;
+}
+
+int64_t counted_axis(const Graph& graph, const Node& node, int64_t column) {
+  const int64_t axis = counting_axis(graph, node.inputs[1], column);
+  const int64_t extent = graph.aval(node.inputs[0]).shape[node.attrs.ints(Attr::axes)[column]];
+  return axis >= 0 && graph.aval(node.inputs[1]).shape[axis] == extent ? axis : -1;
 }
 
 }  // namespace neap::planner

@@ -18,4 +18,8 @@ struct ScatterRows {
 /// Of a scatter node. What cannot be told is false.
 ScatterRows scatter_rows(const tracing::Graph& graph, const tracing::Node& scatter);
 
+/// The axis of the indices [B..., k] along which their column `column` counts from 0 up to the extent of the operand
+/// axis that it indexes; -1: none. Of a gather or scatter, whether it is in the graph or only its operands are.
+int64_t counted_axis(const tracing::Graph& graph, const tracing::Node& node, int64_t column);
+
 }  // namespace neap::planner

@@ -11,7 +11,6 @@
 // tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
-#include "planner/builder.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
@@ -35,18 +34,5 @@ DotForm dot_form(const tracing::Graph& graph, const tracing::Node& node);
 
 /// UserError for a canonical dot_general with an extent of 2^31 or more, which GPUs do not multiply.
 void check_gpu_dot(const tracing::Graph& graph, const tracing::Node& node);
-
-/// Rule: a dot_general that is not canonical, as reshapes, transposes and a canonical one (halves in f32, rounded at
-/// the end). Integers, and floats where m, n or k is 1, become multiply and reduce_sum, which fuse. no_value for
-/// others.
-tracing::ValueId lower_dot(Builder& b, const Term& term);
-
-/// Rule of Target::half_products: a canonical product of f16 operands that were widened for it, itself only rounded to
-/// f16, takes the operands as they are and gives halves: the same exact products and f32 sums, rounded once. Not of
-/// products with fewer than 16 rows, columns or terms.
-tracing::Graph narrow_dots(const tracing::Graph& graph);
-
-/// A product that is only read transposed is computed so: (a b)^T = b^T a^T, by swapping what is canonical already.
-tracing::Graph transpose_dots(tracing::Graph graph);
 
 }  // namespace neap::planner

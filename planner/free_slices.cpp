@@ -1,6 +1,7 @@
 #include "planner/free_slices.h"
 
 #include <fmt/format.h>
+#include <neap/error.h>
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +9,6 @@
 
 #include "planner/chunk.h"
 #include "planner/fuse.h"
-#include "planner/report.h"
 #include "planner/simplify.h"
 #include "planner/slices.h"
 #include "trace/op_table.h"

@@ -11,6 +11,7 @@
 #include "planner/fuse_groups.h"
 #include "planner/marks.h"
 #include "planner/naive_bound.h"
+#include "planner/queries.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -327,17 +328,6 @@ class Fuser {
 };
 
 }  // namespace
-
-ValueId base(const Graph& graph, ValueId v) {
-  while (graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
-  return v;
-}
-
-std::vector<bool> holds_output(const Graph& graph) {
-  std::vector<bool> holds(graph.values.size(), false);
-  for (const ValueId v : graph.outputs) holds[base(graph, v)] = true;
-  return holds;
-}
 
 Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
 

@@ -36,12 +36,6 @@ struct FuseOptions {
   bool part_steps = false;    // steps are merged for what they share once it is known what is stored: Fusion::parts
 };
 
-/// The value whose bytes `v` shares: through reshapes, to what they reshape.
-tracing::ValueId base(const tracing::Graph& graph, tracing::ValueId v);
-
-/// Which values outputs of the graph lie in.
-std::vector<bool> holds_output(const tracing::Graph& graph);
-
 /// Of a simplified graph with canonical dots.
 Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {});
 

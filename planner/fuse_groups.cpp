@@ -10,7 +10,7 @@
 #include "core/check.h"
 #include "planner/cost.h"
 #include "planner/marks.h"
-#include "planner/recompute.h"
+#include "planner/queries.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

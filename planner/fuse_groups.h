@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "planner/dot.h"
 #include "planner/fuse.h"
 #include "trace/graph.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "planner/builder.h"
+#include "planner/graph_edit.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
 

@@ -10,7 +10,7 @@
 
 #include "planner/device_limits.h"
 #include "planner/parse_json.h"
-#include "planner/report.h"
+#include "planner/queries.h"
 
 namespace neap::planner {
 

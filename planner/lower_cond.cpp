@@ -1,4 +1,4 @@
-#include "planner/fuse.h"
+#include "planner/builder.h"
 #include "planner/marks.h"
 #include "planner/simplify.h"
 

@@ -14,4 +14,6 @@ bool has_mark(const Attrs& attrs, Mark mark) {
 
 bool is_join(const Node& node) { return node.op == Op::concatenate && has_mark(node, Mark::join); }
 
+bool is_copy(const Node& node) { return node.attrs.has(Attr::copy); }
+
 }  // namespace neap::planner

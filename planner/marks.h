@@ -34,4 +34,7 @@ inline tracing::Attrs marked(tracing::Attrs attrs, Mark mark) {
 /// Whether the node is a concatenate that needs no step.
 bool is_join(const tracing::Node& node);
 
+/// Whether a node computes again what another has computed.
+bool is_copy(const tracing::Node& node);
+
 }  // namespace neap::planner

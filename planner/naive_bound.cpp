@@ -9,7 +9,6 @@
 #include "planner/cost.h"
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
-#include "planner/fuse.h"
 #include "planner/marks.h"
 #include "trace/op_table.h"
 

@@ -5,7 +5,6 @@
 #include "planner/dot.h"
 #include "planner/dot_scratch.h"
 #include "planner/factor.h"
-#include "planner/fuse.h"
 #include "planner/marks.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/builder.h"
 #include "planner/cost.h"
-#include "planner/fuse.h"
+#include "planner/graph_edit.h"
 #include "planner/marks.h"
-#include "planner/report.h"
+#include "planner/queries.h"
 
 namespace neap::planner {
 
@@ -115,8 +114,6 @@ class Rewriter {
 };
 
 }  // namespace
-
-bool is_copy(const Node& node) { return node.attrs.has(Attr::copy); }
 
 std::vector<bool> stored_values(const Planned& planned) {
   std::vector<bool> stored(planned.graph.values.size(), false);

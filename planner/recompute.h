@@ -44,7 +44,4 @@ class Cuts {
 /// of the plan, each copy just before its first reader, marked so that it stays apart from the original (is_copy).
 tracing::Graph recompute_from(const Planned& planned, const std::vector<tracing::ValueId>& kept);
 
-/// Whether a node computes again what another has computed.
-bool is_copy(const tracing::Node& node);
-
 }  // namespace neap::planner

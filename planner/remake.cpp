@@ -8,9 +8,9 @@
 
 #include "planner/cost.h"
 #include "planner/dot.h"
-#include "planner/fuse.h"
 #include "planner/fuse_groups.h"
 #include "planner/marks.h"
+#include "planner/queries.h"
 #include "planner/recompute.h"
 
 namespace neap::planner {

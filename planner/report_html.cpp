@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "planner/place.h"
 #include "planner/plan.h"
+#include "planner/queries.h"
 #include "planner/report.h"
 
 namespace neap::planner {

@@ -1,7 +1,7 @@
 // The plan as JSON, described in docs/plan-json.md; members by name.
 #include "core/json.h"
 #include "planner/plan.h"
-#include "planner/report.h"
+#include "planner/queries.h"
 
 namespace neap::planner {
 

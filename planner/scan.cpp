@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "planner/alias.h"
-#include "planner/builder.h"
 #include "planner/cost.h"
-#include "planner/fuse.h"
 #include "planner/fuse_groups.h"
+#include "planner/graph_edit.h"
 #include "planner/marks.h"
+#include "planner/queries.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

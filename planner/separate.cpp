@@ -8,8 +8,8 @@
 #include "planner/fuse.h"
 #include "planner/fuse_groups.h"
 #include "planner/marks.h"
+#include "planner/queries.h"
 #include "planner/recompute.h"
-#include "planner/report.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

@@ -1,7 +1,8 @@
 #include "planner/simplify.h"
 
-#include "planner/dot.h"
-#include "planner/sort.h"
+#include "planner/graph_edit.h"
+#include "planner/lower_dot.h"
+#include "planner/lower_sort.h"
 #include "trace/call.h"
 #include "trace/op_table.h"
 

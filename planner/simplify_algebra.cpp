@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "planner/builder.h"
+#include "planner/graph_edit.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

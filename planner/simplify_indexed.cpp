@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "planner/builder.h"
+#include "planner/distinct.h"
+#include "planner/graph_edit.h"
 #include "planner/split_axis.h"
 #include "trace/op_table.h"
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "planner/builder.h"
+#include "planner/graph_edit.h"
 
 namespace neap::planner {
 

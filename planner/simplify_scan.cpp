@@ -2,6 +2,8 @@
 #include <optional>
 #include <utility>
 
+#include "planner/builder.h"
+#include "planner/graph_edit.h"
 #include "planner/simplify.h"
 
 namespace neap::planner {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "planner/dot.h"
 #include "planner/marks.h"
 #include "trace/op_table.h"
 

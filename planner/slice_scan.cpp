@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/check.h"
-#include "planner/builder.h"
 #include "planner/fold.h"
+#include "planner/graph_edit.h"
 #include "planner/slice_nodes.h"
 #include "trace/op_table.h"
 

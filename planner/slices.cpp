@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "planner/fuse.h"
-#include "planner/report.h"
+#include "planner/queries.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

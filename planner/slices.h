@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/chunk.h"
+#include "planner/fuse.h"
 #include "planner/steps.h"
 #include "trace/graph.h"
 

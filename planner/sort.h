@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/builder.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
@@ -54,13 +53,5 @@ int64_t sort_block(const SortForm& form);
 /// The scratch of a sort step. CPU: the slots of sort_layout. GPU: counts u32 [rows, 16, blocks], then what lies
 /// between passes: elements, and for argsort elements once more (given three passes) and indices i32.
 std::vector<Aval> sort_scratch(const SortForm& form, bool gpu);
-
-/// Rule: a sort that is not canonical, as transposes and a canonical one; of rows of one element, what that is.
-/// no_value for others.
-tracing::ValueId lower_sort(Builder& b, const Term& term);
-
-/// Where a value's argsort is there too, as in a derivative, its sort only reads by it: one sort, and the sorted values
-/// need not be stored.
-tracing::Graph share_sorts(tracing::Graph graph);
 
 }  // namespace neap::planner

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/factor.h"
-#include "planner/builder.h"
+#include "planner/distinct.h"
 #include "planner/dot.h"
 #include "trace/op_table.h"
 
@@ -68,32 +68,6 @@ Cut layout_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Op::reverse: return contains(attrs.ints(Attr::axes), axis) ? kImpossible : cut;
     default: return kImpossible;
   }
-}
-
-// The axis of the indices [B..., k] along which column `column` counts; -1: none.
-int64_t counting_axis(const Graph& graph, ValueId indices, int64_t column) {
-  std::vector<DType> through;  // each must hold the count
-  const auto source_of = [&](ValueId v) {
-    for (; graph.is(v, Op::convert); v = graph.def(v)->inputs[0]) through.push_back(graph.aval(v).dtype);
-    through.push_back(graph.aval(v).dtype);
-    return graph.def(v);
-  };
-  const int64_t last = graph.aval(indices).ndim() - 1;
-  const Node* node = source_of(indices);
-  if (!node || node->op != Op::concatenate || node->attrs.integer(Attr::axis) != last) return -1;
-  for (const ValueId piece : node->inputs) {
-    const Shape& shape = graph.aval(piece).shape;
-    if (column >= shape[last]) {
-      column -= shape[last];
-      continue;
-    }
-    const Node* count = source_of(piece);
-    if (!count || count->op != Op::iota) return -1;
-    const int64_t axis = count->attrs.integer(Attr::axis), end = shape[axis] - 1;
-    const bool counts = axis != last && std::ranges::all_of(through, [&](DType dtype) { return holds(dtype, end); });
-    return counts ? axis : -1;
-  }
-  return -1;
 }
 
 Cut gather_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
@@ -183,12 +157,6 @@ Cut result_cut(const Graph& graph, const Node& node, size_t i, Cut cut) {
     if (out[axis] == in[cut.axis] && operand_cut(graph, node, {axis, cut.block}, i) == cut) return {axis, cut.block};
   }
   return kImpossible;
-}
-
-int64_t counted_axis(const Graph& graph, const Node& node, int64_t column) {
-  const int64_t axis = counting_axis(graph, node.inputs[1], column);
-  const int64_t extent = graph.aval(node.inputs[0]).shape[node.attrs.ints(Attr::axes)[column]];
-  return axis >= 0 && graph.aval(node.inputs[1]).shape[axis] == extent ? axis : -1;
 }
 
 int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {

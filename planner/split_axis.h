@@ -25,10 +25,6 @@ int64_t slice_unit(const tracing::Graph& graph, const tracing::Node& node, Cut c
 /// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
 Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i, Cut cut);
 
-/// The axis of the indices [B..., k] along which their column `column` counts from 0 up to the extent of the operand
-/// axis that it indexes; -1: none. Of a gather or scatter, whether it is in the graph or only its operands are.
-int64_t counted_axis(const tracing::Graph& graph, const tracing::Node& node, int64_t column);
-
 /// The column of a gather's or scatter's indices that only counts along an axis of theirs, as that of a batch does, so
 /// that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1: none.
 int64_t counting_column(const tracing::Graph& graph, const tracing::Node& node, Cut cut);

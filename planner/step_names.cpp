@@ -8,7 +8,6 @@
 #include "planner/cost.h"
 #include "planner/dot.h"
 #include "planner/factor.h"
-#include "planner/fuse.h"
 #include "planner/marks.h"
 #include "planner/sort.h"
 #include "trace/op_table.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/builder.h"
+#include "planner/graph_edit.h"
 
 namespace neap::planner {
 

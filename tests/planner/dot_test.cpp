@@ -5,6 +5,7 @@
 #include <neap/error.h>
 
 #include "graphs.h"
+#include "planner/lower_dot.h"
 #include "planner/plan.h"
 #include "planner/simplify.h"
 

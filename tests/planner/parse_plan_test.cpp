@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/report.h"
+#include "planner/queries.h"
 #include "programs.h"
 
 namespace neap::planner {

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/fuse.h"
-#include "planner/report.h"
+#include "planner/marks.h"
+#include "planner/queries.h"
 #include "planner/simplify.h"
 #include "trace/op_table.h"
 #include "trace/tracing.h"
