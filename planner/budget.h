@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
+#include "planner/pipeline.h"
 #include "planner/plan.h"
-#include "planner/steps.h"
 #include "trace/graph.h"
 
 namespace neap::planner {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "planner/fuse.h"
+#include "planner/pipeline.h"
 #include "planner/plan.h"
 #include "planner/slices.h"
-#include "planner/steps.h"
 #include "trace/graph.h"
 
 namespace neap::planner {

@@ -9,7 +9,6 @@
 #include "planner/graph_edit.h"
 #include "planner/marks.h"
 #include "planner/parts.h"
-#include "planner/steps.h"
 
 namespace neap::planner {
 
@@ -198,16 +197,6 @@ class Compacter {
 
 std::optional<Graph> compact_updates(const Graph& simple, const Target& target) {
   return Compacter(simple, target).run();
-}
-
-std::pair<Graph, Planned> compact_where_better(Graph simple, const PlanOptions& options) {
-  Planned planned = plan_simplified(simple, options, {}, Placing::near);
-  if (std::optional<Graph> compact = compact_updates(simple, options.target)) {
-    // It moves fewer bytes where the table is not copied.
-    Planned other = plan_simplified(*compact, options, {}, Placing::near);
-    if (other.plan.peak_bytes < planned.plan.peak_bytes) return {*std::move(compact), std::move(other)};
-  }
-  return {std::move(simple), std::move(planned)};
 }
 
 }  // namespace neap::planner

@@ -6,18 +6,13 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "planner/plan.h"
-#include "planner/steps.h"
 #include "trace/graph.h"
 
 namespace neap::planner {
 
 /// The same outputs, bit for bit, of a simplified graph; nullopt where there is no such update.
 std::optional<tracing::Graph> compact_updates(const tracing::Graph& simple, const Target& target);
-
-/// That, where it makes the better plan, else the graph as it is; with the plan.
-std::pair<tracing::Graph, Planned> compact_where_better(tracing::Graph simple, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -8,8 +8,8 @@
 #include <limits>
 #include <map>
 
+#include "planner/pipeline.h"
 #include "planner/simplify.h"
-#include "planner/steps.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {

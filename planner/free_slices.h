@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "planner/steps.h"
+#include "planner/pipeline.h"
 
 namespace neap::planner {
 

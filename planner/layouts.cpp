@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "planner/graph_edit.h"
-#include "planner/simplify.h"
 #include "trace/op_table.h"
 
 namespace neap::planner {
@@ -14,9 +13,6 @@ namespace neap::planner {
 using namespace tracing;
 
 namespace {
-
-constexpr size_t kMostNodes = 4000;   // beyond, one plan takes time enough
-constexpr double kWorthWhile = 0.99;  // of the time, if no bytes are saved
 
 // Axis i of a value is axis layout[i] of what lies in memory.
 using Layout = Ints;
@@ -250,33 +246,8 @@ class Pass {
   bool moved_ = false;
 };
 
-size_t transposed_bytes(const Graph& graph) {
-  size_t bytes = 0;
-  for (const Node& node : graph.nodes) bytes += node.op == Op::transpose ? graph.aval(node.out()).bytes() : 0;
-  return bytes;
-}
-
 }  // namespace
 
 std::optional<Graph> lay_out(const Graph& graph) { return Pass(graph).run(); }
-
-std::optional<Planned> plan_in_better_layout(const Graph& graph, const Graph& simple, const Planned& usual,
-                                             const PlanOptions& options) {
-  if (simple.nodes.size() > kMostNodes) return std::nullopt;
-  const std::optional<Graph> laid_out = lay_out(graph);
-  if (!laid_out) return std::nullopt;
-  Graph other = simplify(*laid_out);
-  if (transposed_bytes(other) >= transposed_bytes(simple)) return std::nullopt;
-  const auto better = [&](size_t peak_bytes, double seconds) {
-    const double time = seconds / usual.plan.predicted_seconds;
-    return peak_bytes <= usual.plan.peak_bytes && time <= 1 &&
-           (peak_bytes < usual.plan.peak_bytes || time < kWorthWhile);
-  };
-  std::optional<Planned> moved = try_plan(std::move(other), options, better, &usual);
-  if (!moved || !better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
-  settle(moved->plan, options);
-  if (!better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
-  return moved;
-}
 
 }  // namespace neap::planner

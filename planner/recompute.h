@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/steps.h"
+#include "planner/pipeline.h"
 #include "trace/graph.h"
 
 namespace neap::planner {

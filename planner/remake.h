@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/steps.h"
+#include "planner/pipeline.h"
 
 namespace neap::planner {
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "planner/better.h"
-#include "planner/steps.h"
+#include "planner/pipeline.h"
 
 namespace neap::planner {
 

@@ -9,7 +9,7 @@
 
 #include "planner/chunk.h"
 #include "planner/fuse.h"
-#include "planner/steps.h"
+#include "planner/pipeline.h"
 #include "trace/graph.h"
 
 namespace neap::planner {

@@ -27,11 +27,11 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(const Graph& graph, const Fusion& fusion, const PlanOptions& options, const FuseOptions& fuse_options)
+  StepMaker(const Graph& graph, const Fusion& fusion, const PlanOptions& options, PlanBody plan_body)
       : graph_(graph),
         fusion_(fusion),
         options_(options),
-        fuse_options_(fuse_options),
+        plan_body_(plan_body),
         slicer_(graph),
         buffer_of_(graph.values.size(), -1),
         renamed_(graph.values.size(), no_value),
@@ -138,10 +138,9 @@ class StepMaker {
     step.source = graph_.def(group.roots.back())->loc;
     if (group.kind == PlanStep::Kind::scan) {
       const Attrs& attrs = step.group.nodes[0].attrs;
-      step.body = std::make_shared<const PlanData>(
-          plan_body(*attrs.graph(Attr::body), static_cast<int>(attrs.integer(Attr::num_consts)),
-                    static_cast<int>(attrs.integer(Attr::num_carry)), options_, fuse_options_)
-              .plan);
+      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body),
+                                                              static_cast<int>(attrs.integer(Attr::num_consts)),
+                                                              static_cast<int>(attrs.integer(Attr::num_carry))));
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {
@@ -221,7 +220,7 @@ class StepMaker {
   const Graph& graph_;
   const Fusion& fusion_;
   const PlanOptions& options_;
-  const FuseOptions& fuse_options_;
+  PlanBody plan_body_;
   Slicer slicer_;
   std::vector<int> buffer_of_;
   std::vector<ValueId> renamed_;  // in the step that is made
@@ -233,9 +232,8 @@ class StepMaker {
 
 }  // namespace
 
-PlanData make_steps(const Graph& graph, const Fusion& fusion, const PlanOptions& options,
-                    const FuseOptions& fuse_options) {
-  return StepMaker(graph, fusion, options, fuse_options).run();
+PlanData make_steps(const Graph& graph, const Fusion& fusion, const PlanOptions& options, PlanBody plan_body) {
+  return StepMaker(graph, fusion, options, plan_body).run();
 }
 
 void set_live_ranges(PlanData& plan) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "graphs.h"
+#include "planner/candidates.h"
 #include "planner/simplify.h"
 #include "tests/trace/host.h"
 #include "trace/reference.h"

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "graphs.h"
+#include "planner/candidates.h"
 #include "planner/simplify.h"
 #include "trace/reference.h"
 

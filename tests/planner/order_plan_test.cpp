@@ -1,6 +1,7 @@
 // Ordering a plan never raises its peak, with all that is written in place: dying operands, donated arguments, carries.
 // It takes time about linear in what the steps touch.
 #include <gtest/gtest.h>
+#include <neap/error.h>
 
 #include <numeric>
 #include <random>
@@ -23,7 +24,8 @@ size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vecto
   options.donated = donated;
   options.target.gpu = gpu;
   const Graph ready = insert_copies(simplify(graph), false, true);
-  PlanData plan = make_steps(ready, fuse(ready, {}), options, {});
+  const auto no_loops = [](const Graph&, int, int) -> PlanData { throw InternalError("no loops here"); };
+  PlanData plan = make_steps(ready, fuse(ready, {}), options, no_loops);
   if (reorder) planner::reorder(plan, order_steps(order_problem(plan, {.carves = carves})));
   alias_in_place(plan);
   account(plan, {.carves = carves});
