@@ -1,7 +1,7 @@
 // What ordering needs to know of a plan.
 #include <algorithm>
 
-#include "planner/alias.h"
+#include "planner/in_place.h"
 #include "planner/order.h"
 #include "planner/steps.h"
 

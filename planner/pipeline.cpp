@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "planner/alias.h"
+#include "planner/in_place.h"
+#include "planner/insert_copies.h"
 #include "planner/limits.h"
 #include "planner/lower_dot.h"
 #include "planner/order_graph.h"
-#include "planner/scan.h"
 #include "planner/steps.h"
 
 namespace neap::planner {

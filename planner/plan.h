@@ -5,6 +5,22 @@
 // a small graph whose inputs are the buffers it reads and whose outputs are the buffers it writes, lowered to kernels
 // by backends/lower.h, or an opaque kernel (dot, sort, factor), or a loop over a plan of its own (scan, which is
 // also what a while_loop and a branch of a cond are).
+//
+// Loops. A scan step runs the plan of its body once for each iteration. That of a while_loop runs it while carry 0 is
+// true, but not more often than Attr::length where there is one: so a branch of a cond runs (lower_cond in
+// planner/simplify.h).
+//
+// Its reads are (consts, carries, xs), writes are (carries, ys). Carry j is one buffer: the step's read and write
+// of it are the same number, an earlier step puts its initial value there, and nothing else reads that value.
+// scratch[0], if there, is the arena of the body.
+//
+// The body's plan (PlanData, never naive about memory): body.inputs[i] is bound, before each iteration, to the const,
+// to the carry's buffer, or to slice t of xs (t = length - 1 - iteration when reversed). body.outputs:
+//   carry j   either alias_of body.inputs[num_consts + j]: written in place; or a buffer at an offset of the arena:
+//             after the last step of the iteration its bytes are copied to the carry's buffer
+//   y k       offset -1, no alias: bound to slice t of the step's write, written where it belongs
+// All outputs are distinct buffers and none is an input. Everything else lies in the arena. Slices are as long as the
+// array's own bytes (not rounded), so a bound pointer is aligned to its element only.
 #pragma once
 
 #include <neap/dtype.h>
@@ -64,7 +80,7 @@ struct PlanStep {
     dot,      // one canonical dot_general (see planner/dot.h); opaque
     sort,     // one canonical sort or argsort (see planner/sort.h); opaque
     factor,   // one dense factorization (see core/factor.h); opaque
-    scan,     // body run `length` times, or while carry 0 is true: planner/scan.h
+    scan,     // body run `length` times, or while carry 0 is true
   };
   Kind kind = Kind::map;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)

@@ -12,7 +12,7 @@ namespace neap::planner {
 using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, int num_consts, int num_carry)>;
 
 /// Steps in the order of the groups, each with its sub-graph, reads, writes and scratch; buffers with their storage.
-/// `graph` is simplified and has its copies (planner/scan.h); `plan_body` plans the bodies of its loops.
+/// `graph` is simplified and has its copies (planner/insert_copies.h); `plan_body` plans the bodies of its loops.
 PlanData make_steps(const tracing::Graph& graph, const Fusion& fusion, const PlanOptions& options, PlanBody plan_body);
 
 /// Sets first and last of every buffer from the steps, after they were made or moved.

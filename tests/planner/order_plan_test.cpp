@@ -8,10 +8,10 @@
 
 #include "graphs.h"
 #include "planner/account.h"
-#include "planner/alias.h"
+#include "planner/in_place.h"
+#include "planner/insert_copies.h"
 #include "planner/order.h"
 #include "planner/order_graph.h"
-#include "planner/scan.h"
 #include "planner/simplify.h"
 #include "planner/steps.h"
 

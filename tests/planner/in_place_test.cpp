@@ -1,5 +1,5 @@
 // In place only where no element is needed after it is overwritten.
-#include "planner/alias.h"
+#include "planner/in_place.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,9 @@
-#include "planner/scan.h"
+#include "planner/insert_copies.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "planner/alias.h"
 #include "planner/cost.h"
 #include "planner/fuse_groups.h"
 #include "planner/graph_edit.h"
@@ -176,60 +175,6 @@ Graph insert_copies(Graph graph, bool is_body, bool joins, const std::vector<boo
     return graph;
   }
   return CopyInserter(graph, is_body, joins, overwritable).take();
-}
-
-namespace {
-
-// A value on the way from a carry's old value to its new one, which each step of the way writes over what it reads of
-// it, lies there too: from `out`, which does already, back to what no longer can.
-void alias_on_the_way(PlanData& body, int in, int out) {
-  const auto joined = [&](int b) {
-    return std::ranges::any_of(body.buffers, [&](const PlanBuffer& other) { return other.alias_of == b; });
-  };
-  for (bool more = true; more;) {
-    more = false;
-    const int write = body.buffers[out].first;
-    const std::vector<int> reads = body.steps[write].reads;
-    for (const int b : reads) {
-      PlanBuffer& buffer = body.buffers[b];
-      if (b == in || buffer.storage != Storage::intermediate || buffer.alias_of >= 0 || buffer.last != write) continue;
-      if (joined(b) || buffer.aval.bytes() != body.buffers[out].aval.bytes()) continue;
-      bool safe = can_alias(body.steps[write], b, out);
-      for (int s = 0; safe && s < static_cast<int>(body.steps.size()); ++s) {
-        const bool reads_old = std::ranges::find(body.steps[s].reads, in) != body.steps[s].reads.end();
-        if (reads_old && (s > buffer.first || (s == buffer.first && !can_alias(body.steps[s], in, b)))) safe = false;
-      }
-      if (!safe) continue;
-      buffer.alias_of = in;
-      mark_in_place(body, write, b);
-      mark_in_place(body, body.buffers[b].first, in);
-      out = b;
-      more = true;
-      break;
-    }
-  }
-}
-
-}  // namespace
-
-void alias_carries(PlanData& body, int num_consts, int num_carry) {
-  for (int j = 0; j < num_carry; ++j) {
-    const int in = body.inputs[num_consts + j];
-    const int out = body.outputs[j];
-    const int write = body.buffers[out].first;
-    const bool joined = std::ranges::any_of(body.buffers, [&](const PlanBuffer& b) { return b.alias_of == out; });
-    bool safe = !joined && body.buffers[in].aval.bytes() == body.buffers[out].aval.bytes();
-    for (int s = 0; safe && s < static_cast<int>(body.steps.size()); ++s) {
-      const PlanStep& step = body.steps[s];
-      const bool reads = std::ranges::find(step.reads, in) != step.reads.end();
-      if (reads && (s > write || (s == write && !can_alias(step, in, out)))) safe = false;
-    }
-    if (!safe) continue;
-    body.buffers[out].alias_of = in;
-    body.buffers[in].last = body.buffers[out].last;
-    mark_in_place(body, write, in);
-    alias_on_the_way(body, in, out);
-  }
 }
 
 }  // namespace neap::planner

@@ -1,7 +1,7 @@
 // In place: an output that takes the buffer of an operand that dies with the step, or of a donated argument.
 //
 // Sound only if the step reads the operand's element i for nothing but the output's element i, so that no iteration
-// needs what another has overwritten. Tested in tests/planner/alias_test.cpp.
+// needs what another has overwritten. Tested in tests/planner/in_place_test.cpp.
 #pragma once
 
 #include "planner/plan.h"
@@ -19,5 +19,9 @@ void mark_in_place(PlanData& plan, int s, int in);
 /// is taken before any other operand, which planner/order_plan.cpp counts on.
 /// A buffer that is an output or donated argument owns the bytes, others point to it.
 void alias_in_place(PlanData& plan);
+
+/// Of a body: lets carry j be written in place where every read of the old value comes before the write or at it, at
+/// the same element. Needs first and last of the buffers; sets alias_of.
+void alias_carries(PlanData& body, int num_consts, int num_carry);
 
 }  // namespace neap::planner
