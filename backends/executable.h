@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/buffer.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap {
 struct Limits;  // <neap/device.h>, whose cpu() is no name beside the namespace of the CPU backend

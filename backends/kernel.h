@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "trace/scalar.h"
 
 namespace neap::backends {

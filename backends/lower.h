@@ -7,7 +7,7 @@
 
 #include "backends/kernel.h"
 #include "backends/lower_expr.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::backends {
 

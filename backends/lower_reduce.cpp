@@ -5,8 +5,8 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
-#include "planner/parts.h"
-#include "planner/queries.h"
+#include "planner/kernels/parts.h"
+#include "planner/plan/queries.h"
 #include "trace/op_table.h"
 
 namespace neap::backends {

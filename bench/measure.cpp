@@ -25,7 +25,7 @@
 #include "bench/scratch.h"
 #include "bench/trace.h"
 #include "core/system_memory.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace bench {
 namespace {

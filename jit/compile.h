@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "backends/executable.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "trace/tracing.h"
 
 namespace neap::jit_detail {

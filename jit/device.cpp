@@ -12,7 +12,7 @@
 #include "backends/executable.h"
 #include "core/file.h"
 #include "jit/compile.h"
-#include "planner/limits.h"
+#include "planner/plan/limits.h"
 #include "trace/tracing.h"
 
 namespace neap {

@@ -7,7 +7,7 @@
 
 #include <neap/device.h>
 #include "core/buffer.h"
-#include "planner/report_index.h"
+#include "planner/report/index.h"
 
 namespace neap::jit_detail {
 

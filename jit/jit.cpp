@@ -6,7 +6,7 @@
 
 #include "core/at_line.h"
 #include "jit/compile.h"
-#include "planner/limits.h"
+#include "planner/plan/limits.h"
 
 namespace neap {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "core/file.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap {
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks that no file includes against the direction of the house.
 
-Data goes one way, down the list FOLDERS: a file includes only from its own folder and those above it. Beyond that:
+Data goes one way, down the list FOLDERS: a file includes only from its own folder and those above it; within a folder of
+ROOMS the same holds for its sub-folders, of which the rest of the house includes only those that OPEN names. Beyond that:
 the public interface includes nothing but itself and the standard library, examples and must-fail programs only the
 public interface, LLVM is named in backends/cpu only, the two backends do not know each other, and nothing in the
 house includes tests or benchmarks. Examples may share headers among themselves. Prints one line for each offence; exit
@@ -13,6 +14,10 @@ import re
 import sys
 
 FOLDERS = ["include/neap", "core", "trace", "autodiff", "planner", "backends", "jit"]
+ROOMS = {
+    "planner": ["plan", "kernels", "rewrite", "fuse", "order", "place", "slice", "pipeline", "search", "report", "tool"],
+}
+OPEN = {"planner": ["plan", "kernels", "report"]}
 OUTSIDE = ["tests", "bench", "examples"]
 SUFFIXES = {".h", ".cpp", ".def", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -24,6 +29,12 @@ def folder_of(path):
         if path.startswith(folder + "/"):
             return folder
     return None
+
+
+def room_of(path, folder):
+    """The sub-folder of a folder of the house that a path relative to the root lies in, by its place; None: in none."""
+    rest = path.removeprefix(folder + "/").split("/")
+    return ROOMS[folder].index(rest[0]) if len(rest) > 1 and rest[0] in ROOMS[folder] else None
 
 
 def target_of(quote, name, root, source):
@@ -61,6 +72,14 @@ def offence(source, quote, name, root):
         return None
     if there not in FOLDERS or FOLDERS.index(there) > FOLDERS.index(own):
         return f"{own} is above {there or target}"
+    if own == there and own in ROOMS:
+        mine, theirs = room_of(path, own), room_of(target, own)
+        if mine is None or theirs is None:
+            return f"{own} has its files in sub-folders: {', '.join(ROOMS[own])}"
+        if theirs > mine:
+            return f"{ROOMS[own][mine]} is above {ROOMS[own][theirs]}"
+    if own != there and there in ROOMS and target.split("/")[1] not in OPEN[there]:
+        return f"of {there}, others include {', '.join(OPEN[there])}"
     for one, other in (("cpu", "vulkan"), ("vulkan", "cpu")):
         if path.startswith(f"backends/{one}/") and target.startswith(f"backends/{other}/"):
             return "the backends do not know each other"

@@ -1,5 +1,5 @@
 // Packed panels and a kernel that keeps a block of out in registers. The order in which an element is summed is that of
-// planner/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at once along k.
+// planner/kernels/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at once along k.
 #include "backends/cpu/gemm.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/thread_pool.h"
-#include "planner/dot_scratch.h"
+#include "planner/kernels/dot_scratch.h"
 
 namespace neap::cpu {
 namespace {

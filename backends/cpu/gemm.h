@@ -3,13 +3,13 @@
 
 #include <cstddef>
 
-#include "planner/dot.h"
+#include "planner/kernels/dot.h"
 
 namespace neap::cpu {
 
-/// out[batch, m, n] = lhs x rhs (with form.adds: added to out), as planner/dot.h defines the canonical form and the
-/// order of its sums: the bits depend on the operands alone, not on threads or on how a product is cut along any axis.
-/// What is packed lies in `scratch` (planner/dot_scratch.h says how much), and nothing is allocated.
+/// out[batch, m, n] = lhs x rhs (with form.adds: added to out), as planner/kernels/dot.h defines the canonical form and
+/// the order of its sums: the bits depend on the operands alone, not on threads or on how a product is cut along any
+/// axis. What is packed lies in `scratch` (planner/kernels/dot_scratch.h says how much), and nothing is allocated.
 void gemm(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch);
 
 }  // namespace neap::cpu

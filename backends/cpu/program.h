@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backends/kernel.h"
-#include "planner/dot.h"
-#include "planner/factor.h"
-#include "planner/plan.h"
-#include "planner/sort.h"
+#include "planner/kernels/dot.h"
+#include "planner/kernels/factor.h"
+#include "planner/kernels/sort.h"
+#include "planner/plan/plan.h"
 
 namespace neap::cpu {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "planner/device_limits.h"
-#include "planner/device_record.h"
+#include "planner/plan/device_limits.h"
+#include "planner/plan/device_record.h"
 
 namespace neap::vk {
 

@@ -18,8 +18,8 @@
 
 #include "backends/kernel.h"
 #include "backends/vulkan/features.h"
-#include "planner/dot.h"
-#include "planner/sort.h"
+#include "planner/kernels/dot.h"
+#include "planner/kernels/sort.h"
 
 namespace neap::vk {
 
@@ -75,11 +75,11 @@ struct Shader {
 /// `viewable`: by operand; empty: all go by address.
 Shader emit(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable = {});
 
-/// The canonical matrix product (planner/dot.h); operands lhs, rhs, out.
+/// The canonical matrix product (planner/kernels/dot.h); operands lhs, rhs, out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
 
-/// The canonical sort (planner/sort.h): its dispatches, one after the other. Operands are numbers in the list of the
-/// step's operand, its result and its scratch.
+/// The canonical sort (planner/kernels/sort.h): its dispatches, one after the other. Operands are numbers in the list
+/// of the step's operand, its result and its scratch.
 struct SortDispatch {
   Shader shader;
   std::vector<int> operands, writes;

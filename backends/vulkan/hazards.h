@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::vk {
 

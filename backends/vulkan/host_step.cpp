@@ -2,7 +2,7 @@
 
 #include "core/buffer.h"
 #include "core/check.h"
-#include "planner/factor.h"
+#include "planner/kernels/factor.h"
 
 namespace neap::vk {
 

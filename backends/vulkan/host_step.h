@@ -1,7 +1,7 @@
 // What the host computes between two submissions: dense factorizations, which devices have no kernels for.
 //
 // Where arrays lie in the host's memory it works on them in place; else it copies the operands there and the result
-// back, as the plan says (planner/factor.h).
+// back, as the plan says (planner/kernels/factor.h).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "backends/vulkan/device.h"
 #include "core/factor.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::vk {
 

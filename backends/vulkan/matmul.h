@@ -9,7 +9,7 @@
 #include <string>
 
 #include "backends/vulkan/glsl_module.h"
-#include "planner/dot.h"
+#include "planner/kernels/dot.h"
 
 namespace neap::vk {
 

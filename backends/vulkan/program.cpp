@@ -12,7 +12,7 @@
 #include "core/ascii.h"
 #include "core/buffer.h"
 #include "core/check.h"
-#include "planner/dot.h"
+#include "planner/kernels/dot.h"
 
 namespace neap::vk {
 

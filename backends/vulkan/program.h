@@ -19,7 +19,7 @@
 
 #include "backends/vulkan/device.h"
 #include "backends/vulkan/host_step.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::vk {
 

@@ -1,7 +1,7 @@
-// Sorting as GLSL shaders (planner/sort.h). Short rows: one invocation for each element counts those before it. Longer
-// ones by digits, lowest first: in each pass workgroups count the digits of their blocks, one workgroup of each row
-// adds the counts up to places, and workgroups move their elements there. An invocation has neighbouring elements of
-// a block and its own count of each digit, so that equal digits stay in order without a word from other invocations.
+// Sorting as GLSL shaders (planner/kernels/sort.h). Short rows: one invocation for each element counts those before it.
+// Longer ones by digits, lowest first: in each pass workgroups count the digits of their blocks, one workgroup of each
+// row adds the counts up to places, and workgroups move their elements there. An invocation has neighbouring elements
+// of a block and its own count of each digit, so that equal digits stay in order without a word from other invocations.
 #include <fmt/format.h>
 
 #include <algorithm>

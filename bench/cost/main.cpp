@@ -1,5 +1,6 @@
 // neap-cost: predicted time beside measured, for kernels of every kind over sizes: what the cost model's constants
-// (planner/cost.h) are fitted to. The last column of a kind's summary is what its constant should be multiplied by.
+// (planner/kernels/cost.h) are fitted to. The last column of a kind's summary is what its constant should be multiplied
+// by.
 #include <fmt/format.h>
 #include <neap/neap.h>
 
@@ -9,7 +10,7 @@
 #include <functional>
 
 #include "bench/finish.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "bench/planning/programs.h"
 #include "jit/compile.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace bench {
 namespace {

@@ -14,12 +14,12 @@
 #include <system_error>
 
 #include "core/file.h"
-#include "planner/check_plan.h"
-#include "planner/diff_plans.h"
-#include "planner/limits.h"
-#include "planner/live_ranges.h"
-#include "planner/place.h"
-#include "planner/plan.h"
+#include "planner/place/live_ranges.h"
+#include "planner/place/place.h"
+#include "planner/plan/limits.h"
+#include "planner/plan/plan.h"
+#include "planner/report/check.h"
+#include "planner/report/diff.h"
 #include "trace/graph.h"
 
 namespace neap::planner {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap {
 namespace {

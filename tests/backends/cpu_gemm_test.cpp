@@ -1,4 +1,5 @@
-// backends/cpu/gemm.h and planner/dot_scratch.h: against three loops, in every form; the same bits on any thread count.
+// backends/cpu/gemm.h and planner/kernels/dot_scratch.h: against three loops, in every form; the same bits on any
+// thread count.
 #include "backends/cpu/gemm.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 
 #include "core/buffer.h"
 #include "core/thread_pool.h"
-#include "planner/dot_scratch.h"
+#include "planner/kernels/dot_scratch.h"
 #include "tests/backends/products.h"
 
 namespace neap::cpu {

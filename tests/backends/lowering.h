@@ -13,7 +13,7 @@
 #include "backends/kernel_eval.h"
 #include "core/check.h"
 #include "core/dispatch.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "trace/op_table.h"
 #include "trace/reference.h"
 #include "trace/scalar_eval.h"
@@ -69,7 +69,7 @@ inline std::vector<HostValue> random_inputs(const Graph& graph, std::mt19937& rn
   return inputs;
 }
 
-/// Bytes of the step's scratch, by the contract of planner/plan.h.
+/// Bytes of the step's scratch, by the contract of planner/plan/plan.h.
 inline std::vector<size_t> scratch_bytes(const PlanStep& step, const std::vector<Launch>& launches) {
   std::vector<size_t> bytes;
   if (launches.empty()) return bytes;

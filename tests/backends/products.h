@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/dot.h"
+#include "planner/kernels/dot.h"
 
 namespace neap::backends::test {
 

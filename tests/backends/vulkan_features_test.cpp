@@ -12,7 +12,7 @@
 #include <random>
 #include <sstream>
 
-#include "planner/limits.h"
+#include "planner/plan/limits.h"
 #include "tests/limits_fields.h"
 
 namespace neap::vk {

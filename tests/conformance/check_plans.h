@@ -1,9 +1,9 @@
 // What must hold for the plan of every program, at any size: nothing is run.
 #pragma once
 
-#include "planner/better.h"
-#include "planner/check_plan.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
+#include "planner/report/check.h"
+#include "planner/search/better.h"
 #include "tests/conformance/harness.h"
 
 namespace neap::conformance {
@@ -39,7 +39,8 @@ inline void check_threads(const Graph& graph, const planner::PlanOptions& option
   }
 }
 
-/// A plan holds no more than the naive one does, but for what planner/better.h allows; and it never is the naive one.
+/// A plan holds no more than the naive one does, but for what planner/search/better.h allows; and it never is the naive
+/// one.
 inline void check_no_fallback(const Graph& graph) {
   const planner::PlanData plan = plan_of(graph), naive = plan_of(graph, {.naive = true});
   EXPECT_FALSE(planner::exceeds_naive(planner::price_of(plan), planner::price_of(naive)));

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "jit/compile.h"
-#include "planner/better.h"
-#include "planner/complex.h"
-#include "planner/naive_bound.h"
-#include "planner/plan.h"
-#include "planner/simplify.h"
+#include "planner/kernels/naive_bound.h"
+#include "planner/plan/plan.h"
+#include "planner/rewrite/complex.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/better.h"
 #include "tests/conformance/check_plans.h"
 #include "tests/conformance/random_program.h"
 #include "tests/conformance/shrink.h"
@@ -88,7 +88,7 @@ inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& f
   }
 }
 
-/// Planned never holds more than naive, but for what planner/better.h allows; a bound of naive is known ahead.
+/// Planned never holds more than naive, but for what planner/search/better.h allows; a bound of naive is known ahead.
 inline void check_beside_naive(const Graph& graph, const Run& planned) {
   const planner::Target target = jit_detail::target_of(default_device());
   const planner::PlanData naive =

@@ -17,7 +17,7 @@
 
 #include "core/convert.h"
 #include "core/dispatch.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/threads.h"
 #include "trace/op_table.h"
 #include "trace/reference.h"

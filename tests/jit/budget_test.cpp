@@ -1,5 +1,5 @@
 // Budgets are contracts, and choices flip when they should.
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 #include "tests/threads.h"
 

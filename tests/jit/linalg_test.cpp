@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/thread_pool.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 
 namespace neap {

@@ -1,7 +1,7 @@
 // Loops over a batch in any number of slices, also such as do not divide it, are what the reference computes.
 #include <neap/neap.h>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 
 namespace neap {

@@ -2,7 +2,7 @@
 // gradient with it. Planned is measured, and bits are those of the plan without a budget.
 #include <neap/neap.h>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 
 namespace neap {

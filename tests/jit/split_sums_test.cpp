@@ -2,7 +2,7 @@
 // nor on threads.
 #include <map>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 #include "tests/threads.h"
 

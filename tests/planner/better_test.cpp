@@ -1,5 +1,5 @@
 // What a byte is worth in time.
-#include "planner/better.h"
+#include "planner/search/better.h"
 
 #include <gtest/gtest.h>
 

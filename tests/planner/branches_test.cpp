@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/check_plan.h"
-#include "planner/simplify.h"
+#include "planner/report/check.h"
+#include "planner/rewrite/simplify.h"
 #include "tests/trace/samples.h"
 
 namespace neap::planner {

@@ -1,5 +1,5 @@
 // Budgets: met, monotonic, or refused with the smallest peak that is found.
-#include "planner/budget.h"
+#include "planner/search/budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <random>
 
 #include "graphs.h"
-#include "planner/place.h"
-#include "planner/plan.h"
+#include "planner/place/place.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 namespace {

@@ -1,5 +1,5 @@
 // Every kind of plan passes; a plan that breaks a promise does not.
-#include "planner/check_plan.h"
+#include "planner/report/check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

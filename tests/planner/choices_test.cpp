@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/pins.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
+#include "planner/search/pins.h"
 
 namespace neap::planner {
 namespace {

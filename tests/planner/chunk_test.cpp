@@ -1,14 +1,14 @@
 // Slicing: which axis of an operand a slice of the result needs, and graphs in slices that mean the same. That they
 // compute the same bits is checked by tests/jit.
-#include "planner/chunk.h"
+#include "planner/slice/chunk.h"
 
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/fold.h"
-#include "planner/fuse.h"
-#include "planner/simplify.h"
-#include "planner/split_axis.h"
+#include "planner/fuse/fuse.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/slice/fold.h"
+#include "planner/slice/split_axis.h"
 
 namespace neap::planner {
 namespace {

@@ -1,5 +1,5 @@
 // A table changes in the rows that have updates, to the same bits.
-#include "planner/compact_updates.h"
+#include "planner/rewrite/compact_updates.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 
 #include "graphs.h"
-#include "planner/candidates.h"
-#include "planner/simplify.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/candidates.h"
 #include "tests/trace/host.h"
 #include "trace/reference.h"
 

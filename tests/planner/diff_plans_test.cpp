@@ -1,5 +1,5 @@
 // What a comparison of two plans says, and when it calls the second one worse.
-#include "planner/diff_plans.h"
+#include "planner/report/diff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

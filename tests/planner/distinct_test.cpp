@@ -1,5 +1,5 @@
 // Rows that are told apart are apart: random index arrays, evaluated, against what their graph says of them.
-#include "planner/distinct.h"
+#include "planner/kernels/distinct.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/buffer.h"
 #include "graphs.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "trace/reference.h"
 
 namespace neap::planner {

@@ -1,13 +1,13 @@
 // Every dot_general becomes the canonical one, or ops that fuse.
-#include "planner/dot.h"
+#include "planner/kernels/dot.h"
 
 #include <gtest/gtest.h>
 #include <neap/error.h>
 
 #include "graphs.h"
-#include "planner/lower_dot.h"
-#include "planner/plan.h"
-#include "planner/simplify.h"
+#include "planner/plan/plan.h"
+#include "planner/rewrite/lower_dot.h"
+#include "planner/rewrite/simplify.h"
 
 namespace neap::planner {
 namespace {

@@ -1,11 +1,11 @@
 // Factorizations are one opaque step each, with their work space in the plan.
-#include "planner/factor.h"
+#include "planner/kernels/factor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/buffer.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 namespace {

@@ -1,5 +1,5 @@
 // Slices without a budget, where they cost nothing.
-#include "planner/free_slices.h"
+#include "planner/search/free_slices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // What is stored and what is not.
-#include "planner/fuse.h"
+#include "planner/fuse/fuse.h"
 
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 namespace {

@@ -1,10 +1,10 @@
 // In place only where no element is needed after it is overwritten.
-#include "planner/in_place.h"
+#include "planner/fuse/in_place.h"
 
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/check_plan.h"
+#include "planner/report/check.h"
 #include "tests/conformance/joined_program.h"
 
 namespace neap::planner {

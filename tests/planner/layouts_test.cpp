@@ -1,5 +1,5 @@
 // Transposes pass through elementwise ops and products, and no bit changes.
-#include "planner/layouts.h"
+#include "planner/rewrite/layouts.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 
 #include "graphs.h"
-#include "planner/candidates.h"
-#include "planner/simplify.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/candidates.h"
 #include "trace/reference.h"
 
 namespace neap::planner {

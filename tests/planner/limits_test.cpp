@@ -1,5 +1,5 @@
 // Plans for devices that are not here.
-#include "planner/limits.h"
+#include "planner/plan/limits.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "planner/check_plan.h"
-#include "planner/device_record.h"
+#include "planner/plan/device_record.h"
+#include "planner/report/check.h"
 #include "programs.h"
 #include "tests/limits_fields.h"
 

@@ -1,5 +1,5 @@
 // Live ranges as CSV: what is read, what is refused and how, what is found wrong with offsets.
-#include "planner/live_ranges.h"
+#include "planner/place/live_ranges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // Marks of nodes: several at once, through simplification and as text.
-#include "planner/marks.h"
+#include "planner/plan/marks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "graphs.h"
-#include "planner/simplify.h"
+#include "planner/rewrite/simplify.h"
 
 namespace neap::planner {
 namespace {

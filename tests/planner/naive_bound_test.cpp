@@ -1,9 +1,9 @@
 // What the naive plan holds at least is never more than what it holds.
-#include "planner/naive_bound.h"
+#include "planner/kernels/naive_bound.h"
 
 #include <gtest/gtest.h>
 
-#include "planner/simplify.h"
+#include "planner/rewrite/simplify.h"
 #include "programs.h"
 
 namespace neap::planner {

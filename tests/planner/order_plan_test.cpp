@@ -7,13 +7,13 @@
 #include <random>
 
 #include "graphs.h"
-#include "planner/account.h"
-#include "planner/in_place.h"
-#include "planner/insert_copies.h"
-#include "planner/order.h"
-#include "planner/order_graph.h"
-#include "planner/simplify.h"
-#include "planner/steps.h"
+#include "planner/fuse/in_place.h"
+#include "planner/fuse/insert_copies.h"
+#include "planner/fuse/steps.h"
+#include "planner/order/order.h"
+#include "planner/order/order_graph.h"
+#include "planner/place/account.h"
+#include "planner/rewrite/simplify.h"
 
 namespace neap::planner {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "planner/order.h"
+#include "planner/order/order.h"
 
 namespace neap::planner {
 

@@ -1,5 +1,5 @@
 // Orders respect dependences, never raise the peak, and are the best of all where all can be tried.
-#include "planner/order.h"
+#include "planner/order/order.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "order_programs.h"
-#include "planner/order_graph.h"
-#include "planner/order_strings.h"
+#include "planner/order/order_graph.h"
+#include "planner/order/order_strings.h"
 
 namespace neap::planner {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/queries.h"
+#include "planner/plan/queries.h"
 #include "programs.h"
 
 namespace neap::planner {

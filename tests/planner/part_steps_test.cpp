@@ -5,8 +5,8 @@
 
 #include <neap/neap.h>
 
-#include "planner/better.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
+#include "planner/search/better.h"
 
 namespace neap::planner {
 namespace {

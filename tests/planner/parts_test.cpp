@@ -1,5 +1,5 @@
 // Partial results by shape and budget.
-#include "planner/parts.h"
+#include "planner/kernels/parts.h"
 
 #include <gtest/gtest.h>
 

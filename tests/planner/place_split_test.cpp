@@ -1,5 +1,5 @@
 // Arenas of several allocations: every block in one of them, none too large, no two in the same bytes.
-#include "planner/place_split.h"
+#include "planner/place/place_split.h"
 
 #include <gtest/gtest.h>
 

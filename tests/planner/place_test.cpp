@@ -1,5 +1,5 @@
 // Placements are sound, as low as they can be where that can be known, and never above what greedy rules give.
-#include "planner/place.h"
+#include "planner/place/place.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <numeric>
 #include <random>
 
-#include "planner/live_ranges.h"
-#include "planner/place_fit.h"
+#include "planner/place/live_ranges.h"
+#include "planner/place/place_fit.h"
 
 namespace neap::planner {
 namespace {

@@ -1,5 +1,5 @@
 // The founding cases, planned at full size.
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "graphs.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 

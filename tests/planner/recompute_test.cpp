@@ -1,5 +1,5 @@
 // Values that wait are made again from a few that are kept.
-#include "planner/recompute.h"
+#include "planner/search/recompute.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/marks.h"
-#include "planner/queries.h"
-#include "planner/simplify.h"
+#include "planner/plan/marks.h"
+#include "planner/plan/queries.h"
+#include "planner/rewrite/simplify.h"
 #include "trace/op_table.h"
 #include "trace/tracing.h"
 

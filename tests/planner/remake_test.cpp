@@ -1,5 +1,5 @@
 // What is cheap to make again does not wait.
-#include "planner/remake.h"
+#include "planner/search/remake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The reports where allocations fail: std::bad_alloc, and nothing else.
-#include "planner/report.h"
-#include "planner/report_index.h"
+#include "planner/report/index.h"
+#include "planner/report/page.h"
 #include "programs.h"
 #include "tests/failing_new.h"
 

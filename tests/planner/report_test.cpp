@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "graphs.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 namespace {

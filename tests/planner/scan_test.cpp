@@ -1,5 +1,5 @@
 // Loops: carries in place where that is sound, slices where they belong.
-#include "planner/insert_copies.h"
+#include "planner/fuse/insert_copies.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ const PlanStep& scan_of(const PlanData& plan) {
   throw std::runtime_error("no scan in\n" + to_text(plan));
 }
 
-// What planner/plan.h promises of loops.
+// What planner/plan/plan.h promises of loops.
 void check_contract(const PlanData& plan, const PlanStep& step) {
   const PlanData& body = *step.body;
   const auto consts = step.group.nodes[0].attrs.integer(Attr::num_consts);

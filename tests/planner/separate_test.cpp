@@ -1,13 +1,13 @@
 // Steps at the peak that are taken apart where the whole plan would hold more than the naive pipeline's. Each program
 // is one that once fell back as a whole.
-#include "planner/separate.h"
+#include "planner/search/separate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/fuse.h"
-#include "planner/simplify.h"
-#include "planner/steps.h"
+#include "planner/fuse/fuse.h"
+#include "planner/fuse/steps.h"
+#include "planner/rewrite/simplify.h"
 #include "tests/planner/graphs.h"
 
 namespace neap::planner {

@@ -1,11 +1,12 @@
 // What simplification makes of small graphs; that it changes no bit is checked by tests/conformance.
-#include "planner/simplify.h"
+#include "planner/rewrite/simplify.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "graphs.h"
+#include "planner/plan/graph_edit.h"
 
 namespace neap::planner {
 namespace {

@@ -1,13 +1,13 @@
 // Every sort becomes the canonical one, with its scratch in the plan.
-#include "planner/sort.h"
+#include "planner/kernels/sort.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <neap/error.h>
 
 #include "graphs.h"
-#include "planner/plan.h"
-#include "planner/simplify.h"
+#include "planner/plan/plan.h"
+#include "planner/rewrite/simplify.h"
 
 namespace neap::planner {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "graphs.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 namespace neap::planner {
 namespace {

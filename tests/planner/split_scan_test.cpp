@@ -1,13 +1,13 @@
 // Loops on slices of a batch: what of a loop is sliced and how, what follows from totals, and what has no slices. That
 // they compute the same bits is checked by tests/jit/scan_slices_test.cpp.
-#include "planner/split_scan.h"
+#include "planner/slice/split_scan.h"
 
 #include <gtest/gtest.h>
 
 #include "graphs.h"
-#include "planner/chunk.h"
-#include "planner/fuse.h"
-#include "planner/simplify.h"
+#include "planner/fuse/fuse.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/slice/chunk.h"
 
 namespace neap::planner {
 namespace {

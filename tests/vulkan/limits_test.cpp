@@ -1,7 +1,7 @@
 // A device's record, as a file, gives the limits of the device and the plans that it gets.
 #include <cstdlib>
 
-#include "planner/limits.h"
+#include "planner/plan/limits.h"
 #include "tests/limits_fields.h"
 #include "tests/vulkan/fixture.h"
 

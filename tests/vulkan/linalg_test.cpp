@@ -1,6 +1,6 @@
 // Dense factorizations on the first Vulkan device: the host computes them between two submissions, wherever in a
 // program they stand. tests/jit/linalg_test.cpp and golden_linalg_test.cpp run on the device too.
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
 #include "tests/vulkan/fixture.h"
 

@@ -1,0 +1,355 @@
+#include "planner/fuse/fuse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <ranges>
+
+#include "core/check.h"
+#include "planner/fuse/groups.h"
+#include "planner/kernels/cost.h"
+#include "planner/kernels/naive_bound.h"
+#include "planner/plan/marks.h"
+#include "planner/plan/queries.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
+constexpr double kNodeCost = 12;           // of one element; dearer nodes are long code and count as several
+constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
+constexpr size_t kManyReaders = 64;        // of a value: they are taken to need it to the end
+constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
+constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
+
+// Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
+// one per element where the value only depends on the row.
+struct Use {
+  int group;
+  double aligned = 0, moved = 0, hoisted_aligned = 0, hoisted_moved = 0;
+  double evaluations() const { return aligned + moved; }
+  double hoisted() const { return hoisted_aligned + hoisted_moved; }
+};
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const FuseOptions& options)
+      : graph_(graph), options_(options), stored_(must_store(graph)), slicer_(graph), uses_(graph.values.size()) {
+    fusion_.group_of.assign(graph.values.size(), -1);
+    fusion_.recomputed.assign(graph.values.size(), false);
+    is_output_ = holds_output(graph);
+    opaque_reader_.assign(graph.values.size(), no_value);
+    made_.assign(graph.values.size() + 1, 0);
+    for (size_t v = 0; v < graph.values.size(); ++v) {
+      const bool is_made = stored_[v] && graph.def(static_cast<ValueId>(v));
+      made_[v + 1] = made_[v] + (is_made ? graph.aval(static_cast<ValueId>(v)).bytes() : 0);
+    }
+    slack_ = std::min(kSmallBytes, naive_peak_at_least(graph, {}) / kSmallShare);
+    readers_.resize(graph.values.size());
+    potential_.assign(graph.values.size(), no_value);
+    until_ = potential_;
+    in_slice_.assign(graph.nodes.size(), no_value);
+    for (auto id = static_cast<NodeId>(graph.nodes.size()); id-- > 0;) {
+      const ValueId late = potential(id);
+      for (const ValueId v : graph.nodes[id].inputs) {
+        readers_[v].push_back(id);
+        potential_[v] = std::max(potential_[v], late);
+      }
+    }
+    ready_.assign(graph.values.size(), no_value);
+    for (const Node& node : graph.nodes) {
+      ValueId ready = no_value;
+      for (const ValueId v : node.inputs) ready = std::max(ready, ready_[v]);
+      for (const ValueId v : node.outputs) ready_[v] = stored_[v] ? v : ready;
+    }
+  }
+
+  Fusion run() {
+    fusion_.groups = share_steps(graph_, stored_);
+    for (int g = 0; g < static_cast<int>(fusion_.groups.size()); ++g) {
+      for (const ValueId v : fusion_.groups[g].roots) fusion_.group_of[v] = g;
+    }
+    nodes_.assign(fusion_.groups.size(), 0);
+    for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
+    std::ranges::reverse(fusion_.decisions);
+    fusion_.parts = would_part(graph_, stored_, fusion_);
+    if (options_.part_steps) fusion_.groups = share_steps(graph_, stored_);
+    sort_groups(graph_, fusion_);
+    fusion_.stored = std::move(stored_);
+    return std::move(fusion_);
+  }
+
+ private:
+  double size(ValueId v) const { return static_cast<double>(graph_.aval(v).size()); }
+
+  void visit(const Node& node) {
+    if (is_join(node)) return;
+    if (!is_fusible(node.op)) return visit_root(node, size(node.inputs.empty() ? node.out() : node.inputs[0]));
+    const ValueId v = node.out();
+    if (!stored_[v]) decide(node);
+    if (stored_[v]) {
+      if (fusion_.group_of[v] < 0) store(v);
+      return visit_root(node, size(v));
+    }
+    for (const Use& use : uses_[v]) {
+      nodes_[use.group] += std::max(1.0, slicer_.cost(graph_.values[v].def) / kNodeCost);
+      read_operands(node, use.group, use.evaluations(), use.hoisted());
+    }
+  }
+
+  void visit_root(const Node& node, double evaluations) {
+    const Family family = op_info(node.op).family;
+    if (family == Family::dot || family == Family::sort || family == Family::factor || family == Family::control) {
+      for (const ValueId x : node.inputs) {
+        ValueId& last = opaque_reader_[base(graph_, x)];
+        last = std::max(last, node.outputs.back());
+      }
+      return;
+    }
+    const int group = fusion_.group_of[node.out()];
+    if (family == Family::scatter) {
+      const double updates = size(node.inputs[2]);
+      const double rows = std::max(1.0, size(node.inputs[1]));
+      read(node.inputs[0], group, size(node.out()), size(node.out()), true);
+      read(node.inputs[1], group, std::max(updates, rows), rows, false);
+      read(node.inputs[2], group, updates, updates, false);
+    } else {
+      read_operands(node, group, evaluations, evaluations);
+    }
+  }
+
+  void store(ValueId v) {
+    fusion_.group_of[v] = static_cast<int>(fusion_.groups.size());
+    fusion_.groups.push_back({PlanStep::Kind::map, {v}});
+    nodes_.push_back(0);
+    stored_[v] = true;
+  }
+
+  // What evaluating `node` so often asks of its operands.
+  void read_operands(const Node& node, int group, double evaluations, double hoisted) {
+    const double columns = node.op == Op::gather || node.op == Op::random_bits
+                               ? static_cast<double>(graph_.aval(node.inputs.back()).shape.back())
+                               : 1;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId x = node.inputs[i];
+      switch (op_info(node.op).family) {
+        case Family::gather:
+          if (i == 1) {
+            const bool rows = graph_.aval(node.out()).size() >
+                              graph_.aval(x).size() / std::max<int64_t>(1, graph_.aval(x).shape.back());
+            read(x, group, evaluations * columns, rows ? row_evaluations(x, hoisted) : hoisted * columns, false);
+            break;
+          }
+          read(x, group, evaluations, hoisted, false);
+          break;
+        case Family::random: read(x, group, evaluations * 2, row_evaluations(x, hoisted * 2), false); break;
+        case Family::layout:
+          if (node.op == Op::broadcast_in_dim && spreads_rows(node)) {
+            read(x, group, evaluations, row_evaluations(x, hoisted), false);
+          } else {
+            read(x, group, evaluations, hoisted, node.op == Op::reshape);
+          }
+          break;
+        default: read(x, group, evaluations, hoisted, true);
+      }
+    }
+  }
+
+  // A value of the row is computed once for the row, by scalar instructions.
+  double row_evaluations(ValueId x, double evaluations) const { return std::min(evaluations, kLanes * size(x)); }
+
+  // Whether each operand element fills a contiguous run of the output.
+  bool spreads_rows(const Node& node) const {
+    const Ints& axes = node.attrs.ints(Attr::axes);
+    const Shape& shape = graph_.aval(node.inputs[0]).shape;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] != static_cast<int64_t>(i) || shape[i] != node.attrs.ints(Attr::shape)[i]) return false;
+    }
+    return true;
+  }
+
+  void read(ValueId x, int group, double evaluations, double hoisted, bool aligned) {
+    auto& uses = uses_[x];
+    auto it = std::ranges::find(uses, group, &Use::group);
+    if (it == uses.end()) it = uses.insert(uses.end(), Use{group});
+    if (aligned) {
+      it->aligned = std::max(it->aligned, evaluations);
+      it->hoisted_aligned = std::max(it->hoisted_aligned, hoisted);
+    } else {
+      it->moved += evaluations;
+      it->hoisted_moved += hoisted;
+    }
+  }
+
+  // Store, or compute in every reader?
+  void decide(const Node& node) {
+    const ValueId v = node.out();
+    // What is spread is stored instead, if it is dear.
+    if (node.op == Op::broadcast_in_dim && graph_.aval(node.inputs[0]).size() <= graph_.aval(v).size() / 2) return;
+    if (node.op == Op::constant || node.op == Op::iota || node.op == Op::reshape || uses_[v].empty()) return;
+    const double n = size(v);
+    double evaluations = 0, hoisted = 0;
+    bool crowded = false;
+    for (const Use& use : uses_[v]) {
+      evaluations += use.evaluations();
+      hoisted += use.hoisted();
+      crowded |= nodes_[use.group] > kMaxKernelNodes;
+    }
+    const auto groups = static_cast<double>(uses_[v].size());
+    if (crowded && n > 2 && n <= evaluations) return store(v);
+    if (n <= 2) {  // nothing to compute, but every reader's kernel would hold the code
+      if (!crowded && groups == 1) return;
+      const auto nodes = static_cast<double>(slicer_(stored_, {v}).nodes.size());
+      if (nodes * (groups - 1) > kMaxKernelNodes || (crowded && nodes > kWorthAStep)) store(v);
+      return;
+    }
+    const bool in_place = groups == 1 && evaluations <= n, waiting = waits(v);
+    if (in_place && !waiting) return;
+    const Slice slice = slicer_(stored_, {v});
+    if (prolongs_more_than_it_holds(v, slice, waiting)) return store(v);
+    if (in_place) return;
+
+    const auto bytes = static_cast<double>(graph_.aval(v).bytes());
+    const bool small = bytes <= static_cast<double>(kSmallBytes);
+    // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
+    const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * slice.cost;
+    const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
+    const bool random = !slice.random_nodes.empty() && !small;
+    const bool keep = work > traffic * (random ? options_.random_weight : options_.keep_weight);
+    if (groups > 1 && slice.cost >= 8) record(node, slice, keep, work, traffic);
+    if (keep) {
+      store(v);
+    } else if (groups > 1 && slice.cost >= 8) {
+      for (const NodeId id : slice.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
+    }
+  }
+
+  // Whether computing the value in later steps would keep more alive until then, the stored values that it is of, than
+  // the value itself: one of booleans; or any, while as much as it holds is made in between. A sum of products that is
+  // read later would keep all of them.
+  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice, bool waiting) {
+    const std::vector<ValueId> until = needed_without(v, slice);
+    size_t prolonged = 0;
+    const ValueId last = last_reader(v);
+    for (size_t i = 0; i < slice.leaves.size(); ++i) {
+      if (until[i] < last) prolonged += graph_.aval(slice.leaves[i]).bytes();
+    }
+    const size_t bytes = graph_.aval(v).bytes();
+    if (graph_.aval(v).dtype == DType::bool_ && uses_[v].size() > 1) return prolonged > bytes;
+    return waiting && prolonged > bytes + slack_;
+  }
+  // Whether as many bytes as the value has are made between what it is made of and who needs it.
+  bool waits(ValueId v) const {
+    const ValueId last = last_reader(v);
+    return last > ready_[v] && made_[last] - made_[ready_[v] + 1] >= graph_.aval(v).bytes();
+  }
+
+  // The latest values that may need each leaf of the slice if `v` were stored: those that decided to, and those that
+  // wait for their decision, as if nothing more were stored.
+  std::vector<ValueId> needed_without(ValueId v, const Slice& slice) {
+    const NodeId own = graph_.values[v].def;
+    for (const NodeId id : slice.nodes) in_slice_[id] = v;
+    for (const ValueId s : slice.leaves) until_[s] = no_value;
+    for (const NodeId id : slice.nodes) until_[graph_.nodes[id].out()] = no_value;
+    const auto look = [&](ValueId x) {
+      until_[x] = std::max(until_[x], last_reader(x));
+      if (readers_[x].size() > kManyReaders) {
+        until_[x] = std::max(until_[x], potential_[x]);
+        return;
+      }
+      for (const NodeId reader : readers_[x]) {
+        if (reader < own && in_slice_[reader] != v) until_[x] = std::max(until_[x], potential(reader));
+      }
+    };
+    for (const NodeId id : std::views::reverse(slice.nodes)) {
+      if (id == own) continue;
+      const ValueId x = graph_.nodes[id].out();
+      look(x);
+      for (const ValueId operand : graph_.nodes[id].inputs) until_[operand] = std::max(until_[operand], until_[x]);
+    }
+    std::vector<ValueId> until;
+    for (const ValueId s : slice.leaves) {
+      const bool stays = !graph_.def(s) || is_output_[s];
+      if (!stays) look(s);
+      until.push_back(stays ? std::numeric_limits<ValueId>::max() : until_[s]);
+    }
+    return until;
+  }
+  ValueId potential(NodeId reader) const {
+    const ValueId v = graph_.nodes[reader].out();
+    return stored_[v] ? v : potential_[v];
+  }
+
+  // The latest value that needs `v`.
+  ValueId last_reader(ValueId v) const {
+    ValueId last = std::max(v, opaque_reader_[v]);
+    for (const Use& use : uses_[v]) last = std::max(last, fusion_.groups[use.group].roots.back());
+    return last;
+  }
+
+  void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
+    if (fusion_.recomputed[node.out()]) return;  // part of a larger decision
+    // The generator that it draws from, if it does.
+    const Node* source = &node;
+    for (const NodeId id : slice.random_nodes) {
+      if (source == &node || graph_.nodes[id].op == Op::random_bits) source = &graph_.nodes[id];
+    }
+    const Node& subject = *source;
+    Decision decision;
+    decision.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
+    decision.chosen = keep ? "keep" : "recompute";
+    decision.reason = fmt::format("{} readers of {}: computing again costs {:.2g} of the traffic of keeping it",
+                                  uses_[node.out()].size(), to_string(graph_.aval(node.out())), work / traffic);
+    decision.alternatives = {{"keep", graph_.aval(node.out()).bytes(), traffic / kUnitsPerSecond},
+                             {"recompute", 0, work / kUnitsPerSecond}};
+    fusion_.decisions.push_back(std::move(decision));
+  }
+
+  const Graph& graph_;
+  FuseOptions options_;
+  std::vector<bool> stored_;
+  Slicer slicer_;
+  std::vector<std::vector<Use>> uses_;
+  std::vector<double> nodes_;  // of each group, in registers
+  std::vector<bool> is_output_;
+  std::vector<ValueId> opaque_reader_;        // of each value: the latest opaque step that reads it
+  size_t slack_ = 0;                          // bytes that may wait in place of fewer
+  std::vector<size_t> made_;                  // bytes of the values before each that must be stored
+  std::vector<std::vector<NodeId>> readers_;  // of each value
+  std::vector<ValueId> potential_;         // of each value: the latest that must be stored and can be computed from it
+  std::vector<ValueId> until_, in_slice_;  // of values and nodes, for needed_without
+  std::vector<ValueId> ready_;  // of each: the latest of the values that must be stored and that it is made of
+  Fusion fusion_;
+};
+
+}  // namespace
+
+Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+
+Fusion fuse_nothing(const Graph& graph) {
+  std::vector<bool> stored = must_store(graph);
+  for (const Node& node : graph.nodes) {
+    const bool view = node.op == Op::constant || node.op == Op::broadcast_in_dim || node.op == Op::reshape;
+    if (!view && !has_mark(node, Mark::inner_product)) {
+      for (const ValueId v : node.outputs) stored[v] = true;
+    }
+    if (op_info(node.op).family == Family::scatter) {
+      for (const ValueId v : node.inputs) {
+        if (graph.def(base(graph, v))) stored[base(graph, v)] = true;
+      }
+    }
+  }
+  Fusion fusion;
+  fusion.recomputed.assign(graph.values.size(), false);
+  fusion.groups = single_steps(graph, stored);
+  sort_groups(graph, fusion);
+  fusion.stored = std::move(stored);
+  return fusion;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,164 @@
+#include "planner/fuse/step_names.h"
+
+#include <fmt/format.h>
+#include <neap/bytes.h>
+
+#include <algorithm>
+
+#include "planner/kernels/cost.h"
+#include "planner/kernels/dot.h"
+#include "planner/kernels/factor.h"
+#include "planner/kernels/sort.h"
+#include "planner/plan/marks.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr int kNameDepth = 3;
+
+// "reduce_sum(multiply(gather))": down the dearest operand, past what only moves elements.
+std::string op_name(const Graph& group, ValueId v, int depth) {
+  const Node* node = group.def(v);
+  while (node && op_info(node->op).family == Family::layout && !node->inputs.empty() && group.def(node->inputs[0])) {
+    node = group.def(node->inputs[0]);
+  }
+  if (!node) return {};
+  std::string text(node->op == Op::stop_gradient ? "copy" : name(node->op));
+  if (depth == 0) return text;
+  const Node* inner = nullptr;
+  double best = -1;
+  for (const ValueId x : node->inputs) {
+    const Node* candidate = group.def(x);
+    if (!candidate || candidate->op == Op::constant) continue;
+    const double cost = element_cost(group, *candidate) + static_cast<double>(group.aval(x).size()) * 1e-9;
+    if (cost > best) best = cost, inner = candidate;
+  }
+  if (!inner) return text;
+  const std::string rest = op_name(group, inner->out(), depth - 1);
+  return rest.empty() ? text : fmt::format("{}({})", text, rest);
+}
+
+bool has(const Graph& group, Family family) {
+  return std::ranges::any_of(group.nodes, [&](const Node& node) { return op_info(node.op).family == family; });
+}
+
+void explain_fused(PlanStep& step) {
+  const auto computed =
+      std::ranges::count_if(step.group.nodes, [](const Node& node) { return node.op != Op::constant; });
+  if (computed <= 1) {
+    step.reason = "one op";
+  } else if (has(step.group, Family::random)) {
+    step.reason = fmt::format("{} ops in registers; random bits from their counters, never stored", computed);
+  } else {
+    step.reason = fmt::format("{} ops in registers", computed);
+  }
+}
+
+void explain_scatter(PlanStep& step) {
+  const Graph& group = step.group;
+  const Node& node = *group.def(group.outputs[0]);
+  const bool stored_updates = !group.def(node.inputs[2]);
+  if (node.op != Op::scatter_add || stored_updates) {
+    step.reason = step.distinct ? "updates are stored; no element is updated twice" : "updates are stored";
+    return;
+  }
+  step.strategy = "nocopy-gather-grad";
+  step.reason = step.form == ScatterForm::counts   ? "one update for all rows: rows are counted"
+                : step.form == ScatterForm::tables ? "updates computed where they are added"
+                : step.distinct                    ? "no element is updated twice: any order, no tables"
+                                                   : "updates added where they are computed, in row order";
+  if (step.form != ScatterForm::direct) {
+    step.reason += fmt::format(", {} partial table{}", step.parts, step.parts == 1 ? "" : "s");
+  }
+}
+
+}  // namespace
+
+void name_step(PlanStep& step, bool naive, bool recomputes) {
+  const Graph& group = step.group;
+  step.op.clear();
+  for (const ValueId v : group.outputs) {
+    if (step.kind == PlanStep::Kind::scan || step.op.size() > 60) break;
+    if (!step.op.empty()) step.op += ", ";
+    step.op += op_name(group, v, kNameDepth);
+  }
+  step.strategy = naive ? "naive" : recomputes ? "recompute" : "fused";
+  switch (step.kind) {
+    case PlanStep::Kind::dot: {
+      const DotForm form = dot_form(group, group.nodes[0]);
+      step.op = "dot_general";
+      step.strategy = naive ? "naive" : recomputes ? "recompute" : "opaque";
+      step.reason = fmt::format("{} x {} x {}", form.m, form.k, form.n);
+      if (form.batch != 1) step.reason = fmt::format("{} of {}", form.batch, step.reason);
+      return;
+    }
+    case PlanStep::Kind::sort: {
+      const SortForm form = sort_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : "opaque";
+      step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
+      return;
+    }
+    case PlanStep::Kind::factor: {
+      const factor::Form form = factor_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : step.host ? "host" : "opaque";
+      step.reason = fmt::format("{} of {} x {}", form.batch, form.m, form.n);
+      if (step.host) {
+        const auto [sent, returned, held] = *step.host;
+        step.reason += held == 0 ? ", by the host, in place"
+                                 : fmt::format(", by the host: {} there, {} back, {} held there", format_bytes(sent),
+                                               format_bytes(returned), format_bytes(held));
+      }
+      return;
+    }
+    case PlanStep::Kind::scan: {
+      const Attrs& attrs = group.nodes[0].attrs;
+      const size_t steps = step.body ? step.body->steps.size() : 0;
+      const bool scans = group.nodes[0].op == Op::scan, branch = !scans && attrs.has(Attr::length);
+      step.op = branch ? "cond" : name(group.nodes[0].op);
+      step.strategy = naive ? "naive" : branch ? "branch" : "loop";
+      step.reason = scans    ? fmt::format("{} iterations of {} steps", attrs.integer(Attr::length), steps)
+                    : branch ? fmt::format("{} steps where its predicate is true", steps)
+                             : fmt::format("{} steps while its condition is true", steps);
+      if (has_mark(group.nodes[0], Mark::chunked)) step.strategy = "chunked";
+      return;
+    }
+    default: break;
+  }
+  if (naive) {
+    step.reason = "every op stores its result";
+    return;
+  }
+  explain_fused(step);
+  if (recomputes) step.reason += "; some computed again by other steps, cheaper than kept";
+  if (step.kind == PlanStep::Kind::scatter) explain_scatter(step);
+}
+
+std::string scratch_label(const PlanStep& step) {
+  switch (step.kind) {
+    case PlanStep::Kind::reduce: return "partial results";
+    case PlanStep::Kind::scatter:
+      return step.form == ScatterForm::counts    ? "counts"
+             : step.form == ScatterForm::winners ? "winning rows"
+                                                 : "partial tables";
+    case PlanStep::Kind::dot: return "packing";
+    case PlanStep::Kind::sort: return "elements between passes";
+    case PlanStep::Kind::factor: return "work space";
+    case PlanStep::Kind::scan: return "arena of the body";
+    case PlanStep::Kind::map: break;
+  }
+  return "scratch";
+}
+
+void name_in_place(PlanStep& step) {
+  if (step.strategy == "fused") step.strategy = "inplace";
+  const std::string how = step.kind == PlanStep::Kind::scatter ? "; into the operand" : "; over a dying operand";
+  if (!step.reason.ends_with(how)) step.reason += how;
+}
+
+}  // namespace neap::planner

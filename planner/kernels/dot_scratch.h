@@ -1,0 +1,26 @@
+// How a matrix product is cut into tiles, and the packing space that the tiles in flight need. By shape alone, never by
+// threads, so that the plan is exact and the bits are the same everywhere. Tested in tests/backends/cpu_gemm_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "planner/kernels/dot.h"
+
+namespace neap::planner {
+
+struct DotTiles {
+  int64_t tile_m = 0, tile_n = 0;    // elements of out along m and n
+  int64_t block_k = 0;               // what is packed at once
+  int64_t count_m = 0, count_n = 0;  // tiles of one matrix
+  int64_t count = 0;                 // of all batches
+  int slots = 0;                     // tiles in flight at most
+  size_t lhs_bytes = 0;              // packed, each a multiple of 64
+  size_t slot_bytes = 0;             // lhs and rhs
+};
+
+DotTiles dot_tiles(const DotForm& form);
+/// The scratch of a dot step.
+size_t dot_scratch_bytes(const DotForm& form);
+
+}  // namespace neap::planner

@@ -1,0 +1,35 @@
+#include "planner/kernels/factor.h"
+
+#include <algorithm>
+
+#include "core/buffer.h"
+#include "trace/factor.h"
+
+namespace neap::planner {
+
+factor::Form factor_form(const tracing::Graph& graph, const tracing::Node& node) {
+  return tracing::factor_form(node.op, graph.avals(node.inputs), node.attrs);
+}
+
+HostWork host_work(const tracing::Graph& graph, const tracing::Node& node, const Target& target) {
+  HostWork work;
+  if (target.host_memory) return work;
+  for (const tracing::ValueId v : node.inputs) {
+    work.sent += graph.aval(v).bytes();
+    work.held += round_up_64(graph.aval(v).bytes());
+  }
+  work.returned = graph.aval(node.out()).bytes();
+  work.held += round_up_64(work.returned) + round_up_64(factor::layout(factor_form(graph, node)).bytes());
+  return work;
+}
+
+size_t host_bytes(const PlanData& plan) {
+  size_t most = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.host) most = std::max(most, step.host->held);
+    if (step.body) most = std::max(most, host_bytes(*step.body));
+  }
+  return most;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,16 @@
+// What the naive pipeline holds at least, counted without making its plan: quick enough to ask of every plan. Tested in
+// tests/conformance/random_programs_test.cpp.
+#pragma once
+
+#include <cstddef>
+
+#include "planner/plan/plan.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// At most the peak of the naive plan of a graph that is simplified as that plan's is, or more; near to it for most:
+/// bodies of loops are left out.
+size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target);
+
+}  // namespace neap::planner

@@ -1,0 +1,179 @@
+#include "planner/kernels/parts.h"
+
+#include <algorithm>
+
+#include "planner/kernels/dot.h"
+#include "planner/kernels/dot_scratch.h"
+#include "planner/kernels/factor.h"
+#include "planner/kernels/sort.h"
+#include "planner/plan/marks.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr int64_t kReducePart = 65536;  // elements that are worth a part
+constexpr int64_t kReducePartGpu = 16384;
+constexpr int64_t kManyRows = 64;  // kept elements that keep all threads busy
+constexpr size_t kTableBytes = size_t{32} << 20;
+constexpr int64_t kFewRows = int64_t{1} << 22;
+constexpr int64_t kPartInOrder = 4096;  // rows that one thread of a gpu takes in order
+constexpr int64_t kMaxPartsInOrder = 256;
+constexpr int64_t kMaxCount = int64_t{1} << 32;
+
+bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
+
+DType accumulator(Op op, DType value) {
+  if (value == DType::f16 || value == DType::bf16) value = DType::f32;
+  if (op != Op::reduce_sum && op != Op::reduce_prod) return value;
+  return is_float(value) ? DType::f64 : is_signed(value) ? DType::i64 : DType::u64;
+}
+
+int reduce_parts(const Graph& group, const Target& target) {
+  int64_t operand = 0, kept = 0, rows = 0;
+  for (const ValueId v : group.outputs) {
+    const Node& node = *group.def(v);
+    if (is_argreduce(node.op)) return 1;    // a partial argmax would need its index beside it
+    if (node.inputs.size() == 2) return 1;  // in order
+    operand = group.aval(node.inputs[0]).size();
+    kept = group.aval(v).size();
+    rows = std::max(rows, whole_rows(group, node));
+  }
+  if (kept == 0 || rows >= kManyRows) return 1;
+  const int64_t part = target.gpu ? kReducePartGpu : kReducePart;
+  return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_parts));
+}
+
+bool is_splat(const Graph& group, ValueId v) {
+  while (const Node* node = group.def(v)) {
+    if (node->op == Op::constant) return true;
+    if (node->op == Op::broadcast_in_dim && group.aval(node->inputs[0]).size() == 1) return true;
+    if (node->op != Op::reshape && node->op != Op::broadcast_in_dim) return false;
+    v = node->inputs[0];
+  }
+  return false;
+}
+
+int64_t tables_in_scratch(const PlanStep& step) {
+  if (step.form == ScatterForm::winners) return 1;
+  const DType table = step.form == ScatterForm::counts ? DType::u32 : step.table_dtype;
+  const DType out = step.group.aval(step.group.outputs[0]).dtype;
+  const bool first_in_output = size_of(table) == size_of(out) && !(step.operand_in_place && table != out);
+  return step.parts - (first_in_output ? 1 : 0);
+}
+
+void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
+  step.form = ScatterForm::direct;
+  step.parts = 1;
+  if (step.distinct) return;
+  const Graph& group = step.group;
+  const Node& node = *group.def(group.outputs[0]);
+  const Aval& out = group.aval(node.out());
+  const Aval& updates = group.aval(node.inputs[2]);
+  const Aval& indices = group.aval(node.inputs[1]);
+  const int64_t own_rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  // A slice is added up as the whole is: the same form, and no part ends where the whole has none.
+  const bool sliced = node.attrs.has(Attr::full_shape);
+  const Shape& whole = sliced ? node.attrs.ints(Attr::full_shape) : updates.shape;
+  const int64_t rows = sliced ? element_count({whole.begin(), whole.begin() + indices.ndim() - 1}) : own_rows;
+  const int64_t additions = element_count(whole);
+  const double share = static_cast<double>(updates.size()) / static_cast<double>(std::max<int64_t>(1, additions));
+  const double results = static_cast<double>(out.size()) / (sliced && share > 0 ? share : 1);
+  if (sliced) table_budget = kTableBytes;
+  if (target.gpu && node.op == Op::scatter_set && rows > 1 && rows < kMaxCount - 1) {
+    step.form = ScatterForm::winners;
+    step.table_dtype = DType::u32;
+    return;
+  }
+  const bool counts = node.op == Op::scatter_add && is_splat(group, node.inputs[2]) && is_float(out.dtype);
+  step.in_order = target.gpu && target.deterministic && is_float(out.dtype) && !(counts && rows >= kDirectRows) &&
+                  (node.op == Op::scatter_add || node.op == Op::scatter_mul);
+  if (node.op != Op::scatter_add || rows < kDirectRows || has_mark(node, Mark::in_order)) return;
+  step.form = counts ? ScatterForm::counts : ScatterForm::tables;
+  step.table_dtype = counts ? DType::u32 : is_float(out.dtype) ? DType::f64 : out.dtype;
+  const auto least = counts ? static_cast<int>(rows / kMaxCount + 1) : 1;  // a count fits u32
+  if (target.gpu && !target.wide_atomics && !counts && !step.in_order) {
+    if (!is_float(out.dtype) || size_of(out.dtype) > 2) {
+      step.form = ScatterForm::direct;
+      return;
+    }
+    step.table_dtype = DType::f32;  // a half stops growing after few additions
+  }
+  const bool cheap_tables = counts || !is_float(out.dtype);
+  const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
+                     : target.gpu
+                         ? std::max(least, counts && static_cast<double>(rows) >= results ? target.count_tables : 1)
+                     : cheap_tables && additions >= kFewRows ? 4
+                                                             : 2;
+  for (step.parts = wanted; step.parts >= least; --step.parts) {
+    const double bytes = static_cast<double>(tables_in_scratch(step)) * results * size_of(step.table_dtype);
+    if (bytes > static_cast<double>(table_budget)) continue;
+    if (rows != own_rows && is_float(out.dtype) && !counts && !step.in_order) step.parts = 1;
+    return;
+  }
+  step.form = ScatterForm::direct;
+  step.parts = 1;
+}
+
+}  // namespace
+
+size_t table_budget(size_t held_bytes) { return std::max(kTableBytes, held_bytes / 8); }
+
+int64_t whole_rows(const Graph& graph, const Node& reduction) {
+  if (!reduction.attrs.has(Attr::full_shape)) return graph.aval(reduction.out()).size();
+  const Ints &whole = reduction.attrs.ints(Attr::full_shape), &axes = reduction.attrs.ints(Attr::axes);
+  int64_t rows = 1;
+  for (int64_t axis = 0; axis < std::ssize(whole); ++axis) {
+    if (std::ranges::find(axes, axis) == axes.end()) rows *= whole[axis];
+  }
+  return rows;
+}
+
+void choose_parts(PlanStep& step, size_t table_budget, const Target& target) {
+  if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group, target);
+  if (step.kind == PlanStep::Kind::scatter) choose_scatter(step, table_budget, target);
+}
+
+std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
+  std::vector<Aval> scratch;
+  const Graph& group = step.group;
+  switch (step.kind) {
+    case PlanStep::Kind::reduce:
+      if (step.parts == 1) break;
+      for (const ValueId v : group.outputs) {
+        const Node& node = *group.def(v);
+        scratch.push_back({{step.parts, group.aval(v).size()}, accumulator(node.op, group.aval(node.inputs[0]).dtype)});
+      }
+      break;
+    case PlanStep::Kind::scatter: {
+      if (step.form == ScatterForm::direct) break;
+      const int64_t tables = tables_in_scratch(step);
+      const int64_t elements = group.aval(group.outputs[0]).size();
+      if (tables > 0) scratch.push_back({{tables, elements}, step.table_dtype});
+      break;
+    }
+    case PlanStep::Kind::dot:
+      if (target.gpu) break;
+      scratch.push_back({{static_cast<int64_t>(dot_scratch_bytes(dot_form(group, group.nodes[0])))}, DType::u8});
+      break;
+    case PlanStep::Kind::sort: return sort_scratch(sort_form(group, group.nodes[0]), target.gpu);
+    case PlanStep::Kind::factor: {
+      if (target.gpu && !target.host_memory) break;
+      const auto bytes = static_cast<int64_t>(factor::layout(factor_form(group, group.nodes[0])).bytes());
+      if (bytes > 0) scratch.push_back({{bytes}, DType::u8});
+      break;
+    }
+    case PlanStep::Kind::scan:
+      if (step.body && step.body->arena_bytes > 0) {
+        scratch.push_back({{static_cast<int64_t>(step.body->arena_bytes)}, DType::u8});
+      }
+      break;
+    case PlanStep::Kind::map: break;
+  }
+  return scratch;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,27 @@
+// How many partial results a reduction or scatter keeps: fixed by shape and budget, never by threads, so that the bits
+// of a result do not depend on the machine. Tested in tests/planner/parts_test.cpp.
+#pragma once
+
+#include <vector>
+
+#include "planner/plan/plan.h"
+
+namespace neap::planner {
+
+/// Sets parts, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
+void choose_parts(PlanStep& step, size_t table_budget, const Target& target = {});
+
+/// The most that tables may take in a plan whose arguments and outputs take so much.
+size_t table_budget(size_t held_bytes);
+
+/// A scatter of fewer rows adds them up one after the other, and so does one that has no room for its tables or that
+/// is marked Mark::in_order.
+inline constexpr int64_t kDirectRows = 65536;
+
+/// The results of the reduction of which this one is a slice, or itself.
+int64_t whole_rows(const tracing::Graph& graph, const tracing::Node& reduction);
+
+/// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
+std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});
+
+}  // namespace neap::planner

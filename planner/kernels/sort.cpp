@@ -1,0 +1,102 @@
+#include "planner/kernels/sort.h"
+
+#include <fmt/format.h>
+#include <neap/error.h>
+
+#include <algorithm>
+
+#include "core/buffer.h"
+#include "core/check.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr int64_t kRowsByDigits = 128;  // elements that are worth a pass
+constexpr int64_t kBlock = 65536;
+constexpr int64_t kMostBlocks = 64, kMostSlots = 16;
+constexpr size_t kLittle = size_t{1} << 20;  // bytes that any sort may take
+
+constexpr int64_t kGpuBlock = 1024, kMostGpuBlocks = 65536;
+
+}  // namespace
+
+SortForm sort_form(const Graph& graph, const Node& node) {
+  const Aval& x = graph.aval(node.inputs[0]);
+  NEAP_CHECK(op_info(node.op).family == Family::sort && node.attrs.integer(Attr::axis) == x.ndim() - 1,
+             "{} is not canonical", name(node.op));
+  SortForm form;
+  form.length = x.shape.back();
+  form.rows = form.length == 0 ? 0 : x.size() / form.length;
+  form.dtype = x.dtype;
+  form.indices = node.op == Op::argsort;
+  form.descending = node.attrs.integer(Attr::descending) != 0;
+  return form;
+}
+
+int sort_passes(const SortForm& form, int digit_bits) {
+  const int bits = form.dtype == DType::bool_ ? 1 : 8 * static_cast<int>(size_of(form.dtype));
+  return (bits + digit_bits - 1) / digit_bits;
+}
+
+SortLayout sort_layout(const SortForm& form) {
+  SortLayout layout;
+  const int passes = sort_passes(form);
+  const auto n = static_cast<size_t>(form.length);
+  const auto take = [&](size_t bytes) {
+    const size_t at = layout.slot_bytes;
+    layout.slot_bytes += round_up_64(bytes);
+    return at;
+  };
+  const size_t element = size_of(form.dtype), index = sizeof(int32_t);
+  layout.merges = form.length < kRowsByDigits * passes;
+  if (layout.merges) {
+    layout.elements_at[0] = layout.indices_at = take(n * (form.indices ? index : element));
+  } else {
+    layout.blocks = static_cast<int>(std::clamp<int64_t>(form.length / kBlock, 1, kMostBlocks));
+    layout.counts_at = take(static_cast<size_t>(layout.blocks) * 256 * sizeof(int64_t));
+    if (passes > 1) layout.elements_at[0] = take(n * element);
+    if (passes > 2 && form.indices) layout.elements_at[1] = take(n * element);
+    if (passes > 1 && form.indices) layout.indices_at = take(n * index);
+  }
+  if (layout.blocks > 1 || form.rows < 2) return layout;
+  // As many rows in flight as the operand's bytes hold, two at least.
+  const size_t affordable = std::max(kLittle, static_cast<size_t>(form.rows) * n * element) / layout.slot_bytes;
+  layout.slots = static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(affordable), 2, kMostSlots));
+  layout.slots = static_cast<int>(std::min<int64_t>(layout.slots, form.rows));
+  return layout;
+}
+
+void check_gpu_sort(const Graph& graph, const Node& node) {
+  const SortForm form = sort_form(graph, node);
+  if (form.length < kSortTooLong) return;
+  throw_user<UserError>(name(node.op), fmt::format("rows of {} elements", form.length), "fewer than 2^31 on a GPU",
+                        "sort such rows on the CPU", node.loc);
+}
+
+int64_t sort_block(const SortForm& form) {
+  const int64_t least = (form.length + kMostGpuBlocks - 1) / kMostGpuBlocks;
+  return std::max(kGpuBlock, (least + kGpuBlock - 1) / kGpuBlock * kGpuBlock);
+}
+
+std::vector<Aval> sort_scratch(const SortForm& form, bool gpu) {
+  if (form.rows * form.length == 0) return {};
+  if (!gpu) {
+    const SortLayout layout = sort_layout(form);
+    return {{{layout.slots * static_cast<int64_t>(layout.slot_bytes)}, DType::u8}};
+  }
+  if (form.length <= kSortByCounting) return {};
+  const int passes = sort_passes(form, kSortDigitBits);
+  const int64_t block = sort_block(form), blocks = (form.length + block - 1) / block;
+  std::vector<Aval> scratch{{{form.rows, 1 << kSortDigitBits, blocks}, DType::u32}};
+  const Shape elements{form.rows, form.length};
+  if (passes > 1) scratch.push_back({elements, form.dtype});
+  if (passes > 2 && form.indices) scratch.push_back({elements, form.dtype});
+  if (passes > 1 && form.indices) scratch.push_back({elements, DType::i32});
+  return scratch;
+}
+
+}  // namespace neap::planner

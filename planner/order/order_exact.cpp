@@ -1,0 +1,150 @@
+#include "planner/order/order_exact.h"
+
+#include <algorithm>
+#include <bit>
+#include <queue>
+#include <ranges>
+#include <unordered_map>
+
+namespace neap::planner {
+
+namespace {
+
+using Set = uint64_t;
+
+constexpr Set bit(int s) { return Set{1} << s; }
+
+class Search {
+ public:
+  Search(const OrderGraph& graph, size_t below, size_t enough)
+      : graph_(graph),
+        below_(below),
+        enough_(enough),
+        before_(graph.steps, 0),
+        touched_(graph.touching.size(), 0),
+        whole_(graph.steps == 64 ? ~Set{0} : bit(graph.steps) - 1) {
+    for (int s = 0; s < graph.steps; ++s) {
+      for (const int next : graph.after[s]) before_[next] |= bit(s);
+    }
+    for (size_t v = 0; v < touched_.size(); ++v) {
+      for (const int s : graph.touching[v]) touched_[v] |= bit(s);
+    }
+  }
+
+  ExactOrder run(int64_t& work) {
+    size_t live = 0;
+    for (const OrderProblem::Value& value : graph_.problem.values) live += value.given ? value.bytes : 0;
+    if (live >= below_) return {{}, true};
+    push({0, -1, -1, live, std::max(live, enough_)});
+    while (!queue_.empty()) {
+      if (work <= 0) return {};
+      const int id = queue_.top().second;
+      queue_.pop();
+      Node node = nodes_[id];
+      if (reached_.at(node.done) < node.peak) continue;  // a lower way was found since
+      run_free(node);
+      if (node.done == whole_) return {path(id), true};
+      if (node.done != nodes_[id].done && !improves(node.done, node.peak)) continue;
+      Set ready = ready_in(node.done);
+      work -= 2 + std::popcount(ready);
+      for (; ready != 0; ready &= ready - 1) {
+        const int s = std::countr_zero(ready);
+        const size_t peak = std::max(node.peak, node.live + need(node.done, s));
+        if (peak >= below_) continue;
+        push({node.done | bit(s), id, s, node.live + static_cast<size_t>(growth(node.done, s)), peak});
+      }
+    }
+    return {{}, true};
+  }
+
+ private:
+  struct Node {
+    Set done;
+    int parent, step;  // the step that came last
+    size_t live, peak;
+  };
+  using Rank = std::pair<size_t, int>;  // peak, node; of equal peaks the latest first
+  struct Later {
+    bool operator()(const Rank& a, const Rank& b) const {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    }
+  };
+
+  bool is_last(Set done, int s, int v) const { return graph_.frees(v) && (touched_[v] & ~done) == bit(s); }
+  size_t need(Set done, int s) const {
+    if (graph_.reuses[s].empty()) return graph_.need[s];
+    return graph_.need[s] - reused_bytes(graph_.reuses[s], graph_.problem, [&](int v) { return is_last(done, s, v); });
+  }
+  int64_t growth(Set done, int s) const {
+    int64_t bytes = 0;
+    for (const int v : graph_.starts[s]) bytes += static_cast<int64_t>(graph_.problem.values[v].bytes);
+    for (const int v : graph_.touches[s]) {
+      if (is_last(done, s, v)) bytes -= static_cast<int64_t>(graph_.problem.values[v].bytes);
+    }
+    return bytes;
+  }
+  Set ready_in(Set done) const {
+    Set ready = 0;
+    for (Set left = whole_ & ~done; left != 0; left &= left - 1) {
+      const int s = std::countr_zero(left);
+      if ((before_[s] & ~done) == 0) ready |= bit(s);
+    }
+    return ready;
+  }
+
+  bool improves(Set done, size_t peak) {
+    const auto [it, is_new] = reached_.emplace(done, peak);
+    if (!is_new && it->second <= peak) return false;
+    it->second = peak;
+    return true;
+  }
+  void push(const Node& node) {
+    if (!improves(node.done, node.peak)) return;
+    queue_.emplace(node.peak, static_cast<int>(nodes_.size()));
+    nodes_.push_back(node);
+  }
+
+  // Runs what is safe to run at once.
+  void run_free(Node& node, std::vector<int>* ran = nullptr) const {
+    for (bool again = true; again;) {
+      again = false;
+      for (Set ready = ready_in(node.done); ready != 0; ready &= ready - 1) {
+        const int s = std::countr_zero(ready);
+        const int64_t bytes = growth(node.done, s);
+        if (bytes > 0 || node.live + need(node.done, s) > node.peak) continue;
+        node.done |= bit(s);
+        node.live = static_cast<size_t>(static_cast<int64_t>(node.live) + bytes);
+        if (ran) ran->push_back(s);
+        again = true;
+      }
+    }
+  }
+
+  std::vector<int> path(int id) const {
+    std::vector<int> ids, order;
+    for (; id >= 0; id = nodes_[id].parent) ids.push_back(id);
+    for (const int i : std::views::reverse(ids)) {
+      if (nodes_[i].step >= 0) order.push_back(nodes_[i].step);
+      Node node = nodes_[i];
+      run_free(node, &order);
+    }
+    return order;
+  }
+
+  const OrderGraph& graph_;
+  const size_t below_, enough_;
+  std::vector<Set> before_;   // of each step
+  std::vector<Set> touched_;  // of each value
+  const Set whole_;
+  std::vector<Node> nodes_;
+  std::priority_queue<Rank, std::vector<Rank>, Later> queue_;
+  std::unordered_map<Set, size_t> reached_;  // the lowest peak that reaches each set
+};
+
+}  // namespace
+
+ExactOrder exact_order(const OrderGraph& graph, size_t below, size_t enough, int64_t& work) {
+  return Search(graph, below, enough).run(work);
+}
+
+}  // namespace neap::planner

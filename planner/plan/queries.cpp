@@ -1,0 +1,56 @@
+#include "planner/plan/queries.h"
+
+#include <neap/bytes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace neap::planner {
+
+using namespace tracing;
+
+ValueId base(const Graph& graph, ValueId v) {
+  while (graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
+  return v;
+}
+
+std::vector<bool> holds_output(const Graph& graph) {
+  std::vector<bool> holds(graph.values.size(), false);
+  for (const ValueId v : graph.outputs) holds[base(graph, v)] = true;
+  return holds;
+}
+
+int widest_step(const PlanData& plan) {
+  const auto it = std::ranges::max_element(plan.steps, {}, &PlanStep::bytes_live);
+  return it == plan.steps.end() ? -1 : static_cast<int>(it - plan.steps.begin());
+}
+
+std::vector<int> alive_at(const PlanData& plan, int step) {
+  std::vector<int> alive;
+  for (int b = 0; b < static_cast<int>(plan.buffers.size()); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    const bool input = buffer.storage == Storage::argument || buffer.storage == Storage::captured;
+    if (buffer.alias_of >= 0 || buffer.bytes == 0) continue;
+    if (input || (buffer.first <= step && step <= buffer.last)) alive.push_back(b);
+  }
+  std::ranges::sort(
+      alive, [&](int a, int b) { return std::pair(plan.buffers[b].bytes, a) < std::pair(plan.buffers[a].bytes, b); });
+  return alive;
+}
+
+std::string shortened(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+std::string describe_alive(const PlanData& plan, const std::string& indent) {
+  std::string out;
+  for (const int b : alive_at(plan, widest_step(plan))) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    out += fmt::format("{}{:>10}  {:<12} {:<20} {} {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
+                       to_string(buffer.aval), shortened(buffer.label, 18), where(buffer));
+  }
+  return out;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,38 @@
+// What is asked of graphs and plans in many places.
+#pragma once
+
+#include <neap/error.h>
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+/// The value whose bytes `v` shares: through reshapes, to what they reshape.
+tracing::ValueId base(const tracing::Graph& graph, tracing::ValueId v);
+
+/// Which values outputs of the graph lie in.
+std::vector<bool> holds_output(const tracing::Graph& graph);
+
+/// "file:line" of the user's code that a buffer or step comes from; empty where that is unknown.
+std::string where(const auto& item) {
+  if (!item.origin.empty()) return item.origin;
+  return item.source.line() == 0 ? "" : to_string(item.source);
+}
+
+/// The step with the most live bytes, the first of them; -1 where there are no steps.
+int widest_step(const PlanData& plan);
+
+/// Buffers that hold bytes during a step, the largest first; aliases are left out.
+std::vector<int> alive_at(const PlanData& plan, int step);
+
+/// The text, or so many of its characters with two dots at the end.
+std::string shortened(const std::string& text, size_t width);
+
+/// One line for each value alive at the widest step: bytes, storage, shape, what made it, source line.
+std::string describe_alive(const PlanData& plan, const std::string& indent);
+
+}  // namespace neap::planner

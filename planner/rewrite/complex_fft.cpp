@@ -1,0 +1,188 @@
+// Fourier transforms as products with small matrices of roots of unity.
+//
+// A length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of unity, transforms
+// of length m. A length without a small divisor becomes a cyclic convolution of a length that has them (Bluestein
+// 1970). What moves elements between these is views, which the planner fuses into the products. Of an even number of
+// real elements, or of elements whose results are read as real, the transform is one of half the length, unless it is
+// short: its elements are pairs of real ones (Cooley, Lewis and Welch 1970).
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "planner/rewrite/complex.h"
+
+namespace neap::planner {
+namespace {
+
+constexpr int64_t kLargestRadix = 64;   // of a split
+constexpr int64_t kLargestDirect = 96;  // one product
+constexpr int64_t kLeastHalved = 64;    // shorter ones take no longer whole
+
+/// exp(sign 2 pi i q / n) for integers q in [0, n), of the dtype of real numbers given. Turned by whole quarters, which
+/// is exact, and by at most an eighth, which is rounded least: transforms of small integers are integers.
+Parts roots_of_unity(const Array& q, int64_t n, double sign, DType dtype) {
+  const auto past = [&](int64_t eighths) { return convert(8 * q > eighths * n, q.dtype()); };
+  const Array quarters = past(1) + past(3) + past(5) + past(7);
+  const Array angle = convert(4 * q - quarters * n, dtype) * (sign * std::numbers::pi / (2 * static_cast<double>(n)));
+  const Array c = cos(angle), s = sin(angle), odd = (quarters & 1) == 1;
+  const Array half = (quarters == 2) | (quarters == (sign > 0 ? 3 : 1));  // half a turn further
+  const Array re = select(odd, -s, c), im = select(odd, c, s);
+  return {select(half, -re, re), select(half, -im, im)};
+}
+
+/// Along an axis, for products with others below `limit`.
+Array indices(const Shape& shape, int64_t axis, int64_t limit) {
+  return iota(shape, axis, limit < int64_t{1} << 31 ? i32 : i64);
+}
+
+class Fft {
+ public:
+  Fft(double sign, DType dtype) : sign_(sign), dtype_(dtype) {}
+
+  /// Along the last axis of [batch, n], of real numbers in an even number: the results [0, n/2].
+  Parts of_reals(const Array& x) const {
+    const int64_t batch = x.shape(0), m = x.shape(1) / 2;
+    const auto [even, odd] = split_pairs(x);
+    const Parts ahead = each_part(run({even, odd}), [](const Array& a) {  // half of one period and its first element
+      return concatenate({a, slice_in_dim(a, 0, 1, 1)}, 1) * 0.5;
+    });
+    const Parts back = conjugate(each_part(ahead, [](const Array& a) { return flip(a, 1); }));
+    // The sum is the transform of the even elements, the difference that of the odd ones times i.
+    const Parts turned = multiply({ahead.im - back.im, back.re - ahead.re}, turns(batch, m));
+    return {ahead.re + back.re + turned.re, ahead.im + back.im + turned.im};
+  }
+
+  /// Along the last axis of [batch, n], n even: the real parts of the results.
+  Array to_reals(const Parts& x) const {
+    const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / 2;
+    const auto ahead = [&](const Array& a) { return slice_in_dim(a, 0, m + 1, 1); };
+    const auto back = [&](const Array& a) {
+      return concatenate({slice_in_dim(a, 0, 1, 1), flip(slice_in_dim(a, m, n, 1), 1)}, 1);
+    };
+    // The imaginary parts of the results come of what is not symmetric.
+    const Parts half{ahead(x.re) * 0.5 + back(x.re) * 0.5, ahead(x.im) * 0.5 - back(x.im) * 0.5};
+    const Parts mirrored = conjugate(each_part(half, [](const Array& a) { return flip(a, 1); }));
+    const Parts turned = multiply({half.re - mirrored.re, half.im - mirrored.im}, turns(batch, m));
+    const auto period = [&](const Array& a) { return slice_in_dim(a, 0, m, 1); };
+    const Parts y = run({period(half.re + mirrored.re - turned.im), period(half.im + mirrored.im + turned.re)});
+    return reshape(concatenate({expand_dims(y.re, 2), expand_dims(y.im, 2)}, 2), {batch, n});
+  }
+
+  /// Along the last axis of [batch, n].
+  Parts run(const Parts& x) const {
+    const int64_t n = x.re.shape(1);
+    if (n <= 1) return x;
+    if (n <= kLargestRadix) return direct(x);
+    const int64_t r = radix(n);
+    if (r > 1) return split(x, r);
+    return n <= kLargestDirect ? direct(x) : by_convolution(x);
+  }
+
+ private:
+  static Parts conjugate(const Parts& x) { return {x.re, -x.im}; }
+
+  /// Of [batch, n]: the even elements of the last axis and the odd ones.
+  static std::pair<Array, Array> split_pairs(const Array& x) {
+    const int64_t batch = x.shape(0), m = x.shape(1) / 2;
+    const Array pairs = reshape(x, {batch, m, 2});
+    const auto element = [&](int64_t i) { return reshape(slice_in_dim(pairs, i, i + 1, 2), {batch, m}); };
+    return {element(0), element(1)};
+  }
+
+  /// The roots of unity [0, m] of 2 m, in each row.
+  Parts turns(int64_t batch, int64_t m) const {
+    return each_part(roots_of_unity(indices({m + 1}, 0, 18 * m), 2 * m, sign_, dtype_),
+                     [&](const Array& a) { return broadcast_to(a, {batch, m + 1}); });
+  }
+
+  /// The divisor up to kLargestRadix that makes the factors of n most alike; 1 where there is none.
+  static int64_t radix(int64_t n) {
+    const double log_n = std::log(static_cast<double>(n));
+    const double ideal = log_n / std::ceil(log_n / std::log(static_cast<double>(kLargestRadix)) - 1e-9);
+    const auto distance = [&](int64_t r) { return std::abs(std::log(static_cast<double>(r)) - ideal); };
+    int64_t best = 1;
+    for (int64_t r = 2; r <= kLargestRadix; ++r)
+      if (n % r == 0 && distance(r) < distance(best)) best = r;
+    return best;
+  }
+
+  /// One product of real matrices: (re, im) with the rows (cos, sin) and (-sin, cos).
+  Parts direct(const Parts& x) const {
+    const int64_t n = x.re.shape(1);
+    const Parts w =
+        roots_of_unity(remainder(indices({n, n}, 0, n * n) * indices({n, n}, 1, n * n), n), n, sign_, dtype_);
+    const Array matrix = concatenate({concatenate({w.re, w.im}, 1), concatenate({-w.im, w.re}, 1)}, 0);
+    const Array y = matmul(concatenate({x.re, x.im}, 1), matrix);
+    return {slice_in_dim(y, 0, n, 1), slice_in_dim(y, n, 2 * n, 1)};
+  }
+
+  /// With j = j1 m + j2 and k = k1 + r k2.
+  Parts split(const Parts& x, int64_t r) const {
+    const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / r;
+    const auto swapped = [](const Parts& y, const Shape& from, const Shape& to) {
+      return each_part(y, [&](const Array& a) { return reshape(swapaxes(reshape(a, from), 1, 2), to); });
+    };
+    const Parts inner = direct(swapped(x, {batch, r, m}, {batch * m, r}));  // [batch, j2, k1]
+    const Parts twiddle = roots_of_unity(indices({m, r}, 0, 9 * n) * indices({m, r}, 1, 9 * n), n, sign_, dtype_);
+    const Shape whole{batch, m, r};
+    const Parts turned = multiply(each_part(inner, [&](const Array& a) { return reshape(a, whole); }),
+                                  each_part(twiddle, [&](const Array& a) { return broadcast_to(a, whole); }));
+    const Parts outer = run(swapped(turned, whole, {batch * r, m}));  // [batch, k1, k2]
+    return swapped(outer, {batch, r, m}, {batch, n});
+  }
+
+  /// With c_j = exp(sign pi i j^2 / n), output k is c_k times the convolution of x c with the conjugate of c at k.
+  Parts by_convolution(const Parts& x) const {
+    const int64_t batch = x.re.shape(0), n = x.re.shape(1);
+    const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n - 1)));
+    const Parts chirp = roots_of_unity(remainder(square(indices({n}, 0, n * n)), 2 * n), 2 * n, sign_, dtype_);
+    const auto times_chirp = [&](const Parts& y) {
+      return multiply(y, each_part(chirp, [&](const Array& a) { return broadcast_to(a, {batch, n}); }));
+    };
+    const auto filled = [&](const Array& a) { return pad(a, {0, 0}, {0, padded - n}); };
+    const auto around = [&](const Array& a) {  // also at negative distances
+      const Array back = flip(slice_in_dim(a, 1, n, 0), 0);
+      return reshape(concatenate({a, zeros({padded - 2 * n + 1}, dtype_), back}), {1, padded});
+    };
+    const Fft forward(-1, dtype_), backward(1, dtype_);
+    const Parts kernel = forward.run(each_part(conjugate(chirp), around));
+    const Parts spectrum = forward.run(each_part(times_chirp(x), filled));
+    const Parts product =
+        multiply(spectrum, each_part(kernel, [&](const Array& a) { return broadcast_to(a, {batch, padded}); }));
+    const double scale = 1 / static_cast<double>(padded);
+    return times_chirp(
+        each_part(backward.run(product), [&](const Array& a) { return slice_in_dim(a, 0, n, 1) * scale; }));
+  }
+
+  double sign_;
+  DType dtype_;
+};
+
+}  // namespace
+
+Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
+  const Array moved = moveaxis(x.re, axis, -1);
+  const int64_t n = moved.shape().back();
+  if (x.re.size() == 0 || n == 1) return x;
+  const Fft fft(use.reverse ? 1 : -1, x.re.dtype());
+  const auto rows = [&](const Array& a) { return reshape(moveaxis(a, axis, -1), {x.re.size() / n, n}); };
+  const auto back = [&](const Array& a) {
+    Shape shape = moved.shape();
+    shape.back() = a.shape(1);
+    return moveaxis(reshape(a, shape), -1, axis);
+  };
+  const bool halved = n % 2 == 0 && n >= kLeastHalved;
+  if (use.of_reals && halved) {
+    const Parts first = each_part(fft.of_reals(rows(x.re)), back);
+    const auto inside = [&](const Array& a) { return flip(slice_in_dim(a, 1, n / 2, axis), axis); };
+    return {concatenate({first.re, inside(first.re)}, axis), concatenate({first.im, -inside(first.im)}, axis)};
+  }
+  if (use.to_reals && halved) return {back(fft.to_reals(each_part(x, rows))), {}};
+  return each_part(fft.run(each_part(x, rows)), back);
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,285 @@
+#include "planner/rewrite/lower_dot.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/kernels/dot.h"
+#include "planner/plan/graph_edit.h"
+#include "planner/plan/marks.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+// One operand and the roles of its axes.
+struct Side {
+  ValueId value;
+  Ints batch, free, contract;
+};
+
+bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second);
+
+Side make_side(const Builder& b, ValueId value, Ints batch, Ints contract) {
+  Side side{value, std::move(batch), {}, std::move(contract)};
+  for (int64_t axis = 0; axis < b.aval(value).ndim(); ++axis) {
+    if (std::ranges::find(side.batch, axis) == side.batch.end() &&
+        std::ranges::find(side.contract, axis) == side.contract.end()) {
+      side.free.push_back(axis);
+    }
+  }
+  // Read what was transposed, if its order in memory is one that the product takes.
+  if (const Node* node = b.match(side.value, Op::transpose)) {
+    const Ints& permutation = node->attrs.ints(Attr::permutation);
+    Side source = side;
+    for (Ints* axes : {&source.batch, &source.free, &source.contract}) {
+      for (int64_t& axis : *axes) axis = permutation[axis];
+    }
+    source.value = node->inputs[0];
+    if (in_order(b, source, source.free, source.contract) || in_order(b, source, source.contract, source.free)) {
+      return source;
+    }
+  }
+  return side;
+}
+
+int64_t extent(const Builder& b, const Side& side, const Ints& axes) {
+  int64_t product = 1;
+  for (const int64_t axis : axes) product *= b.aval(side.value).shape[axis];
+  return product;
+}
+
+Ints joined(std::initializer_list<const Ints*> parts) {
+  Ints all;
+  for (const Ints* part : parts) all.insert(all.end(), part->begin(), part->end());
+  return all;
+}
+
+// The operand as three axes (batch, first, second); copies only if the axes are not in this order in memory.
+ValueId as_matrices(Builder& b, const Side& side, const Ints& first, const Ints& second, std::source_location loc) {
+  const Shape shape{extent(b, side, side.batch), extent(b, side, first), extent(b, side, second)};
+  const Ints order = joined({&side.batch, &first, &second});
+  ValueId v = side.value;
+  if (!is_reshape(b.aval(v).shape, order)) v = b.add(Op::transpose, {v}, {{Attr::permutation, order}}, loc);
+  return b.reshape(v, shape, loc);
+}
+
+bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second) {
+  return is_reshape(b.aval(side.value).shape, joined({&side.batch, &first, &second}));
+}
+
+ValueId convert(Builder& b, ValueId v, DType dtype, std::source_location loc) {
+  return b.aval(v).dtype == dtype ? v : b.add(Op::convert, {v}, {{Attr::dtype, dtype}}, loc);
+}
+
+// sum over k of lhs[b, m, k] * rhs[b, n, k], as ops that fuse.
+ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_location loc) {
+  const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
+                k = extent(b, lhs, lhs.contract);
+  const bool outer = k == 1;
+  // A matrix times a vector loops over the matrix as it lies in memory: which axis is the last decides where the lanes
+  // of the sum are.
+  const Side& matrix = n != 1 ? rhs : lhs;
+  const bool sum_first = (m == 1) != (n == 1) && !outer && !in_order(b, matrix, matrix.free, matrix.contract) &&
+                         in_order(b, matrix, matrix.contract, matrix.free);
+  // Axes of extent 1 are left out, so that the loops are as simple as the product is.
+  Shape shape{batch};
+  if (sum_first) shape.push_back(k);
+  if (m != 1) shape.push_back(m);
+  if (n != 1) shape.push_back(n);
+  if (!outer && !sum_first) shape.push_back(k);
+  const int64_t sum_axis = sum_first ? 1 : std::ssize(shape) - 1;
+  const auto spread = [&](const Side& side, int64_t rows, bool first) {
+    const ValueId source = sum_first ? as_matrices(b, side, side.contract, side.free, loc)
+                                     : as_matrices(b, side, side.free, side.contract, loc);
+    Shape own{batch};
+    Ints axes{0};
+    const auto add = [&](int64_t extent, int64_t axis) {
+      own.push_back(extent);
+      axes.push_back(axis);
+    };
+    if (sum_first) add(k, sum_axis);
+    if (rows != 1) add(rows, sum_first || (!first && m != 1) ? 2 : 1);
+    if (!outer && !sum_first) add(k, sum_axis);
+    return b.add(Op::broadcast_in_dim, {b.reshape(source, own, loc)}, {{Attr::shape, shape}, {Attr::axes, axes}}, loc);
+  };
+  const ValueId left = spread(lhs, m, true);
+  const ValueId right = spread(rhs, n, false);
+  // The mark tells the naive pipeline that this is one op.
+  const ValueId product = b.add(Op::multiply, {left, right}, outer ? Attrs{} : marked({}, Mark::inner_product), loc);
+  if (outer) return product;
+  return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{sum_axis}}}, loc);
+}
+
+// Whether the permutation of `shape`, a view of [batch, m, n], swaps m and n.
+bool swaps_matrix(const Shape& shape, const Ints& permutation, const DotForm& form) {
+  const auto rank = std::ssize(shape);
+  int64_t batch = 1;
+  for (int64_t p = 0; p <= rank; batch *= p < rank ? shape[p] : 1, ++p) {
+    if (batch != form.batch) continue;
+    int64_t rows = 1;
+    for (int64_t q = p; q <= rank; rows *= q < rank ? shape[q] : 1, ++q) {
+      if (rows != form.m) continue;
+      Ints swapped;
+      for (int64_t i = 0; i < p; ++i) swapped.push_back(i);
+      for (int64_t i = q; i < rank; ++i) swapped.push_back(i);
+      for (int64_t i = p; i < q; ++i) swapped.push_back(i);
+      if (swapped == permutation) return true;
+    }
+  }
+  return false;
+}
+
+// The canonical product that the node transposes and that has no other reader; nullptr where there is none.
+const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
+  if (node.op != Op::transpose) return nullptr;
+  ValueId v = node.inputs[0];
+  const Shape& shape = graph.aval(v).shape;
+  for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {
+    if (uses[v] != 1) return nullptr;
+  }
+  const Node* dot = graph.def(v);
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || dot->inputs.size() == 3) return nullptr;
+  return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
+}
+
+// The f16 value that was widened, then perhaps reshaped or transposed, to become v.
+ValueId widened(const Graph& graph, ValueId v) {
+  while (graph.is(v, Op::reshape) || graph.is(v, Op::transpose)) v = graph.def(v)->inputs[0];
+  if (!graph.is(v, Op::convert) || graph.aval(v).dtype != DType::f32) return no_value;
+  const ValueId half = graph.def(v)->inputs[0];
+  return graph.aval(half).dtype == DType::f16 ? half : no_value;
+}
+
+// The canonical product of halves that this conversion, its only reader but for reshapes, rounds to f16.
+const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
+  constexpr int64_t kLeast = 16;
+  if (node.op != Op::convert || graph.aval(node.out()).dtype != DType::f16) return nullptr;
+  ValueId v = node.inputs[0];
+  for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {
+    if (uses[v] != 1) return nullptr;
+  }
+  const Node* dot = graph.def(v);
+  if (!dot || uses[v] != 1 || !is_canonical_dot(graph, *dot) || dot->inputs.size() == 3) return nullptr;
+  if (graph.aval(v).dtype != DType::f32) return nullptr;
+  const DotForm form = dot_form(graph, *dot);
+  if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
+  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return widened(graph, in) != no_value; });
+  return halves ? dot : nullptr;
+}
+
+}  // namespace
+
+ValueId lower_dot(Builder& b, const Term& term) {
+  if (term.op != Op::dot_general || term.inputs.size() == 3) return no_value;
+  const Attrs& attrs = term.attrs;
+  if (has_mark(attrs, Mark::dot_slice)) return no_value;
+  const DType dtype = b.aval(term.inputs[0]).dtype;
+
+  Ints lhs_contract = attrs.ints(Attr::lhs_contract), rhs_contract = attrs.ints(Attr::rhs_contract);
+  std::vector<size_t> order(lhs_contract.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t i) { return lhs_contract[i]; });
+  for (size_t i = 0; i < order.size(); ++i) {
+    lhs_contract[i] = attrs.ints(Attr::lhs_contract)[order[i]];
+    rhs_contract[i] = attrs.ints(Attr::rhs_contract)[order[i]];
+  }
+  const Side lhs = make_side(b, term.inputs[0], attrs.ints(Attr::lhs_batch), lhs_contract);
+  const Side rhs = make_side(b, term.inputs[1], attrs.ints(Attr::rhs_batch), rhs_contract);
+
+  Shape shape;
+  const auto append = [&](const Side& side, const Ints& axes) {
+    for (const int64_t axis : axes) shape.push_back(b.aval(side.value).shape[axis]);
+  };
+  append(lhs, lhs.batch);
+  append(lhs, lhs.free);
+  append(rhs, rhs.free);
+
+  const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
+                k = extent(b, lhs, lhs.contract);
+  const bool reduction = !is_float(dtype) || m <= 1 || n <= 1 || k <= 1 || batch == 0;
+  // Halves multiply exactly in f32, and are rounded once, at the end.
+  const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
+  if (!reduction && dtype == wide && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
+    Graph probe;  // canonical already?
+    probe.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
+    if (is_canonical_dot(probe, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
+  }
+  Side wide_lhs = lhs, wide_rhs = rhs;
+  wide_lhs.value = convert(b, lhs.value, wide, term.loc);
+  wide_rhs.value = convert(b, rhs.value, wide, term.loc);
+  ValueId product;
+  if (reduction) {
+    product = as_reduction(b, wide_lhs, wide_rhs, term.loc);
+  } else {
+    const bool lhs_transposed = !in_order(b, lhs, lhs.free, lhs.contract) && in_order(b, lhs, lhs.contract, lhs.free);
+    const bool rhs_transposed = !in_order(b, rhs, rhs.contract, rhs.free) && in_order(b, rhs, rhs.free, rhs.contract);
+    const ValueId left = lhs_transposed ? as_matrices(b, wide_lhs, lhs.contract, lhs.free, term.loc)
+                                        : as_matrices(b, wide_lhs, lhs.free, lhs.contract, term.loc);
+    const ValueId right = rhs_transposed ? as_matrices(b, wide_rhs, rhs.free, rhs.contract, term.loc)
+                                         : as_matrices(b, wide_rhs, rhs.contract, rhs.free, term.loc);
+    product = b.add(Op::dot_general, {left, right},
+                    {{Attr::lhs_batch, Ints{0}},
+                     {Attr::rhs_batch, Ints{0}},
+                     {Attr::lhs_contract, Ints{lhs_transposed ? 1 : 2}},
+                     {Attr::rhs_contract, Ints{rhs_transposed ? 2 : 1}}},
+                    term.loc);
+  }
+  return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
+}
+
+Graph transpose_dots(Graph graph) {
+  const std::vector<int> uses = count_uses(graph);
+  const auto swaps = [&](const Node& node) { return transposed_dot(graph, uses, node) != nullptr; };
+  if (std::ranges::none_of(graph.nodes, swaps)) return graph;
+  Graph result;
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
+  for (const Node& node : graph.nodes) {
+    if (const Node* dot = transposed_dot(graph, uses, node)) {
+      const ValueId product = result.add(Op::dot_general, {renamed[dot->inputs[1]], renamed[dot->inputs[0]]},
+                                         {{Attr::lhs_batch, Ints{0}},
+                                          {Attr::rhs_batch, Ints{0}},
+                                          {Attr::lhs_contract, dot->attrs.ints(Attr::rhs_contract)},
+                                          {Attr::rhs_contract, dot->attrs.ints(Attr::lhs_contract)}},
+                                         dot->loc);
+      renamed[node.out()] = result.add(Op::reshape, {product}, {{Attr::shape, graph.aval(node.out()).shape}}, node.loc);
+      continue;
+    }
+    append_renamed(result, graph, node, renamed);
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return drop_dead_code(std::move(result));
+}
+
+Graph narrow_dots(const Graph& graph) {
+  const std::vector<int> uses = count_uses(graph);
+  const auto narrows = [&](const Node& node) { return rounded_dot(graph, uses, node) != nullptr; };
+  if (std::ranges::none_of(graph.nodes, narrows)) return graph;
+  Graph result;
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
+  // The same reshapes and transposes of what was widened.
+  const auto narrow = [&](auto&& self, ValueId v) -> ValueId {
+    const Node& node = *graph.def(v);
+    if (node.op == Op::convert) return renamed[node.inputs[0]];
+    return result.add(node.op, {self(self, node.inputs[0])}, node.attrs, node.loc);
+  };
+  for (const Node& node : graph.nodes) {
+    const Node* dot = rounded_dot(graph, uses, node);
+    if (!dot) {
+      append_renamed(result, graph, node, renamed);
+      continue;
+    }
+    const ValueId product = result.add(
+        Op::dot_general, {narrow(narrow, dot->inputs[0]), narrow(narrow, dot->inputs[1])}, dot->attrs, dot->loc);
+    const Shape& shape = graph.aval(node.out()).shape;
+    renamed[node.out()] = result.aval(product).shape == shape
+                              ? product
+                              : result.add(Op::reshape, {product}, {{Attr::shape, shape}}, node.loc);
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return eliminate_dead_code(result);
+}
+
+}  // namespace neap::planner

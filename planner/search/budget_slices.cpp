@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+#include <neap/error.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "planner/fuse/fuse.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/budget_search.h"
+#include "planner/slice/chunk.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr int kRounds = 16;                    // slicings, one after the other
+constexpr int64_t kProbeChunks[] = {256, 16};  // what an axis gives at best may show only in many slices
+constexpr int kPatience = 3;                   // so many K without gain end a round
+constexpr double kNearPeak = 0.75;             // of the peak: live bytes from here on count as load
+constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
+constexpr double kVisit = 0.02;                // of planning a node: looking at a value for a region
+constexpr double kProbeNodes = 10'000;         // planned in a round to choose a slicing,
+constexpr size_t kFewestProbes = 6;            // but so many at least
+constexpr size_t kSumsWeigh = 16;              // a peak as much lower by this part is not worth other bits
+
+bool lower(const PlanData& a, const PlanData& b) {
+  return std::pair(a.peak_bytes, a.predicted_seconds) < std::pair(b.peak_bytes, b.predicted_seconds);
+}
+
+}  // namespace
+
+bool BudgetSearch::slice_once(int64_t chunks) {
+  levels_ = {Level{nullptr, 0, 0, planned_, fuse(planned_.graph, fuse_options_).stored}};
+  std::optional<Leaner> best;
+  for (const bool outputs : {false, true}) {
+    for (Slicing& slicing : find_slicings(levels_[0], outputs)) {
+      slicing.regions.resize(slicing.alike);
+      std::optional<Probe> probe = try_slices(0, slicing, chunks);
+      if (!probe) continue;
+      Leaner sliced = complete(std::move(*probe));
+      if (!best || lower(sliced.plan, best->plan)) best = std::move(sliced);
+    }
+    if (best) break;
+  }
+  if (!best) return false;
+  best->plan.decisions.push_back(decision_of(*best, "as pinned"));
+  best_ = std::move(*best);
+  return true;
+}
+
+// Slices one thing after the other. `nested`: the first ones are those after which most could be gained by slicing
+// inside.
+void BudgetSearch::slice_from(const Leaner& start, bool nested) {
+  for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
+    if (done() || tired()) return;
+    graph_ = start.graph;
+    planned_ = plan(graph_);
+    decisions_.clear();
+    if (!start.how.empty()) decisions_.push_back(decision_of(start, "lowers the peak"));
+    if (nested && !slice_outside(path)) return;
+    for (int round = 0; round < kRounds && !done() && !tired(); ++round) {
+      if (!slice_one()) break;
+    }
+  }
+}
+
+std::vector<Slicing> BudgetSearch::find_slicings(const Level& level, bool outputs) const {
+  size_t visits = 0;
+  std::vector<Slicing> found = slicings(level, outputs, visits);
+  planned_nodes_ += kVisit * static_cast<double>(visits);
+  return found;
+}
+
+std::optional<BudgetSearch::Probe> BudgetSearch::try_slices(size_t level, const Slicing& slicing,
+                                                            int64_t chunks) const {
+  const Level& at = levels_[level];
+  std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
+  if (!sliced && slicing.regions.size() > slicing.alike) {
+    const auto others = slicing.regions.begin() + static_cast<std::ptrdiff_t>(slicing.alike);
+    sliced = chunk(at.planned.graph, {slicing.regions.begin(), others}, chunks);
+  }
+  if (!sliced) return std::nullopt;
+  Probe probe{level, &slicing, chunks, simplify(*sliced), {}};
+  if (level == 0) {
+    probe.plan = plan(probe.graph).plan;
+  } else {
+    charge(probe.graph);
+    probe.plan = plan_body(probe.graph, at.num_consts, at.num_carry, options_, fuse_options_).plan;
+  }
+  return probe;
+}
+
+// The plan of the whole graph for what was tried.
+BudgetSearch::Leaner BudgetSearch::complete(Probe probe) const {
+  const Level& at = levels_[probe.level];
+  const Region& region = probe.slicing->regions[0];
+  Leaner result;
+  result.strategy = "chunked";
+  const int64_t length = slice_length(region, probe.chunks);
+  result.chunks = (region.extent + length - 1) / length;
+  const Node& subject = subject_of(at, *probe.slicing);
+  result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
+  result.how = fmt::format("{} slices of {} along axis {} of {}{}", result.chunks, slice_length(region, result.chunks),
+                           probe.slicing->cut.axis, to_string(at.planned.graph.aval(probe.slicing->value)),
+                           probe.level > 0 ? ", inside the slices of another" : "");
+  if (probe.level == 0) {
+    result.graph = std::move(probe.graph);
+    result.plan = std::move(probe.plan);
+  } else {
+    const auto body = std::make_shared<const Graph>(std::move(probe.graph));
+    result.graph = simplify(with_body(planned_.graph, at.body, body));
+    result.plan = plan(result.graph).plan;
+  }
+  return result;
+}
+
+BudgetSearch::Score BudgetSearch::score(const PlanData& plan, const PlanData& before) {
+  const auto near = static_cast<double>(before.peak_bytes) * kNearPeak;
+  Score score{plan.peak_bytes, 0, plan.predicted_seconds};
+  for (const PlanStep& step : plan.steps) score.load += std::max(0.0, static_cast<double>(step.bytes_live) - near);
+  return score;
+}
+
+// The one of a level's slicings that lowers its peak most in many slices.
+std::optional<BudgetSearch::Probe> BudgetSearch::lowest_probe(size_t level, const std::vector<Slicing>& all) const {
+  std::optional<Probe> lowest;
+  const PlanData& before = levels_[level].planned.plan;
+  const bool few = planned_.graph.nodes.size() <= kFewNodes;
+  const double stop = planned_nodes_ + kProbeNodes;
+  size_t probes = 0;
+  Score least;
+  for (const Slicing& slicing : all) {
+    for (const int64_t chunks : kProbeChunks) {
+      if (!few && chunks != kProbeChunks[0]) break;
+      if (tired() || (++probes > kFewestProbes && planned_nodes_ > stop)) break;
+      auto probe = try_slices(level, slicing, chunks);
+      if (!probe) continue;
+      Score now = score(probe->plan, before);
+      if (slicing.splits_sums) now.peak_bytes += now.peak_bytes / kSumsWeigh;
+      if (lowest && least <= now) continue;
+      lowest = std::move(probe);
+      least = now;
+    }
+  }
+  return lowest;
+}
+
+// The slicing, here or inside bodies, that lowers the peak most, in more and more slices.
+bool BudgetSearch::slice_one() {
+  levels_ = levels_of(planned_, options_, fuse_options_);
+  previous_.reset();
+  std::vector<std::vector<Slicing>> all;
+  for (const Level& level : levels_) all.push_back(find_slicings(level, false));
+  std::optional<Leaner> best;
+  size_t best_level = 0;
+  const Slicing* slicing = nullptr;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    std::optional<Probe> lowest = lowest_probe(level, all[level]);
+    if (!lowest) continue;
+    const Slicing* own = lowest->slicing;
+    Leaner whole = complete(std::move(*lowest));
+    if (best && score(best->plan, planned_.plan) <= score(whole.plan, planned_.plan)) continue;
+    best = std::move(whole);
+    best_level = level;
+    slicing = own;
+  }
+  if (!best) return false;
+  std::optional<Leaner> lowest = slice_more(best_level, *slicing);
+  if (done() || (offer(*best) && done())) return true;
+  if (!lowest || score(best->plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(best);
+  return go_on_from(std::move(*lowest));
+}
+
+// In two slices, three, ... until one fits or no more help; what is lowest.
+std::optional<BudgetSearch::Leaner> BudgetSearch::slice_more(size_t level, const Slicing& slicing) {
+  std::optional<Leaner> lowest;
+  const Region& region = slicing.regions[0];
+  const bool few = planned_.graph.nodes.size() <= kFewNodes;
+  int64_t length = region.extent;
+  size_t least = std::numeric_limits<size_t>::max();
+  int idle = 0;
+  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !tired();
+       chunks += few ? (chunks + 3) / 4 : chunks) {
+    if (slice_length(region, chunks) == length) continue;
+    length = slice_length(region, chunks);
+    auto probe = try_slices(level, slicing, chunks);
+    if (!probe) break;
+    const bool gain = probe->plan.peak_bytes + probe->plan.peak_bytes / 256 < least;
+    idle = gain ? 0 : idle + 1;
+    if (probe->plan.peak_bytes >= least) continue;
+    least = probe->plan.peak_bytes;
+    Leaner sliced = complete(std::move(*probe));
+    if (offer(sliced) && done()) break;
+    previous_ =
+        Alternative{fmt::format("chunked, K = {}", chunks), sliced.plan.peak_bytes, sliced.plan.predicted_seconds};
+    if (!lowest || score(sliced.plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(sliced);
+  }
+  return lowest;
+}
+
+bool BudgetSearch::go_on_from(Leaner leaner) {
+  const Score before = score(planned_.plan, planned_.plan), after = score(leaner.plan, planned_.plan);
+  if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
+  decisions_.push_back(decision_of(leaner, "lowers the peak"));
+  graph_ = std::move(leaner.graph);
+  planned_ = plan(graph_);
+  return true;
+}
+
+// The slicing outside which least is alive, of those not the path-th best; others inside it may follow.
+bool BudgetSearch::slice_outside(size_t path) {
+  levels_ = {levels_of(planned_, options_, fuse_options_)[0]};
+  previous_.reset();
+  const std::vector<Slicing> all = find_slicings(levels_[0], false);
+  std::vector<std::tuple<size_t, size_t, Probe>> probes;  // with their number
+  for (const Slicing& slicing : all) {
+    if (tired()) break;
+    if (auto probe = try_slices(0, slicing, slicing.regions[0].extent)) {
+      const size_t outside = peak_outside_bodies(probe->plan);
+      if (outside < best_.plan.peak_bytes) probes.emplace_back(outside, probes.size(), std::move(*probe));
+    }
+  }
+  if (path >= probes.size()) return false;
+  std::ranges::sort(probes, {}, [](const auto& p) { return std::pair(std::get<0>(p), std::get<1>(p)); });
+  Leaner sliced = complete(std::move(std::get<2>(probes[path])));
+  offer(sliced);
+  decisions_.push_back(decision_of(sliced, "leaves room to slice inside"));
+  graph_ = std::move(sliced.graph);
+  planned_ = plan(graph_);
+  return true;
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,90 @@
+#include "planner/search/decisions.h"
+
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "planner/pipeline/pipeline.h"
+#include "planner/rewrite/simplify.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+// The strategy under which a step computes: a body's steps are chunked if the loop is.
+void visit(const PlanData& plan, const std::string& outer, const PlanOptions& options, PlanData& result) {
+  for (const PlanStep& step : plan.steps) {
+    if (step.body) {
+      visit(*step.body, step.strategy == "chunked" ? "chunked" : outer, options, result);
+      continue;
+    }
+    for (const Node& node : step.group.nodes) {
+      if (node.op != Op::random_bits && node.op != Op::scatter_add) continue;
+      Decision decision;
+      const char* of = node.op == Op::scatter_add ? "gather gradient, " : "";
+      decision.what = fmt::format("{}{} at {}", of, name(node.op), to_string(node.loc));
+      decision.chosen = !outer.empty() ? outer : step.strategy == "inplace" ? "fused" : step.strategy;
+      if (options.strategy == "subkey" && node.op == Op::random_bits) decision.chosen = "subkey";
+      decision.reason = options.strategy == decision.chosen ? "as pinned" : step.reason;
+      const bool known =
+          std::ranges::any_of(result.decisions, [&](const Decision& d) { return d.what == decision.what; });
+      if (!known) result.decisions.push_back(std::move(decision));
+    }
+  }
+}
+
+}  // namespace
+
+void record_choices(PlanData& plan, const PlanOptions& options) {
+  const PlanData copy = plan;
+  visit(copy, "", options, plan);
+}
+
+void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& options) {
+  PlanOptions open = options;
+  open.memory_budget.reset();
+  open.naive = false;
+  open.want_alternatives = false;
+  std::map<std::string, Alternative> known;
+  const auto get = [&](const std::string& name) -> const Alternative& {
+    auto it = known.find(name);
+    if (it != known.end()) return it->second;
+    Alternative result{name, plan.peak_bytes, plan.predicted_seconds};
+    const auto take = [&](const PlanData& other) {
+      result.peak_bytes = other.peak_bytes;
+      result.cost = other.predicted_seconds;
+    };
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    if (name == "naive" && plan.naive_plan) {
+      take(*plan.naive_plan);
+    } else if (name == "fused") {
+      take(plan_simplified(simplify(graph), open, {}).plan);
+    } else if (name == "keep") {
+      take(plan_simplified(simplify(graph), open, {.keep_weight = 0, .random_weight = 0}).plan);
+    } else if (name == "recompute") {
+      take(plan_simplified(simplify(graph), open, {.keep_weight = kNever, .random_weight = kNever}).plan);
+    }
+    return known.emplace(name, result).first->second;
+  };
+  for (Decision& decision : plan.decisions) {
+    const bool shared = decision.chosen == "keep" || decision.chosen == "recompute";
+    std::vector<std::string> names =
+        shared ? std::vector<std::string>{"keep", "recompute"} : std::vector<std::string>{"fused", "naive"};
+    if (!decision.alternatives.empty() && !shared) continue;  // of the budget: they are there
+    decision.alternatives.assign(1, {decision.chosen, plan.peak_bytes, plan.predicted_seconds});
+    const bool scatter = decision.what.starts_with("gather gradient");
+    for (const std::string& name : names) {
+      if (name == decision.chosen || (scatter && name == "fused")) continue;
+      decision.alternatives.push_back(get(name));
+    }
+  }
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,88 @@
+#include "planner/search/free_slices.h"
+
+#include <fmt/format.h>
+#include <neap/error.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "planner/fuse/fuse.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/slices.h"
+#include "planner/slice/chunk.h"
+#include "trace/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr size_t kWorthwhile = size_t{16} << 20;         // smaller plans are not looked at,
+constexpr size_t kMostNodes = 600;                       // nor those that take long to plan
+constexpr double kGain = 1.0 / 3;                        // of the peak, or what more slices must lower it by
+constexpr double kPrice = 0.03;                          // of the predicted time, for all of the peak
+constexpr double kSliceBytes = 1 << 20;                  // less of the large values in a slice keeps no core busy
+constexpr int kMostProbes = 8;                           // plans made
+constexpr int64_t kFewest = 4, kStep = 8, kMost = 4096;  // slices tried
+
+Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks, const PlanData& usual,
+                     const PlanData& sliced) {
+  const Region& region = slicing.regions[0];
+  const Node& subject = subject_of(level, slicing);
+  const int64_t length = slice_length(region, chunks);
+  Decision decision;
+  decision.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
+  decision.chosen = "chunked";
+  decision.reason = fmt::format("{} slices along axis {} of {}: lowers the peak in about the same time",
+                                (region.extent + length - 1) / length, slicing.cut.axis,
+                                to_string(level.planned.graph.aval(slicing.value)));
+  decision.alternatives = {{"fused", usual.peak_bytes, usual.predicted_seconds},
+                           {"chunked", sliced.peak_bytes, sliced.predicted_seconds}};
+  return decision;
+}
+
+// The best slices of what `from` computes, that are better than `usual`.
+std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const PlanOptions& options) {
+  const auto peak = static_cast<double>(usual.peak_bytes);
+  const Level level{nullptr, 0, 0, from, fuse(from.graph).stored};
+  double least = peak;
+  std::optional<PlanData> best;
+  int probes = 0;
+  size_t visits = 0;
+  for (const Slicing& slicing : slicings(level, false, visits)) {
+    if (slicing.splits_sums || slicing.gain < kGain * peak) continue;
+    for (int64_t chunks = kFewest; chunks <= kMost && probes < kMostProbes; chunks *= kStep) {
+      if (chunks > slicing.regions[0].extent || slicing.gain < kSliceBytes * static_cast<double>(chunks)) break;
+      const std::optional<Graph> sliced = chunk(from.graph, slicing.regions, chunks);
+      if (!sliced) break;
+      ++probes;
+      const auto is_better = [&](size_t peak_bytes, double seconds) {
+        const auto lower = static_cast<double>(peak_bytes);
+        return lower <= (1 - kGain) * least && seconds <= usual.predicted_seconds * (1 + kPrice * (1 - lower / peak));
+      };
+      std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better);
+      if (!planned || !is_better(planned->plan.peak_bytes, planned->plan.predicted_seconds)) continue;
+      PlanData& next = planned->plan;
+      least = static_cast<double>(next.peak_bytes);
+      next.decisions.push_back(decision_of(level, slicing, chunks, usual, next));
+      best = std::move(next);
+    }
+  }
+  if (best) settle(*best, options);
+  return best && best->peak_bytes < usual.peak_bytes ? best : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PlanData> slice_for_free(const Planned& plain, const Planned& usual, const PlanOptions& options) {
+  if (options.target.gpu || usual.plan.peak_bytes < kWorthwhile || usual.graph.nodes.size() > kMostNodes) {
+    return std::nullopt;
+  }
+  if (auto sliced = slice(usual, usual.plan, options)) return sliced;
+  if (usual.graph == plain.graph) return std::nullopt;  // looked at
+  return slice(plain, usual.plan, options);
+}
+
+}  // namespace neap::planner

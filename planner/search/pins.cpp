@@ -1,0 +1,75 @@
+#include "planner/search/pins.h"
+
+#include <neap/error.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/rewrite/subkey.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+bool writes_over(const PlanData& plan, int in, int out) {
+  const auto root = [&](int b) { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; };
+  return in != out && root(in) == root(out) && plan.buffers[in].alias_offset == plan.buffers[out].alias_offset;
+}
+
+bool in_place(const PlanData& plan, const PlanStep& step) {
+  return std::ranges::any_of(step.reads, [&](int in) {
+    return std::ranges::any_of(step.writes, [&](int out) { return writes_over(plan, in, out); });
+  });
+}
+
+// What a program must have for the strategy, and what its user can do.
+std::pair<std::string, std::string> wanted(std::string_view strategy, int64_t chunks) {
+  if (strategy == "inplace") {
+    return {"a function in which a result can be written over an operand that nothing reads later",
+            "donate an argument, or leave the strategy out"};
+  }
+  if (strategy == "nocopy-gather-grad") {
+    return {"a function that adds to elements by index what it computes for that alone, as gradients of gathers do",
+            "leave the strategy out"};
+  }
+  if (strategy == "recompute") {
+    return {"a function in which several steps read a value that is computed in registers", "leave the strategy out"};
+  }
+  if (strategy == "subkey") {
+    return {fmt::format("a function that draws {} random numbers or more with one key", chunks),
+            "pin fewer chunks, or leave the strategy out"};
+  }
+  return {"a function of which a part can run slice by slice", "leave the strategy out"};
+}
+
+// The line of the first result.
+std::source_location line_of(const Graph& graph) {
+  for (const ValueId v : graph.outputs) {
+    if (const Node* node = graph.def(v)) return node->loc;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool shows(const PlanData& plan, std::string_view strategy) {
+  return std::ranges::any_of(plan.steps, [&](const PlanStep& step) {
+    return step.strategy == strategy || (strategy == "inplace" && in_place(plan, step)) ||
+           // The planner's own loops write their totals in place.
+           (step.body && !(strategy == "inplace" && step.strategy == "chunked") && shows(*step.body, strategy));
+  });
+}
+
+void check_pin(const PlanData& plan, const Graph& graph, const PlanOptions& options) {
+  if (!options.strategy || *options.strategy == "naive" || *options.strategy == "fused") return;
+  const int64_t chunks = options.chunks.value_or(kDefaultChunks);
+  if (*options.strategy == "subkey" ? takes_subkeys(graph, chunks) : shows(plan, *options.strategy)) return;
+  const auto [expected, hint] = wanted(*options.strategy, chunks);
+  const std::string got = fmt::format("got \"{}\"{}", *options.strategy, options.memory_budget ? " and a budget" : "");
+  throw_user<OptionError>("strategy", got, expected, hint, line_of(graph));
+}
+
+}  // namespace neap::planner

@@ -1,0 +1,37 @@
+// Reductions and products over the sliced axis of a region: each slice adds to a total that the loop carries.
+//
+// Integers, maxima and the like combine with what a slice comes to. A float sum must not depend on where slices end, so
+// its tree is fixed by the whole: the elements in blocks of the sliced axis, whose size is chosen by the shapes of the
+// whole, each block summed by itself (with all else that is reduced), and the blocks added to the total one after the
+// other, in f64. Slices are whole blocks. A product adds to its total along k, in the order in which the whole one does
+// (planner/kernels/dot.h). Tested in tests/planner/chunk_test.cpp and tests/jit/split_sums_test.cpp.
+#pragma once
+
+#include "planner/slice/split_axis.h"
+#include "trace/graph.h"
+
+namespace neap::planner {
+
+struct Fold {
+  tracing::Op combine;
+  DType dtype;  // of the total
+  tracing::AttrValue initial;
+  int64_t block = 1;  // elements of the sliced axis of the operand
+};
+
+/// How the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
+Fold fold_of(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
+
+/// Slices of the operand sliced by `cut` are multiples of so many of the region's elements.
+int64_t fold_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
+
+/// Whether it can be: what is added in order already only along its outermost axis; sums in f64 only along one, so that
+/// their bits do not depend on how many slices there are.
+bool can_fold(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
+
+/// The total and what a slice adds to it, in graph `g`. `inputs`: of the node, of the slice; those of `node` are in
+/// `graph`. Only the last slice may end within a block.
+tracing::ValueId add_slice(tracing::Graph& g, const tracing::Graph& graph, const tracing::Node& node, Cut cut,
+                           std::vector<tracing::ValueId> inputs, tracing::ValueId total);
+
+}  // namespace neap::planner
