@@ -1,11 +1,10 @@
-// The rules of family factor: shapes, and the reference.
+// The rules of family factor: what is computed, and its shape.
 #include "trace/factor.h"
 
 #include <algorithm>
 
 #include "core/size.h"
 #include "trace/infer_rules.h"
-#include "trace/reference_values.h"
 
 namespace neap::tracing {
 
@@ -75,16 +74,6 @@ Aval infer_factor(const Site& site) {
   Shape shape = batch;
   shape.push_back(packed.value(name(site.op), "what it makes of " + to_string(a), site.loc));
   return {site.check_shape(shape), a.dtype};
-}
-
-HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out) {
-  std::vector<Aval> avals;
-  for (const HostValue& x : in) avals.push_back(x.aval);
-  const factor::Form form = factor_form(op, avals, attrs);
-  HostValue result = make_value(std::move(out));
-  const BufferPtr scratch = allocate(factor::layout(form).bytes(), "reference");
-  factor::run(form, in[0].data->data(), in.back().data->data(), result.data->data(), scratch->data());
-  return result;
 }
 
 }  // namespace neap::tracing
