@@ -1,5 +1,5 @@
 // Functions with a derivative of their own.
-#include "trace/call.h"
+#include "trace/graph/call.h"
 
 #include <neap/error.h>
 

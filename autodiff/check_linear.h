@@ -4,7 +4,7 @@
 #include <source_location>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::autodiff {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::autodiff {
 

@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "autodiff/check_linear.h"
-#include "trace/call.h"
-#include "trace/shared_consts.h"
-#include "trace/tracing.h"
+#include "trace/graph/call.h"
+#include "trace/tracing/shared_consts.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::autodiff {
 

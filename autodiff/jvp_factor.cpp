@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "autodiff/jvp_rules.h"
-#include "trace/linalg.h"
+#include "trace/library/linalg.h"
 
 namespace neap::autodiff {
 namespace {

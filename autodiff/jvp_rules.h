@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "core/check.h"
-#include "trace/op_table.h"
-#include "trace/ops_common.h"
-#include "trace/tracing.h"
+#include "trace/graph/op_table.h"
+#include "trace/ops/ops_common.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::autodiff {
 

@@ -5,7 +5,7 @@
 #include "autodiff/copier.h"
 #include "autodiff/jvp.h"
 #include "autodiff/linear_control.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
 

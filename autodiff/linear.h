@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::autodiff {
 

@@ -5,7 +5,7 @@
 #include <neap/creation.h>
 
 #include "autodiff/scan.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
 

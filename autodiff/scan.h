@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::autodiff {
 

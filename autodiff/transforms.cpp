@@ -10,7 +10,7 @@
 #include "autodiff/jvp.h"
 #include "autodiff/reverse.h"
 #include "autodiff/scan.h"
-#include "trace/vmap.h"
+#include "trace/vmap/vmap.h"
 
 namespace neap::detail {
 

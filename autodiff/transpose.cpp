@@ -6,8 +6,8 @@
 
 #include "autodiff/linear.h"
 #include "autodiff/transpose_rules.h"
-#include "trace/call.h"
-#include "trace/linalg.h"
+#include "trace/graph/call.h"
+#include "trace/library/linalg.h"
 
 namespace neap::autodiff {
 namespace {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "planner/plan/plan.h"
-#include "trace/scalar.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::backends {
 

@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "core/dispatch.h"
-#include "trace/scalar_eval.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::backends {
 namespace {

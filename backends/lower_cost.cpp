@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backends/lower.h"
-#include "trace/scalar_eval.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::backends {
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/check.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::backends {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backends/lower_index.h"
-#include "trace/graph.h"
-#include "trace/scalar.h"
+#include "trace/graph/graph.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::backends {
 

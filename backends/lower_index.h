@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/scalar.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::backends {
 

@@ -7,7 +7,7 @@
 #include "core/check.h"
 #include "planner/kernels/parts.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::backends {
 namespace {

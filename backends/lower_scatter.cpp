@@ -11,7 +11,7 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::backends {
 namespace {

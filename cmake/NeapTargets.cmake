@@ -36,11 +36,11 @@ set(NEAP_HOST_FLAGS -O3 $<$<BOOL:${NEAP_MARCH_NATIVE}>:-march=native>
 neap_pch(neap_pch ${CMAKE_SOURCE_DIR}/cmake/pch.h)
 set_target_properties(neap_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# neap_host_sources(source...): compiles backends/cpu/gemm*.cpp and core/factor*.cpp, dense linear algebra, for this
+# neap_host_sources(source...): compiles backends/cpu/gemm*.cpp and core/factor/*.cpp, dense linear algebra, for this
 # machine's vector units. Everything else stays at the architecture's baseline: generated code asks LLVM for the host's
 # features at run time.
 function(neap_host_sources)
-  list(FILTER ARGN INCLUDE REGEX "/(backends/cpu/gemm|core/factor)[^/]*\\.cpp$")
+  list(FILTER ARGN INCLUDE REGEX "/(backends/cpu/gemm|core/factor/)[^/]*\\.cpp$")
   if(ARGN)
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${NEAP_HOST_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
   endif()

@@ -8,7 +8,7 @@
 
 #include "backends/executable.h"
 #include "planner/plan/plan.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::jit_detail {
 

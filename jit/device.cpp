@@ -13,7 +13,7 @@
 #include "core/file.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap {
 namespace {

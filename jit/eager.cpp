@@ -7,7 +7,7 @@
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "jit/compile.h"
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 namespace neap {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cmake/pch.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 // Parameters of tests by name: CTest names tests after them.
 namespace neap {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The two polynomials of erf_inv in trace/scalar_erf_inv.cpp. Needs numpy and scipy.
+"""The two polynomials of erf_inv in trace/scalar/scalar_erf_inv.cpp. Needs numpy and scipy.
 
 erf_inv(x) / x is fitted in v = log(1 - x^2) + 4. Both polynomials start as Remez fits with coefficients rounded to
 f32; then coefficients move at random by an ulp or two, as long as that lowers the largest error of the whole f32

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Minimax polynomials of trace/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs numpy and scipy.
+"""Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs numpy and scipy.
 
 Each is the Remez exchange on a weight that makes the error of the function relative. Coefficients are rounded to f32
 one by one from the highest power down, and those below refitted to what is left. Prints name, largest error, and the

@@ -97,7 +97,7 @@ def index():
     out += ["## What graphs are made of", "",
             "The elementwise rows above and these. A plan's report and `NEAP_DUMP` name them.", "",
             "| operation | family | |", "|---|---|---|"]  # fmt: skip
-    for _, name, family, _, doc in rows(ROOT / "trace/ops_structural.def"):
+    for _, name, family, _, doc in rows(ROOT / "trace/graph/ops_structural.def"):
         out.append(f"| `{name}` | {family} | {cell(doc)} |")
     out[2] = f"{count} functions. " + out[2]
     return "\n".join(out) + "\n"

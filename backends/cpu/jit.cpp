@@ -32,7 +32,7 @@
 #include "core/check.h"
 #include "core/dump.h"
 #include "core/thread_pool.h"
-#include "trace/scalar_eval.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::cpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/vulkan/features.h"
 #include "backends/vulkan/glsl.h"
-#include "trace/scalar.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::vk {
 

@@ -4,7 +4,7 @@ namespace neap::vk {
 namespace {
 
 // Buffer references to one element each: addresses are computed in 64 bits by the caller.
-// Of halves and float conversions: core/half and trace/scalar_eval.cpp say the same in C++.
+// Of halves and float conversions: core/half and trace/scalar/scalar_eval.cpp say the same in C++.
 constexpr Snippet kSnippets[] = {
     {"R8", "GL_EXT_shader_8bit_storage",
      "layout(buffer_reference, scalar, buffer_reference_align = 1) buffer R8 { uint8_t v; };\n"},

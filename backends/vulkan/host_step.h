@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/vulkan/device.h"
-#include "core/factor.h"
+#include "core/factor/factor.h"
 #include "planner/plan/plan.h"
 
 namespace neap::vk {

@@ -14,7 +14,7 @@
 #include <span>
 #include <string>
 
-#include "trace/scalar.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::vk {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace bench {
 

@@ -12,7 +12,7 @@
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

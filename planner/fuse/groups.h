@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "planner/fuse/fuse.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

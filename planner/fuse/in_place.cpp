@@ -7,7 +7,7 @@
 #include "planner/kernels/cost.h"
 #include "planner/kernels/parts.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -17,7 +17,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -4,7 +4,7 @@
 #include "core/function_ref.h"
 #include "planner/fuse/fuse.h"
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

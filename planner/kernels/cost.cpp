@@ -1,7 +1,7 @@
 #include "planner/kernels/cost.h"
 
-#include "trace/op_table.h"
-#include "trace/scalar.h"
+#include "trace/graph/op_table.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::planner {
 

@@ -4,7 +4,7 @@
 // tests/planner/fuse_test.cpp.
 #pragma once
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 
@@ -28,7 +28,7 @@ inline constexpr double kFold = 6;                // of an element that a reduct
 inline constexpr double kFoldLeading = 30;        // where it folds the first axis,
 inline constexpr double kFoldMiddle = 20;         // or neither that nor the last
 inline constexpr double kDotMultiply = 1.25;      // of a product's multiplication and addition
-inline constexpr double kFactorFlop = 5;          // of a factorization's arithmetic (core/factor.h)
+inline constexpr double kFactorFlop = 5;          // of a factorization's arithmetic (core/factor/factor.h)
 inline constexpr double kSortPass = 260;          // of an element
 inline constexpr double kTrips = 16;              // of a loop that goes on while a condition is true
 }  // namespace predicted

@@ -6,7 +6,7 @@
 // Tested in tests/planner/distinct_test.cpp.
 #pragma once
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

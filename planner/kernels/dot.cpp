@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

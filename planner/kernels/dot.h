@@ -11,7 +11,7 @@
 // tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/buffer.h"
-#include "trace/factor.h"
+#include "trace/graph/factor.h"
 
 namespace neap::planner {
 

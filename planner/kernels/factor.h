@@ -1,10 +1,10 @@
-// Dense factorizations in a plan: one opaque step each, whose work space (core/factor.h) is its scratch.
+// Dense factorizations in a plan: one opaque step each, whose work space (core/factor/factor.h) is its scratch.
 // tests/planner/factor_test.cpp.
 #pragma once
 
-#include "core/factor.h"
+#include "core/factor/factor.h"
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -10,7 +10,7 @@
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/plan/marks.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

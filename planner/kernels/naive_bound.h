@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -7,7 +7,7 @@
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

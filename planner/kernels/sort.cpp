@@ -7,7 +7,7 @@
 
 #include "core/buffer.h"
 #include "core/check.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -10,7 +10,7 @@
 #include "planner/order/order.h"
 #include "planner/place/account.h"
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

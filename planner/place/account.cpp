@@ -10,7 +10,7 @@
 #include "planner/kernels/sort.h"
 #include "planner/place/place.h"
 #include "planner/place/place_split.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

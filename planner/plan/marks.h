@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

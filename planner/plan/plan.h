@@ -35,7 +35,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 
@@ -79,7 +79,7 @@ struct PlanStep {
     scatter,  // one scatter node at the output, its operand, indices and updates fused
     dot,      // one canonical dot_general (see planner/kernels/dot.h); opaque
     sort,     // one canonical sort or argsort (see planner/kernels/sort.h); opaque
-    factor,   // one dense factorization (see core/factor.h); opaque
+    factor,   // one dense factorization (see core/factor/factor.h); opaque
     scan,     // body run `length` times, or while carry 0 is true
   };
   Kind kind = Kind::map;
@@ -88,7 +88,7 @@ struct PlanStep {
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
                              // scatter: one of tables [parts or parts - 1, elements]; dot: [packing];
-                             // sort: planner/kernels/sort.h; factor: core/factor.h; scan: [arena]
+                             // sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
   int parts = 1;             // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;

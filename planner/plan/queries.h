@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -7,7 +7,7 @@
 
 #include "planner/plan/plan.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

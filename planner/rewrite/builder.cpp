@@ -5,8 +5,8 @@
 #include "planner/plan/marks.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/lower_sort.h"
-#include "trace/infer.h"
-#include "trace/op_table.h"
+#include "trace/graph/infer.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

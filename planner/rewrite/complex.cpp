@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "trace/call.h"
-#include "trace/op_table.h"
+#include "trace/graph/call.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

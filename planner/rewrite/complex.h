@@ -7,8 +7,8 @@
 
 #include <span>
 
-#include "trace/graph.h"
-#include "trace/tracing.h"
+#include "trace/graph/graph.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 

@@ -4,7 +4,7 @@
 #include <neap/ops.h>
 
 #include "planner/rewrite/complex.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

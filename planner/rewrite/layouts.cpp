@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "planner/plan/graph_edit.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

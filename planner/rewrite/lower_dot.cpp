@@ -6,7 +6,7 @@
 #include "planner/kernels/dot.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "planner/plan/graph_edit.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

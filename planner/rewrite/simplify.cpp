@@ -3,8 +3,8 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/lower_sort.h"
-#include "trace/call.h"
-#include "trace/op_table.h"
+#include "trace/graph/call.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "planner/rewrite/builder.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

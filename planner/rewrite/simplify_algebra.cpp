@@ -7,7 +7,7 @@
 
 #include "planner/plan/graph_edit.h"
 #include "planner/rewrite/builder.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "planner/rewrite/builder.h"
-#include "trace/infer.h"
-#include "trace/op_table.h"
-#include "trace/scalar.h"
+#include "trace/graph/infer.h"
+#include "trace/graph/op_table.h"
+#include "trace/scalar/scalar.h"
 
 namespace neap::planner {
 

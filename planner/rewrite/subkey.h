@@ -4,7 +4,7 @@
 // tests/planner/choices_test.cpp.
 #pragma once
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

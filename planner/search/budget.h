@@ -12,7 +12,7 @@
 
 #include "planner/pipeline/pipeline.h"
 #include "planner/plan/plan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

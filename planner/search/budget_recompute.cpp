@@ -10,7 +10,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/budget_search.h"
 #include "planner/search/recompute.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

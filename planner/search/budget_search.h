@@ -13,7 +13,7 @@
 #include "planner/pipeline/pipeline.h"
 #include "planner/plan/plan.h"
 #include "planner/search/slices.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -11,7 +11,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/budget_search.h"
 #include "planner/slice/chunk.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "planner/pipeline/pipeline.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -10,7 +10,7 @@
 
 #include "planner/pipeline/pipeline.h"
 #include "planner/rewrite/simplify.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

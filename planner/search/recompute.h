@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/pipeline/pipeline.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

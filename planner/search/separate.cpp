@@ -10,7 +10,7 @@
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
 #include "planner/search/recompute.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

@@ -8,7 +8,7 @@
 
 #include "planner/fuse/fuse.h"
 #include "planner/plan/queries.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

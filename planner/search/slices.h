@@ -10,7 +10,7 @@
 #include "planner/fuse/fuse.h"
 #include "planner/pipeline/pipeline.h"
 #include "planner/slice/chunk.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -8,7 +8,7 @@
 
 #include "planner/kernels/dot.h"
 #include "planner/kernels/parts.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

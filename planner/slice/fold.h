@@ -8,7 +8,7 @@
 #pragma once
 
 #include "planner/slice/split_axis.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

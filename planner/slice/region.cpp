@@ -8,7 +8,7 @@
 #include "planner/slice/chunk.h"
 #include "planner/slice/fold.h"
 #include "planner/slice/split_axis.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

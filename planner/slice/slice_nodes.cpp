@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "planner/plan/marks.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

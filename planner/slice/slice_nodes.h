@@ -6,7 +6,7 @@
 
 #include "planner/slice/split_axis.h"
 #include "planner/slice/split_scan.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -8,7 +8,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/slice/fold.h"
 #include "planner/slice/slice_nodes.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

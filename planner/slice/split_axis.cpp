@@ -4,10 +4,10 @@
 #include <numeric>
 #include <vector>
 
-#include "core/factor.h"
+#include "core/factor/factor.h"
 #include "planner/kernels/distinct.h"
 #include "planner/kernels/dot.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

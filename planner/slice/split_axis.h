@@ -2,7 +2,7 @@
 // tests/planner/chunk_test.cpp.
 #pragma once
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -7,7 +7,7 @@
 
 #include "core/check.h"
 #include "planner/slice/fold.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 

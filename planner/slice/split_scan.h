@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "planner/slice/split_axis.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

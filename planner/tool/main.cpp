@@ -20,7 +20,7 @@
 #include "planner/plan/plan.h"
 #include "planner/report/check.h"
 #include "planner/report/diff.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 namespace {

@@ -1,7 +1,7 @@
 // The tool holds no backend: complex numbers are lowered by array functions (planner/rewrite/complex.h), which could
 // run ops at once outside a trace, and the planner is always inside one.
 #include "core/check.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::tracing {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/autodiff/check.h"
-#include "trace/vmap.h"
+#include "trace/vmap/vmap.h"
 
 namespace neap::autodiff {
 namespace {

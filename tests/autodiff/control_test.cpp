@@ -5,7 +5,7 @@
 
 #include "autodiff/linear.h"
 #include "tests/autodiff/check.h"
-#include "trace/vmap.h"
+#include "trace/vmap/vmap.h"
 
 namespace neap::autodiff {
 namespace {

@@ -5,7 +5,7 @@
 #include "backends/executable.h"
 #include "core/thread_pool.h"
 #include "tests/backends/random_program.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::backends {
 namespace {

@@ -1,7 +1,7 @@
 // Map steps: every op that a fused group may hold, alone and composed, and the form of the kernels.
 #include "tests/backends/lowering.h"
 #include "tests/trace/samples.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::backends {
 namespace {

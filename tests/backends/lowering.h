@@ -14,9 +14,9 @@
 #include "core/check.h"
 #include "core/dispatch.h"
 #include "planner/plan/plan.h"
-#include "trace/op_table.h"
-#include "trace/reference.h"
-#include "trace/scalar_eval.h"
+#include "trace/graph/op_table.h"
+#include "trace/reference/reference.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::backends {
 

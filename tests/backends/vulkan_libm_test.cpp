@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tests/backends/vulkan_harness.h"
-#include "trace/scalar_eval.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::vk {
 namespace {

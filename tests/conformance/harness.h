@@ -19,9 +19,9 @@
 #include "core/dispatch.h"
 #include "planner/plan/plan.h"
 #include "tests/threads.h"
-#include "trace/op_table.h"
-#include "trace/reference.h"
-#include "trace/tracing.h"
+#include "trace/graph/op_table.h"
+#include "trace/reference/reference.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::conformance {
 

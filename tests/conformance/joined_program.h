@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::conformance {
 

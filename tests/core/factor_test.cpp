@@ -1,6 +1,6 @@
 // Dense factorizations by what they must satisfy: products of the factors give the matrix, factors are triangular or
 // orthogonal. Nothing is written beside the result and the scratch that the layout promises.
-#include "core/factor.h"
+#include "core/factor/factor.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
 #include "tests/trace/host.h"
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 namespace neap::planner {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/buffer.h"
 #include "graphs.h"
 #include "planner/plan/plan.h"
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 namespace neap::planner {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <source_location>
 
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap::planner {
 

@@ -10,7 +10,7 @@
 #include "graphs.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 namespace neap::planner {
 namespace {

@@ -12,8 +12,8 @@
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
-#include "trace/op_table.h"
-#include "trace/tracing.h"
+#include "trace/graph/op_table.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/dispatch.h"
 #include "tests/trace/host.h"
-#include "trace/tracing.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::tracing {
 

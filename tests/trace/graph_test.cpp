@@ -1,4 +1,4 @@
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

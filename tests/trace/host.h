@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 namespace neap::tracing {
 

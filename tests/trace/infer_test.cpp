@@ -1,4 +1,4 @@
-#include "trace/infer.h"
+#include "trace/graph/infer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

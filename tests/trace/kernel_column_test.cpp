@@ -7,8 +7,8 @@
 
 #include "tests/trace/host.h"
 #include "tests/trace/samples.h"
-#include "trace/reference_values.h"
-#include "trace/scalar_eval.h"
+#include "trace/reference/reference_values.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::tracing {
 namespace {

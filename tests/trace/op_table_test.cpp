@@ -1,4 +1,4 @@
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 #include <gtest/gtest.h>
 

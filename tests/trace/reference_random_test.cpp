@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "tests/trace/host.h"
-#include "trace/reference_math.h"
+#include "trace/reference/reference_math.h"
 
 namespace neap::tracing {
 namespace {

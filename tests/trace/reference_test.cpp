@@ -1,5 +1,5 @@
 // Elementwise ops, conversions and leaves of the reference interpreter against values computed by hand or known.
-#include "trace/reference.h"
+#include "trace/reference/reference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "tests/trace/host.h"
 #include "tests/trace/samples.h"
-#include "trace/reference_math.h"
+#include "trace/reference/reference_math.h"
 
 namespace neap::tracing {
 namespace {

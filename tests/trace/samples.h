@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/check.h"
-#include "trace/op_table.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::tracing {
 

@@ -1,7 +1,7 @@
 // Every f32 function of the scalar language against the C library in double: a dense sample of all bit patterns,
 // special values, and every value of the half types. Limits are in ulps of the true value; denormals count like all
 // others.
-#include "trace/scalar_math.h"
+#include "trace/scalar/scalar_math.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 #include <numeric>
 #include <string>
 
-#include "trace/op_table.h"
-#include "trace/scalar_eval.h"
+#include "trace/graph/op_table.h"
+#include "trace/scalar/scalar_eval.h"
 
 namespace neap::scalar {
 namespace {

@@ -1,5 +1,5 @@
 // The scalar language: what is folded, what is made once, what a Dag computes.
-#include "trace/scalar.h"
+#include "trace/scalar/scalar.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "trace/op_table.h"
-#include "trace/reference_math.h"
-#include "trace/scalar_eval.h"
-#include "trace/scalar_math.h"
+#include "trace/graph/op_table.h"
+#include "trace/reference/reference_math.h"
+#include "trace/scalar/scalar_eval.h"
+#include "trace/scalar/scalar_math.h"
 
 namespace neap::scalar {
 namespace {

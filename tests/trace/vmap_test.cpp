@@ -1,5 +1,5 @@
 // vmap against a loop, for every case and every choice of batched inputs.
-#include "trace/vmap.h"
+#include "trace/vmap/vmap.h"
 
 #include <gtest/gtest.h>
 

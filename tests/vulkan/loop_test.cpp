@@ -1,7 +1,7 @@
 // Loops on the first Vulkan device: those whose bodies are small run many iterations in a dispatch.
 #include "backends/vulkan/program.h"
 #include "tests/vulkan/fixture.h"
-#include "trace/graph.h"
+#include "trace/graph/graph.h"
 
 namespace neap {
 namespace {

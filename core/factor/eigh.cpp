@@ -1,0 +1,155 @@
+// Eigenvalues and eigenvectors of symmetric matrices: Householder's reduction to tridiagonal form, then the QL
+// iteration with implicit shifts (Golub and Van Loan, 8.3), whose rotations are applied many at a time.
+#include "core/factor/rotations.h"
+
+namespace neap::factor {
+namespace {
+
+constexpr int kMostSteps = 60;  // for one eigenvalue; two are usual
+
+template <class T>
+struct Room {
+  Room(const Form& form, std::byte* bytes) {
+    const int64_t n = form.n;
+    Carver carver(bytes);
+    values = carver.take<double>(n);
+    beside = carver.take<double>(n);
+    scales = carver.take<T>(n);
+    for (T*& w : products) w = carver.take<T>(n);
+    if (form.vectors) {
+      panel = carver.take<T>(panel_size(n, n));
+      rotations = carver.bytes(Rotations<T>::room(n));
+    } else {
+      z = carver.take<T>(n * n);
+    }
+    used = carver.used();
+  }
+  double *values, *beside;
+  T *scales, *products[2], *panel = nullptr, *z = nullptr;
+  std::byte* rotations = nullptr;
+  size_t used;
+};
+
+// a, of which the upper triangle is read, becomes tridiagonal. Row k then holds reflector k from column k + 1 on. The
+// update of a step and the product of the next one read the matrix once.
+template <class T>
+void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
+  const T *v = nullptr, *w = nullptr;  // of the step before; indexed by column
+  const auto update = [&](int64_t i) {
+    if (v) vec(a + i * n + i, n - i) -= v[i] * vec(w + i, n - i) + w[i] * vec(v + i, n - i);
+  };
+  for (int64_t k = 0; k + 1 < n; ++k) {
+    update(k);
+    T* const row = a + k * n;
+    room.values[k] = row[k];
+    const auto [scale, result] = reflector(row + k + 1, n - k - 1, 1);
+    room.scales[k] = scale;
+    room.beside[k] = result;
+    row[k + 1] = T(1);
+    T* const p = room.products[k % 2];
+    vec(p + k + 1, n - k - 1).setZero();
+    for (int64_t i = k + 1; i < n; ++i) {
+      update(i);
+      T* const other = a + i * n;
+      p[i] += (vec(other + i, n - i) * vec(row + i, n - i)).sum();
+      vec(p + i + 1, n - i - 1) += row[i] * vec(other + i + 1, n - i - 1);
+    }
+    const auto ps = vec(p + k + 1, n - k - 1), vs = vec(row + k + 1, n - k - 1);
+    vec(p + k + 1, n - k - 1) *= scale;
+    const T along = scale / 2 * (ps * vs).sum();
+    vec(p + k + 1, n - k - 1) -= along * vs;
+    v = row;
+    w = p;
+  }
+  update(n - 1);
+  room.values[n - 1] = a[n * n - 1];
+}
+
+// False where it does not converge.
+template <class T>
+bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
+  constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
+  e[n - 1] = 0;
+  for (int64_t l = 0; l < n; ++l) {
+    for (int steps = 0;; ++steps) {
+      int64_t m = l;
+      while (m < n - 1 && std::abs(e[m]) > kTiny + kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1]))) ++m;
+      if (m == l) break;
+      if (steps == kMostSteps) return false;
+      double g = (d[l + 1] - d[l]) / (2 * e[l]);
+      g = d[m] - d[l] + e[l] / (g + std::copysign(std::sqrt(g * g + 1), g));
+      double s = 1, c = 1, p = 0;
+      bool split = false;
+      for (int64_t i = m - 1; i >= l; --i) {
+        const double f = s * e[i], b = c * e[i], r = length(f, g);
+        e[i + 1] = r;
+        if (r <= kTiny) {
+          d[i + 1] -= p;
+          e[m] = 0;
+          split = true;
+          break;
+        }
+        s = f / r;
+        c = g / r;
+        g = d[i + 1] - p;
+        const double t = (d[i] - g) * s + 2 * c * b;
+        p = s * t;
+        d[i + 1] = g + p;
+        g = c * t - b;
+        rotations.add(i + 1, i, c, s);
+      }
+      if (split) continue;
+      d[l] -= p;
+      e[l] = g;
+      e[m] = 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+size_t eigh_room(const Form& form) {
+  return form.dtype == DType::f64 ? Room<double>(form, nullptr).used : Room<float>(form, nullptr).used;
+}
+
+template <class T>
+void eigh(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>& work) {
+  const int64_t n = form.n;
+  if (n == 0) return;
+  const Room<T> room(form, bytes);
+  T* const z = form.vectors ? out + n : room.z;
+  const T most = largest(matrix(a, n, n), true), scale = most > 0 ? most : T(1);
+  if (std::isnan(most)) {
+    std::fill_n(out, result_size(form), most);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j <= i; ++j) z[j * n + i] = a[i * n + j] / scale;
+  tridiagonalize(z, n, room);
+  if (form.vectors) {
+    // Rows of z become the columns of the product of the reflectors, of which the first leaves row 0 as it is.
+    for (int64_t j = n - 1; j > 0; --j) {
+      std::copy(z + (j - 1) * n + j, z + j * n, z + j * n + j);
+      z[j * n] = T(0);
+    }
+    std::fill_n(z, n, T(0));
+    z[0] = T(1);
+    if (n > 1) form_q(View<T>{z + n + 1, n - 1, n - 1, 1, n}, n - 1, room.scales, room.panel, work);
+  }
+  Rotations<T> rotations(form.vectors ? z : nullptr, n, room.rotations, work);
+  const bool converged = iterate(room.values, room.beside, n, rotations);
+  rotations.flush();
+  if (!converged) {
+    std::fill_n(out, result_size(form), std::numeric_limits<T>::quiet_NaN());
+    return;
+  }
+  sort_rows(room.values, n, {form.vectors ? z : nullptr}, std::less<>());
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(room.values[i] * static_cast<double>(scale));
+  if (form.vectors) transpose_in_place(z, n);
+}
+
+template void eigh<float>(const Form&, const float*, float*, std::byte*, const Work<float>&);
+template void eigh<double>(const Form&, const double*, double*, std::byte*, const Work<double>&);
+
+}  // namespace neap::factor

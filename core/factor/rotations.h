@@ -1,0 +1,131 @@
+// Plane rotations that an iteration makes one by one, applied many at a time to strips that stay in the cache.
+#pragma once
+
+#include "core/factor/view.h"
+
+namespace neap::factor {
+
+/// Of a row of a strip; strips are gathered in the packing space of the work.
+inline constexpr size_t kRotatedBytes = 256;
+
+/// Less than this, of a matrix whose largest element is about 1, is nothing.
+inline constexpr double kTiny = 1e-290;
+
+/// sqrt(a^2 + b^2), also where the squares vanish.
+inline double length(double a, double b) {
+  const double squared = a * a + b * b;
+  return squared > kTiny ? std::sqrt(squared) : std::hypot(a, b);
+}
+
+template <class T>
+class Rotations {
+ public:
+  struct Rotation {
+    int64_t first, second;
+    T c, s;
+  };
+  static int64_t capacity(int64_t n) { return std::clamp<int64_t>(8 * n, 16, 4096); }
+  static size_t room(int64_t n) { return round_up(static_cast<size_t>(capacity(n)) * sizeof(Rotation)); }
+
+  /// Of the rows of z; none when it is null.
+  Rotations(T* z, int64_t n, std::byte* room, const Work<T>& work)
+      : z_(z), n_(n), list_(reinterpret_cast<Rotation*>(room)), work_(work) {}
+
+  /// (row i, row j) := (c row i + s row j, c row j - s row i).
+  void add(int64_t i, int64_t j, double c, double s) {
+    if (!z_) return;
+    list_[count_++] = {i, j, static_cast<T>(c), static_cast<T>(s)};
+    if (count_ == capacity(n_)) flush();
+  }
+
+  void flush() {
+    work_.strips(
+        count_ > 0 ? n_ : 0, [&](int64_t begin, int64_t end, const Work<T>& own) { turn(begin, end, own.room()); },
+        kStrip);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr int64_t kStrip = kRotatedBytes / sizeof(T);
+
+  // Columns begin to end of z, gathered: far apart, rows of a power of two would share few places of a cache. A
+  // rotation mostly begins with the row at which the one before ended, which stays in registers.
+  void turn(int64_t begin, int64_t end, T* rows) const {
+    const auto width = static_cast<size_t>(end - begin) * sizeof(T);
+    for (int64_t i = 0; i < n_; ++i) {
+      std::memset(rows + i * kStrip, 0, kRotatedBytes);
+      std::memcpy(rows + i * kStrip, z_ + i * n_ + begin, width);
+    }
+    T held[kStrip];
+    int64_t row = -1;
+    for (int64_t r = 0; r < count_; ++r) {
+      const auto [first, second, c, s] = list_[r];
+      if (row != first) {
+        if (row >= 0) std::memcpy(rows + row * kStrip, held, kRotatedBytes);
+        std::memcpy(held, rows + first * kStrip, kRotatedBytes);
+      }
+      T *const x = rows + first * kStrip, *const y = rows + second * kStrip;
+      for (int64_t i = 0; i < kStrip; ++i) {
+        const T a = held[i], b = y[i];
+        x[i] = c * a + s * b;
+        held[i] = c * b - s * a;
+      }
+      row = second;
+    }
+    std::memcpy(rows + row * kStrip, held, kRotatedBytes);
+    for (int64_t i = 0; i < n_; ++i) std::memcpy(z_ + i * n_ + begin, rows + i * kStrip, width);
+  }
+
+  T* z_;
+  int64_t n_;
+  Rotation* list_;
+  int64_t count_ = 0;
+  const Work<T>& work_;
+};
+
+/// Puts values in order by `before`, and the rows of each matrix [n, n] that is not null with them.
+template <class T, class Before>
+void sort_rows(double* values, int64_t n, std::initializer_list<T*> matrices, Before before) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t best = std::min_element(values + i, values + n, before) - values;
+    if (best == i) continue;
+    std::swap(values[i], values[best]);
+    for (T* z : matrices)
+      if (z) std::swap_ranges(z + i * n, z + (i + 1) * n, z + best * n);
+  }
+}
+
+/// The largest magnitude; NaN or infinite where an element is. `lower`: of the lower triangle.
+template <class T>
+T largest(View<const T> a, bool lower) {
+  T most = 0;
+  bool finite = true;
+  for (int64_t i = 0; i < a.rows; ++i) {
+    for (int64_t j = 0; j < (lower ? i + 1 : a.columns); ++j) {
+      const T x = std::abs(a(i, j));
+      finite &= x <= std::numeric_limits<T>::max();
+      most = std::max(most, x);
+    }
+  }
+  return finite ? most : std::numeric_limits<T>::quiet_NaN();
+}
+
+/// Cuts room into arrays; without room it only counts.
+class Carver {
+ public:
+  explicit Carver(std::byte* room) : room_(room) {}
+  template <class U>
+  U* take(int64_t count) {
+    U* const at = room_ ? reinterpret_cast<U*>(room_ + used_) : nullptr;
+    used_ += round_up(static_cast<size_t>(count) * sizeof(U));
+    return at;
+  }
+  std::byte* bytes(size_t count) { return take<std::byte>(static_cast<int64_t>(count)); }
+  size_t used() const { return used_; }
+
+ private:
+  std::byte* room_;
+  size_t used_ = 0;
+};
+
+}  // namespace neap::factor

@@ -1,0 +1,243 @@
+// Singular values and vectors: QR where the matrix is not square, reduction to bidiagonal form, then Golub and Kahan's
+// iteration with implicit shifts (LINPACK's dsvdc), whose rotations are applied many at a time.
+#include "core/factor/rotations.h"
+
+namespace neap::factor {
+namespace {
+
+constexpr int kMostSteps = 75;  // for one singular value; two are usual
+
+// Matrices lie so that m >= n: a wide one is transposed.
+template <class T>
+struct Room {
+  Room(const Form& form, std::byte* bytes) {
+    const int64_t m = std::max(form.m, form.n), n = std::min(form.m, form.n);
+    Carver carver(bytes);
+    values = carver.take<double>(n);
+    beside = carver.take<double>(n);
+    for (T** p : {&left, &right, &outer, &row}) *p = carver.take<T>(n);
+    x = carver.take<T>(n * n);
+    tall = m > n ? carver.take<T>(m * n) : nullptr;
+    panel = carver.take<T>(panel_size(m, form.full ? m : n));
+    for (std::byte*& r : rotations) r = form.vectors ? carver.bytes(Rotations<T>::room(n)) : nullptr;
+    used = carver.used();
+  }
+  double *values, *beside;
+  T *left, *right, *outer, *row;  // scales of reflectors; a row of products
+  T *x, *tall, *panel;
+  std::byte* rotations[2];
+  size_t used;
+};
+
+// x [n, n] becomes upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
+// from column k + 1 on.
+template <class T>
+void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t rest = n - k - 1;
+    T* const row = x + k * n;
+    const auto [left, diagonal] = reflector(row + k, n - k, n);
+    room.left[k] = left;
+    room.values[k] = diagonal;
+    room.right[k] = T(0);
+    room.beside[k] = 0;
+    if (rest == 0) break;
+    auto sums = vec(room.row, rest);
+    sums = vec(row + k + 1, rest);
+    for (int64_t i = k + 1; i < n; ++i) sums += x[i * n + k] * vec(x + i * n + k + 1, rest);
+    sums *= left;
+    auto u = vec(row + k + 1, rest);
+    u -= sums;
+    const auto [right, beside] = reflector(row + k + 1, rest, 1);
+    room.right[k] = right;
+    room.beside[k] = beside;
+    row[k + 1] = T(1);
+    for (int64_t i = k + 1; i < n; ++i) {
+      auto other = vec(x + i * n + k + 1, rest);
+      other -= x[i * n + k] * sums;
+      other -= (right * (other * u).sum()) * u;
+    }
+  }
+}
+
+// Of the bidiagonal matrix with diagonal s and e beside it; false where it does not converge.
+template <class T>
+class Iteration {
+ public:
+  Iteration(double* s, double* e, int64_t n, Rotations<T>& u, Rotations<T>& v) : s_(s), e_(e), n_(n), u_(u), v_(v) {}
+
+  bool run() {
+    int steps = 0;
+    for (int64_t p = n_; p > 0;) {
+      int64_t k = p - 2;
+      for (; k >= 0; --k) {
+        if (std::abs(e_[k]) > kTiny + kEpsilon * (std::abs(s_[k]) + std::abs(s_[k + 1]))) continue;
+        e_[k] = 0;
+        break;
+      }
+      if (k == p - 2) {
+        --p;
+        steps = 0;
+        continue;
+      }
+      int64_t z = p - 1;
+      for (; z > k; --z) {
+        const double near = (z != p - 1 ? std::abs(e_[z]) : 0) + (z != k + 1 ? std::abs(e_[z - 1]) : 0);
+        if (std::abs(s_[z]) > kTiny + kEpsilon * near) continue;
+        s_[z] = 0;
+        break;
+      }
+      if (z == p - 1) {
+        chase_up(k + 1, p);
+      } else if (z > k) {
+        chase_down(z + 1, p);
+      } else if (++steps > kMostSteps) {
+        return false;
+      } else {
+        step(k + 1, p);
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double kEpsilon = std::numeric_limits<T>::epsilon();
+
+  // s[p - 1] is zero: so becomes e[p - 2].
+  void chase_up(int64_t k, int64_t p) {
+    double f = std::exchange(e_[p - 2], 0.0);
+    for (int64_t j = p - 2; j >= k; --j) {
+      const double t = length(s_[j], f), c = t == 0 ? 1 : s_[j] / t, s = t == 0 ? 0 : f / t;
+      s_[j] = t;
+      if (j != k) {
+        f = -s * e_[j - 1];
+        e_[j - 1] *= c;
+      }
+      v_.add(j, p - 1, c, s);
+    }
+  }
+
+  // s[k - 1] is zero: so becomes e[k - 1].
+  void chase_down(int64_t k, int64_t p) {
+    double f = std::exchange(e_[k - 1], 0.0);
+    for (int64_t j = k; j < p; ++j) {
+      const double t = length(s_[j], f), c = t == 0 ? 1 : s_[j] / t, s = t == 0 ? 0 : f / t;
+      s_[j] = t;
+      f = -s * e_[j];
+      e_[j] *= c;
+      u_.add(j, k - 1, c, s);
+    }
+  }
+
+  void step(int64_t k, int64_t p) {
+    double scale = 0;
+    for (const double x : {s_[p - 1], s_[p - 2], e_[p - 2], s_[k], e_[k]}) scale = std::max(scale, std::abs(x));
+    const double sp = s_[p - 1] / scale, before = s_[p - 2] / scale, ep = e_[p - 2] / scale, sk = s_[k] / scale;
+    const double b = ((before + sp) * (before - sp) + ep * ep) / 2, c = sp * ep * (sp * ep);
+    double shift = 0;
+    if (b != 0 || c != 0) shift = c / (b + std::copysign(std::sqrt(b * b + c), b));
+    double f = (sk + sp) * (sk - sp) + shift, g = sk * (e_[k] / scale);
+    for (int64_t j = k; j + 1 < p; ++j) {
+      double t = length(f, g), cs = t == 0 ? 1 : f / t, sn = t == 0 ? 0 : g / t;
+      if (j != k) e_[j - 1] = t;
+      f = cs * s_[j] + sn * e_[j];
+      e_[j] = cs * e_[j] - sn * s_[j];
+      g = sn * s_[j + 1];
+      s_[j + 1] *= cs;
+      v_.add(j, j + 1, cs, sn);
+      t = length(f, g), cs = t == 0 ? 1 : f / t, sn = t == 0 ? 0 : g / t;
+      s_[j] = t;
+      f = cs * e_[j] + sn * s_[j + 1];
+      s_[j + 1] = cs * s_[j + 1] - sn * e_[j];
+      g = sn * e_[j + 1];
+      e_[j + 1] *= cs;
+      u_.add(j, j + 1, cs, sn);
+    }
+    e_[p - 2] = f;
+  }
+
+  double *s_, *e_;
+  int64_t n_;
+  Rotations<T>&u_, &v_;
+};
+
+template <class T>
+void unit(T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) out[i * n + j] = i == j ? T(1) : T(0);
+}
+
+}  // namespace
+
+size_t svd_room(const Form& form) {
+  return form.dtype == DType::f64 ? Room<double>(form, nullptr).used : Room<float>(form, nullptr).used;
+}
+
+template <class T>
+void svd(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>& work) {
+  const bool wide = form.m < form.n;
+  const int64_t m = std::max(form.m, form.n), n = std::min(form.m, form.n), columns = form.full ? m : n;
+  T *const first = out + n, *const second = first + form.m * (form.full ? form.m : n);  // U and V^T
+  if (n == 0) {
+    if (form.vectors && form.full) unit(first, form.m), unit(second, form.n);
+    return;
+  }
+  const Room<T> room(form, bytes);
+  const View<const T> given = wide ? matrix(a, n, m).transposed() : matrix(a, m, n);
+  const T most = largest(matrix(a, form.m, form.n), false), scale = most > 0 ? most : T(1);
+  if (std::isnan(most)) {
+    std::fill_n(out, result_size(form), most);
+    return;
+  }
+  T* const x = room.x;
+  const View<T> worked = matrix(m > n ? room.tall : x, m, n);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) worked(i, j) = given(i, j) / scale;
+  if (m > n) {
+    reflect(worked, room.outer, room.panel, work);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < n; ++j) x[i * n + j] = j < i ? T(0) : worked(i, j);
+  }
+  bidiagonalize(x, n, room);
+  T* const v = form.vectors ? (wide ? first : second) : nullptr;  // rows: columns of V
+  if (form.vectors) {
+    std::fill_n(v, n, T(0));
+    v[0] = T(1);
+    for (int64_t j = 1; j < n; ++j) {
+      v[j * n] = T(0);
+      std::copy(x + (j - 1) * n + j, x + j * n, v + j * n + j);
+    }
+    if (n > 1) form_q(View<T>{v + n + 1, n - 1, n - 1, 1, n}, n - 1, room.right, room.panel, work);
+    transpose_in_place(x, n);
+    form_q(View<T>{x, n, n, 1, n}, n, room.left, room.panel, work);
+  }
+  T* const u = form.vectors ? x : nullptr;  // rows: columns of U
+  Rotations<T> of_u(u, n, room.rotations[0], work), of_v(v, n, room.rotations[1], work);
+  if (!Iteration<T>(room.values, room.beside, n, of_u, of_v).run()) {
+    std::fill_n(out, result_size(form), std::numeric_limits<T>::quiet_NaN());
+    return;
+  }
+  of_u.flush();
+  of_v.flush();
+  for (int64_t i = 0; i < n; ++i) {
+    if (room.values[i] >= 0) continue;
+    room.values[i] = -room.values[i];
+    if (v) vec(v + i * n, n) *= T(-1);
+  }
+  sort_rows(room.values, n, {u, v}, std::greater<>());
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(room.values[i] * static_cast<double>(scale));
+  if (!form.vectors) return;
+  const View<T> result = wide ? matrix(second, columns, m).transposed() : matrix(first, m, columns);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      result(i, j) = i < n && j < n ? x[j * n + i] : i == j ? T(1) : T(0);
+    }
+  }
+  if (m > n) apply_q(worked, n, room.outer, result, room.panel, work);
+  if (wide) transpose_in_place(v, n);
+}
+
+template void svd<float>(const Form&, const float*, float*, std::byte*, const Work<float>&);
+template void svd<double>(const Form&, const double*, double*, std::byte*, const Work<double>&);
+
+}  // namespace neap::factor

@@ -1,0 +1,190 @@
+// What the factorizations share: views of matrices, and products of them in given packing space. Only factor*.cpp
+// include this: it is compiled for the machine's own vector units.
+#pragma once
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "core/factor/factor.h"
+#include "core/function_ref.h"
+#include "core/thread_pool.h"
+
+namespace neap::factor {
+
+/// Element (i, j) is data[i * down + j * across]; one of the two strides is 1.
+template <class T>
+struct View {
+  T* data;
+  int64_t rows, columns, down, across;
+
+  T& operator()(int64_t i, int64_t j) const { return data[i * down + j * across]; }
+  View block(int64_t i, int64_t j, int64_t r, int64_t c) const { return {&(*this)(i, j), r, c, down, across}; }
+  View transposed() const { return {data, columns, rows, across, down}; }
+};
+
+/// By rows, one behind the other.
+template <class T>
+View<T> matrix(T* data, int64_t rows, int64_t columns) {
+  return {data, rows, columns, columns, 1};
+}
+
+template <class T>
+auto vec(T* data, int64_t n) {
+  using Array = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, 1>;
+  return Eigen::Map<std::conditional_t<std::is_const_v<T>, const Array, Array>>(data, n);
+}
+
+constexpr int64_t kDepth = 192, kRows = 96, kColumns = 192;  // of a product, packed at once
+
+inline size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// Work of a matrix: products and loops over strips, in the packing space of a slot.
+template <class T>
+class Work {
+ public:
+  /// For matrices of extents up to `largest`.
+  Work(std::byte* packing, size_t packing_bytes, int strips)
+      : packing_(packing), bytes_(packing_bytes), strips_(strips) {}
+
+  static size_t packing_bytes(int64_t largest) {
+    const int64_t depth = std::min(kDepth, largest), rows = std::min(kRows, largest),
+                  columns = std::min(kColumns, largest);
+    return round_up(static_cast<size_t>(rows * depth) * sizeof(T)) +
+           round_up(static_cast<size_t>(depth * columns) * sizeof(T));
+  }
+
+  /// Its packing space, between products.
+  T* room() const { return reinterpret_cast<T*>(packing_); }
+
+  /// f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
+  void strips(int64_t n, FunctionRef<void(int64_t, int64_t, const Work&)> f, int64_t length = kColumns) const {
+    const int64_t count = (n + length - 1) / length;
+    const auto run = [&](int64_t i, int slot) {
+      f(i * length, std::min(n, (i + 1) * length), Work(packing_ + static_cast<size_t>(slot) * bytes_, bytes_, 1));
+    };
+    if (strips_ == 1 || count < 2) {
+      for (int64_t i = 0; i < count; ++i) run(i, 0);
+      return;
+    }
+    std::atomic<int64_t> next{0};
+    parallel_tasks(static_cast<int>(std::min<int64_t>(strips_, count)), [&](int slot) {
+      for (int64_t i; (i = next.fetch_add(1)) < count;) run(i, slot);
+    });
+  }
+
+  /// c += alpha a b.
+  void product(View<T> c, View<T> a, View<T> b, T alpha) const {
+    if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
+    if (c.down != 1) {  // Eigen's kernel wants columns one behind the other
+      const View<T> swapped = b.transposed();
+      b = a.transposed();
+      a = swapped;
+      c = c.transposed();
+    }
+    strips(c.columns, [&](int64_t begin, int64_t end, const Work& own) {
+      own.strip(c.block(0, begin, c.rows, end - begin), a, b.block(0, begin, b.rows, end - begin), alpha);
+    });
+  }
+
+ private:
+  struct Blocking : Eigen::internal::level3_blocking<T, T> {
+    Blocking(T* a, T* b, int64_t mc, int64_t nc, int64_t kc) {
+      this->m_blockA = a;
+      this->m_blockB = b;
+      this->m_mc = mc;
+      this->m_nc = nc;
+      this->m_kc = kc;
+    }
+  };
+
+  void strip(View<T> c, View<T> a, View<T> b, T alpha) const {
+    const bool a_by_columns = a.down == 1, b_by_columns = b.down == 1;
+    const auto go = [&]<bool kA, bool kB>() {
+      const int64_t depth = std::min(kDepth, a.columns), rows = std::min(kRows, c.rows);
+      T* const packed_a = reinterpret_cast<T*>(packing_);
+      T* const packed_b = reinterpret_cast<T*>(packing_ + round_up(static_cast<size_t>(rows * depth) * sizeof(T)));
+      Blocking blocking(packed_a, packed_b, rows, std::min(kColumns, c.columns), depth);
+      Eigen::internal::general_matrix_matrix_product<Eigen::Index, T, kA ? Eigen::ColMajor : Eigen::RowMajor, false, T,
+                                                     kB ? Eigen::ColMajor : Eigen::RowMajor, false, Eigen::ColMajor,
+                                                     1>::run(c.rows, c.columns, a.columns, a.data,
+                                                             kA ? a.across : a.down, b.data, kB ? b.across : b.down,
+                                                             c.data, 1, c.across, alpha, blocking);
+    };
+    if (a_by_columns) {
+      b_by_columns ? go.template operator()<true, true>() : go.template operator()<true, false>();
+    } else {
+      b_by_columns ? go.template operator()<false, true>() : go.template operator()<false, false>();
+    }
+  }
+
+  std::byte* packing_;
+  size_t bytes_;
+  int strips_;
+};
+
+/// How far a triangle is read and taken.
+struct Triangle {
+  bool lower = true, unit = false;
+};
+
+/// b := t^-1 b, t triangular. factor_triangular.cpp.
+template <class T>
+void solve(View<T> t, Triangle form, View<T> b, const Work<T>& work);
+template <class T>
+void cholesky(View<T> a, const Work<T>& work);
+/// swapped: of each of the first k rows; negative entries: none.
+template <class T>
+void lu(View<T> a, int64_t* swapped, const Work<T>& work);
+
+/// a := R above the diagonal, the reflectors below it; `scales`: [k]; `panel`: room of panel_size(m, n).
+/// factor_qr.cpp.
+template <class T>
+void reflect(View<T> a, T* scales, T* panel, const Work<T>& work);
+inline constexpr int64_t kPanel = 32;  // reflectors that are applied at once
+inline int64_t panel_size(int64_t m, int64_t n) { return m * kPanel + 2 * kPanel * (kPanel + std::max(m, n)); }
+/// q [m, columns], whose first `count` columns hold reflectors: the first columns of their product.
+template <class T>
+void form_q(View<T> q, int64_t count, const T* scales, T* panel, const Work<T>& work);
+/// c := Q c, Q the product of the reflectors in the columns of v.
+template <class T>
+void apply_q(View<T> v, int64_t count, const T* scales, View<T> c, T* panel, const Work<T>& work);
+
+/// Overwrites x with a reflector H = 1 - scale v v^T, v[0] = 1 (not stored), of which H x is (result, 0, ...).
+template <class T>
+struct Reflector {
+  T scale, result;
+};
+template <class T>
+Reflector<T> reflector(T* x, int64_t n, int64_t stride);
+
+/// a [n, n] := its transpose.
+template <class T>
+void transpose_in_place(T* a, int64_t n) {
+  constexpr int64_t kTile = 16;
+  for (int64_t i = 0; i < n; i += kTile) {
+    for (int64_t j = 0; j <= i; j += kTile) {
+      for (int64_t r = i; r < std::min(n, i + kTile); ++r) {
+        for (int64_t c = j; c < std::min(r, j + kTile); ++c) std::swap(a[r * n + c], a[c * n + r]);
+      }
+    }
+  }
+}
+
+template <class T>
+void qr(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
+size_t qr_room(const Form& form);
+template <class T>
+void eigh(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
+size_t eigh_room(const Form& form);
+template <class T>
+void svd(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
+size_t svd_room(const Form& form);
+
+}  // namespace neap::factor

@@ -1,0 +1,14 @@
+// What a node of family factor computes, for core/factor/factor.h.
+#pragma once
+
+#include <span>
+
+#include "core/factor/factor.h"
+#include "trace/graph/graph.h"
+
+namespace neap::tracing {
+
+/// Of an op of family factor on operands of these avals, which fit.
+factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& attrs);
+
+}  // namespace neap::tracing

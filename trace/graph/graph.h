@@ -1,0 +1,190 @@
+// The one intermediate representation: a graph in static single assignment form.
+//
+// A Graph is a list of nodes in topological order. Every value has a static shape and dtype (its Aval). Control flow
+// (scan, while_loop, cond) holds its bodies as sub-graphs in attributes. Every transform and every pass is a function
+// Graph -> Graph. Inputs are the function's parameters followed by `num_captured` captured arrays (concrete arrays, or
+// values of an outer trace, that the function closed over).
+#pragma once
+
+#include <neap/dtype.h>
+#include <neap/shape.h>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace neap::tracing {
+
+struct Graph;
+using GraphPtr = std::shared_ptr<const Graph>;
+using ValueId = int32_t;
+using NodeId = int32_t;
+inline constexpr ValueId no_value = -1;
+inline constexpr NodeId no_node = -1;  // the definition of a graph input
+inline constexpr int kDeepest = 64;    // graphs within graphs, and traces within traces: passes recur into them
+
+/// One enumerator for each row of the op table (trace/ops.def and trace/graph/ops_structural.def).
+enum class Op : uint16_t {
+#define NEAP_OP(name, ...) name,
+#include "trace/graph/all_ops.inc"
+#undef NEAP_OP
+  count_
+};
+
+/// Names of attributes; an op's row documents which it takes.
+enum class Attr : uint8_t {
+  axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
+  axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...
+  backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
+  body,          // graph: of scan, while_loop, custom_jvp, custom_vjp; cond: what is computed where it is true
+  copy,          // int: computes again what another node computes, and stays apart from it (any op)
+  derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
+  descending,    // int (0/1): sort, argsort
+  dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
+  forward,       // graph: custom_vjp: inputs -> results, residuals
+  full,          // int (0/1): qr, svd: square orthogonal factors
+  full_shape,    // ints: of the whole of which this is a slice: random_bits (its flat index is the counter), sums
+  high,          // ints: pad
+  interior,      // ints: pad
+  label,         // string: reshape: what checkpoint_name() calls its result
+  length,        // int: trip count of scan; of while_loop, where there is one, the largest
+  lhs_batch,     // ints: dot_general
+  lhs_contract,  // ints
+  limit,         // ints: slice
+  low,           // ints: pad
+  lower,         // int (0/1): triangular_solve: which triangle is read
+  marks,         // int: bits that passes of the planner set for those after them (any op)
+  mode,          // int: IndexMode of gather and scatter
+  num_carry,     // int: scan, while_loop
+  num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
+  otherwise,     // graph: cond: what is computed where it is false
+  permutation,   // ints: transpose
+  region,        // int: the checkpoint() that the node is in (any op)
+  reverse,       // int (0/1): scan; fft: the other sign of the exponent
+  rhs_batch,     // ints
+  rhs_contract,  // ints
+  saveable,      // string: what of a region is kept for the backward pass: "", "everything", "dots" or names
+  shape,         // ints
+  start,         // ints: slice
+  stride,        // ints: slice
+  transposed,    // int (0/1): triangular_solve
+  unit,          // int (0/1): triangular_solve: the diagonal is taken as ones
+  value,         // double or int: constant
+  vectors,       // int (0/1): eigh, svd: not the values alone
+};
+std::string_view name(Attr);
+
+/// How gather and scatter treat an index that is out of range after negative indices have counted from the end.
+/// clamp_update is of scatter only: rows are clamped into range, as gather's clip reads, where the other modes drop
+/// them. (It is the transpose of a clipped gather.)
+enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
+
+using Ints = std::vector<int64_t>;
+using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
+/// Copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12 destroys an
+/// alternative that was never made, if all of them can be moved without an exception.
+struct AttrValue : AttrVariant {
+  using AttrVariant::variant;
+  AttrValue() = default;
+  AttrValue(const AttrValue& other)
+      : AttrVariant(std::visit([](const auto& value) { return AttrVariant(value); }, other)) {}
+  AttrValue(AttrValue&&) = default;
+  AttrValue& operator=(const AttrValue& other) { return *this = AttrValue(other); }
+  AttrValue& operator=(AttrValue&&) = default;
+};
+
+/// A small sorted map from Attr to value. Copies share it until one of them changes.
+class Attrs {
+ public:
+  using Items = std::vector<std::pair<Attr, AttrValue>>;
+
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<Attr, AttrValue>> items);
+  void set(Attr key, AttrValue value);
+  void erase(Attr key);
+  bool has(Attr key) const { return find(key) != nullptr; }
+  int64_t integer(Attr key) const;
+  int64_t integer_or(Attr key, int64_t otherwise) const;
+  double real(Attr key) const;  // also of an int
+  const Ints& ints(Attr key) const;
+  DType dtype(Attr key) const;
+  const std::string& string(Attr key) const;
+  const GraphPtr& graph(Attr key) const;
+  const AttrValue* find(Attr key) const;
+  const Items& items() const;
+  bool operator==(const Attrs&) const;  // sub-graphs compare by structure
+  size_t hash() const;
+
+ private:
+  Items& own();
+
+  std::shared_ptr<Items> items_;  // nullptr: none
+};
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;
+  Attrs attrs;
+  std::vector<ValueId> outputs;  // one, except control flow and calls
+  std::source_location loc;
+
+  ValueId out() const { return outputs[0]; }
+};
+
+struct Value {
+  Aval aval;
+  NodeId def = no_node;  // defining node, or no_node for a graph input
+  int index = 0;         // which output of def, or which input of the graph
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  int num_captured = 0;  // the last inputs are captured arrays
+
+  const Aval& aval(ValueId v) const { return values[v].aval; }
+  std::vector<Aval> avals(const std::vector<ValueId>& of) const {
+    std::vector<Aval> all;
+    for (const ValueId v : of) all.push_back(aval(v));
+    return all;
+  }
+  const Node* def(ValueId v) const { return values[v].def == no_node ? nullptr : &nodes[values[v].def]; }
+  bool is(ValueId v, Op op) const { return def(v) && def(v)->op == op; }
+
+  /// Appends an input of the given aval.
+  ValueId add_input(Aval aval);
+  /// Appends a node; infers the avals of its outputs (throws ShapeError / DTypeError at `loc`).
+  NodeId add_node(Op op, std::vector<ValueId> inputs, Attrs attrs, std::source_location loc);
+  /// The same for an op with one output.
+  ValueId add(Op op, std::vector<ValueId> inputs, Attrs attrs = {},
+              std::source_location loc = std::source_location::current());
+  /// A constant of shape `shape` whose elements all equal `value`.
+  ValueId constant(double value, DType dtype, Shape shape = {});
+
+  bool operator==(const Graph&) const;  // structure, not locations or names
+  size_t hash() const;
+};
+
+/// Number of uses of each value as a node input or a graph output.
+std::vector<int> count_uses(const Graph& graph);
+/// Consumers (node ids, each once, ascending) of each value.
+std::vector<std::vector<NodeId>> consumers(const Graph& graph);
+/// Removes nodes whose outputs are never used. Inputs stay.
+Graph eliminate_dead_code(const Graph& graph);
+
+/// Text form; parse(print(g)) == g. See trace/graph/print.cpp for the grammar.
+std::string print(const Graph& graph);
+Graph parse(std::string_view text);
+
+/// Throws InternalError when the graph is malformed (order, arity, avals, attributes). Runs between passes in debug
+/// builds.
+void verify(const Graph& graph);
+
+}  // namespace neap::tracing

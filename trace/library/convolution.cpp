@@ -1,0 +1,237 @@
+// Convolutions and poolings of numpy.h: a sum, or an extreme, over the taps of a window.
+#include <neap/creation.h>
+#include <neap/numpy.h>
+#include <neap/transforms.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/size.h"
+#include "trace/ops/ops_common.h"
+
+namespace neap {
+
+using namespace tracing;
+
+namespace {
+
+constexpr int64_t kMostTaps = int64_t{1} << 16;  // each is an operation
+
+// Windows over the last axes of an array, checked, with nothing left out.
+class Taps {
+ public:
+  Taps(std::string_view op, const Shape& x, const Shape& window, const Windows& windows, std::source_location loc)
+      : axes_(window.size()), lead_(x.size() - window.size()), window_(window) {
+    const auto listed = [&](const Shape& list, std::string_view what) {
+      if (list.empty()) return Shape(axes_, 1);
+      if (list.size() != axes_ || std::ranges::any_of(list, [](int64_t n) { return n < 1; }))
+        throw_user<ShapeError>(op, fmt::format("{} {}", what, to_string(list)),
+                               fmt::format("{} numbers of 1 and more", axes_), "", loc);
+      return list;
+    };
+    stride_ = listed(windows.stride, "stride");
+    dilation_ = listed(windows.dilation, "dilation");
+    const Shape inner = listed(windows.input_dilation, "input dilation");
+    if (windows.same && !windows.padding.empty())
+      throw_user<ShapeError>(op, "both `same` and a padding", "one of them", "", loc);
+    if (!windows.padding.empty() && windows.padding.size() != axes_)
+      throw_user<ShapeError>(op, fmt::format("{} paddings", windows.padding.size()), fmt::format("{}", axes_), "", loc);
+    low_.assign(x.size(), 0), high_ = interior_ = low_;
+    for (size_t i = 0; i < axes_; ++i) {
+      if (window[i] < 1) throw_user<ShapeError>(op, "window " + to_string(window), "extents of 1 and more", "", loc);
+      const int64_t along = x[lead_ + i];
+      const int64_t n = along == 0 ? 0 : (Size(along - 1) * inner[i] + 1).value(op, "the dilated input", loc);
+      const Size reach = Size(window[i] - 1) * dilation_[i] + 1;
+      interior_[lead_ + i] = inner[i] - 1;
+      if (windows.same) {
+        const int64_t fit = n == 0 ? 0 : (n - 1) / stride_[i] + 1;
+        const Size all = Size(fit - 1) * stride_[i] + reach - n;
+        const int64_t padding = std::max<int64_t>(0, all.value(op, "the padded input", loc));
+        low_[lead_ + i] = padding / 2, high_[lead_ + i] = padding - padding / 2;
+      } else if (!windows.padding.empty()) {
+        low_[lead_ + i] = windows.padding[i].first, high_[lead_ + i] = windows.padding[i].second;
+      }
+      const int64_t padded = (Size(n) + low_[lead_ + i] + high_[lead_ + i]).value(op, "the padded input", loc);
+      if (padded < 0)
+        throw_user<ShapeError>(op, fmt::format("padding {}, {} of {} elements", low_[lead_ + i], high_[lead_ + i], n),
+                               "to cut at most what there is", "", loc);
+      // A window that is longer than the input fits nowhere.
+      count_.push_back(!reach.fits() || padded < reach.value() ? 0 : (padded - reach.value()) / stride_[i] + 1);
+    }
+    if (!empty() && (!Size::product(window_).fits() || size() > kMostTaps))
+      throw_user<ShapeError>(op, "window " + to_string(window), fmt::format("at most {} elements", kMostTaps),
+                             "a reduction takes an axis that a window spans", loc);
+  }
+
+  // Whether there is no window.
+  bool empty() const { return std::ranges::find(count_, 0) != count_.end(); }
+  Array padded(const Array& x, double value) const {
+    return pad(x, low_, high_, full({}, value, x.dtype()), interior_);
+  }
+  int64_t size() const { return element_count(window_); }
+  /// Where in the window a tap is.
+  Shape position(int64_t tap) const {
+    Shape p(axes_);
+    for (size_t i = axes_; i-- > 0; tap /= window_[i]) p[i] = tap % window_[i];
+    return p;
+  }
+  /// What that tap of every window reads, of the padded array; there is a window.
+  Array read(const Array& padded, const Shape& position) const {
+    Shape start(lead_, 0), limit(padded.shape().begin(), padded.shape().begin() + static_cast<std::ptrdiff_t>(lead_)),
+        stride(lead_, 1);
+    for (size_t i = 0; i < axes_; ++i) {
+      start.push_back(position[i] * dilation_[i]);
+      limit.push_back(start.back() + (count_[i] - 1) * stride_[i] + 1);
+      stride.push_back(stride_[i]);
+    }
+    return strided_slice(padded, start, limit, stride);
+  }
+  const Shape& count() const { return count_; }
+
+ private:
+  size_t axes_, lead_;
+  Shape window_, stride_, dilation_, low_, high_, interior_, count_;
+};
+
+std::string key_of(std::string_view name, const Shape& window, const Windows& w) {
+  std::string key = fmt::format("{} {} {} {} {} {} {}", name, to_string(window), to_string(w.stride), w.same,
+                                to_string(w.dilation), to_string(w.input_dilation), w.groups);
+  for (const auto& [low, high] : w.padding) key += fmt::format(" {} {}", low, high);
+  return key;
+}
+
+Array pool(std::string_view name, const Operand& x, const Shape& window, const Windows& windows, double outside,
+           const std::function<Array(const Array&, const Array&)>& join, bool average = false) {
+  const AtLine line(x.loc());
+  const Array a = x.as_array();
+  if (window.empty() || window.size() > a.shape().size())
+    throw_user<ShapeError>(name, fmt::format("window {} over {}", to_string(window), to_string(a.aval())),
+                           "one to as many axes as the array has", "", user_line(x.loc()));
+  if (!windows.input_dilation.empty() || windows.groups != 1)
+    throw_user<ShapeError>(name, "an input dilation or groups", "neither: they are conv_general's", "",
+                           user_line(x.loc()));
+  const Taps taps(name, a.shape(), window, windows, user_line(x.loc()));
+  if (taps.empty()) {
+    Shape none(a.shape().begin(), a.shape().end() - std::ssize(window));
+    none.insert(none.end(), taps.count().begin(), taps.count().end());
+    return zeros(none, a.dtype());
+  }
+  return composite(key_of(name, window, windows), {a}, [&](const Arrays& in) {
+    const DType dtype = in[0].dtype();  // half types are added up in f32
+    const Array padded = taps.padded(in[0].astype(wide(dtype)), outside);
+    Array result = taps.read(padded, taps.position(0));
+    for (int64_t tap = 1; tap < taps.size(); ++tap) result = join(result, taps.read(padded, taps.position(tap)));
+    return (average ? result * (1.0 / static_cast<double>(taps.size())) : result).astype(dtype);
+  });
+}
+
+}  // namespace
+
+// One product for each tap, added up: nothing is copied but the slice that a tap reads.
+Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
+  const AtLine line(x.loc());
+  const std::array<const Operand*, 2> operands{&x, &w};
+  const DType dtype = common_dtype(operands);
+  const Array a = x.as(dtype), kernel = w.as(dtype);
+  const int64_t spatial = a.ndim() - 2, groups = windows.groups;
+  const auto refuse = [&](const std::string& expected) {
+    throw_user<ShapeError>(
+        "conv_general", fmt::format("{} with {} in {} groups", to_string(a.aval()), to_string(kernel.aval()), groups),
+        expected, "", user_line(x.loc()));
+  };
+  if (spatial < 1 || spatial > 3 || kernel.ndim() != a.ndim())
+    refuse("[batch, channels, space...] with [out, channels / groups, window...], one to three spatial axes");
+  if (groups < 1 || a.shape(1) % groups != 0 || kernel.shape(0) % groups != 0 || kernel.shape(1) != a.shape(1) / groups)
+    refuse("channels and outputs that the groups divide, and the kernel's share of the channels");
+  const Shape window(kernel.shape().begin() + 2, kernel.shape().end());
+  const Taps taps("conv_general", a.shape(), window, windows, user_line(x.loc()));
+  const int64_t batch = a.shape(0), in_group = kernel.shape(1), out_group = kernel.shape(0) / groups;
+  Shape result{batch, groups * out_group};
+  result.insert(result.end(), taps.count().begin(), taps.count().end());
+  check_extents("conv_general", result, dtype, user_line(x.loc()));
+  if (taps.empty()) return zeros(result, dtype);
+  return composite(key_of("conv_general", window, windows), {a, kernel}, [&](const Arrays& in) {
+    const DType computed = wide(dtype);
+    const Array padded = taps.padded(in[0], 0);
+    Shape grouped{batch, groups, in_group};
+    grouped.insert(grouped.end(), taps.count().begin(), taps.count().end());
+    Array total;  // [groups, out, batch, windows...]
+    for (int64_t tap = 0; tap < taps.size(); ++tap) {
+      const Shape position = taps.position(tap);
+      Shape start{0, 0}, limit{kernel.shape(0), in_group};
+      for (const int64_t p : position) start.push_back(p), limit.push_back(p + 1);
+      const Array weights = reshape(strided_slice(in[1], start, limit), {groups, out_group, in_group});
+      const Array read = reshape(taps.read(padded, position), grouped);
+      const Array product = dot_general(weights.astype(computed), read.astype(computed), {2}, {2}, {0}, {1});
+      total = tap == 0 ? product : total + product;
+    }
+    Shape permutation{2, 0, 1};
+    for (int64_t i = 0; i < spatial; ++i) permutation.push_back(3 + i);
+    return reshape(transpose(total, permutation), result).astype(dtype);
+  });
+}
+
+namespace {
+void refuse_complex(std::string_view name, const Operand& x) {
+  if (is_complex(x.dtype()))
+    throw_user<DTypeError>(name, to_string(x.as_array().aval()), "a real dtype", "complex numbers have no order",
+                           user_line(x.loc()));
+}
+
+// The first element of a window that reaches its maximum has all of the derivative, as JAX has it; the padding has
+// none.
+Array largest(std::string_view name, const Operand& x, const Shape& window, const Windows& windows) {
+  const double lowest = lowest_of(x.dtype());
+  const std::string op(name);
+  const auto values = [=](const Array& a) {
+    return pool(op, Operand(a, {}), window, windows, lowest,
+                [](const Array& p, const Array& q) { return maximum(p, q); });
+  };
+  const AtLine line(x.loc());
+  const Array given = x.as_array();
+  if (!is_float(given.dtype())) return values(given);
+  return custom_jvp(
+      values,
+      [=](const Array& a, const Array& da) {
+        const Taps taps(op, a.shape(), window, windows, {});
+        const Array most = values(a);
+        if (taps.empty()) return zeros(most.shape(), da.dtype());
+        const Array padded = taps.padded(a, lowest), t = taps.padded(da.astype(wide(da.dtype())), 0);
+        const Array inside = taps.padded(ones(a.shape(), DType::bool_), 0);
+        Array found = zeros(most.shape(), DType::bool_), result = zeros(most.shape(), t.dtype());
+        for (int64_t tap = 0; tap < taps.size(); ++tap) {
+          const auto read = [&](const Array& of) { return taps.read(of, taps.position(tap)); };
+          const Array value = read(padded), reaches = (value == most) | isnan(value);
+          const Array first = read(inside) & reaches & !found;
+          result = where(first, read(t), result);
+          found = found | first;
+        }
+        return result.astype(da.dtype());
+      },
+      user_line({}))(given);
+}
+}  // namespace
+
+Array max_pool(const Operand& x, const Shape& window, const Windows& windows) {
+  refuse_complex("max_pool", x);
+  return largest("max_pool", x, window, windows);
+}
+Array min_pool(const Operand& x, const Shape& window, const Windows& windows) {
+  const AtLine line(x.loc());
+  refuse_complex("min_pool", x);
+  if (!is_float(x.dtype())) return ~largest("min_pool", Operand(~x, x.loc()), window, windows);
+  return -largest("min_pool", Operand(-x, x.loc()), window, windows);
+}
+Array avg_pool(const Operand& x, const Shape& window, const Windows& windows) {
+  const AtLine line(x.loc());
+  const Array a = x.as(to_float_dtype(x.dtype()));
+  return pool(
+      "avg_pool", Operand(a, x.loc()), window, windows, 0, [](const Array& p, const Array& q) { return p + q; }, true);
+}
+
+}  // namespace neap

@@ -1,0 +1,64 @@
+// The error function. Polynomials: tools/fit_math.py.
+#include <cmath>
+
+#include "trace/scalar/scalar_exp.h"
+#include "trace/scalar/scalar_math.h"
+
+namespace neap::scalar::m {
+namespace {
+
+// erf(x) of |x| < 0.93: x + x P(x^2).
+X erf_near_0(X x) {
+  return fma(polynomial(x * x, {0.12837913632392883, -0.3761247992515564, 0.11281682550907135, -0.026761723682284355,
+                                0.004985942970961332, -0.0005953742074780166}),
+             x, x);
+}
+
+// Beyond, 1 - 2^-Q(|x|).
+X erf_f32(X x) {
+  const X a = abs(x), t = at_most(a, 4.0), round = c(x, kRound);
+  const X small = erf_near_0(x);
+  const X q = polynomial(t, {-0.0029439101926982403, -1.6152671575546265, -0.93997722864151, -0.13068120181560516,
+                             0.022226853296160698, -0.001773895462974906});
+  const X rounded = q + round, r = q - (rounded - round);
+  const X p = polynomial(r, {1.0, 0.6931469440460205, 0.2402222603559494, 0.055507466197013855, 0.00967258121818304,
+                             0.0013263357104733586});
+  const X large = fma(-power_of_two(rounded, 0), p, 1.0);
+  return select(lt(a, 0.93), small, copysign(large, x));
+}
+
+// From 1/2 on exp(-a^2) erfcx(a), a = |x|, where every quantity whose rounding would show has a second part: the
+// square, which is s + e; log2(e); the polynomial g = (1 + 2 a) erfcx(a), in (a - 3.75) / (a + 3.75); and 1 + 2 a. So
+// it needs no f64, which few GPUs are fast at. The polynomials are interpolated at Chebyshev's points.
+X erfc_f32(X x) {
+  const X a = at_most(abs(x), 10.1), s = a * a, e = fma(a, a, -s);
+  const X rounded = fma(s, -M_LOG2E, kRound), n = rounded - c(x, kRound);
+  const X r = fma(s, -0x1.715476p0, -n) + fma(s, -0x1.4ae0cp-26, e * c(x, -M_LOG2E));
+  const X slope = polynomial(r, {0.6931471805599453, 0.2402265092778081, 0.05550410884332356, 0.009618055511407762,
+                                 0.001333350148782529, 0.00015461909720579576, 1.529768168573811e-05});
+
+  const X t = (a - c(x, 3.75)) / (a + c(x, 3.75));
+  const double first = 1.2375126307359647, first_rounded = static_cast<float>(first);
+  const X rest = polynomial(t, {-0.1402405863912252, 0.0035854282897913718, 0.0822761080596994, -0.1088045391347036,
+                                0.09231319048278751, -0.05868181275569619, 0.028316683011807467, -0.009829188166564631,
+                                0.0018176732433285519, 0.000493701564938463, -0.0002068488991450764});
+  const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, first - first_rounded);
+  const X two_a = a + a, w = two_a + c(x, 1), w_low = c(x, 1) - (w - two_a);
+
+  const X inverse = c(x, 1) / w, y = g * inverse;
+  const X y_low = (fma(-y, w_low, fma(-y, w, g)) + g_low) * inverse;
+  const X m = r * slope, m_low = fma(r, slope, -m);  // 2^r - 1
+  const X p = y + fma(y, m, fma(y, m_low, y_low));
+  const X far = split_scale(rounded)(p);
+  const X large = select(lt(x, 0.0), c(x, 2) - far, far);
+  return select(lt(a, 0.5), c(x, 1) - erf_near_0(x), large);
+}
+
+bool is_f32(X x) { return x.type() == DType::f32; }
+
+}  // namespace
+
+X erf(X x) { return is_f32(x) ? erf_f32(x) : through_f64(Function::erf, x); }
+X erfc(X x) { return is_f32(x) ? erfc_f32(x) : through_f64(Function::erfc, x); }
+
+}  // namespace neap::scalar::m

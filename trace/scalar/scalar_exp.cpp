@@ -1,0 +1,129 @@
+// Exponentials. x = n ln 2 + r with n whole and |r| <= ln(2) / 2: exp(x) = 2^n exp(r). Polynomials: tools/fit_math.py.
+#include "trace/scalar/scalar_exp.h"
+
+#include "trace/scalar/scalar_math.h"
+
+namespace neap::scalar::m {
+namespace {
+
+X clamp(X x, double low, double high) { return at_most(select(lt(x, low), c(x, low), x), high); }
+
+X exp_f32(X x) {
+  const X y = clamp(x, -104.0, 89.0);
+  const Reduced a = reduce_exp(y);
+  const X p = polynomial(a.r, {1.0, 1.0, 0.4999999403953552, 0.16666515171527863, 0.04166845604777336,
+                               0.008369418792426586, 0.0013813143596053123});
+  return split_scale(a.rounded)(p);
+}
+
+X exp2_f32(X x) {
+  const X y = clamp(x, -151.0, 129.0), rounded = y + c(x, kRound);
+  return split_scale(rounded)(exp2_core(y - (rounded - c(x, kRound))));
+}
+
+// (exp(x) - 1) / 2 for -18 <= x < 89.4, accurate near 0.
+X half_expm1(X x) {
+  const Reduced a = reduce_exp(x);
+  const X q = polynomial(
+      a.r, {0.4999999701976776, 0.16666539013385773, 0.04166722297668457, 0.008367180824279785, 0.0013882395578548312});
+  const X p = fma(a.r * a.r, q, a.r), s = power_of_two(a.rounded, -1);
+  return fma(s, p, s - c(x, 0.5));
+}
+
+X expm1_f32(X x) {
+  const X y = clamp(x, -18.0, 89.0);
+  // Twice the half, because 2^128 is not a number while results just below it are.
+  const X half = half_expm1(y);
+  const X result = half + half;
+  return select(lt(abs(x), 0x1p-25), x, result);  // keeps -0 and denormals
+}
+
+X sigmoid_f32(X x) {
+  const X e = exp_f32(-abs(x)), one = c(x, 1), d = one + e;
+  const X numerator = select(lt(x, 0.0), e, one), t = numerator / d;
+  const X error = (d - one) - e;                        // of d, exact
+  const X rest = fma(t, error, fma(-t, d, numerator));  // numerator - t (1 + e)
+  return fma(rest, 0.75, t);                            // 0.75: 1 / d, near enough
+}
+
+// `magnitude` >= 0 with the sign of x.
+X with_sign(X magnitude, X x) {
+  const X b = bitcast(x, DType::u32);
+  return bitcast(bitcast(magnitude, DType::u32) | (b & bits(b, 0x80000000)), DType::f32);
+}
+
+X tanh_f32(X x) {
+  const X a = abs(x), z = a * a, y = at_most(a, 9.5);
+  const X small = fma(
+      z * a, polynomial(z, {-0.33332598209381104, 0.13313116133213043, -0.05221180617809296, 0.015612633898854256}), a);
+  const Reduced s = reduce_exp(y + y);
+  const X p = polynomial(s.r, {1.0, 0.9999997019767761, 0.49999114871025085, 0.16667675971984863, 0.041902560740709305,
+                               0.0082894591614604});
+  const X large = c(x, 1) - c(x, 1) / fma(power_of_two(s.rounded, -1), p, 0.5);  // 1 - 2 / (exp(2 y) + 1)
+  return with_sign(select(lt(a, 0.6), small, large), x);
+}
+
+// exp(a) / 2 up to the overflow of cosh; half of it would still be a number. a >= 0.
+X half_exp(X a) {
+  const Reduced s = reduce_exp(at_most(a, 90.0));
+  const X p = polynomial(s.r, {2.0, 2.0, 0.9999998807907104, 0.33333030343055725, 0.08333691209554672,
+                               0.016738837584853172, 0.0027626287192106247});
+  return p * power_of_two(s.rounded, -2);
+}
+
+X sinh_f32(X x) {
+  const X a = abs(x), e = half_exp(a), z = a * a;
+  const X small = fma(z * a, polynomial(z, {0.1666671633720398, 0.008330283686518669, 0.00020372211292851716}), a);
+  return with_sign(select(lt(a, 1.0), small, e - c(x, 0.25) / e), x);
+}
+
+X cosh_f32(X x) {
+  const X e = half_exp(abs(x));
+  return e + c(x, 0.25) / e;
+}
+
+bool is_f32(X x) { return x.type() == DType::f32; }
+
+}  // namespace
+
+X at_most(X x, double limit) { return select(lt(c(x, limit), x), c(x, limit), x); }
+
+X Scale::operator()(X x) const { return x * first * second; }
+
+Scale split_scale(X rounded) {
+  const X n = bitcast(rounded, DType::i32), half = shr(n, 1);
+  const X one = bits(n, 0x3f800000);
+  return {bitcast(shl(half, 23) + one, DType::f32), bitcast(shl(n - half, 23) + one, DType::f32)};
+}
+
+X exp2_slope(X r) {
+  return polynomial(r, {0.6931471824645996, 0.24022647738456726, 0.05550329387187958, 0.009618449956178665,
+                        0.0013400170719251037, 0.0001535231276648119});
+}
+X exp2_core(X r) { return fma(exp2_slope(r), r, 1.0); }
+
+Reduced reduce_exp(X x) {
+  const X rounded = fma(x, 1.4426950408889634, kRound), n = rounded - c(x, kRound);
+  // ln 2 in two parts, the first short enough that n times it is exact.
+  const X r = fma(n, -0x1.62e4p-1, x);
+  return {rounded, fma(n, -0x1.7f7d1cp-20, r)};
+}
+
+X power_of_two(X rounded, int offset) {
+  const X n = bitcast(rounded, DType::i32);
+  return bitcast(shl(n, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32);
+}
+
+X exp(X x) { return is_f32(x) ? exp_f32(x) : through_f64(Function::exp, x); }
+X exp2(X x) { return is_f32(x) ? exp2_f32(x) : through_f64(Function::exp2, x); }
+X expm1(X x) { return is_f32(x) ? expm1_f32(x) : through_f64(Function::expm1, x); }
+X tanh(X x) { return is_f32(x) ? tanh_f32(x) : through_f64(Function::tanh, x); }
+X sinh(X x) { return is_f32(x) ? sinh_f32(x) : through_f64(Function::sinh, x); }
+X cosh(X x) { return is_f32(x) ? cosh_f32(x) : through_f64(Function::cosh, x); }
+X sigmoid(X x) {
+  if (is_f32(x)) return sigmoid_f32(x);
+  const X e = exp(-abs(x)), one = c(x, 1);
+  return select(lt(x, 0.0), e, one) / (one + e);
+}
+
+}  // namespace neap::scalar::m

@@ -1,0 +1,82 @@
+// Logarithms. x = 2^n m with m in [sqrt(1/2), sqrt(2)): log(x) = n log(2) + log(m). Polynomials: tools/fit_math.py.
+#include <cmath>
+
+#include "trace/scalar/scalar_math.h"
+
+namespace neap::scalar::m {
+namespace {
+
+struct Split {
+  X n, r;  // r = m - 1, exact
+};
+
+// The integer 2^23 n of a positive normal x.
+X exponent_bits(X x) {
+  const X b = bitcast(x, DType::i32);
+  return (b - bits(b, 0x3f3504f3)) & bits(b, 0xff800000);
+}
+
+// Of x > 0, denormals included.
+Split split(X x) {
+  const X tiny = lt(x, 0x1p-126);
+  const X y = select(tiny, x * c(x, 0x1p24), x), e = exponent_bits(y);
+  const X r = bitcast(bitcast(y, DType::i32) - e, DType::f32) - c(x, 1);
+  return {fma(convert(e, DType::f32), c(x, 0x1p-23), select(tiny, c(x, -24), c(x, 0))), r};
+}
+
+// `result`, or the logarithm of zero, infinity, negative numbers and NaN.
+X with_specials(X x, X result) {
+  const X outside = select(eq(x, c(x, 0)), c(x, -HUGE_VAL), c(x, NAN));
+  return select(lt(c(x, 0), x), select(lt(x, HUGE_VAL), result, x), outside);
+}
+
+// log(1 + r) = r + r^2 g(r), to 2^-25 relative.
+X log_mantissa(X r) {
+  const X g = polynomial(r, {-0.49999991059303284, 0.33333951234817505, -0.25001755356788635, 0.19962069392204285,
+                             -0.16570501029491425, 0.14917992055416107, -0.14307574927806854, 0.08734848350286484});
+  return fma(r * r, g, r);
+}
+
+X log_f32(X x) {
+  const auto [n, r] = split(x);
+  return with_specials(x, fma(n, M_LN2, log_mantissa(r)));
+}
+
+X log2_f32(X x) {
+  const auto [n, r] = split(x);
+  const X p = polynomial(
+      r, {1.4426950216293335, -0.7213473320007324, 0.4808982312679291, -0.3606966435909271, 0.2885673940181732,
+          -0.23961740732192993, 0.20460063219070435, -0.1910627782344818, 0.18617495894432068, -0.10994954407215118});
+  return with_specials(x, fma(p, r, n));
+}
+
+X log10_f32(X x) {
+  const auto [n, r] = split(x);
+  const X p = polynomial(
+      r, {0.4342944920063019, -0.21714718639850616, 0.14476479589939117, -0.10858050733804703, 0.08686744421720505,
+          -0.07213202863931656, 0.061590924859046936, -0.05751562491059303, 0.05604424700140953, -0.03309810906648636});
+  // log10(2) in two parts; the first has few enough bits that n times it is exact.
+  return with_specials(x, fma(n, 0x1.344p-2, fma(p, r, n * c(x, 0x1.3509f8p-18))));
+}
+
+// With u = 1 + x = 2^n m: m - 1 = 2^-n x + (2^-n - 1), which loses nothing of x.
+X log1p_f32(X x) {
+  const X u = c(x, 1) + x, e = exponent_bits(u);
+  const X inverse = bitcast(bits(e, 0x3f800000) - e, DType::f32);
+  const X exact = fma(x, inverse, inverse - c(x, 1));
+  const X far = bitcast(bitcast(u, DType::i32) - e, DType::f32) - c(x, 1);  // inverse would be denormal
+  const X n = convert(e, DType::f32) * c(x, 0x1p-23);
+  const X y = with_specials(u, fma(n, M_LN2, log_mantissa(select(lt(x, 0x1p64), exact, far))));
+  return select(lt(abs(x), 0x1p-25), x, y);  // keeps -0 and denormals
+}
+
+bool is_f32(X x) { return x.type() == DType::f32; }
+
+}  // namespace
+
+X log(X x) { return is_f32(x) ? log_f32(x) : through_f64(Function::log, x); }
+X log2(X x) { return is_f32(x) ? log2_f32(x) : through_f64(Function::log2, x); }
+X log10(X x) { return is_f32(x) ? log10_f32(x) : through_f64(Function::log10, x); }
+X log1p(X x) { return is_f32(x) ? log1p_f32(x) : through_f64(Function::log1p, x); }
+
+}  // namespace neap::scalar::m

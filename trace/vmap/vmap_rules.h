@@ -1,0 +1,52 @@
+// What the batching rules share. A rule runs inside a trace; batches are axis 0.
+#pragma once
+
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include <vector>
+
+#include "core/check.h"
+#include "trace/graph/op_table.h"
+#include "trace/tracing/tracing.h"
+
+namespace neap::tracing {
+
+struct VmapSite {
+  const Graph& graph;
+  const Node& node;
+  const Arrays& in;
+  const std::vector<bool>& batched;  // of the operands; at least one is
+  int64_t size;                      // of the batch
+
+  /// The operand's shape without the batch.
+  const Shape& shape(size_t operand) const { return graph.aval(node.inputs[operand]).shape; }
+  int64_t rank(size_t operand) const { return static_cast<int64_t>(shape(operand).size()); }
+  /// The operand with a batch, repeated where it has none.
+  Array with_batch(size_t operand) const;
+  Array apply(const Arrays& operands, const Attrs& attrs) const;
+};
+
+/// x repeated along a new axis 0.
+Array repeated(const Array& x, int64_t size);
+/// The list with each entry moved up by one, and `first` before it.
+Ints shifted(const Ints& axes);
+Ints after(int64_t first, const Ints& list);
+
+Array vmap_layout(const VmapSite& site);
+Array vmap_dot(const VmapSite& site);
+Array vmap_factor(const VmapSite& site);
+Array vmap_gather(const VmapSite& site);
+Array vmap_scatter(const VmapSite& site);
+Array vmap_dynamic_slice(const VmapSite& site);
+Array vmap_dynamic_update_slice(const VmapSite& site);
+
+struct BatchedResults {
+  Arrays values;
+  std::vector<bool> batched;
+};
+BatchedResults vmap_loop(const VmapSite& site);
+BatchedResults vmap_cond(const VmapSite& site);
+BatchedResults vmap_call(const VmapSite& site);
+
+}  // namespace neap::tracing
