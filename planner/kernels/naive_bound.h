@@ -1,5 +1,5 @@
 // What the naive pipeline holds at least, counted without making its plan: quick enough to ask of every plan. Tested in
-// tests/conformance/random_programs_test.cpp.
+// tests/planner/naive_bound_test.cpp, and by every random program.
 #pragma once
 
 #include <cstddef>

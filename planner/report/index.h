@@ -1,4 +1,4 @@
-// All plans of a process, as NEAP_DUMP's index: docs/plan-json.md. Tested in tests/planner/report_index_test.cpp.
+// All plans of a process, as NEAP_DUMP's index: docs/plan-json.md. Tested in tests/jit/dump_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ inline constexpr ValueId no_value = -1;
 inline constexpr NodeId no_node = -1;  // the definition of a graph input
 inline constexpr int kDeepest = 64;    // graphs within graphs, and traces within traces: passes recur into them
 
-/// One enumerator for each row of the op table (trace/ops.def and trace/graph/ops_structural.def).
+/// One enumerator for each row of the op table (include/neap/ops.def and trace/graph/ops_structural.def).
 enum class Op : uint16_t {
 #define NEAP_OP(name, ...) name,
 #include "trace/graph/all_ops.inc"

@@ -1,4 +1,5 @@
-// The rules of infer(), one for each family, and the checks that they share. Only infer*.cpp include this.
+// The rules of infer(), one for each family, and the checks that they share. Only sources with such rules
+// include this.
 #pragma once
 
 #include <neap/error.h>
