@@ -10,6 +10,16 @@
 namespace neap::jit_detail {
 namespace {
 
+// What each pass of the planner left, and those that planned bodies of loops.
+void dump_passes(const planner::PlanData& plan, const std::string& stem) {
+  for (size_t i = 0; i < plan.passes.size(); ++i) {
+    dump_text(fmt::format("{}.{:02}-{}.txt", stem, i, plan.passes[i].name), plan.passes[i].text);
+  }
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].body) dump_passes(*plan.steps[s].body, fmt::format("{}.step{}", stem, s));
+  }
+}
+
 /// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
 std::string dump(const tracing::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
   if (!dump_dir()) return {};
@@ -17,10 +27,13 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
   for (char& c : stem)
     if (!ascii::is_alnum(c) && c != '-' && c != '_') c = '_';
   dump_text(stem + ".graph.txt", tracing::print(graph));
-  const Plan plan = make_report(graph, options);
+  planner::PlanOptions keeping = options;
+  keeping.keep_passes = true;
+  const Plan plan = make_report(graph, keeping);
   dump_text(stem + ".plan.txt", plan.to_text());
   dump_text(stem + ".plan.json", plan.to_json());
   dump_text(stem + ".plan.html", plan.to_html());
+  dump_passes(plan.data(), stem);
   number = add_to_index(planner::indexed(plan.data(), stem, to_string(device)));
   return stem;
 }

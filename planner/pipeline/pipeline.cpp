@@ -1,12 +1,14 @@
 #include "planner/pipeline/pipeline.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "planner/fuse/in_place.h"
 #include "planner/fuse/insert_copies.h"
 #include "planner/fuse/steps.h"
 #include "planner/order/order_graph.h"
+#include "planner/pipeline/pass_text.h"
 #include "planner/plan/limits.h"
 #include "planner/rewrite/lower_dot.h"
 
@@ -22,58 +24,138 @@ struct Trial {
   const Planned* like = nullptr;
 };
 
-bool may_be_worth(Planned& planned, const OrderGraph& graph, const Trial& trial, const PlanOptions& options) {
-  PlanData& plan = planned.plan;
+// A plan in the making: what passes find and leave.
+struct Draft {
+  const PlanOptions& options;
+  const FuseOptions& fuse_options;
+  OrderOptions order;            // says whether this is the body of a loop
+  const Trial* trial = nullptr;  // null: the plan is made whatever it is worth
+  Placing placing = Placing::best;
+  Planned planned;
+  Fusion fusion;
+
+  bool is_body() const { return order.num_carry >= 0; }
+};
+
+bool narrow_products(Draft& d) {
+  if (d.options.target.half_products && !d.options.naive) d.planned.graph = narrow_dots(d.planned.graph);
+  return true;
+}
+
+bool give_copies(Draft& d) {
+  std::vector<bool> overwritable = d.options.donated;
+  if (d.is_body()) {
+    overwritable.assign(static_cast<size_t>(d.order.num_consts), false);
+    overwritable.resize(overwritable.size() + static_cast<size_t>(d.order.num_carry), true);
+  }
+  d.planned.graph = insert_copies(std::move(d.planned.graph), d.is_body(), !d.options.naive, overwritable);
+  return true;
+}
+
+bool choose_steps(Draft& d) {
+  FuseOptions choices = d.fuse_options;
+  choices.part_steps = d.options.part_steps;
+  d.fusion = d.options.naive ? fuse_nothing(d.planned.graph) : fuse(d.planned.graph, choices);
+  d.planned.parts = d.fusion.parts;
+  return true;
+}
+
+bool write_steps(Draft& d) {
+  const auto plan_inner = [&](const Graph& body, int num_consts, int num_carry) {
+    return plan_body(body, num_consts, num_carry, d.options, d.fuse_options).plan;
+  };
+  d.planned.plan = make_steps(d.planned.graph, d.fusion, d.options, plan_inner);
+  check_countable(d.planned.plan, d.options.name.empty() ? d.planned.graph.name : d.options.name);
+  return true;
+}
+
+bool may_be_worth(Draft& d, const OrderGraph& graph) {
+  PlanData& plan = d.planned.plan;
   predict(plan);
-  if (!trial.worth(held_beside(plan, options.target) + least_peak(graph), plan.predicted_seconds)) return false;
-  return !trial.like || !no_easier(planned.problem, trial.like->problem) ||
+  const Trial& trial = *d.trial;
+  if (!trial.worth(held_beside(plan, d.options.target) + least_peak(graph), plan.predicted_seconds)) return false;
+  return !trial.like || !no_easier(d.planned.problem, trial.like->problem) ||
          trial.worth(trial.like->plan.peak_bytes, plan.predicted_seconds);
 }
 
-// nullopt: not worth it in any order.
-std::optional<Planned> plan_steps(Graph simplified, const OrderOptions& order_options, const PlanOptions& options,
-                                  const FuseOptions& fuse_options, const Trial* trial = nullptr) {
-  const bool is_body = order_options.num_carry >= 0, narrows = options.target.half_products && !options.naive;
-  std::vector<bool> overwritable = options.donated;
-  if (is_body) {
-    overwritable.assign(static_cast<size_t>(order_options.num_consts), false);
-    overwritable.resize(overwritable.size() + static_cast<size_t>(order_options.num_carry), true);
-  }
-  Planned result{
-      insert_copies(narrows ? narrow_dots(simplified) : std::move(simplified), is_body, !options.naive, overwritable),
-      {},
-      {}};
-#ifndef NDEBUG
-  tracing::verify(result.graph);
-#endif
-  FuseOptions choices = fuse_options;
-  choices.part_steps = options.part_steps;
-  const Fusion fusion = options.naive ? fuse_nothing(result.graph) : fuse(result.graph, choices);
-  result.parts = fusion.parts;
-  const auto plan_inner = [&](const Graph& body, int num_consts, int num_carry) {
-    return plan_body(body, num_consts, num_carry, options, fuse_options).plan;
-  };
-  result.plan = make_steps(result.graph, fusion, options, plan_inner);
-  check_countable(result.plan, options.name.empty() ? result.graph.name : options.name);
-  if (options.naive) return result;
-  result.problem = order_problem(result.plan, order_options);
-  const OrderGraph graph(result.problem);
-  if (trial && !may_be_worth(result, graph, *trial, options)) return std::nullopt;
-  reorder(result.plan, order_steps(graph));
-  return result;
+bool put_in_order(Draft& d) {
+  if (d.options.naive) return true;
+  d.planned.problem = order_problem(d.planned.plan, d.order);
+  const OrderGraph graph(d.planned.problem);
+  if (d.trial && !may_be_worth(d, graph)) return false;
+  reorder(d.planned.plan, order_steps(graph));
+  return true;
 }
 
-std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
-                                Placing placing, const Trial* trial = nullptr) {
-  const std::string name = options.name.empty() ? simplified.name : options.name;
-  std::optional<Planned> result =
-      plan_steps(std::move(simplified), {.carves = options.target.carves}, options, fuse_options, trial);
-  if (!result) return std::nullopt;
-  PlanData& plan = result->plan;
-  plan.name = name;
-  plan.budget = options.memory_budget;
+bool write_in_place(Draft& d) {
+  PlanData& plan = d.planned.plan;
+  if (d.is_body()) {
+    plan.naive = false;  // its arena is laid out ahead in every pipeline
+    alias_carries(plan, d.order.num_consts, d.order.num_carry);
+  }
   alias_in_place(plan);
-  account(plan, options.target, trial ? Placing::nowhere : placing, options.placing.get());
+  return true;
+}
+
+bool place_buffers(Draft& d) {
+  PlanData& plan = d.planned.plan;
+  SharedPlacing* shared = d.options.placing.get();
+  if (d.is_body()) {
+    account_body(plan, d.order.num_carry, d.options.target, shared);
+  } else {
+    account(plan, d.options.target, d.placing, shared);
+  }
+  return true;
+}
+
+std::string graph_of(const Draft& d) { return tracing::print(d.planned.graph); }
+std::string fusion_of(const Draft& d) { return fusion_text(d.planned.graph, d.fusion); }
+std::string steps_of(const Draft& d) { return steps_text(d.planned.plan); }
+std::string buffers_of(const Draft& d) { return buffers_text(d.planned.plan); }
+
+struct Pass {
+  std::string_view name;
+  bool (*run)(Draft&);  // false: the plan is not worth what it is tried for
+  std::string (*text)(const Draft&);
+};
+
+constexpr Pass kPasses[] = {
+    {"narrow-products", narrow_products, graph_of},  // planner/rewrite/lower_dot.h
+    {"insert-copies", give_copies, graph_of},        // planner/fuse/insert_copies.h
+    {"fuse", choose_steps, fusion_of},               // planner/fuse/fuse.h
+    {"steps", write_steps, steps_of},                // planner/fuse/steps.h
+    {"order", put_in_order, steps_of},               // planner/order/order.h
+    {"in-place", write_in_place, buffers_of},        // planner/fuse/in_place.h
+    {"place", place_buffers, buffers_of},            // planner/place/account.h
+};
+
+std::optional<Planned> run_passes(Draft draft) {
+  std::vector<PassRecord> records;
+  const bool keep = draft.options.keep_passes;
+  if (keep) records.push_back({"simplified", graph_of(draft)});
+  for (const Pass& pass : kPasses) {
+    if (!pass.run(draft)) return std::nullopt;
+#ifndef NDEBUG
+    if (pass.text == graph_of) tracing::verify(draft.planned.graph);
+#endif
+    if (keep) records.push_back({std::string(pass.name), pass.text(draft)});
+  }
+  draft.planned.plan.passes = std::move(records);
+  return std::move(draft.planned);
+}
+
+std::optional<Planned> plan_whole(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
+                                  Placing placing, const Trial* trial) {
+  const std::string name = options.name.empty() ? simplified.name : options.name;
+  std::optional<Planned> result = run_passes({.options = options,
+                                              .fuse_options = fuse_options,
+                                              .order = {.carves = options.target.carves},
+                                              .trial = trial,
+                                              .placing = placing,
+                                              .planned = {std::move(simplified), {}, {}}});
+  if (!result) return std::nullopt;
+  result->plan.name = name;
+  result->plan.budget = options.memory_budget;
   return result;
 }
 
@@ -81,25 +163,22 @@ std::optional<Planned> plan_all(Graph simplified, const PlanOptions& options, co
 
 Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
                         Placing placing) {
-  return *plan_all(simplified, options, fuse_options, placing);
+  return *plan_whole(simplified, options, fuse_options, placing, nullptr);
 }
 
 std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth, const Planned* like) {
   const Trial trial{worth, like};
-  return plan_all(std::move(simplified), options, {}, Placing::nowhere, &trial);
+  return plan_whole(std::move(simplified), options, {}, Placing::nowhere, &trial);
 }
 
 Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
                   const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
-  const OrderOptions order_options{.num_carry = num_carry, .num_consts = num_consts};
-  Planned body = *plan_steps(graph, order_options, inner, fuse_options);
-  body.plan.naive = false;  // its arena is laid out ahead in every pipeline
-  alias_carries(body.plan, num_consts, num_carry);
-  alias_in_place(body.plan);
-  account_body(body.plan, num_carry, options.target, options.placing.get());
-  return body;
+  return *run_passes({.options = inner,
+                      .fuse_options = fuse_options,
+                      .order = {.num_carry = num_carry, .num_consts = num_consts},
+                      .planned = {graph, {}, {}}});
 }
 
 }  // namespace neap::planner

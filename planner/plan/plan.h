@@ -128,6 +128,11 @@ struct Decision {
   std::vector<Alternative> alternatives;  // the chosen one included
 };
 
+/// What a pass left, for people.
+struct PassRecord {
+  std::string name, text;
+};
+
 struct PlanData {
   std::string name;
   bool naive = false;  // every buffer is its own allocation, made at its first step and dropped after its last
@@ -150,6 +155,7 @@ struct PlanData {
   std::optional<size_t> budget;
   std::vector<Tradeoff> tradeoff;       // what other budgets would get, as far as the search went
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
+  std::vector<PassRecord> passes;       // in their order, the graph that they began with first; with keep_passes
 };
 
 /// The kind of device that a plan is made for: what its kernels need beside their operands.
@@ -179,6 +185,7 @@ struct PlanOptions {
   Target target = {};
   bool part_steps = false;                       // FuseOptions::part_steps; the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null
+  bool keep_passes = false;                      // fill PlanData::passes
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 

@@ -34,6 +34,12 @@ TEST(DumpDeathTest, IndexesAllPlansOfTheProcess) {
         run_program();
       },
       testing::ExitedWithCode(0), "");
+  for (const char* pass : {"00-simplified", "01-narrow-products", "02-insert-copies", "03-fuse", "04-steps", "05-order",
+                           "06-in-place", "07-place"}) {
+    const auto path = folder / ("0000-square." + std::string(pass) + ".txt");
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+    EXPECT_GT(std::filesystem::file_size(path), 0u) << path;
+  }
   std::ifstream file(folder / "index.json");
   const auto index = nlohmann::json::parse(file);
   EXPECT_EQ(index["version"], 1);
