@@ -50,7 +50,7 @@ struct JitState::Impl {
     p.name = options.name;
     p.naive = options.pipeline == Pipeline::naive;
     p.memory_budget = options.memory_budget;
-    p.strategy = options.strategy;
+    if (options.strategy) p.strategy = planner::pinned_strategy(*options.strategy);
     p.chunks = options.chunks;
     p.target = options.limits ? planner::target_of(*options.limits) : jit_detail::target_of(options.device);
     if (options.limits && options.limits->memory > 0)

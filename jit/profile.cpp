@@ -30,7 +30,7 @@ void record(const planner::PlanData& plan, std::span<const backends::StepTiming>
   const std::lock_guard lock(mutex);
   for (const backends::StepTiming& t : timings) {
     const planner::PlanStep& step = plan.steps[t.step];
-    recorded().push_back({plan.name, step.op, step.strategy, t.begin, t.end, step.bytes_live});
+    recorded().push_back({plan.name, step.op, std::string(name(step.strategy)), t.begin, t.end, step.bytes_live});
   }
 }
 

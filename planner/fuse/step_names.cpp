@@ -66,7 +66,7 @@ void explain_scatter(PlanStep& step) {
     step.reason = step.distinct ? "updates are stored; no element is updated twice" : "updates are stored";
     return;
   }
-  step.strategy = "nocopy-gather-grad";
+  step.strategy = Strategy::nocopy_gather_grad;
   step.reason = step.form == ScatterForm::counts   ? "one update for all rows: rows are counted"
                 : step.form == ScatterForm::tables ? "updates computed where they are added"
                 : step.distinct                    ? "no element is updated twice: any order, no tables"
@@ -86,12 +86,12 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     if (!step.op.empty()) step.op += ", ";
     step.op += op_name(group, v, kNameDepth);
   }
-  step.strategy = naive ? "naive" : recomputes ? "recompute" : "fused";
+  step.strategy = naive ? Strategy::naive : recomputes ? Strategy::recompute : Strategy::fused;
   switch (step.kind) {
     case PlanStep::Kind::dot: {
       const DotForm form = dot_form(group, group.nodes[0]);
       step.op = "dot_general";
-      step.strategy = naive ? "naive" : recomputes ? "recompute" : "opaque";
+      step.strategy = naive ? Strategy::naive : recomputes ? Strategy::recompute : Strategy::opaque;
       step.reason = fmt::format("{} x {} x {}", form.m, form.k, form.n);
       if (form.batch != 1) step.reason = fmt::format("{} of {}", form.batch, step.reason);
       return;
@@ -99,14 +99,14 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     case PlanStep::Kind::sort: {
       const SortForm form = sort_form(group, group.nodes[0]);
       step.op = name(group.nodes[0].op);
-      step.strategy = naive ? "naive" : "opaque";
+      step.strategy = naive ? Strategy::naive : Strategy::opaque;
       step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
       return;
     }
     case PlanStep::Kind::factor: {
       const factor::Form form = factor_form(group, group.nodes[0]);
       step.op = name(group.nodes[0].op);
-      step.strategy = naive ? "naive" : step.host ? "host" : "opaque";
+      step.strategy = naive ? Strategy::naive : step.host ? Strategy::host : Strategy::opaque;
       step.reason = fmt::format("{} of {} x {}", form.batch, form.m, form.n);
       if (step.host) {
         const auto [sent, returned, held] = *step.host;
@@ -121,11 +121,11 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       const size_t steps = step.body ? step.body->steps.size() : 0;
       const bool scans = group.nodes[0].op == Op::scan, branch = !scans && attrs.has(Attr::length);
       step.op = branch ? "cond" : name(group.nodes[0].op);
-      step.strategy = naive ? "naive" : branch ? "branch" : "loop";
+      step.strategy = naive ? Strategy::naive : branch ? Strategy::branch : Strategy::loop;
       step.reason = scans    ? fmt::format("{} iterations of {} steps", attrs.integer(Attr::length), steps)
                     : branch ? fmt::format("{} steps where its predicate is true", steps)
                              : fmt::format("{} steps while its condition is true", steps);
-      if (has_mark(group.nodes[0], Mark::chunked)) step.strategy = "chunked";
+      if (has_mark(group.nodes[0], Mark::chunked)) step.strategy = Strategy::chunked;
       return;
     }
     default: break;
@@ -156,7 +156,7 @@ std::string scratch_label(const PlanStep& step) {
 }
 
 void name_in_place(PlanStep& step) {
-  if (step.strategy == "fused") step.strategy = "inplace";
+  if (step.strategy == Strategy::fused) step.strategy = Strategy::inplace;
   const std::string how = step.kind == PlanStep::Kind::scatter ? "; into the operand" : "; over a dying operand";
   if (!step.reason.ends_with(how)) step.reason += how;
 }

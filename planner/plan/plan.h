@@ -35,6 +35,7 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/plan/strategy.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
@@ -101,7 +102,7 @@ struct PlanStep {
 
   // Report.
   std::string op;  // "sum(multiply(gather))", "normal", ...
-  std::string strategy = "fused";
+  Strategy strategy = Strategy::fused;
   std::string reason;
   std::source_location source;
   std::string origin;      // as a buffer's
@@ -179,9 +180,9 @@ struct PlanOptions {
   std::string name;
   bool naive = false;
   std::optional<size_t> memory_budget;
-  std::vector<bool> donated;            // of each input; empty: none
-  std::optional<std::string> strategy;  // pinned: planner/search/pins.h
-  std::optional<int64_t> chunks;        // pinned K
+  std::vector<bool> donated;         // of each input; empty: none
+  std::optional<Strategy> strategy;  // pinned: planner/search/pins.h
+  std::optional<int64_t> chunks;     // pinned K
   Target target = {};
   bool part_steps = false;                       // FuseOptions::part_steps; the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null

@@ -50,8 +50,8 @@ void add_numbers(std::string& out, const PlanData& before, const PlanData& after
 
 void add_strategies(std::string& out, const PlanData& before, const PlanData& after) {
   std::map<std::string, std::pair<int, int>> counts;
-  for (const PlanStep& step : before.steps) ++counts[step.strategy].first;
-  for (const PlanStep& step : after.steps) ++counts[step.strategy].second;
+  for (const PlanStep& step : before.steps) ++counts[std::string(name(step.strategy))].first;
+  for (const PlanStep& step : after.steps) ++counts[std::string(name(step.strategy))].second;
   std::erase_if(counts, [](const auto& entry) { return entry.second.first == entry.second.second; });
   if (!counts.empty()) out += "\nsteps by strategy:\n";
   for (const auto& [strategy, count] : counts) {

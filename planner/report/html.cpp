@@ -66,7 +66,7 @@ void draw(JsonWriter& out, const PlanData& plan) {
   }
   out.end_array().member("peak", plan.peak_bytes).key("steps").begin_array();
   for (const PlanStep& step : plan.steps) {
-    out.begin_array().value(step.op).value(step.strategy).value(step.reason).value(step.bytes_added);
+    out.begin_array().value(step.op).value(name(step.strategy)).value(step.reason).value(step.bytes_added);
     out.value(step.bytes_live).value(where(step)).end_array();
   }
   out.end_array().member("title", plan.naive ? "naive" : "planned").member("widest", widest_step(plan)).end_object();

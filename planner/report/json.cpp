@@ -48,7 +48,7 @@ void write_step(JsonWriter& out, const PlanStep& step, const PlanData& plan) {
   out.member("op", step.op).member("parts", step.parts).member("reads", step.reads).member("reason", step.reason);
   out.member("scratch", step.scratch);
   write_source(out, step);
-  out.member("strategy", step.strategy).member("writes", step.writes).end_object();
+  out.member("strategy", name(step.strategy)).member("writes", step.writes).end_object();
 }
 
 void write_decision(JsonWriter& out, const Decision& decision) {

@@ -1,4 +1,4 @@
-// Reads what report_json.cpp writes. Everything is checked, so that what uses the plan need not be.
+// Reads what json.cpp writes. Everything is checked, so that what uses the plan need not be.
 #include <fmt/format.h>
 #include <neap/error.h>
 
@@ -88,6 +88,12 @@ Storage storage_named(const At& at) {
   at.fail(fmt::format("unknown storage '{}'", text));
 }
 
+Strategy strategy_named(const At& at) {
+  const std::string text = at.text();
+  if (const std::optional<Strategy> strategy = find_strategy(text)) return *strategy;
+  at.fail(fmt::format("unknown strategy '{}'", text));
+}
+
 PlanBuffer read_buffer(const At& at, size_t number, size_t count) {
   PlanBuffer buffer;
   if (at["id"].bytes() != number) at["id"].fail(fmt::format("expected {}", number));
@@ -112,7 +118,7 @@ PlanData read_plan(const At& at, int depth);
 PlanStep read_step(const At& at, const std::vector<PlanBuffer>& buffers, int depth) {
   PlanStep step;
   step.op = at["op"].text();
-  step.strategy = at["strategy"].text();
+  step.strategy = strategy_named(at["strategy"]);
   step.reason = at["reason"].text();
   step.bytes_added = at["bytes_added"].bytes();
   step.bytes_live = at["bytes_live"].bytes();

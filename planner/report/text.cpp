@@ -40,9 +40,10 @@ void add_steps(std::string& out, const PlanData& plan, const std::string& indent
       if (!result.empty()) result += " ";
       result += to_string(step.group.aval(v));
     }
-    out += fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s,
-                       static_cast<int>(s) == widest ? '>' : ' ', shortened(step.strategy, 18), shortened(result, 17),
-                       format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step));
+    out +=
+        fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s, static_cast<int>(s) == widest ? '>' : ' ',
+                    shortened(std::string(name(step.strategy)), 18), shortened(result, 17),
+                    format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step));
     const int64_t offset = step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset;
     out += wrapped(fmt::format("{}{}{}", shortened(step.op, 60), step.reason.empty() ? "" : ": " + step.reason,
                                offset >= 0 ? fmt::format(" (at {})", offset) : ""),

@@ -22,7 +22,7 @@ namespace {
 void visit(const PlanData& plan, const std::string& outer, const PlanOptions& options, PlanData& result) {
   for (const PlanStep& step : plan.steps) {
     if (step.body) {
-      visit(*step.body, step.strategy == "chunked" ? "chunked" : outer, options, result);
+      visit(*step.body, step.strategy == Strategy::chunked ? "chunked" : outer, options, result);
       continue;
     }
     for (const Node& node : step.group.nodes) {
@@ -30,9 +30,10 @@ void visit(const PlanData& plan, const std::string& outer, const PlanOptions& op
       Decision decision;
       const char* of = node.op == Op::scatter_add ? "gather gradient, " : "";
       decision.what = fmt::format("{}{} at {}", of, name(node.op), to_string(node.loc));
-      decision.chosen = !outer.empty() ? outer : step.strategy == "inplace" ? "fused" : step.strategy;
-      if (options.strategy == "subkey" && node.op == Op::random_bits) decision.chosen = "subkey";
-      decision.reason = options.strategy == decision.chosen ? "as pinned" : step.reason;
+      const Strategy own = step.strategy == Strategy::inplace ? Strategy::fused : step.strategy;
+      decision.chosen = !outer.empty() ? outer : std::string(name(own));
+      if (options.strategy == Strategy::subkey && node.op == Op::random_bits) decision.chosen = "subkey";
+      decision.reason = options.strategy && name(*options.strategy) == decision.chosen ? "as pinned" : step.reason;
       const bool known =
           std::ranges::any_of(result.decisions, [&](const Decision& d) { return d.what == decision.what; });
       if (!known) result.decisions.push_back(std::move(decision));

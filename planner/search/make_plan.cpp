@@ -2,7 +2,6 @@
 #include <neap/error.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -34,7 +33,7 @@ namespace {
 
 void collect_strategies(const PlanData& plan, std::set<std::string>& names) {
   for (const PlanStep& step : plan.steps) {
-    names.insert(step.strategy);
+    names.emplace(name(step.strategy));
     if (step.body) collect_strategies(*step.body, names);
   }
 }
@@ -48,17 +47,12 @@ PlanData plan_naive(const Graph& light, PlanOptions options) {
 }
 
 void check_strategy(const PlanOptions& options) {
-  constexpr std::string_view kStrategies[] = {"naive",     "fused",  "chunked", "subkey", "nocopy-gather-grad",
-                                              "recompute", "inplace"};
-  if (options.strategy && std::ranges::find(kStrategies, *options.strategy) == std::end(kStrategies)) {
-    throw OptionError(
-        fmt::format("strategy: got \"{}\"; expected one of {}", *options.strategy, fmt::join(kStrategies, ", ")));
-  }
   if (options.chunks && *options.chunks < 1) {
     throw OptionError(fmt::format("chunks: got {}; expected 1 or more", *options.chunks));
   }
-  if (options.naive && options.strategy && *options.strategy != "naive") {
-    throw OptionError(fmt::format("strategy: got \"{}\"; expected none with the naive pipeline", *options.strategy));
+  if (options.naive && options.strategy && *options.strategy != Strategy::naive) {
+    throw OptionError(
+        fmt::format("strategy: got \"{}\"; expected none with the naive pipeline", name(*options.strategy)));
   }
 }
 
@@ -175,7 +169,7 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& given) {
 
 // The first plan that shows the strategy within the budget: of those that nothing is pinned for, that compute again
 // what they can, that store what they can; else the first.
-PlanData plan_showing(const std::string& strategy, const Graph& graph, const PlanOptions& options) {
+PlanData plan_showing(Strategy strategy, const Graph& graph, const PlanOptions& options) {
   const auto serves = [&](const PlanData& plan) {
     return shows(plan, strategy) && (!options.memory_budget || plan.peak_bytes <= *options.memory_budget);
   };
@@ -193,22 +187,23 @@ PlanData plan_showing(const std::string& strategy, const Graph& graph, const Pla
 
 PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   check_strategy(options);
-  const std::string pinned = options.strategy.value_or("");
-  if (options.naive || pinned == "naive") return plan_naive(simplify_lightly(graph), options);
-  if (pinned.empty()) return plan_freely(graph, options);
-  if (pinned == "inplace" || pinned == "nocopy-gather-grad") return plan_showing(pinned, graph, options);
+  if (!options.naive && !options.strategy) return plan_freely(graph, options);
+  const Strategy pinned = options.naive ? Strategy::naive : *options.strategy;
+  if (pinned == Strategy::naive) return plan_naive(simplify_lightly(graph), options);
+  if (pinned == Strategy::inplace || pinned == Strategy::nocopy_gather_grad)
+    return plan_showing(pinned, graph, options);
   const int64_t chunks = std::max<int64_t>(1, options.chunks.value_or(kDefaultChunks));
-  const Graph simple = simplify(pinned == "subkey" ? use_subkeys(graph, chunks) : graph);
-  if (pinned == "chunked" && options.chunks) return plan_in_chunks(simple, options, chunks);
+  const Graph simple = simplify(pinned == Strategy::subkey ? use_subkeys(graph, chunks) : graph);
+  if (pinned == Strategy::chunked && options.chunks) return plan_in_chunks(simple, options, chunks);
   FuseOptions fuse_options;
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (pinned == "fused" || pinned == "recompute") fuse_options.random_weight = kNever;
-  if (pinned == "recompute") fuse_options.keep_weight = kNever;
+  if (pinned == Strategy::fused || pinned == Strategy::recompute) fuse_options.random_weight = kNever;
+  if (pinned == Strategy::recompute) fuse_options.keep_weight = kNever;
   Planned planned = plan_simplified(simple, options, fuse_options);
-  if (pinned == "fused") return std::move(planned.plan);  // fits its budget, or cannot
+  if (pinned == Strategy::fused) return std::move(planned.plan);  // fits its budget, or cannot
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
   PlanData plan = fits ? std::move(planned.plan) : meet_budget(simple, std::move(planned), options);
-  if (pinned == "chunked" && !shows(plan, "chunked")) {
+  if (pinned == Strategy::chunked && !shows(plan, Strategy::chunked)) {
     PlanData chunked = plan_in_chunks(simple, options, chunks);
     if (!options.memory_budget || chunked.peak_bytes <= *options.memory_budget) return chunked;
   }
@@ -240,7 +235,9 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   check_pin(plan, graph, options);
   std::set<std::string> names;
   collect_strategies(plan, names);
-  if (options.strategy == "subkey" || options.strategy == "inplace") names.insert(*options.strategy);
+  if (options.strategy == Strategy::subkey || options.strategy == Strategy::inplace) {
+    names.emplace(name(*options.strategy));
+  }
   plan.strategies.assign(names.begin(), names.end());
   record_choices(plan, options);
   if (options.want_alternatives) {

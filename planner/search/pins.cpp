@@ -26,19 +26,19 @@ bool in_place(const PlanData& plan, const PlanStep& step) {
 }
 
 // What a program must have for the strategy, and what its user can do.
-std::pair<std::string, std::string> wanted(std::string_view strategy, int64_t chunks) {
-  if (strategy == "inplace") {
+std::pair<std::string, std::string> wanted(Strategy strategy, int64_t chunks) {
+  if (strategy == Strategy::inplace) {
     return {"a function in which a result can be written over an operand that nothing reads later",
             "donate an argument, or leave the strategy out"};
   }
-  if (strategy == "nocopy-gather-grad") {
+  if (strategy == Strategy::nocopy_gather_grad) {
     return {"a function that adds to elements by index what it computes for that alone, as gradients of gathers do",
             "leave the strategy out"};
   }
-  if (strategy == "recompute") {
+  if (strategy == Strategy::recompute) {
     return {"a function in which several steps read a value that is computed in registers", "leave the strategy out"};
   }
-  if (strategy == "subkey") {
+  if (strategy == Strategy::subkey) {
     return {fmt::format("a function that draws {} random numbers or more with one key", chunks),
             "pin fewer chunks, or leave the strategy out"};
   }
@@ -55,20 +55,22 @@ std::source_location line_of(const Graph& graph) {
 
 }  // namespace
 
-bool shows(const PlanData& plan, std::string_view strategy) {
+bool shows(const PlanData& plan, Strategy strategy) {
   return std::ranges::any_of(plan.steps, [&](const PlanStep& step) {
-    return step.strategy == strategy || (strategy == "inplace" && in_place(plan, step)) ||
+    return step.strategy == strategy || (strategy == Strategy::inplace && in_place(plan, step)) ||
            // The planner's own loops write their totals in place.
-           (step.body && !(strategy == "inplace" && step.strategy == "chunked") && shows(*step.body, strategy));
+           (step.body && !(strategy == Strategy::inplace && step.strategy == Strategy::chunked) &&
+            shows(*step.body, strategy));
   });
 }
 
 void check_pin(const PlanData& plan, const Graph& graph, const PlanOptions& options) {
-  if (!options.strategy || *options.strategy == "naive" || *options.strategy == "fused") return;
+  if (!options.strategy || *options.strategy == Strategy::naive || *options.strategy == Strategy::fused) return;
   const int64_t chunks = options.chunks.value_or(kDefaultChunks);
-  if (*options.strategy == "subkey" ? takes_subkeys(graph, chunks) : shows(plan, *options.strategy)) return;
+  if (*options.strategy == Strategy::subkey ? takes_subkeys(graph, chunks) : shows(plan, *options.strategy)) return;
   const auto [expected, hint] = wanted(*options.strategy, chunks);
-  const std::string got = fmt::format("got \"{}\"{}", *options.strategy, options.memory_budget ? " and a budget" : "");
+  const std::string got =
+      fmt::format("got \"{}\"{}", name(*options.strategy), options.memory_budget ? " and a budget" : "");
   throw_user<OptionError>("strategy", got, expected, hint, line_of(graph));
 }
 

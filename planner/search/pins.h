@@ -2,8 +2,6 @@
 // to do so. Tested in tests/planner/choices_test.cpp.
 #pragma once
 
-#include <string_view>
-
 #include "planner/plan/plan.h"
 
 namespace neap::planner {
@@ -12,12 +10,12 @@ namespace neap::planner {
 constexpr int64_t kDefaultChunks = 8;
 
 /// Whether the plan, or the body of one of its loops, does what a pin asks for:
-/// - "inplace": a step writes its result over an operand;
-/// - "nocopy-gather-grad": a scatter-add adds updates that are computed where they are added, and never stored;
-/// - "recompute": steps compute again what others have computed;
-/// - "chunked": a part runs slice by slice;
-/// - "fused" and "naive" are kinds of plans, which every program has, and "subkey" a rewrite of the graph.
-bool shows(const PlanData& plan, std::string_view strategy);
+/// - inplace: a step writes its result over an operand;
+/// - nocopy_gather_grad: a scatter-add adds updates that are computed where they are added, and never stored;
+/// - recompute: steps compute again what others have computed;
+/// - chunked: a part runs slice by slice;
+/// - fused and naive are kinds of plans, which every program has, and subkey a rewrite of the graph.
+bool shows(const PlanData& plan, Strategy strategy);
 
 /// OptionError where `plan`, made of `graph` for options.strategy, does not show it.
 void check_pin(const PlanData& plan, const tracing::Graph& graph, const PlanOptions& options);

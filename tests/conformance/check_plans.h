@@ -20,7 +20,7 @@ inline std::string outline(const planner::PlanData& plan) {
   for (const planner::PlanStep& s : plan.steps) {
     text +=
         fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
-                    s.strategy, s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "), fmt::join(s.scratch, " "));
+                    name(s.strategy), s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "), fmt::join(s.scratch, " "));
     if (s.body) text += "{\n" + outline(*s.body) + "}\n";
   }
   for (const planner::PlanBuffer& b : plan.buffers) text += fmt::format("{} bytes at {}\n", b.bytes, b.offset);

@@ -16,7 +16,7 @@ Array matrix() { return nr::normal(nr::key(2), {kWidth, kWidth}) * 0.3f; }
 
 bool runs_loops_in_slices(const Plan& plan) {
   return std::ranges::any_of(plan.data().steps, [](const planner::PlanStep& step) {
-    return step.body && step.strategy == "chunked" &&
+    return step.body && step.strategy == planner::Strategy::chunked &&
            std::ranges::any_of(step.body->steps, [](const planner::PlanStep& inner) { return inner.body != nullptr; });
   });
 }

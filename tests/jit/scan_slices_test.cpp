@@ -13,7 +13,7 @@ namespace nr = random;
 // Whether some loop over slices has loops inside.
 bool runs_loops_in_slices(const Plan& plan) {
   return std::ranges::any_of(plan.data().steps, [](const planner::PlanStep& step) {
-    return step.body && step.strategy == "chunked" &&
+    return step.body && step.strategy == planner::Strategy::chunked &&
            std::ranges::any_of(step.body->steps, [](const planner::PlanStep& inner) { return inner.body != nullptr; });
   });
 }

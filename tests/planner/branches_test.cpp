@@ -133,7 +133,7 @@ TEST(Branches, ALoopUpdatesItsCarryInPlace) {
   EXPECT_THAT(check_plan(plan), testing::IsEmpty());
   const PlanStep& step = plan.steps.back();
   ASSERT_EQ(step.op, "while_loop");
-  EXPECT_EQ(step.strategy, "loop");
+  EXPECT_EQ(step.strategy, Strategy::loop);
   EXPECT_EQ(step.body->buffers[step.body->outputs[1]].alias_of, step.body->inputs[1]);
   EXPECT_LE(plan.peak_bytes, 2 * 400000 + 1024u) << to_text(plan);
 }

@@ -39,7 +39,7 @@ bool chose(const PlanData& plan, const std::string& what, const std::string& str
 
 TEST(Budget, FusedBecomesChunkedBeforeAnOpaqueConsumer) {
   const Graph g = projected_normals(1'000'000);
-  const PlanData open = make_plan(g, {.strategy = "fused"});
+  const PlanData open = make_plan(g, {.strategy = Strategy::fused});
   EXPECT_GT(open.peak_bytes, size_t{2'000'000'000});
   EXPECT_TRUE(chose(open, "random_bits", "fused")) << to_text(open);
   PlanOptions options;
@@ -95,7 +95,7 @@ TEST(Budget, PinnedChunksSliceTheOutput) {
   const ValueId key = g.add_input({{2}, DType::u32});
   g.outputs = {normal(g, key, {4096, 4096}, DType::bf16)};
   PlanOptions options;
-  options.strategy = "chunked";
+  options.strategy = Strategy::chunked;
   options.chunks = 8;
   const PlanData plan = make_plan(g, options);
   EXPECT_TRUE(chose(plan, "random_bits", "chunked")) << to_text(plan);
@@ -109,7 +109,7 @@ TEST(Budget, WhatIsLeftOfAnAxisIsWrittenBehindTheSlices) {
   g.outputs = {normal(g, key, {1000, 333}, DType::bf16)};
   for (const int64_t chunks : {1, 4, 7, 1000}) {
     PlanOptions options;
-    options.strategy = "chunked";
+    options.strategy = Strategy::chunked;
     options.chunks = chunks;
     const PlanData plan = make_plan(g, options);
     EXPECT_TRUE(chose(plan, "random_bits", "chunked"));
@@ -134,7 +134,7 @@ TEST(Budget, AttentionRunsInSlicesOfItsQueries) {
   const ValueId most = g.add(Op::reduce_max, {scores}, {{Attr::axes, Ints{2}}});
   const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {scores, broadcast(g, most, all, {0, 1})})});
   g.outputs = {dot(g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {2}), all, {0, 1})}), v, 1)};
-  EXPECT_GT(make_plan(g, {.strategy = "fused"}).peak_bytes, size_t{256} << 20);
+  EXPECT_GT(make_plan(g, {.strategy = Strategy::fused}).peak_bytes, size_t{256} << 20);
   PlanOptions options;
   options.memory_budget = size_t{20} << 20;  // arguments and output take 16
   const PlanData plan = make_plan(g, options);

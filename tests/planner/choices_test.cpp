@@ -55,7 +55,7 @@ TEST(Choices, PinnedNaiveStoresTheCotangent) {
   const Graph g = gather_case(1 << 24, DType::i32, true);
   PlanOptions options;
   EXPECT_EQ(find(make_plan(g, options), "scatter_add")->chosen, "nocopy-gather-grad");
-  options.strategy = "naive";
+  options.strategy = Strategy::naive;
   const PlanData plan = make_plan(g, options);
   EXPECT_EQ(find(plan, "scatter_add")->chosen, "naive");
   bool stored = false;
@@ -66,7 +66,7 @@ TEST(Choices, PinnedNaiveStoresTheCotangent) {
 TEST(Choices, SubkeysAreOneFusedStep) {
   for (const int64_t chunks : {1, 4, 17, 64}) {
     PlanOptions options;
-    options.strategy = "subkey";
+    options.strategy = Strategy::subkey;
     options.chunks = chunks;
     const PlanData plan = make_plan(samples(), options);
     EXPECT_EQ(find(plan, "random_bits")->chosen, "subkey");
@@ -76,10 +76,11 @@ TEST(Choices, SubkeysAreOneFusedStep) {
 }
 
 TEST(Choices, UnknownStrategiesAndChunksAreRefused) {
+  EXPECT_THAT([] { pinned_strategy("magic"); },
+              ThrowsMessage<OptionError>(HasSubstr("got \"magic\"; expected one of")));
+  EXPECT_THAT([] { pinned_strategy("opaque"); }, ThrowsMessage<OptionError>(HasSubstr("got \"opaque\"")));
   PlanOptions options;
-  options.strategy = "magic";
-  EXPECT_THROW(make_plan(samples(), options), OptionError);
-  options.strategy = "chunked";
+  options.strategy = Strategy::chunked;
   options.chunks = 0;
   EXPECT_THROW(make_plan(samples(), options), OptionError);
 }
@@ -90,7 +91,7 @@ TEST(Choices, PinnedInPlaceIsInPlace) {
   const ValueId x = g.add_input({{1024}, DType::f32});
   g.outputs = {g.add(Op::sin, {x})};
   PlanOptions options;
-  options.strategy = "inplace";
+  options.strategy = Strategy::inplace;
   EXPECT_THAT([&] { make_plan(g, options); },
               ThrowsMessage<OptionError>(AllOf(HasSubstr("strategy: got \"inplace\""), HasSubstr("donate an argument"),
                                                HasSubstr("choices_test.cpp:"))));
@@ -103,7 +104,7 @@ TEST(Choices, PinnedInPlaceIsInPlace) {
 // Where the usual plan stores the updates, the pinned one computes them where they are added.
 TEST(Choices, PinnedGatherGradientsStoreNoUpdates) {
   PlanOptions options;
-  options.strategy = "nocopy-gather-grad";
+  options.strategy = Strategy::nocopy_gather_grad;
   const Graph gradient = gather_case(1 << 20, DType::i32, true);
   EXPECT_EQ(find(make_plan(gradient, options), "scatter_add")->chosen, "nocopy-gather-grad");
 
@@ -139,7 +140,11 @@ TEST(Choices, EveryPinIsInThePlanOrRefused) {
   const ValueId sines = shared.add(Op::sin, {x});
   shared.outputs = {shared.add(Op::exp, {sines}), reduce_sum(shared, sines, {0})};
   const Graph random = samples(), gradient = gather_case(1 << 20, DType::i32, true);
-  for (const char* strategy : {"naive", "fused", "chunked", "subkey", "nocopy-gather-grad", "recompute", "inplace"}) {
+  for (const Strategy strategy : {Strategy::naive, Strategy::fused, Strategy::chunked, Strategy::subkey,
+                                  Strategy::nocopy_gather_grad, Strategy::recompute, Strategy::inplace}) {
+    const std::string called(name(strategy));
+    EXPECT_EQ(pinned_strategy(called), strategy);
+    const bool always = strategy == Strategy::naive || strategy == Strategy::fused;
     bool refused = false, made = false;
     for (const Graph* g : {&std::as_const(product), &std::as_const(shared), &random, &gradient}) {
       PlanOptions options;
@@ -148,24 +153,27 @@ TEST(Choices, EveryPinIsInThePlanOrRefused) {
       try {
         const PlanData plan = make_plan(*g, options);
         made = true;
-        if (options.strategy != "fused") EXPECT_THAT(plan.strategies, testing::Contains(strategy)) << to_text(plan);
-        if (options.strategy == "fused") EXPECT_FALSE(shows(plan, "chunked") || shows(plan, "naive"));
+        if (strategy != Strategy::fused) {
+          EXPECT_THAT(plan.strategies, testing::Contains(called)) << to_text(plan);
+        } else {
+          EXPECT_FALSE(shows(plan, Strategy::chunked) || shows(plan, Strategy::naive));
+        }
       } catch (const OptionError& error) {
         refused = true;
-        EXPECT_THAT(error.what(), HasSubstr(strategy));
+        EXPECT_THAT(error.what(), HasSubstr(called));
       }
     }
-    EXPECT_TRUE(made) << strategy;
-    EXPECT_EQ(refused, std::string_view(strategy) != "naive" && std::string_view(strategy) != "fused") << strategy;
+    EXPECT_TRUE(made) << called;
+    EXPECT_EQ(refused, !always) << called;
   }
 }
 
 TEST(Choices, PinsThatCannotHoldAreRefused) {
   PlanOptions options;
   options.naive = true;
-  options.strategy = "chunked";
+  options.strategy = Strategy::chunked;
   EXPECT_THROW(make_plan(samples(), options), OptionError);
-  options.strategy = "naive";
+  options.strategy = Strategy::naive;
   EXPECT_TRUE(make_plan(samples(), options).naive);
 }
 

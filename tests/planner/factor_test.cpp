@@ -23,7 +23,7 @@ TEST(FactorPlan, ScratchIsInThePlan) {
     const PlanData plan = make_plan(g, {});
     ASSERT_EQ(plan.steps.size(), 1u);
     EXPECT_EQ(plan.steps[0].kind, PlanStep::Kind::factor);
-    EXPECT_EQ(plan.steps[0].strategy, "opaque");
+    EXPECT_EQ(plan.steps[0].strategy, Strategy::opaque);
     const factor::Form form = factor_form(plan.steps[0].group, plan.steps[0].group.nodes[0]);
     EXPECT_EQ(form, (factor::Form{.kind = factor::Kind::svd, .dtype = DType::f64, .batch = batch, .m = 300, .n = 200}));
     const size_t scratch = factor::layout(form).bytes();
@@ -73,7 +73,7 @@ TEST(FactorPlan, ByTheHostOfAGpu) {
   EXPECT_EQ(in_place.peak_bytes, make_plan(g, {}).peak_bytes);
   EXPECT_EQ(host_bytes(in_place), 0u);
   for (const PlanStep& step : in_place.steps) {
-    EXPECT_EQ(step.strategy, "host");
+    EXPECT_EQ(step.strategy, Strategy::host);
     EXPECT_THAT(step.reason, HasSubstr("by the host, in place"));
   }
   options.target.host_memory = false;

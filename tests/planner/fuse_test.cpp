@@ -84,7 +84,7 @@ TEST(Fuse, ReductionsThatNeedEachOtherAreSeparate) {
   const ValueId most = g.add(Op::reduce_max, {x}, {{Attr::axes, Ints{1}}});
   const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {x, broadcast(g, most, {100, 1000}, {0})})});
   g.outputs = {g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {1}), {100, 1000}, {0})})};
-  const PlanData plan = make_plan(g, {.strategy = "fused"});
+  const PlanData plan = make_plan(g, {.strategy = Strategy::fused});
   EXPECT_EQ(plan.steps.size(), 3u) << to_text(plan);
   EXPECT_EQ(intermediates(plan), 2 * 448u);  // the rows' maximum and sum
 }

@@ -30,7 +30,7 @@ size_t arrays(const PlanData& plan) {  // large blocks beside the argument
 TEST(Alias, AnOutputTakesADyingOperand) {
   const PlanData plan = make_plan(after_product([](Graph& g, ValueId y) { return g.add(Op::tanh, {y}); }), {});
   EXPECT_EQ(arrays(plan), 1u) << to_text(plan);
-  EXPECT_EQ(plan.steps.back().strategy, "inplace");
+  EXPECT_EQ(plan.steps.back().strategy, Strategy::inplace);
 }
 
 TEST(Alias, NotWhereElementsMove) {
@@ -129,7 +129,7 @@ TEST(Alias, NothingIsReadAfterItWasOverwritten) {
       const std::vector<std::string> faults = check_plan(plan);
       ASSERT_EQ(faults, std::vector<std::string>()) << "seed " << seed << '\n' << print(program.graph) << to_text(plan);
       for (const PlanBuffer& buffer : plan.buffers) joins += buffer.alias_of >= 0 && buffer.alias_offset > 0;
-      for (const PlanStep& step : plan.steps) in_place += step.strategy == "inplace";
+      for (const PlanStep& step : plan.steps) in_place += step.strategy == Strategy::inplace;
     }
   }
   EXPECT_GT(joins, 500u);

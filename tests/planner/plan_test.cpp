@@ -28,7 +28,7 @@ TEST(Plan, RandomNormalHoldsItsOutputOnly) {
   const PlanData plan = make_plan(random_normal(DType::bf16), {});
   ASSERT_EQ(plan.steps.size(), 1u) << to_text(plan);
   EXPECT_EQ(plan.peak_bytes, round_up_64(4294976562) + 64);
-  EXPECT_EQ(plan.steps[0].strategy, "fused");
+  EXPECT_EQ(plan.steps[0].strategy, Strategy::fused);
   EXPECT_EQ(plan.arena_bytes, 0u);
   EXPECT_EQ(widest(plan), plan.peak_bytes);
 }
@@ -38,14 +38,14 @@ TEST(Plan, NaiveRandomNormalIsThreeTimesItsOutput) {
   const size_t output = 4294976562;
   EXPECT_EQ(plan.peak_bytes, round_up_64(2 * output) + round_up_64(output) + 64) << to_text(plan);
   EXPECT_EQ(widest(plan), plan.peak_bytes);
-  for (const PlanStep& step : plan.steps) EXPECT_EQ(step.strategy, "naive");
+  for (const PlanStep& step : plan.steps) EXPECT_EQ(step.strategy, Strategy::naive);
 }
 
 TEST(Plan, GatherGradientReadsIndicesInPlace) {
   for (const auto [index, limit, forward_limit] : {std::tuple{DType::i32, 96.05, 96.02}, {DType::i16, 48.05, 48.02}}) {
     const PlanData gradient = make_plan(gather_case(int64_t{1} << 33, index, true), {});
     ASSERT_EQ(gradient.steps.size(), 1u) << to_text(gradient);
-    EXPECT_EQ(gradient.steps[0].strategy, "nocopy-gather-grad");
+    EXPECT_EQ(gradient.steps[0].strategy, Strategy::nocopy_gather_grad);
     EXPECT_EQ(gradient.steps[0].form, ScatterForm::counts);
     EXPECT_EQ(gradient.steps[0].parts, 4);
     EXPECT_LE(static_cast<double>(gradient.peak_bytes) / kGiB, limit);

@@ -71,7 +71,7 @@ TEST(Sort, ScratchIsInThePlan) {
       const PlanData plan = make_plan(g, options);
       ASSERT_EQ(plan.steps.size(), 1u);
       EXPECT_EQ(plan.steps[0].kind, PlanStep::Kind::sort);
-      EXPECT_EQ(plan.steps[0].strategy, "opaque");
+      EXPECT_EQ(plan.steps[0].strategy, Strategy::opaque);
       // Argument, result, and what lies between passes: elements, or keys twice and indices; and few counts.
       const auto least = static_cast<size_t>((2 + arrays) * 4 * n);
       EXPECT_GT(plan.peak_bytes, least);

@@ -19,7 +19,7 @@ TEST_F(VulkanArena, SpansAllocations) {
   const auto traced = [&] { return tracing::trace(std::vector<Aval>{x.aval()}, f, "arena"); };
   planner::PlanOptions options;
   options.target = jit_detail::target_of(neap::vulkan());
-  options.strategy = "fused";  // whole arrays, not slices
+  options.strategy = planner::Strategy::fused;  // whole arrays, not slices
   const jit_detail::Compiled whole(traced(), options, neap::vulkan());
   const size_t bytes = x.bytes();
   options.target.largest_allocation = bytes + 64;
