@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/lower.h"
+#include "planner/kernels/cost.h"
 #include "trace/scalar/scalar_eval.h"
 
 namespace neap::backends {
@@ -13,7 +14,6 @@ using scalar::Opcode;
 
 namespace {
 
-constexpr double kLanes = 16;
 constexpr double kRowOverhead = 8;
 
 // How far the instruction's value moves with each loop index; nullopt: unknown.
@@ -118,7 +118,7 @@ std::array<double, 2> weights(const Kernel& kernel, int vector_level) {
   }
   for (const Store& s : kernel.stores) sum[1] += access_cost(f.strides[s.index], vector_level);
   for (size_t i = 0; i < kernel.reductions.size(); ++i) sum[1] += 2;
-  for (size_t i = 0; i < kernel.scatters.size(); ++i) sum[1] += 2 * kLanes;
+  for (size_t i = 0; i < kernel.scatters.size(); ++i) sum[1] += 2 * planner::kLanes;
   return sum;
 }
 
@@ -130,8 +130,8 @@ double estimate(const Kernel& kernel, int vector_level) {
   const auto [outer, inner] = weights(kernel, vector_level);
   const auto rows = static_cast<double>(std::max(kernel.extent[0], kernel.whole_rows)),
              columns = static_cast<double>(kernel.extent[1]);
-  if (vector_level == 1) return rows * (kRowOverhead + outer + std::ceil(columns / kLanes) * inner);
-  return std::ceil(rows / kLanes) * (kRowOverhead + outer + columns * inner);
+  if (vector_level == 1) return rows * (kRowOverhead + outer + std::ceil(columns / planner::kLanes) * inner);
+  return std::ceil(rows / planner::kLanes) * (kRowOverhead + outer + columns * inner);
 }
 
 double cost_per_element(const Kernel& kernel) {

@@ -17,8 +17,6 @@ using tracing::Graph;
 using tracing::Node;
 using tracing::Op;
 
-constexpr int64_t kManyRows = 64;
-
 Combine combine_of(Op op) {
   switch (op) {
     case Op::reduce_sum: return Combine::add;
@@ -36,12 +34,6 @@ Combine combine_of(Op op) {
 }
 
 bool is_arg(Combine combine) { return combine == Combine::argmax || combine == Combine::argmin; }
-
-DType accumulator_of(Combine combine, DType value) {
-  if (value == f16 || value == bf16) value = f32;
-  if (combine != Combine::add && combine != Combine::mul) return value;
-  return is_float(value) ? f64 : is_signed(value) ? i64 : u64;
-}
 
 // The axes that all of the step's outputs reduce, and what is common to them.
 struct Loops {
@@ -143,7 +135,7 @@ int vector_level_of(const Graph& graph, const Kernel& kernel) {
     plain.extent = {element_count(loops.kept_shape), element_count(loops.reduced_shape)};
     if (plain.extent[0] == 0 || plain.extent[1] == 0) return 1;
     // Those of f32 and halves are rounded from f64, so that another order almost never shows.
-    if (graph.aval(v).dtype != DType::f64 && plain.extent[0] >= kManyRows) {
+    if (graph.aval(v).dtype != DType::f64 && plain.extent[0] >= planner::kManyRows) {
       tracing::Ints axes;
       Seen seen;
       for (const int64_t axis : node.attrs.ints(Attr::axes)) {
@@ -241,7 +233,7 @@ std::vector<Launch> lower_reduce(const planner::PlanStep& step) {
     if (!loops) loops = own;
     NEAP_CHECK(own == *loops, "{}: reductions over different axes", step.op);
     const Combine combine = combine_of(node->op);
-    accumulators.push_back(accumulator_of(combine, graph.aval(node->inputs[0]).dtype));
+    accumulators.push_back(planner::accumulator_of(node->op, graph.aval(node->inputs[0]).dtype));
     in_parts = in_parts && !is_arg(combine);  // a partial argmax would need its index beside it
   }
   if (!loops || element_count(loops->kept_shape) == 0) return {};

@@ -11,6 +11,7 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
+#include "planner/kernels/parts.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::backends {
@@ -51,24 +52,13 @@ class ScatterStep {
         indices_(node_.inputs[1]),
         updates_(node_.inputs[2]),
         out_(graph_.aval(graph_.outputs[0])),
-        output_(static_cast<int>(graph_.inputs.size())) {
+        output_(static_cast<int>(graph_.inputs.size())),
+        tables_(planner::tables_of(step)) {
     const Shape& updates = graph_.aval(updates_).shape;
     const auto rank = graph_.aval(indices_).ndim() - 1;
     rows_.assign(updates.begin(), updates.begin() + rank);
     window_.assign(updates.begin() + rank, updates.end());
-    table_type_ = step.form == ScatterForm::counts ? u32 : step.table_dtype;
-    if (step.form == ScatterForm::direct) return;
-    if (step.form == ScatterForm::winners) {
-      table_type_ = u32;
-      tables_ = 1;
-      scratch_.push_back(u32);
-      return;
-    }
-    first_in_output_ = size_of(table_type_) == size_of(out_.dtype);
-    // Sums go on top of an operand that lies there; counts cannot.
-    if (step.operand_in_place && table_type_ != out_.dtype) first_in_output_ = false;
-    tables_ = step.parts - (first_in_output_ ? 1 : 0);
-    if (tables_ > 0) scratch_.push_back(table_type_);
+    if (tables_.in_scratch > 0) scratch_.push_back(tables_.dtype);
   }
 
   std::vector<Launch> lower() const {
@@ -132,17 +122,17 @@ class ScatterStep {
   std::vector<Launch> tables() const {
     NEAP_CHECK(node_.op == Op::scatter_add, "tables of partial results of {}", tracing::name(node_.op));
     std::vector<Launch> launches;
-    launches.push_back(launch_of(scatter_kernel(tables_ > 0 ? output_ + 1 : output_, table_type_)));
+    launches.push_back(launch_of(scatter_kernel(tables_.in_scratch > 0 ? output_ + 1 : output_, tables_.dtype)));
     Launch& scatter = launches.back();
     scatter.parts = step_.parts;
     scatter.in_order = step_.in_order;
-    if (tables_ > 0) scatter.zero_fill.push_back(output_ + 1);
-    if (first_in_output_) {
-      if (tables_ > 0) scatter.part0_operand = output_;
+    if (tables_.in_scratch > 0) scatter.zero_fill.push_back(output_ + 1);
+    if (tables_.first_in_output) {
+      if (tables_.in_scratch > 0) scatter.part0_operand = output_;
       if (!step_.operand_in_place) scatter.zero_fill.push_back(output_);
     }
-    const bool operand_counted = step_.operand_in_place && first_in_output_;
-    const bool done = tables_ == 0 && step_.form == ScatterForm::tables && table_type_ == out_.dtype &&
+    const bool operand_counted = step_.operand_in_place && tables_.first_in_output;
+    const bool done = tables_.in_scratch == 0 && step_.form == ScatterForm::tables && tables_.dtype == out_.dtype &&
                       (operand_counted || operand_is_zero());
     if (!done) launches.push_back(launch_of(combining_kernel(operand_counted)));
     return launches;
@@ -232,10 +222,10 @@ class ScatterStep {
       std::optional<X> total;
       auto add = [&](X x) { total = total ? dag.binary(Opcode::add, *total, x) : x; };
       auto add_table = [&](int buffer, const IndexExpr& at) {
-        add(dag.convert(dag.load(buffer, table_type_, e.index().emit(at)), counts ? u64 : type));
+        add(dag.convert(dag.load(buffer, tables_.dtype, e.index().emit(at)), counts ? u64 : type));
       };
-      if (first_in_output_) add_table(output_, flat);
-      for (int64_t t = 0; t < tables_; ++t) add_table(output_ + 1, e.index().add(flat, t * out_.size()));
+      if (tables_.first_in_output) add_table(output_, flat);
+      for (int64_t t = 0; t < tables_.in_scratch; ++t) add_table(output_ + 1, e.index().add(flat, t * out_.size()));
       if (counts) {
         // The update is one value wherever it is read.
         const X once = e.value(updates_, Coords(graph_.aval(updates_).shape.size()));
@@ -260,9 +250,7 @@ class ScatterStep {
   const Aval& out_;
   int output_;  // operand number; scratch follows
   Shape rows_, window_;
-  DType table_type_ = f32;
-  bool first_in_output_ = false;
-  int64_t tables_ = 0;  // in scratch
+  planner::ScatterTables tables_;
   std::vector<DType> scratch_;
 };
 

@@ -83,8 +83,8 @@ class Compiler {
     const auto count = static_cast<int>(plan.buffers.size());
     for (int b = 0; b < count; ++b) {
       const auto& buffer = plan.buffers[b];
-      result->root.push_back(buffer.alias_of < 0 ? b : buffer.alias_of);
-      result->shift.push_back(buffer.alias_of < 0 ? 0 : buffer.alias_offset);
+      result->root.push_back(plan.root(b));
+      result->shift.push_back(plan.shift(b));
       NEAP_CHECK(buffer.alias_of < 0 || plan.buffers[buffer.alias_of].alias_of < 0, "a chain of aliases");
       if (buffer.alias_of < 0 && buffer.offset >= 0) result->in_arena.emplace_back(b, buffer.offset);
     }

@@ -299,7 +299,7 @@ class VulkanExecutable final : public backends::Executable {
     std::vector<std::unique_ptr<Instance>> instances, timed;
   };
 
-  int root(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
+  int root(int b) const { return plan_.root(b); }
 
   std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs, std::vector<backends::StepTiming>* timings,
                              Held& held) const {

@@ -6,9 +6,9 @@ namespace neap::vk {
 
 Hazards::Range Hazards::range(int buffer) const {
   const auto& own = plan_.buffers[buffer];
-  const int root = own.alias_of < 0 ? buffer : own.alias_of;
+  const int root = plan_.root(buffer);
   const auto& block = plan_.buffers[root];
-  const int64_t shift = own.alias_of < 0 ? 0 : own.alias_offset;
+  const int64_t shift = plan_.shift(buffer);
   const auto bytes = static_cast<int64_t>(own.aval.bytes());
   if (block.offset < 0) return {root, shift, shift + bytes};
   return {-1, block.offset + shift, block.offset + shift + bytes};

@@ -40,11 +40,11 @@ struct Scope {
   std::vector<BindRecord> bind, move;  // in a loop
   bool is_loop = false;
 
-  int root(int b) const { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; }
+  int root(int b) const { return plan.root(b); }
   bool is_output(int b) const {
     return std::ranges::any_of(plan.outputs, [&](int output) { return root(output) == b; });
   }
-  int64_t shift(int b) const { return plan.buffers[b].alias_of < 0 ? 0 : plan.buffers[b].alias_offset; }
+  int64_t shift(int b) const { return plan.shift(b); }
 };
 
 constexpr int64_t kIterationsAtOnce = 4096;    // of a body that is one shader, in a dispatch

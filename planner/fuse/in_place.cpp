@@ -110,21 +110,20 @@ void mark_in_place(PlanData& plan, int s, int in) {
 }
 
 void alias_in_place(PlanData& plan) {
-  const auto root = [&](int b) { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; };
   std::vector<bool> donated(plan.buffers.size(), false), owned_by_output(plan.buffers.size(), false);
   for (size_t i = 0; i < plan.inputs.size(); ++i) donated[plan.inputs[i]] = plan.donated[i];
-  for (const int b : plan.outputs) owned_by_output[root(b)] = true;
+  for (const int b : plan.outputs) owned_by_output[plan.root(b)] = true;
   std::vector<std::vector<int>> sharers(plan.buffers.size());  // what else lies in the bytes of each
   for (size_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.buffers[b].alias_of >= 0) sharers[plan.buffers[b].alias_of].push_back(static_cast<int>(b));
   }
 
   const auto in_input = [&](int b) {
-    const Storage storage = plan.buffers[root(b)].storage;
+    const Storage storage = plan.buffers[plan.root(b)].storage;
     return storage == Storage::argument || storage == Storage::captured;
   };
   const auto try_alias = [&](int s, int in, int out) {
-    const int owner = root(in);
+    const int owner = plan.root(in);
     const PlanBuffer& bytes = plan.buffers[owner];
     const bool input = in_input(in);
     if (bytes.storage == Storage::scratch || (input && (plan.naive || !donated[owner]))) return false;
@@ -148,7 +147,7 @@ void alias_in_place(PlanData& plan) {
   for (int s = 0; s < static_cast<int>(plan.steps.size()); ++s) {
     const std::vector<int> writes = plan.steps[s].writes, reads = plan.steps[s].reads;
     for (const int out : writes) {
-      if (plan.buffers[out].first != s || root(out) != out || !sharers[out].empty()) continue;
+      if (plan.buffers[out].first != s || plan.root(out) != out || !sharers[out].empty()) continue;
       const auto take = [&](bool input) {
         return std::ranges::any_of(reads, [&](int in) { return in_input(in) == input && try_alias(s, in, out); });
       };

@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t kReducePart = 65536;  // elements that are worth a part
 constexpr int64_t kReducePartGpu = 16384;
-constexpr int64_t kManyRows = 64;  // kept elements that keep all threads busy
 constexpr size_t kTableBytes = size_t{32} << 20;
 constexpr int64_t kFewRows = int64_t{1} << 22;
 constexpr int64_t kPartInOrder = 4096;  // rows that one thread of a gpu takes in order
@@ -25,12 +24,6 @@ constexpr int64_t kMaxPartsInOrder = 256;
 constexpr int64_t kMaxCount = int64_t{1} << 32;
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
-
-DType accumulator(Op op, DType value) {
-  if (value == DType::f16 || value == DType::bf16) value = DType::f32;
-  if (op != Op::reduce_sum && op != Op::reduce_prod) return value;
-  return is_float(value) ? DType::f64 : is_signed(value) ? DType::i64 : DType::u64;
-}
 
 int reduce_parts(const Graph& group, const Target& target) {
   int64_t operand = 0, kept = 0, rows = 0;
@@ -55,14 +48,6 @@ bool is_splat(const Graph& group, ValueId v) {
     v = node->inputs[0];
   }
   return false;
-}
-
-int64_t tables_in_scratch(const PlanStep& step) {
-  if (step.form == ScatterForm::winners) return 1;
-  const DType table = step.form == ScatterForm::counts ? DType::u32 : step.table_dtype;
-  const DType out = step.group.aval(step.group.outputs[0]).dtype;
-  const bool first_in_output = size_of(table) == size_of(out) && !(step.operand_in_place && table != out);
-  return step.parts - (first_in_output ? 1 : 0);
 }
 
 void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
@@ -109,7 +94,7 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
                      : cheap_tables && additions >= kFewRows ? 4
                                                              : 2;
   for (step.parts = wanted; step.parts >= least; --step.parts) {
-    const double bytes = static_cast<double>(tables_in_scratch(step)) * results * size_of(step.table_dtype);
+    const double bytes = static_cast<double>(tables_of(step).in_scratch) * results * size_of(step.table_dtype);
     if (bytes > static_cast<double>(table_budget)) continue;
     if (rows != own_rows && is_float(out.dtype) && !counts && !step.in_order) step.parts = 1;
     return;
@@ -119,6 +104,23 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
 }
 
 }  // namespace
+
+DType accumulator_of(Op op, DType element) {
+  if (element == DType::f16 || element == DType::bf16) element = DType::f32;
+  if (op != Op::reduce_sum && op != Op::reduce_prod) return element;
+  return is_float(element) ? DType::f64 : is_signed(element) ? DType::i64 : DType::u64;
+}
+
+ScatterTables tables_of(const PlanStep& step) {
+  if (step.form == ScatterForm::direct) return {.dtype = step.table_dtype};
+  if (step.form == ScatterForm::winners) return {.dtype = DType::u32, .in_scratch = 1};
+  ScatterTables tables{.dtype = step.form == ScatterForm::counts ? DType::u32 : step.table_dtype};
+  const DType out = step.group.aval(step.group.outputs[0]).dtype;
+  // Sums go on top of an operand that lies there; counts cannot.
+  tables.first_in_output = size_of(tables.dtype) == size_of(out) && !(step.operand_in_place && tables.dtype != out);
+  tables.in_scratch = step.parts - (tables.first_in_output ? 1 : 0);
+  return tables;
+}
 
 size_t table_budget(size_t held_bytes) { return std::max(kTableBytes, held_bytes / 8); }
 
@@ -145,14 +147,14 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
       if (step.parts == 1) break;
       for (const ValueId v : group.outputs) {
         const Node& node = *group.def(v);
-        scratch.push_back({{step.parts, group.aval(v).size()}, accumulator(node.op, group.aval(node.inputs[0]).dtype)});
+        scratch.push_back(
+            {{step.parts, group.aval(v).size()}, accumulator_of(node.op, group.aval(node.inputs[0]).dtype)});
       }
       break;
     case PlanStep::Kind::scatter: {
-      if (step.form == ScatterForm::direct) break;
-      const int64_t tables = tables_in_scratch(step);
+      const ScatterTables tables = tables_of(step);
       const int64_t elements = group.aval(group.outputs[0]).size();
-      if (tables > 0) scratch.push_back({{tables, elements}, step.table_dtype});
+      if (tables.in_scratch > 0) scratch.push_back({{tables.in_scratch, elements}, tables.dtype});
       break;
     }
     case PlanStep::Kind::dot:

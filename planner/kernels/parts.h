@@ -18,6 +18,20 @@ size_t table_budget(size_t held_bytes);
 /// is marked Mark::in_order.
 inline constexpr int64_t kDirectRows = 65536;
 
+/// Results that keep vectors and all threads busy: a reduction to so many and more has no partial results.
+inline constexpr int64_t kManyRows = 64;
+
+/// What a reduction of elements of a dtype is kept in until it is done.
+DType accumulator_of(tracing::Op op, DType element);
+
+/// How a scatter's tables lie.
+struct ScatterTables {
+  DType dtype = DType::f32;
+  int64_t in_scratch = 0;
+  bool first_in_output = false;  // partial 0; the others lie in scratch
+};
+ScatterTables tables_of(const PlanStep& step);
+
 /// The results of the reduction of which this one is a slice, or itself.
 int64_t whole_rows(const tracing::Graph& graph, const tracing::Node& reduction);
 

@@ -44,7 +44,7 @@ class Problem {
   }
 
  private:
-  int whole(int b) const { return plan_.buffers[b].alias_of < 0 ? b : plan_.buffers[b].alias_of; }
+  int whole(int b) const { return plan_.root(b); }
   static void add(std::vector<int>& list, int s) {
     if (list.empty() || list.back() != s) list.push_back(s);
   }

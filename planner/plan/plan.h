@@ -157,6 +157,10 @@ struct PlanData {
   std::vector<Tradeoff> tradeoff;       // what other budgets would get, as far as the search went
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
   std::vector<PassRecord> passes;       // in their order, the graph that they began with first; with keep_passes
+
+  /// The buffer that owns the bytes of `b`, which may be `b`, and where in it they begin.
+  int root(int b) const { return buffers[b].alias_of < 0 ? b : buffers[b].alias_of; }
+  int64_t shift(int b) const { return buffers[b].alias_of < 0 ? 0 : buffers[b].alias_offset; }
 };
 
 /// The kind of device that a plan is made for: what its kernels need beside their operands.

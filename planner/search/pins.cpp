@@ -15,8 +15,7 @@ using namespace tracing;
 namespace {
 
 bool writes_over(const PlanData& plan, int in, int out) {
-  const auto root = [&](int b) { return plan.buffers[b].alias_of < 0 ? b : plan.buffers[b].alias_of; };
-  return in != out && root(in) == root(out) && plan.buffers[in].alias_offset == plan.buffers[out].alias_offset;
+  return in != out && plan.root(in) == plan.root(out) && plan.shift(in) == plan.shift(out);
 }
 
 bool in_place(const PlanData& plan, const PlanStep& step) {

@@ -16,7 +16,6 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kManyRows = 64;                         // results that keep vectors and threads busy
 constexpr int64_t kBlockOfMany = 64, kBlockOfFew = 1024;  // elements summed by themselves for each of many, few
 constexpr int64_t kLeastBlock = 16, kFewestBlocks = 64;   // else the axis has no blocks
 
