@@ -167,7 +167,7 @@ int64_t whole_rows(const Graph& graph) {
 // The buffer of what the reduction begins with; -1: nothing.
 int initial_of(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2) return -1;
-  const tracing::ValueId v = planner::base(graph, node.inputs[1]);
+  const tracing::ValueId v = planner::view_root(graph, node.inputs[1]);
   NEAP_CHECK(!graph.def(v), "{} begins with what is not stored", tracing::name(node.op));
   return graph.values[v].index;
 }

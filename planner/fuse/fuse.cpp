@@ -106,7 +106,7 @@ class Fuser {
     const Family family = op_info(node.op).family;
     if (family == Family::dot || family == Family::sort || family == Family::factor || family == Family::control) {
       for (const ValueId x : node.inputs) {
-        ValueId& last = opaque_reader_[base(graph_, x)];
+        ValueId& last = opaque_reader_[view_root(graph_, x)];
         last = std::max(last, node.outputs.back());
       }
       return;
@@ -340,7 +340,7 @@ Fusion fuse_nothing(const Graph& graph) {
     }
     if (op_info(node.op).family == Family::scatter) {
       for (const ValueId v : node.inputs) {
-        if (graph.def(base(graph, v))) stored[base(graph, v)] = true;
+        if (graph.def(view_root(graph, v))) stored[view_root(graph, v)] = true;
       }
     }
   }

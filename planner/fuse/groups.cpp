@@ -229,18 +229,18 @@ class Merger {
 std::vector<bool> must_store(const Graph& graph) {
   std::vector<bool> stored(graph.values.size(), false);
   for (const ValueId v : graph.inputs) stored[v] = true;
-  for (const ValueId v : graph.outputs) stored[base(graph, v)] = true;
+  for (const ValueId v : graph.outputs) stored[view_root(graph, v)] = true;
   for (const Node& node : graph.nodes) {
     if (is_fusible(node.op) && !is_join(node)) {
       if (has_mark(node, Mark::separate)) stored[node.out()] = true;
-      if (has_mark(node, Mark::materialize)) stored[base(graph, node.out())] = true;
+      if (has_mark(node, Mark::materialize)) stored[view_root(graph, node.out())] = true;
       continue;
     }
     for (const ValueId v : node.outputs) stored[v] = true;
     const PlanStep::Kind kind = kind_of(node);
-    if (kind == PlanStep::Kind::reduce && node.inputs.size() == 2) stored[base(graph, node.inputs[1])] = true;
+    if (kind == PlanStep::Kind::reduce && node.inputs.size() == 2) stored[view_root(graph, node.inputs[1])] = true;
     if (!is_opaque(kind) && !is_join(node)) continue;
-    for (const ValueId v : node.inputs) stored[base(graph, v)] = true;
+    for (const ValueId v : node.inputs) stored[view_root(graph, v)] = true;
   }
   return stored;
 }

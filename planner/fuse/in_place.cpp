@@ -71,7 +71,7 @@ bool can_alias(const PlanStep& step, int in, int out) {
   if (step.kind == PlanStep::Kind::reduce) {  // what it begins with: each row reads its own
     const ValueId input = step.group.inputs[index_of(step.reads, in)];
     const std::vector<ValueId>& operands = step.group.def(output)->inputs;
-    return operands.size() == 2 && base(step.group, operands[1]) == input && count_uses(step.group)[input] == 1 &&
+    return operands.size() == 2 && view_root(step.group, operands[1]) == input && count_uses(step.group)[input] == 1 &&
            std::ranges::count(step.reads, in) == 1;
   }
   if (step.kind != PlanStep::Kind::map) return false;

@@ -49,7 +49,7 @@ class CopyInserter {
     std::unordered_set<ValueId> taken;
     copied_.assign(graph_.outputs.size(), no_value);
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-      const ValueId v = base(graph_, graph_.outputs[i]);
+      const ValueId v = view_root(graph_, graph_.outputs[i]);
       bool copy = graph_.is(v, Op::constant);  // readers inside should not load it
       const bool first = taken.insert(v).second;
       if (is_body) copy |= !graph_.def(v) || !first;
@@ -77,7 +77,7 @@ class CopyInserter {
   // Something that has to be in memory and that nothing else reads: it may lie anywhere.
   bool is_opaque_result(ValueId v) const {
     if (needs_copy(v)) return false;
-    const ValueId source = base(graph_, v);
+    const ValueId source = view_root(graph_, v);
     const Node& node = *graph_.def(source);
     if (is_loop(node.op)) return graph_.values[source].index >= node.attrs.integer(Attr::num_carry);
     return !is_fusible(node.op);
@@ -120,7 +120,7 @@ class CopyInserter {
 
   // What a scatter computes from its operand is stored first, so that the operand can be updated where it lies.
   void store_apart(const Node& node, std::vector<ValueId>& inputs) {
-    const ValueId operand = base(graph_, node.inputs[0]);
+    const ValueId operand = view_root(graph_, node.inputs[0]);
     if (!may_overwrite(operand)) return;
     for (size_t i = 1; i < inputs.size(); ++i) {
       const bool small = graph_.aval(node.inputs[i]).bytes() <= graph_.aval(operand).bytes() / kSmallShare;

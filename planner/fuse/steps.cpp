@@ -53,7 +53,7 @@ class StepMaker {
       if (group.roots.size() > 1 || !has_mark(*graph_.def(group.roots[0]), Mark::uninitialized)) make_step(group);
     }
     for (const ValueId v : graph_.outputs) {
-      plan_.outputs.push_back(buffer_of_[base(graph_, v)]);
+      plan_.outputs.push_back(buffer_of_[view_root(graph_, v)]);
       plan_.output_avals.push_back(graph_.aval(v));
     }
     plan_.decisions = fusion_.decisions;
@@ -92,7 +92,7 @@ class StepMaker {
       if (!is_loop(node.op)) continue;
       const auto consts = node.attrs.integer(Attr::num_consts);
       for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
-        carried_[base(graph_, node.inputs[consts + j])] = node.outputs[j];
+        carried_[view_root(graph_, node.inputs[consts + j])] = node.outputs[j];
       }
     }
     const std::vector<bool> is_output = holds_output(graph_);
@@ -117,7 +117,7 @@ class StepMaker {
       if (!is_join(node)) continue;
       int64_t offset = 0;
       for (const ValueId piece : node.inputs) {
-        PlanBuffer& buffer = plan_.buffers[buffer_of_[base(graph_, piece)]];
+        PlanBuffer& buffer = plan_.buffers[buffer_of_[view_root(graph_, piece)]];
         buffer.storage = Storage::intermediate;
         buffer.alias_of = buffer_of_[node.out()];
         buffer.alias_offset = offset;
@@ -172,7 +172,7 @@ class StepMaker {
 
   // A view of a stored value under the shape that a reader wants.
   ValueId add_read(PlanStep& step, ValueId v) {
-    step.reads.push_back(buffer_of_[base(graph_, v)]);
+    step.reads.push_back(buffer_of_[view_root(graph_, v)]);
     return step.group.add_input(graph_.aval(v));
   }
 
@@ -198,7 +198,7 @@ class StepMaker {
       for (const ValueId v : graph_.nodes[id].inputs) {
         if (renamed_[v] != no_value) continue;
         // Stored, or a view of something stored; but what this very step makes it has in registers.
-        const ValueId source = base(graph_, v);
+        const ValueId source = view_root(graph_, v);
         if (fusion_.stored[source] && std::ranges::find(roots, source) == roots.end()) {
           renamed_[v] = add_read(step, v);
           read.push_back(v);

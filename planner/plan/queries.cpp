@@ -10,14 +10,14 @@ namespace neap::planner {
 
 using namespace tracing;
 
-ValueId base(const Graph& graph, ValueId v) {
+ValueId view_root(const Graph& graph, ValueId v) {
   while (graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
   return v;
 }
 
 std::vector<bool> holds_output(const Graph& graph) {
   std::vector<bool> holds(graph.values.size(), false);
-  for (const ValueId v : graph.outputs) holds[base(graph, v)] = true;
+  for (const ValueId v : graph.outputs) holds[view_root(graph, v)] = true;
   return holds;
 }
 

@@ -12,7 +12,7 @@
 namespace neap::planner {
 
 /// The value whose bytes `v` shares: through reshapes, to what they reshape.
-tracing::ValueId base(const tracing::Graph& graph, tracing::ValueId v);
+tracing::ValueId view_root(const tracing::Graph& graph, tracing::ValueId v);
 
 /// Which values outputs of the graph lie in.
 std::vector<bool> holds_output(const tracing::Graph& graph);

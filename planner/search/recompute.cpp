@@ -40,7 +40,7 @@ class Rewriter {
     std::ranges::sort(order, {}, [&](ValueId v) { return std::pair(made_at_[v], v); });
     for (const ValueId v : order) emit(v, made_at_[v] <= cut_ ? kEarly : kLate);
     for (const ValueId v : graph_.outputs) {
-      const Time time = is_late(base(graph_, v)) ? kLate : kEarly;
+      const Time time = is_late(view_root(graph_, v)) ? kLate : kEarly;
       emit(v, time);
       result_.outputs.push_back(renamed_[time][v]);
     }

@@ -46,7 +46,7 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
     std::vector<ValueId> leaves;
     if (kinds.products && is_canonical_dot(graph, node)) {
       if (static_cast<double>(dot_form(graph, node).k) * predicted::kDotMultiply > kCheap) continue;
-      for (const ValueId x : node.inputs) leaves.push_back(base(graph, x));
+      for (const ValueId x : node.inputs) leaves.push_back(view_root(graph, x));
       if (std::ranges::any_of(leaves, [&](ValueId x) { return !stored[x]; })) continue;
     } else {
       if (!is_fusible(node.op)) continue;

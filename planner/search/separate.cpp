@@ -127,7 +127,7 @@ class Separator {
 
   bool is_scattered_into(ValueId v, const std::vector<ValueId>& roots) const {
     const Node& root = *graph_.def(roots[0]);
-    return op_info(root.op).family == Family::scatter && base(graph_, root.inputs[0]) == v;
+    return op_info(root.op).family == Family::scatter && view_root(graph_, root.inputs[0]) == v;
   }
 
   void store(ValueId v) {
