@@ -1,4 +1,4 @@
-// Meeting a memory budget: ever leaner plans, the first that fits wins.
+// Meeting a memory budget: ever candidate plans, the first that fits wins.
 //
 // The plans that are tried, and their order, do not depend on the budget, so a smaller budget never gives a larger
 // peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints

@@ -41,7 +41,7 @@ void BudgetSearch::compute_again(const Planned& usual) {
     seen_.push_back({recipe.peak_bytes, recipe.seconds, "recompute: " + recipe.how()});
     if (fits(recipe.peak_bytes)) break;
   }
-  if (lowest) offer(cook(*lowest));
+  if (lowest) record(expand(*lowest));
 }
 
 // Only some of what waits across the widest step is kept: the values between two parts of what comes before it, or
@@ -54,9 +54,9 @@ void BudgetSearch::add_checkpoints(const Planned& from, const FuseOptions& fuse_
   for (const ValueId v : all) total += from.graph.aval(v).bytes();
   std::set<std::vector<ValueId>> tried{all};
   const auto add = [&](std::vector<ValueId> kept) {
-    if (tired() || !tried.insert(kept).second) return;
+    if (exhausted() || !tried.insert(kept).second) return;
     Recipe recipe{0, 0, &from, fuse_options, std::move(kept), from.graph.def(all.front())};
-    const Leaner plan = cook(recipe);
+    const Candidate plan = expand(recipe);
     recipe.peak_bytes = plan.plan.peak_bytes;
     recipe.seconds = plan.plan.predicted_seconds;
     recipes.push_back(std::move(recipe));
@@ -77,18 +77,18 @@ void BudgetSearch::add_checkpoints(const Planned& from, const FuseOptions& fuse_
   }
 }
 
-BudgetSearch::Leaner BudgetSearch::cook(const Recipe& recipe) const {
-  Leaner leaner;
+BudgetSearch::Candidate BudgetSearch::expand(const Recipe& recipe) const {
+  Candidate candidate;
   if (!recipe.kept) {
-    leaner.graph = graph_;
-    leaner.plan = recipe.from->plan;
-    return leaner;
+    candidate.graph = graph_;
+    candidate.plan = recipe.from->plan;
+    return candidate;
   }
-  leaner.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
-  leaner.plan = plan(leaner.graph, recipe.fuse_options).plan;
-  leaner.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
-  leaner.how = recipe.how();
-  return leaner;
+  candidate.graph = simplify(recompute_from(*recipe.from, *recipe.kept));
+  candidate.plan = plan(candidate.graph, recipe.fuse_options).plan;
+  candidate.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
+  candidate.how = recipe.how();
+  return candidate;
 }
 
 }  // namespace neap::planner

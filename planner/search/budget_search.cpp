@@ -49,7 +49,7 @@ void BudgetSearch::run() {
   planned_ = plan(graph_);
   until_ = kUntilRecompute;
   compute_again(usual);
-  const Leaner start{graph_, planned_.plan, "", "", "", 0}, checkpointed = best_;
+  const Candidate start{graph_, planned_.plan, "", "", "", 0}, checkpointed = best_;
   until_ = kUntilSlices;
   slice_from(start, false);
   if (!checkpointed.how.empty()) {
@@ -61,7 +61,7 @@ void BudgetSearch::run() {
   if (!checkpointed.how.empty()) slice_from(checkpointed, true);
 }
 
-bool BudgetSearch::tired() const { return planned_nodes_ > kMostNodes * until_; }
+bool BudgetSearch::exhausted() const { return planned_nodes_ > kMostNodes * until_; }
 
 void BudgetSearch::charge(const Graph& graph) const { planned_nodes_ += kPlanNodes + nodes_of(graph); }
 
@@ -71,9 +71,9 @@ Planned BudgetSearch::plan(const Graph& graph, const FuseOptions& fuse_options) 
 }
 
 // Takes a plan if it is lower than all before. Those before did not fit, or there would be none after.
-bool BudgetSearch::offer(const Leaner& leaner) {
-  if (leaner.plan.peak_bytes >= best_.plan.peak_bytes) return false;
-  Leaner taken = leaner;
+bool BudgetSearch::record(const Candidate& candidate) {
+  if (candidate.plan.peak_bytes >= best_.plan.peak_bytes) return false;
+  Candidate taken = candidate;
   if (!taken.how.empty()) {
     const std::string reason = !fits(taken.plan.peak_bytes) ? "lowers the peak"
                                : taken.chunks > 0
@@ -90,7 +90,7 @@ bool BudgetSearch::offer(const Leaner& leaner) {
   return true;
 }
 
-Decision BudgetSearch::decision_of(const Leaner& sliced, const std::string& reason) const {
+Decision BudgetSearch::decision_of(const Candidate& sliced, const std::string& reason) const {
   Decision decision;
   decision.what = sliced.what;
   decision.chosen = sliced.strategy;

@@ -35,8 +35,8 @@ class BudgetSearch {
  private:
   static constexpr size_t kFewNodes = 300;  // up to here many checkpoints and slices are tried
 
-  // A leaner plan, and where it came from.
-  struct Leaner {
+  // A candidate plan, and where it came from.
+  struct Candidate {
     tracing::Graph graph;  // simplified
     PlanData plan;
     std::string strategy = "recompute";
@@ -57,7 +57,7 @@ class BudgetSearch {
   };
 
   // A slicing tried: of the whole graph, or of a loop's body, whose plan alone is made then.
-  struct Probe {
+  struct Trial {
     size_t level = 0;
     const Slicing* slicing = nullptr;
     int64_t chunks = 0;
@@ -73,26 +73,26 @@ class BudgetSearch {
   };
 
   bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
-  bool tired() const;
+  bool exhausted() const;
   void charge(const tracing::Graph& graph) const;
   Planned plan(const tracing::Graph& graph) const { return plan(graph, fuse_options_); }
   Planned plan(const tracing::Graph& graph, const FuseOptions& fuse_options) const;
-  bool offer(const Leaner& leaner);
-  Decision decision_of(const Leaner& sliced, const std::string& reason) const;
+  bool record(const Candidate& candidate);
+  Decision decision_of(const Candidate& sliced, const std::string& reason) const;
 
   void compute_again(const Planned& usual);
   void add_checkpoints(const Planned& from, const FuseOptions& fuse_options, std::vector<Recipe>& recipes) const;
-  Leaner cook(const Recipe& recipe) const;
+  Candidate expand(const Recipe& recipe) const;
 
-  void slice_from(const Leaner& start, bool nested);
+  void slice_from(const Candidate& start, bool nested);
   bool slice_one();
-  std::optional<Leaner> slice_more(size_t level, const Slicing& slicing);
+  std::optional<Candidate> slice_more(size_t level, const Slicing& slicing);
   bool slice_outside(size_t path);
-  bool go_on_from(Leaner leaner);
+  bool go_on_from(Candidate candidate);
   std::vector<Slicing> find_slicings(const Level& level, bool outputs) const;
-  std::optional<Probe> lowest_probe(size_t level, const std::vector<Slicing>& all) const;
-  std::optional<Probe> try_slices(size_t level, const Slicing& slicing, int64_t chunks) const;
-  Leaner complete(Probe probe) const;
+  std::optional<Trial> lowest_trial(size_t level, const std::vector<Slicing>& all) const;
+  std::optional<Trial> try_slices(size_t level, const Slicing& slicing, int64_t chunks) const;
+  Candidate complete(Trial trial) const;
   static Score score(const PlanData& plan, const PlanData& before);
 
   PlanOptions options_;
@@ -100,7 +100,7 @@ class BudgetSearch {
   Planned planned_;            // of graph_
   std::vector<Level> levels_;  // of planned_
   FuseOptions fuse_options_;
-  Leaner best_;
+  Candidate best_;
   Alternative fused_;
   std::optional<Alternative> previous_;
   std::vector<Tradeoff> seen_;

@@ -20,13 +20,13 @@ using namespace tracing;
 namespace {
 
 constexpr int kRounds = 16;                    // slicings, one after the other
-constexpr int64_t kProbeChunks[] = {256, 16};  // what an axis gives at best may show only in many slices
+constexpr int64_t kTrialChunks[] = {256, 16};  // what an axis gives at best may show only in many slices
 constexpr int kPatience = 3;                   // so many K without gain end a round
 constexpr double kNearPeak = 0.75;             // of the peak: live bytes from here on count as load
 constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
 constexpr double kVisit = 0.02;                // of planning a node: looking at a value for a region
-constexpr double kProbeNodes = 10'000;         // planned in a round to choose a slicing,
-constexpr size_t kFewestProbes = 6;            // but so many at least
+constexpr double kTrialNodes = 10'000;         // planned in a round to choose a slicing,
+constexpr size_t kFewestTrials = 6;            // but so many at least
 constexpr size_t kSumsWeigh = 16;              // a peak as much lower by this part is not worth other bits
 
 bool lower(const PlanData& a, const PlanData& b) {
@@ -37,13 +37,13 @@ bool lower(const PlanData& a, const PlanData& b) {
 
 bool BudgetSearch::slice_once(int64_t chunks) {
   levels_ = {Level{nullptr, 0, 0, planned_, fuse(planned_.graph, fuse_options_).stored}};
-  std::optional<Leaner> best;
+  std::optional<Candidate> best;
   for (const bool outputs : {false, true}) {
     for (Slicing& slicing : find_slicings(levels_[0], outputs)) {
       slicing.regions.resize(slicing.alike);
-      std::optional<Probe> probe = try_slices(0, slicing, chunks);
-      if (!probe) continue;
-      Leaner sliced = complete(std::move(*probe));
+      std::optional<Trial> trial = try_slices(0, slicing, chunks);
+      if (!trial) continue;
+      Candidate sliced = complete(std::move(*trial));
       if (!best || lower(sliced.plan, best->plan)) best = std::move(sliced);
     }
     if (best) break;
@@ -56,15 +56,15 @@ bool BudgetSearch::slice_once(int64_t chunks) {
 
 // Slices one thing after the other. `nested`: the first ones are those after which most could be gained by slicing
 // inside.
-void BudgetSearch::slice_from(const Leaner& start, bool nested) {
+void BudgetSearch::slice_from(const Candidate& start, bool nested) {
   for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
-    if (done() || tired()) return;
+    if (done() || exhausted()) return;
     graph_ = start.graph;
     planned_ = plan(graph_);
     decisions_.clear();
     if (!start.how.empty()) decisions_.push_back(decision_of(start, "lowers the peak"));
     if (nested && !slice_outside(path)) return;
-    for (int round = 0; round < kRounds && !done() && !tired(); ++round) {
+    for (int round = 0; round < kRounds && !done() && !exhausted(); ++round) {
       if (!slice_one()) break;
     }
   }
@@ -77,7 +77,7 @@ std::vector<Slicing> BudgetSearch::find_slicings(const Level& level, bool output
   return found;
 }
 
-std::optional<BudgetSearch::Probe> BudgetSearch::try_slices(size_t level, const Slicing& slicing,
+std::optional<BudgetSearch::Trial> BudgetSearch::try_slices(size_t level, const Slicing& slicing,
                                                             int64_t chunks) const {
   const Level& at = levels_[level];
   std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
@@ -86,34 +86,34 @@ std::optional<BudgetSearch::Probe> BudgetSearch::try_slices(size_t level, const 
     sliced = chunk(at.planned.graph, {slicing.regions.begin(), others}, chunks);
   }
   if (!sliced) return std::nullopt;
-  Probe probe{level, &slicing, chunks, simplify(*sliced), {}};
+  Trial trial{level, &slicing, chunks, simplify(*sliced), {}};
   if (level == 0) {
-    probe.plan = plan(probe.graph).plan;
+    trial.plan = plan(trial.graph).plan;
   } else {
-    charge(probe.graph);
-    probe.plan = plan_body(probe.graph, at.num_consts, at.num_carry, options_, fuse_options_).plan;
+    charge(trial.graph);
+    trial.plan = plan_body(trial.graph, at.num_consts, at.num_carry, options_, fuse_options_).plan;
   }
-  return probe;
+  return trial;
 }
 
 // The plan of the whole graph for what was tried.
-BudgetSearch::Leaner BudgetSearch::complete(Probe probe) const {
-  const Level& at = levels_[probe.level];
-  const Region& region = probe.slicing->regions[0];
-  Leaner result;
+BudgetSearch::Candidate BudgetSearch::complete(Trial trial) const {
+  const Level& at = levels_[trial.level];
+  const Region& region = trial.slicing->regions[0];
+  Candidate result;
   result.strategy = "chunked";
-  const int64_t length = slice_length(region, probe.chunks);
+  const int64_t length = slice_length(region, trial.chunks);
   result.chunks = (region.extent + length - 1) / length;
-  const Node& subject = subject_of(at, *probe.slicing);
+  const Node& subject = subject_of(at, *trial.slicing);
   result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
   result.how = fmt::format("{} slices of {} along axis {} of {}{}", result.chunks, slice_length(region, result.chunks),
-                           probe.slicing->cut.axis, to_string(at.planned.graph.aval(probe.slicing->value)),
-                           probe.level > 0 ? ", inside the slices of another" : "");
-  if (probe.level == 0) {
-    result.graph = std::move(probe.graph);
-    result.plan = std::move(probe.plan);
+                           trial.slicing->cut.axis, to_string(at.planned.graph.aval(trial.slicing->value)),
+                           trial.level > 0 ? ", inside the slices of another" : "");
+  if (trial.level == 0) {
+    result.graph = std::move(trial.graph);
+    result.plan = std::move(trial.plan);
   } else {
-    const auto body = std::make_shared<const Graph>(std::move(probe.graph));
+    const auto body = std::make_shared<const Graph>(std::move(trial.graph));
     result.graph = simplify(with_body(planned_.graph, at.body, body));
     result.plan = plan(result.graph).plan;
   }
@@ -128,23 +128,23 @@ BudgetSearch::Score BudgetSearch::score(const PlanData& plan, const PlanData& be
 }
 
 // The one of a level's slicings that lowers its peak most in many slices.
-std::optional<BudgetSearch::Probe> BudgetSearch::lowest_probe(size_t level, const std::vector<Slicing>& all) const {
-  std::optional<Probe> lowest;
+std::optional<BudgetSearch::Trial> BudgetSearch::lowest_trial(size_t level, const std::vector<Slicing>& all) const {
+  std::optional<Trial> lowest;
   const PlanData& before = levels_[level].planned.plan;
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
-  const double stop = planned_nodes_ + kProbeNodes;
-  size_t probes = 0;
+  const double stop = planned_nodes_ + kTrialNodes;
+  size_t trials = 0;
   Score least;
   for (const Slicing& slicing : all) {
-    for (const int64_t chunks : kProbeChunks) {
-      if (!few && chunks != kProbeChunks[0]) break;
-      if (tired() || (++probes > kFewestProbes && planned_nodes_ > stop)) break;
-      auto probe = try_slices(level, slicing, chunks);
-      if (!probe) continue;
-      Score now = score(probe->plan, before);
+    for (const int64_t chunks : kTrialChunks) {
+      if (!few && chunks != kTrialChunks[0]) break;
+      if (exhausted() || (++trials > kFewestTrials && planned_nodes_ > stop)) break;
+      auto trial = try_slices(level, slicing, chunks);
+      if (!trial) continue;
+      Score now = score(trial->plan, before);
       if (slicing.splits_sums) now.peak_bytes += now.peak_bytes / kSumsWeigh;
       if (lowest && least <= now) continue;
-      lowest = std::move(probe);
+      lowest = std::move(trial);
       least = now;
     }
   }
@@ -157,46 +157,46 @@ bool BudgetSearch::slice_one() {
   previous_.reset();
   std::vector<std::vector<Slicing>> all;
   for (const Level& level : levels_) all.push_back(find_slicings(level, false));
-  std::optional<Leaner> best;
+  std::optional<Candidate> best;
   size_t best_level = 0;
   const Slicing* slicing = nullptr;
   for (size_t level = 0; level < levels_.size(); ++level) {
-    std::optional<Probe> lowest = lowest_probe(level, all[level]);
+    std::optional<Trial> lowest = lowest_trial(level, all[level]);
     if (!lowest) continue;
     const Slicing* own = lowest->slicing;
-    Leaner whole = complete(std::move(*lowest));
+    Candidate whole = complete(std::move(*lowest));
     if (best && score(best->plan, planned_.plan) <= score(whole.plan, planned_.plan)) continue;
     best = std::move(whole);
     best_level = level;
     slicing = own;
   }
   if (!best) return false;
-  std::optional<Leaner> lowest = slice_more(best_level, *slicing);
-  if (done() || (offer(*best) && done())) return true;
+  std::optional<Candidate> lowest = slice_more(best_level, *slicing);
+  if (done() || (record(*best) && done())) return true;
   if (!lowest || score(best->plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(best);
   return go_on_from(std::move(*lowest));
 }
 
 // In two slices, three, ... until one fits or no more help; what is lowest.
-std::optional<BudgetSearch::Leaner> BudgetSearch::slice_more(size_t level, const Slicing& slicing) {
-  std::optional<Leaner> lowest;
+std::optional<BudgetSearch::Candidate> BudgetSearch::slice_more(size_t level, const Slicing& slicing) {
+  std::optional<Candidate> lowest;
   const Region& region = slicing.regions[0];
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
   int64_t length = region.extent;
   size_t least = std::numeric_limits<size_t>::max();
   int idle = 0;
-  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !tired();
+  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !exhausted();
        chunks += few ? (chunks + 3) / 4 : chunks) {
     if (slice_length(region, chunks) == length) continue;
     length = slice_length(region, chunks);
-    auto probe = try_slices(level, slicing, chunks);
-    if (!probe) break;
-    const bool gain = probe->plan.peak_bytes + probe->plan.peak_bytes / 256 < least;
+    auto trial = try_slices(level, slicing, chunks);
+    if (!trial) break;
+    const bool gain = trial->plan.peak_bytes + trial->plan.peak_bytes / 256 < least;
     idle = gain ? 0 : idle + 1;
-    if (probe->plan.peak_bytes >= least) continue;
-    least = probe->plan.peak_bytes;
-    Leaner sliced = complete(std::move(*probe));
-    if (offer(sliced) && done()) break;
+    if (trial->plan.peak_bytes >= least) continue;
+    least = trial->plan.peak_bytes;
+    Candidate sliced = complete(std::move(*trial));
+    if (record(sliced) && done()) break;
     previous_ =
         Alternative{fmt::format("chunked, K = {}", chunks), sliced.plan.peak_bytes, sliced.plan.predicted_seconds};
     if (!lowest || score(sliced.plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(sliced);
@@ -204,11 +204,11 @@ std::optional<BudgetSearch::Leaner> BudgetSearch::slice_more(size_t level, const
   return lowest;
 }
 
-bool BudgetSearch::go_on_from(Leaner leaner) {
-  const Score before = score(planned_.plan, planned_.plan), after = score(leaner.plan, planned_.plan);
+bool BudgetSearch::go_on_from(Candidate candidate) {
+  const Score before = score(planned_.plan, planned_.plan), after = score(candidate.plan, planned_.plan);
   if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
-  decisions_.push_back(decision_of(leaner, "lowers the peak"));
-  graph_ = std::move(leaner.graph);
+  decisions_.push_back(decision_of(candidate, "lowers the peak"));
+  graph_ = std::move(candidate.graph);
   planned_ = plan(graph_);
   return true;
 }
@@ -218,18 +218,18 @@ bool BudgetSearch::slice_outside(size_t path) {
   levels_ = {levels_of(planned_, options_, fuse_options_)[0]};
   previous_.reset();
   const std::vector<Slicing> all = find_slicings(levels_[0], false);
-  std::vector<std::tuple<size_t, size_t, Probe>> probes;  // with their number
+  std::vector<std::tuple<size_t, size_t, Trial>> trials;  // with their number
   for (const Slicing& slicing : all) {
-    if (tired()) break;
-    if (auto probe = try_slices(0, slicing, slicing.regions[0].extent)) {
-      const size_t outside = peak_outside_bodies(probe->plan);
-      if (outside < best_.plan.peak_bytes) probes.emplace_back(outside, probes.size(), std::move(*probe));
+    if (exhausted()) break;
+    if (auto trial = try_slices(0, slicing, slicing.regions[0].extent)) {
+      const size_t outside = peak_outside_bodies(trial->plan);
+      if (outside < best_.plan.peak_bytes) trials.emplace_back(outside, trials.size(), std::move(*trial));
     }
   }
-  if (path >= probes.size()) return false;
-  std::ranges::sort(probes, {}, [](const auto& p) { return std::pair(std::get<0>(p), std::get<1>(p)); });
-  Leaner sliced = complete(std::move(std::get<2>(probes[path])));
-  offer(sliced);
+  if (path >= trials.size()) return false;
+  std::ranges::sort(trials, {}, [](const auto& p) { return std::pair(std::get<0>(p), std::get<1>(p)); });
+  Candidate sliced = complete(std::move(std::get<2>(trials[path])));
+  record(sliced);
   decisions_.push_back(decision_of(sliced, "leaves room to slice inside"));
   graph_ = std::move(sliced.graph);
   planned_ = plan(graph_);
