@@ -52,8 +52,8 @@ struct Scatter {
   int buffer;  // the table
   int64_t table_elements;
   int32_t index, value;
-  int32_t valid = -1;     // bool instruction; -1: always valid
-  bool distinct = false;  // no two valid updates have the same index
+  int32_t valid = -1;           // bool instruction; -1: always valid
+  bool unique_indices = false;  // no two valid updates have the same index
 };
 
 struct Kernel {

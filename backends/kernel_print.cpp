@@ -38,7 +38,7 @@ std::string Kernel::print() const {
   for (const Scatter& s : scatters) {
     fmt::format_to(out, "{} {}[%{} of {}] with %{}", text_of(s.combine), s.buffer, s.index, s.table_elements, s.value);
     if (s.valid >= 0) fmt::format_to(out, " where %{}", s.valid);
-    if (s.distinct) text += ", distinct";
+    if (s.unique_indices) text += ", distinct";
     text += '\n';
   }
   return text;

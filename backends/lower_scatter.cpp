@@ -173,7 +173,7 @@ class ScatterStep {
       at.push_back(by_index ? located.coords[indexed++] : inner[free++]);
     }
     Scatter scatter{combine_of(node_.op), table, out_.size(), index.emit(index.flatten(at, out_.shape)).id, -1, -1,
-                    step_.distinct};
+                    step_.unique_indices};
     if (!located.valid.always()) {
       scatter.valid = located.valid.never() ? kernel.dag.constant_bits(0, bool_).id : located.valid.value.id;
     }
@@ -192,7 +192,7 @@ class ScatterStep {
       const X wins = kernel.dag.binary(Opcode::eq, last, index.emit(index.add(row, 1), u32));
       const X both = scatter.valid < 0 ? wins : kernel.dag.binary(Opcode::bit_and, {&kernel.dag, scatter.valid}, wins);
       scatter.valid = both.id;
-      scatter.distinct = true;
+      scatter.unique_indices = true;
     }
     kernel.scatters.push_back(scatter);
     return kernel;

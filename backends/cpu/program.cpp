@@ -45,8 +45,8 @@ void choose_split(const Launch& launch, LaunchCode& code) {
     if (code.part_level == 1) code.grain = round_up(code.grain, kRangeUnit);
     return;
   }
-  const auto distinct = [](const backends::Scatter& s) { return s.distinct; };
-  if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, distinct)) return;
+  const auto unique = [](const backends::Scatter& s) { return s.unique_indices; };
+  if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, unique)) return;
   const double seconds = kernel.cost_per_element / kUnitsPerSecond + kElementSeconds;
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
   if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {

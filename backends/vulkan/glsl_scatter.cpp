@@ -23,8 +23,8 @@ class Updates {
       : launch_(launch), kernel_(launch.kernel), choices_(choices), m_(choices, viewable), body_(m_, kernel_, 0) {}
 
   Shader emit() {
-    const bool ordered = std::ranges::any_of(kernel_.scatters,
-                                             [](const Scatter& s) { return s.combine == Combine::set && !s.distinct; });
+    const bool ordered = std::ranges::any_of(
+        kernel_.scatters, [](const Scatter& s) { return s.combine == Combine::set && !s.unique_indices; });
     const auto [rows, columns] = kernel_.extent;
     const bool serial = (ordered || launch_.in_order) && rows * columns > 1;
     int together = serial ? 1 : body_.side_by_side(4);
@@ -206,9 +206,9 @@ class Updates {
       const std::string& value = body_.value(s.value);
       text += fmt::format("    {}{{\n    const uint64_t base{} = {};\n    {}\n    }}\n",
                           s.valid >= 0 ? fmt::format("if ({}) ", body_.value(s.valid)) : "", i, table(s),
-                          s.combine == Combine::set ? store(m_, address, value, type)
-                          : alone || s.distinct     ? update_alone(m_, s.combine, type, address, value)
-                                                    : update(m_, s.combine, type, address, value, kernel_.name));
+                          s.combine == Combine::set   ? store(m_, address, value, type)
+                          : alone || s.unique_indices ? update_alone(m_, s.combine, type, address, value)
+                                                      : update(m_, s.combine, type, address, value, kernel_.name));
     }
     return text;
   }

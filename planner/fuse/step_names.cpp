@@ -63,13 +63,13 @@ void explain_scatter(PlanStep& step) {
   const Node& node = *group.def(group.outputs[0]);
   const bool stored_updates = !group.def(node.inputs[2]);
   if (node.op != Op::scatter_add || stored_updates) {
-    step.reason = step.distinct ? "updates are stored; no element is updated twice" : "updates are stored";
+    step.reason = step.unique_indices ? "updates are stored; no element is updated twice" : "updates are stored";
     return;
   }
   step.strategy = Strategy::nocopy_gather_grad;
   step.reason = step.form == ScatterForm::counts   ? "one update for all rows: rows are counted"
                 : step.form == ScatterForm::tables ? "updates computed where they are added"
-                : step.distinct                    ? "no element is updated twice: any order, no tables"
+                : step.unique_indices              ? "no element is updated twice: any order, no tables"
                                                    : "updates added where they are computed, in row order";
   if (step.form != ScatterForm::direct) {
     step.reason += fmt::format(", {} partial table{}", step.parts, step.parts == 1 ? "" : "s");

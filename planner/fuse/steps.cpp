@@ -9,11 +9,11 @@
 #include "core/check.h"
 #include "planner/fuse/groups.h"
 #include "planner/fuse/step_names.h"
-#include "planner/kernels/distinct.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
 #include "planner/kernels/parts.h"
 #include "planner/kernels/sort.h"
+#include "planner/kernels/unique_indices.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
@@ -149,7 +149,7 @@ class StepMaker {
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);
     if (step.kind == PlanStep::Kind::scatter) {
       const ScatterRows rows = scatter_rows(graph_, *graph_.def(group.roots[0]));
-      step.distinct = rows.distinct || has_mark(*graph_.def(group.roots[0]), Mark::unique_indices);
+      step.unique_indices = rows.unique_indices || has_mark(*graph_.def(group.roots[0]), Mark::unique_indices);
       step.covering = rows.covering;
     }
     choose_parts(step, table_budget_, options_.target);

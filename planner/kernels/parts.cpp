@@ -53,7 +53,7 @@ bool is_splat(const Graph& group, ValueId v) {
 void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   step.form = ScatterForm::direct;
   step.parts = 1;
-  if (step.distinct) return;
+  if (step.unique_indices) return;
   const Graph& group = step.group;
   const Node& node = *group.def(group.outputs[0]);
   const Aval& out = group.aval(node.out());

@@ -93,11 +93,11 @@ struct PlanStep {
   int parts = 1;             // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
-  bool in_order = false;                        // scatter: a part's rows one after the other, for their bits
-  bool distinct = false;                        // scatter: no element is updated twice (planner/kernels/distinct.h)
-  bool covering = false;                        // scatter: and every element is updated
-  bool operand_in_place = false;                // scatter: writes[0] already holds the operand
-  std::optional<HostWork> host;                 // factor on a GPU
+  bool in_order = false;          // scatter: a part's rows one after the other, for their bits
+  bool unique_indices = false;    // scatter: no element is updated twice (planner/kernels/unique_indices.h)
+  bool covering = false;          // scatter: and every element is updated
+  bool operand_in_place = false;  // scatter: writes[0] already holds the operand
+  std::optional<HostWork> host;   // factor on a GPU
   std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
 
   // Report.

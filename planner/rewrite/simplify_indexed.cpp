@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "planner/kernels/distinct.h"
+#include "planner/kernels/unique_indices.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/rewrite/builder.h"
 #include "trace/graph/op_table.h"

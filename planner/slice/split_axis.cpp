@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/factor/factor.h"
-#include "planner/kernels/distinct.h"
 #include "planner/kernels/dot.h"
+#include "planner/kernels/unique_indices.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {

@@ -249,12 +249,13 @@ inline Trial reductions(size_t first, int64_t kept, int64_t reduced, int level, 
   return trial;
 }
 
-inline Trial scatters(Combine combine, DType t, int64_t rows, int64_t columns, bool with_valid, bool distinct = false) {
+inline Trial scatters(Combine combine, DType t, int64_t rows, int64_t columns, bool with_valid,
+                      bool unique_indices = false) {
   Trial trial;
   Kernel& k = trial.kernel;
   k.kind = Kernel::Kind::scatter;
   k.extent = {rows, columns};
-  const int64_t n = rows * columns, elements = distinct ? n : 40;
+  const int64_t n = rows * columns, elements = unique_indices ? n : 40;
   Bytes values = random_elements(t, n, 3);
   // Sums in any order must come out the same: small multiples of 1/4.
   if (is_float(t) && combine != set) {
@@ -276,13 +277,13 @@ inline Trial scatters(Combine combine, DType t, int64_t rows, int64_t columns, b
   const X limit = k.dag.integer(40, i32);
   X at = k.dag.convert(k.dag.load(index, u8, flat), i32);
   const X valid = k.dag.binary(Opcode::lt, at, limit);
-  if (distinct) {
+  if (unique_indices) {
     at = k.dag.binary(Opcode::sub, k.dag.integer(n - 1, i32), k.dag.convert(flat, i32));
   } else if (!with_valid) {
     at = k.dag.binary(Opcode::rem, at, limit);
   }
   k.scatters.push_back(
-      {combine, table, elements, at.id, k.dag.load(updates, t, flat).id, with_valid ? valid.id : -1, distinct});
+      {combine, table, elements, at.id, k.dag.load(updates, t, flat).id, with_valid ? valid.id : -1, unique_indices});
   return trial;
 }
 

@@ -1,5 +1,5 @@
 // Rows that are told apart are apart: random index arrays, evaluated, against what their graph says of them.
-#include "planner/kernels/distinct.h"
+#include "planner/kernels/unique_indices.h"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(Distinct, Permutations) {
   const ValueId order = reshape(g, argsort(g, x, 0), {9, 1});
   const auto of = [&](ValueId v, int64_t extent, IndexMode mode = IndexMode::fill_or_drop) {
     const ScatterRows rows = rows_of(g, v, {extent}, mode);
-    return std::pair(rows.distinct, rows.covering);
+    return std::pair(rows.unique_indices, rows.covering);
   };
   EXPECT_EQ(of(order, 9), std::pair(true, true));
   EXPECT_EQ(of(order, 12), std::pair(true, false));
@@ -71,14 +71,14 @@ TEST(Distinct, ColumnsTogether) {
   const ValueId row = iota(g, {12, 5, 1}, 0);
   EXPECT_TRUE(rows_of(g, join(g, {row, order}), {12, 5}).covering);
   EXPECT_TRUE(rows_of(g, join(g, {order, row}), {5, 12}).covering);
-  EXPECT_FALSE(rows_of(g, order, {5}).distinct) << "each row its own order";
-  EXPECT_FALSE(rows_of(g, join(g, {iota(g, {12, 5, 1}, 1), order}), {5, 5}).distinct);
+  EXPECT_FALSE(rows_of(g, order, {5}).unique_indices) << "each row its own order";
+  EXPECT_FALSE(rows_of(g, join(g, {iota(g, {12, 5, 1}, 1), order}), {5, 5}).unique_indices);
   const ValueId whole = reshape(g, argsort(g, x, 2), {4, 3, 5, 1});
   const ValueId first = iota(g, {4, 3, 5, 1}, 0), second = iota(g, {4, 3, 5, 1}, 1);
   EXPECT_TRUE(rows_of(g, join(g, {first, second, whole}), {4, 3, 5}).covering);
-  EXPECT_FALSE(rows_of(g, join(g, {first, whole}), {4, 5}).distinct);
+  EXPECT_FALSE(rows_of(g, join(g, {first, whole}), {4, 5}).unique_indices);
   EXPECT_TRUE(rows_of(g, reshape(g, join(g, {first, second, whole}), {60, 3}), {4, 3, 5}).covering);
-  EXPECT_FALSE(rows_of(g, reshape(g, order, {60, 1}), {5}).distinct);
+  EXPECT_FALSE(rows_of(g, reshape(g, order, {60, 1}), {5}).unique_indices);
 }
 
 // Random index arrays of iotas, permutations and inputs.
@@ -187,9 +187,9 @@ TEST(Distinct, NeverWrong) {
     const auto mode = static_cast<IndexMode>(m.below(4));
     if (mode == IndexMode::promise_in_bounds) continue;
     const ScatterRows rows = rows_of(m.g, indices, operand, mode);
-    distinct += rows.distinct;
+    distinct += rows.unique_indices;
     covering += rows.covering;
-    if (!rows.distinct) continue;
+    if (!rows.unique_indices) continue;
 
     std::vector<tracing::HostValue> inputs;
     for (const ValueId v : m.g.inputs) {
@@ -226,7 +226,7 @@ TEST(Distinct, SuchAScatterNeedsNoScratch) {
       const PlanData plan = make_plan(g, options);
       const PlanStep& step = plan.steps.back();
       ASSERT_EQ(step.kind, PlanStep::Kind::scatter);
-      EXPECT_TRUE(step.distinct && step.covering && !step.in_order);
+      EXPECT_TRUE(step.unique_indices && step.covering && !step.in_order);
       EXPECT_TRUE(step.scratch.empty());
       EXPECT_EQ(step.bytes_live, static_cast<size_t>(n) * 16) << "argument, cotangent, permutation, output";
     }

@@ -1,4 +1,4 @@
-#include "planner/kernels/distinct.h"
+#include "planner/kernels/unique_indices.h"
 
 #include <algorithm>
 #include <limits>
@@ -227,9 +227,9 @@ ScatterRows scatter_rows(const Graph& graph, const Node& scatter) {
     }
   }
   ScatterRows result;
-  result.distinct = (rows & ~known) == 0;
+  result.unique_indices = (rows & ~known) == 0;
   result.covering =
-      result.distinct && in_range && graph.aval(scatter.inputs[2]).size() == graph.aval(scatter.out()).size();
+      result.unique_indices && in_range && graph.aval(scatter.inputs[2]).size() == graph.aval(scatter.out()).size();
   return result;
 }
 
