@@ -103,7 +103,7 @@ size_t sum_of(const PlanData& plan, Storage storage) {
 }
 
 // bytes_added and bytes_live of each step, `held` bytes being there throughout. Holes that placing could not fill count
-// at every step, so that the widest step's bytes are the peak.
+// at every step, so that the peak step's bytes are the peak.
 void count_steps(PlanData& plan, size_t held) {
   const int count = static_cast<int>(plan.steps.size());
   std::vector<size_t> added(count, 0), starts(count + 1, 0), stops(count + 1, 0);

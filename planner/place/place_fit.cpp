@@ -150,7 +150,7 @@ int widest_step(std::span<const Block> blocks) {
 
 enum class Reach : uint8_t { later, earlier, both };
 
-// Sweeps from the widest step to both ends: the blocks alive there lie one on the other, those below that reach far.
+// Sweeps from the peak step to both ends: the blocks alive there lie one on the other, those below that reach far.
 Placement sweep_from_widest(std::span<const Block> blocks, Reach reach) {
   const int widest = widest_step(blocks);
   std::vector<int> stack, later, earlier;

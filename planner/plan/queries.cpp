@@ -21,7 +21,7 @@ std::vector<bool> holds_output(const Graph& graph) {
   return holds;
 }
 
-int widest_step(const PlanData& plan) {
+int peak_step(const PlanData& plan) {
   const auto it = std::ranges::max_element(plan.steps, {}, &PlanStep::bytes_live);
   return it == plan.steps.end() ? -1 : static_cast<int>(it - plan.steps.begin());
 }
@@ -45,7 +45,7 @@ std::string shortened(const std::string& text, size_t width) {
 
 std::string describe_alive(const PlanData& plan, const std::string& indent) {
   std::string out;
-  for (const int b : alive_at(plan, widest_step(plan))) {
+  for (const int b : alive_at(plan, peak_step(plan))) {
     const PlanBuffer& buffer = plan.buffers[b];
     out += fmt::format("{}{:>10}  {:<12} {:<20} {} {}\n", indent, format_bytes(buffer.bytes), name(buffer.storage),
                        to_string(buffer.aval), shortened(buffer.label, 18), where(buffer));

@@ -24,7 +24,7 @@ std::string where(const auto& item) {
 }
 
 /// The step with the most live bytes, the first of them; -1 where there are no steps.
-int widest_step(const PlanData& plan);
+int peak_step(const PlanData& plan);
 
 /// Buffers that hold bytes during a step, the largest first; aliases are left out.
 std::vector<int> alive_at(const PlanData& plan, int step);
@@ -32,7 +32,7 @@ std::vector<int> alive_at(const PlanData& plan, int step);
 /// The text, or so many of its characters with two dots at the end.
 std::string shortened(const std::string& text, size_t width);
 
-/// One line for each value alive at the widest step: bytes, storage, shape, what made it, source line.
+/// One line for each value alive at the peak step: bytes, storage, shape, what made it, source line.
 std::string describe_alive(const PlanData& plan, const std::string& indent);
 
 }  // namespace neap::planner

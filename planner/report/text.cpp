@@ -32,7 +32,7 @@ std::string wrapped(const std::string& text, const std::string& indent) {
 }
 
 void add_steps(std::string& out, const PlanData& plan, const std::string& indent) {
-  const int widest = widest_step(plan);
+  const int widest = peak_step(plan);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
     std::string result;

@@ -44,7 +44,7 @@ void BudgetSearch::compute_again(const Planned& usual) {
   if (lowest) record(expand(*lowest));
 }
 
-// Only some of what waits across the widest step is kept: the values between two parts of what comes before it, or
+// Only some of what waits across the peak step is kept: the values between two parts of what comes before it, or
 // those that wait, one out of several; or of the part of them that is read last.
 void BudgetSearch::add_checkpoints(const Planned& from, const FuseOptions& fuse_options,
                                    std::vector<Recipe>& recipes) const {

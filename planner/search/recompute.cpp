@@ -29,7 +29,7 @@ std::vector<int> made_at(const Planned& planned) {
 class Rewriter {
  public:
   Rewriter(const Planned& planned, std::vector<bool> kept)
-      : graph_(planned.graph), made_at_(made_at(planned)), cut_(widest_step(planned.plan)), kept_(std::move(kept)) {}
+      : graph_(planned.graph), made_at_(made_at(planned)), cut_(peak_step(planned.plan)), kept_(std::move(kept)) {}
 
   Graph run() {
     renamed_[kEarly] = renamed_[kLate] = copy_inputs(result_, graph_);
@@ -127,7 +127,7 @@ std::vector<bool> stored_values(const Planned& planned) {
 std::vector<ValueId> waiting(const Planned& planned) {
   const Graph& graph = planned.graph;
   const std::vector<int> step = made_at(planned);
-  const int cut = widest_step(planned.plan);
+  const int cut = peak_step(planned.plan);
   const std::vector<bool> is_output = holds_output(graph);
   std::vector<bool> seen(graph.values.size(), false);
   std::vector<ValueId> pending, found;
@@ -165,7 +165,7 @@ std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId
 
 Cuts::Cuts(const Planned& planned) {
   const Graph& graph = planned.graph;
-  const int cut = widest_step(planned.plan);
+  const int cut = peak_step(planned.plan);
   alive_.assign(std::max(0, cut + 1), 0);
   waiting_.assign(std::max(0, cut + 1), 0);
   // The step after which each value could be there; in registers: when all that it is of is there.

@@ -1,4 +1,4 @@
-// `recompute`: values that wait across the widest step are made again where they are read later, from a few that are
+// `recompute`: values that wait across the peak step are made again where they are read later, from a few that are
 // kept: n equal layers fit in O(sqrt n) activations for one more forward pass (Chen et al., Training deep nets with
 // sublinear memory cost, 2016), in any graph, without the user's `checkpoint`. Tested in
 // tests/planner/recompute_test.cpp.
@@ -15,7 +15,7 @@ namespace neap::planner {
 /// Which values of the graph are in memory, inputs among them.
 std::vector<bool> stored_values(const Planned& planned);
 
-/// The values made up to the widest step and read after it, but inputs and outputs, in the order in which they are
+/// The values made up to the peak step and read after it, but inputs and outputs, in the order in which they are
 /// made.
 std::vector<tracing::ValueId> waiting(const Planned& planned);
 
@@ -23,7 +23,7 @@ std::vector<tracing::ValueId> waiting(const Planned& planned);
 std::vector<tracing::ValueId> checkpoints(const Planned& planned, std::span<const tracing::ValueId> waiting,
                                           size_t segment_bytes);
 
-/// Where the part of a program up to its widest step can be cut: what is alive between two of its steps for the sake of
+/// Where the part of a program up to its peak step can be cut: what is alive between two of its steps for the sake of
 /// that part alone, as few bytes as possible, is enough to compute the rest of it again.
 class Cuts {
  public:

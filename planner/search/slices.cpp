@@ -53,7 +53,7 @@ class Finder {
   }
 
   std::vector<Slicing> run(bool outputs) {
-    const int widest = widest_step(plan_);
+    const int widest = peak_step(plan_);
     std::set<ValueId> values;
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
@@ -124,7 +124,7 @@ class Finder {
   }
 
   void weigh(Slicing& slicing) const {
-    const int widest = widest_step(plan_);
+    const int widest = peak_step(plan_);
     std::set<ValueId> leaving;
     for (const Region& region : slicing.regions) {
       leaving.insert(region.joined.begin(), region.joined.end());
@@ -143,9 +143,9 @@ class Finder {
     slicing.gain += body_bytes(slicing);
   }
 
-  // What the body of the loop at the widest step needs, if it runs in slices.
+  // What the body of the loop at the peak step needs, if it runs in slices.
   double body_bytes(const Slicing& slicing) const {
-    const int widest = widest_step(plan_);
+    const int widest = peak_step(plan_);
     if (widest < 0 || !plan_.steps[widest].body) return 0;
     for (const int b : plan_.steps[widest].writes) {
       const ValueId v = plan_.buffers[b].value;
@@ -276,7 +276,7 @@ std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options,
   levels.push_back({nullptr, 0, 0, planned, fuse(planned.graph, fuse_options).stored});
   while (levels.size() <= kDeepest) {
     const PlanData& plan = levels.back().planned.plan;
-    const int widest = widest_step(plan);
+    const int widest = peak_step(plan);
     if (widest < 0 || !plan.steps[widest].body) break;
     const Attrs& attrs = plan.steps[widest].group.nodes[0].attrs;
     Level level{attrs.graph(Attr::body),

@@ -1,4 +1,4 @@
-// What could run in slices: regions around what is large at the widest step of a graph, or of the body of a loop there.
+// What could run in slices: regions around what is large at the peak step of a graph, or of the body of a loop there.
 // Tested in tests/planner/budget_test.cpp.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Level {
   std::vector<bool> stored;  // of the values of planned.graph
 };
 
-/// The whole graph, then the body of the loop at its widest step, the body of the loop at that one's, ...
+/// The whole graph, then the body of the loop at its peak step, the body of the loop at that one's, ...
 std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options, const FuseOptions& fuse_options);
 
 /// The graph in which loops over `from`, also in bodies, are loops over `to`.
@@ -35,11 +35,11 @@ struct Slicing {
   Cut cut;                                     // of it
   size_t alike = 1;                            // from here on regions are around others
   size_t number = 0;                           // in the order in which they were found
-  double gain = 0;                             // bytes that would not be there at the widest step, at best
+  double gain = 0;                             // bytes that would not be there at the peak step, at best
   bool splits_sums = false;                    // of floats, so that their bits change
 };
 
-/// What could be sliced to keep large values alive at the level's widest step out of memory; with `outputs` instead the
+/// What could be sliced to keep large values alive at the level's peak step out of memory; with `outputs` instead the
 /// outputs, whose slices are written where they belong. None twice, those with most to gain first. Adds the work done
 /// to `visits` (RegionFinder).
 std::vector<Slicing> slicings(const Level& level, bool outputs, size_t& visits);
@@ -47,7 +47,7 @@ std::vector<Slicing> slicings(const Level& level, bool outputs, size_t& visits);
 /// What the region is about: its random numbers if it draws any, else the value.
 const tracing::Node& subject_of(const Level& level, const Slicing& slicing);
 
-/// Bytes alive at the widest step when bodies of loops needed nothing: where slicing inside them could lead.
+/// Bytes alive at the peak step when bodies of loops needed nothing: where slicing inside them could lead.
 size_t peak_outside_bodies(const PlanData& plan);
 
 }  // namespace neap::planner

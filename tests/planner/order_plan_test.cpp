@@ -18,7 +18,7 @@
 namespace neap::planner {
 namespace {
 
-// Live bytes at the widest step of the graph's plan, its steps in program order or reordered.
+// Live bytes at the peak step of the graph's plan, its steps in program order or reordered.
 size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vector<bool>& donated, bool gpu = false) {
   PlanOptions options;
   options.donated = donated;

@@ -244,10 +244,10 @@ TEST(Recompute, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
       return v == stacked || (planned.graph.is(v, Op::reshape) && planned.graph.def(v)->inputs[0] == stacked);
     });
   };
-  const int widest = widest_step(planned.plan);
+  const int widest = peak_step(planned.plan);
   for (PlanBuffer& buffer : planned.plan.buffers) {
     if (buffer.value != carry) continue;
-    const int first = std::exchange(buffer.first, widest + 1);  // the loop runs after the widest step
+    const int first = std::exchange(buffer.first, widest + 1);  // the loop runs after the peak step
     EXPECT_FALSE(keeps());
     buffer.first = first;
     buffer.value = no_value;
