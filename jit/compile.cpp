@@ -6,6 +6,7 @@
 #include "core/dump.h"
 #include "jit/dump_index.h"
 #include "jit/profile.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::jit_detail {
 namespace {

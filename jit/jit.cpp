@@ -7,6 +7,7 @@
 #include "core/at_line.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
+#include "planner/search/make_plan.h"
 
 namespace neap {
 

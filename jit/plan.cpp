@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
 
 namespace neap {
 

@@ -7,6 +7,7 @@
 #include "bench/planning/programs.h"
 #include "jit/compile.h"
 #include "planner/plan/plan.h"
+#include "planner/search/make_plan.h"
 
 namespace bench {
 namespace {

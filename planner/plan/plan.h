@@ -194,22 +194,7 @@ struct PlanOptions {
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 
-/// Graph to plan. Throws BudgetError when no plan fits memory_budget.
-PlanData make_plan(const tracing::Graph& graph, const PlanOptions& options);
-
 /// The most that a step, or one of a loop's body, holds on the host: HostWork::held.
 size_t host_bytes(const PlanData& plan);
-
-/// What every budget gets: the usual plan, then ever lower peaks. Of the planned pipeline, whatever the options' budget
-/// and strategy.
-std::vector<Tradeoff> tradeoff(const tracing::Graph& graph, const PlanOptions& options);
-
-std::string to_text(const PlanData&);
-std::string to_json(const PlanData&);  // see docs/plan-json.md
-std::string to_html(const PlanData&);
-
-/// The plan that to_json wrote, as far as it says: enough for the reports and to_json, not to run. A step's group is
-/// its results, without nodes. UserError, with `name` and the place in the JSON, for anything else.
-PlanData parse_plan(std::string_view json, const std::string& name);
 
 }  // namespace neap::planner

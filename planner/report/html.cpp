@@ -6,6 +6,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/queries.h"
 #include "planner/report/page.h"
+#include "planner/report/report.h"
 
 namespace neap::planner {
 

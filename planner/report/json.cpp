@@ -2,6 +2,7 @@
 #include "core/json.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/queries.h"
+#include "planner/report/report.h"
 
 namespace neap::planner {
 

@@ -6,6 +6,7 @@
 
 #include "planner/plan/parse_json.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
 
 namespace neap::planner {
 

@@ -7,6 +7,7 @@
 
 #include "planner/plan/plan.h"
 #include "planner/plan/queries.h"
+#include "planner/report/report.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {

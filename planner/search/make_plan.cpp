@@ -21,6 +21,7 @@
 #include "planner/search/candidates.h"
 #include "planner/search/decisions.h"
 #include "planner/search/free_slices.h"
+#include "planner/search/make_plan.h"
 #include "planner/search/pins.h"
 #include "planner/search/remake.h"
 #include "planner/search/separate.h"

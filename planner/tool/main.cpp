@@ -20,6 +20,8 @@
 #include "planner/plan/plan.h"
 #include "planner/report/check.h"
 #include "planner/report/diff.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {

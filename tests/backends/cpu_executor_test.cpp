@@ -4,6 +4,8 @@
 
 #include "backends/executable.h"
 #include "core/thread_pool.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "tests/backends/random_program.h"
 #include "trace/tracing/tracing.h"
 

@@ -4,6 +4,7 @@
 #include "planner/plan/plan.h"
 #include "planner/report/check.h"
 #include "planner/search/better.h"
+#include "planner/search/make_plan.h"
 #include "tests/conformance/harness.h"
 
 namespace neap::conformance {
@@ -18,9 +19,9 @@ inline std::string outline(const planner::PlanData& plan) {
   std::string text =
       fmt::format("peak {}, arena {}, {}\n", plan.peak_bytes, plan.arena_bytes, fmt::join(plan.strategies, ", "));
   for (const planner::PlanStep& s : plan.steps) {
-    text +=
-        fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
-                    name(s.strategy), s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "), fmt::join(s.scratch, " "));
+    text += fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
+                        name(s.strategy), s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "),
+                        fmt::join(s.scratch, " "));
     if (s.body) text += "{\n" + outline(*s.body) + "}\n";
   }
   for (const planner::PlanBuffer& b : plan.buffers) text += fmt::format("{} bytes at {}\n", b.bytes, b.offset);

@@ -13,6 +13,7 @@
 #include "planner/rewrite/complex.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/better.h"
+#include "planner/search/make_plan.h"
 #include "tests/conformance/check_plans.h"
 #include "tests/conformance/random_program.h"
 #include "tests/conformance/shrink.h"

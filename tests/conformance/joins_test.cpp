@@ -3,6 +3,7 @@
 #include <neap/neap.h>
 
 #include "jit/compile.h"
+#include "planner/report/report.h"
 #include "tests/conformance/harness.h"
 #include "tests/conformance/joined_program.h"
 

@@ -4,7 +4,9 @@
 
 #include "graphs.h"
 #include "planner/report/check.h"
+#include "planner/report/report.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/search/make_plan.h"
 #include "tests/trace/samples.h"
 
 namespace neap::planner {

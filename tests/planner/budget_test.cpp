@@ -11,6 +11,8 @@
 #include "graphs.h"
 #include "planner/place/place.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

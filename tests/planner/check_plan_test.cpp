@@ -8,6 +8,8 @@
 #include <functional>
 #include <limits>
 
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "programs.h"
 
 namespace neap::planner {

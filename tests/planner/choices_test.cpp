@@ -6,6 +6,8 @@
 
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "planner/search/pins.h"
 
 namespace neap::planner {

@@ -11,6 +11,7 @@
 #include "graphs.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
+#include "planner/search/make_plan.h"
 #include "tests/trace/host.h"
 #include "trace/reference/reference.h"
 

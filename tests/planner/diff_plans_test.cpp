@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "planner/search/make_plan.h"
 #include "programs.h"
 
 namespace neap::planner {

@@ -6,8 +6,10 @@
 
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

@@ -6,6 +6,8 @@
 
 #include "core/buffer.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

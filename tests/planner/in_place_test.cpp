@@ -5,6 +5,8 @@
 
 #include "graphs.h"
 #include "planner/report/check.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "tests/conformance/joined_program.h"
 
 namespace neap::planner {

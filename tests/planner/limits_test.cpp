@@ -11,6 +11,8 @@
 
 #include "planner/plan/device_record.h"
 #include "planner/report/check.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "programs.h"
 #include "tests/limits_fields.h"
 

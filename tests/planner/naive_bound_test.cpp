@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/rewrite/simplify.h"
+#include "planner/search/make_plan.h"
 #include "programs.h"
 
 namespace neap::planner {

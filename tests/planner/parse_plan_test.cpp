@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/plan/queries.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "programs.h"
 
 namespace neap::planner {

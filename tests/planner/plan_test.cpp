@@ -5,6 +5,8 @@
 
 #include "core/buffer.h"
 #include "graphs.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

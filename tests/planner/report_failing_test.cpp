@@ -1,6 +1,8 @@
 // The reports where allocations fail: std::bad_alloc, and nothing else.
 #include "planner/report/index.h"
 #include "planner/report/page.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 #include "programs.h"
 #include "tests/failing_new.h"
 

@@ -7,6 +7,8 @@
 
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

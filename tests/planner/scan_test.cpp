@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "graphs.h"
+#include "planner/report/report.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

@@ -8,6 +8,7 @@
 #include "planner/fuse/fuse.h"
 #include "planner/fuse/steps.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/search/make_plan.h"
 #include "tests/planner/graphs.h"
 
 namespace neap::planner {

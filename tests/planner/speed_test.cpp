@@ -8,6 +8,7 @@
 
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/search/make_plan.h"
 
 namespace neap::planner {
 namespace {

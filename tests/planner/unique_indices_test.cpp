@@ -10,6 +10,7 @@
 #include "core/buffer.h"
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/search/make_plan.h"
 #include "trace/reference/reference.h"
 
 namespace neap::planner {

@@ -1,5 +1,6 @@
 // Loops on the first Vulkan device: those whose bodies are small run many iterations in a dispatch.
 #include "backends/vulkan/program.h"
+#include "planner/search/make_plan.h"
 #include "tests/vulkan/fixture.h"
 #include "trace/graph/graph.h"
 
