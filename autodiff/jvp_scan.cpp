@@ -6,7 +6,7 @@
 namespace neap::autodiff {
 
 ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent) {
-  const ScanParts scan(node);
+  const LoopView scan(node);
   std::vector<bool> active;
   for (const Array& t : tangent) active.push_back(!is_zero(t));
 

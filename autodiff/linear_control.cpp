@@ -58,7 +58,7 @@ Graph split_control(const Graph& g, const std::vector<bool>& unknown_inputs) {
 }
 
 std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown_inputs, Copier& copy) {
-  const ScanParts loop(node);
+  const LoopView loop(node);
   std::vector<bool> unknown = unknown_inputs, results(loop.results);
   Graph body;
   for (bool settled = false; !settled;) {  // a carry is unknown when it starts so or the body makes it so

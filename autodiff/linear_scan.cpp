@@ -16,7 +16,7 @@ struct CutBody {
   std::vector<bool> unknown_inputs;
 };
 
-CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
+CutBody cut(const LoopView& scan, std::vector<bool> unknown) {
   Graph body;
   std::vector<bool> forced(scan.results, false);
   for (bool settled = false; !settled;) {  // a carry is unknown when it starts so or the body makes it so
@@ -37,7 +37,7 @@ CutBody cut(const ScanParts& scan, std::vector<bool> unknown) {
 }
 
 // Emits the two scans into copy.to.
-void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
+void emit(const LoopView& scan, const CutBody& body, Copier& copy) {
   const Split& halves = body.halves;
   const std::vector<bool>& unknown = body.unknown_inputs;
 
@@ -59,7 +59,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
       const_operands.push_back(copy[scan.node.inputs[input]]);
       const_inputs.push_back(r);
     } else {
-      const bool at_hand = is_input && scan.is_stacked(input);
+      const bool at_hand = is_input && scan.is_stacked_input(input);
       if (!at_hand) stacked.push_back(value);
       stacked_operands.push_back(at_hand ? copy[scan.node.inputs[input]] : tracing::no_value);
       stacked_inputs.push_back(r);
@@ -111,7 +111,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
   carries = operands.size() - consts;
   operands.insert(operands.end(), stacked_operands.begin(), stacked_operands.end());
   order.insert(order.end(), stacked_inputs.begin(), stacked_inputs.end());
-  take_unknown([&](size_t i) { return scan.is_stacked(i); });
+  take_unknown([&](size_t i) { return scan.is_stacked_input(i); });
   const Graph linear = with_inputs_ordered(halves.unknown, order);
   const tracing::NodeId id = copy.to.add_node(
       Op::scan, operands, marked_as(scan.node, scan_attrs(linear, scan.length, consts, carries, scan.reverse)),
@@ -123,7 +123,7 @@ void emit(const ScanParts& scan, const CutBody& body, Copier& copy) {
 }  // namespace
 
 std::vector<bool> split_scan(const Node& node, const std::vector<bool>& unknown, Copier& copy) {
-  const ScanParts scan(node);
+  const LoopView scan(node);
   const CutBody body = cut(scan, unknown);
   emit(scan, body, copy);
   return body.halves.unknown_outputs;

@@ -8,34 +8,12 @@
 #include <vector>
 
 #include "core/check.h"
+#include "trace/graph/loop.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::autodiff {
 
-struct ScanParts {
-  explicit ScanParts(const tracing::Node& node)
-      : node(node),
-        body(*node.attrs.graph(tracing::Attr::body)),
-        length(node.attrs.integer_or(tracing::Attr::length, 0)),
-        consts(static_cast<size_t>(node.attrs.integer(tracing::Attr::num_consts))),
-        carries(static_cast<size_t>(node.attrs.integer(tracing::Attr::num_carry))),
-        reverse(node.attrs.integer_or(tracing::Attr::reverse, 0) != 0),
-        operands(node.inputs.size()),
-        results(node.outputs.size()) {}
-
-  bool is_const(size_t input) const { return input < consts; }
-  bool is_carry(size_t input) const { return input >= consts && input < consts + carries; }
-  bool is_stacked(size_t input) const { return input >= consts + carries; }
-
-  const tracing::Node& node;
-  const tracing::Graph& body;
-  int64_t length;
-  size_t consts;
-  size_t carries;
-  bool reverse;
-  size_t operands;
-  size_t results;
-};
+using tracing::LoopView;
 
 /// The attributes, with the marks (checkpoint(), copies) that a node has.
 inline tracing::Attrs marked_as(const tracing::Node& node, tracing::Attrs attrs) {
@@ -53,7 +31,7 @@ inline tracing::Attrs scan_attrs(tracing::Graph body, int64_t length, size_t con
 }
 
 /// Those of a loop of the same op, as often and in the same direction, with another body.
-inline tracing::Attrs loop_attrs(const ScanParts& loop, tracing::Graph body, size_t consts, size_t carries) {
+inline tracing::Attrs loop_attrs(const LoopView& loop, tracing::Graph body, size_t consts, size_t carries) {
   tracing::Attrs attrs = loop.node.attrs;
   attrs.set(tracing::Attr::body, std::make_shared<const tracing::Graph>(std::move(body)));
   attrs.set(tracing::Attr::num_consts, static_cast<int64_t>(consts));

@@ -8,7 +8,7 @@ namespace neap::autodiff {
 // The cotangents of linear constants add up over the steps, so they are carries that start at zero (half types add up
 // in f32); those of carries are carries; those of stacked inputs are stacked.
 Arrays transpose_scan(const TransposeSite& site) {
-  const ScanParts scan(site.node);
+  const LoopView scan(site.node);
   // A carry counts as linear even where it starts at a known zero: the body gives it tangents.
   std::vector<bool> linear = site.linear;
   for (size_t i = 0; i < scan.carries; ++i) linear[scan.consts + i] = true;

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/jit.h"
 #include "core/check.h"
+#include "trace/graph/loop.h"
 
 namespace neap::cpu {
 
@@ -185,8 +186,7 @@ class Compiler {
 
   void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {
     const tracing::Node& node = step.group.nodes.at(0);
-    const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
-    const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+    const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const PlanData& body = *step.body;
     code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());

@@ -13,6 +13,7 @@
 #include "core/buffer.h"
 #include "core/check.h"
 #include "planner/kernels/dot.h"
+#include "trace/graph/loop.h"
 
 namespace neap::vk {
 
@@ -299,8 +300,7 @@ class Compiler {
 
   void scan(Scope& outer, const PlanStep& step, std::vector<Op>& ops) {
     const tracing::Node& node = step.group.nodes.at(0);
-    const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
-    const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+    const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const int64_t length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
     const bool has_condition = node.op == tracing::Op::while_loop;
     const bool reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;

@@ -9,6 +9,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
+#include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -79,7 +80,9 @@ class CopyInserter {
     if (needs_copy(v)) return false;
     const ValueId source = view_root(graph_, v);
     const Node& node = *graph_.def(source);
-    if (is_loop(node.op)) return graph_.values[source].index >= node.attrs.integer(Attr::num_carry);
+    if (is_loop(node.op)) {
+      return LoopLayout(node.attrs).is_stacked_result(static_cast<size_t>(graph_.values[source].index));
+    }
     return !is_fusible(node.op);
   }
 
@@ -134,8 +137,8 @@ class CopyInserter {
     for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
     if (joins_ && op_info(node.op).family == Family::scatter) store_apart(node, inputs);
     if (is_loop(node.op)) {
-      const auto consts = node.attrs.integer(Attr::num_consts);
-      for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
+      const auto [consts, carries] = LoopLayout(node.attrs);
+      for (size_t j = 0; j < carries; ++j) {
         if (needs_copy(node.inputs[consts + j])) inputs[consts + j] = copy(inputs[consts + j], node.loc);
       }
     }

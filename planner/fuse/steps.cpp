@@ -17,6 +17,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
+#include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -90,8 +91,8 @@ class StepMaker {
     }
     for (const Node& node : graph_.nodes) {
       if (!is_loop(node.op)) continue;
-      const auto consts = node.attrs.integer(Attr::num_consts);
-      for (int64_t j = 0; j < node.attrs.integer(Attr::num_carry); ++j) {
+      const auto [consts, carries] = LoopLayout(node.attrs);
+      for (size_t j = 0; j < carries; ++j) {
         carried_[view_root(graph_, node.inputs[consts + j])] = node.outputs[j];
       }
     }
@@ -138,9 +139,7 @@ class StepMaker {
     step.source = graph_.def(group.roots.back())->loc;
     if (group.kind == PlanStep::Kind::scan) {
       const Attrs& attrs = step.group.nodes[0].attrs;
-      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body),
-                                                              static_cast<int>(attrs.integer(Attr::num_consts)),
-                                                              static_cast<int>(attrs.integer(Attr::num_carry))));
+      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body), LoopLayout(attrs)));
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {

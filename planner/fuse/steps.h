@@ -5,11 +5,12 @@
 #include "planner/fuse/fuse.h"
 #include "planner/plan/plan.h"
 #include "trace/graph/graph.h"
+#include "trace/graph/loop.h"
 
 namespace neap::planner {
 
 /// The plan of a loop's body.
-using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, int num_consts, int num_carry)>;
+using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, tracing::LoopLayout loop)>;
 
 /// Steps in the order of the groups, each with its sub-graph, reads, writes and scratch; buffers with their storage.
 /// `graph` is simplified and has its copies (planner/fuse/insert_copies.h); `plan_body` plans the bodies of its loops.

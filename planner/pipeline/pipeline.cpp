@@ -61,8 +61,8 @@ bool choose_steps(Draft& d) {
 }
 
 bool write_steps(Draft& d) {
-  const auto plan_inner = [&](const Graph& body, int num_consts, int num_carry) {
-    return plan_body(body, num_consts, num_carry, d.options, d.fuse_options).plan;
+  const auto plan_inner = [&](const Graph& body, tracing::LoopLayout loop) {
+    return plan_body(body, loop, d.options, d.fuse_options).plan;
   };
   d.planned.plan = make_steps(d.planned.graph, d.fusion, d.options, plan_inner);
   check_countable(d.planned.plan, d.options.name.empty() ? d.planned.graph.name : d.options.name);
@@ -171,14 +171,15 @@ std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, co
   return plan_whole(std::move(simplified), options, {}, Placing::nowhere, &trial);
 }
 
-Planned plan_body(const Graph& graph, int num_consts, int num_carry, const PlanOptions& options,
+Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOptions& options,
                   const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
-  return *run_passes({.options = inner,
-                      .fuse_options = fuse_options,
-                      .order = {.num_carry = num_carry, .num_consts = num_consts},
-                      .planned = {graph, {}, {}}});
+  return *run_passes(
+      {.options = inner,
+       .fuse_options = fuse_options,
+       .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
+       .planned = {graph, {}, {}}});
 }
 
 }  // namespace neap::planner

@@ -11,6 +11,7 @@
 #include "planner/place/account.h"
 #include "planner/plan/plan.h"
 #include "trace/graph/graph.h"
+#include "trace/graph/loop.h"
 
 namespace neap::planner {
 
@@ -22,8 +23,8 @@ struct Planned {
   bool parts = false;    // PlanOptions::part_steps makes a difference
 };
 
-/// The plan of a scan's body.
-Planned plan_body(const tracing::Graph& body, int num_consts, int num_carry, const PlanOptions& options,
+/// The plan of a loop's body.
+Planned plan_body(const tracing::Graph& body, tracing::LoopLayout loop, const PlanOptions& options,
                   const FuseOptions& fuse_options);
 
 /// All passes after simplification, for this choice of what to keep.

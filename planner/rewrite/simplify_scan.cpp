@@ -5,6 +5,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/rewrite/builder.h"
 #include "planner/rewrite/simplify.h"
+#include "trace/graph/loop.h"
 
 namespace neap::planner {
 
@@ -124,8 +125,7 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
     b.graph.nodes[id].attrs.set(Attr::body, std::make_shared<const Graph>(simplify(original, b.level())));
     return b.graph.nodes[id].outputs;
   }
-  const auto num_consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
-  const auto num_carry = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+  const auto [num_consts, num_carry] = LoopLayout(node.attrs);
 
   if (node.op == Op::while_loop && is_never(b, inputs[num_consts])) {
     return {inputs.begin() + static_cast<std::ptrdiff_t>(num_consts), inputs.end()};

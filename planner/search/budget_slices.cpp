@@ -36,7 +36,7 @@ bool lower(const PlanData& a, const PlanData& b) {
 }  // namespace
 
 bool BudgetSearch::slice_once(int64_t chunks) {
-  levels_ = {Level{nullptr, 0, 0, planned_, fuse(planned_.graph, fuse_options_).stored}};
+  levels_ = {Level{nullptr, std::nullopt, planned_, fuse(planned_.graph, fuse_options_).stored}};
   std::optional<Candidate> best;
   for (const bool outputs : {false, true}) {
     for (Slicing& slicing : find_slicings(levels_[0], outputs)) {
@@ -91,7 +91,7 @@ std::optional<BudgetSearch::Trial> BudgetSearch::try_slices(size_t level, const 
     trial.plan = plan(trial.graph).plan;
   } else {
     charge(trial.graph);
-    trial.plan = plan_body(trial.graph, at.num_consts, at.num_carry, options_, fuse_options_).plan;
+    trial.plan = plan_body(trial.graph, *at.loop, options_, fuse_options_).plan;
   }
   return trial;
 }

@@ -46,7 +46,7 @@ Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks,
 // The best slices of what `from` computes, that are better than `usual`.
 std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const PlanOptions& options) {
   const auto peak = static_cast<double>(usual.peak_bytes);
-  const Level level{nullptr, 0, 0, from, fuse(from.graph).stored};
+  const Level level{nullptr, std::nullopt, from, fuse(from.graph).stored};
   double least = peak;
   std::optional<PlanData> best;
   int probes = 0;

@@ -273,18 +273,14 @@ class Finder {
 
 std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options, const FuseOptions& fuse_options) {
   std::vector<Level> levels;
-  levels.push_back({nullptr, 0, 0, planned, fuse(planned.graph, fuse_options).stored});
+  levels.push_back({nullptr, std::nullopt, planned, fuse(planned.graph, fuse_options).stored});
   while (levels.size() <= kDeepest) {
     const PlanData& plan = levels.back().planned.plan;
     const int widest = peak_step(plan);
     if (widest < 0 || !plan.steps[widest].body) break;
     const Attrs& attrs = plan.steps[widest].group.nodes[0].attrs;
-    Level level{attrs.graph(Attr::body),
-                static_cast<int>(attrs.integer(Attr::num_consts)),
-                static_cast<int>(attrs.integer(Attr::num_carry)),
-                {},
-                {}};
-    level.planned = plan_body(*level.body, level.num_consts, level.num_carry, options, fuse_options);
+    Level level{attrs.graph(Attr::body), LoopLayout(attrs), {}, {}};
+    level.planned = plan_body(*level.body, *level.loop, options, fuse_options);
     level.stored = fuse(level.planned.graph, fuse_options).stored;
     levels.push_back(std::move(level));
   }

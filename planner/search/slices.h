@@ -11,13 +11,14 @@
 #include "planner/pipeline/pipeline.h"
 #include "planner/slice/chunk.h"
 #include "trace/graph/graph.h"
+#include "trace/graph/loop.h"
 
 namespace neap::planner {
 
 /// A graph with its plan: the whole, or the body of a loop.
 struct Level {
   tracing::GraphPtr body;  // as the loop around names it; null: the whole graph
-  int num_consts = 0, num_carry = 0;
+  std::optional<tracing::LoopLayout> loop;
   Planned planned;
   std::vector<bool> stored;  // of the values of planned.graph
 };

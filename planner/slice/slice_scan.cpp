@@ -8,6 +8,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/slice/fold.h"
 #include "planner/slice/slice_nodes.h"
+#include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -45,8 +46,8 @@ class SliceWriter {
         from_(*node.attrs.graph(Attr::body)),
         cut_(cut),
         at_(at),
-        consts_(static_cast<size_t>(node.attrs.integer(Attr::num_consts))),
-        carries_(static_cast<size_t>(node.attrs.integer(Attr::num_carry))) {}
+        consts_(LoopLayout(node.attrs).consts),
+        carries_(LoopLayout(node.attrs).carries) {}
 
   ScanSlice write(const std::vector<ValueId>& inputs, const std::vector<ValueId>& totals) {
     Graph& body = loop_.body;
@@ -199,8 +200,7 @@ std::vector<ValueId> write_initial_totals(Graph& g, const Node& node, const Scan
 std::vector<ValueId> write_after(Graph& g, const Node& node, const ScanCut& cut, const std::vector<ValueId>& inputs,
                                  const std::vector<ValueId>& totals) {
   const Graph& from = *node.attrs.graph(Attr::body);
-  const auto consts = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
-  const auto carries = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+  const auto [consts, carries] = LoopLayout(node.attrs);
   Loop loop;
   loop.body.name = from.name;
   std::vector<ValueId> names(from.values.size(), no_value);

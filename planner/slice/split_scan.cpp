@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "planner/slice/fold.h"
+#include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -28,8 +29,8 @@ class ScanCutter {
       : body_(*node.attrs.graph(Attr::body)),
         extent_(extent),
         known_(known),
-        consts_(static_cast<size_t>(node.attrs.integer(Attr::num_consts))),
-        carries_(static_cast<size_t>(node.attrs.integer(Attr::num_carry))) {
+        consts_(LoopLayout(node.attrs).consts),
+        carries_(LoopLayout(node.attrs).carries) {
     result_.wanted.resize(body_.values.size());
     result_.outputs.assign(body_.outputs.size(), kUnused);
   }
@@ -332,12 +333,8 @@ std::optional<ScanCut> cut_scan(const Node& node, const std::vector<Cut>& inputs
   return ScanCutter(node, extent, known).run(inputs, outputs);
 }
 
-bool is_stacked_input(const Node& scan, size_t i) {
-  return static_cast<int64_t>(i) >= scan.attrs.integer(Attr::num_consts) + scan.attrs.integer(Attr::num_carry);
-}
-bool is_stacked_output(const Node& scan, size_t i) {
-  return static_cast<int64_t>(i) >= scan.attrs.integer(Attr::num_carry);
-}
+bool is_stacked_input(const Node& scan, size_t i) { return LoopLayout(scan.attrs).is_stacked_input(i); }
+bool is_stacked_output(const Node& scan, size_t i) { return LoopLayout(scan.attrs).is_stacked_result(i); }
 
 Cut stacked_cut(Cut cut) { return {cut.axis + 1, cut.block}; }
 Cut unstacked_cut(Cut cut) { return cut.axis == 0 ? kImpossible : Cut{cut.axis - 1, cut.block}; }

@@ -1,6 +1,7 @@
 // Loops and cond.
 #include <limits>
 
+#include "trace/graph/loop.h"
 #include "trace/reference/reference.h"
 #include "trace/reference/reference_values.h"
 
@@ -9,8 +10,7 @@ namespace neap::tracing {
 std::vector<HostValue> reference_loop(Op op, std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out) {
   const Graph& body = *attrs.graph(Attr::body);
   const int64_t length = attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
-  const auto num_consts = static_cast<size_t>(attrs.integer(Attr::num_consts));
-  const auto num_carry = static_cast<size_t>(attrs.integer(Attr::num_carry));
+  const auto [num_consts, num_carry] = LoopLayout(attrs);
 
   std::vector<HostValue> results(in.begin() + static_cast<std::ptrdiff_t>(num_consts),
                                  in.begin() + static_cast<std::ptrdiff_t>(num_consts + num_carry));

@@ -1,6 +1,7 @@
 // Batching of loops and of cond.
 #include <algorithm>
 
+#include "trace/graph/loop.h"
 #include "trace/vmap/vmap.h"
 #include "trace/vmap/vmap_rules.h"
 
@@ -52,8 +53,7 @@ BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const Ba
 BatchedResults vmap_loop(const VmapSite& site) {
   const Attrs& attrs = site.node.attrs;
   const Graph& body = *attrs.graph(Attr::body);
-  const auto consts = static_cast<size_t>(attrs.integer(Attr::num_consts));
-  const auto carries = static_cast<size_t>(attrs.integer(Attr::num_carry));
+  const auto [consts, carries] = LoopLayout(attrs);
   std::vector<bool> batched = site.batched;
   BatchedGraph inner;
   bool each_stops = false;
