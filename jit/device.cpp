@@ -2,6 +2,9 @@
 #include <neap/device.h>
 #include <neap/error.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -9,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "backends/executable.h"
+#include "backends/backend.h"
 #include "core/file.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
@@ -18,50 +21,42 @@
 namespace neap {
 namespace {
 
-#ifdef NEAP_CPU
-constexpr Device kBuiltDefault = {};
-#else
-constexpr Device kBuiltDefault = {Device::Kind::vulkan, 0};
-#endif
+// What NEAP_DEVICE may be.
+std::string device_names() {
+  std::vector<std::string> names;
+  for (const backends::Backend* backend : backends::all_backends()) {
+    names.emplace_back(backend->name());
+    if (Device{backend->name()} != cpu()) names.push_back(names.back() + ":N");
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 Device parse_device(std::string_view text) {
-  if (text == "cpu") return cpu();
-  if (text == "vulkan") return vulkan();
-  constexpr std::string_view kPrefix = "vulkan:";
-  int index = -1;
-  if (text.starts_with(kPrefix)) {
+  const size_t colon = text.find(':');
+  const backends::Backend* backend = backends::find_backend(text.substr(0, colon));
+  int index = 0;
+  bool valid = backend;
+  if (valid && colon != text.npos) {
     const char* last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data() + kPrefix.size(), last, index);
-    if (error == std::errc{} && end == last && index >= 0) return vulkan(index);
+    const auto [end, error] = std::from_chars(text.data() + colon + 1, last, index);
+    valid = error == std::errc{} && end == last && index >= 0;
   }
-  throw UserError("NEAP_DEVICE: got \"" + std::string(text) + "\"; expected cpu, vulkan or vulkan:N");
+  if (!valid) throw UserError(fmt::format("NEAP_DEVICE: got \"{}\"; expected one of {}", text, device_names()));
+  return {backend->name(), index};
 }
 
 std::mutex chosen_mutex;
 std::optional<Device> chosen;
 
-[[noreturn]] void not_built(std::string_view what) {
-  throw DeviceError(std::string(what) + ": this build has no such backend");
-}
-
-// All but the memory.
-Limits limits_of(const Device& device) {
-  Limits limits;
-  if (device.kind == Device::Kind::cpu) {
-    limits.name = to_string(device);
-    return limits;
-  }
-#ifdef NEAP_VULKAN
-  return backends::vulkan_limits(device.index);
-#else
-  not_built(to_string(device));
-#endif
+const backends::Backend& backend_of(const Device& device) {
+  if (const backends::Backend* backend = backends::find_backend(device.backend)) return *backend;
+  throw DeviceError(to_string(device) + ": this build has no such backend");
 }
 
 }  // namespace
 
 std::string to_string(Device device) {
-  return device.kind == Device::Kind::cpu ? "cpu" : "vulkan:" + std::to_string(device.index);
+  return device == cpu() ? std::string(device.backend) : fmt::format("{}:{}", device.backend, device.index);
 }
 
 Device default_device() {
@@ -71,7 +66,9 @@ Device default_device() {
   }
   static const Device environment = [] {
     const char* text = std::getenv("NEAP_DEVICE");
-    return text && *text ? parse_device(text) : kBuiltDefault;
+    if (text && *text) return parse_device(text);
+    const auto all = backends::all_backends();
+    return all.empty() ? cpu() : Device{all[0]->name()};
   }();
   return environment;
 }
@@ -83,39 +80,26 @@ void set_default_device(std::optional<Device> device) {
 
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> all;
-#ifdef NEAP_CPU
-  all.push_back({cpu(), "CPU", "", 0});
-#endif
-#ifdef NEAP_VULKAN
-  for (const backends::VulkanDevice& d : backends::vulkan_devices())
-    all.push_back({vulkan(static_cast<int>(all.size() - (all.empty() || all[0].device != cpu() ? 0 : 1))), d.name,
-                   d.driver, d.memory});
-#endif
+  for (const backends::Backend* backend : backends::all_backends()) {
+    int index = 0;
+    for (const backends::FoundDevice& found : backend->list())
+      all.push_back({{backend->name(), index++}, found.name, found.driver, found.memory});
+  }
   return all;
 }
 
 Array to_device(const Array& x, Device device, std::source_location loc) {
   const BufferPtr& buffer = tracing::concrete_buffer(x, "to_device", loc);
-  if (device.kind == Device::Kind::cpu) {
-    buffer->data();
-    return x;
-  }
-#ifdef NEAP_VULKAN
-  BufferPtr there = backends::bring_to_vulkan(buffer, device.index);
+  BufferPtr there = backend_of(device).bring(buffer, device.index);
   return there == buffer ? x : detail::make_concrete(x.aval(), std::move(there));
-#else
-  not_built(to_string(device));
-#endif
 }
 
 void synchronize() {
-#ifdef NEAP_VULKAN
-  backends::synchronize_vulkan();
-#endif
+  for (const backends::Backend* backend : backends::all_backends()) backend->synchronize();
 }
 
 Limits limits(Device device) {
-  Limits limits = limits_of(device);
+  Limits limits = backend_of(device).limits(device.index);
   limits.memory = jit_detail::memory_of(device);
   return limits;
 }
@@ -131,33 +115,20 @@ Limits read_limits(const std::filesystem::path& path) {
 }
 
 namespace memory {
-namespace {
-
-// Of the device's own memory, or nullopt where it uses the host's.
-std::optional<backends::VulkanMemory> own_memory([[maybe_unused]] Device device) {
-#ifdef NEAP_VULKAN
-  if (device.kind == Device::Kind::vulkan) return backends::vulkan_memory(device.index);
-#endif
-  return std::nullopt;
-}
-
-}  // namespace
 
 size_t live_bytes(Device device) {
-  const auto own = own_memory(device);
+  const auto own = backend_of(device).memory(device.index);
   return own ? own->live : live_bytes();
 }
 
 size_t peak_bytes(Device device) {
-  const auto own = own_memory(device);
+  const auto own = backend_of(device).memory(device.index);
   return own ? own->peak : peak_bytes();
 }
 
 void reset_peak(Device device) {
-#ifdef NEAP_VULKAN
-  if (own_memory(device)) return backends::reset_vulkan_peak(device.index);
-#endif
-  (void)device;
+  const backends::Backend& backend = backend_of(device);
+  if (backend.memory(device.index)) return backend.reset_peak(device.index);
   reset_peak();
 }
 
@@ -165,30 +136,13 @@ void reset_peak(Device device) {
 
 namespace jit_detail {
 
-planner::Target target_of(const Device& device) {
-  return device.kind == Device::Kind::cpu ? planner::Target{} : planner::target_of(limits_of(device));
-}
+planner::Target target_of(const Device& device) { return planner::target_of(backend_of(device).limits(device.index)); }
 
-size_t memory_of([[maybe_unused]] const Device& device) {
-#ifdef NEAP_VULKAN
-  if (device.kind == Device::Kind::vulkan) return backends::vulkan_capacity(device.index);
-#endif
-  return 0;
-}
+size_t memory_of(const Device& device) { return backend_of(device).capacity(device.index); }
 
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name) {
-  if (device.kind == Device::Kind::vulkan) {
-#ifdef NEAP_VULKAN
-    return backends::compile_vulkan(std::move(plan), device.index, dump_name);
-#endif
-  } else {
-#ifdef NEAP_CPU
-    return backends::compile_cpu(std::move(plan), dump_name);
-#endif
-  }
-  (void)dump_name;
-  not_built(to_string(device));
+  return backend_of(device).compile(std::move(plan), device.index, dump_name);
 }
 
 }  // namespace jit_detail

@@ -1,9 +1,10 @@
-// The executable of a plan: memory as the plan lays it out, then its steps.
+// Memory as the plan lays it out, then its steps.
+#include "backends/cpu/executor.h"
+
 #include <chrono>
 #include <cstring>
 
 #include "backends/cpu/program.h"
-#include "backends/executable.h"
 #include "core/check.h"
 
 namespace neap::cpu {

@@ -1,5 +1,5 @@
-// The executable of a plan: commands recorded once and replayed, addresses written anew for each run.
-#include <neap/device.h>
+// Commands recorded once and replayed, addresses written anew for each run.
+#include "backends/vulkan/executor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 
-#include "backends/executable.h"
 #include "backends/vulkan/device.h"
 #include "backends/vulkan/program.h"
 #include "backends/vulkan/residence.h"
@@ -525,45 +524,10 @@ class VulkanExecutable final : public backends::Executable {
 };
 
 }  // namespace
+
+std::shared_ptr<const backends::Executable> compile_plan(PlanData plan, std::shared_ptr<Device> device,
+                                                         const std::string& dump_name) {
+  return std::make_shared<VulkanExecutable>(std::move(plan), std::move(device), dump_name);
+}
+
 }  // namespace neap::vk
-
-namespace neap::backends {
-
-std::shared_ptr<const Executable> compile_vulkan(planner::PlanData plan, int device, const std::string& dump_name) {
-  return std::make_shared<vk::VulkanExecutable>(std::move(plan), vk::Device::get(device), dump_name);
-}
-
-Limits vulkan_limits(int device) { return vk::Device::get(device)->limits(); }
-
-size_t vulkan_capacity(int device) {
-  const auto opened = vk::Device::get(device);
-  if (opened->choices().memory == vk::Choices::Memory::import) return 0;
-  return opened->available() + vk::Store::of(opened).live_bytes();
-}
-
-void synchronize_vulkan() { vk::Store::drain_all(); }
-
-std::vector<VulkanDevice> vulkan_devices() {
-  std::vector<VulkanDevice> all;
-  for (const vk::DeviceRecord& record : vk::Device::list()) {
-    VulkanDevice& d = all.emplace_back(VulkanDevice{record.name, record.driver, 0});
-    if (record.all_memory_host_visible) continue;
-    for (const uint64_t heap : record.device_local_heaps) d.memory += heap;
-  }
-  return all;
-}
-
-BufferPtr bring_to_vulkan(const BufferPtr& buffer, int device) {
-  return vk::Store::of(vk::Device::get(device)).bring(buffer, "to_device");
-}
-
-std::optional<VulkanMemory> vulkan_memory(int device) {
-  const auto opened = vk::Device::get(device);
-  if (opened->choices().memory == vk::Choices::Memory::import) return std::nullopt;
-  const vk::Store& store = vk::Store::of(opened);
-  return VulkanMemory{store.live_bytes(), store.peak_bytes()};
-}
-
-void reset_vulkan_peak(int device) { vk::Store::of(vk::Device::get(device)).reset_peak(); }
-
-}  // namespace neap::backends

@@ -4,15 +4,15 @@
 #include <neap/array.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace neap {
 
 struct Device {
-  enum class Kind : uint8_t { cpu, vulkan } kind = Kind::cpu;
+  std::string_view backend = "cpu";  // its name, which lives as long as the process
   int index = 0;
   bool operator==(const Device&) const = default;
 };
@@ -20,13 +20,13 @@ struct Device {
 /// The host's processors.
 inline Device cpu() { return {}; }
 /// GPU number `index` among the Vulkan devices, in the driver's order. Nothing is opened before it is used.
-inline Device vulkan(int index = 0) { return {Device::Kind::vulkan, index}; }
+inline Device vulkan(int index = 0) { return {"vulkan", index}; }
 
 /// "cpu", "vulkan:1".
 std::string to_string(Device device);
 
 /// Where operations outside jit run, and jit's default: what set_default_device() or else the environment's NEAP_DEVICE
-/// ("cpu", "vulkan", "vulkan:1") says; else the CPU, or, in a build without it, vulkan(0).
+/// ("cpu", "vulkan", "vulkan:1") says; else the CPU, or, in a build without it, the first device of another backend.
 /// UserError when NEAP_DEVICE names no device.
 Device default_device();
 /// nullopt: as the environment says.

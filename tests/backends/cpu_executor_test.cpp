@@ -2,7 +2,7 @@
 // thread and on two.
 #include <neap/neap.h>
 
-#include "backends/executable.h"
+#include "backends/cpu/executor.h"
 #include "core/thread_pool.h"
 #include "planner/report/report.h"
 #include "planner/search/make_plan.h"

@@ -1,0 +1,14 @@
+// The executable of a plan on the host's processors. Tested in tests/backends/cpu_executor_test.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/executable.h"
+
+namespace neap::backends {
+
+/// Compiles every kernel of the plan. `dump_name`: file name stem for NEAP_DUMP, or empty.
+std::shared_ptr<const Executable> compile_cpu(planner::PlanData plan, const std::string& dump_name);
+
+}  // namespace neap::backends

@@ -1,0 +1,62 @@
+// The backends of this build.
+#include <mutex>
+
+#include "backends/backend.h"
+#include "core/check.h"
+
+namespace neap::backends {
+
+std::unique_ptr<const Backend> make_cpu_backend();     // backends/cpu/backend.cpp
+std::unique_ptr<const Backend> make_vulkan_backend();  // backends/vulkan/backend.cpp
+
+namespace {
+
+class Registry {
+ public:
+  Registry() {
+#ifdef NEAP_CPU
+    add(make_cpu_backend());
+#endif
+#ifdef NEAP_VULKAN
+    add(make_vulkan_backend());
+#endif
+  }
+
+  void add(std::unique_ptr<const Backend> backend) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& other : backends_)
+      NEAP_CHECK(other->name() != backend->name(), "two backends are called {}", backend->name());
+    backends_.push_back(std::move(backend));
+  }
+
+  std::vector<const Backend*> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<const Backend*> all;
+    for (const auto& backend : backends_) all.push_back(backend.get());
+    return all;
+  }
+
+  const Backend* find(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& backend : backends_)
+      if (backend->name() == name) return backend.get();
+    return nullptr;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<const Backend>> backends_;
+};
+
+Registry& registry() {
+  static Registry& only = *new Registry;  // never destroyed: arrays may be read in the destructor of a static
+  return only;
+}
+
+}  // namespace
+
+std::vector<const Backend*> all_backends() { return registry().all(); }
+const Backend* find_backend(std::string_view name) { return registry().find(name); }
+void register_backend(std::unique_ptr<const Backend> backend) { registry().add(std::move(backend)); }
+
+}  // namespace neap::backends
