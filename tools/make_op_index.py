@@ -96,9 +96,11 @@ def index():
             out += [f"## `neap/{header}`: {namespace}", *lines, ""]
     out += ["## What graphs are made of", "",
             "The elementwise rows above and these. A plan's report and `NEAP_DUMP` name them.", "",
-            "| operation | family | |", "|---|---|---|"]  # fmt: skip
-    for _, name, family, _, doc in rows(ROOT / "trace/graph/ops_structural.def"):
-        out.append(f"| `{name}` | {family} | {cell(doc)} |")
+            "| operation | family | attributes, [optional] | |", "|---|---|---|---|"]  # fmt: skip
+    for _, name, family, rest, doc in rows(ROOT / "trace/graph/ops_structural.def"):
+        required, optional = re.findall(r"\(([\w, ]*)\)", rest)
+        attributes = ", ".join(filter(None, [required, *(f"[{a}]" for a in filter(None, optional.split(", ")))]))
+        out.append(f"| `{name}` | {family} | {attributes} | {cell(doc)} |")
     out[2] = f"{count} functions. " + out[2]
     return "\n".join(out) + "\n"
 

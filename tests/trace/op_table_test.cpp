@@ -31,7 +31,7 @@ TEST(OpTable, EveryElementwiseRowTakesADtypeAndInfersIt) {
     int taken = 0;
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
-      if (accepts(rule, dtype) || (is_complex(dtype) && takes_complex(op))) {
+      if (accepts(rule, dtype) || (is_complex(dtype) && op_info(op).complex)) {
         const Graph graph = sample_graph(op, dtype);
         EXPECT_EQ(graph.aval(graph.outputs[0]), (Aval{{2, 3}, result_dtype(rule, dtype)})) << name(op);
         ++taken;
@@ -49,7 +49,7 @@ TEST(OpTable, EveryOpHasASampleThatNeedsItsAttributes) {
     const Node& node = *graph.def(graph.outputs[0]);
     std::vector<Aval> operands;
     for (const ValueId v : node.inputs) operands.push_back(graph.aval(v));
-    for (const Attr attr : required_attrs(row.op)) {
+    for (const Attr attr : row.required) {
       Attrs fewer;
       for (const auto& [key, value] : node.attrs.items()) {
         if (key != attr) fewer.set(key, value);

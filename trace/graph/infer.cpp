@@ -49,7 +49,7 @@ bool fits_int64(const Shape& shape) {
 }  // namespace
 
 void check_attrs(Op op, const Attrs& attrs) {
-  for (const Attr attr : required_attrs(op)) {
+  for (const Attr attr : op_info(op).required) {
     NEAP_CHECK(attrs.has(attr), "{}: attribute {} is missing", name(op), name(attr));
   }
   for (const auto& [attr, value] : attrs.items()) {
@@ -88,7 +88,7 @@ std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attr
              operands.size(), info.arity);
   check_attrs(op, attrs);
   const Site site{op, operands, attrs, loc};
-  if (!takes_complex(op)) {
+  if (!op_info(op).complex) {
     const auto complex = std::ranges::find_if(operands, [](const Aval& x) { return is_complex(x.dtype); });
     if (complex != operands.end()) {
       site.fail<DTypeError>(to_string(*complex), "a real dtype", "take abs(), real() or imag() of it");

@@ -38,7 +38,7 @@ enum class Family : uint8_t {
 
 /// Which dtypes an elementwise op takes and gives.
 enum class TypeRule : uint8_t {
-  numeric,     // T... -> T, T a float or an integer (complex: takes_complex)
+  numeric,     // T... -> T, T a float or an integer (or complex: OpInfo::complex)
   floating,    // T... -> T, T a float
   integral,    // T... -> T, T an integer or bool
   predicate,   // T -> bool, T a float
@@ -54,6 +54,8 @@ struct OpInfo {
   int arity;  // -1: variable
   Family family;
   TypeRule types;
+  bool complex;                              // whether it takes operands of complex dtypes
+  std::span<const Attr> required, optional;  // attributes that a node must have, and that it may have as well
   std::string_view doc;
 };
 
@@ -76,14 +78,11 @@ std::string_view name(TypeRule rule);
 
 /// Whether an op of this rule takes operands of the real dtype `t` (for select: as its second and third operand).
 bool accepts(TypeRule rule, DType t);
-/// Whether the op takes operands of complex dtypes.
-bool takes_complex(Op op);
 /// The dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third operand).
 DType result_dtype(TypeRule rule, DType t);
 
-/// The attributes that an op must have. name, region, saveable and copy are allowed on every op, and what a row of the
-/// table calls optional on its op (full_shape on random_bits, sums, products and scatter_add); no others are.
-std::span<const Attr> required_attrs(Op op);
+/// Whether a node of the op may have the attribute: those of its row, and copy, marks, region and saveable, which every
+/// op may have.
 bool allows_attr(Op op, Attr attr);
 
 }  // namespace neap::tracing

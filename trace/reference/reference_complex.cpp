@@ -6,27 +6,31 @@
 #include "trace/reference/reference_values.h"
 
 namespace neap::tracing {
-namespace {
 
 using C = std::complex<double>;
 
+// What the `complex` column of <neap/ops.def> names.
+namespace cref {
+namespace {
+
 // As they are written: the operators of std::complex repair infinities, which no backend does.
-C times(C x, C y) { return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()}; }
-C over(C x, C y) {
+C multiply(C x, C y) { return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()}; }
+C divide(C x, C y) {
   if (y == C{}) return {x.real() / y.real(), x.imag() / y.real()};
   const auto is_infinite = [](C z) { return std::isinf(z.real()) || std::isinf(z.imag()); };
   if (is_infinite(y)) {  // what is finite over it is 0
     const auto unit = [](double part) { return std::copysign(std::isinf(part) ? 1.0 : 0.0, part); };
     const double zero = is_infinite(x) ? std::nan("") : 0;
-    return times(x, {unit(y.real()), -unit(y.imag())}) * zero;
+    return multiply(x, {unit(y.real()), -unit(y.imag())}) * zero;
   }
   const double norm = y.real() * y.real() + y.imag() * y.imag();
-  if (norm > 0x1p-900 && norm < 0x1p900) return times(x, std::conj(y)) / norm;
+  if (norm > 0x1p-900 && norm < 0x1p900) return multiply(x, std::conj(y)) / norm;
   const double scale = std::max(std::abs(y.real()), std::abs(y.imag()));
   const C small = y / scale;
-  return times(x, std::conj(small)) / (std::norm(small) * scale);
+  return multiply(x, std::conj(small)) / (std::norm(small) * scale);
 }
 
+C square(C x) { return {(x.real() - x.imag()) * (x.real() + x.imag()), 2 * x.real() * x.imag()}; }
 C expm1(C z) {
   const double s = std::sin(z.imag() / 2), cosm1 = -2 * s * s;  // cos y - 1
   return {std::expm1(z.real()) * (1 + cosm1) + cosm1, std::exp(z).imag()};
@@ -37,53 +41,58 @@ C log1p(C z) {
   return {std::abs(x) < 0.5 && std::abs(y) < 0.5 ? near : std::log(std::hypot(1 + x, y)), std::atan2(y, 1 + x)};
 }
 
-C unary(Op op, C z) {
-  switch (op) {
-    case Op::negative: return -z;
-    case Op::square: return {(z.real() - z.imag()) * (z.real() + z.imag()), 2 * z.real() * z.imag()};
-    case Op::reciprocal: return over(1, z);
-    case Op::exp: return std::exp(z);
-    case Op::expm1: return expm1(z);
-    case Op::log: return std::log(z);
-    case Op::log1p: return log1p(z);
-    case Op::sqrt: return std::sqrt(z);
-    case Op::sin: return std::sin(z);
-    case Op::cos: return std::cos(z);
-    case Op::tan: return std::tan(z);
-    case Op::sinh: return std::sinh(z);
-    case Op::cosh: return std::cosh(z);
-    case Op::tanh: return std::tanh(z);
-    case Op::stop_gradient: return z;
-    default: throw InternalError(fmt::format("{} of complex in the reference interpreter", name(op)));
-  }
-}
+}  // namespace
+}  // namespace cref
 
-C binary(Op op, C x, C y) {
-  switch (op) {
-    case Op::add: return x + y;
-    case Op::subtract: return x - y;
-    case Op::multiply: return times(x, y);
-    case Op::divide: return over(x, y);
-    default: throw InternalError(fmt::format("{} of complex in the reference interpreter", name(op)));
+namespace {
+
+constexpr struct None {
+} none;  // of a row that takes no complex numbers
+
+struct Rows {
+  std::span<const HostValue> in;
+  Aval out;
+
+  template <class... X, class F>
+  HostValue each(const F& f, const std::vector<X>&... x) const {
+    std::vector<C> result(static_cast<size_t>(out.size()));
+    for (size_t i = 0; i < result.size(); ++i) result[i] = f(x[i]...);
+    return encode(result, out);
   }
-}
+
+  HostValue run(Op op) const {
+    switch (op) {
+#define NEAP_UNARY(name, types, dx, kernel, reference, complex, doc)                     \
+  case Op::name: {                                                                       \
+    const auto f = []([[maybe_unused]] C x) { return complex; };                         \
+    if constexpr (std::same_as<decltype(f({})), C>) return each<C>(f, decode<C>(in[0])); \
+    break;                                                                               \
+  }
+#define NEAP_BINARY(name, types, dx, dy, kernel, reference, complex, doc)                                         \
+  case Op::name: {                                                                                                \
+    const auto f = []([[maybe_unused]] C x, [[maybe_unused]] C y) { return complex; };                            \
+    if constexpr (std::same_as<decltype(f({}, {})), C>) return each<C, C>(f, decode<C>(in[0]), decode<C>(in[1])); \
+    break;                                                                                                        \
+  }
+#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, complex, doc)           \
+  case Op::name: {                                                                       \
+    const auto f = [](bool x, C y, C z) { return complex; };                             \
+    return each<bool, C, C>(f, decode<bool>(in[0]), decode<C>(in[1]), decode<C>(in[2])); \
+  }
+#include <neap/ops.def>
+#undef NEAP_UNARY
+#undef NEAP_BINARY
+#undef NEAP_TERNARY
+      default: break;
+    }
+    throw InternalError(fmt::format("{} of complex in the reference interpreter", name(op)));
+  }
+};
 
 }  // namespace
 
 HostValue reference_complex_elementwise(Op op, std::span<const HostValue> in, Aval out) {
-  const std::vector<C> last = decode<C>(in.back());
-  std::vector<C> result(last.size());
-  if (op == Op::select) {
-    const std::vector<bool> condition = decode<bool>(in[0]);
-    const std::vector<C> y = decode<C>(in[1]);
-    for (size_t i = 0; i < result.size(); ++i) result[i] = condition[i] ? y[i] : last[i];
-  } else if (in.size() == 2) {
-    const std::vector<C> first = decode<C>(in[0]);
-    for (size_t i = 0; i < result.size(); ++i) result[i] = binary(op, first[i], last[i]);
-  } else {
-    for (size_t i = 0; i < result.size(); ++i) result[i] = unary(op, last[i]);
-  }
-  return encode(result, std::move(out));
+  return Rows{in, std::move(out)}.run(op);
 }
 
 HostValue reference_complex(Op op, std::span<const HostValue> in, Aval out) {
@@ -110,7 +119,8 @@ HostValue reference_fft(const HostValue& x, const Attrs& attrs, Aval out) {
   std::vector<C> result(from.size());
   for (const int64_t start : offsets_along(out.shape, other_axes(out.ndim(), {axis})))
     for (int64_t k = 0; k < n; ++k)
-      for (int64_t j = 0; j < n; ++j) result[start + k * stride] += times(from[start + j * stride], root[j * k % n]);
+      for (int64_t j = 0; j < n; ++j)
+        result[start + k * stride] += cref::multiply(from[start + j * stride], root[j * k % n]);
   return encode(result, std::move(out));
 }
 

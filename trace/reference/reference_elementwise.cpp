@@ -20,19 +20,19 @@ using Result = std::conditional_t<rule == TypeRule::predicate || rule == TypeRul
 
 // One struct for each row. `bits` is the width of the operands' dtype in bits (1 for bool), `type` the dtype.
 namespace rows {
-#define NEAP_UNARY(name, types, dx, kernel, reference, doc)                                             \
+#define NEAP_UNARY(name, types, dx, kernel, reference, ...)                                             \
   template <class C>                                                                                    \
   struct name##_row {                                                                                   \
     using R = Result<TypeRule::types, C>;                                                               \
     static R eval(C x, [[maybe_unused]] int bits, [[maybe_unused]] DType type) { return R(reference); } \
   };
-#define NEAP_BINARY(name, types, dx, dy, kernel, reference, doc)                                             \
+#define NEAP_BINARY(name, types, dx, dy, kernel, reference, ...)                                             \
   template <class C>                                                                                         \
   struct name##_row {                                                                                        \
     using R = Result<TypeRule::types, C>;                                                                    \
     static R eval(C x, C y, [[maybe_unused]] int bits, [[maybe_unused]] DType type) { return R(reference); } \
   };
-#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, doc) \
+#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, ...) \
   template <class C>                                                  \
   struct name##_row {                                                 \
     using R = Result<TypeRule::types, C>;                             \
