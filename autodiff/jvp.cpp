@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/jvp_rules.h"
+#include "trace/tracing/interpret.h"
 
 namespace neap::autodiff {
 namespace {
@@ -37,6 +38,32 @@ Array tangent_of(const JvpSite& site) {
   throw InternalError("jvp: no rule");
 }
 
+struct Dual {
+  Array value, tangent;
+};
+
+std::vector<Dual> jvp_node(const Node& node, const std::vector<Dual>& operands) {
+  Arrays in, t;
+  for (const Dual& x : operands) {
+    in.push_back(x.value);
+    t.push_back(x.tangent);
+  }
+  const bool depends = !std::ranges::all_of(t, is_zero);
+  const Family family = tracing::op_info(node.op).family;
+  std::vector<Dual> results;
+  if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
+    const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
+                         : family == Family::factor ? jvp_factor(node, in, t)
+                         : node.op == Op::cond      ? jvp_cond(node, in, t)
+                                                    : jvp_loop(node, in, t);
+    for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back({both.out[i], both.tangent[i]});
+    return results;
+  }
+  for (Array& y : tracing::apply_many(node.op, in, node.attrs, node.loc)) results.push_back({std::move(y), {}});
+  if (depends) results[0].tangent = tangent_of({node, in, results[0].value, t});
+  return results;
+}
+
 }  // namespace
 
 ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
@@ -52,43 +79,15 @@ ActiveJvp jvp_active(const Graph& g, const std::vector<bool>& active) {
   result.graph = tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {
-        Arrays value(g.values.size());
-        Arrays tangent(g.values.size());
-        size_t next = g.inputs.size();
-        for (size_t i = 0; i < g.inputs.size(); ++i) {
-          value[g.inputs[i]] = inputs[i];
-          if (active[i]) tangent[g.inputs[i]] = inputs[next++];
-        }
-        for (const Node& node : g.nodes) {
-          const tracing::AtLine at(node.loc);
-          const tracing::MarkedLike as(node);
-          Arrays in, t;
-          for (const tracing::ValueId v : node.inputs) {
-            in.push_back(value[v]);
-            t.push_back(tangent[v]);
-          }
-          const bool depends = !std::ranges::all_of(t, is_zero);
-          const Family family = tracing::op_info(node.op).family;
-          if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
-            const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
-                                 : family == Family::factor ? jvp_factor(node, in, t)
-                                 : node.op == Op::cond      ? jvp_cond(node, in, t)
-                                                            : jvp_loop(node, in, t);
-            for (size_t i = 0; i < node.outputs.size(); ++i) {
-              value[node.outputs[i]] = both.out[i];
-              tangent[node.outputs[i]] = both.tangent[i];
-            }
-            continue;
-          }
-          const Arrays out = tracing::apply_many(node.op, in, node.attrs, node.loc);
-          for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
-          if (depends) tangent[node.out()] = tangent_of({node, in, out[0], t});
-        }
+        std::vector<Dual> duals;
+        for (size_t i = 0, next = g.inputs.size(); i < g.inputs.size(); ++i)
+          duals.push_back({inputs[i], active[i] ? inputs[next++] : Array()});
+        const auto values = tracing::interpret(g, std::move(duals), jvp_node);
         Arrays outputs;
-        for (const tracing::ValueId v : g.outputs) outputs.push_back(value[v]);
-        for (const tracing::ValueId v : g.outputs) {
-          result.active.push_back(!is_zero(tangent[v]));
-          if (result.active.back()) outputs.push_back(tangent[v]);
+        for (const Dual& y : tracing::pick(values, g.outputs)) outputs.push_back(y.value);
+        for (const Dual& y : tracing::pick(values, g.outputs)) {
+          result.active.push_back(!is_zero(y.tangent));
+          if (result.active.back()) outputs.push_back(y.tangent);
         }
         return outputs;
       },

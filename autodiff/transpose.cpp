@@ -8,6 +8,7 @@
 #include "autodiff/transpose_rules.h"
 #include "trace/graph/call.h"
 #include "trace/library/linalg.h"
+#include "trace/tracing/interpret.h"
 
 namespace neap::autodiff {
 namespace {
@@ -102,18 +103,12 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
   result.graph = tracing::trace_closed(
       parameters,
       [&](const Arrays& inputs) {
-        Arrays value(g.values.size());
-        for (size_t i = 0, next = 0; i < linear.size(); ++i)
-          if (!linear[i]) value[g.inputs[i]] = inputs[next++];
-        for (const Node& node : g.nodes) {
-          if (depends[node.outputs[0]]) continue;
-          Arrays in;
-          for (const ValueId v : node.inputs) in.push_back(value[v]);
-          const tracing::AtLine at(node.loc);
-          const tracing::MarkedLike as(node);
-          const Arrays out = tracing::apply_many(node.op, in, node.attrs, node.loc);
-          for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
-        }
+        Arrays known;
+        for (size_t i = 0, next = 0; i < linear.size(); ++i) known.push_back(linear[i] ? Array() : inputs[next++]);
+        const Arrays value = tracing::interpret(g, std::move(known), [&](const Node& node, const Arrays& in) {
+          if (depends[node.outputs[0]]) return Arrays(node.outputs.size());
+          return tracing::apply_many(node.op, in, node.attrs, node.loc);
+        });
 
         Arrays ct(g.values.size());
         Arrays gathered(g.values.size());  // apart, so that small terms meet no large ones before they are added up

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "trace/graph/call.h"
 #include "trace/graph/op_table.h"
+#include "trace/tracing/interpret.h"
 
 namespace neap::planner {
 
@@ -137,30 +138,20 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
 
 std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inputs) {
   const Graph g = inline_calls(eliminate_dead_code(with_calls));
-  std::vector<Parts> value(g.values.size());
-  for (size_t i = 0; i < inputs.size(); ++i) value[g.inputs[i]] = inputs[i];
   const std::vector<bool> whole = read_whole(g);
-  for (const Node& node : g.nodes) {
-    const AtLine at(node.loc);
-    const MarkedLike as(node);
-    std::vector<Parts> in, out;
-    for (const ValueId v : node.inputs) in.push_back(value[v]);
-    if (op_info(node.op).family == Family::control) {
-      out = lower_control(g, node, in);
-    } else if (node.op == Op::fft) {
+  const auto rule = [&](const Node& node, const std::vector<Parts>& in) -> std::vector<Parts> {
+    if (op_info(node.op).family == Family::control) return lower_control(g, node, in);
+    if (node.op == Op::fft) {
       const bool reverse = node.attrs.integer(Attr::reverse) != 0;
-      out = {
+      return {
           lower_fft(in[0], node.attrs.integer(Attr::axis), {reverse, is_real(g, node.inputs[0]), !whole[node.out()]})};
-    } else if (any_complex(g, node.inputs) || any_complex(g, node.outputs)) {
-      out = {lower_node(g, node, in)};
-    } else {
-      for (Array& y : apply_many(node.op, flattened(in), node.attrs, node.loc)) out.push_back({std::move(y), {}});
     }
-    for (size_t i = 0; i < out.size(); ++i) value[node.outputs[i]] = out[i];
-  }
-  std::vector<Parts> outputs;
-  for (const ValueId v : g.outputs) outputs.push_back(value[v]);
-  return outputs;
+    if (any_complex(g, node.inputs) || any_complex(g, node.outputs)) return {lower_node(g, node, in)};
+    std::vector<Parts> out;
+    for (Array& y : apply_many(node.op, flattened(in), node.attrs, node.loc)) out.push_back({std::move(y), {}});
+    return out;
+  };
+  return pick(interpret(g, inputs, rule), g.outputs);
 }
 
 Parts taken_apart(const Array& interleaved, const Aval& aval) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trace/tracing/interpret.h"
 #include "trace/vmap/vmap_rules.h"
 
 namespace neap::tracing {
@@ -96,6 +97,35 @@ Array vmap_node(const VmapSite& site) {
   throw InternalError("vmap: no rule");
 }
 
+struct Batched {
+  Array value;
+  bool has_batch = false;
+};
+
+std::vector<Batched> batch_node(const Graph& g, const Node& node, const std::vector<Batched>& operands, int64_t size) {
+  Arrays in;
+  std::vector<bool> marks;
+  for (const Batched& x : operands) {
+    in.push_back(x.value);
+    marks.push_back(x.has_batch);
+  }
+  const VmapSite site{g, node, in, marks, size};
+  BatchedResults out;
+  if (std::ranges::find(marks, true) == marks.end())
+    out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
+  else if (is_loop(node.op))
+    out = vmap_loop(site);
+  else if (node.op == Op::cond)
+    out = vmap_cond(site);
+  else if (op_info(node.op).family == Family::call)
+    out = vmap_call(site);
+  else
+    out = {{vmap_node(site)}, {true}};
+  std::vector<Batched> results;
+  for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back({out.values[i], out.batched[i]});
+  return results;
+}
+
 }  // namespace
 
 BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size) {
@@ -109,42 +139,15 @@ BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64
   result.graph = trace_closed(
       parameters,
       [&](const Arrays& inputs) {
-        Arrays value(g.values.size());
-        std::vector<bool> has_batch(g.values.size(), false);
-        for (size_t i = 0; i < inputs.size(); ++i) {
-          value[g.inputs[i]] = inputs[i];
-          has_batch[g.inputs[i]] = batched[i];
-        }
-        for (const Node& node : g.nodes) {
-          const AtLine at(node.loc);
-          const MarkedLike as(node);
-          Arrays in;
-          std::vector<bool> marks;
-          for (const ValueId v : node.inputs) {
-            in.push_back(value[v]);
-            marks.push_back(has_batch[v]);
-          }
-          BatchedResults out;
-          const VmapSite site{g, node, in, marks, size};
-          if (std::ranges::find(marks, true) == marks.end())
-            out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
-          else if (is_loop(node.op))
-            out = vmap_loop(site);
-          else if (node.op == Op::cond)
-            out = vmap_cond(site);
-          else if (op_info(node.op).family == Family::call)
-            out = vmap_call(site);
-          else
-            out = {{vmap_node(site)}, {true}};
-          for (size_t i = 0; i < node.outputs.size(); ++i) {
-            value[node.outputs[i]] = out.values[i];
-            has_batch[node.outputs[i]] = out.batched[i];
-          }
-        }
+        std::vector<Batched> values;
+        for (size_t i = 0; i < inputs.size(); ++i) values.push_back({inputs[i], batched[i]});
+        values = interpret(g, std::move(values), [&](const Node& node, const std::vector<Batched>& operands) {
+          return batch_node(g, node, operands, size);
+        });
         Arrays outputs;
-        for (const ValueId v : g.outputs) {
-          outputs.push_back(value[v]);
-          result.batched.push_back(has_batch[v]);
+        for (const Batched& y : pick(values, g.outputs)) {
+          outputs.push_back(y.value);
+          result.batched.push_back(y.has_batch);
         }
         return outputs;
       },
