@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "planner/fuse/groups.h"
 #include "planner/kernels/cost.h"
+#include "planner/kernels/families.h"
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
@@ -104,7 +105,7 @@ class Fuser {
 
   void visit_root(const Node& node, double evaluations) {
     const Family family = op_info(node.op).family;
-    if (family == Family::dot || family == Family::sort || family == Family::factor || family == Family::control) {
+    if (is_opaque(traits(family).kind)) {
       for (const ValueId x : node.inputs) {
         ValueId& last = opaque_reader_[view_root(graph_, x)];
         last = std::max(last, node.outputs.back());

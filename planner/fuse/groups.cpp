@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "planner/kernels/cost.h"
+#include "planner/kernels/families.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
@@ -24,19 +25,6 @@ constexpr size_t kClose = 8;         // so many numbers for each node of a slice
 constexpr size_t kMaxRoots = 64;     // of a merged step
 constexpr size_t kMaxVisits = 4096;  // nodes; what takes longer to look through is not merged
 constexpr int64_t kTiny = 256;       // elements: merging steps so small saves a launch and costs no memory
-
-PlanStep::Kind kind_of(const Node& node) {
-  switch (op_info(node.op).family) {
-    case Family::reduce:
-    case Family::argreduce: return PlanStep::Kind::reduce;
-    case Family::scatter: return PlanStep::Kind::scatter;
-    case Family::dot: return PlanStep::Kind::dot;
-    case Family::sort: return PlanStep::Kind::sort;
-    case Family::factor: return PlanStep::Kind::factor;
-    case Family::control: return PlanStep::Kind::scan;
-    default: return PlanStep::Kind::map;
-  }
-}
 
 Ints reduced_axes(const Node& node) {
   if (op_info(node.op).family == Family::argreduce) return {node.attrs.integer(Attr::axis)};
@@ -60,9 +48,10 @@ class Merger {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
       const Node& node = graph_.nodes[id];
       if (!stored_[node.out()] || is_join(node)) continue;
-      const PlanStep::Kind kind = kind_of(node);
+      const PlanStep::Kind kind = traits(node.op).kind;
       int group = -1;
-      const bool joins = (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) && !has_mark(node, Mark::unmerged);
+      const bool joins =
+          (kind == PlanStep::Kind::reduce || kind == PlanStep::Kind::map) && !has_mark(node, Mark::unmerged);
       if (joins) group = join(node, kind);
       if (group < 0) {
         group = static_cast<int>(groups_.size());
@@ -237,7 +226,7 @@ std::vector<bool> must_store(const Graph& graph) {
       continue;
     }
     for (const ValueId v : node.outputs) stored[v] = true;
-    const PlanStep::Kind kind = kind_of(node);
+    const PlanStep::Kind kind = traits(node.op).kind;
     if (kind == PlanStep::Kind::reduce && node.inputs.size() == 2) stored[view_root(graph, node.inputs[1])] = true;
     if (!is_opaque(kind) && !is_join(node)) continue;
     for (const ValueId v : node.inputs) stored[view_root(graph, v)] = true;
@@ -308,7 +297,7 @@ void Slicer::sort_nodes(std::vector<NodeId>& nodes) const {
 std::vector<Group> single_steps(const Graph& graph, const std::vector<bool>& stored) {
   std::vector<Group> groups;
   for (const Node& node : graph.nodes) {
-    if (stored[node.out()]) groups.push_back({kind_of(node), node.outputs});
+    if (stored[node.out()]) groups.push_back({traits(node.op).kind, node.outputs});
   }
   return groups;
 }

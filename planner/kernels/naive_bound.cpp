@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/buffer.h"
-#include "planner/kernels/cost.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
+#include "planner/kernels/families.h"
 #include "planner/plan/marks.h"
 #include "trace/graph/op_table.h"
 
@@ -25,11 +25,7 @@ bool is_stored(const Node& node) {
 }
 
 // Whether the node may write over operands that no other reads later.
-bool may_reuse(Op op) {
-  const Family family = op_info(op).family;
-  return reads_same_index(op) || family == Family::scatter || family == Family::factor || family == Family::control ||
-         op == Op::dynamic_update_slice;
-}
+bool may_reuse(Op op) { return traits(op).in_place || op == Op::dynamic_update_slice; }
 
 // What packing needs at least, whichever way round the product is computed.
 size_t scratch_bytes(const Graph& graph, const Node& node) {
