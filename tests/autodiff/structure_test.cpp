@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/autodiff/check.h"
+#include "tests/count.h"
 
 namespace neap::autodiff {
 namespace {
@@ -12,8 +13,6 @@ using tracing::Attr;
 using tracing::IndexMode;
 using tracing::Node;
 using tracing::Op;
-
-int count(const Graph& g, Op op) { return static_cast<int>(std::ranges::count(g.nodes, op, &Node::op)); }
 
 // Indices are read as they lie, in their own dtype, and the table is not.
 TEST(Structure, GradientOfAGatherIsOneScatter) {

@@ -4,6 +4,7 @@
 #include <neap/neap.h>
 
 #include "tests/message.h"
+#include "tests/near.h"
 
 namespace neap {
 namespace {
@@ -22,11 +23,7 @@ Array recurrence(const Array& a, const Array& b) {
       .second;
 }
 
-void expect_near(const Array& got, const Array& expected) {
-  ASSERT_EQ(got.aval(), expected.aval());
-  const auto a = got.to_vector<double>(), b = expected.to_vector<double>();
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-12 * (1 + std::abs(b[i]))) << i;
-}
+void expect_near(const Array& got, const Array& expected) { neap::expect_near(got, expected, 1e-12, 1e-12); }
 
 Affine steps(int64_t n) {
   return {random::uniform(random::key(1), {n, 3}, f64, 0.5, 1.1), random::normal(random::key(2), {n, 3}, f64)};

@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/near.h"
+
 namespace neap {
 namespace {
 
@@ -162,15 +164,6 @@ Array answer(const json& entry, const Arrays& in) {
   return calls().at(entry["function"])(in, entry["params"]);
 }
 
-void expect_close(const Array& got, const Array& expected, double rtol, double atol) {
-  ASSERT_EQ(got.aval(), expected.aval());
-  const std::vector<double> a = got.to_vector<double>(), b = expected.to_vector<double>();
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    EXPECT_LE(std::abs(a[i] - b[i]), atol + rtol * std::abs(b[i])) << "element " << i << ": " << a[i] << ", " << b[i];
-  }
-}
-
 TEST(GoldenOps, AnswerWhatJaxAnswers) {
   int compared = 0;
   for (const json& entry : read("manifest.json")) {
@@ -180,10 +173,10 @@ TEST(GoldenOps, AnswerWhatJaxAnswers) {
     for (const json& input : entry["inputs"]) in.push_back(load_npy(folder + input["file"].get<std::string>()));
     const Array expected = load_npy(folder + entry["outputs"][0]["file"].get<std::string>());
     const double rtol = entry["rtol"], atol = entry["atol"];
-    expect_close(answer(entry, in), expected, rtol, atol);
+    expect_near(answer(entry, in), expected, rtol, atol);
     const eager_reference reference;
     SCOPED_TRACE("reference");
-    expect_close(answer(entry, in), expected, rtol, atol);
+    expect_near(answer(entry, in), expected, rtol, atol);
     ++compared;
   }
   EXPECT_EQ(compared, 150);

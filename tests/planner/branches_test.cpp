@@ -7,16 +7,13 @@
 #include "planner/report/report.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
+#include "tests/count.h"
 #include "tests/trace/samples.h"
 
 namespace neap::planner {
 namespace {
 
 using testing::HasSubstr;
-
-int count(const Graph& graph, Op op) {
-  return static_cast<int>(std::ranges::count(graph.nodes, op, &tracing::Node::op));
-}
 
 // (flag, x) -> (sort or reverse, sum or maximum) of x.
 Graph two_results(int64_t size) {

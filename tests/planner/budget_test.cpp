@@ -26,12 +26,6 @@ Graph projected_normals(int64_t n) {
   return g;
 }
 
-size_t widest(const PlanData& plan) {
-  size_t most = 0;
-  for (const PlanStep& step : plan.steps) most = std::max(most, step.bytes_live);
-  return most;
-}
-
 bool chose(const PlanData& plan, const std::string& what, const std::string& strategy) {
   for (const Decision& d : plan.decisions) {
     if (d.what.find(what) != std::string::npos && d.chosen == strategy) return true;
@@ -48,7 +42,7 @@ TEST(Budget, FusedBecomesChunkedBeforeAnOpaqueConsumer) {
   options.memory_budget = size_t{36} << 20;  // the output takes 30.5
   const PlanData plan = make_plan(g, options);
   EXPECT_LE(plan.peak_bytes, *options.memory_budget);
-  EXPECT_EQ(widest(plan), plan.peak_bytes);
+  EXPECT_EQ(most_live(plan), plan.peak_bytes);
   EXPECT_TRUE(chose(plan, "random_bits", "chunked")) << to_text(plan);
   EXPECT_THAT(plan.strategies, testing::Contains("chunked"));
 }

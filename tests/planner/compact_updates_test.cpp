@@ -12,6 +12,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
+#include "tests/count.h"
 #include "tests/trace/host.h"
 #include "trace/reference/reference.h"
 
@@ -22,10 +23,6 @@ using tracing::HostValue;
 using tracing::IndexMode;
 
 constexpr int64_t kRows = 60, kWidth = 3;
-
-int count(const Graph& g, Op op) {
-  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const tracing::Node& node) { return node.op == op; }));
-}
 
 class CompactUpdates : public testing::Test {
  protected:

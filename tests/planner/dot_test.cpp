@@ -10,6 +10,7 @@
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
+#include "tests/count.h"
 
 namespace neap::planner {
 namespace {
@@ -20,12 +21,6 @@ ValueId dot(Graph& g, ValueId a, ValueId b, Ints a_batch, Ints b_batch, Ints a_c
                 {Attr::rhs_batch, std::move(b_batch)},
                 {Attr::lhs_contract, std::move(a_contract)},
                 {Attr::rhs_contract, std::move(b_contract)}});
-}
-
-int count(const Graph& g, Op op) {
-  int n = 0;
-  for (const tracing::Node& node : g.nodes) n += node.op == op;
-  return n;
 }
 
 DotForm only_form(const Graph& g) {

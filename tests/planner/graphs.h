@@ -4,6 +4,7 @@
 #include <memory>
 #include <source_location>
 
+#include "planner/plan/queries.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
@@ -17,6 +18,11 @@ using tracing::ValueId;
 
 inline ValueId splat(Graph& g, double value, DType dtype, Shape shape) {
   return g.constant(value, dtype, std::move(shape));
+}
+
+/// What a plan holds at its peak step.
+inline size_t most_live(const PlanData& plan) {
+  return plan.steps.empty() ? 0 : plan.steps[static_cast<size_t>(peak_step(plan))].bytes_live;
 }
 
 /// A scan of so many iterations, its first results the carries; `inputs`: constants, carries, what is sliced.

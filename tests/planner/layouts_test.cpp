@@ -10,16 +10,13 @@
 #include "graphs.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
+#include "tests/count.h"
 #include "trace/reference/reference.h"
 
 namespace neap::planner {
 namespace {
 
 using tracing::HostValue;
-
-int count(const Graph& g, Op op) {
-  return static_cast<int>(std::ranges::count_if(g.nodes, [&](const tracing::Node& node) { return node.op == op; }));
-}
 
 ValueId transpose(Graph& g, ValueId v, Ints permutation) {
   return g.add(Op::transpose, {v}, {{Attr::permutation, std::move(permutation)}});

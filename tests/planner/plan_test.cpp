@@ -13,12 +13,6 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-size_t widest(const PlanData& plan) {
-  size_t most = 0;
-  for (const PlanStep& step : plan.steps) most = std::max(most, step.bytes_live);
-  return most;
-}
-
 Graph random_normal(DType dtype) {
   Graph g;
   const ValueId key = g.add_input({{2}, DType::u32});
@@ -32,14 +26,14 @@ TEST(Plan, RandomNormalHoldsItsOutputOnly) {
   EXPECT_EQ(plan.peak_bytes, round_up_64(4294976562) + 64);
   EXPECT_EQ(plan.steps[0].strategy, Strategy::fused);
   EXPECT_EQ(plan.arena_bytes, 0u);
-  EXPECT_EQ(widest(plan), plan.peak_bytes);
+  EXPECT_EQ(most_live(plan), plan.peak_bytes);
 }
 
 TEST(Plan, NaiveRandomNormalIsThreeTimesItsOutput) {
   const PlanData plan = make_plan(random_normal(DType::bf16), {.naive = true});
   const size_t output = 4294976562;
   EXPECT_EQ(plan.peak_bytes, round_up_64(2 * output) + round_up_64(output) + 64) << to_text(plan);
-  EXPECT_EQ(widest(plan), plan.peak_bytes);
+  EXPECT_EQ(most_live(plan), plan.peak_bytes);
   for (const PlanStep& step : plan.steps) EXPECT_EQ(step.strategy, Strategy::naive);
 }
 
@@ -51,18 +45,18 @@ TEST(Plan, GatherGradientReadsIndicesInPlace) {
     EXPECT_EQ(gradient.steps[0].form, ScatterForm::counts);
     EXPECT_EQ(gradient.steps[0].parts, 4);
     EXPECT_LE(static_cast<double>(gradient.peak_bytes) / kGiB, limit);
-    EXPECT_EQ(widest(gradient), gradient.peak_bytes);
+    EXPECT_EQ(most_live(gradient), gradient.peak_bytes);
     const PlanData forward = make_plan(gather_case(int64_t{1} << 33, index, false), {});
     ASSERT_EQ(forward.steps.size(), 1u) << to_text(forward);
     EXPECT_LE(static_cast<double>(forward.peak_bytes) / kGiB, forward_limit);
-    EXPECT_EQ(widest(forward), forward.peak_bytes);
+    EXPECT_EQ(most_live(forward), forward.peak_bytes);
   }
 }
 
 TEST(Plan, NaiveGatherGradientStoresTheCotangent) {
   const PlanData plan = make_plan(gather_case(int64_t{1} << 33, DType::i32, true), {.naive = true});
   EXPECT_GE(static_cast<double>(plan.peak_bytes) / kGiB, 128) << to_text(plan);
-  EXPECT_EQ(widest(plan), plan.peak_bytes);
+  EXPECT_EQ(most_live(plan), plan.peak_bytes);
 }
 
 }  // namespace

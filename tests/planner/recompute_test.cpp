@@ -12,6 +12,7 @@
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
+#include "tests/count.h"
 #include "trace/graph/op_table.h"
 #include "trace/tracing/tracing.h"
 
@@ -213,8 +214,6 @@ Planned chain(int n) {
   g.outputs = {h};
   return plan_simplified(simplify(g), {}, {});
 }
-
-int count(const Graph& graph, Op op) { return static_cast<int>(std::ranges::count(graph.nodes, op, &Node::op)); }
 
 TEST(Recompute, WhatWaitsIsFoundInItsOrder) {
   const Planned planned = chain(8);

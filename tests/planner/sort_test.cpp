@@ -9,6 +9,7 @@
 #include "planner/plan/plan.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
+#include "tests/count.h"
 
 namespace neap::planner {
 namespace {
@@ -17,12 +18,6 @@ using testing::HasSubstr;
 
 ValueId sort(Graph& g, Op op, ValueId x, int64_t axis, int64_t descending = 0) {
   return g.add(op, {x}, {{Attr::axis, axis}, {Attr::descending, descending}});
-}
-
-int count(const Graph& g, Op op) {
-  int n = 0;
-  for (const tracing::Node& node : g.nodes) n += node.op == op;
-  return n;
 }
 
 TEST(Sort, OtherAxesAreMovedLast) {

@@ -2,6 +2,7 @@
 // program they stand. tests/jit/linalg_test.cpp and golden_linalg_test.cpp run on the device too.
 #include "planner/plan/plan.h"
 #include "tests/jit/measure.h"
+#include "tests/near.h"
 #include "tests/vulkan/fixture.h"
 
 namespace neap {
@@ -39,11 +40,7 @@ class VulkanLinalg : public OnVulkan {
     const eager_reference mode;
     const Arrays want = f(in);
     EXPECT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < got.size(); ++i) {
-      EXPECT_EQ(got[i].aval(), want[i].aval());
-      const std::vector<float> a = got[i].to_vector<float>(), b = want[i].to_vector<float>();
-      for (size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 2e-4 * (1 + std::abs(b[k]))) << i << " " << k;
-    }
+    for (size_t i = 0; i < got.size(); ++i) neap::expect_near(got[i], want[i], 2e-4, 2e-4);
     return plan;
   }
 
