@@ -12,240 +12,16 @@
 
 #include "backends/vulkan/device.h"
 #include "backends/vulkan/program.h"
+#include "backends/vulkan/recording.h"
 #include "backends/vulkan/residence.h"
 #include "core/check.h"
-#include "core/function_ref.h"
 
 namespace neap::vk {
 namespace {
 
 using planner::PlanData;
 
-constexpr int64_t kUnroll = 16;       // iterations of a short loop's body in one command buffer
-constexpr size_t kUnrollBelow = 256;  // ops of such a body
-
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// Where a plan buffer is in one run. What it is compared with later may be gone by then.
-struct Place {
-  std::weak_ptr<const Memory> memory;
-  uint64_t offset = 0;
-};
-
-/// A table of addresses, and the commands that read it: one run uses them at a time.
-class Instance {
- public:
-  Instance(Device& device, const Program& program, bool by_step, bool timed)
-      : device_(device), program_(program), by_step_(by_step), timed_(timed) {
-    const size_t entries = program.num_entries * sizeof(uint64_t);
-    records_at_ = (entries + 15) / 16 * 16;
-    flags_at_ = (records_at_ + program.records.size() * sizeof(BindRecord) + 63) / 64 * 64;
-    const size_t bytes = flags_at_ + static_cast<size_t>(program.num_flags * Program::kFlagBytes);
-    table_ = device.allocate(std::max<size_t>(bytes, 64), true, "table of addresses");
-    std::ranges::copy(std::as_bytes(std::span(program.records)), table_->mapped() + records_at_);
-    if (program.viewed.empty()) record();
-  }
-
-  /// Where the buffers of Program::viewed are in the next run.
-  void view(std::vector<Place> places) {
-    const auto same = [](const Place& a, const Place& b) {
-      return !a.memory.owner_before(b.memory) && !b.memory.owner_before(a.memory) && a.offset == b.offset;
-    };
-    if (std::ranges::equal(places, places_, same)) return;
-    places_ = std::move(places);
-    try {
-      record();
-    } catch (...) {
-      places_.clear();  // the next run begins anew
-      throw;
-    }
-  }
-
-  void set(uint32_t entry, uint64_t address) {
-    std::memcpy(table_->mapped() + entry * sizeof(uint64_t), &address, sizeof address);
-  }
-  void set_records() {
-    for (const Program::Entry& e : program_.entries) {
-      if (e.buffer >= 0) continue;
-      const size_t begin = e.buffer == Program::kRecords ? records_at_ : flags_at_;
-      set(e.entry, table_->address() + begin + static_cast<uint64_t>(e.shift));
-    }
-  }
-
-  /// What the host computes, given the addresses of its operands.
-  using Host = FunctionRef<void(const HostStep&, std::span<const uint64_t>)>;
-
-  /// All steps, or step `step` alone (made by_step). Returns when the last is submitted.
-  Ticket submit(Host host, std::optional<size_t> step = {}) {
-    std::span<const Part> all(parts_);
-    if (step) all = all.subspan(marks_[*step], marks_[*step + 1] - marks_[*step]);
-    submitted_ = false;
-    run(all, host);
-    if (!submitted_) submit(std::span<Commands* const>());
-    return ticket_;
-  }
-  Ticket ticket() const { return ticket_; }
-
-  /// Device seconds at the end of each step, and before the first.
-  std::vector<double> times() const {
-    std::vector<double> seconds;
-    for (const Commands* clock : clocks_) seconds.push_back(clock->timestamps().at(0));
-    return seconds;
-  }
-
- private:
-  /// What is submitted at once, or what the host computes, or a loop that it goes through: because of flags, which
-  /// decide how often the body runs, or of what it computes there.
-  struct Part {
-    std::vector<Commands*> commands;  // in order; other loops repeat theirs
-    const Op* op = nullptr;
-    std::vector<Part> body;
-  };
-
-  void submit(std::span<Commands* const> commands) {
-    ticket_ = device_.submit(commands, {table_});
-    submitted_ = true;
-  }
-
-  void run(std::span<const Part> parts, const Host& host) {
-    for (const Part& part : parts) {
-      if (!part.op) {
-        if (!part.commands.empty()) submit(part.commands);
-      } else if (part.op->kind == Op::Kind::host) {
-        if (!submitted_) submit(std::span<Commands* const>());  // after the work of earlier runs
-        device_.wait(ticket_);
-        std::vector<uint64_t> addresses(part.op->count);
-        std::memcpy(addresses.data(), table_->mapped() + part.op->first * sizeof(uint64_t), addresses.size() * 8);
-        host(program_.host_steps[static_cast<size_t>(part.op->host)], addresses);
-      } else {
-        for (int64_t i = 0; i < part.op->times; ++i) {
-          if (part.op->flag >= 0 && !is_set(part.op->flag)) break;
-          run(part.body, host);
-        }
-      }
-    }
-  }
-
-  /// A flag as the work that was submitted leaves it.
-  bool is_set(int flag) {
-    device_.wait(ticket_);
-    return table_->mapped()[flags_at_ + static_cast<size_t>(flag * Program::kFlagBytes)] != std::byte{0};
-  }
-
-  static bool needs_host(const Op& op) {
-    if (op.kind == Op::Kind::host) return true;
-    return op.kind == Op::Kind::loop && (op.flag >= 0 || std::ranges::any_of(op.body, needs_host));
-  }
-
-  static void append(std::vector<Part>& parts, Commands* commands) {
-    if (parts.empty() || parts.back().op) parts.emplace_back();
-    parts.back().commands.push_back(commands);
-  }
-
-  void record() {
-    current_.reset();
-    parts_.clear();
-    clocks_.clear();
-    commands_.clear();
-    marks_.assign(1, 0);
-    if (timed_) stamp();
-    walk(program_.ops, parts_);
-    flush(parts_);
-  }
-
-  std::vector<BoundView> bound(const Op& op) const {
-    std::vector<BoundView> views;
-    for (const PlanView& v : op.views) {
-      const auto number = std::ranges::find(program_.viewed, v.buffer) - program_.viewed.begin();
-      const Place& place = places_[static_cast<size_t>(number)];
-      views.push_back({v.view, {place.memory.lock().get(), place.offset + static_cast<uint64_t>(v.shift), v.bytes}});
-    }
-    return views;
-  }
-
-  void walk(const std::vector<Op>& ops, std::vector<Part>& list) {
-    for (const Op& op : ops) {
-      switch (op.kind) {
-        case Op::Kind::dispatch:
-          current().dispatch(*op.pipeline, {table_->address(), op.first, op.count}, op.groups, bound(op));
-          break;
-        case Op::Kind::barrier: current().barrier(); break;
-        case Op::Kind::loop: loop(op, list); break;
-        case Op::Kind::host:
-          flush(list);
-          list.emplace_back().op = &op;
-          break;
-        case Op::Kind::step:
-          if (!by_step_ && !timed_) break;
-          flush(list);
-          if (timed_) stamp();
-          marks_.push_back(list.size());
-          if (by_step_) list.emplace_back();
-          break;
-      }
-    }
-  }
-
-  void loop(const Op& op, std::vector<Part>& list) {
-    flush(list);
-    if (needs_host(op)) {
-      Part part;
-      part.op = &op;
-      walk(op.body, part.body);
-      flush(part.body);
-      list.push_back(std::move(part));
-      return;
-    }
-    const bool nested = std::ranges::any_of(op.body, [](const Op& o) { return o.kind == Op::Kind::loop; });
-    const int64_t unroll = nested || op.body.size() > kUnrollBelow ? 1 : std::min(kUnroll, op.times);
-    const auto repeat = [&](int64_t copies, int64_t times) {
-      std::vector<Part> once;
-      for (int64_t i = 0; i < copies; ++i) walk(op.body, once);
-      flush(once);
-      for (int64_t i = 0; i < times; ++i)
-        for (const Part& part : once)
-          for (Commands* commands : part.commands) append(list, commands);
-    };
-    repeat(unroll, op.times / unroll);
-    if (op.times % unroll) repeat(op.times % unroll, 1);
-  }
-
-  Commands& current() {
-    if (!current_) current_ = device_.record(0);
-    return *current_;
-  }
-
-  // A command buffer of its own, since a step may have several and loops repeat theirs.
-  void stamp() {
-    auto clock = device_.record(1);
-    clock->timestamp(0);
-    clock->end();
-    clocks_.push_back(clock.get());
-    append(parts_, clock.get());
-    commands_.push_back(std::move(clock));
-  }
-
-  void flush(std::vector<Part>& list) {
-    if (!current_) return;
-    current_->end();
-    append(list, current_.get());
-    commands_.push_back(std::move(current_));
-  }
-
-  Device& device_;
-  const Program& program_;
-  bool by_step_, timed_;
-  size_t records_at_ = 0, flags_at_ = 0;
-  MemoryPtr table_;
-  std::unique_ptr<Commands> current_;
-  std::vector<std::unique_ptr<Commands>> commands_;
-  std::vector<Part> parts_;
-  std::vector<size_t> marks_;      // where each step begins among them, by_step or timed
-  std::vector<Commands*> clocks_;  // one before the first step and one after each
-  std::vector<Place> places_;      // that the commands were recorded for
-  Ticket ticket_ = 0;
-  bool submitted_ = false;  // anything, since submit() was called
-};
 
 /// A plan's buffers during one run.
 struct Held {
@@ -291,11 +67,11 @@ class VulkanExecutable final : public backends::Executable {
   }
 
  private:
-  /// A program and the instances that run it.
+  /// A program and the recordings that run it.
   struct Form {
     explicit Form(Program made) : program(std::move(made)) {}
     Program program;
-    std::vector<std::unique_ptr<Instance>> instances, timed;
+    std::vector<std::unique_ptr<Recording>> recordings, timed;
   };
 
   int root(int b) const { return plan_.root(b); }
@@ -305,7 +81,7 @@ class VulkanExecutable final : public backends::Executable {
     const bool whole = !plan_.naive && plan_.arena_blocks.empty();
     held.arena = store_.make_room(whole ? plan_.arena_bytes : 0);
     Form* form = &form_;
-    Instance* instance = &free_instance(*form, timings != nullptr);
+    Recording* recording = &free_recording(*form, timings != nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
       held.buffers[plan_.inputs[i]] = store_.bring(inputs[i], plan_.buffers[plan_.inputs[i]].label);
     }
@@ -314,18 +90,18 @@ class VulkanExecutable final : public backends::Executable {
     if (!plan_.naive) own_outputs(held);
     if (const size_t bytes = planner::host_bytes(plan_)) held.host = neap::allocate(bytes, plan_.name);
     if (auto places = places_of(form->program, held)) {
-      instance->view(std::move(*places));
+      recording->view(std::move(*places));
     } else {
       if (!plain_) plain_ = std::make_unique<Form>(compile_program(plan_, *device_, dump_name_, false));
       form = plain_.get();
-      instance = &free_instance(*form, timings != nullptr);
+      recording = &free_recording(*form, timings != nullptr);
     }
     const double begin = now();
     const Ticket ticket =
-        plan_.naive ? run_naive(*instance, form->program, held) : run_planned(*instance, form->program, held);
+        plan_.naive ? run_naive(*recording, form->program, held) : run_planned(*recording, form->program, held);
     if (timings) {
       device_->wait(ticket);
-      const std::vector<double> times = instance->times();
+      const std::vector<double> times = recording->times();
       for (size_t s = 0; s + 1 < times.size(); ++s) {
         if (!std::isfinite(times[s + 1] - times[0])) continue;  // a queue without a clock
         timings->push_back({static_cast<int>(s), begin + times[s] - times[0], begin + times[s + 1] - times[0]});
@@ -335,19 +111,19 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   /// One whose last run has finished; at most two are made of a kind.
-  Instance& free_instance(Form& form, bool timed) const {
-    auto& instances = timed ? form.timed : form.instances;
-    constexpr size_t kInstances = 2;
-    for (const auto& instance : instances) {
-      if (device_->reached(instance->ticket())) return *instance;
+  Recording& free_recording(Form& form, bool timed) const {
+    auto& recordings = timed ? form.timed : form.recordings;
+    constexpr size_t kRecordings = 2;
+    for (const auto& recording : recordings) {
+      if (device_->reached(recording->ticket())) return *recording;
     }
-    if (instances.size() < kInstances) {
-      instances.push_back(std::make_unique<Instance>(*device_, form.program, plan_.naive, timed));
-      instances.back()->set_records();
-      return *instances.back();
+    if (recordings.size() < kRecordings) {
+      recordings.push_back(std::make_unique<Recording>(*device_, form.program, plan_.naive, timed));
+      recordings.back()->set_records();
+      return *recordings.back();
     }
-    device_->wait(instances[0]->ticket());
-    return *instances[0];
+    device_->wait(recordings[0]->ticket());
+    return *recordings[0];
   }
 
   void own(Held& held, int b) const {
@@ -384,7 +160,7 @@ class VulkanExecutable final : public backends::Executable {
     }
   }
 
-  Ticket run_planned(Instance& instance, const Program& program, const Held& held) const {
+  Ticket run_planned(Recording& recording, const Program& program, const Held& held) const {
     const auto in_arena = [&](int64_t offset) {
       if (held.arena) return store_.address(*held.arena) + static_cast<uint64_t>(offset);
       const auto [block, at] = place_of(offset);
@@ -396,9 +172,9 @@ class VulkanExecutable final : public backends::Executable {
       const uint64_t base = held.buffers[e.buffer] ? store_.address(*held.buffers[e.buffer])
                             : offset >= 0          ? in_arena(offset)
                                                    : 0;
-      instance.set(e.entry, base + static_cast<uint64_t>(e.shift));
+      recording.set(e.entry, base + static_cast<uint64_t>(e.shift));
     }
-    return instance.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); });
+    return recording.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); });
   }
 
   /// What the host does for a step.
@@ -429,12 +205,12 @@ class VulkanExecutable final : public backends::Executable {
   }
 
   /// Every buffer has memory of its own from its first step to its last; each step is waited for.
-  Ticket run_naive(Instance& instance, const Program& program, Held& held) const {
+  Ticket run_naive(Recording& recording, const Program& program, Held& held) const {
     const int last_step = static_cast<int>(plan_.steps.size()) - 1;
     const auto set_addresses = [&] {
       for (const Program::Entry& e : program.entries) {
         if (e.buffer < 0 || !held.buffers[e.buffer]) continue;
-        instance.set(e.entry, store_.address(*held.buffers[e.buffer]) + static_cast<uint64_t>(e.shift));
+        recording.set(e.entry, store_.address(*held.buffers[e.buffer]) + static_cast<uint64_t>(e.shift));
       }
     };
     const auto is_own = [&](int b) { return root(b) == b && input_of_[b] < 0; };
@@ -452,8 +228,8 @@ class VulkanExecutable final : public backends::Executable {
         if (is_own(b) && lives_by_step(b) && plan_.buffers[b].first == s) own(held, b);
       }
       set_addresses();
-      ticket = instance.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); },
-                               static_cast<size_t>(s));
+      ticket = recording.submit([&](const HostStep& step, auto addresses) { compute(step, addresses, held); },
+                                static_cast<size_t>(s));
       device_->wait(ticket);
       for (int b = 0; b < count; ++b) {
         if (is_own(b) && lives_by_step(b) && plan_.buffers[b].last == s && !is_output_[b]) held.buffers[b].reset();

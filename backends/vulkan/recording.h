@@ -1,0 +1,80 @@
+// The commands of a program, recorded once and replayed, and the table of addresses that they read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backends/vulkan/device.h"
+#include "backends/vulkan/program.h"
+#include "core/function_ref.h"
+
+namespace neap::vk {
+
+/// Where a plan buffer is in one run. What it is compared with later may be gone by then.
+struct Place {
+  std::weak_ptr<const Memory> memory;
+  uint64_t offset = 0;
+};
+
+/// A table of addresses, and the commands that read it: one run uses them at a time.
+class Recording {
+ public:
+  Recording(Device& device, const Program& program, bool by_step, bool timed);
+
+  /// Where the buffers of Program::viewed are in the next run.
+  void view(std::vector<Place> places);
+  void set(uint32_t entry, uint64_t address);
+  void set_records();
+
+  /// What the host computes, given the addresses of its operands.
+  using Host = FunctionRef<void(const HostStep&, std::span<const uint64_t>)>;
+
+  /// All steps, or step `step` alone (made by_step). Returns when the last is submitted.
+  Ticket submit(Host host, std::optional<size_t> step = {});
+  Ticket ticket() const { return ticket_; }
+
+  /// Device seconds at the end of each step, and before the first.
+  std::vector<double> times() const;
+
+ private:
+  /// What is submitted at once, or what the host computes, or a loop that it goes through: because of flags, which
+  /// decide how often the body runs, or of what it computes there.
+  struct Part {
+    std::vector<Commands*> commands;  // in order; other loops repeat theirs
+    const Op* op = nullptr;
+    std::vector<Part> body;
+  };
+
+  void submit(std::span<Commands* const> commands);
+  void run(std::span<const Part> parts, const Host& host);
+  /// A flag as the work that was submitted leaves it.
+  bool is_set(int flag);
+  static bool needs_host(const Op& op);
+  static void append(std::vector<Part>& parts, Commands* commands);
+  void record();
+  std::vector<BoundView> bound(const Op& op) const;
+  void walk(const std::vector<Op>& ops, std::vector<Part>& list);
+  void loop(const Op& op, std::vector<Part>& list);
+  Commands& current();
+  // A command buffer of its own, since a step may have several and loops repeat theirs.
+  void stamp();
+  void flush(std::vector<Part>& list);
+
+  Device& device_;
+  const Program& program_;
+  bool by_step_, timed_;
+  size_t records_at_ = 0, flags_at_ = 0;
+  MemoryPtr table_;
+  std::unique_ptr<Commands> current_;
+  std::vector<std::unique_ptr<Commands>> commands_;
+  std::vector<Part> parts_;
+  std::vector<size_t> marks_;      // where each step begins among them, by_step or timed
+  std::vector<Commands*> clocks_;  // one before the first step and one after each
+  std::vector<Place> places_;      // that the commands were recorded for
+  Ticket ticket_ = 0;
+  bool submitted_ = false;  // anything, since submit() was called
+};
+
+}  // namespace neap::vk
