@@ -73,8 +73,8 @@ class Compiler {
       scope.homes.push_back(entry());
       if (scope.root(b) == b) out_.entries.push_back({scope.homes[b], b, 0});
     }
-    steps(scope, out_.ops);
-    make_pipelines(out_.ops);
+    steps(scope, out_.commands);
+    make_pipelines(out_.commands);
     out_.num_entries = next_;
     return std::move(out_);
   }
@@ -91,26 +91,26 @@ class Compiler {
     return name.substr(0, 100);
   }
 
-  void steps(Scope& scope, std::vector<Op>& ops) {
-    if (poisoning()) poison(scope, ops, [](int) { return true; });
+  void steps(Scope& scope, std::vector<Command>& list) {
+    if (poisoning()) poison(scope, list, [](int) { return true; });
     for (int s = 0; s < static_cast<int>(scope.plan.steps.size()); ++s) {
       const PlanStep& step = scope.plan.steps[s];
       for (const tracing::Value& value : step.group.values) {  // kernels take pairs of floats for doubles in sums alone
         if (const auto feature = lacks(device_.choices(), value.aval.dtype)) lacking(step.op, *feature);
       }
       switch (step.kind) {
-        case PlanStep::Kind::dot: dot(scope, step, ops); break;
-        case PlanStep::Kind::sort: sort(scope, step, ops); break;
-        case PlanStep::Kind::scan: scan(scope, step, ops); break;
-        case PlanStep::Kind::factor: factor(scope, step, ops); break;
-        default: launches(scope, step, ops);
+        case PlanStep::Kind::dot: dot(scope, step, list); break;
+        case PlanStep::Kind::sort: sort(scope, step, list); break;
+        case PlanStep::Kind::scan: scan(scope, step, list); break;
+        case PlanStep::Kind::factor: factor(scope, step, list); break;
+        default: launches(scope, step, list);
       }
       if (poisoning())
-        poison(scope, ops, [&](int b) { return scope.plan.buffers[b].last == s && !scope.is_output(b); });
-      Op mark;
-      mark.kind = Op::Kind::step;
+        poison(scope, list, [&](int b) { return scope.plan.buffers[b].last == s && !scope.is_output(b); });
+      Command mark;
+      mark.kind = Command::Kind::step;
       mark.step = s;
-      ops.push_back(std::move(mark));
+      list.push_back(std::move(mark));
     }
   }
 
@@ -131,64 +131,64 @@ class Compiler {
     return first;
   }
 
-  void dispatch(Scope& scope, std::vector<Op>& ops, const Shader& shader, const std::string& name,
+  void dispatch(Scope& scope, std::vector<Command>& list, const Shader& shader, const std::string& name,
                 const std::vector<int>& buffers, const std::vector<int>& reads, const std::vector<int>& writes,
                 uint32_t number = 0) {
     if (scope.hazards.needs_barrier(reads, writes)) {
-      barrier(scope, ops);
+      barrier(scope, list);
       scope.hazards.needs_barrier(reads, writes);
     }
-    Op op = new_kernel({shader, name, {}, nullptr});
-    op.first = operands(scope, buffers);
+    Command command = new_kernel({shader, name, {}, nullptr});
+    command.first = operands(scope, buffers);
     for (const View& view : shader.views) {
       const int b = buffers[static_cast<size_t>(view.operand)], root = scope.root(b);
-      op.views.push_back({view, root, scope.shift(b), scope.plan.buffers[b].aval.bytes()});
+      command.views.push_back({view, root, scope.shift(b), scope.plan.buffers[b].aval.bytes()});
       if (std::ranges::find(out_.viewed, root) == out_.viewed.end()) out_.viewed.push_back(root);
     }
     for (uint32_t i = 0; i < shader.dispatches; ++i) {
-      if (i > 0) ops.push_back({});
-      op.count = number + i;
-      ops.push_back(op);
+      if (i > 0) list.push_back({});
+      command.count = number + i;
+      list.push_back(command);
     }
   }
 
   template <class Emit>
     requires std::is_invocable_v<Emit, const Choices&>
-  void dispatch(Scope& scope, std::vector<Op>& ops, Emit emit, const std::string& name, const std::vector<int>& buffers,
-                const std::vector<int>& reads, const std::vector<int>& writes) {
-    dispatch(scope, ops, emit(device_.choices()), name, buffers, reads, writes);
+  void dispatch(Scope& scope, std::vector<Command>& list, Emit emit, const std::string& name,
+                const std::vector<int>& buffers, const std::vector<int>& reads, const std::vector<int>& writes) {
+    dispatch(scope, list, emit(device_.choices()), name, buffers, reads, writes);
     made_.back().emit = std::move(emit);
   }
 
-  Op new_kernel(Kernel kernel) {
-    Op op;
-    op.kind = Op::Kind::dispatch;
-    op.kernel = static_cast<int>(made_.size());
-    op.groups = kernel.shader.groups;
+  Command new_kernel(Kernel kernel) {
+    Command command;
+    command.kind = Command::Kind::dispatch;
+    command.kernel = static_cast<int>(made_.size());
+    command.groups = kernel.shader.groups;
     made_.push_back(std::move(kernel));
-    return op;
+    return command;
   }
 
-  void make_pipelines(std::vector<Op>& ops) {
-    for (Op& op : ops) {
-      if (op.kind != Op::Kind::dispatch || op.pipeline) continue;
-      Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+  void make_pipelines(std::vector<Command>& list) {
+    for (Command& command : list) {
+      if (command.kind != Command::Kind::dispatch || command.pipeline) continue;
+      Kernel& kernel = made_[static_cast<size_t>(command.kernel)];
       if (!kernel.pipeline) kernel.pipeline = &device_.pipeline(kernel.shader, file_name(kernel.name));
-      op.pipeline = kernel.pipeline;
+      command.pipeline = kernel.pipeline;
     }
   }
 
-  static void barrier(Scope& scope, std::vector<Op>& ops) {
-    if (ops.empty() || ops.back().kind != Op::Kind::barrier) ops.push_back({});
+  static void barrier(Scope& scope, std::vector<Command>& list) {
+    if (list.empty() || list.back().kind != Command::Kind::barrier) list.push_back({});
     scope.hazards.clear();
   }
 
-  void launches(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+  void launches(Scope& scope, const PlanStep& step, std::vector<Command>& list) {
     std::vector<int> all = step.reads;
     all.insert(all.end(), step.writes.begin(), step.writes.end());
     all.insert(all.end(), step.scratch.begin(), step.scratch.end());
     for (const Launch& launch : backends::lower(step)) {
-      for (const int o : launch.zero_fill) fill(scope, ops, all[o]);
+      for (const int o : launch.zero_fill) fill(scope, list, all[o]);
       const auto& kernel = launch.kernel;
       if (kernel.kind != backends::Kernel::Kind::reduce && (kernel.extent[0] == 0 || kernel.extent[1] == 0)) continue;
       std::vector<int> buffers, reads, writes;
@@ -206,11 +206,11 @@ class Compiler {
       for (const auto& r : kernel.reductions) writes.push_back(all.at(launch.operands.at(r.buffer)));
       for (const auto& s : kernel.stores) writes.push_back(all.at(launch.operands.at(s.buffer)));
       if (const auto viewable = viewable_operands(scope, kernel, buffers, writes); !viewable.empty()) {
-        dispatch(scope, ops, emit(launch, device_.choices(), viewable), step.op, buffers, reads, writes);
+        dispatch(scope, list, emit(launch, device_.choices(), viewable), step.op, buffers, reads, writes);
         continue;
       }
       dispatch(
-          scope, ops, [launch](const Choices& choices) { return emit(launch, choices); }, step.op, buffers, reads,
+          scope, list, [launch](const Choices& choices) { return emit(launch, choices); }, step.op, buffers, reads,
           writes);
     }
   }
@@ -229,25 +229,26 @@ class Compiler {
     return viewable;
   }
 
-  void fill(Scope& scope, std::vector<Op>& ops, int b) {
+  void fill(Scope& scope, std::vector<Command>& list, int b) {
     const uint64_t bytes = scope.plan.buffers[b].aval.bytes();
     if (bytes == 0) return;
-    dispatch(scope, ops, [bytes](const Choices& choices) { return fill_shader(bytes, choices); }, "fill", {b}, {}, {b});
+    dispatch(scope, list, [bytes](const Choices& choices) { return fill_shader(bytes, choices); }, "fill", {b}, {},
+             {b});
   }
 
   // Overwrites what lies in the arena and is chosen.
   template <class Chosen>
-  void poison(Scope& scope, std::vector<Op>& ops, const Chosen& chosen) {
+  void poison(Scope& scope, std::vector<Command>& list, const Chosen& chosen) {
     for (int b = 0; b < static_cast<int>(scope.plan.buffers.size()); ++b) {
       const auto& buffer = scope.plan.buffers[b];
       if (scope.root(b) != b || buffer.offset < 0 || buffer.aval.bytes() == 0 || !chosen(b)) continue;
       const uint64_t bytes = buffer.aval.bytes();
-      dispatch(scope, ops, [bytes](const Choices& choices) { return fill_shader(bytes, choices, kPoison); }, "poison",
+      dispatch(scope, list, [bytes](const Choices& choices) { return fill_shader(bytes, choices, kPoison); }, "poison",
                {b}, {}, {b});
     }
   }
 
-  void dot(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+  void dot(Scope& scope, const PlanStep& step, std::vector<Command>& list) {
     const auto form = planner::dot_form(step.group, step.group.nodes.at(0));
     const auto read = [&](tracing::ValueId v) {
       return step.reads.at(static_cast<size_t>(step.group.values[v].index));
@@ -257,12 +258,12 @@ class Compiler {
     if (form.batch * form.m * form.n == 0) return;
     if (form.adds) {
       const int initial = read(step.group.nodes[0].inputs[2]);
-      if (scope.root(initial) != scope.root(out)) copy(scope, ops, initial, out, scope.plan.buffers[out].aval.bytes());
+      if (scope.root(initial) != scope.root(out)) copy(scope, list, initial, out, scope.plan.buffers[out].aval.bytes());
     }
-    dispatch(scope, ops, matmul_shader(form, device_.choices()), step.op, {lhs, rhs, out}, {lhs, rhs}, {out});
+    dispatch(scope, list, matmul_shader(form, device_.choices()), step.op, {lhs, rhs, out}, {lhs, rhs}, {out});
   }
 
-  void sort(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+  void sort(Scope& scope, const PlanStep& step, std::vector<Command>& list) {
     std::vector<int> all{step.reads.at(0), step.writes.at(0)};
     all.insert(all.end(), step.scratch.begin(), step.scratch.end());
     const auto buffers_of = [&](const std::vector<int>& operands) {
@@ -273,32 +274,32 @@ class Compiler {
     const auto form = planner::sort_form(step.group, step.group.nodes.at(0));
     for (const SortDispatch& d : sort_dispatches(form, device_.choices())) {
       const std::vector<int> operands = buffers_of(d.operands);
-      dispatch(scope, ops, d.shader, step.op, operands, operands, buffers_of(d.writes), d.number);
+      dispatch(scope, list, d.shader, step.op, operands, operands, buffers_of(d.writes), d.number);
     }
   }
 
   /// The host waits for all before it, and what comes after for the host.
-  void factor(Scope& scope, const PlanStep& step, std::vector<Op>& ops) {
+  void factor(Scope& scope, const PlanStep& step, std::vector<Command>& list) {
     HostStep host = host_step(scope.plan, step);
     if (host.bytes[host.reads] == 0) return;
-    Op op;
-    op.kind = Op::Kind::host;
-    op.host = static_cast<int>(out_.host_steps.size());
-    op.first = operands(scope, host.buffers);
-    op.count = static_cast<uint32_t>(host.buffers.size());
+    Command command;
+    command.kind = Command::Kind::host;
+    command.host = static_cast<int>(out_.host_steps.size());
+    command.first = operands(scope, host.buffers);
+    command.count = static_cast<uint32_t>(host.buffers.size());
     out_.host_steps.push_back(std::move(host));
-    ops.push_back(std::move(op));
+    list.push_back(std::move(command));
     scope.hazards.clear();
   }
 
   /// A copy between buffers of two scopes that are addressed by the entries of `inner`.
-  void copy(Scope& scope, std::vector<Op>& ops, int from, int to, uint64_t bytes) {
+  void copy(Scope& scope, std::vector<Command>& list, int from, int to, uint64_t bytes) {
     if (bytes == 0) return;
-    dispatch(scope, ops, [bytes](const Choices& choices) { return copy_shader(bytes, choices); }, "copy", {from, to},
+    dispatch(scope, list, [bytes](const Choices& choices) { return copy_shader(bytes, choices); }, "copy", {from, to},
              {from}, {to});
   }
 
-  void scan(Scope& outer, const PlanStep& step, std::vector<Op>& ops) {
+  void scan(Scope& outer, const PlanStep& step, std::vector<Command>& list) {
     const tracing::Node& node = step.group.nodes.at(0);
     const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const int64_t length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
@@ -334,7 +335,7 @@ class Compiler {
       } else if (i < num_consts + num_carry) {
         const int carry = step.writes.at(i - num_consts);
         body.origins[b] = outside(carry);
-        if (read(i) != carry) copy(outer, ops, read(i), carry, outer.plan.buffers[carry].aval.bytes());
+        if (read(i) != carry) copy(outer, list, read(i), carry, outer.plan.buffers[carry].aval.bytes());
       } else {
         slices(b, read(i));
       }
@@ -354,7 +355,7 @@ class Compiler {
       if (origin.stride) body.move.push_back({body.homes[b], body.homes[b], origin.stride});
     }
 
-    std::vector<Op> inside;
+    std::vector<Command> inside;
     steps(body, inside);
     barrier(body, inside);
     bool moves = false;
@@ -363,51 +364,51 @@ class Compiler {
       moves |= body.origins[body.root(from)].stride != 0;
     }
     if (moves || has_condition) barrier(body, inside);
-    std::erase_if(inside, [](const Op& op) { return op.kind == Op::Kind::step; });
+    std::erase_if(inside, [](const Command& command) { return command.kind == Command::Kind::step; });
     // The lists are complete only now: the bind that precedes the loop knows all entries of the body.
-    barrier(outer, ops);
-    bind(body.bind, ops);
-    ops.push_back({});
+    barrier(outer, list);
+    bind(body.bind, list);
+    list.push_back({});
     bind(body.move, inside);
     inside.push_back({});
-    std::optional<Op> report;
+    std::optional<Command> report;
     if (has_condition) report = copy_to_flag(outer, step.writes.at(0));
     const int flag = report ? out_.num_flags - 1 : -1;
-    if (length == 0 || in_one_shader(inside, length, ops, report, flag)) return;
+    if (length == 0 || in_one_shader(inside, length, list, report, flag)) return;
     make_pipelines(inside);
-    repeat(std::move(inside), length, ops, report, flag);
+    repeat(std::move(inside), length, list, report, flag);
   }
 
   /// The dispatch that copies a bool to a new flag.
-  Op copy_to_flag(Scope& scope, int condition) {
-    Op op = new_kernel({copy_shader(1, device_.choices()), "condition", {}, nullptr});
-    op.pipeline = made_.back().pipeline = &device_.pipeline(made_.back().shader, file_name(made_.back().name));
+  Command copy_to_flag(Scope& scope, int condition) {
+    Command command = new_kernel({copy_shader(1, device_.choices()), "condition", {}, nullptr});
+    command.pipeline = made_.back().pipeline = &device_.pipeline(made_.back().shader, file_name(made_.back().name));
     const uint32_t flag = entry();
     const int64_t shift = Program::kFlagBytes * out_.num_flags++;
     out_.entries.push_back({flag, Program::kFlags, shift});
-    op.first = operands(scope, {condition});
+    command.first = operands(scope, {condition});
     const uint32_t to = entry();
     if (scope.is_loop)
       scope.bind.push_back({to, flag, 0});
     else
       out_.entries.push_back({to, Program::kFlags, shift});
-    return op;
+    return command;
   }
 
   /// The body so many times; with a report, as long as the flag says so.
-  static void repeat(std::vector<Op> body, int64_t times, std::vector<Op>& ops, const std::optional<Op>& report,
-                     int flag) {
+  static void repeat(std::vector<Command> body, int64_t times, std::vector<Command>& list,
+                     const std::optional<Command>& report, int flag) {
     if (times == 0) return;
     if (report) {
-      ops.insert(ops.end(), {*report, Op()});
-      if (times > 1) body.insert(body.end(), {*report, Op()});
+      list.insert(list.end(), {*report, Command()});
+      if (times > 1) body.insert(body.end(), {*report, Command()});
     }
-    Op loop;
-    loop.kind = Op::Kind::loop;
+    Command loop;
+    loop.kind = Command::Kind::loop;
     loop.times = times;
     loop.flag = flag;
     loop.body = std::move(body);
-    ops.push_back(std::move(loop));
+    list.push_back(std::move(loop));
   }
 
   /// Whether the kernel compares and exchanges until nobody comes between: such turns are in no Shader::iterations.
@@ -416,17 +417,17 @@ class Compiler {
   }
 
   /// The kernels as stages of workgroups of this size, without the barrier at the end; none when one does not fit.
-  std::vector<Stage> stages(const std::vector<Op>& body, uint32_t first, const Choices& choices) const {
+  std::vector<Stage> stages(const std::vector<Command>& body, uint32_t first, const Choices& choices) const {
     std::vector<Stage> all;
     bool barrier = false;
-    for (const Op& op : body) {
-      if (op.kind != Op::Kind::dispatch) {
+    for (const Command& command : body) {
+      if (command.kind != Command::Kind::dispatch) {
         barrier = true;
         continue;
       }
-      const Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+      const Kernel& kernel = made_[static_cast<size_t>(command.kernel)];
       if (kernel.shader.combining > choices.workgroup) return {};
-      Stage stage{kernel.emit(choices), op.first - first, op.count, barrier};
+      Stage stage{kernel.emit(choices), command.first - first, command.count, barrier};
       if (stage.shader.groups != std::array<uint32_t, 3>{1, 1, 1} || stage.shader.dispatches != 1 ||
           stage.shader.combining != kernel.shader.combining || !stage.shader.parts) {
         return {};
@@ -440,18 +441,18 @@ class Compiler {
 
   /// A loop as dispatches of one workgroup that run many iterations each, where the kernels of its body allow it.
   /// With a report it looks at the condition itself, and tells the host after as many as a dispatch has.
-  bool in_one_shader(const std::vector<Op>& body, int64_t length, std::vector<Op>& ops, const std::optional<Op>& report,
-                     int flag) {
+  bool in_one_shader(const std::vector<Command>& body, int64_t length, std::vector<Command>& list,
+                     const std::optional<Command>& report, int flag) {
     uint32_t first = report ? report->first : next_;
-    for (const Op& op : body) {
-      if (op.kind == Op::Kind::barrier) continue;
-      if (op.kind != Op::Kind::dispatch || op.kernel < 0) return false;
-      const Kernel& kernel = made_[static_cast<size_t>(op.kernel)];
+    for (const Command& command : body) {
+      if (command.kind == Command::Kind::barrier) continue;
+      if (command.kind != Command::Kind::dispatch || command.kernel < 0) return false;
+      const Kernel& kernel = made_[static_cast<size_t>(command.kernel)];
       const auto& groups = kernel.shader.groups;
       if (!kernel.emit || kernel.shader.dispatches != 1 || groups[0] > kMostGroups || groups[1] * groups[2] > 1) {
         return false;
       }
-      first = std::min(first, op.first);
+      first = std::min(first, command.first);
     }
     const Choices& own = device_.choices();
     const uint32_t largest = std::min(own.workgroup, own.reduce_workgroup);  // it may be of full subgroups
@@ -468,34 +469,34 @@ class Compiler {
       if (at_once < std::min(kFewerIterations, length)) return false;
       // A flag is looked at after whole dispatches.
       if (report && length > at_once && length < std::numeric_limits<int64_t>::max()) return false;
-      Op op = new_kernel({shader, "loop", {}, nullptr});
-      op.first = first;
-      op.count = static_cast<uint32_t>(at_once);
-      std::vector<Op> once{op, {}};
+      Command command = new_kernel({shader, "loop", {}, nullptr});
+      command.first = first;
+      command.count = static_cast<uint32_t>(at_once);
+      std::vector<Command> once{command, {}};
       make_pipelines(once);
       if (report && length > at_once) {
-        repeat(std::move(once), (length - 1) / at_once + 1, ops, report, flag);
+        repeat(std::move(once), (length - 1) / at_once + 1, list, report, flag);
         return true;
       }
       if (length % at_once) {
-        ops.insert(ops.end(), once.begin(), once.end());
-        ops[ops.size() - 2].count = static_cast<uint32_t>(length % at_once);
+        list.insert(list.end(), once.begin(), once.end());
+        list[list.size() - 2].count = static_cast<uint32_t>(length % at_once);
       }
-      repeat(std::move(once), length / at_once, ops, {}, -1);
+      repeat(std::move(once), length / at_once, list, {}, -1);
       return true;
     }
     return false;
   }
 
-  void bind(const std::vector<BindRecord>& records, std::vector<Op>& ops) {
+  void bind(const std::vector<BindRecord>& records, std::vector<Command>& list) {
     if (records.empty()) return;
-    Op op = new_kernel({bind_shader(device_.choices()), "bind", bind_shader, nullptr});
-    op.first = entry();
-    op.count = static_cast<uint32_t>(records.size());
+    Command command = new_kernel({bind_shader(device_.choices()), "bind", bind_shader, nullptr});
+    command.first = entry();
+    command.count = static_cast<uint32_t>(records.size());
     out_.entries.push_back(
-        {op.first, Program::kRecords, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
+        {command.first, Program::kRecords, static_cast<int64_t>(out_.records.size() * sizeof(BindRecord))});
     out_.records.insert(out_.records.end(), records.begin(), records.end());
-    ops.push_back(std::move(op));
+    list.push_back(std::move(command));
   }
 
   Device& device_;

@@ -31,7 +31,7 @@ struct PlanView {
   uint64_t bytes = 0;
 };
 
-struct Op {
+struct Command {
   enum class Kind : uint8_t { dispatch, barrier, loop, step, host } kind = Kind::barrier;
   const Pipeline* pipeline = nullptr;  // dispatch
   std::array<uint32_t, 3> groups{1, 1, 1};
@@ -42,7 +42,7 @@ struct Op {
   int host = -1;                  // host: which of Program::host_steps; `first` and `count` are its operands
   int64_t times = 0;              // loop; with a flag, at most
   int flag = -1;                  // loop: that ends it where it is 0; read before the first iteration and after each
-  std::vector<Op> body;
+  std::vector<Command> body;
 };
 
 struct Program {
@@ -60,7 +60,7 @@ struct Program {
   std::vector<BindRecord> records;
   int num_flags = 0;
   std::vector<HostStep> host_steps;
-  std::vector<Op> ops;
+  std::vector<Command> commands;
 };
 
 /// Lowers and compiles all kernels of the plan, those of loop bodies included. UserError when the device lacks a dtype.

@@ -71,17 +71,17 @@ void Recording::submit(std::span<Commands* const> commands) {
 
 void Recording::run(std::span<const Part> parts, const Host& host) {
   for (const Part& part : parts) {
-    if (!part.op) {
+    if (!part.command) {
       if (!part.commands.empty()) submit(part.commands);
-    } else if (part.op->kind == Op::Kind::host) {
+    } else if (part.command->kind == Command::Kind::host) {
       if (!submitted_) submit(std::span<Commands* const>());  // after the work of earlier runs
       device_.wait(ticket_);
-      std::vector<uint64_t> addresses(part.op->count);
-      std::memcpy(addresses.data(), table_->mapped() + part.op->first * sizeof(uint64_t), addresses.size() * 8);
-      host(program_.host_steps[static_cast<size_t>(part.op->host)], addresses);
+      std::vector<uint64_t> addresses(part.command->count);
+      std::memcpy(addresses.data(), table_->mapped() + part.command->first * sizeof(uint64_t), addresses.size() * 8);
+      host(program_.host_steps[static_cast<size_t>(part.command->host)], addresses);
     } else {
-      for (int64_t i = 0; i < part.op->times; ++i) {
-        if (part.op->flag >= 0 && !is_set(part.op->flag)) break;
+      for (int64_t i = 0; i < part.command->times; ++i) {
+        if (part.command->flag >= 0 && !is_set(part.command->flag)) break;
         run(part.body, host);
       }
     }
@@ -93,13 +93,13 @@ bool Recording::is_set(int flag) {
   return table_->mapped()[flags_at_ + static_cast<size_t>(flag * Program::kFlagBytes)] != std::byte{0};
 }
 
-bool Recording::needs_host(const Op& op) {
-  if (op.kind == Op::Kind::host) return true;
-  return op.kind == Op::Kind::loop && (op.flag >= 0 || std::ranges::any_of(op.body, needs_host));
+bool Recording::needs_host(const Command& command) {
+  if (command.kind == Command::Kind::host) return true;
+  return command.kind == Command::Kind::loop && (command.flag >= 0 || std::ranges::any_of(command.body, needs_host));
 }
 
 void Recording::append(std::vector<Part>& parts, Commands* commands) {
-  if (parts.empty() || parts.back().op) parts.emplace_back();
+  if (parts.empty() || parts.back().command) parts.emplace_back();
   parts.back().commands.push_back(commands);
 }
 
@@ -110,13 +110,13 @@ void Recording::record() {
   commands_.clear();
   marks_.assign(1, 0);
   if (timed_) stamp();
-  walk(program_.ops, parts_);
+  walk(program_.commands, parts_);
   flush(parts_);
 }
 
-std::vector<BoundView> Recording::bound(const Op& op) const {
+std::vector<BoundView> Recording::bound(const Command& command) const {
   std::vector<BoundView> views;
-  for (const PlanView& v : op.views) {
+  for (const PlanView& v : command.views) {
     const auto number = std::ranges::find(program_.viewed, v.buffer) - program_.viewed.begin();
     const Place& place = places_[static_cast<size_t>(number)];
     views.push_back({v.view, {place.memory.lock().get(), place.offset + static_cast<uint64_t>(v.shift), v.bytes}});
@@ -124,19 +124,20 @@ std::vector<BoundView> Recording::bound(const Op& op) const {
   return views;
 }
 
-void Recording::walk(const std::vector<Op>& ops, std::vector<Part>& list) {
-  for (const Op& op : ops) {
-    switch (op.kind) {
-      case Op::Kind::dispatch:
-        current().dispatch(*op.pipeline, {table_->address(), op.first, op.count}, op.groups, bound(op));
+void Recording::walk(const std::vector<Command>& commands, std::vector<Part>& list) {
+  for (const Command& command : commands) {
+    switch (command.kind) {
+      case Command::Kind::dispatch:
+        current().dispatch(*command.pipeline, {table_->address(), command.first, command.count}, command.groups,
+                           bound(command));
         break;
-      case Op::Kind::barrier: current().barrier(); break;
-      case Op::Kind::loop: loop(op, list); break;
-      case Op::Kind::host:
+      case Command::Kind::barrier: current().barrier(); break;
+      case Command::Kind::loop: loop(command, list); break;
+      case Command::Kind::host:
         flush(list);
-        list.emplace_back().op = &op;
+        list.emplace_back().command = &command;
         break;
-      case Op::Kind::step:
+      case Command::Kind::step:
         if (!by_step_ && !timed_) break;
         flush(list);
         if (timed_) stamp();
@@ -147,28 +148,28 @@ void Recording::walk(const std::vector<Op>& ops, std::vector<Part>& list) {
   }
 }
 
-void Recording::loop(const Op& op, std::vector<Part>& list) {
+void Recording::loop(const Command& command, std::vector<Part>& list) {
   flush(list);
-  if (needs_host(op)) {
+  if (needs_host(command)) {
     Part part;
-    part.op = &op;
-    walk(op.body, part.body);
+    part.command = &command;
+    walk(command.body, part.body);
     flush(part.body);
     list.push_back(std::move(part));
     return;
   }
-  const bool nested = std::ranges::any_of(op.body, [](const Op& o) { return o.kind == Op::Kind::loop; });
-  const int64_t unroll = nested || op.body.size() > kUnrollBelow ? 1 : std::min(kUnroll, op.times);
+  const bool nested = std::ranges::any_of(command.body, [](const Command& o) { return o.kind == Command::Kind::loop; });
+  const int64_t unroll = nested || command.body.size() > kUnrollBelow ? 1 : std::min(kUnroll, command.times);
   const auto repeat = [&](int64_t copies, int64_t times) {
     std::vector<Part> once;
-    for (int64_t i = 0; i < copies; ++i) walk(op.body, once);
+    for (int64_t i = 0; i < copies; ++i) walk(command.body, once);
     flush(once);
     for (int64_t i = 0; i < times; ++i)
       for (const Part& part : once)
         for (Commands* commands : part.commands) append(list, commands);
   };
-  repeat(unroll, op.times / unroll);
-  if (op.times % unroll) repeat(op.times % unroll, 1);
+  repeat(unroll, command.times / unroll);
+  if (command.times % unroll) repeat(command.times % unroll, 1);
 }
 
 Commands& Recording::current() {

@@ -43,7 +43,7 @@ class Recording {
   /// decide how often the body runs, or of what it computes there.
   struct Part {
     std::vector<Commands*> commands;  // in order; other loops repeat theirs
-    const Op* op = nullptr;
+    const Command* command = nullptr;
     std::vector<Part> body;
   };
 
@@ -51,12 +51,12 @@ class Recording {
   void run(std::span<const Part> parts, const Host& host);
   /// A flag as the work that was submitted leaves it.
   bool is_set(int flag);
-  static bool needs_host(const Op& op);
+  static bool needs_host(const Command& command);
   static void append(std::vector<Part>& parts, Commands* commands);
   void record();
-  std::vector<BoundView> bound(const Op& op) const;
-  void walk(const std::vector<Op>& ops, std::vector<Part>& list);
-  void loop(const Op& op, std::vector<Part>& list);
+  std::vector<BoundView> bound(const Command& command) const;
+  void walk(const std::vector<Command>& commands, std::vector<Part>& list);
+  void loop(const Command& command, std::vector<Part>& list);
   Commands& current();
   // A command buffer of its own, since a step may have several and loops repeat theirs.
   void stamp();

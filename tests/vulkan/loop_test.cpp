@@ -20,11 +20,11 @@ class VulkanLoop : public OnVulkan {
     EXPECT_EQ(got.to_vector<float>(), want.to_vector<float>());
   }
 
-  static int64_t dispatches(const std::vector<vk::Op>& ops) {
+  static int64_t dispatches(const std::vector<vk::Command>& commands) {
     int64_t count = 0;
-    for (const vk::Op& op : ops) {
-      if (op.kind == vk::Op::Kind::dispatch) ++count;
-      if (op.kind == vk::Op::Kind::loop) count += op.times * dispatches(op.body);
+    for (const vk::Command& command : commands) {
+      if (command.kind == vk::Command::Kind::dispatch) ++count;
+      if (command.kind == vk::Command::Kind::loop) count += command.times * dispatches(command.body);
     }
     return count;
   }
@@ -105,7 +105,7 @@ planner::PlanData negated_and_summed(const std::string& size) {
 
 TEST_F(VulkanLoop, ASmallBodyIsOneShader) {
   const auto dispatches_of = [](const std::string& size) {
-    return dispatches(vk::compile_program(negated_and_summed(size), *vk::Device::get(0), "", true).ops);
+    return dispatches(vk::compile_program(negated_and_summed(size), *vk::Device::get(0), "", true).commands);
   };
   EXPECT_LT(dispatches_of("100"), 10000 / 16);
   EXPECT_GE(dispatches_of("100000"), 20000);
