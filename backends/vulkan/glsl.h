@@ -64,6 +64,7 @@ struct Shader {
     std::vector<scalar::Function> functions;                       // of libm.h
     std::vector<std::pair<std::string, std::string>> definitions;  // name and text, in order
     std::string main;
+    bool exchanges = false;  // compares and exchanges until nobody came between: such turns are in no `iterations`
   };
   std::shared_ptr<const Parts> parts;
 };

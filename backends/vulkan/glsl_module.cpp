@@ -47,6 +47,7 @@ void Module::define(const std::string& name, const std::string& text) {
 }
 
 void Module::use(const Shader::Parts& parts, bool coherent) {
+  used_.exchanges |= parts.exchanges;
   for (const std::string& extension : parts.extensions) use(extension);
   for (const scalar::Function function : parts.functions) use(function);
   for (const auto& [name, text] : parts.definitions) {

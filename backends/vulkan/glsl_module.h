@@ -29,6 +29,8 @@ class Module {
   /// The same for other text: what `name` stands for comes after everything used before.
   void define(const std::string& name, const std::string& text);
   bool defined(std::string_view name) const;
+  /// Says that what is defined compares and exchanges until nobody came between.
+  void note_exchange() { used_.exchanges = true; }
 
   /// The name of a texel buffer over the operand, with texels of `words`, or empty where it has none that reaches all
   /// of it. `written`: an r32ui image, else a sampler.

@@ -81,7 +81,8 @@ std::string name_of(Combine combine, DType type) {
 }
 
 // Compare and exchange until nobody came between. `word` is uint or uint64_t; "next" says what to write for "old".
-std::string exchange(std::string_view word, std::string_view cell, const std::string& next) {
+std::string exchange(Module& m, std::string_view word, std::string_view cell, const std::string& next) {
+  m.note_exchange();
   return fmt::format(R"(  {0} old = {1}, seen;
   do {{
     seen = old;
@@ -137,7 +138,7 @@ std::string update(Module& m, Combine combine, DType type, const std::string& ad
     const std::string next =
         fmt::format("    const {0} now = {1};\n    {2} {0} r = {3};\n    const uint64_t next = {4};\n", m.type(type),
                     now, real ? "precise" : "const", combined(m, combine, type, "now", "x"), bits);
-    m.define(name, signature + exchange("uint64_t", "R64(a).v", next) + "}\n");
+    m.define(name, signature + exchange(m, "uint64_t", "R64(a).v", next) + "}\n");
     return call;
   }
   m.use("R32");
@@ -147,7 +148,7 @@ std::string update(Module& m, Combine combine, DType type, const std::string& ad
         fmt::format("    const {0} now = {1};\n    {2} {0} r = {3};\n    const uint next = {4};\n", m.type(type),
                     bitcast(m, "seen", DType::u32, type), is_float(type) ? "precise" : "const", result,
                     bitcast(m, "r", type, DType::u32));
-    m.define(name, signature + exchange("uint", "R32(a).v", next) + "}\n");
+    m.define(name, signature + exchange(m, "uint", "R32(a).v", next) + "}\n");
     return call;
   }
   const auto bits = static_cast<int>(8 * size_of(type));
@@ -161,7 +162,7 @@ std::string update(Module& m, Combine combine, DType type, const std::string& ad
       "    const uint next = bitfieldInsert(seen, uint(r), shift, {3});\n",
       m.type(type), now, result, bits);
   m.define(name, signature + fmt::format("  const int shift = int(uint(a) & {}u) * 8;\n", bits == 8 ? 3 : 2) +
-                     exchange("uint", "R32(a & ~3ul).v", next) + "}\n");
+                     exchange(m, "uint", "R32(a & ~3ul).v", next) + "}\n");
   return call;
 }
 

@@ -411,11 +411,6 @@ class Compiler {
     list.push_back(std::move(loop));
   }
 
-  /// Whether the kernel compares and exchanges until nobody comes between: such turns are in no Shader::iterations.
-  static bool exchanges(const Shader::Parts& parts) {
-    return std::ranges::any_of(parts.definitions, [](const auto& d) { return d.second.find("do {") != d.second.npos; });
-  }
-
   /// The kernels as stages of workgroups of this size, without the barrier at the end; none when one does not fit.
   std::vector<Stage> stages(const std::vector<Command>& body, uint32_t first, const Choices& choices) const {
     std::vector<Stage> all;
@@ -432,7 +427,7 @@ class Compiler {
           stage.shader.combining != kernel.shader.combining || !stage.shader.parts) {
         return {};
       }
-      if (choices.most_iterations > 0 && exchanges(*stage.shader.parts)) return {};
+      if (choices.most_iterations > 0 && stage.shader.parts->exchanges) return {};
       all.push_back(std::move(stage));
       barrier = false;
     }
