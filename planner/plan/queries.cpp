@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "trace/graph/op_table.h"
+
 namespace neap::planner {
 
 using namespace tracing;
@@ -13,6 +15,14 @@ using namespace tracing;
 ValueId view_root(const Graph& graph, ValueId v) {
   while (graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
   return v;
+}
+
+size_t count_nodes(const Graph& graph) {
+  size_t nodes = graph.nodes.size();
+  for (const Node& node : graph.nodes) {
+    if (is_loop(node.op)) nodes += count_nodes(*node.attrs.graph(Attr::body));
+  }
+  return nodes;
 }
 
 std::vector<bool> holds_output(const Graph& graph) {

@@ -17,6 +17,9 @@ tracing::ValueId view_root(const tracing::Graph& graph, tracing::ValueId v);
 /// Which values outputs of the graph lie in.
 std::vector<bool> holds_output(const tracing::Graph& graph);
 
+/// How many nodes the graph has, those of loops' bodies included: they are planned with it.
+size_t count_nodes(const tracing::Graph& graph);
+
 /// "file:line" of the user's code that a buffer or step comes from; empty where that is unknown.
 std::string where(const auto& item) {
   if (!item.origin.empty()) return item.origin;

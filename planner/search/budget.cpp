@@ -5,27 +5,57 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <limits>
 
 #include "planner/plan/queries.h"
-#include "planner/search/budget_search.h"
+#include "planner/search/budget_ledger.h"
+#include "planner/search/budget_recompute.h"
+#include "planner/search/budget_slices.h"
 
 namespace neap::planner {
 
 using namespace tracing;
 
-PlanData meet_budget(const Graph& simplified, Planned first, const PlanOptions& options) {
-  BudgetSearch search(simplified, std::move(first), options);
-  if (!search.done()) search.run();
-  PlanData plan = search.take();
-  plan.tradeoff = search.curve();
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Parts of all work at which parts of the search end, so that none takes the time of those after.
+constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
+
+// All that is tried, in its order, until something fits.
+void search(BudgetLedger& ledger, const Graph& graph) {
+  const Planned usual = ledger.plan(graph, {});
+  const FuseOptions by_each{.keep_weight = kNever, .random_weight = kNever};
+  const Planned again = ledger.plan(graph, by_each);
+  ledger.allow(kUntilRecompute);
+  compute_again(ledger, graph, {usual, {}}, {again, by_each});
+  const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.best();
+  SliceSearch slices(ledger, by_each);
+  ledger.allow(kUntilSlices);
+  slices.run(start, false);
+  if (!checkpointed.how.empty()) {
+    ledger.allow(kUntilCheckpointed);
+    slices.run(checkpointed, false);
+  }
+  ledger.allow(kUntilNested);
+  slices.run(start, true);
+  if (!checkpointed.how.empty()) slices.run(checkpointed, true);
+}
+
+}  // namespace
+
+PlanData meet_budget(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
+  BudgetLedger ledger(usual, options);
+  if (!ledger.done()) search(ledger, simplified);
+  PlanData plan = ledger.take();
+  plan.tradeoff = ledger.curve();
   return plan;
 }
 
-std::vector<Tradeoff> tradeoff_of(const Graph& simplified, Planned first, const PlanOptions& options) {
-  BudgetSearch search(simplified, std::move(first), options);
-  search.run();
-  return search.curve();
+std::vector<Tradeoff> tradeoff_of(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
+  BudgetLedger ledger(usual, options);
+  search(ledger, simplified);
+  return ledger.curve();
 }
 
 void check_budget(const PlanData& plan) {
@@ -39,12 +69,13 @@ void check_budget(const PlanData& plan) {
 }
 
 PlanData plan_in_chunks(const Graph& simplified, const PlanOptions& options, int64_t chunks) {
-  BudgetSearch search(simplified, plan_simplified(simplified, options, {}), options);
-  if (!search.slice_once(chunks)) {
+  const Planned usual = plan_simplified(simplified, options, {});
+  BudgetLedger ledger(usual.plan, options);
+  if (!SliceSearch(ledger, {}).run_once(usual, chunks)) {
     throw OptionError("strategy chunked: nothing in " + (options.name.empty() ? "the function" : options.name) +
                       " can be computed in slices; leave the strategy to the planner");
   }
-  return search.take();
+  return ledger.take();
 }
 
 }  // namespace neap::planner

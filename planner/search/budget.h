@@ -4,7 +4,7 @@
 // peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints
 // (planner/search/recompute.h), the fastest first; then regions in slices (planner/search/slices.h), for each the
 // slicing that lowers the peak most, in more and more slices, here or inside the slices made before; the same of the
-// leanest plan with checkpoints; last, slicings that leave most to gain inside them. The search ends after a fixed
+// lowest plan with checkpoints; last, slicings that leave most to gain inside them. The search ends after a fixed
 // amount of work, and so do all the placements together of what it tries. Tested in tests/planner/budget_test.cpp.
 #pragma once
 
@@ -17,11 +17,11 @@
 namespace neap::planner {
 
 /// The first plan that fits options.memory_budget, else the one with the lowest peak (check_budget then says so).
-/// `first` is the usual plan of `simplified`.
-PlanData meet_budget(const tracing::Graph& simplified, Planned first, const PlanOptions& options);
+/// `usual` is the plan of `simplified` without one.
+PlanData meet_budget(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
 
 /// What the search for ever smaller budgets comes by: see planner/plan/plan.h.
-std::vector<Tradeoff> tradeoff_of(const tracing::Graph& simplified, Planned first, const PlanOptions& options);
+std::vector<Tradeoff> tradeoff_of(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
 
 /// Throws BudgetError when the plan's peak is above its budget: the peak is then the smallest feasible one.
 void check_budget(const PlanData& plan);

@@ -1,3 +1,5 @@
+#include "planner/search/budget_slices.h"
+
 #include <fmt/format.h>
 #include <neap/error.h>
 
@@ -9,7 +11,6 @@
 
 #include "planner/fuse/fuse.h"
 #include "planner/rewrite/simplify.h"
-#include "planner/search/budget_search.h"
 #include "planner/slice/chunk.h"
 #include "trace/graph/op_table.h"
 
@@ -35,50 +36,49 @@ bool lower(const PlanData& a, const PlanData& b) {
 
 }  // namespace
 
-bool BudgetSearch::slice_once(int64_t chunks) {
+bool SliceSearch::run_once(const Planned& planned, int64_t chunks) {
+  planned_ = planned;
   levels_ = {Level{nullptr, std::nullopt, planned_, fuse(planned_.graph, fuse_options_).stored}};
-  std::optional<Candidate> best;
+  std::optional<BudgetCandidate> best;
   for (const bool outputs : {false, true}) {
     for (Slicing& slicing : find_slicings(levels_[0], outputs)) {
       slicing.regions.resize(slicing.alike);
       std::optional<Trial> trial = try_slices(0, slicing, chunks);
       if (!trial) continue;
-      Candidate sliced = complete(std::move(*trial));
+      BudgetCandidate sliced = complete(std::move(*trial));
       if (!best || lower(sliced.plan, best->plan)) best = std::move(sliced);
     }
     if (best) break;
   }
   if (!best) return false;
-  best->plan.decisions.push_back(decision_of(*best, "as pinned"));
-  best_ = std::move(*best);
+  best->plan.decisions.push_back(ledger_.decision_of(*best, "as pinned"));
+  ledger_.set_best(std::move(*best));
   return true;
 }
 
-// Slices one thing after the other. `nested`: the first ones are those after which most could be gained by slicing
-// inside.
-void BudgetSearch::slice_from(const Candidate& start, bool nested) {
+void SliceSearch::run(const BudgetCandidate& start, bool nested) {
   for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
-    if (done() || exhausted()) return;
-    graph_ = start.graph;
-    planned_ = plan(graph_);
+    if (ledger_.done() || ledger_.exhausted()) return;
+    move_to(start.graph);
     decisions_.clear();
-    if (!start.how.empty()) decisions_.push_back(decision_of(start, "lowers the peak"));
+    if (!start.how.empty()) decisions_.push_back(ledger_.decision_of(start, "lowers the peak", previous_));
     if (nested && !slice_outside(path)) return;
-    for (int round = 0; round < kRounds && !done() && !exhausted(); ++round) {
+    for (int round = 0; round < kRounds && !ledger_.done() && !ledger_.exhausted(); ++round) {
       if (!slice_one()) break;
     }
   }
 }
 
-std::vector<Slicing> BudgetSearch::find_slicings(const Level& level, bool outputs) const {
+void SliceSearch::move_to(Graph graph) { planned_ = ledger_.plan(graph, fuse_options_); }
+
+std::vector<Slicing> SliceSearch::find_slicings(const Level& level, bool outputs) {
   size_t visits = 0;
   std::vector<Slicing> found = slicings(level, outputs, visits);
-  planned_nodes_ += kVisit * static_cast<double>(visits);
+  ledger_.charge(kVisit * static_cast<double>(visits));
   return found;
 }
 
-std::optional<BudgetSearch::Trial> BudgetSearch::try_slices(size_t level, const Slicing& slicing,
-                                                            int64_t chunks) const {
+std::optional<SliceSearch::Trial> SliceSearch::try_slices(size_t level, const Slicing& slicing, int64_t chunks) {
   const Level& at = levels_[level];
   std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
   if (!sliced && slicing.regions.size() > slicing.alike) {
@@ -88,19 +88,19 @@ std::optional<BudgetSearch::Trial> BudgetSearch::try_slices(size_t level, const 
   if (!sliced) return std::nullopt;
   Trial trial{level, &slicing, chunks, simplify(*sliced), {}};
   if (level == 0) {
-    trial.plan = plan(trial.graph).plan;
+    trial.plan = ledger_.plan(trial.graph, fuse_options_).plan;
   } else {
-    charge(trial.graph);
-    trial.plan = plan_body(trial.graph, *at.loop, options_, fuse_options_).plan;
+    ledger_.charge(trial.graph);
+    trial.plan = plan_body(trial.graph, *at.loop, ledger_.options(), fuse_options_).plan;
   }
   return trial;
 }
 
 // The plan of the whole graph for what was tried.
-BudgetSearch::Candidate BudgetSearch::complete(Trial trial) const {
+BudgetCandidate SliceSearch::complete(Trial trial) {
   const Level& at = levels_[trial.level];
   const Region& region = trial.slicing->regions[0];
-  Candidate result;
+  BudgetCandidate result;
   result.strategy = "chunked";
   const int64_t length = slice_length(region, trial.chunks);
   result.chunks = (region.extent + length - 1) / length;
@@ -115,12 +115,12 @@ BudgetSearch::Candidate BudgetSearch::complete(Trial trial) const {
   } else {
     const auto body = std::make_shared<const Graph>(std::move(trial.graph));
     result.graph = simplify(with_body(planned_.graph, at.body, body));
-    result.plan = plan(result.graph).plan;
+    result.plan = ledger_.plan(result.graph, fuse_options_).plan;
   }
   return result;
 }
 
-BudgetSearch::Score BudgetSearch::score(const PlanData& plan, const PlanData& before) {
+SliceSearch::Score SliceSearch::score(const PlanData& plan, const PlanData& before) {
   const auto near = static_cast<double>(before.peak_bytes) * kNearPeak;
   Score score{plan.peak_bytes, 0, plan.predicted_seconds};
   for (const PlanStep& step : plan.steps) score.load += std::max(0.0, static_cast<double>(step.bytes_live) - near);
@@ -128,17 +128,17 @@ BudgetSearch::Score BudgetSearch::score(const PlanData& plan, const PlanData& be
 }
 
 // The one of a level's slicings that lowers its peak most in many slices.
-std::optional<BudgetSearch::Trial> BudgetSearch::lowest_trial(size_t level, const std::vector<Slicing>& all) const {
+std::optional<SliceSearch::Trial> SliceSearch::lowest_trial(size_t level, const std::vector<Slicing>& all) {
   std::optional<Trial> lowest;
   const PlanData& before = levels_[level].planned.plan;
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
-  const double stop = planned_nodes_ + kTrialNodes;
+  const double stop = ledger_.spent() + kTrialNodes;
   size_t trials = 0;
   Score least;
   for (const Slicing& slicing : all) {
     for (const int64_t chunks : kTrialChunks) {
       if (!few && chunks != kTrialChunks[0]) break;
-      if (exhausted() || (++trials > kFewestTrials && planned_nodes_ > stop)) break;
+      if (ledger_.exhausted() || (++trials > kFewestTrials && ledger_.spent() > stop)) break;
       auto trial = try_slices(level, slicing, chunks);
       if (!trial) continue;
       Score now = score(trial->plan, before);
@@ -152,40 +152,40 @@ std::optional<BudgetSearch::Trial> BudgetSearch::lowest_trial(size_t level, cons
 }
 
 // The slicing, here or inside bodies, that lowers the peak most, in more and more slices.
-bool BudgetSearch::slice_one() {
-  levels_ = levels_of(planned_, options_, fuse_options_);
+bool SliceSearch::slice_one() {
+  levels_ = levels_of(planned_, ledger_.options(), fuse_options_);
   previous_.reset();
   std::vector<std::vector<Slicing>> all;
   for (const Level& level : levels_) all.push_back(find_slicings(level, false));
-  std::optional<Candidate> best;
+  std::optional<BudgetCandidate> best;
   size_t best_level = 0;
   const Slicing* slicing = nullptr;
   for (size_t level = 0; level < levels_.size(); ++level) {
     std::optional<Trial> lowest = lowest_trial(level, all[level]);
     if (!lowest) continue;
     const Slicing* own = lowest->slicing;
-    Candidate whole = complete(std::move(*lowest));
-    if (best && score(best->plan, planned_.plan) <= score(whole.plan, planned_.plan)) continue;
+    BudgetCandidate whole = complete(std::move(*lowest));
+    if (best && score(best->plan) <= score(whole.plan)) continue;
     best = std::move(whole);
     best_level = level;
     slicing = own;
   }
   if (!best) return false;
-  std::optional<Candidate> lowest = slice_more(best_level, *slicing);
-  if (done() || (record(*best) && done())) return true;
-  if (!lowest || score(best->plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(best);
+  std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing);
+  if (ledger_.done() || (ledger_.enter(*best, decisions_, previous_) && ledger_.done())) return true;
+  if (!lowest || score(best->plan) < score(lowest->plan)) lowest = std::move(best);
   return go_on_from(std::move(*lowest));
 }
 
 // In two slices, three, ... until one fits or no more help; what is lowest.
-std::optional<BudgetSearch::Candidate> BudgetSearch::slice_more(size_t level, const Slicing& slicing) {
-  std::optional<Candidate> lowest;
+std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slicing& slicing) {
+  std::optional<BudgetCandidate> lowest;
   const Region& region = slicing.regions[0];
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
   int64_t length = region.extent;
   size_t least = std::numeric_limits<size_t>::max();
   int idle = 0;
-  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !exhausted();
+  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !ledger_.exhausted();
        chunks += few ? (chunks + 3) / 4 : chunks) {
     if (slice_length(region, chunks) == length) continue;
     length = slice_length(region, chunks);
@@ -195,44 +195,42 @@ std::optional<BudgetSearch::Candidate> BudgetSearch::slice_more(size_t level, co
     idle = gain ? 0 : idle + 1;
     if (trial->plan.peak_bytes >= least) continue;
     least = trial->plan.peak_bytes;
-    Candidate sliced = complete(std::move(*trial));
-    if (record(sliced) && done()) break;
+    BudgetCandidate sliced = complete(std::move(*trial));
+    if (ledger_.enter(sliced, decisions_, previous_) && ledger_.done()) break;
     previous_ =
         Alternative{fmt::format("chunked, K = {}", chunks), sliced.plan.peak_bytes, sliced.plan.predicted_seconds};
-    if (!lowest || score(sliced.plan, planned_.plan) < score(lowest->plan, planned_.plan)) lowest = std::move(sliced);
+    if (!lowest || score(sliced.plan) < score(lowest->plan)) lowest = std::move(sliced);
   }
   return lowest;
 }
 
-bool BudgetSearch::go_on_from(Candidate candidate) {
-  const Score before = score(planned_.plan, planned_.plan), after = score(candidate.plan, planned_.plan);
+bool SliceSearch::go_on_from(BudgetCandidate candidate) {
+  const Score before = score(planned_.plan), after = score(candidate.plan);
   if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
-  decisions_.push_back(decision_of(candidate, "lowers the peak"));
-  graph_ = std::move(candidate.graph);
-  planned_ = plan(graph_);
+  decisions_.push_back(ledger_.decision_of(candidate, "lowers the peak", previous_));
+  move_to(std::move(candidate.graph));
   return true;
 }
 
 // The slicing outside which least is alive, of those not the path-th best; others inside it may follow.
-bool BudgetSearch::slice_outside(size_t path) {
-  levels_ = {levels_of(planned_, options_, fuse_options_)[0]};
+bool SliceSearch::slice_outside(size_t path) {
+  levels_ = {levels_of(planned_, ledger_.options(), fuse_options_)[0]};
   previous_.reset();
   const std::vector<Slicing> all = find_slicings(levels_[0], false);
   std::vector<std::tuple<size_t, size_t, Trial>> trials;  // with their number
   for (const Slicing& slicing : all) {
-    if (exhausted()) break;
+    if (ledger_.exhausted()) break;
     if (auto trial = try_slices(0, slicing, slicing.regions[0].extent)) {
       const size_t outside = peak_outside_bodies(trial->plan);
-      if (outside < best_.plan.peak_bytes) trials.emplace_back(outside, trials.size(), std::move(*trial));
+      if (outside < ledger_.best().plan.peak_bytes) trials.emplace_back(outside, trials.size(), std::move(*trial));
     }
   }
   if (path >= trials.size()) return false;
   std::ranges::sort(trials, {}, [](const auto& p) { return std::pair(std::get<0>(p), std::get<1>(p)); });
-  Candidate sliced = complete(std::move(std::get<2>(trials[path])));
-  record(sliced);
-  decisions_.push_back(decision_of(sliced, "leaves room to slice inside"));
-  graph_ = std::move(sliced.graph);
-  planned_ = plan(graph_);
+  BudgetCandidate sliced = complete(std::move(std::get<2>(trials[path])));
+  ledger_.enter(sliced, decisions_, previous_);
+  decisions_.push_back(ledger_.decision_of(sliced, "leaves room to slice inside", previous_));
+  move_to(std::move(sliced.graph));
   return true;
 }
 

@@ -161,7 +161,7 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& given) {
   };
   const auto fits = [&] { return !given.memory_budget || plan.peak_bytes <= *given.memory_budget; };
   if (fits()) return plan;
-  PlanData lower = meet_budget(simple, std::move(planned), options);
+  PlanData lower = meet_budget(simple, planned.plan, options);
   if (other) lower.tradeoff = below(*other, lower.tradeoff, other->naive ? "naive" : "chunked");
   take(std::move(lower));
   if (naive && !fits()) take(*std::move(naive));
@@ -203,7 +203,7 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
   Planned planned = plan_simplified(simple, options, fuse_options);
   if (pinned == Strategy::fused) return std::move(planned.plan);  // fits its budget, or cannot
   const bool fits = !options.memory_budget || planned.plan.peak_bytes <= *options.memory_budget;
-  PlanData plan = fits ? std::move(planned.plan) : meet_budget(simple, std::move(planned), options);
+  PlanData plan = fits ? std::move(planned.plan) : meet_budget(simple, planned.plan, options);
   if (pinned == Strategy::chunked && !shows(plan, Strategy::chunked)) {
     PlanData chunked = plan_in_chunks(simple, options, chunks);
     if (!options.memory_budget || chunked.peak_bytes <= *options.memory_budget) return chunked;
@@ -224,7 +224,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   auto [chosen, simple, planned, other, naive] = plan_unbudgeted(graph, unbounded);
-  std::vector<Tradeoff> curve = tradeoff_of(simple, std::move(planned), chosen);
+  std::vector<Tradeoff> curve = tradeoff_of(simple, planned.plan, chosen);
   return other ? below(*other, curve, other->naive ? "naive" : "chunked") : curve;
 }
 

@@ -27,15 +27,6 @@ enum class How {
   wholly,            // all but the smallest values are stored, as the naive pipeline does
 };
 
-// With those of loops' bodies: they are planned with it.
-size_t count_nodes(const Graph& graph) {
-  size_t nodes = graph.nodes.size();
-  for (const Node& node : graph.nodes) {
-    if (is_loop(node.op)) nodes += count_nodes(*node.attrs.graph(Attr::body));
-  }
-  return nodes;
-}
-
 // Marks what is to be stored, in a step of its own, for the highest steps of a plan.
 class Separator {
  public:

@@ -11,7 +11,7 @@
 namespace neap::planner {
 
 /// The plan with its highest steps taken apart until it holds no more than it may beside the naive one
-/// (planner/better.h), and no further; nullopt: no such plan is found.
+/// (planner/search/better.h), and no further; nullopt: no such plan is found.
 std::optional<Planned> separate_peaks(const Planned& planned, Price naive, const PlanOptions& options);
 
 }  // namespace neap::planner

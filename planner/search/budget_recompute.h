@@ -1,0 +1,19 @@
+// Plans that compute again instead of keeping (planner/search/recompute.h), for a budget. Tested in
+// tests/planner/budget_test.cpp.
+#pragma once
+
+#include "planner/search/budget_ledger.h"
+
+namespace neap::planner {
+
+/// A plan, and the fusion that it was made with.
+struct FusedPlan {
+  const Planned& planned;
+  FuseOptions fuse_options;
+};
+
+/// Enters the fastest of those that fit, or the lowest: of values with several readers computed by each, which is
+/// `again`, and of checkpoints in it and in the usual plan. `graph`: simplified, of which both are.
+void compute_again(BudgetLedger& ledger, const tracing::Graph& graph, const FusedPlan& usual, const FusedPlan& again);
+
+}  // namespace neap::planner
