@@ -260,8 +260,8 @@ class RegionWriter {
       if (!region_.cut.contains(v)) continue;
       const Shape& shape = graph_.aval(v).shape;
       Ints start(shape.size(), 0), limit = shape, stride(shape.size(), 1);
-      const auto [axis, block] = region_.cut.at(v);
-      start[axis] = count_ * length_ * block;
+      const Cut cut = region_.cut.at(v);
+      start[cut.axis] = count_ * length_ * cut.block;
       slice.names[v] = result_.add(Op::slice, {renamed_[v]},
                                    {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride}}, kNowhere);
     }

@@ -35,7 +35,7 @@ struct Region {
 };
 
 /// Loops that were cut before, by what was known of their operands and results (null: they cannot be).
-using KnownScans = std::map<std::tuple<tracing::NodeId, int64_t, std::vector<int64_t>>, std::shared_ptr<const ScanCut>>;
+using KnownScans = std::map<std::tuple<tracing::NodeId, int64_t, std::vector<Cut>>, std::shared_ptr<const ScanCut>>;
 
 /// Finds regions of one graph. `stored`: what the plan of the graph stores. Both outlive this.
 class RegionFinder {

@@ -180,10 +180,8 @@ class Grower {
   };
 
   std::shared_ptr<const ScanCut> cut_known(const Node& node, NodeId id, const ScanSeeds& seeds) {
-    std::vector<int64_t> key;
-    for (const auto* list : {&seeds.inputs, &seeds.outputs}) {
-      for (const Cut cut : *list) key.insert(key.end(), {cut.axis, cut.block});
-    }
+    std::vector<Cut> key = seeds.inputs;
+    key.insert(key.end(), seeds.outputs.begin(), seeds.outputs.end());
     const auto [it, added] = known_scans_.try_emplace({id, region_.extent, std::move(key)}, nullptr);
     if (!added) return it->second;
     if (std::optional<ScanCut> cut = cut_scan(node, seeds.inputs, seeds.outputs, region_.extent)) {
@@ -200,13 +198,13 @@ class Grower {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut of = cut.inputs[i];
       if ((of == kWhole || cut.after[body.inputs[i]]) && !take(node.inputs[i], kWhole)) return false;
-      if (of.axis < 0) continue;
+      if (!of.is_slices()) continue;
       if (!take_for_scan(node.inputs[i], is_stacked_input(node, i) ? stacked_cut(of) : of)) return false;
     }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId v = node.outputs[o];
       const Cut of = cut.outputs[o];
-      if (of.axis >= 0 && !slice(v, is_stacked_output(node, o) ? stacked_cut(of) : of)) return false;
+      if (of.is_slices() && !slice(v, is_stacked_output(node, o) ? stacked_cut(of) : of)) return false;
       if (of != kAfter || std::ranges::find(region_.folded, v) != region_.folded.end()) continue;
       if (is_hidden(v)) return false;
       region_.folded.push_back(v);

@@ -1,7 +1,6 @@
 // Loops on slices (planner/slice/slice_nodes.h).
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -35,8 +34,7 @@ struct Loop {
 };
 
 // A value of the original body in one form.
-using Form = std::tuple<ValueId, int64_t, int64_t>;
-Form form(ValueId v, Cut cut) { return {v, cut.axis, cut.block}; }
+using Form = std::pair<ValueId, Cut>;
 
 class SliceWriter {
  public:
@@ -74,7 +72,7 @@ class SliceWriter {
     std::vector<size_t> made;
     for (size_t o = 0; o < cut_.outputs.size(); ++o) {
       if (cut_.outputs[o] == kUnused || cut_.outputs[o] == kAfter) continue;
-      body.outputs.push_back(names_.at(form(from_.outputs[o], cut_.outputs[o])));
+      body.outputs.push_back(names_.at(Form(from_.outputs[o], cut_.outputs[o])));
       made.push_back(o);
     }
     for (const ValueId v : cut_.folds) body.outputs.push_back(total.at(v));
@@ -92,17 +90,17 @@ class SliceWriter {
     const ValueId v = from_.inputs[i];
     Aval aval = from_.aval(v);
     if (cut != kWhole) aval.shape = sliced_shape(aval.shape, cut, at_.size);
-    names_[form(v, cut)] = loop_.body.add_input(aval);
+    names_[Form(v, cut)] = loop_.body.add_input(aval);
     operands.push_back(operand);
   }
 
   // Inputs that are there whole and wanted in slices too.
   void slice_whole_inputs() {
     for (const ValueId v : from_.inputs) {
-      const auto whole = names_.find(form(v, kWhole));
+      const auto whole = names_.find(Form(v, kWhole));
       if (whole == names_.end()) continue;
       for (const Cut cut : cut_.wanted[v]) {
-        if (cut != kWhole) names_[form(v, cut)] = slice_of(loop_.body, whole->second, cut, here_);
+        if (cut != kWhole) names_[Form(v, cut)] = slice_of(loop_.body, whole->second, cut, here_);
       }
     }
   }
@@ -120,11 +118,11 @@ class SliceWriter {
       std::vector<ValueId> inputs;
       for (size_t i = 0; i < inner.inputs.size(); ++i) {
         const Cut of = cut == kWhole ? kWhole : operand_cut(from_, inner, cut, i);
-        inputs.push_back(names_.at(form(inner.inputs[i], of)));
+        inputs.push_back(names_.at(Form(inner.inputs[i], of)));
       }
       const ValueId written = cut == kWhole ? loop_.body.add(inner.op, std::move(inputs), inner.attrs, inner.loc)
                                             : write_slice(loop_.body, from_, inner, std::move(inputs), cut, here_);
-      names_[form(inner.out(), cut)] = written;
+      names_[Form(inner.out(), cut)] = written;
     }
   }
 
@@ -132,10 +130,10 @@ class SliceWriter {
   void write_whole(const Node& inner) {
     if (std::ranges::all_of(inner.outputs, [&](ValueId v) { return cut_.wanted[v].empty(); })) return;
     std::vector<ValueId> inputs;
-    for (const ValueId x : inner.inputs) inputs.push_back(names_.at(form(x, kWhole)));
+    for (const ValueId x : inner.inputs) inputs.push_back(names_.at(Form(x, kWhole)));
     const NodeId id = append_copy(loop_.body, from_, inner, std::move(inputs));
     for (size_t o = 0; o < inner.outputs.size(); ++o) {
-      names_[form(inner.outputs[o], kWhole)] = loop_.body.nodes[id].outputs[o];
+      names_[Form(inner.outputs[o], kWhole)] = loop_.body.nodes[id].outputs[o];
     }
   }
 
@@ -146,23 +144,23 @@ class SliceWriter {
     std::vector<ValueId> inputs;
     for (size_t i = 0; i < inner.inputs.size(); ++i) {
       Cut of = cut.inputs[i];
-      if (of.axis >= 0 && is_stacked_input(inner, i)) of = stacked_cut(of);
-      inputs.push_back(of == kUnused ? no_value : names_.at(form(inner.inputs[i], of)));
+      if (of.is_slices() && is_stacked_input(inner, i)) of = stacked_cut(of);
+      inputs.push_back(of == kUnused ? no_value : names_.at(Form(inner.inputs[i], of)));
     }
     const ScanSlice slice = SliceWriter(loop_.body, inner, cut, here_).write(inputs, {});
     for (size_t o = 0; o < inner.outputs.size(); ++o) {
       Cut of = cut.outputs[o];
-      if (of.axis >= 0 && is_stacked_output(inner, o)) of = stacked_cut(of);
-      if (slice.outputs[o] != no_value) names_[form(inner.outputs[o], of)] = slice.outputs[o];
+      if (of.is_slices() && is_stacked_output(inner, o)) of = stacked_cut(of);
+      if (slice.outputs[o] != no_value) names_[Form(inner.outputs[o], of)] = slice.outputs[o];
     }
   }
 
   ValueId add_to(ValueId v, Cut cut, ValueId total) {
     const Node& inner = *from_.def(v);
-    std::vector<ValueId> inputs{names_.at(form(inner.inputs[0], cut))};
+    std::vector<ValueId> inputs{names_.at(Form(inner.inputs[0], cut))};
     if (op_info(inner.op).family == Family::dot) {
       const Cut other{inner.attrs.ints(Attr::rhs_contract)[0], cut.block};
-      inputs.push_back(names_.at(form(inner.inputs[1], other)));
+      inputs.push_back(names_.at(Form(inner.inputs[1], other)));
     }
     return add_slice(loop_.body, from_, inner, cut, std::move(inputs), total);
   }

@@ -9,12 +9,22 @@ namespace neap::planner {
 /// An axis in slices of whole blocks: a slice of n elements of a region takes n * block elements of this axis. (What is
 /// one axis of a batch is the major part of a longer one where a reshape has merged it.)
 struct Cut {
+  enum class Kind : uint8_t {
+    slices,      // along the axis
+    whole,       // every slice of the output needs all of the operand
+    impossible,  // a slice of the output is no slice of the operand
+    unused,      // in a loop (planner/slice/split_scan.h): no slice needs it, or makes it
+    after,       // the same: it follows from totals over the slices
+  };
   int64_t axis = 0;
   int64_t block = 1;
+  Kind kind = Kind::slices;
+
+  bool is_slices() const { return kind == Kind::slices; }
   auto operator<=>(const Cut&) const = default;
 };
-inline constexpr Cut kWhole{-1};       // every slice of the output needs all of the operand
-inline constexpr Cut kImpossible{-2};  // a slice of the output is no slice of the operand
+inline constexpr Cut kWhole{.kind = Cut::Kind::whole};
+inline constexpr Cut kImpossible{.kind = Cut::Kind::impossible};
 
 /// How operand `i` is sliced when the output is sliced by `cut`.
 Cut operand_cut(const tracing::Graph& graph, const tracing::Node& node, Cut cut, size_t i);

@@ -16,13 +16,15 @@ using namespace tracing;
 
 namespace {
 
-bool is_cut(Cut cut) { return cut.axis >= 0; }
-
 // What came of loops inside the one that is cut, by what was known of their inputs and outputs; null: they mix the
 // batch. Each loop asks several times for those inside it: without this, nests would take time that is exponential in
 // their depth.
 using Known = std::map<std::tuple<const Node*, std::vector<Cut>, std::vector<Cut>>, std::shared_ptr<const ScanCut>>;
 
+// What is wanted of a value only grows, as do the outputs that are known: each pair of a value and a cut is wanted
+// once, of a value of the body as many cuts as readers ask for, and an output goes from kUnused to its cut or to kAfter
+// once. So run() comes to an end; a loop inside is asked again only when what is known of its inputs or outputs has
+// changed.
 class ScanCutter {
  public:
   ScanCutter(const Node& node, int64_t extent, Known& known)
@@ -75,7 +77,7 @@ class ScanCutter {
   bool want(ValueId v, Cut cut) {
     if (cut != kWhole) {
       const Shape& shape = body_.aval(v).shape;
-      if (!is_cut(cut) || cut.axis >= std::ssize(shape) || shape[cut.axis] != extent_ * cut.block) return false;
+      if (!cut.is_slices() || cut.axis >= std::ssize(shape) || shape[cut.axis] != extent_ * cut.block) return false;
     }
     std::vector<Cut>& wanted = result_.wanted[v];
     if (std::ranges::find(wanted, cut) != wanted.end()) return true;
@@ -115,15 +117,15 @@ class ScanCutter {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Cut cut = state_.empty() ? kWhole : state_[node.inputs[i]];
       if (cut == kAfter || cut == kImpossible) return true;  // it runs after the slices, or cannot be: flow() says so
-      if (is_cut(cut) && is_stacked_input(node, i)) cut = unstacked_cut(cut);
+      if (cut.is_slices() && is_stacked_input(node, i)) cut = unstacked_cut(cut);
       if (cut == kImpossible) return true;
-      inputs.push_back(is_cut(cut) ? cut : kUnused);
+      inputs.push_back(cut.is_slices() ? cut : kUnused);
     }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const std::vector<Cut>& wanted = result_.wanted[node.outputs[o]];
       if (wanted.size() > 1) return false;
       Cut cut = wanted.empty() ? kUnused : wanted[0];
-      if (is_cut(cut) && is_stacked_output(node, o)) cut = unstacked_cut(cut);
+      if (cut.is_slices() && is_stacked_output(node, o)) cut = unstacked_cut(cut);
       if (cut == kImpossible) return false;
       outputs.push_back(cut);
     }
@@ -138,7 +140,7 @@ class ScanCutter {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = inner->inputs[i];
       if (cut == kUnused) continue;
-      if (!want(node.inputs[i], is_cut(cut) && is_stacked_input(node, i) ? stacked_cut(cut) : cut)) return false;
+      if (!want(node.inputs[i], cut.is_slices() && is_stacked_input(node, i) ? stacked_cut(cut) : cut)) return false;
     }
     return true;
   }
@@ -163,7 +165,7 @@ class ScanCutter {
       if (is_carry(i) && result_.outputs[i - consts_] == kAfter) {
         if (!result_.wanted[v].empty()) return false;
         state_[v] = kAfter;
-      } else if (is_cut(form_of(v))) {
+      } else if (form_of(v).is_slices()) {
         state_[v] = form_of(v);
       }
     }
@@ -185,7 +187,7 @@ class ScanCutter {
     const bool wanted = std::ranges::any_of(node.outputs, [&](ValueId v) { return !result_.wanted[v].empty(); });
     if (!wanted && !any([](Cut cut) { return cut != kWhole; })) return true;
     if (any([](Cut cut) { return cut == kImpossible || cut == kAfter; })) {
-      const bool mixed = any([](Cut cut) { return cut == kImpossible || is_cut(cut); });
+      const bool mixed = any([](Cut cut) { return cut == kImpossible || cut.is_slices(); });
       set_states(node, mixed ? kImpossible : kAfter);
       return !wanted;
     }
@@ -198,7 +200,7 @@ class ScanCutter {
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       Cut cut = inner->outputs[o];
       if (cut == kAfter) cut = kImpossible;  // totals of totals
-      if (is_cut(cut) && is_stacked_output(node, o)) cut = stacked_cut(cut);
+      if (cut.is_slices() && is_stacked_output(node, o)) cut = stacked_cut(cut);
       state_[node.outputs[o]] = cut == kUnused ? kWhole : cut;
     }
     return true;
@@ -218,7 +220,7 @@ class ScanCutter {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Cut cut = state_[node.inputs[i]];
       if (cut == kWhole) continue;
-      if (is_cut(cut)) cut = result_cut(body_, node, i, cut);
+      if (cut.is_slices()) cut = result_cut(body_, node, i, cut);
       if (cut == kImpossible || (result != kWhole && cut != result)) return kImpossible;
       result = cut;
     }
@@ -229,7 +231,7 @@ class ScanCutter {
   int fold_operand(const Node& node) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = state_[node.inputs[i]];
-      if (is_cut(cut) && folds_over(body_, node, i, cut.axis)) return static_cast<int>(i);
+      if (cut.is_slices() && folds_over(body_, node, i, cut.axis)) return static_cast<int>(i);
     }
     return -1;
   }
@@ -240,7 +242,7 @@ class ScanCutter {
     if (now == before || now == kWhole) return true;
     if (now == kImpossible || before != kUnused) return false;
     changed = true;
-    if (is_cut(now)) return set_output(o, now);
+    if (now.is_slices()) return set_output(o, now);
     result_.outputs[o] = kAfter;
     return true;
   }
@@ -307,7 +309,7 @@ class ScanCutter {
     const std::vector<Cut> states = state_;
     if (!drain() || !flow() || !pending_.empty() || result_.outputs != outputs) return false;
     for (const ValueId v : body_.inputs) {
-      if (result_.after[v] && is_cut(state_[v])) return false;
+      if (result_.after[v] && state_[v].is_slices()) return false;
     }
     for (size_t v = 0; v < states.size(); ++v) {
       if (states[v] != state_[v] && (result_.after[v] || states[v] != kWhole)) return false;

@@ -19,8 +19,8 @@
 
 namespace neap::planner {
 
-inline constexpr Cut kUnused{-3};  // no slice needs it, or makes it
-inline constexpr Cut kAfter{-4};   // follows from totals
+inline constexpr Cut kUnused{.kind = Cut::Kind::unused};
+inline constexpr Cut kAfter{.kind = Cut::Kind::after};
 
 /// Cuts are of the body's inputs, outputs and values: those of stacked arrays count axes behind the loop's.
 struct ScanCut {
