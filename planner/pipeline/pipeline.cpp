@@ -7,6 +7,7 @@
 #include "planner/fuse/in_place.h"
 #include "planner/fuse/insert_copies.h"
 #include "planner/fuse/steps.h"
+#include "planner/kernels/predict.h"
 #include "planner/order/order_graph.h"
 #include "planner/pipeline/pass_text.h"
 #include "planner/plan/limits.h"
@@ -102,8 +103,10 @@ bool place_buffers(Draft& d) {
   SharedPlacing* shared = d.options.placing.get();
   if (d.is_body()) {
     account_body(plan, d.order.num_carry, d.options.target, shared);
+    predict_body(plan);
   } else {
     account(plan, d.options.target, d.placing, shared);
+    predict(plan);
   }
   return true;
 }

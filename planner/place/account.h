@@ -8,22 +8,18 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "planner/place/place.h"
 #include "planner/plan/plan.h"
 
 namespace neap::planner {
 
-/// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes and predicted time of each step.
+/// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes of each step.
 /// Where the arena can be cut up after the run, outputs may lie in it; where it is larger than one allocation may be,
 /// it is several. Placing takes long: a plan that is tried is placed `nowhere`, with the peak of the lowest placement
 /// that could be and offsets that mean nothing, or `near` that. It can be accounted again.
 enum class Placing : uint8_t { nowhere, near, best };
 void account(PlanData& plan, const Target& target, Placing placing = Placing::best, SharedPlacing* shared = nullptr);
-
-/// Sets predicted_seconds of a plan whose steps are known.
-void predict(PlanData& plan);
 
 /// Bytes that a plan holds beside what its steps are ordered for: arguments, captured arrays, and outputs where they
 /// cannot lie in the arena.
@@ -31,9 +27,5 @@ size_t held_beside(const PlanData& plan, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
 void account_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared = nullptr);
-
-/// Predicted seconds of a step on predicted::kThreads threads. `share`: what a byte of each buffer costs, of one in
-/// memory; empty: all of it.
-double predict_seconds(const PlanStep& step, const std::vector<double>& share = {});
 
 }  // namespace neap::planner

@@ -1,0 +1,133 @@
+#include "planner/kernels/predict.h"
+
+#include <algorithm>
+
+#include "planner/kernels/cost.h"
+#include "planner/kernels/dot.h"
+#include "planner/kernels/factor.h"
+#include "planner/kernels/sort.h"
+#include "trace/graph/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr size_t kCacheBytes = size_t{16} << 20;  // what lies in as little stays in caches,
+constexpr double kCachedShare = 0.5;              // and is as much cheaper to read and write
+
+// Elements that a reduction reads in rows shorter than a vector; 0 where none does.
+int64_t in_short_rows(const Graph& group) {
+  for (const Node& node : group.nodes) {
+    if (op_info(node.op).family != Family::reduce) continue;
+    const Shape& shape = group.aval(node.inputs[0]).shape;
+    const Ints& axes = node.attrs.ints(Attr::axes);
+    double row = 1;  // what is folded innermost
+    auto axis = std::ssize(shape);
+    while (axis > 0 && std::ranges::count(axes, axis - 1) > 0) row *= static_cast<double>(shape[--axis]);
+    if (axis > 0 && row > 1 && row < kLanes) return group.aval(node.inputs[0]).size();
+  }
+  return 0;
+}
+
+// Of an element that a reduction reads.
+double fold_cost(const Graph& group, const Node& node) {
+  if (op_info(node.op).family != Family::reduce) return predicted::kFold;
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  const Shape& shape = group.aval(node.inputs[0]).shape;
+  if (axes.size() == shape.size()) return predicted::kFold;
+  if (std::ranges::count(axes, 0) > 0) return predicted::kFoldLeading;
+  auto last = std::ssize(shape) - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  return std::ranges::count(axes, last) > 0 ? predicted::kFold : predicted::kFoldMiddle;
+}
+
+// Of a scatter's tables, which are filled with zeros and added up.
+double tables_traffic(const PlanStep& step) {
+  if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
+  const double elements = static_cast<double>(step.group.aval(step.group.outputs[0]).size());
+  return step.parts * elements * static_cast<double>(size_of(step.table_dtype)) *
+         (predicted::kRead + predicted::kWrite);
+}
+
+}  // namespace
+
+double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
+  const Graph& group = step.group;
+  if (step.kind == PlanStep::Kind::scan) {
+    const Attrs& attrs = group.nodes[0].attrs;
+    const double length =
+        attrs.has(Attr::length) ? static_cast<double>(attrs.integer(Attr::length)) : predicted::kTrips;
+    return length * (step.body ? step.body->predicted_seconds : 0);
+  }
+  const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
+  const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
+  double units = 0, traffic = tables_traffic(step);
+  std::vector<double> read(group.values.size());  // bytes of each input
+  for (const ValueId v : group.inputs) read[v] = bytes(v);
+  const int64_t short_rows = in_short_rows(group);
+  for (const Node& node : group.nodes) {
+    const Family family = op_info(node.op).family;
+    const bool folds = family == Family::reduce || family == Family::argreduce;
+    if (family == Family::gather) {
+      const double rows =
+          size(node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
+      const double row_bytes = bytes(node.out()) / std::max(1.0, rows);
+      double& table = read[node.inputs[0]];
+      table = std::min(table, rows * std::max(predicted::kLine, row_bytes));
+      units += predicted::kGather * rows + size(node.out());
+      continue;
+    }
+    if (folds) {
+      units += fold_cost(group, node) * size(node.inputs[0]);
+      continue;
+    }
+    const ValueId domain = node.op == Op::scatter_add ? node.inputs[2] : node.out();
+    const bool scattered = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
+    const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
+    const double scalar = scattered ? predicted::kScatterScalar : in_short_row ? kLanes : 1;
+    units += element_cost(group, node) * size(domain) * scalar;
+  }
+  const auto share_of = [&](int buffer) { return share.empty() ? 1 : share[buffer]; };
+  for (size_t i = 0; i < group.inputs.size(); ++i) {
+    traffic += predicted::kRead * read[group.inputs[i]] * share_of(step.reads[i]);
+  }
+  for (size_t i = 0; i < group.outputs.size(); ++i) {
+    traffic += predicted::kWrite * bytes(group.outputs[i]) * share_of(step.writes[i]);
+  }
+  if (step.kind == PlanStep::Kind::dot) {
+    const DotForm form = dot_form(group, group.nodes[0]);
+    units += predicted::kDotMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
+             static_cast<double>(form.n) * static_cast<double>(form.k);
+  }
+  if (step.kind == PlanStep::Kind::factor) {
+    const factor::Form form = factor_form(group, group.nodes[0]);
+    units += predicted::kFactorFlop * static_cast<double>(form.batch) * factor::flops(form);
+    if (step.host) {
+      traffic += (predicted::kRead + predicted::kWrite) * static_cast<double>(step.host->sent + step.host->returned);
+    }
+  }
+  if (step.kind == PlanStep::Kind::sort) {
+    const SortForm form = sort_form(group, group.nodes[0]);
+    units +=
+        predicted::kSortPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+  }
+  return (std::max(units, traffic) / predicted::kThreads + predicted::kStep) / kUnitsPerSecond;
+}
+
+void predict(PlanData& plan) {
+  plan.predicted_seconds = 0;
+  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step);
+}
+
+void predict_body(PlanData& body) {
+  std::vector<double> share(body.buffers.size(), 1);
+  for (size_t b = 0; b < share.size(); ++b) {
+    if (body.buffers[b].offset >= 0 && body.arena_bytes <= kCacheBytes) share[b] = kCachedShare;
+  }
+  body.predicted_seconds = 0;
+  for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, share);
+}
+
+}  // namespace neap::planner
