@@ -38,6 +38,8 @@ class Backend {
   virtual std::vector<FoundDevice> list() const = 0;
   /// What plans must keep to, all but the memory, which changes: capacity(). DeviceError where there is no such device.
   virtual Limits limits(int device) const = 0;
+  /// Whether compile() can: in a build without the CPU backend the host only holds arrays.
+  virtual bool compiles() const { return true; }
   /// Compiles every kernel of a plan that was made for the device. `dump_name`: file name stem for NEAP_DUMP, or empty.
   /// DeviceError, UserError.
   virtual std::shared_ptr<const Executable> compile(planner::PlanData plan, int device,
@@ -55,7 +57,7 @@ class Backend {
   virtual void synchronize() const {}
 };
 
-/// All backends, those of the build first; the first device of the first one is the default.
+/// All backends, those of the build first; the first device of the first one that compiles is the default.
 std::vector<const Backend*> all_backends();
 /// nullptr where there is none of the name.
 const Backend* find_backend(std::string_view name);

@@ -2,11 +2,12 @@
 #include <mutex>
 
 #include "backends/backend.h"
+#include "backends/host.h"
 #include "core/check.h"
 
 namespace neap::backends {
 
-std::unique_ptr<const Backend> make_cpu_backend();     // backends/cpu/backend.cpp
+Compile compile_cpu;                                   // backends/cpu/executor.h
 std::unique_ptr<const Backend> make_vulkan_backend();  // backends/vulkan/backend.cpp
 
 namespace {
@@ -15,7 +16,9 @@ class Registry {
  public:
   Registry() {
 #ifdef NEAP_CPU
-    add(make_cpu_backend());
+    add(make_host(compile_cpu));
+#else
+    add(make_host(nullptr));
 #endif
 #ifdef NEAP_VULKAN
     add(make_vulkan_backend());

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -35,7 +36,7 @@ Device parse_device(std::string_view text) {
   const size_t colon = text.find(':');
   const backends::Backend* backend = backends::find_backend(text.substr(0, colon));
   int index = 0;
-  bool valid = backend;
+  bool valid = backend && (colon == text.npos || Device{backend->name()} != cpu());  // the host has no number
   if (valid && colon != text.npos) {
     const char* last = text.data() + text.size();
     const auto [end, error] = std::from_chars(text.data() + colon + 1, last, index);
@@ -68,7 +69,8 @@ Device default_device() {
     const char* text = std::getenv("NEAP_DEVICE");
     if (text && *text) return parse_device(text);
     const auto all = backends::all_backends();
-    return all.empty() ? cpu() : Device{all[0]->name()};
+    const auto first = std::ranges::find_if(all, &backends::Backend::compiles);
+    return first == all.end() ? cpu() : Device{(*first)->name()};
   }();
   return environment;
 }

@@ -16,8 +16,8 @@ inline void expect_near(const Array& got, const Array& want, double relative, do
   const std::vector<double> a = got.to_vector<double>(), b = want.to_vector<double>();
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    EXPECT_LE(std::abs(a[i] - b[i]), absolute + relative * std::abs(b[i]))
-        << "element " << i << ": " << a[i] << ", " << b[i];
+    EXPECT_TRUE(std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= absolute + relative * std::abs(b[i]))
+        << "element " << i << ": " << a[i] << ", expected " << b[i];
   }
 }
 

@@ -8,7 +8,7 @@ namespace neap::vk {
 namespace {
 
 constexpr int64_t kUnroll = 16;       // iterations of a short loop's body in one command buffer
-constexpr size_t kUnrollBelow = 256;  // ops of such a body
+constexpr size_t kUnrollBelow = 256;  // commands of such a body
 
 }  // namespace
 

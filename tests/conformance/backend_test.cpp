@@ -150,7 +150,9 @@ class ToyBackend final : public backends::Backend {
 
 class Toy : public testing::Test {
  protected:
-  static void SetUpTestSuite() { backends::register_backend(std::make_unique<ToyBackend>()); }
+  static void SetUpTestSuite() {
+    if (!backends::find_backend("toy")) backends::register_backend(std::make_unique<ToyBackend>());
+  }
   static constexpr Device kToy{"toy"};
 };
 
@@ -161,8 +163,9 @@ TEST_F(Toy, IsADeviceLikeAnyOther) {
   EXPECT_EQ(limits(kToy).memory, size_t{1} << 30);
   EXPECT_THROW(limits({"toy", 1}), DeviceError);
   EXPECT_THROW(limits({"none"}), DeviceError);
+  const size_t before = brought;
   to_device(ones({3}), kToy);
-  EXPECT_EQ(brought, 1u);
+  EXPECT_EQ(brought, before + 1);
   EXPECT_THROW(backends::register_backend(std::make_unique<ToyBackend>()), InternalError);
 }
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "graphs.h"
 #include "planner/fuse/fuse.h"
 #include "planner/rewrite/simplify.h"
@@ -13,29 +15,29 @@
 namespace neap::planner {
 namespace {
 
-int64_t axis_of(const Graph& g, ValueId v, int64_t axis, size_t operand = 0) {
-  return operand_cut(g, *g.def(v), {axis}, operand).axis;
+Cut cut_of(const Graph& g, ValueId v, int64_t axis, size_t operand = 0) {
+  return operand_cut(g, *g.def(v), {axis}, operand);
 }
 
 TEST(SplitAxis, FollowsElementsThroughViews) {
   Graph g;
   const ValueId x = g.add_input({{4, 1, 6}, DType::f32});
-  EXPECT_EQ(axis_of(g, g.add(Op::sin, {x}), 2), 2);
-  EXPECT_EQ(axis_of(g, g.add(Op::transpose, {x}, {{Attr::permutation, Ints{2, 0, 1}}}), 0), 2);
-  EXPECT_EQ(axis_of(g, reshape(g, x, {4, 6}), 1), 2);
+  EXPECT_EQ(cut_of(g, g.add(Op::sin, {x}), 2), Cut{2});
+  EXPECT_EQ(cut_of(g, g.add(Op::transpose, {x}, {{Attr::permutation, Ints{2, 0, 1}}}), 0), Cut{2});
+  EXPECT_EQ(cut_of(g, reshape(g, x, {4, 6}), 1), Cut{2});
   EXPECT_EQ(operand_cut(g, *g.def(reshape(g, x, {24})), {0, 6}, 0), Cut{0}) << "merged: blocks of 6";
-  EXPECT_EQ(axis_of(g, reshape(g, x, {24}), 0), kImpossible.axis);
+  EXPECT_EQ(cut_of(g, reshape(g, x, {24}), 0), kImpossible);
   EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {24})), 0, {0}), (Cut{0, 6}));
   EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {24})), 0, {2}), kImpossible) << "strided";
   EXPECT_EQ(result_cut(g, *g.def(reshape(g, x, {2, 2, 6})), 0, {0}), kImpossible) << "torn apart";
-  EXPECT_EQ(axis_of(g, reshape(g, x, {4, 2, 3}), 0), 0);
+  EXPECT_EQ(cut_of(g, reshape(g, x, {4, 2, 3}), 0), Cut{0});
   const ValueId wide = broadcast(g, x, {4, 5, 6, 7}, {0, 1, 2});
-  EXPECT_EQ(axis_of(g, wide, 0), 0);
-  EXPECT_EQ(axis_of(g, wide, 1), kWhole.axis) << "stretched";
-  EXPECT_EQ(axis_of(g, wide, 3), kWhole.axis) << "new";
-  EXPECT_EQ(axis_of(g, reduce_sum(g, x, {0}), 1), 2);
+  EXPECT_EQ(cut_of(g, wide, 0), Cut{0});
+  EXPECT_EQ(cut_of(g, wide, 1), kWhole) << "stretched";
+  EXPECT_EQ(cut_of(g, wide, 3), kWhole) << "new";
+  EXPECT_EQ(cut_of(g, reduce_sum(g, x, {0}), 1), Cut{2});
   EXPECT_TRUE(folds_over(g, *g.def(reduce_sum(g, x, {0})), 0, 0));
-  EXPECT_EQ(axis_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible.axis);
+  EXPECT_EQ(cut_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible);
 }
 
 TEST(SplitAxis, ProductsGathersAndRandomBits) {
@@ -46,20 +48,20 @@ TEST(SplitAxis, ProductsGathersAndRandomBits) {
                            {Attr::rhs_batch, Ints{0}},
                            {Attr::lhs_contract, Ints{2}},
                            {Attr::rhs_contract, Ints{1}}});
-  EXPECT_EQ(axis_of(g, y, 1, 0), 1);
-  EXPECT_EQ(axis_of(g, y, 1, 1), kWhole.axis);
-  EXPECT_EQ(axis_of(g, y, 2, 1), 2);
+  EXPECT_EQ(cut_of(g, y, 1, 0), Cut{1});
+  EXPECT_EQ(cut_of(g, y, 1, 1), kWhole);
+  EXPECT_EQ(cut_of(g, y, 2, 1), Cut{2});
   EXPECT_EQ(result_cut(g, *g.def(y), 1, {2}), Cut{2});
   EXPECT_TRUE(folds_over(g, *g.def(y), 0, 2));
   const ValueId table = g.add_input({{9, 4, 8}, DType::f32}), idx = g.add_input({{6, 1}, DType::i32});
   const ValueId rows = g.add(Op::gather, {table, idx}, {{Attr::axes, Ints{1}}, {Attr::mode, int64_t{0}}});  // [6, 9, 8]
-  EXPECT_EQ(axis_of(g, rows, 0, 1), 0);
-  EXPECT_EQ(axis_of(g, rows, 0, 0), kWhole.axis);
-  EXPECT_EQ(axis_of(g, rows, 2, 0), 2);
+  EXPECT_EQ(cut_of(g, rows, 0, 1), Cut{0});
+  EXPECT_EQ(cut_of(g, rows, 0, 0), kWhole);
+  EXPECT_EQ(cut_of(g, rows, 2, 0), Cut{2});
   const ValueId keys = g.add_input({{3, 2}, DType::u32});
   const ValueId bits = g.add(Op::random_bits, {keys}, {{Attr::shape, Shape{5}}, {Attr::dtype, DType::u32}});
-  EXPECT_EQ(axis_of(g, bits, 0), 0);
-  EXPECT_EQ(axis_of(g, bits, 1), kWhole.axis);
+  EXPECT_EQ(cut_of(g, bits, 0), Cut{0});
+  EXPECT_EQ(cut_of(g, bits, 1), kWhole);
 }
 
 // As vmap makes them: the first column of the indices is the number of the example.
@@ -71,18 +73,18 @@ TEST(SplitAxis, BatchesOfTables) {
   const ValueId indices = g.add(Op::concatenate, {number, idx}, {{Attr::axis, int64_t{2}}});
   const Attrs attrs{{Attr::axes, Ints{0, 1}}, {Attr::mode, int64_t{0}}};
   const ValueId rows = g.add(Op::gather, {table, indices}, attrs);  // [6, 5, 8]
-  EXPECT_EQ(axis_of(g, rows, 0, 0), 0);
-  EXPECT_EQ(axis_of(g, rows, 0, 1), 0);
-  EXPECT_EQ(axis_of(g, rows, 1, 0), kWhole.axis) << "an axis that is only looked up";
-  EXPECT_EQ(axis_of(g, rows, 2, 0), 2);
+  EXPECT_EQ(cut_of(g, rows, 0, 0), Cut{0});
+  EXPECT_EQ(cut_of(g, rows, 0, 1), Cut{0});
+  EXPECT_EQ(cut_of(g, rows, 1, 0), kWhole) << "an axis that is only looked up";
+  EXPECT_EQ(cut_of(g, rows, 2, 0), Cut{2});
   EXPECT_EQ(counting_column(g, *g.def(rows), {0}), 0);
   EXPECT_EQ(counting_column(g, *g.def(rows), {1}), -1);
   const ValueId sums = g.add(Op::scatter_add, {table, indices, rows}, attrs);
-  for (const size_t operand : {0, 1, 2}) EXPECT_EQ(axis_of(g, sums, 0, operand), 0) << operand;
-  EXPECT_EQ(axis_of(g, sums, 1, 0), 1);
-  EXPECT_EQ(axis_of(g, sums, 1, 2), kImpossible.axis) << "rows of any slice";
-  EXPECT_EQ(axis_of(g, sums, 2, 1), kWhole.axis);
-  EXPECT_EQ(axis_of(g, sums, 2, 2), 2);
+  for (const size_t operand : {0, 1, 2}) EXPECT_EQ(cut_of(g, sums, 0, operand), Cut{0}) << operand;
+  EXPECT_EQ(cut_of(g, sums, 1, 0), Cut{1});
+  EXPECT_EQ(cut_of(g, sums, 1, 2), kImpossible) << "rows of any slice";
+  EXPECT_EQ(cut_of(g, sums, 2, 1), kWhole);
+  EXPECT_EQ(cut_of(g, sums, 2, 2), Cut{2});
 }
 
 TEST(SplitAxis, OfNoElements) {

@@ -1,16 +1,20 @@
-#include "backends/backend.h"
+// The host: it holds arrays in every build, and runs plans in one that has the CPU backend.
+#include "backends/host.h"
 
 #include <neap/error.h>
-
-#include "backends/cpu/executor.h"
 
 namespace neap::backends {
 namespace {
 
-class CpuBackend final : public Backend {
+class Host final : public Backend {
  public:
+  explicit Host(Compile* compile) : compile_(compile) {}
+
   std::string_view name() const override { return "cpu"; }
-  std::vector<FoundDevice> list() const override { return {{"CPU", "", 0}}; }
+  std::vector<FoundDevice> list() const override {
+    return compiles() ? std::vector<FoundDevice>{{"CPU", "", 0}} : std::vector<FoundDevice>();
+  }
+  bool compiles() const override { return compile_ != nullptr; }
 
   Limits limits(int device) const override {
     check(device);
@@ -22,7 +26,8 @@ class CpuBackend final : public Backend {
   std::shared_ptr<const Executable> compile(planner::PlanData plan, int device,
                                             const std::string& dump_name) const override {
     check(device);
-    return compile_cpu(std::move(plan), dump_name);
+    if (!compile_) throw DeviceError("cpu: this build has no CPU backend");
+    return compile_(std::move(plan), dump_name);
   }
 
   BufferPtr bring(const BufferPtr& buffer, int device) const override {
@@ -35,10 +40,12 @@ class CpuBackend final : public Backend {
   static void check(int device) {
     if (device != 0) throw DeviceError("cpu:" + std::to_string(device) + ": the host is one device, cpu");
   }
+
+  Compile* const compile_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<const Backend> make_host(Compile* compile) { return std::make_unique<Host>(compile); }
 
 }  // namespace neap::backends

@@ -1,0 +1,15 @@
+// The host as a device: it holds arrays in every build, and runs plans in one that has the CPU backend (backends/cpu).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/backend.h"
+
+namespace neap::backends {
+
+/// `compile`: what makes an executable of a plan; nullptr: nothing does.
+using Compile = std::shared_ptr<const Executable>(planner::PlanData plan, const std::string& dump_name);
+std::unique_ptr<const Backend> make_host(Compile* compile);
+
+}  // namespace neap::backends
