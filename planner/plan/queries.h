@@ -4,6 +4,7 @@
 #include <neap/error.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -24,6 +25,11 @@ size_t count_nodes(const tracing::Graph& graph);
 std::string where(const auto& item) {
   if (!item.origin.empty()) return item.origin;
   return item.source.line() == 0 ? "" : to_string(item.source);
+}
+
+/// The plan as one of those that a decision is between.
+inline Alternative alternative(std::string name, const PlanData& plan) {
+  return {std::move(name), plan.peak_bytes, plan.predicted_seconds};
 }
 
 /// The step with the most live bytes, the first of them; -1 where there are no steps.

@@ -23,7 +23,7 @@ constexpr double kPlanNodes = 50;                // what a plan costs beside its
 }  // namespace
 
 BudgetLedger::BudgetLedger(const PlanData& usual, PlanOptions options)
-    : options_(std::move(options)), usual_{"fused", usual.peak_bytes, usual.predicted_seconds} {
+    : options_(std::move(options)), usual_(alternative("fused", usual)) {
   if (!options_.placing) options_.placing = std::make_shared<SharedPlacing>(kMostPlacing);
   best_.plan = usual;
   curve_.push_back({usual.peak_bytes, usual.predicted_seconds, "fused"});
@@ -63,7 +63,7 @@ Decision BudgetLedger::decision_of(const BudgetCandidate& candidate, const std::
   decision.what = candidate.what;
   decision.chosen = candidate.strategy;
   decision.reason = fmt::format("{}: {}", candidate.how, reason);
-  decision.alternatives = {usual_, {candidate.strategy, candidate.plan.peak_bytes, candidate.plan.predicted_seconds}};
+  decision.alternatives = {usual_, alternative(candidate.strategy, candidate.plan)};
   if (instead) decision.alternatives.push_back(*instead);
   return decision;
 }

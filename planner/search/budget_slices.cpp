@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "planner/fuse/fuse.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/slice/chunk.h"
 #include "trace/graph/op_table.h"
@@ -197,8 +198,7 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
     least = trial->plan.peak_bytes;
     BudgetCandidate sliced = complete(std::move(*trial));
     if (ledger_.enter(sliced, decisions_, previous_) && ledger_.done()) break;
-    previous_ =
-        Alternative{fmt::format("chunked, K = {}", chunks), sliced.plan.peak_bytes, sliced.plan.predicted_seconds};
+    previous_ = alternative(fmt::format("chunked, K = {}", chunks), sliced.plan);
     if (!lowest || score(sliced.plan) < score(lowest->plan)) lowest = std::move(sliced);
   }
   return lowest;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "planner/pipeline/pipeline.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
 #include "trace/graph/op_table.h"
 
@@ -57,7 +58,7 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
   const auto get = [&](const std::string& name) -> const Alternative& {
     auto it = known.find(name);
     if (it != known.end()) return it->second;
-    Alternative result{name, plan.peak_bytes, plan.predicted_seconds};
+    Alternative result = alternative(name, plan);
     const auto take = [&](const PlanData& other) {
       result.peak_bytes = other.peak_bytes;
       result.cost = other.predicted_seconds;
@@ -79,7 +80,7 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
     std::vector<std::string> names =
         shared ? std::vector<std::string>{"keep", "recompute"} : std::vector<std::string>{"fused", "naive"};
     if (!decision.alternatives.empty() && !shared) continue;  // of the budget: they are there
-    decision.alternatives.assign(1, {decision.chosen, plan.peak_bytes, plan.predicted_seconds});
+    decision.alternatives.assign(1, alternative(decision.chosen, plan));
     const bool scatter = decision.what.starts_with("gather gradient");
     for (const std::string& name : names) {
       if (name == decision.chosen || (scatter && name == "fused")) continue;

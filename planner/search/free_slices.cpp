@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/fuse/fuse.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/slices.h"
 #include "planner/slice/chunk.h"
@@ -38,8 +39,7 @@ Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks,
   decision.reason = fmt::format("{} slices along axis {} of {}: lowers the peak in about the same time",
                                 (region.extent + length - 1) / length, slicing.cut.axis,
                                 to_string(level.planned.graph.aval(slicing.value)));
-  decision.alternatives = {{"fused", usual.peak_bytes, usual.predicted_seconds},
-                           {"chunked", sliced.peak_bytes, sliced.predicted_seconds}};
+  decision.alternatives = {alternative("fused", usual), alternative("chunked", sliced)};
   return decision;
 }
 

@@ -7,11 +7,13 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "planner/kernels/naive_bound.h"
 #include "planner/pipeline/pipeline.h"
 #include "planner/plan/limits.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/builder.h"
 #include "planner/rewrite/complex.h"
 #include "planner/rewrite/simplify.h"
@@ -90,9 +92,6 @@ struct Unbudgeted {
 void record(PlanData& plan, const std::string& chosen, std::string reason, std::vector<Alternative> alternatives) {
   plan.decisions.push_back({"steps", chosen, std::move(reason), std::move(alternatives)});
 }
-Alternative alternative(const std::string& name, const PlanData& plan) {
-  return {name, plan.peak_bytes, plan.predicted_seconds};
-}
 
 // All that makes the plan of a simplified graph smaller in about the same time.
 Unbudgeted make_smaller(const Graph& graph, Graph simple, const Planned& plain, const PlanOptions& options) {
@@ -132,14 +131,15 @@ Unbudgeted plan_unbudgeted(const Graph& graph, const PlanOptions& options) {
   if (price_of(result.plan(), target).peak_bytes <= naive.peak_bytes) return result;
   Planned storing = plan_storing(result.simple, result.options);
   const bool lower = storing.plan.peak_bytes < result.plan().peak_bytes;
-  const Planned fused = result.planned;
+  std::optional<Planned> replaced;
   if (lower && (exceeds() || better(price_of(storing.plan, target), price_of(result.plan(), target)))) {
     record(storing.plan, "stored", "what has several readers is stored, as less waits then",
            {alternative("fused", result.plan()), alternative("stored", storing.plan)});
-    result.planned = std::move(storing);
+    replaced = std::exchange(result.planned, std::move(storing));
     result.other.reset();
   }
   if (!exceeds()) return result;
+  const Planned& fused = replaced ? *replaced : result.planned;
   std::optional<Planned> separated = separate_peaks(fused, naive, result.options);
   if (separated && !better(naive, price_of(separated->plan, target))) {
     record(separated->plan, "separated",
