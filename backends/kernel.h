@@ -85,7 +85,7 @@ using KernelFunction = void (*)(void* const* buffers, const int64_t* params, int
 struct Launch {
   Kernel kernel;
   std::vector<int> operands;
-  int parts = 1;           // > 1: part p of level-1 (or flat, for scatter) range p; each part runs whole on one thread
+  int partials = 1;        // > 1: part p of level-1 (or flat, for scatter) range p; each part runs whole on one thread
   bool in_order = false;   // scatter: the updates of a part are made one after the other (a CPU always does)
   int part0_operand = -1;  // >= 0: part 0 writes its table here, part p writes table p - 1 of the scratch
   std::vector<int> zero_fill;  // operands cleared before the kernel runs (scatter tables)

@@ -217,7 +217,7 @@ void run(const Launch& launch, std::span<const std::span<std::byte>> operands) {
   // A scatter's parts are ranges of rows, where there are any.
   const bool split_rows = kernel.kind == Kernel::Kind::scatter && rows > 1;
   const int64_t extent = split_rows ? rows : columns;
-  for (int p = 0; p < launch.parts; ++p) {
+  for (int p = 0; p < launch.partials; ++p) {
     Operands buffers;
     for (int i : launch.operands) buffers.push_back(operands[i]);
     int table = p;
@@ -227,7 +227,7 @@ void run(const Launch& launch, std::span<const std::span<std::byte>> operands) {
         for (const Scatter& s : kernel.scatters) buffers[s.buffer] = operands[launch.part0_operand];
       }
     }
-    const int64_t begin = extent * p / launch.parts, end = extent * (p + 1) / launch.parts;
+    const int64_t begin = extent * p / launch.partials, end = extent * (p + 1) / launch.partials;
     Runner runner(kernel, std::move(buffers), table);
     if (split_rows) {
       runner.run(begin, end, 0, columns);

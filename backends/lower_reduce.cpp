@@ -5,7 +5,7 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
@@ -200,15 +200,15 @@ Kernel reduction_kernel(const planner::PlanStep& step, const Loops& loops, std::
   return kernel;
 }
 
-// Combines the accumulators [parts, kept] of each output, in the order of the parts.
+// Combines the accumulators [partials, kept] of each output, in the order of the partials.
 Kernel combining_kernel(const planner::PlanStep& step, const Kernel& partial, std::span<const DType> accumulators) {
   const Graph& graph = step.group;
   Kernel kernel = kernel_of(step, Kernel::Kind::reduce, accumulators);
-  kernel.extent = {partial.extent[0], step.parts};
+  kernel.extent = {partial.extent[0], step.partials};
   kernel.whole_rows = partial.whole_rows;
   IndexAlgebra index(kernel.dag);
   const IndexExpr at =
-      index.add(index.scale(index.loop(1, step.parts), kernel.extent[0]), index.loop(0, kernel.extent[0]));
+      index.add(index.scale(index.loop(1, step.partials), kernel.extent[0]), index.loop(0, kernel.extent[0]));
   for (size_t i = 0; i < partial.reductions.size(); ++i) {
     Reduction reduction = partial.reductions[i];
     reduction.value = kernel.dag.load(reduction.buffer, reduction.accumulator, index.emit(at)).id;
@@ -224,7 +224,7 @@ Kernel combining_kernel(const planner::PlanStep& step, const Kernel& partial, st
 std::vector<Launch> lower_reduce(const planner::PlanStep& step) {
   const Graph& graph = step.group;
   std::vector<DType> accumulators;
-  bool in_parts = step.parts > 1;
+  bool in_partials = step.partials > 1;
   std::optional<Loops> loops;
   for (tracing::ValueId v : graph.outputs) {
     const Node* node = graph.def(v);
@@ -234,13 +234,13 @@ std::vector<Launch> lower_reduce(const planner::PlanStep& step) {
     NEAP_CHECK(own == *loops, "{}: reductions over different axes", step.op);
     const Combine combine = combine_of(node->op);
     accumulators.push_back(planner::accumulator_of(node->op, graph.aval(node->inputs[0]).dtype));
-    in_parts = in_parts && !is_arg(combine);  // a partial argmax would need its index beside it
+    in_partials = in_partials && !is_arg(combine);  // a partial argmax would need its index beside it
   }
   if (!loops || element_count(loops->kept_shape) == 0) return {};
   std::vector<Launch> launches;
-  launches.push_back(launch_of(reduction_kernel(step, *loops, accumulators, !in_parts)));
-  if (in_parts) {
-    launches.back().parts = step.parts;
+  launches.push_back(launch_of(reduction_kernel(step, *loops, accumulators, !in_partials)));
+  if (in_partials) {
+    launches.back().partials = step.partials;
     launches.push_back(launch_of(combining_kernel(step, launches[0].kernel, accumulators)));
   }
   return launches;

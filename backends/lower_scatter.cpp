@@ -11,7 +11,7 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::backends {
@@ -124,7 +124,7 @@ class ScatterStep {
     std::vector<Launch> launches;
     launches.push_back(launch_of(scatter_kernel(tables_.in_scratch > 0 ? output_ + 1 : output_, tables_.dtype)));
     Launch& scatter = launches.back();
-    scatter.parts = step_.parts;
+    scatter.partials = step_.partials;
     scatter.in_order = step_.in_order;
     if (tables_.in_scratch > 0) scatter.zero_fill.push_back(output_ + 1);
     if (tables_.first_in_output) {

@@ -38,11 +38,11 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   const Kernel& kernel = launch.kernel;
   const auto [rows, columns] = kernel.extent;
   code.extent = kernel.extent;
-  code.parts = launch.parts;
-  if (launch.parts > 1) {
-    code.split = Split::parts;
+  code.partials = launch.partials;
+  if (launch.partials > 1) {
+    code.split = Split::partials;
     code.part_level = kernel.kind == Kernel::Kind::scatter && rows > 1 ? 0 : 1;
-    code.grain = (code.extent[code.part_level] + launch.parts - 1) / launch.parts;
+    code.grain = (code.extent[code.part_level] + launch.partials - 1) / launch.partials;
     if (code.part_level == 1) code.grain = round_up(code.grain, kRangeUnit);
     return;
   }

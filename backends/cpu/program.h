@@ -18,18 +18,19 @@ namespace neap::cpu {
 
 struct Program;
 
-/// How a launch is spread over threads. Only `parts` decides bits: the ranges of parts are fixed by the kernel's shape.
-enum class Split : uint8_t { none, rows, columns, tiles, parts };
+/// How a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the kernel's
+/// shape.
+enum class Split : uint8_t { none, rows, columns, tiles, partials };
 
 struct LaunchCode {
   backends::KernelFunction function = nullptr;
   std::array<int64_t, 2> extent{};
   std::vector<int> buffers;  // plan buffer of each of the kernel's
   Split split = Split::none;
-  int64_t grain = 1;  // rows, columns or tiles of the smallest task; of parts: rows or columns of each
+  int64_t grain = 1;  // rows, columns or tiles of the smallest task; of partials: rows or columns of each
   std::array<int64_t, 2> tile{};
-  int part_level = 1;  // the level whose range the parts share
-  int parts = 1;
+  int part_level = 1;  // the level whose range the partials share
+  int partials = 1;
   int part0_buffer = -1;                          // plan buffer that part 0 writes its table to
   int table = -1;                                 // which of `buffers` that replaces
   std::vector<std::pair<int, size_t>> zero_fill;  // plan buffer, bytes

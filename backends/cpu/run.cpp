@@ -36,8 +36,8 @@ void zero(std::byte* data, size_t bytes) {
                [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });
 }
 
-void run_parts(const LaunchCode& launch, void* const* buffers, std::byte* const* memory) {
-  parallel_tasks(launch.parts, [&](int part) {
+void run_partials(const LaunchCode& launch, void* const* buffers, std::byte* const* memory) {
+  parallel_tasks(launch.partials, [&](int part) {
     const int64_t extent = launch.extent[launch.part_level];
     const int64_t begin = std::min(extent, part * launch.grain), end = std::min(extent, begin + launch.grain);
     int64_t range[2][2] = {{0, launch.extent[0]}, {0, launch.extent[1]}};
@@ -81,7 +81,7 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
       return parallel_for(columns, launch.grain,
                           [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); });
     case Split::tiles: return run_tiles(launch, p);
-    case Split::parts: return run_parts(launch, p, memory);
+    case Split::partials: return run_partials(launch, p, memory);
   }
 }
 

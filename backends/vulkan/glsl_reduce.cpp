@@ -49,13 +49,13 @@ class Reduce {
   Reduce(const Launch& launch, const Choices& choices, std::span<const Viewable> viewable)
       : kernel_(launch.kernel),
         choices_(choices),
-        parts_(launch.parts),
+        partials_(launch.partials),
         kept_(kernel_.extent[0]),
         reduced_(kernel_.extent[1]),
         m_(choices, viewable),
         body_(m_, kernel_, 0) {
-    grain_ = (reduced_ + parts_ - 1) / parts_;
-    if (parts_ > 1) grain_ = (grain_ + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
+    grain_ = (reduced_ + partials_ - 1) / partials_;
+    if (partials_ > 1) grain_ = (grain_ + kRangeUnit - 1) / kRangeUnit * kRangeUnit;
     choose_shape();
     // Ranges begin at multiples of 64; the last one ends with the extent.
     together_ = body_.side_by_side(8);
@@ -75,7 +75,7 @@ class Reduce {
 
   Shader emit() {
     const std::string type = body_.index_type();
-    const int64_t kept_groups = (kept_ + across_ - 1) / across_, groups = kept_groups * parts_;
+    const int64_t kept_groups = (kept_ + across_ - 1) / across_, groups = kept_groups * partials_;
     Shader shader;
     shader.local_size = static_cast<uint32_t>(across_ * along_);
     const Grid g = grid(static_cast<uint64_t>(groups), type);
@@ -126,7 +126,7 @@ class Reduce {
     const int64_t rows = std::max(kept_, kernel_.whole_rows);  // slices are reduced as the whole is
     if (in_order) {
       along_ = 1;
-    } else if (ends && rows * parts_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
+    } else if (ends && rows * partials_ >= (choices_.cpu ? kManyOnCpu : kMany) &&
                (kernel_.vector_level == 0 || range <= kShort || choices_.cpu)) {
       along_ = 1;
     } else if (kernel_.vector_level == 0) {
@@ -153,7 +153,7 @@ class Reduce {
                 end = body_.number(reduced_);
     if (along_ == 1) begin = body_.number(0);
     std::string text;
-    if (parts_ > 1) {
+    if (partials_ > 1) {
       text += fmt::format("    const {0} begin = part * {1}, end = min({2}, begin + {1});\n", type,
                           body_.number(grain_), end);
       begin = along_ > 1 ? "begin + " + begin : "begin";
@@ -298,7 +298,7 @@ class Reduce {
 
   const Kernel& kernel_;
   const Choices& choices_;
-  const int64_t parts_, kept_, reduced_;
+  const int64_t partials_, kept_, reduced_;
   int64_t grain_ = 0, across_ = 1, along_ = 1;
   int64_t copies_ = 1;
   int together_ = 1;

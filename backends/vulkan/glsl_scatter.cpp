@@ -51,7 +51,7 @@ class Updates {
     }
     const int64_t at_once = std::max<int64_t>(1, most / inner);
     shader.local_size = 1;
-    shader.groups = {static_cast<uint32_t>(launch_.parts), 1, 1};
+    shader.groups = {static_cast<uint32_t>(launch_.partials), 1, 1};
     shader.dispatches = static_cast<uint32_t>((grain() + at_once - 1) / at_once);
     shader.iterations = static_cast<uint64_t>(std::min(at_once, grain()) * inner + 1);
     const std::string type = body_.index_type();
@@ -72,8 +72,8 @@ class Updates {
   // Of the rows, or of the columns of a single row: what one part takes.
   int64_t grain() const {
     const int level = kernel_.extent[0] > 1 ? 0 : 1;
-    const int64_t own = (kernel_.extent[level] + launch_.parts - 1) / launch_.parts;
-    return level == 1 && launch_.parts > 1 ? (own + kRangeUnit - 1) / kRangeUnit * kRangeUnit : own;
+    const int64_t own = (kernel_.extent[level] + launch_.partials - 1) / launch_.partials;
+    return level == 1 && launch_.partials > 1 ? (own + kRangeUnit - 1) / kRangeUnit * kRangeUnit : own;
   }
 
   std::string parallel(Shader& shader, int together) {
@@ -107,7 +107,7 @@ class Updates {
   // Whether a subgroup can count for a part, without atomics: in a table of its own that it reads at once.
   bool has_lanes() {
     if (choices_.texels == 0 || !choices_.size_control || choices_.subgroup < 2) return false;
-    if (launch_.parts == 1 || kernel_.extent[0] > 1 || kernel_.scatters.size() != 1) return false;
+    if (launch_.partials == 1 || kernel_.extent[0] > 1 || kernel_.scatters.size() != 1) return false;
     const Scatter& s = kernel_.scatters[0];
     const DType type = kernel_.buffers[s.buffer].type;
     if (s.combine != Combine::add || is_float(type) || size_of(type) != 4) return false;
@@ -121,7 +121,7 @@ class Updates {
     m_.use("GL_KHR_shader_subgroup_shuffle");
     shader.local_size = choices_.subgroup;
     shader.full_subgroups = true;
-    shader.groups = {static_cast<uint32_t>(launch_.parts), 1, 1};
+    shader.groups = {static_cast<uint32_t>(launch_.partials), 1, 1};
     const int64_t units = kernel_.extent[1] / together, in_part = (grain() + together - 1) / together;
     const int64_t steps = (in_part + choices_.subgroup - 1) / choices_.subgroup;
     const int64_t most = choices_.most_iterations > 0 ? choices_.most_iterations / 2 : kIterationsAtOnce;
@@ -183,12 +183,12 @@ class Updates {
   // Where the table of the part that this update belongs to lies.
   std::string table(const Scatter& s) {
     const std::string own = fmt::format("a{}", s.buffer);
-    if (launch_.parts == 1 && launch_.part0_operand < 0) return own;
+    if (launch_.partials == 1 && launch_.part0_operand < 0) return own;
     const int level = kernel_.extent[0] > 1 ? 0 : 1;
     const int64_t extent = kernel_.extent[level];
     const std::string part = fmt::format("uint64_t(i{} / {})", level, body_.number(grain()));
     const auto bytes = static_cast<uint64_t>(s.table_elements) * size_of(kernel_.buffers[s.buffer].type);
-    if (launch_.parts == 1 || grain() >= extent) {
+    if (launch_.partials == 1 || grain() >= extent) {
       return launch_.part0_operand < 0 ? own : fmt::format("a{}", kernel_.buffers.size());
     }
     if (launch_.part0_operand < 0) return fmt::format("({} + {} * {}ul)", own, part, bytes);

@@ -5,7 +5,7 @@
 #include "core/buffer.h"
 #include "planner/fuse/step_names.h"
 #include "planner/kernels/cost.h"
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 

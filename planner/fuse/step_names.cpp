@@ -72,7 +72,7 @@ void explain_scatter(PlanStep& step) {
                 : step.unique_indices              ? "no element is updated twice: any order, no tables"
                                                    : "updates added where they are computed, in row order";
   if (step.form != ScatterForm::direct) {
-    step.reason += fmt::format(", {} partial table{}", step.parts, step.parts == 1 ? "" : "s");
+    step.reason += fmt::format(", {} partial table{}", step.partials, step.partials == 1 ? "" : "s");
   }
 }
 

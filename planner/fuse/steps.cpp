@@ -11,7 +11,7 @@
 #include "planner/fuse/step_names.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "planner/kernels/sort.h"
 #include "planner/kernels/unique_indices.h"
 #include "planner/plan/graph_edit.h"
@@ -151,7 +151,7 @@ class StepMaker {
       step.unique_indices = rows.unique_indices || has_mark(*graph_.def(group.roots[0]), Mark::unique_indices);
       step.covering = rows.covering;
     }
-    choose_parts(step, table_budget_, options_.target);
+    choose_partials(step, table_budget_, options_.target);
     for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));
     }

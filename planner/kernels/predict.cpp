@@ -47,7 +47,7 @@ double fold_cost(const Graph& group, const Node& node) {
 double tables_traffic(const PlanStep& step) {
   if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
   const double elements = static_cast<double>(step.group.aval(step.group.outputs[0]).size());
-  return step.parts * elements * static_cast<double>(size_of(step.table_dtype)) *
+  return step.partials * elements * static_cast<double>(size_of(step.table_dtype)) *
          (predicted::kRead + predicted::kWrite);
 }
 

@@ -104,7 +104,7 @@ Target target_of(const Limits& limits) {
   }
   Target target;
   target.gpu = limits.gpu;
-  if (limits.gpu) target.reduce_parts = kReducePartsGpu;
+  if (limits.gpu) target.reduce_partials = kReducePartsGpu;
   target.wide_atomics = limits.wide_atomics;
   target.half_products = limits.half_products;
   target.count_tables = limits.count_tables;

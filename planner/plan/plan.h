@@ -58,11 +58,11 @@ struct PlanBuffer {
   std::string origin;  // "file:line" in place of source, in a plan that was read (parse_plan)
 };
 
-/// How a scatter-add keeps partial results (scratch tables of the step, `parts` of them).
+/// How a scatter-add keeps partial results (scratch tables of the step, `partials` of them).
 enum class ScatterForm : uint8_t {
-  direct,   // one pass in row order straight into the output
-  tables,   // `parts` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial 0
-            // lies in the output when table_dtype has the output's size, else all lie in scratch
+  direct,  // one pass in row order straight into the output
+  tables,  // `partials` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial
+           // 0 lies in the output when table_dtype has the output's size, else all lie in scratch
   counts,   // the same with u32 counts, for an update that is one constant c: out = operand + c * count
   winners,  // a set by threads in no order: a table of u32 holds the last row, from 1, that updates each element
 };
@@ -87,10 +87,10 @@ struct PlanStep {
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
-  std::vector<int> scratch;  // reduce: one of accumulators [parts, kept] for each output when parts > 1;
-                             // scatter: one of tables [parts or parts - 1, elements]; dot: [packing];
+  std::vector<int> scratch;  // reduce: one of accumulators [partials, kept] for each output when partials > 1;
+                             // scatter: one of tables [partials or partials - 1, elements]; dot: [packing];
                              // sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
-  int parts = 1;             // partial results; by shape and budget, never by threads
+  int partials = 1;          // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
   bool in_order = false;          // scatter: a part's rows one after the other, for their bits
@@ -166,7 +166,7 @@ struct PlanData {
 /// The kind of device that a plan is made for: what its kernels need beside their operands.
 struct Target {
   bool gpu = false;               // many threads share one table of a scatter; products pack nothing
-  int reduce_parts = 64;          // the most partial results of a reduction to few elements
+  int reduce_partials = 64;       // the most partial results of a reduction to few elements
   int count_tables = 1;           // gpu: the tables of a scatter that counts rows
   bool wide_atomics = true;       // gpu: 64-bit atomics, so that float sums have tables of f64
   bool deterministic = false;     // gpu: float sums in an order that does not depend on scheduling

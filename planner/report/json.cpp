@@ -46,7 +46,7 @@ void write_step(JsonWriter& out, const PlanStep& step, const PlanData& plan) {
     out.end_object();
   }
   write_natural(out, "offset", step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset);
-  out.member("op", step.op).member("parts", step.parts).member("reads", step.reads).member("reason", step.reason);
+  out.member("op", step.op).member("parts", step.partials).member("reads", step.reads).member("reason", step.reason);
   out.member("scratch", step.scratch);
   write_source(out, step);
   out.member("strategy", name(step.strategy)).member("writes", step.writes).end_object();

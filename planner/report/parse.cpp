@@ -127,7 +127,7 @@ PlanStep read_step(const At& at, const std::vector<PlanBuffer>& buffers, int dep
   step.reads = at["reads"].indices(buffers.size());
   step.writes = at["writes"].indices(buffers.size());
   step.scratch = at["scratch"].indices(buffers.size());
-  step.parts = static_cast<int>(at["parts"].integer(0, std::numeric_limits<int>::max()));
+  step.partials = static_cast<int>(at["parts"].integer(0, std::numeric_limits<int>::max()));
   if (at.has("host")) {
     const At host = at["host"];
     step.host = {host["sent"].bytes(), host["returned"].bytes(), host["held"].bytes()};

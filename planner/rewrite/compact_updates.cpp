@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 

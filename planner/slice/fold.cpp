@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "planner/kernels/dot.h"
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {

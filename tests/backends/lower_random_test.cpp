@@ -42,13 +42,13 @@ void run_compiled(std::span<const Launch> launches, std::span<const std::span<st
     NEAP_CHECK(launch.part0_operand < 0);
     std::vector<void*> buffers;
     for (int operand : launch.operands) buffers.push_back(operands[operand].data());
-    for (int part = 0; part < launch.parts; ++part) {
+    for (int part = 0; part < launch.partials; ++part) {
       // In two pieces, as a parallel run would, cut where kernel.h allows it.
       const auto cut = [&](int level, int64_t at, int64_t extent) {
         return launch.kernel.vector_level == level && at < extent ? at / 64 * 64 : at;
       };
-      const int64_t begin = cut(1, columns * part / launch.parts, columns);
-      const int64_t end = cut(1, columns * (part + 1) / launch.parts, columns);
+      const int64_t begin = cut(1, columns * part / launch.partials, columns);
+      const int64_t end = cut(1, columns * (part + 1) / launch.partials, columns);
       const int64_t middle = cut(0, rows / 2, rows);
       functions[i](buffers.data(), nullptr, 0, middle, begin, end, part);
       functions[i](buffers.data(), nullptr, middle, rows, begin, end, part);

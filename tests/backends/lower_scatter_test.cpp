@@ -82,7 +82,7 @@ TEST(LowerScatter, Tables) {
             PlanStep step = scatter({.type = type, .axes = axes}, {}, zero);
             step.form = ScatterForm::tables;
             step.table_dtype = table;
-            step.parts = parts;
+            step.partials = parts;
             step.operand_in_place = in_place;
             const auto launches = check(step);
             EXPECT_EQ(launches.at(0).part0_operand >= 0, size_of(table) == size_of(type) && parts > 1);
@@ -102,7 +102,7 @@ TEST(LowerScatter, Counts) {
           PlanStep step = scatter({.type = type, .axes = axes}, is_float(type) ? 2.5 : 3, zero);
           step.form = ScatterForm::counts;
           step.table_dtype = u32;
-          step.parts = parts;
+          step.partials = parts;
           SCOPED_TRACE(testing::Message() << name(type) << " in " << parts);
           check(step);
         }
@@ -145,7 +145,7 @@ TEST(LowerScatter, CountsOfAnInfiniteUpdateLeaveTheRestAlone) {
     PlanStep step = scatter({.axes = {0, 1, 2}}, std::numeric_limits<double>::infinity(), zero);
     step.form = ScatterForm::counts;
     step.table_dtype = u32;
-    step.parts = 2;
+    step.partials = 2;
     check(step);
   }
 }

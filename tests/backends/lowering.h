@@ -38,7 +38,7 @@ inline PlanStep step_of(Graph graph, PlanStep::Kind kind = PlanStep::Kind::map, 
   const tracing::Node* root = graph.def(graph.outputs.at(0));
   step.op = root ? tracing::name(root->op) : "copy";
   step.group = std::move(graph);
-  step.parts = parts;
+  step.partials = parts;
   return step;
 }
 
@@ -77,7 +77,7 @@ inline std::vector<size_t> scratch_bytes(const PlanStep& step, const std::vector
   const size_t first = step.reads.size() + step.writes.size();
   for (size_t i = first; i < kernel.buffers.size(); ++i) {
     const Aval& out = step.group.aval(step.group.outputs[step.kind == PlanStep::Kind::reduce ? i - first : 0]);
-    int tables = step.parts;
+    int tables = step.partials;
     for (const Launch& launch : launches) tables -= launch.part0_operand >= 0;
     bytes.push_back(static_cast<size_t>(out.size()) * tables * size_of(kernel.buffers[i].type));
   }

@@ -106,7 +106,7 @@ TEST(GlslText, CountsBeyond32Bits) {
       sum.kernel.reductions = {{max, x.id, f32, f32, sum.output(f32, 1)}};
       Launch launch = sum.launch();
       EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "max").empty());
-      launch.parts = 64;
+      launch.partials = 64;
       launch.kernel.finish = false;
       EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "parts of max").empty());
     }
@@ -115,7 +115,7 @@ TEST(GlslText, CountsBeyond32Bits) {
     updates.kernel.extent = {1, kMany};
     Launch launch = updates.launch();
     EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "updates").empty());
-    launch.parts = 5;
+    launch.partials = 5;
     launch.part0_operand = 0;
     EXPECT_FALSE(compile_glsl(emit(launch, c).glsl, "parts of updates").empty());
   }

@@ -28,7 +28,7 @@ TEST_F(VulkanGlsl, SubgroupsCountInTablesOfTheirOwn) {
         const X value = constant ? k.dag.integer(1, type) : k.dag.load(values, type, i);
         k.scatters.push_back({add, table, kElements, element.id, value.id, valid.id, false});
         Launch launch = trial.launch();
-        launch.parts = parts;
+        launch.partials = parts;
         if (first_elsewhere) launch.part0_operand = trial.add(type, Bytes(4 * kElements), true);
         std::vector<Bytes> want = trial.buffers, got = trial.buffers;
         std::vector<std::span<std::byte>> wanted(want.begin(), want.end()), spans(got.begin(), got.end());

@@ -20,7 +20,7 @@ inline std::string outline(const planner::PlanData& plan) {
       fmt::format("peak {}, arena {}, {}\n", plan.peak_bytes, plan.arena_bytes, fmt::join(plan.strategies, ", "));
   for (const planner::PlanStep& s : plan.steps) {
     text += fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
-                        name(s.strategy), s.parts, fmt::join(s.reads, " "), fmt::join(s.writes, " "),
+                        name(s.strategy), s.partials, fmt::join(s.reads, " "), fmt::join(s.writes, " "),
                         fmt::join(s.scratch, " "));
     if (s.body) text += "{\n" + outline(*s.body) + "}\n";
   }
@@ -52,7 +52,7 @@ inline planner::Target random_target(Random& random) {
   const auto pick = [&](size_t n) { return random() % n; };
   planner::Target target;
   target.gpu = pick(4) != 0;
-  if (target.gpu) target.reduce_parts = 1024;
+  if (target.gpu) target.reduce_partials = 1024;
   target.count_tables = target.gpu ? 1 << pick(5) : 1;
   target.wide_atomics = pick(2);
   target.deterministic = pick(4) == 0;

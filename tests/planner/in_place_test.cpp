@@ -95,7 +95,7 @@ TEST(Alias, CountsAreApartFromAnOperandThatLiesInTheOutput) {
       EXPECT_EQ(step.form, ScatterForm::counts);
       EXPECT_EQ(step.operand_in_place, donated);
       ASSERT_EQ(step.scratch.size(), 1u);
-      EXPECT_EQ(plan.buffers[step.scratch[0]].aval.shape, (Shape{step.parts - (donated ? 0 : 1), 1000}));
+      EXPECT_EQ(plan.buffers[step.scratch[0]].aval.shape, (Shape{step.partials - (donated ? 0 : 1), 1000}));
     }
   }
 }

@@ -43,7 +43,7 @@ TEST(Plan, GatherGradientReadsIndicesInPlace) {
     ASSERT_EQ(gradient.steps.size(), 1u) << to_text(gradient);
     EXPECT_EQ(gradient.steps[0].strategy, Strategy::nocopy_gather_grad);
     EXPECT_EQ(gradient.steps[0].form, ScatterForm::counts);
-    EXPECT_EQ(gradient.steps[0].parts, 4);
+    EXPECT_EQ(gradient.steps[0].partials, 4);
     EXPECT_LE(static_cast<double>(gradient.peak_bytes) / kGiB, limit);
     EXPECT_EQ(most_live(gradient), gradient.peak_bytes);
     const PlanData forward = make_plan(gather_case(int64_t{1} << 33, index, false), {});

@@ -1,5 +1,5 @@
 // Partial results by shape and budget.
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 
 #include <gtest/gtest.h>
 
@@ -17,28 +17,28 @@ PlanStep step_of(PlanStep::Kind kind, Graph g) {
   return step;
 }
 
-int reduce_parts(Shape shape, Ints axes, Op op = Op::reduce_sum) {
+int reduce_partials(Shape shape, Ints axes, Op op = Op::reduce_sum) {
   Graph g;
   const ValueId x = g.add_input({std::move(shape), DType::f32});
   const Attrs attrs = op == Op::argmax ? Attrs{{Attr::axis, axes[0]}} : Attrs{{Attr::axes, axes}};
   g.outputs = {g.add(op, {x}, attrs)};
   PlanStep step = step_of(PlanStep::Kind::reduce, std::move(g));
-  choose_parts(step, kBudget);
+  choose_partials(step, kBudget);
   const std::vector<Aval> scratch = scratch_of(step);
-  EXPECT_EQ(scratch.size(), step.parts > 1 ? 1u : 0u);
-  if (step.parts > 1) EXPECT_EQ(scratch[0].dtype, op == Op::reduce_sum ? DType::f64 : DType::f32);
-  return step.parts;
+  EXPECT_EQ(scratch.size(), step.partials > 1 ? 1u : 0u);
+  if (step.partials > 1) EXPECT_EQ(scratch[0].dtype, op == Op::reduce_sum ? DType::f64 : DType::f32);
+  return step.partials;
 }
 
 TEST(Parts, ReductionsByShape) {
-  EXPECT_EQ(reduce_parts({1000}, {0}), 1);
-  EXPECT_EQ(reduce_parts({1 << 20}, {0}), 16);
-  EXPECT_EQ(reduce_parts({int64_t{1} << 33}, {0}), 64);
-  EXPECT_EQ(reduce_parts({1000, 1 << 20}, {1}), 1) << "rows enough for all threads";
-  EXPECT_EQ(reduce_parts({3, 1 << 20}, {1}), 16);
-  EXPECT_EQ(reduce_parts({1 << 20}, {0}, Op::reduce_max), 16);
-  EXPECT_EQ(reduce_parts({1 << 20}, {0}, Op::argmax), 1);
-  EXPECT_EQ(reduce_parts({0, 5}, {0}), 1);
+  EXPECT_EQ(reduce_partials({1000}, {0}), 1);
+  EXPECT_EQ(reduce_partials({1 << 20}, {0}), 16);
+  EXPECT_EQ(reduce_partials({int64_t{1} << 33}, {0}), 64);
+  EXPECT_EQ(reduce_partials({1000, 1 << 20}, {1}), 1) << "rows enough for all threads";
+  EXPECT_EQ(reduce_partials({3, 1 << 20}, {1}), 16);
+  EXPECT_EQ(reduce_partials({1 << 20}, {0}, Op::reduce_max), 16);
+  EXPECT_EQ(reduce_partials({1 << 20}, {0}, Op::argmax), 1);
+  EXPECT_EQ(reduce_partials({0, 5}, {0}), 1);
 }
 
 PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, size_t budget = kBudget,
@@ -51,7 +51,7 @@ PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, s
   const ValueId updates = constant ? splat(g, 2, dtype, shape) : g.add_input({shape, dtype});
   g.outputs = {g.add(op, {operand, idx, updates}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
   PlanStep step = step_of(PlanStep::Kind::scatter, std::move(g));
-  choose_parts(step, budget, target);
+  choose_partials(step, budget, target);
   return step;
 }
 
@@ -59,12 +59,12 @@ TEST(Parts, ScatterForms) {
   const auto big = int64_t{1} << 23;
   const PlanStep counts = scatter(Op::scatter_add, {1 << 20}, big, DType::f32, true);
   EXPECT_EQ(counts.form, ScatterForm::counts);
-  EXPECT_EQ(counts.parts, 4);
+  EXPECT_EQ(counts.partials, 4);
   EXPECT_EQ(scratch_of(counts)[0], (Aval{{3, 1 << 20}, DType::u32}));  // the first lies in the output
 
   const PlanStep sums = scatter(Op::scatter_add, {1 << 20}, big, DType::f32, false);
   EXPECT_EQ(sums.form, ScatterForm::tables);
-  EXPECT_EQ(sums.parts, 2);
+  EXPECT_EQ(sums.partials, 2);
   EXPECT_EQ(scratch_of(sums)[0], (Aval{{2, 1 << 20}, DType::f64}));
 
   const PlanStep integers = scatter(Op::scatter_add, {1 << 20}, big, DType::i32, false);
@@ -73,21 +73,21 @@ TEST(Parts, ScatterForms) {
 
   EXPECT_EQ(scatter(Op::scatter_max, {1 << 20}, big, DType::f32, false).form, ScatterForm::direct);
   EXPECT_EQ(scatter(Op::scatter_add, {1 << 20}, 1000, DType::f32, true).form, ScatterForm::direct);
-  EXPECT_EQ(scatter(Op::scatter_add, {1 << 20}, 1 << 20, DType::f32, true).parts, 2);
+  EXPECT_EQ(scatter(Op::scatter_add, {1 << 20}, 1 << 20, DType::f32, true).partials, 2);
 }
 
 TEST(Parts, ThreadsOfAGpuShareATableUnlessItSaysOtherwise) {
   Target gpu;
   gpu.gpu = true;
-  const auto parts = [&](int64_t rows, bool constant, size_t budget = kBudget) {
-    return scatter(Op::scatter_add, {1 << 20}, rows, DType::f32, constant, budget, gpu).parts;
+  const auto partials = [&](int64_t rows, bool constant, size_t budget = kBudget) {
+    return scatter(Op::scatter_add, {1 << 20}, rows, DType::f32, constant, budget, gpu).partials;
   };
-  EXPECT_EQ(parts(1 << 22, true), 1);
+  EXPECT_EQ(partials(1 << 22, true), 1);
   gpu.count_tables = 3;
-  EXPECT_EQ(parts(1 << 22, true), 3);
-  EXPECT_EQ(parts(1 << 22, true, 5 << 20), 2) << "the first lies in the output";
-  EXPECT_EQ(parts((1 << 20) - 1, true), 1) << "fewer rows than elements";
-  EXPECT_EQ(parts(1 << 22, false), 1) << "sums";
+  EXPECT_EQ(partials(1 << 22, true), 3);
+  EXPECT_EQ(partials(1 << 22, true, 5 << 20), 2) << "the first lies in the output";
+  EXPECT_EQ(partials((1 << 20) - 1, true), 1) << "fewer rows than elements";
+  EXPECT_EQ(partials(1 << 22, false), 1) << "sums";
 }
 
 TEST(Parts, TablesStayInTheirBudget) {
@@ -105,7 +105,7 @@ TEST(Parts, TablesStayInTheirBudget) {
 
 TEST(Parts, CountsNeverOverflow) {
   const PlanStep step = scatter(Op::scatter_add, {1 << 20}, int64_t{1} << 34, DType::f32, true);
-  EXPECT_TRUE(step.form == ScatterForm::direct || (int64_t{1} << 34) / step.parts < (int64_t{1} << 32));
+  EXPECT_TRUE(step.form == ScatterForm::direct || (int64_t{1} << 34) / step.partials < (int64_t{1} << 32));
 }
 
 }  // namespace

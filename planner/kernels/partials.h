@@ -1,5 +1,5 @@
 // How many partial results a reduction or scatter keeps: fixed by shape and budget, never by threads, so that the bits
-// of a result do not depend on the machine. Tested in tests/planner/parts_test.cpp.
+// of a result do not depend on the machine. Tested in tests/planner/partials_test.cpp.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace neap::planner {
 
-/// Sets parts, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
-void choose_parts(PlanStep& step, size_t table_budget, const Target& target = {});
+/// Sets partials, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
+void choose_partials(PlanStep& step, size_t table_budget, const Target& target = {});
 
 /// The most that tables may take in a plan whose arguments and outputs take so much.
 size_t table_budget(size_t held_bytes);

@@ -1,4 +1,4 @@
-#include "planner/kernels/parts.h"
+#include "planner/kernels/partials.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ constexpr int64_t kMaxCount = int64_t{1} << 32;
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
 
-int reduce_parts(const Graph& group, const Target& target) {
+int reduce_partials(const Graph& group, const Target& target) {
   int64_t operand = 0, kept = 0, rows = 0;
   for (const ValueId v : group.outputs) {
     const Node& node = *group.def(v);
@@ -37,7 +37,7 @@ int reduce_parts(const Graph& group, const Target& target) {
   }
   if (kept == 0 || rows >= kManyRows) return 1;
   const int64_t part = target.gpu ? kReducePartGpu : kReducePart;
-  return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_parts));
+  return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_partials));
 }
 
 bool is_splat(const Graph& group, ValueId v) {
@@ -52,7 +52,7 @@ bool is_splat(const Graph& group, ValueId v) {
 
 void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   step.form = ScatterForm::direct;
-  step.parts = 1;
+  step.partials = 1;
   if (step.unique_indices) return;
   const Graph& group = step.group;
   const Node& node = *group.def(group.outputs[0]);
@@ -93,14 +93,14 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
                          ? std::max(least, counts && static_cast<double>(rows) >= results ? target.count_tables : 1)
                      : cheap_tables && additions >= kFewRows ? 4
                                                              : 2;
-  for (step.parts = wanted; step.parts >= least; --step.parts) {
+  for (step.partials = wanted; step.partials >= least; --step.partials) {
     const double bytes = static_cast<double>(tables_of(step).in_scratch) * results * size_of(step.table_dtype);
     if (bytes > static_cast<double>(table_budget)) continue;
-    if (rows != own_rows && is_float(out.dtype) && !counts && !step.in_order) step.parts = 1;
+    if (rows != own_rows && is_float(out.dtype) && !counts && !step.in_order) step.partials = 1;
     return;
   }
   step.form = ScatterForm::direct;
-  step.parts = 1;
+  step.partials = 1;
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ ScatterTables tables_of(const PlanStep& step) {
   const DType out = step.group.aval(step.group.outputs[0]).dtype;
   // Sums go on top of an operand that lies there; counts cannot.
   tables.first_in_output = size_of(tables.dtype) == size_of(out) && !(step.operand_in_place && tables.dtype != out);
-  tables.in_scratch = step.parts - (tables.first_in_output ? 1 : 0);
+  tables.in_scratch = step.partials - (tables.first_in_output ? 1 : 0);
   return tables;
 }
 
@@ -134,8 +134,8 @@ int64_t whole_rows(const Graph& graph, const Node& reduction) {
   return rows;
 }
 
-void choose_parts(PlanStep& step, size_t table_budget, const Target& target) {
-  if (step.kind == PlanStep::Kind::reduce) step.parts = reduce_parts(step.group, target);
+void choose_partials(PlanStep& step, size_t table_budget, const Target& target) {
+  if (step.kind == PlanStep::Kind::reduce) step.partials = reduce_partials(step.group, target);
   if (step.kind == PlanStep::Kind::scatter) choose_scatter(step, table_budget, target);
 }
 
@@ -144,11 +144,11 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
   const Graph& group = step.group;
   switch (step.kind) {
     case PlanStep::Kind::reduce:
-      if (step.parts == 1) break;
+      if (step.partials == 1) break;
       for (const ValueId v : group.outputs) {
         const Node& node = *group.def(v);
         scratch.push_back(
-            {{step.parts, group.aval(v).size()}, accumulator_of(node.op, group.aval(node.inputs[0]).dtype)});
+            {{step.partials, group.aval(v).size()}, accumulator_of(node.op, group.aval(node.inputs[0]).dtype)});
       }
       break;
     case PlanStep::Kind::scatter: {
