@@ -60,9 +60,9 @@ struct PlanBuffer {
 
 /// How a scatter-add keeps partial results (scratch tables of the step, `partials` of them).
 enum class ScatterForm : uint8_t {
-  direct,  // one pass in row order straight into the output
-  tables,  // `partials` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial
-           // 0 lies in the output when table_dtype has the output's size, else all lie in scratch
+  direct,   // one pass in row order straight into the output
+  tables,   // `partials` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial
+            // 0 lies in the output when table_dtype has the output's size, else all lie in scratch
   counts,   // the same with u32 counts, for an update that is one constant c: out = operand + c * count
   winners,  // a set by threads in no order: a table of u32 holds the last row, from 1, that updates each element
 };

@@ -9,7 +9,7 @@
 
 #include "planner/plan/queries.h"
 #include "planner/search/budget_ledger.h"
-#include "planner/search/budget_recompute.h"
+#include "planner/search/budget_rematerialize.h"
 #include "planner/search/budget_slices.h"
 
 namespace neap::planner {
@@ -28,7 +28,7 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   const FuseOptions by_each{.keep_weight = kNever, .random_weight = kNever};
   const Planned again = ledger.plan(graph, by_each);
   ledger.allow(kUntilRecompute);
-  compute_again(ledger, graph, {usual, {}}, {again, by_each});
+  enter_rematerialized(ledger, graph, {usual, {}}, {again, by_each});
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.best();
   SliceSearch slices(ledger, by_each);
   ledger.allow(kUntilSlices);

@@ -2,7 +2,7 @@
 //
 // The plans that are tried, and their order, do not depend on the budget, so a smaller budget never gives a larger
 // peak: the usual plan; those that compute again instead of keeping, from ever fewer checkpoints
-// (planner/search/recompute.h), the fastest first; then regions in slices (planner/search/slices.h), for each the
+// (planner/search/rematerialize.h), the fastest first; then regions in slices (planner/search/slices.h), for each the
 // slicing that lowers the peak most, in more and more slices, here or inside the slices made before; the same of the
 // lowest plan with checkpoints; last, slicings that leave most to gain inside them. The search ends after a fixed
 // amount of work, and so do all the placements together of what it tries. Tested in tests/planner/budget_test.cpp.

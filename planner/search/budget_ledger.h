@@ -1,5 +1,5 @@
 // What a search for a plan that fits a budget has come to: the best plan, what every budget gets, the work that is
-// left. How plans are found is the business of those who enter them here: budget_recompute.h and budget_slices.h.
+// left. How plans are found is the business of those who enter them here: budget_rematerialize.h and budget_slices.h.
 #pragma once
 
 #include <cstdint>

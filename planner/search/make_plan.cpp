@@ -25,7 +25,7 @@
 #include "planner/search/free_slices.h"
 #include "planner/search/make_plan.h"
 #include "planner/search/pins.h"
-#include "planner/search/remake.h"
+#include "planner/search/rematerialize_cheap.h"
 #include "planner/search/separate.h"
 
 namespace neap::planner {
@@ -72,9 +72,9 @@ std::vector<Tradeoff> below(const PlanData& usual, const std::vector<Tradeoff>& 
 // programs.
 Planned plan_storing(const Graph& simplified, const PlanOptions& options) {
   const Planned storing = plan_simplified(simplified, options, {.keep_weight = 0, .random_weight = 0});
-  Remaker remaker(storing, options);
-  remaker.remake_cheap();
-  return remaker.take();
+  Rematerializer rematerializer(storing, options);
+  rematerializer.rematerialize_cheap();
+  return rematerializer.take();
 }
 
 // What is planned before a budget is looked at.
@@ -96,10 +96,10 @@ void record(PlanData& plan, const std::string& chosen, std::string reason, std::
 // All that makes the plan of a simplified graph smaller in about the same time.
 Unbudgeted make_smaller(const Graph& graph, Graph simple, const Planned& plain, const PlanOptions& options) {
   std::optional<Planned> moved = plan_in_better_layout(graph, simple, plain, options);
-  Remaker remaker(moved ? *moved : plain, options);
-  std::optional<PlanData> sliced = slice_for_free(plain, remaker.remake_cheap(), options);
-  if (!sliced) remaker.remake_products();
-  Planned planned = remaker.take();
+  Rematerializer rematerializer(moved ? *moved : plain, options);
+  std::optional<PlanData> sliced = slice_for_free(plain, rematerializer.rematerialize_cheap(), options);
+  if (!sliced) rematerializer.rematerialize_products();
+  Planned planned = rematerializer.take();
   if (planned.plan.peak_bytes > planned.plan.lower_bound_bytes) settle(planned.plan, options);
   return {options, std::move(simple), std::move(planned), std::move(sliced), std::nullopt};
 }

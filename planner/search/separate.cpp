@@ -9,7 +9,7 @@
 #include "planner/kernels/cost.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
-#include "planner/search/recompute.h"
+#include "planner/search/rematerialize.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {

@@ -1,7 +1,7 @@
 // Values that are cheap to make again do not wait in memory for their second reader. An operand of a matrix product
 // must be stored to be read; but where it is a copy, a gather or a few elementwise ops of what is kept anyway, it is
 // stored twice for a moment each, in the forward and in the backward pass, and not once for all the time between.
-// Tested in tests/planner/remake_test.cpp.
+// Tested in tests/planner/rematerialize_cheap_test.cpp.
 #pragma once
 
 #include <deque>
@@ -14,16 +14,16 @@ namespace neap::planner {
 
 /// Tries plans that make such values again, and keeps the best: of the usual plan, which outlives this, and those that
 /// lower its peak by much for little time.
-class Remaker {
+class Rematerializer {
  public:
-  Remaker(const Planned& usual, const PlanOptions& options);
+  Rematerializer(const Planned& usual, const PlanOptions& options);
 
   /// Tries copies, gathers and elementwise ops. The best plan so far.
-  const Planned& remake_cheap();
+  const Planned& rematerialize_cheap();
 
   /// Tries also products of few terms, such as the scores of attention. (Where they can be had in slices, less of them
   /// is held: planner/search/free_slices.h comes before.) The best plan so far.
-  const Planned& remake_products();
+  const Planned& rematerialize_products();
 
   /// The best plan; nothing is tried after.
   Planned take();

@@ -1,4 +1,4 @@
-#include "planner/search/budget_recompute.h"
+#include "planner/search/budget_rematerialize.h"
 
 #include <fmt/format.h>
 #include <neap/error.h>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "planner/rewrite/simplify.h"
-#include "planner/search/recompute.h"
+#include "planner/search/rematerialize.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -35,9 +35,9 @@ struct Recipe {
   }
 };
 
-class Recomputation {
+class Rematerialization {
  public:
-  Recomputation(BudgetLedger& ledger, const Graph& graph) : ledger_(ledger), graph_(graph) {}
+  Rematerialization(BudgetLedger& ledger, const Graph& graph) : ledger_(ledger), graph_(graph) {}
 
   void run(const FusedPlan& usual, const FusedPlan& again) {
     recipes_.push_back({again, {}, nullptr, again.planned.plan.peak_bytes, again.planned.plan.predicted_seconds});
@@ -61,7 +61,7 @@ class Recomputation {
   // those that wait, one out of several; or of the part of them that is read last.
   void add_checkpoints(const FusedPlan& from) {
     const Graph& graph = from.planned.graph;
-    const std::vector<ValueId> all = waiting(from.planned);
+    const std::vector<ValueId> all = live_across_peak(from.planned);
     if (all.empty()) return;
     size_t total = 0;
     for (const ValueId v : all) total += graph.aval(v).bytes();
@@ -74,8 +74,8 @@ class Recomputation {
       recipe.seconds = plan.predicted_seconds;
       recipes_.push_back(std::move(recipe));
     };
-    const Cuts cuts(from.planned);
-    for (const size_t segments : kSegments) add(cuts.checkpoints(total / segments));
+    const Frontiers frontiers(from.planned);
+    for (const size_t segments : kSegments) add(frontiers.checkpoints(total / segments));
     if (graph.nodes.size() > kFewNodes) return;
     for (const size_t part : {1, 2, 4}) {
       const std::span values = std::span(all).first(all.size() / part);
@@ -97,7 +97,7 @@ class Recomputation {
       candidate.plan = recipe.from.planned.plan;
       return candidate;
     }
-    candidate.graph = simplify(recompute_from(recipe.from.planned, *recipe.kept));
+    candidate.graph = simplify(rematerialize_from(recipe.from.planned, *recipe.kept));
     candidate.plan = ledger_.plan(candidate.graph, recipe.from.fuse_options).plan;
     candidate.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
     candidate.how = recipe.how();
@@ -111,8 +111,8 @@ class Recomputation {
 
 }  // namespace
 
-void compute_again(BudgetLedger& ledger, const Graph& graph, const FusedPlan& usual, const FusedPlan& again) {
-  Recomputation(ledger, graph).run(usual, again);
+void enter_rematerialized(BudgetLedger& ledger, const Graph& graph, const FusedPlan& usual, const FusedPlan& again) {
+  Rematerialization(ledger, graph).run(usual, again);
 }
 
 }  // namespace neap::planner

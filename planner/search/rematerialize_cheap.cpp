@@ -1,4 +1,4 @@
-#include "planner/search/remake.h"
+#include "planner/search/rematerialize_cheap.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "planner/kernels/dot.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
-#include "planner/search/recompute.h"
+#include "planner/search/rematerialize.h"
 
 namespace neap::planner {
 
@@ -25,7 +25,7 @@ constexpr double kLeast = 0.05;  // of the peak: less is not worth another plan
 constexpr int kRounds = 3;
 constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
 
-using Kinds = Remaker::Kinds;
+using Kinds = Rematerializer::Kinds;
 
 struct Cheap {
   ValueId value;
@@ -70,7 +70,7 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
 // What to keep, of all that waits; nullopt where what need not wait is less than `least` bytes.
 std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds kinds, double least) {
   const Graph& graph = planned.graph;
-  const std::vector<ValueId> all = waiting(planned);
+  const std::vector<ValueId> all = live_across_peak(planned);
   std::vector<bool> refused(graph.values.size(), false);
   std::vector<Cheap> found;
   for (int tries = 0; tries < kRounds; ++tries) {  // what is refused may be what others are made of
@@ -107,7 +107,7 @@ std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds 
 
 }  // namespace
 
-Remaker::Remaker(const Planned& usual, const PlanOptions& options)
+Rematerializer::Rematerializer(const Planned& usual, const PlanOptions& options)
     : options_(options),
       best_(&usual),
       usual_(&usual),
@@ -115,16 +115,16 @@ Remaker::Remaker(const Planned& usual, const PlanOptions& options)
       seconds_(usual.plan.predicted_seconds) {}
 
 // Each halving of the peak may cost some of the time that the usual plan takes.
-bool Remaker::is_better(size_t peak_bytes, double seconds) const {
+bool Rematerializer::is_better(size_t peak_bytes, double seconds) const {
   const double gained = 1 - static_cast<double>(peak_bytes) / static_cast<double>(peak_);
   return peak_bytes < best_->plan.peak_bytes && gained >= kLeast && seconds <= seconds_ * (1 + kPrice * gained);
 }
 
-const Planned* Remaker::try_keeping(const Planned& from, std::vector<ValueId> kept) {
+const Planned* Rematerializer::try_keeping(const Planned& from, std::vector<ValueId> kept) {
   for (const Trial& trial : trials_) {
     if (trial.from == &from && trial.kept == kept) return trial.planned ? &*trial.planned : nullptr;
   }
-  Graph again = recompute_from(from, kept);
+  Graph again = rematerialize_from(from, kept);
   const auto worth = [&](size_t peak_bytes, double seconds) {  // at least to go on from
     return peak_bytes < from.plan.peak_bytes && seconds <= seconds_ * (1 + kPrice);
   };
@@ -132,7 +132,7 @@ const Planned* Remaker::try_keeping(const Planned& from, std::vector<ValueId> ke
   return trials_.back().planned ? &*trials_.back().planned : nullptr;
 }
 
-void Remaker::go_on(const Planned* from, Kinds kinds) {
+void Rematerializer::go_on(const Planned* from, Kinds kinds) {
   for (int round = 0; round < kRounds; ++round) {
     const auto peak = static_cast<double>(from->plan.peak_bytes), best = static_cast<double>(best_->plan.peak_bytes);
     auto kept = worth_keeping(*from, kinds, std::max(0.0, peak - best) + kLeast * peak);
@@ -145,14 +145,14 @@ void Remaker::go_on(const Planned* from, Kinds kinds) {
   }
 }
 
-const Planned& Remaker::remake_cheap() {
+const Planned& Rematerializer::rematerialize_cheap() {
   if (usual_->graph.nodes.size() <= kMostNodes) {
     for (const bool chains : {false, true}) go_on(usual_, {.chains = chains});
   }
   return *best_;
 }
 
-const Planned& Remaker::remake_products() {
+const Planned& Rematerializer::rematerialize_products() {
   if (usual_->graph.nodes.size() <= kMostNodes) {
     const Planned* remade = best_;
     go_on(usual_, {.chains = true, .products = true});
@@ -161,7 +161,7 @@ const Planned& Remaker::remake_products() {
   return *best_;
 }
 
-Planned Remaker::take() {
+Planned Rematerializer::take() {
   for (Trial& trial : trials_) {
     if (!trial.planned || &*trial.planned != best_) continue;
     settle(trial.planned->plan, options_);

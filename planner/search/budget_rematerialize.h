@@ -1,4 +1,4 @@
-// Plans that compute again instead of keeping (planner/search/recompute.h), for a budget. Tested in
+// Plans that compute again instead of keeping (planner/search/rematerialize.h), for a budget. Tested in
 // tests/planner/budget_test.cpp.
 #pragma once
 
@@ -14,6 +14,7 @@ struct FusedPlan {
 
 /// Enters the fastest of those that fit, or the lowest: of values with several readers computed by each, which is
 /// `again`, and of checkpoints in it and in the usual plan. `graph`: simplified, of which both are.
-void compute_again(BudgetLedger& ledger, const tracing::Graph& graph, const FusedPlan& usual, const FusedPlan& again);
+void enter_rematerialized(BudgetLedger& ledger, const tracing::Graph& graph, const FusedPlan& usual,
+                          const FusedPlan& again);
 
 }  // namespace neap::planner

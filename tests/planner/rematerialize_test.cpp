@@ -1,5 +1,5 @@
 // Values that wait are made again from a few that are kept.
-#include "planner/search/recompute.h"
+#include "planner/search/rematerialize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ void check_square_root(int n, Layer layer) {
   EXPECT_THAT(lean.strategies(), testing::Contains("recompute"));
 }
 
-TEST(Recompute, LayersFitInTheSquareRoot) {
+TEST(Rematerialize, LayersFitInTheSquareRoot) {
   const auto plain = [](const Array& h, const Array& w) { return tanh(matmul(h, w)); };
   const auto residual = [](const Array& h, const Array& w) { return h + tanh(matmul(h, w)); };
   for (const int n : {16, 49}) {
@@ -104,7 +104,7 @@ Plan plan_transformer(int n, std::optional<size_t> budget) {
 }
 
 // What each block adds is what must wait for its gradient; in the square root of them, one more forward pass.
-TEST(Recompute, TransformersFitInTheSquareRoot) {
+TEST(Rematerialize, TransformersFitInTheSquareRoot) {
   const auto bytes = [](const Plan& plan) { return static_cast<double>(plan.peak_bytes()); };
   const double parameters = 2.0 * (4 * kWidth * kWidth + 8 * kWidth * kWidth + kWidth) * 4;  // and their gradients
   const double one = bytes(plan_transformer(1, {}));
@@ -147,7 +147,7 @@ Plan plan_unet(std::optional<size_t> budget) {
             spec({kRows, 64}, f32));
 }
 
-TEST(Recompute, UNetsKeepTheirSkips) {
+TEST(Rematerialize, UNetsKeepTheirSkips) {
   const Plan free = plan_unet({});
   EXPECT_GT(static_cast<double>(free.peak_bytes()), 14 * kActivation);
   const auto budget = static_cast<size_t>(10 * kActivation);
@@ -165,7 +165,7 @@ bool stores_masks(const PlanData& plan) {
   return std::ranges::any_of(plan.steps, [](const PlanStep& s) { return s.body && stores_masks(*s.body); });
 }
 
-TEST(Recompute, RandomMasksAreNeverKept) {
+TEST(Rematerialize, RandomMasksAreNeverKept) {
   const auto loss = [](const Array& w, const Array& x, const Array& key) {
     Array h = x;
     for (int i = 0; i < 6; ++i) {
@@ -215,16 +215,16 @@ Planned chain(int n) {
   return plan_simplified(simplify(g), {}, {});
 }
 
-TEST(Recompute, WhatWaitsIsFoundInItsOrder) {
+TEST(Rematerialize, WhatWaitsIsFoundInItsOrder) {
   const Planned planned = chain(8);
-  const std::vector<ValueId> values = waiting(planned);
+  const std::vector<ValueId> values = live_across_peak(planned);
   EXPECT_GE(values.size(), 6u);
   EXPECT_LE(values.size(), 8u);
   EXPECT_TRUE(std::ranges::is_sorted(values));
 }
 
 // A loop's carry that nobody reads may have no place of its own; what it has stacked waits all the same.
-TEST(Recompute, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
+TEST(Rematerialize, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
   const auto f = [&](const std::vector<Array>& in) {
     const auto step = [](const Array& c, const Array& x) { return std::pair{tanh(c + x), sin(c) * x}; };
     const Array stacked = scan(step, in[0], in[1]).second;
@@ -234,12 +234,12 @@ TEST(Recompute, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
   };
   const std::vector<Aval> inputs{{{64}, DType::f32}, {{4096, 64}, DType::f32}, {{64, 64}, DType::f32}};
   Planned planned = plan_simplified(simplify(trace_closed(inputs, f)), {}, {});
-  const ValueId stacked = waiting(planned).at(0);
+  const ValueId stacked = live_across_peak(planned).at(0);
   ASSERT_TRUE(planned.graph.is(stacked, Op::scan));
   const ValueId carry = planned.graph.def(stacked)->outputs[0];
   ASSERT_NE(carry, stacked);
   const auto keeps = [&] {
-    return std::ranges::any_of(Cuts(planned).checkpoints(0), [&](ValueId v) {
+    return std::ranges::any_of(Frontiers(planned).checkpoints(0), [&](ValueId v) {
       return v == stacked || (planned.graph.is(v, Op::reshape) && planned.graph.def(v)->inputs[0] == stacked);
     });
   };
@@ -254,19 +254,19 @@ TEST(Recompute, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
   EXPECT_TRUE(keeps());
 }
 
-TEST(Recompute, EverySecondValueIsKept) {
+TEST(Rematerialize, EverySecondValueIsKept) {
   const Planned planned = chain(8);
-  const std::vector<ValueId> values = waiting(planned);
+  const std::vector<ValueId> values = live_across_peak(planned);
   const size_t bytes = 1024 * 64 * 4;
   EXPECT_EQ(checkpoints(planned, values, 0), values);
   EXPECT_EQ(checkpoints(planned, values, bytes).size(), values.size() / 2);
   EXPECT_THAT(checkpoints(planned, values, bytes * values.size()), testing::IsEmpty());
 }
 
-TEST(Recompute, CopiesStayApartFromTheirOriginals) {
+TEST(Rematerialize, CopiesStayApartFromTheirOriginals) {
   const Planned planned = chain(8);
-  const std::vector<ValueId> values = waiting(planned), kept = checkpoints(planned, values, 1024 * 64 * 4);
-  const Graph again = simplify(recompute_from(planned, kept));
+  const std::vector<ValueId> values = live_across_peak(planned), kept = checkpoints(planned, values, 1024 * 64 * 4);
+  const Graph again = simplify(rematerialize_from(planned, kept));
   EXPECT_EQ(count(again, Op::dot_general),
             count(planned.graph, Op::dot_general) + static_cast<int>(values.size() - kept.size()));
   EXPECT_EQ(std::ranges::count_if(again.nodes, [](const Node& node) { return is_copy(node); }),
@@ -274,9 +274,9 @@ TEST(Recompute, CopiesStayApartFromTheirOriginals) {
   EXPECT_LT(plan_simplified(again, {}, {}).plan.peak_bytes, planned.plan.peak_bytes);
 }
 
-TEST(Recompute, NothingChangesWhereAllIsKept) {
+TEST(Rematerialize, NothingChangesWhereAllIsKept) {
   const Planned planned = chain(5);
-  EXPECT_EQ(simplify(recompute_from(planned, waiting(planned))).nodes.size(), planned.graph.nodes.size());
+  EXPECT_EQ(simplify(rematerialize_from(planned, live_across_peak(planned))).nodes.size(), planned.graph.nodes.size());
 }
 
 }  // namespace

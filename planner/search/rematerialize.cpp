@@ -1,4 +1,4 @@
-#include "planner/search/recompute.h"
+#include "planner/search/rematerialize.h"
 
 #include <algorithm>
 #include <array>
@@ -124,7 +124,7 @@ std::vector<bool> stored_values(const Planned& planned) {
   return stored;
 }
 
-std::vector<ValueId> waiting(const Planned& planned) {
+std::vector<ValueId> live_across_peak(const Planned& planned) {
   const Graph& graph = planned.graph;
   const std::vector<int> step = made_at(planned);
   const int cut = peak_step(planned.plan);
@@ -151,10 +151,10 @@ std::vector<ValueId> waiting(const Planned& planned) {
   return found;
 }
 
-std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId> waiting, size_t segment_bytes) {
+std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId> across, size_t segment_bytes) {
   std::vector<ValueId> kept;
   size_t since = 0;
-  for (const ValueId v : waiting) {
+  for (const ValueId v : across) {
     since += planned.graph.aval(v).bytes();
     if (since <= segment_bytes) continue;
     kept.push_back(v);
@@ -163,11 +163,11 @@ std::vector<ValueId> checkpoints(const Planned& planned, std::span<const ValueId
   return kept;
 }
 
-Cuts::Cuts(const Planned& planned) {
+Frontiers::Frontiers(const Planned& planned) {
   const Graph& graph = planned.graph;
   const int cut = peak_step(planned.plan);
   alive_.assign(std::max(0, cut + 1), 0);
-  waiting_.assign(std::max(0, cut + 1), 0);
+  made_across_.assign(std::max(0, cut + 1), 0);
   // The step after which each value could be there; in registers: when all that it is of is there.
   std::vector<int> time = made_at(planned), last(graph.values.size(), kUnplaced);
   for (const Node& node : graph.nodes) {
@@ -191,17 +191,17 @@ Cuts::Cuts(const Planned& planned) {
     ends[c.last + 1] += graph.aval(c.value).bytes();
   }
   for (size_t t = 1; t < alive_.size(); ++t) alive_[t] += alive_[t - 1] - ends[t];
-  for (const ValueId v : waiting(planned)) {
-    if (time[v] <= cut) waiting_[time[v]] += graph.aval(v).bytes();  // a carry has its place before its loop
+  for (const ValueId v : live_across_peak(planned)) {
+    if (time[v] <= cut) made_across_[time[v]] += graph.aval(v).bytes();  // a carry has its place before its loop
   }
 }
 
-std::vector<ValueId> Cuts::checkpoints(size_t segment_bytes) const {
+std::vector<ValueId> Frontiers::checkpoints(size_t segment_bytes) const {
   std::vector<bool> is_cut(alive_.size(), false);
   for (size_t begin = 0; begin < alive_.size();) {
     size_t since = 0, best = alive_.size(), end = begin;
     for (; end < alive_.size() && since <= segment_bytes; ++end) {
-      since += waiting_[end];
+      since += made_across_[end];
       if (since > segment_bytes / 2 && (best == alive_.size() || alive_[end] <= alive_[best])) best = end;
     }
     if (end == alive_.size() || best == alive_.size()) break;
@@ -217,7 +217,7 @@ std::vector<ValueId> Cuts::checkpoints(size_t segment_bytes) const {
   return kept;
 }
 
-Graph recompute_from(const Planned& planned, const std::vector<ValueId>& kept) {
+Graph rematerialize_from(const Planned& planned, const std::vector<ValueId>& kept) {
   std::vector<bool> keep = holds_output(planned.graph);
   for (const ValueId v : kept) keep[v] = true;
   return Rewriter(planned, std::move(keep)).run();

@@ -1,5 +1,5 @@
 // What is cheap to make again does not wait.
-#include "planner/search/remake.h"
+#include "planner/search/rematerialize_cheap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ void check_leaner(double most, const F& f, const A&... specs) {
   EXPECT_THAT(plan.strategies, testing::Contains("recompute"));
 }
 
-TEST(Remake, ActivationsBesideWhatTheyAreOf) {
+TEST(RematerializeCheap, ActivationsBesideWhatTheyAreOf) {
   const auto loss = [](const Array& up, const Array& down, const Array& x) {
     Array h = x;
     for (int i = 0; i < 6; ++i) h = h + matmul(gelu(matmul(h, up)), down);
@@ -31,7 +31,7 @@ TEST(Remake, ActivationsBesideWhatTheyAreOf) {
                spec({kRows, kWidth}, f32));
 }
 
-TEST(Remake, GatheredRows) {
+TEST(RematerializeCheap, GatheredRows) {
   const auto loss = [](const Array& w, const Array& nodes, const Array& index) {
     Array h = nodes;
     for (int i = 0; i < 4; ++i) h = h + sum(reshape(matmul(take(h, index), w), {kRows / 16, 16, kWidth}), 1);
@@ -40,7 +40,7 @@ TEST(Remake, GatheredRows) {
   check_leaner(0.75, grad(loss), spec({kWidth, kWidth}, f32), spec({kRows / 16, kWidth}, f32), spec({kRows}, i32));
 }
 
-TEST(Remake, WindowsOfAnImage) {
+TEST(RematerializeCheap, WindowsOfAnImage) {
   const auto loss = [](const Array& w, const Array& image) {
     Array x = image;
     for (int layer = 0; layer < 4; ++layer) {
@@ -55,7 +55,7 @@ TEST(Remake, WindowsOfAnImage) {
 }
 
 // Products of few terms are not dear: the scores are made again from what they are of.
-TEST(Remake, ScoresOfAttention) {
+TEST(RematerializeCheap, ScoresOfAttention) {
   const auto loss = [](const Array& w, const Array& x) {
     Array h = x;
     for (int i = 0; i < 6; ++i) {
@@ -68,7 +68,7 @@ TEST(Remake, ScoresOfAttention) {
 }
 
 // Products are dear: they wait.
-TEST(Remake, ProductsWait) {
+TEST(RematerializeCheap, ProductsWait) {
   const auto loss = [](const Array& w, const Array& x) {
     Array h = x;
     for (int i = 0; i < 4; ++i) h = matmul(h, w);
