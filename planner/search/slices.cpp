@@ -128,7 +128,7 @@ class Finder {
     std::set<ValueId> leaving;
     for (const Region& region : slicing.regions) {
       leaving.insert(region.joined.begin(), region.joined.end());
-      for (const ValueId v : region.folded) {
+      for (const ValueId v : region.summed) {
         const Op op = graph_.def(v)->op;
         const bool sums = op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general;
         slicing.splits_sums |= sums && is_float(graph_.aval(v).dtype);
@@ -159,7 +159,7 @@ class Finder {
   }
 
   // What tells regions apart: the values computed in slices, how, and what leaves: as it is or, which the others do not
-  // say, folded.
+  // say, summed.
   using Key = std::vector<int64_t>;
   static Key key(const Region& region) {
     std::vector<std::tuple<ValueId, int64_t, int64_t>> cuts;
@@ -172,7 +172,7 @@ class Finder {
     key.push_back(-1);
     key.insert(key.end(), region.joined.begin(), region.joined.end());
     key.push_back(-1);
-    key.insert(key.end(), region.folded.begin(), region.folded.end());
+    key.insert(key.end(), region.summed.begin(), region.summed.end());
     return key;
   }
 
@@ -216,10 +216,10 @@ class Finder {
     const Node& like = *graph_.def(slicing.value);
     std::set<ValueId> leaving;
     const auto take = [&](const Region& region) {
-      for (const auto* list : {&region.folded, &region.joined}) leaving.insert(list->begin(), list->end());
+      for (const auto* list : {&region.summed, &region.joined}) leaving.insert(list->begin(), list->end());
     };
     const auto apart = [&](const Region& region) {
-      for (const auto* list : {&region.folded, &region.joined}) {
+      for (const auto* list : {&region.summed, &region.joined}) {
         for (const ValueId v : *list) {
           if (leaving.contains(v)) return false;
         }

@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 #include "planner/slice/slice_nodes.h"
 #include "trace/graph/op_table.h"
 
@@ -30,9 +30,9 @@ class RegionWriter {
     for (const auto& [v, cut] : region.cut) {
       if (!std::ranges::binary_search(region.inputs, v)) members_.push_back(v);
     }
-    members_.insert(members_.end(), region.folded.begin(), region.folded.end());
+    members_.insert(members_.end(), region.summed.begin(), region.summed.end());
     std::ranges::sort(members_);
-    for (const ValueId v : region.folded) {
+    for (const ValueId v : region.summed) {
       if (!graph.is(v, Op::scan)) sums_.push_back(v);
     }
   }
@@ -85,7 +85,7 @@ class RegionWriter {
     body.outputs.push_back(body.add(Op::add, {offset, step}, {}, kNowhere));
     for (const ValueId v : region_.joined) body.outputs.push_back(inner.names.at(v));
 
-    const ValueId first = region_.joined.empty() ? region_.folded[0] : region_.joined[0];
+    const ValueId first = region_.joined.empty() ? region_.summed[0] : region_.joined[0];
     Attrs attrs{{Attr::length, count_},
                 {Attr::num_consts, std::ssize(consts)},
                 {Attr::num_carry, std::ssize(inits)},
@@ -125,14 +125,14 @@ class RegionWriter {
 
   Cut cut_read(const Node& node, ValueId member, size_t i) const {
     if (std::ranges::binary_search(region_.inside, member)) return kWhole;
-    if (!std::ranges::binary_search(region_.folded, member)) {
+    if (!std::ranges::binary_search(region_.summed, member)) {
       return operand_cut(graph_, node, region_.cut.at(member), i);
     }
-    return is_folded_operand(node, i) ? region_.cut.at(node.inputs[i]) : kWhole;
+    return is_summed_operand(node, i) ? region_.cut.at(node.inputs[i]) : kWhole;
   }
 
-  // Of a fold: another operand is what it begins with.
-  static bool is_folded_operand(const Node& node, size_t i) {
+  // Of a partial sum: another operand is what it begins with.
+  static bool is_summed_operand(const Node& node, size_t i) {
     return i < (op_info(node.op).family == Family::dot ? 2 : 1);
   }
 
@@ -142,20 +142,20 @@ class RegionWriter {
     return std::all_of(shape.begin(), end, [](int64_t extent) { return extent == 1; });
   }
 
-  // What the fold `v` begins with, in the whole graph.
+  // What the partial sum `v` begins with, in the whole graph.
   ValueId initial_of(ValueId v) {
     const Node& node = *graph_.def(v);
-    if (!is_folded_operand(node, node.inputs.size() - 1)) return whole(node.inputs.back());
-    const Fold fold = fold_of(graph_, node, folded_cut(v));
+    if (!is_summed_operand(node, node.inputs.size() - 1)) return whole(node.inputs.back());
+    const PartialSum sum = partial_sum_of(graph_, node, summed_cut(v));
     const Shape& shape = graph_.aval(v).shape;
-    return result_.add(Op::constant, {}, {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}},
+    return result_.add(Op::constant, {}, {{Attr::value, sum.initial}, {Attr::dtype, sum.dtype}, {Attr::shape, shape}},
                        kNowhere);
   }
 
-  // Of the operand of a fold.
-  Cut folded_cut(ValueId v) const { return region_.cut.at(graph_.def(v)->inputs[0]); }
+  // Of the operand of a partial sum.
+  Cut summed_cut(ValueId v) const { return region_.cut.at(graph_.def(v)->inputs[0]); }
 
-  // The region's nodes for a slice, which holds the inputs, sliced where they are, and of what is folded the total so
+  // The region's nodes for a slice, which holds the inputs, sliced where they are, and of what is summed the total so
   // far.
   void emit_slice(Graph& g, Slice& slice, SliceAt at) const {
     auto& names = slice.names;
@@ -169,8 +169,8 @@ class RegionWriter {
       for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(g, slice, node, v, i, at));
       const auto cut = region_.cut.find(v);
       if (cut == region_.cut.end()) {
-        names[v] = std::ranges::binary_search(region_.folded, v)
-                       ? add_slice(g, graph_, node, folded_cut(v), std::move(inputs), names.at(v))
+        names[v] = std::ranges::binary_search(region_.summed, v)
+                       ? add_slice(g, graph_, node, summed_cut(v), std::move(inputs), names.at(v))
                        : g.add(node.op, std::move(inputs), node.attrs, node.loc);
       } else {
         names[v] = write_slice(g, graph_, node, std::move(inputs), cut->second, at);
@@ -207,7 +207,7 @@ class RegionWriter {
     size_t next = 0;
     for (const ValueId v : sums_) last.names[v] = outputs[next++];
     for (const auto& [id, cut] : region_.scans) {
-      for (size_t k = 0; k < cut->folds.size(); ++k) last.totals[id].push_back(outputs[next++]);
+      for (size_t k = 0; k < cut->sums.size(); ++k) last.totals[id].push_back(outputs[next++]);
     }
     if (tail_ > 0) emit_tail(last);
     for (const ValueId v : sums_) renamed_[v] = convert_to(result_, last.names.at(v), graph_.aval(v).dtype);
@@ -241,7 +241,7 @@ class RegionWriter {
     }
     const std::vector<ValueId> made = write_after(result_, node, cut, inputs, totals);
     for (size_t o = 0; o < made.size(); ++o) {
-      if (std::ranges::binary_search(region_.folded, node.outputs[o])) renamed_[node.outputs[o]] = made[o];
+      if (std::ranges::binary_search(region_.summed, node.outputs[o])) renamed_[node.outputs[o]] = made[o];
     }
   }
 
@@ -273,7 +273,7 @@ class RegionWriter {
   const Region& region_;
   int64_t length_ = 0, count_ = 0, tail_ = 0;
   std::vector<ValueId> members_;  // computed in the region, ascending
-  std::vector<ValueId> sums_;     // folded, but by loops
+  std::vector<ValueId> sums_;     // totals, but by loops
   std::vector<ValueId>& renamed_;
   Graph& result_;
   bool entered_ = false;
@@ -284,7 +284,7 @@ class Chunker {
   Chunker(const Graph& graph, const std::vector<Region>& regions, int64_t chunks) : graph_(graph) {
     for (const Region& region : regions) {
       writers_.emplace_back(graph, region, chunks, result_, renamed_);
-      for (const auto* list : {&region.folded, &region.joined}) {
+      for (const auto* list : {&region.summed, &region.joined}) {
         for (const ValueId v : *list) writer_of_.emplace(v, writers_.size() - 1);
       }
     }

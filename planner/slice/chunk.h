@@ -3,8 +3,8 @@
 // A region is a set of nodes whose values are all sliced along one axis each, the same number of elements. It becomes a
 // scan over K slices; random bits inside take their counters at an offset, so the bits do not change. Values that the
 // rest of the graph needs leave the scan joined again, reductions over the sliced axis as totals
-// (planner/slice/fold.h). Bits depend neither on the number of slices nor on where they end: sums of slices are added
-// up in an order that the whole has fixed, products keep theirs. Loops run once for each slice
+// (planner/slice/partial_sums.h). Bits depend neither on the number of slices nor on where they end: sums of slices are
+// added up in an order that the whole has fixed, products keep theirs. Loops run once for each slice
 // (planner/slice/split_scan.h). What is left when K does not divide the axis is a copy of the region of its own. Tested
 // in tests/planner/chunk_test.cpp.
 #pragma once
@@ -29,7 +29,7 @@ struct Region {
   std::vector<tracing::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
   std::vector<tracing::ValueId> met;     // of these, read whole too, or in slices along another axis (ascending)
   std::vector<tracing::ValueId> joined;  // values that leave, joined along their axis
-  std::vector<tracing::ValueId> folded;  // reductions and products over the sliced axis, which leave
+  std::vector<tracing::ValueId> summed;  // reductions and products over the sliced axis, which leave
   std::map<tracing::NodeId, std::shared_ptr<const ScanCut>> scans;  // loops that run once for each slice
   std::vector<tracing::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
 };

@@ -6,7 +6,7 @@
 
 #include "planner/kernels/cost.h"
 #include "planner/slice/chunk.h"
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 #include "planner/slice/split_axis.h"
 #include "trace/graph/op_table.h"
 
@@ -130,8 +130,8 @@ class Grower {
           break;
         }
         const Cut cut = region_.cut.at(v);
-        if (folds_over(graph_, node, i, cut.axis)) {
-          if (!fold(node, i, cut)) return false;
+        if (reduces_over(graph_, node, i, cut.axis)) {
+          if (!sum(node, i, cut)) return false;
           continue;
         }
         const Cut out = result_cut(graph_, node, i, cut);
@@ -205,9 +205,9 @@ class Grower {
       const ValueId v = node.outputs[o];
       const Cut of = cut.outputs[o];
       if (of.is_slices() && !slice(v, is_stacked_output(node, o) ? stacked_cut(of) : of)) return false;
-      if (of != kAfter || std::ranges::find(region_.folded, v) != region_.folded.end()) continue;
+      if (of != kAfter || std::ranges::find(region_.summed, v) != region_.summed.end()) continue;
       if (is_hidden(v)) return false;
-      region_.folded.push_back(v);
+      region_.summed.push_back(v);
     }
     return true;
   }
@@ -230,11 +230,11 @@ class Grower {
     return true;
   }
 
-  bool fold(const Node& node, size_t i, Cut cut) {
-    if (std::ranges::find(region_.folded, node.out()) != region_.folded.end()) return true;
-    if (is_hidden(node.out()) || !can_fold(graph_, node, i, cut.axis)) return false;
-    region_.unit = std::lcm(region_.unit, fold_unit(graph_, node, cut));
-    region_.folded.push_back(node.out());
+  bool sum(const Node& node, size_t i, Cut cut) {
+    if (std::ranges::find(region_.summed, node.out()) != region_.summed.end()) return true;
+    if (is_hidden(node.out()) || !can_sum_partially(graph_, node, i, cut.axis)) return false;
+    region_.unit = std::lcm(region_.unit, partial_sum_unit(graph_, node, cut));
+    region_.summed.push_back(node.out());
     const bool dot = op_info(node.op).family == Family::dot;
     const size_t operands = dot ? 2 : 1;  // another: what it begins with
     if (node.inputs.size() > operands && !take(node.inputs[operands], kWhole)) return false;
@@ -286,7 +286,7 @@ class Grower {
       const bool leaves = is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
                             if (region_.scans.contains(id)) return false;
                             const ValueId out = graph_.nodes[id].out();
-                            if (std::ranges::find(region_.folded, out) != region_.folded.end()) return false;
+                            if (std::ranges::find(region_.summed, out) != region_.summed.end()) return false;
                             // What is in registers anyway is computed again outside.
                             return !region_.cut.contains(out) || (in_registers(out) && outside.contains(out));
                           });
@@ -295,7 +295,7 @@ class Grower {
       if (stored_[v] || is_output_[v]) region_.joined.push_back(v);
     }
     std::ranges::reverse(region_.joined);
-    std::ranges::sort(region_.folded);
+    std::ranges::sort(region_.summed);
     return true;
   }
 
@@ -329,7 +329,7 @@ class Part {
       pending.pop_back();
       if (!seen.insert(v).second) continue;
       const bool leaves = std::ranges::find(leaving, v) != leaving.end();
-      const bool whole = leaves && std::ranges::binary_search(region_.folded, v);  // whatever later stages take of it
+      const bool whole = leaves && std::ranges::binary_search(region_.summed, v);  // whatever later stages take of it
       if (const auto it = region_.cut.find(v); it != region_.cut.end() && !whole) part.cut.insert(*it);
       if (!leaves && (std::ranges::binary_search(region_.inputs, v) || given.contains(v))) {
         inputs.insert(v);
@@ -353,8 +353,8 @@ class Part {
     part.inputs.assign(inputs.begin(), inputs.end());
     std::ranges::set_intersection(part.inputs, region_.met, std::back_inserter(part.met));
     for (const ValueId v : leaving)
-      (std::ranges::binary_search(region_.folded, v) ? part.folded : part.joined).push_back(v);
-    std::ranges::sort(part.folded);
+      (std::ranges::binary_search(region_.summed, v) ? part.summed : part.joined).push_back(v);
+    std::ranges::sort(part.summed);
     std::ranges::sort(part.joined);
     return part;
   }
@@ -372,11 +372,11 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
   std::vector<int> stage(graph.values.size(), 0);
   std::vector<bool> member(graph.values.size(), false);
   for (const auto& [v, cut] : region.cut) member[v] = !std::ranges::binary_search(region.inputs, v);
-  for (const auto* list : {&region.folded, &region.inside}) {
+  for (const auto* list : {&region.summed, &region.inside}) {
     for (const ValueId v : *list) member[v] = true;
   }
   const auto leaves = [&](ValueId v) {
-    return std::ranges::binary_search(region.folded, v) || std::ranges::find(region.joined, v) != region.joined.end();
+    return std::ranges::binary_search(region.summed, v) || std::ranges::find(region.joined, v) != region.joined.end();
   };
   const auto is_input = [&](ValueId v) { return std::ranges::binary_search(region.inputs, v); };
   int last = 0;
@@ -396,7 +396,7 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
   std::set<ValueId> given;
   for (int s = 0; s <= last; ++s) {
     std::vector<ValueId> leaving;
-    for (const auto* list : {&region.folded, &region.joined}) {
+    for (const auto* list : {&region.summed, &region.joined}) {
       for (const ValueId v : *list) {
         if (stage[v] == s) leaving.push_back(v);
       }
@@ -404,7 +404,7 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
     if (leaving.empty()) continue;
     parts.push_back(Part(graph, region).of(leaving, given));
     for (const ValueId v : leaving) {
-      if (!std::ranges::binary_search(region.folded, v)) given.insert(v);
+      if (!std::ranges::binary_search(region.summed, v)) given.insert(v);
     }
   }
   return parts;
@@ -432,7 +432,7 @@ std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut
       break;
     }
   }
-  if (!region || (region->joined.empty() && region->folded.empty())) return std::nullopt;
+  if (!region || (region->joined.empty() && region->summed.empty())) return std::nullopt;
   return region;
 }
 

@@ -33,7 +33,7 @@ struct ScanSlice {
   std::vector<tracing::ValueId> outputs, totals;
 };
 /// The scan, cut as `cut` says. `inputs`: slices of its operands, no_value where unused. `totals`: what the slices
-/// before came to, for each of cut.folds an array of all iterations.
+/// before came to, for each of cut.sums an array of all iterations.
 ScanSlice write_scan_slice(tracing::Graph& g, const tracing::Node& node, const ScanCut& cut,
                            const std::vector<tracing::ValueId>& inputs, const std::vector<tracing::ValueId>& totals,
                            SliceAt at);

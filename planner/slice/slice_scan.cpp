@@ -5,7 +5,7 @@
 
 #include "core/check.h"
 #include "planner/plan/graph_edit.h"
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 #include "planner/slice/slice_nodes.h"
 #include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
@@ -59,14 +59,14 @@ class SliceWriter {
     for (size_t k = 0; k < totals.size(); ++k) {
       Aval aval = g_.aval(totals[k]);
       aval.shape.erase(aval.shape.begin());
-      total[cut_.folds[k]] = body.add_input(aval);
+      total[cut_.sums[k]] = body.add_input(aval);
       loop_.stacked.push_back(totals[k]);
     }
     slice_whole_inputs();
     for (const Node& inner : from_.nodes) write_node(inner);
     for (size_t k = 0; k < totals.size(); ++k) {
-      const ValueId v = cut_.folds[k];
-      total[v] = add_to(v, cut_.folded[k], total[v]);
+      const ValueId v = cut_.sums[k];
+      total[v] = add_to(v, cut_.summed[k], total[v]);
     }
 
     std::vector<size_t> made;
@@ -75,7 +75,7 @@ class SliceWriter {
       body.outputs.push_back(names_.at(Form(from_.outputs[o], cut_.outputs[o])));
       made.push_back(o);
     }
-    for (const ValueId v : cut_.folds) body.outputs.push_back(total.at(v));
+    for (const ValueId v : cut_.sums) body.outputs.push_back(total.at(v));
     const std::vector<ValueId> results = loop_.close(g_, node_);
     ScanSlice slice{std::vector<ValueId>(cut_.outputs.size(), no_value), {}};
     for (size_t k = 0; k < made.size(); ++k) slice.outputs[made[k]] = results[k];
@@ -185,12 +185,12 @@ ScanSlice write_scan_slice(Graph& g, const Node& node, const ScanCut& cut, const
 std::vector<ValueId> write_initial_totals(Graph& g, const Node& node, const ScanCut& cut) {
   const Graph& from = *node.attrs.graph(Attr::body);
   std::vector<ValueId> totals;
-  for (size_t k = 0; k < cut.folds.size(); ++k) {
-    const Fold fold = fold_of(from, *from.def(cut.folds[k]), cut.folded[k]);
-    Shape shape = from.aval(cut.folds[k]).shape;
+  for (size_t k = 0; k < cut.sums.size(); ++k) {
+    const PartialSum sum = partial_sum_of(from, *from.def(cut.sums[k]), cut.summed[k]);
+    Shape shape = from.aval(cut.sums[k]).shape;
     shape.insert(shape.begin(), node.attrs.integer(Attr::length));
     totals.push_back(g.add(Op::constant, {},
-                           {{Attr::value, fold.initial}, {Attr::dtype, fold.dtype}, {Attr::shape, shape}}, node.loc));
+                           {{Attr::value, sum.initial}, {Attr::dtype, sum.dtype}, {Attr::shape, shape}}, node.loc));
   }
   return totals;
 }
@@ -214,7 +214,7 @@ std::vector<ValueId> write_after(Graph& g, const Node& node, const ScanCut& cut,
     aval.shape.erase(aval.shape.begin());
     const ValueId total = loop.body.add_input(aval);
     loop.stacked.push_back(totals[k]);
-    names[cut.folds[k]] = convert_to(loop.body, total, from.aval(cut.folds[k]).dtype);
+    names[cut.sums[k]] = convert_to(loop.body, total, from.aval(cut.sums[k]).dtype);
   }
   for (const Node& inner : from.nodes) {
     const bool needed = std::ranges::any_of(inner.outputs, [&](ValueId v) { return cut.after[v]; });

@@ -172,7 +172,7 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
   return -1;
 }
 
-bool folds_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
+bool reduces_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   if (op_info(node.op).family == Family::reduce) return i == 0 && contains(node.attrs.ints(Attr::axes), axis);
   if (!is_canonical_dot(graph, node) || i == 2) return false;
   return node.attrs.ints(i == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0] == axis;

@@ -40,6 +40,6 @@ Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i,
 int64_t counting_column(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
-bool folds_over(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
+bool reduces_over(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 }  // namespace neap::planner

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 #include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
@@ -215,7 +215,7 @@ class ScanCutter {
       const bool whole = std::ranges::all_of(node.inputs, [&](ValueId x) { return state_[x] == kWhole; });
       return whole ? kWhole : kImpossible;
     }
-    if (fold_operand(node) >= 0) return kAfter;
+    if (summed_operand(node) >= 0) return kAfter;
     Cut result = kWhole;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Cut cut = state_[node.inputs[i]];
@@ -228,10 +228,10 @@ class ScanCutter {
   }
 
   // The operand of which the node adds up slices; -1: none.
-  int fold_operand(const Node& node) const {
+  int summed_operand(const Node& node) const {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = state_[node.inputs[i]];
-      if (cut.is_slices() && folds_over(body_, node, i, cut.axis)) return static_cast<int>(i);
+      if (cut.is_slices() && reduces_over(body_, node, i, cut.axis)) return static_cast<int>(i);
     }
     return -1;
   }
@@ -270,26 +270,26 @@ class ScanCutter {
       if (!node) {
         const auto i = static_cast<size_t>(body_.values[v].index);
         if (is_carry(i)) need(body_.outputs[i - consts_]);
-      } else if (node->op != Op::scan && fold_operand(*node) >= 0) {
-        result_.folds.push_back(v);
+      } else if (node->op != Op::scan && summed_operand(*node) >= 0) {
+        result_.sums.push_back(v);
       } else {
         for (const ValueId x : node->inputs) need(x);
       }
     }
-    std::ranges::sort(result_.folds);
-    for (const ValueId v : result_.folds) {
-      if (!take_fold(*body_.def(v))) return false;
+    std::ranges::sort(result_.sums);
+    for (const ValueId v : result_.sums) {
+      if (!take_partial_sum(*body_.def(v))) return false;
     }
     return drain_settled();
   }
 
-  bool take_fold(const Node& node) {
-    const auto i = static_cast<size_t>(fold_operand(node));
+  bool take_partial_sum(const Node& node) {
+    const auto i = static_cast<size_t>(summed_operand(node));
     const Cut cut = state_[node.inputs[i]];
     const bool dot = op_info(node.op).family == Family::dot;
     const bool begins = node.inputs.size() > (dot ? 2 : 1);  // each slice would begin anew
-    if (begins || !can_fold(body_, node, i, cut.axis)) return false;
-    result_.unit = std::lcm(result_.unit, fold_unit(body_, node, cut));
+    if (begins || !can_sum_partially(body_, node, i, cut.axis)) return false;
+    result_.unit = std::lcm(result_.unit, partial_sum_unit(body_, node, cut));
     if (!want(node.inputs[i], cut)) return false;
     Cut first = cut;
     if (dot) {
@@ -299,11 +299,11 @@ class ScanCutter {
       if ((state != kWhole && state != like) || !want(node.inputs[other], like)) return false;
       if (other == 0) first = like;
     }
-    result_.folded.push_back(first);
+    result_.summed.push_back(first);
     return true;
   }
 
-  // Operands of folds are in slices already: nothing else may become a slice for their sake but what was whole.
+  // Operands of partial sums are in slices already: nothing else may become a slice for their sake but what was whole.
   bool drain_settled() {
     const std::vector<Cut> outputs = result_.outputs;
     const std::vector<Cut> states = state_;

@@ -27,8 +27,8 @@ struct ScanCut {
   std::vector<Cut> inputs;               // a cut, kWhole or kUnused
   std::vector<Cut> outputs;              // a cut, kWhole, kUnused or kAfter
   std::vector<std::vector<Cut>> wanted;  // of each value of the body: the forms in which slices need it
-  std::vector<tracing::ValueId> folds;   // reductions over the batch that give totals, ascending
-  std::vector<Cut> folded;               // how the first operand of each is sliced
+  std::vector<tracing::ValueId> sums;    // reductions over the batch that give totals, ascending
+  std::vector<Cut> summed;               // how the first operand of each is sliced
   std::vector<bool> after;               // of the body's values: needed by the loop after all slices, inputs too
   std::map<tracing::NodeId, std::shared_ptr<const ScanCut>> scans;  // in the body
   int64_t unit = 1;                                                 // slices are multiples of it: whole blocks of sums

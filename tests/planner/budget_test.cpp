@@ -74,7 +74,7 @@ TEST(Budget, SmallerBudgetsNeverRaiseThePeak) {
 
 // Around the first product alone the second is computed in slices too, but its sum is not; around both it is, of the
 // same values in the same slices.
-TEST(Budget, RegionsThatFoldMoreAreOthers) {
+TEST(Budget, RegionsThatSumMoreAreOthers) {
   Graph g;
   const int64_t rows = int64_t{1} << 16;
   const ValueId x = g.add_input({{rows, 64}, DType::f32}), w = g.add_input({{64, 64}, DType::f32});

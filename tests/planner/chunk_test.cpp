@@ -9,7 +9,7 @@
 #include "graphs.h"
 #include "planner/fuse/fuse.h"
 #include "planner/rewrite/simplify.h"
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 #include "planner/slice/split_axis.h"
 
 namespace neap::planner {
@@ -36,7 +36,7 @@ TEST(SplitAxis, FollowsElementsThroughViews) {
   EXPECT_EQ(cut_of(g, wide, 1), kWhole) << "stretched";
   EXPECT_EQ(cut_of(g, wide, 3), kWhole) << "new";
   EXPECT_EQ(cut_of(g, reduce_sum(g, x, {0}), 1), Cut{2});
-  EXPECT_TRUE(folds_over(g, *g.def(reduce_sum(g, x, {0})), 0, 0));
+  EXPECT_TRUE(reduces_over(g, *g.def(reduce_sum(g, x, {0})), 0, 0));
   EXPECT_EQ(cut_of(g, g.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}}), 0), kImpossible);
 }
 
@@ -52,7 +52,7 @@ TEST(SplitAxis, ProductsGathersAndRandomBits) {
   EXPECT_EQ(cut_of(g, y, 1, 1), kWhole);
   EXPECT_EQ(cut_of(g, y, 2, 1), Cut{2});
   EXPECT_EQ(result_cut(g, *g.def(y), 1, {2}), Cut{2});
-  EXPECT_TRUE(folds_over(g, *g.def(y), 0, 2));
+  EXPECT_TRUE(reduces_over(g, *g.def(y), 0, 2));
   const ValueId table = g.add_input({{9, 4, 8}, DType::f32}), idx = g.add_input({{6, 1}, DType::i32});
   const ValueId rows = g.add(Op::gather, {table, idx}, {{Attr::axes, Ints{1}}, {Attr::mode, int64_t{0}}});  // [6, 9, 8]
   EXPECT_EQ(cut_of(g, rows, 0, 1), Cut{0});
@@ -91,7 +91,7 @@ TEST(SplitAxis, OfNoElements) {
   Graph g;
   const ValueId x = g.add_input({{4096, 0}, DType::f32});
   const ValueId sum = reduce_sum(g, x, {0, 1}), view = reshape(g, x, {0, 4096});
-  EXPECT_EQ(fold_of(g, *g.def(sum), {0}).block, 1) << "nothing is added up";
+  EXPECT_EQ(partial_sum_of(g, *g.def(sum), {0}).block, 1) << "nothing is added up";
   EXPECT_EQ(operand_cut(g, *g.def(view), {0}, 0), kImpossible);
   EXPECT_EQ(result_cut(g, *g.def(view), 0, {1}), kImpossible);
 }
@@ -127,10 +127,10 @@ TEST(Chunk, ARegionIsAScanThatDrawsAtAnOffset) {
   }
   EXPECT_EQ(scans, 1);
   // Along the contracted axis products are summed up.
-  const auto folded = RegionFinder(simple, stored).find({samples}, {1});
-  ASSERT_TRUE(folded);
-  EXPECT_EQ(folded->folded.size(), 1u);
-  verify(*chunk(simple, {*folded}, 4));
+  const auto summed = RegionFinder(simple, stored).find({samples}, {1});
+  ASSERT_TRUE(summed);
+  EXPECT_EQ(summed->summed.size(), 1u);
+  verify(*chunk(simple, {*summed}, 4));
 }
 
 // Softmax along the sliced axis: the maximum, then the sum, then the rest, each in slices of its own.

@@ -78,7 +78,7 @@ TEST(SplitScan, EverythingOfTheBatchIsSlicedAndNothingElse) {
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->inputs, (std::vector<Cut>{kWhole, kRows, kUnused, kRows})) << "the counter is not needed";
   EXPECT_EQ(cut->outputs, (std::vector<Cut>{kRows, kUnused, kRows}));
-  EXPECT_TRUE(cut->folds.empty());
+  EXPECT_TRUE(cut->sums.empty());
   // The same from what goes in.
   const Graph g = alone(rollout());
   const auto from_x = cut_scan(g.nodes[0], {kUnused, kUnused, kUnused, kRows}, {kUnused, kUnused, kUnused}, kBatch);
@@ -109,7 +109,7 @@ TEST(SplitScan, WhatFollowsFromSumsComesAfterAllSlices) {
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->outputs, (std::vector<Cut>{kRows, kAfter, kUnused, kAfter}));
   EXPECT_EQ(cut->inputs, (std::vector<Cut>{kUnused, kRows, kUnused, kUnused}));
-  EXPECT_EQ(cut->folds, std::vector<ValueId>{total});
+  EXPECT_EQ(cut->sums, std::vector<ValueId>{total});
   for (const ValueId v : {rate, smooth, n}) EXPECT_TRUE(cut->after[v]);
   EXPECT_FALSE(cut->after[s]);
   // What reads the sum and the elements themselves has no slices.

@@ -12,7 +12,7 @@
 
 namespace neap::planner {
 
-struct Fold {
+struct PartialSum {
   tracing::Op combine;
   DType dtype;  // of the total
   tracing::AttrValue initial;
@@ -20,14 +20,14 @@ struct Fold {
 };
 
 /// How the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
-Fold fold_of(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
+PartialSum partial_sum_of(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Slices of the operand sliced by `cut` are multiples of so many of the region's elements.
-int64_t fold_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
+int64_t partial_sum_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Whether it can be: what is added in order already only along its outermost axis; sums in f64 only along one, so that
 /// their bits do not depend on how many slices there are.
-bool can_fold(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
+bool can_sum_partially(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 /// The total and what a slice adds to it, in graph `g`. `inputs`: of the node, of the slice; those of `node` are in
 /// `graph`. Only the last slice may end within a block.

@@ -1,4 +1,4 @@
-#include "planner/slice/fold.h"
+#include "planner/slice/partial_sums.h"
 
 #include <algorithm>
 #include <bit>
@@ -42,7 +42,7 @@ bool is_float_sum(const Graph& graph, const Node& node) {
 bool is_wide_enough(const Graph& graph, const Node& node) { return graph.aval(node.out()).dtype != DType::f64; }
 
 // The one along which a sum may be sliced where each would give other bits: the longest.
-int64_t fold_axis(const Graph& graph, const Node& node) {
+int64_t ordered_axis(const Graph& graph, const Node& node) {
   const AttrValue* full = node.attrs.find(Attr::full_shape);
   const Shape& shape = full ? std::get<Ints>(*full) : graph.aval(node.inputs[0]).shape;
   return std::ranges::max(node.attrs.ints(Attr::axes), {}, [&](int64_t axis) { return std::pair(shape[axis], -axis); });
@@ -65,10 +65,10 @@ int64_t block_of(const Graph& graph, const Node& node, Cut cut) {
   return block >= kLeastBlock ? block : 1;
 }
 
-ValueId add_blocks(Graph& g, const Graph& graph, const Node& node, const Fold& fold, int64_t axis, ValueId x,
+ValueId add_blocks(Graph& g, const Graph& graph, const Node& node, const PartialSum& sum, int64_t axis, ValueId x,
                    ValueId total) {
-  x = convert_to(g, x, fold.dtype);
-  const int64_t block = fold.block;
+  x = convert_to(g, x, sum.dtype);
+  const int64_t block = sum.block;
   Shape shape = g.aval(x).shape, whole = graph.aval(node.inputs[0]).shape;
   Ints axes;
   for (const int64_t a : node.attrs.ints(Attr::axes)) {
@@ -78,7 +78,7 @@ ValueId add_blocks(Graph& g, const Graph& graph, const Node& node, const Fold& f
     if (const int64_t rest = shape[axis] % block; rest > 0) {  // the identity: x + -0 is x
       Ints none(shape.size(), 0), high = none;
       high[axis] = block - rest;
-      const ValueId identity = g.constant(fold.combine == Op::add ? -0.0 : 1.0, fold.dtype, {});
+      const ValueId identity = g.constant(sum.combine == Op::add ? -0.0 : 1.0, sum.dtype, {});
       x = g.add(Op::pad, {x, identity}, {{Attr::low, none}, {Attr::high, high}, {Attr::interior, none}}, node.loc);
       shape[axis] += block - rest;
     }
@@ -97,7 +97,7 @@ ValueId add_blocks(Graph& g, const Graph& graph, const Node& node, const Fold& f
 
 }  // namespace
 
-Fold fold_of(const Graph& graph, const Node& node, Cut cut) {
+PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
   const DType dtype = graph.aval(node.out()).dtype;
   const DType wide = is_float(dtype) ? DType::f64 : dtype;
   const int64_t block = is_float_sum(graph, node) ? block_of(graph, node, cut) : 1;
@@ -119,31 +119,31 @@ Fold fold_of(const Graph& graph, const Node& node, Cut cut) {
   }
 }
 
-int64_t fold_unit(const Graph& graph, const Node& node, Cut cut) {
-  const int64_t block = fold_of(graph, node, cut).block;
+int64_t partial_sum_unit(const Graph& graph, const Node& node, Cut cut) {
+  const int64_t block = partial_sum_of(graph, node, cut).block;
   return block / std::gcd(block, cut.block);
 }
 
-bool can_fold(const Graph& graph, const Node& node, size_t i, int64_t axis) {
+bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
   if (family == Family::dot) return i < 2;
   if (family != Family::reduce || i != 0) return false;
   if (node.inputs.size() == 1)
-    return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == fold_axis(graph, node);
+    return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == ordered_axis(graph, node);
   const Shape& shape = graph.aval(node.inputs[0]).shape;
   return std::ranges::all_of(node.attrs.ints(Attr::axes), [&](int64_t a) { return a >= axis || shape[a] == 1; });
 }
 
 ValueId add_slice(Graph& g, const Graph& graph, const Node& node, Cut cut, std::vector<ValueId> inputs, ValueId total) {
-  const Fold fold = fold_of(graph, node, cut);
+  const PartialSum sum = partial_sum_of(graph, node, cut);
   if (node.op == Op::dot_general) {
-    for (ValueId& x : inputs) x = convert_to(g, x, fold.dtype);
+    for (ValueId& x : inputs) x = convert_to(g, x, sum.dtype);
     Attrs attrs = node.attrs;
     if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, graph.aval(node.inputs[0]).shape);
     return g.add(node.op, {inputs[0], inputs[1], total}, std::move(attrs), node.loc);
   }
-  if (is_float_sum(graph, node)) return add_blocks(g, graph, node, fold, cut.axis, inputs[0], total);
-  return g.add(fold.combine, {total, g.add(node.op, {inputs[0]}, node.attrs, node.loc)}, {}, node.loc);
+  if (is_float_sum(graph, node)) return add_blocks(g, graph, node, sum, cut.axis, inputs[0], total);
+  return g.add(sum.combine, {total, g.add(node.op, {inputs[0]}, node.attrs, node.loc)}, {}, node.loc);
 }
 
 }  // namespace neap::planner
