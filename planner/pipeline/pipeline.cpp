@@ -102,10 +102,10 @@ bool place_buffers(Draft& d) {
   PlanData& plan = d.planned.plan;
   SharedPlacing* shared = d.options.placing.get();
   if (d.is_body()) {
-    account_body(plan, d.order.num_carry, d.options.target, shared);
+    assign_buffers_of_body(plan, d.order.num_carry, d.options.target, shared);
     predict_body(plan);
   } else {
-    account(plan, d.options.target, d.placing, shared);
+    assign_buffers(plan, d.options.target, d.placing, shared);
     predict(plan);
   }
   return true;
@@ -129,7 +129,7 @@ constexpr Pass kPasses[] = {
     {"steps", write_steps, steps_of},                // planner/fuse/steps.h
     {"order", put_in_order, steps_of},               // planner/order/order.h
     {"in-place", write_in_place, buffers_of},        // planner/fuse/in_place.h
-    {"place", place_buffers, buffers_of},            // planner/place/account.h
+    {"place", place_buffers, buffers_of},            // planner/place/buffer_assignment.h
 };
 
 std::optional<Planned> run_passes(Draft draft) {

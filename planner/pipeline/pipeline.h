@@ -8,7 +8,7 @@
 
 #include "planner/fuse/fuse.h"
 #include "planner/order/order.h"
-#include "planner/place/account.h"
+#include "planner/place/buffer_assignment.h"
 #include "planner/plan/plan.h"
 #include "trace/graph/graph.h"
 #include "trace/graph/loop.h"
@@ -36,13 +36,13 @@ using Worth = std::function<bool(size_t peak_bytes, double seconds)>;
 
 /// The same of a graph that is tried beside others: nullopt where no order of its steps can be `worth` it; where they
 /// are no easier to order than those of `like`, its peak is taken to be no lower. The plan is not placed
-/// (planner/place/account.h): it can be compared and worked on, but to be run it has to be settled.
+/// (planner/place/buffer_assignment.h): it can be compared and worked on, but to be run it has to be settled.
 std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& options, const Worth& worth,
                                 const Planned* like = nullptr);
 
-/// Places what was tried, as well as can be (planner/place/account.h).
+/// Places what was tried, as well as can be (planner/place/buffer_assignment.h).
 inline void settle(PlanData& plan, const PlanOptions& options) {
-  account(plan, options.target, Placing::best, options.placing.get());
+  assign_buffers(plan, options.target, Placing::best, options.placing.get());
 }
 
 }  // namespace neap::planner

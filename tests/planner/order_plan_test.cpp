@@ -12,7 +12,7 @@
 #include "planner/fuse/steps.h"
 #include "planner/order/order.h"
 #include "planner/order/order_graph.h"
-#include "planner/place/account.h"
+#include "planner/place/buffer_assignment.h"
 #include "planner/rewrite/simplify.h"
 
 namespace neap::planner {
@@ -28,7 +28,7 @@ size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vecto
   PlanData plan = make_steps(ready, fuse(ready, {}), options, no_loops);
   if (reorder) planner::reorder(plan, order_steps(order_problem(plan, {.carves = carves})));
   alias_in_place(plan);
-  account(plan, {.carves = carves});
+  assign_buffers(plan, {.carves = carves});
   return carves ? plan.lower_bound_bytes : plan.peak_bytes;
 }
 

@@ -17,15 +17,16 @@ namespace neap::planner {
 /// Sets offsets, arena_bytes, slab, peak_bytes, lower_bound_bytes, and the bytes of each step.
 /// Where the arena can be cut up after the run, outputs may lie in it; where it is larger than one allocation may be,
 /// it is several. Placing takes long: a plan that is tried is placed `nowhere`, with the peak of the lowest placement
-/// that could be and offsets that mean nothing, or `near` that. It can be accounted again.
+/// that could be and offsets that mean nothing, or `near` that. Buffers can be assigned again.
 enum class Placing : uint8_t { nowhere, near, best };
-void account(PlanData& plan, const Target& target, Placing placing = Placing::best, SharedPlacing* shared = nullptr);
+void assign_buffers(PlanData& plan, const Target& target, Placing placing = Placing::best,
+                    SharedPlacing* shared = nullptr);
 
 /// Bytes that a plan holds beside what its steps are ordered for: arguments, captured arrays, and outputs where they
 /// cannot lie in the arena.
 size_t held_beside(const PlanData& plan, const Target& target);
 
 /// The same of a scan's body: only the arena counts. Carries that are not in place lie in the arena, ys outside.
-void account_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared = nullptr);
+void assign_buffers_of_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared = nullptr);
 
 }  // namespace neap::planner

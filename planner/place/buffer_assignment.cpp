@@ -1,4 +1,4 @@
-#include "planner/place/account.h"
+#include "planner/place/buffer_assignment.h"
 
 #include <algorithm>
 #include <limits>
@@ -121,7 +121,7 @@ void count_steps(PlanData& plan, size_t held) {
 
 }  // namespace
 
-void account(PlanData& plan, const Target& target, Placing placing, SharedPlacing* shared) {
+void assign_buffers(PlanData& plan, const Target& target, Placing placing, SharedPlacing* shared) {
   for (PlanBuffer& buffer : plan.buffers) buffer.offset = -1;
   const size_t inputs = sum_of(plan, Storage::argument) + sum_of(plan, Storage::captured);
   const size_t outputs = sum_of(plan, Storage::output);
@@ -158,7 +158,7 @@ size_t held_beside(const PlanData& plan, const Target& target) {
          (target.carves ? 0 : sum_of(plan, Storage::output));
 }
 
-void account_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared) {
+void assign_buffers_of_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {
     PlanBuffer& carry = body.buffers[body.outputs[j]];
