@@ -6,8 +6,8 @@
 
 #include "planner/order/order_beam.h"
 #include "planner/order/order_exact.h"
+#include "planner/order/order_hill_valley.h"
 #include "planner/order/order_lists.h"
-#include "planner/order/order_strings.h"
 
 namespace neap::planner {
 
@@ -18,7 +18,7 @@ constexpr int64_t kWork = 60'000, kWorkPerStep = 10, kWindowWork = 4'000, kFirst
 constexpr size_t kFirstWidth = 8, kMostWidth = 512;  // of beams
 constexpr size_t kFinest = 128;                      // what a beam should gain of the peak
 constexpr int kWindow = 32;                          // steps of a window at the peak
-constexpr int kRounds = 3;                           // of strings, each from the order that the last one found
+constexpr int kRounds = 3;                           // of segments, each from the order that the last one found
 
 // A part of the program that is ordered by itself.
 class Part {
@@ -34,7 +34,7 @@ class Part {
     offer(forward_list(graph_));
     if (!done()) offer(backward_list(graph_));
     if (!done()) offer(depth_first(graph_));
-    if (!done() && use_strings()) return;
+    if (!done() && use_hill_valley()) return;
     if (!done() && search(kFirstWork)) return;
     if (!done()) use_beams();
     if (!done() && search(work_)) return;
@@ -91,7 +91,7 @@ class Part {
   }
 
   // The given order of the problem is what says which reader of a value is the last. Whether the order is the best.
-  bool use_strings() {
+  bool use_hill_valley() {
     for (int round = 0; round < kRounds && !done(); ++round) {
       const std::vector<int> given = order_;
       const OrderProblem problem = Arrangement(graph_, given).part(0, graph_.steps);
@@ -99,7 +99,7 @@ class Part {
       bool better = false;
       for (const bool last_stays : {false, true}) {
         int64_t work = lend(graph_.steps > kExactSteps ? kFirstWork : 0);
-        StringsOrder found = strings_order(graph, last_stays, work);
+        HillValleyOrder found = hill_valley_order(graph, last_stays, work);
         work_ += work;
         for (int& s : found.order) s = given[s];
         if (found.order.empty()) return false;

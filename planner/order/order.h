@@ -1,10 +1,10 @@
 // The order of steps with the lowest peak, never worse than the order given.
 //
 // Exact where there are few steps (order_exact.h); optimal where each value has one reader and the steps form a tree or
-// a series-parallel graph (order_strings.h); else the best of several list schedules, strings of a graph that is made
-// series-parallel, and exact search in windows at the peak. Steps that all others come before or after cut the program
-// into parts that are ordered by themselves. All searches are bounded by work, never by a clock, so that a program has
-// one order. Tested in tests/planner/order_test.cpp.
+// a series-parallel graph (order_hill_valley.h); else the best of several list schedules, hill-valley segments of a
+// graph that is made series-parallel, and exact search in windows at the peak. Steps that all others come before or
+// after cut the program into parts that are ordered by themselves. All searches are bounded by work, never by a clock,
+// so that a program has one order. Tested in tests/planner/order_test.cpp.
 #pragma once
 
 #include <cstdint>

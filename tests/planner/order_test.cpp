@@ -9,7 +9,7 @@
 
 #include "order_programs.h"
 #include "planner/order/order_graph.h"
-#include "planner/order/order_strings.h"
+#include "planner/order/order_hill_valley.h"
 
 namespace neap::planner {
 namespace {
@@ -181,7 +181,7 @@ TEST(Order, BestOfAllOnSmallNetworksAndLoops) {
   }
 }
 
-// Strings alone, without search.
+// Hill-valley segments alone, without search.
 TEST(Order, StringsAreBestOnTreesAndSeriesParallelGraphs) {
   Random random(5);
   for (int round = 0; round < 60; ++round) {
@@ -190,7 +190,7 @@ TEST(Order, StringsAreBestOnTreesAndSeriesParallelGraphs) {
          {program_of(random, in_tree(random, steps), true), program_of(random, out_tree(random, steps), false),
           program_of(random, series_parallel(random, steps), false)}) {
       int64_t work = 0;
-      const StringsOrder found = strings_order(OrderGraph(problem), false, work);
+      const HillValleyOrder found = hill_valley_order(OrderGraph(problem), false, work);
       EXPECT_TRUE(found.proven);
       EXPECT_TRUE(valid(problem, found.order));
       EXPECT_EQ(peak_of_order(problem, found.order), lowest_peak(problem));

@@ -1,4 +1,4 @@
-#include "planner/order/order_strings.h"
+#include "planner/order/order_hill_valley.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,7 +25,7 @@ struct Segment {
   std::pair<bool, int64_t> rank() const { return {net > 0, net > 0 ? net - hill : hill}; }
   bool operator<(const Segment& other) const { return rank() < other.rank(); }
 };
-using String = std::multiset<Segment>;
+using Segments = std::multiset<Segment>;
 
 uint64_t hash_of(int node) {  // sums of these tell sets apart
   uint64_t x = static_cast<uint64_t>(node) * 0x9e3779b97f4a7c15 + 0x632be59bd9b4e019;
@@ -33,7 +33,7 @@ uint64_t hash_of(int node) {  // sums of these tell sets apart
   return x ^ x >> 29;
 }
 
-// Nodes are strings; merging keeps one of the two numbers.
+// Nodes are lists of segments; merging keeps one of the two numbers.
 class StringGraph {
  public:
   StringGraph(const OrderGraph& graph, bool last_stays) : next_(graph.steps, -1), nodes_(graph.steps) {
@@ -56,7 +56,7 @@ class StringGraph {
     }
     OrderSimulation simulation(graph);
     for (int s = 0; s < graph.steps; ++s) {
-      nodes_[s].string.insert({static_cast<int64_t>(simulation.need(s)), simulation.growth(s), s, s});
+      nodes_[s].segments.insert({static_cast<int64_t>(simulation.need(s)), simulation.growth(s), s, s});
       nodes_[s].net = simulation.growth(s);
       nodes_[s].position = s;
       simulation.run(s);
@@ -65,7 +65,7 @@ class StringGraph {
     alive_ = graph.steps;
   }
 
-  StringsOrder run(int64_t& work) {
+  HillValleyOrder run(int64_t& work) {
     for (int u = 0; u < static_cast<int>(nodes_.size()); ++u) visit(u);
     reduce();
     if (alive_ > 1) {
@@ -78,14 +78,14 @@ class StringGraph {
       force();
     }
     for (const Node& node : nodes_) {
-      if (node.alive) return {steps_of(node.string), proven_};
+      if (node.alive) return {steps_of(node.segments), proven_};
     }
     return {};
   }
 
  private:
   struct Node {
-    String string;
+    Segments segments;
     int64_t net = 0;
     std::set<int> before, after;
     uint64_t before_hash = 0, after_hash = 0;
@@ -121,7 +121,7 @@ class StringGraph {
     return {std::max(a.hill, a.net + b.hill), a.net + b.net, a.first, b.last};
   }
 
-  String in_series(String a, String b) {
+  Segments in_series(Segments a, Segments b) {
     Segment middle = *a.rbegin();
     a.erase(std::prev(a.end()));
     for (bool again = true; again;) {
@@ -140,15 +140,15 @@ class StringGraph {
     return merged(std::move(a), std::move(b));
   }
 
-  static String merged(String a, String b) {
+  static Segments merged(Segments a, Segments b) {
     if (a.size() < b.size()) std::swap(a, b);
     a.merge(b);
     return a;
   }
 
   // `v` goes into `u`, which gets its edges too.
-  void absorb(int u, int v, String string) {
-    nodes_[u].string = std::move(string);
+  void absorb(int u, int v, Segments segments) {
+    nodes_[u].segments = std::move(segments);
     nodes_[u].net += nodes_[v].net;
     for (const int p : std::vector<int>(nodes_[v].before.begin(), nodes_[v].before.end())) {
       unlink(p, v);
@@ -165,7 +165,7 @@ class StringGraph {
   void drop(int v) {
     unlist(v);
     nodes_[v].alive = false;
-    nodes_[v].string.clear();
+    nodes_[v].segments.clear();
     --alive_;
   }
   void unlist(int u) {
@@ -175,12 +175,12 @@ class StringGraph {
 
   // The edge is there and no other path is.
   void put_in_series(int u, int v) {
-    String string = in_series(std::move(nodes_[u].string), std::move(nodes_[v].string));
+    Segments segments = in_series(std::move(nodes_[u].segments), std::move(nodes_[v].segments));
     const int position = nodes_[v].position;
     const bool keep_first =
         nodes_[u].before.size() + nodes_[u].after.size() >= nodes_[v].before.size() + nodes_[v].after.size();
     const int kept = keep_first ? u : v, gone = keep_first ? v : u;
-    absorb(kept, gone, std::move(string));
+    absorb(kept, gone, std::move(segments));
     nodes_[kept].position = position;
   }
 
@@ -197,7 +197,7 @@ class StringGraph {
     if (nodes_[other].before != node.before || nodes_[other].after != node.after) return false;
     for (const int p : std::vector<int>(node.before.begin(), node.before.end())) unlink(p, u);
     for (const int n : std::vector<int>(node.after.begin(), node.after.end())) unlink(u, n);
-    nodes_[other].string = merged(std::move(nodes_[other].string), std::move(node.string));
+    nodes_[other].segments = merged(std::move(nodes_[other].segments), std::move(node.segments));
     nodes_[other].net += node.net;
     drop(u);
     visit(other);
@@ -228,7 +228,7 @@ class StringGraph {
   }
   void force() {
     for (;;) {
-      NEAP_CHECK(!heavy_.empty(), "{} strings that nothing joins", alive_);
+      NEAP_CHECK(!heavy_.empty(), "{} nodes that nothing joins", alive_);
       const auto [net, position, u] = heavy_.top();
       heavy_.pop();
       const Node& node = nodes_[u];
@@ -240,9 +240,9 @@ class StringGraph {
     }
   }
 
-  std::vector<int> steps_of(const String& string) const {
+  std::vector<int> steps_of(const Segments& segments) const {
     std::vector<int> steps;
-    for (const Segment& segment : string) {
+    for (const Segment& segment : segments) {
       for (int s = segment.first;; s = next_[s]) {
         steps.push_back(s);
         if (s == segment.last) break;
@@ -258,7 +258,7 @@ class StringGraph {
     for (const Node& node : nodes_) {
       if (!node.alive) continue;
       left.push_back(&node);
-      count += node.string.size();
+      count += node.segments.size();
     }
     if (count > kExactSteps) return {};
     std::ranges::sort(left, {}, &Node::position);
@@ -267,7 +267,7 @@ class StringGraph {
     std::map<const Node*, int> ends;
     for (const Node* node : left) {
       bool first = true;
-      for (const Segment& segment : node->string) {
+      for (const Segment& segment : node->segments) {
         const int s = problem.steps++;
         segments.push_back(&segment);
         OrderProblem::Value value;
@@ -305,7 +305,7 @@ class StringGraph {
 
 }  // namespace
 
-StringsOrder strings_order(const OrderGraph& graph, bool last_stays, int64_t& work) {
+HillValleyOrder hill_valley_order(const OrderGraph& graph, bool last_stays, int64_t& work) {
   return StringGraph(graph, last_stays).run(work);
 }
 
