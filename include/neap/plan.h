@@ -48,7 +48,7 @@ class Plan {
   /// What the planner chose for the decision whose name contains `what`; empty when there is none.
   std::string decision(const std::string& what) const;
 
-  std::string to_text() const;  // a table: one line a step, widest moment marked; what std::cout << plan prints
+  std::string to_text() const;  // a table: one line a step, peak marked; what std::cout << plan prints
   std::string to_json() const;  // docs/plan-json.md
   std::string to_html() const;  // one self-contained page
   /// The file appears whole or not at all; UserError when it cannot be written.

@@ -31,9 +31,9 @@ class Part {
 
   void improve() {
     if (done()) return;
-    offer(forward_list(graph_));
-    if (!done()) offer(backward_list(graph_));
-    if (!done()) offer(depth_first(graph_));
+    consider(forward_list(graph_));
+    if (!done()) consider(backward_list(graph_));
+    if (!done()) consider(depth_first(graph_));
     if (!done() && use_hill_valley()) return;
     if (!done() && search(kFirstWork)) return;
     if (!done()) use_beams();
@@ -52,7 +52,7 @@ class Part {
     return work;
   }
 
-  bool offer(std::vector<int> order) {
+  bool consider(std::vector<int> order) {
     const size_t peak = peak_of(graph_, order);
     if (peak >= peak_) return false;
     peak_ = peak;
@@ -66,7 +66,7 @@ class Part {
     int64_t work = lend(most);
     ExactOrder found = exact_order(graph_, peak_, enough_, work);
     work_ += work;
-    if (!found.order.empty()) offer(std::move(found.order));
+    if (!found.order.empty()) consider(std::move(found.order));
     return found.proven;
   }
 
@@ -82,7 +82,7 @@ class Part {
         std::vector<int> order = beam_order(graph_, width, limit, true, work);
         if (order.empty()) order = beam_order(graph_, width, limit, false, work);
         if (order.empty()) failed = limit;
-        if (!order.empty()) offer(std::move(order));
+        if (!order.empty()) consider(std::move(order));
       }
       const size_t next = std::min({4 * width, width * affordable(1 + before - work), kMostWidth});
       width = next < 2 * width ? 0 : next;
@@ -103,7 +103,7 @@ class Part {
         work_ += work;
         for (int& s : found.order) s = given[s];
         if (found.order.empty()) return false;
-        better |= offer(std::move(found.order));
+        better |= consider(std::move(found.order));
         if (found.proven) return true;
       }
       if (!better) break;

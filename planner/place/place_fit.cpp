@@ -133,32 +133,32 @@ Placement sweep(std::span<const Block> blocks, bool forward, bool longest_first)
 }
 
 // The first step during which most bytes are alive.
-int widest_step(std::span<const Block> blocks) {
+int peak_step(std::span<const Block> blocks) {
   std::map<int, int64_t> growth;
   for (const Block& block : blocks) {
     growth[block.first] += static_cast<int64_t>(block.bytes);
     growth[block.last + 1] -= static_cast<int64_t>(block.bytes);
   }
-  int widest = 0;
+  int peak_at = 0;
   int64_t live = 0, most = 0;
   for (const auto& [step, bytes] : growth) {
     live += bytes;
-    if (live > most) most = live, widest = step;
+    if (live > most) most = live, peak_at = step;
   }
-  return widest;
+  return peak_at;
 }
 
 enum class Reach : uint8_t { later, earlier, both };
 
 // Sweeps from the peak step to both ends: the blocks alive there lie one on the other, those below that reach far.
-Placement sweep_from_widest(std::span<const Block> blocks, Reach reach) {
-  const int widest = widest_step(blocks);
+Placement sweep_from_peak(std::span<const Block> blocks, Reach reach) {
+  const int peak_at = peak_step(blocks);
   std::vector<int> stack, later, earlier;
   for (const int i : taking(blocks)) {
-    (blocks[i].first > widest ? later : blocks[i].last < widest ? earlier : stack).push_back(i);
+    (blocks[i].first > peak_at ? later : blocks[i].last < peak_at ? earlier : stack).push_back(i);
   }
   std::ranges::sort(stack, {}, [&](int i) {
-    const int before = widest - blocks[i].first, after = blocks[i].last - widest;
+    const int before = peak_at - blocks[i].first, after = blocks[i].last - peak_at;
     const int far = reach == Reach::later ? after : reach == Reach::earlier ? before : std::min(before, after);
     return std::tuple(-far, -(before + after), i);
   });
@@ -224,7 +224,7 @@ Placement place_greedily(std::span<const Block> blocks, size_t goal) {
     }
   }
   for (const Reach reach : {Reach::later, Reach::earlier, Reach::both}) {
-    Placement candidate = sweep_from_widest(blocks, reach);
+    Placement candidate = sweep_from_peak(blocks, reach);
     if (candidate.extent < best.extent) best = std::move(candidate);
     if (best.extent <= goal) return best;
   }

@@ -8,7 +8,7 @@
 namespace neap::planner {
 
 /// The lowest placement of several orders, best fit and first fit, the best of them improved by moving blocks that end
-/// too high; sweeps through the steps, from their ends and from the widest, come
+/// too high; sweeps through the steps, from their ends and from the peak step, come
 /// first, and are all for more than 20,000 blocks: nearly linear. Ends early at
 /// an extent of `goal`.
 Placement place_greedily(std::span<const Block> blocks, size_t goal);

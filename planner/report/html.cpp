@@ -70,7 +70,7 @@ void draw(JsonWriter& out, const PlanData& plan) {
     out.begin_array().value(step.op).value(name(step.strategy)).value(step.reason).value(step.bytes_added);
     out.value(step.bytes_live).value(where(step)).end_array();
   }
-  out.end_array().member("title", plan.naive ? "naive" : "planned").member("widest", peak_step(plan)).end_object();
+  out.end_array().member("title", plan.naive ? "naive" : "planned").member("peak_at", peak_step(plan)).end_object();
 }
 
 }  // namespace

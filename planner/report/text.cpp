@@ -1,4 +1,4 @@
-// The plan as text: one line a step, the widest moment marked, then what is alive there and what was decided.
+// The plan as text: one line a step, the peak step marked, then what is alive there and what was decided.
 #include <neap/bytes.h>
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string wrapped(const std::string& text, const std::string& indent) {
 }
 
 void add_steps(std::string& out, const PlanData& plan, const std::string& indent) {
-  const int widest = peak_step(plan);
+  const int peak_at = peak_step(plan);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
     std::string result;
@@ -42,9 +42,9 @@ void add_steps(std::string& out, const PlanData& plan, const std::string& indent
       result += to_string(step.group.aval(v));
     }
     out +=
-        fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s, static_cast<int>(s) == widest ? '>' : ' ',
-                    shortened(std::string(name(step.strategy)), 18), shortened(result, 17),
-                    format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step));
+        fmt::format("{}{:>3} {} {:<18} {:<17} {:>10} {:>10} {}\n", indent, s,
+                    static_cast<int>(s) == peak_at ? '>' : ' ', shortened(std::string(name(step.strategy)), 18),
+                    shortened(result, 17), format_bytes(step.bytes_added), format_bytes(step.bytes_live), where(step));
     const int64_t offset = step.writes.empty() ? -1 : plan.buffers[step.writes[0]].offset;
     out += wrapped(fmt::format("{}{}{}", shortened(step.op, 60), step.reason.empty() ? "" : ": " + step.reason,
                                offset >= 0 ? fmt::format(" (at {})", offset) : ""),
@@ -75,7 +75,7 @@ std::string to_text(const PlanData& plan) {
     out += fmt::format("on the host  {:>11}  ({} bytes, beside the peak)\n", format_bytes(host), host);
   }
   if (plan.budget) out += fmt::format("budget       {:>11}\n", format_bytes(*plan.budget));
-  out += "\nalive at the widest moment:\n" + describe_alive(plan, "  ");
+  out += "\nalive at the peak:\n" + describe_alive(plan, "  ");
   if (!plan.decisions.empty()) out += "\ndecisions:\n";
   for (const Decision& decision : plan.decisions) {
     out += wrapped(fmt::format("{}: {} ({})", decision.what, decision.chosen, decision.reason), "  ");

@@ -203,9 +203,9 @@ ValueId lower_dot(Builder& b, const Term& term) {
   // Halves multiply exactly in f32, and are rounded once, at the end.
   const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
   if (!reduction && dtype == wide && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
-    Graph probe;  // canonical already?
-    probe.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
-    if (is_canonical_dot(probe, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
+    Graph trial;  // canonical already?
+    trial.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
+    if (is_canonical_dot(trial, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
   }
   Side wide_lhs = lhs, wide_rhs = rhs;
   wide_lhs.value = convert(b, lhs.value, wide, term.loc);

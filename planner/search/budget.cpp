@@ -62,7 +62,7 @@ void check_budget(const PlanData& plan) {
   if (!plan.budget || plan.peak_bytes <= *plan.budget) return;
   throw BudgetError(fmt::format("{}: no plan fits a memory budget of {} ({} bytes); the smallest peak that the planner "
                                 "finds is {} ({} bytes).\n"
-                                "alive at its widest moment:\n{}raise the budget to that, or make these values smaller",
+                                "alive at its peak:\n{}raise the budget to that, or make these values smaller",
                                 plan.name.empty() ? "jit" : plan.name, format_bytes(*plan.budget), *plan.budget,
                                 format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  ")),
                     plan.peak_bytes);

@@ -25,7 +25,7 @@ constexpr size_t kMostNodes = 600;                       // nor those that take 
 constexpr double kGain = 1.0 / 3;                        // of the peak, or what more slices must lower it by
 constexpr double kPrice = 0.03;                          // of the predicted time, for all of the peak
 constexpr double kSliceBytes = 1 << 20;                  // less of the large values in a slice keeps no core busy
-constexpr int kMostProbes = 8;                           // plans made
+constexpr int kMostTrials = 8;                           // plans made
 constexpr int64_t kFewest = 4, kStep = 8, kMost = 4096;  // slices tried
 
 Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks, const PlanData& usual,
@@ -49,15 +49,15 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
   const Level level{nullptr, std::nullopt, from, fuse(from.graph).stored};
   double least = peak;
   std::optional<PlanData> best;
-  int probes = 0;
+  int trials = 0;
   size_t visits = 0;
   for (const Slicing& slicing : slicings(level, false, visits)) {
     if (slicing.splits_sums || slicing.gain < kGain * peak) continue;
-    for (int64_t chunks = kFewest; chunks <= kMost && probes < kMostProbes; chunks *= kStep) {
+    for (int64_t chunks = kFewest; chunks <= kMost && trials < kMostTrials; chunks *= kStep) {
       if (chunks > slicing.regions[0].extent || slicing.gain < kSliceBytes * static_cast<double>(chunks)) break;
       const std::optional<Graph> sliced = chunk(from.graph, slicing.regions, chunks);
       if (!sliced) break;
-      ++probes;
+      ++trials;
       const auto is_better = [&](size_t peak_bytes, double seconds) {
         const auto lower = static_cast<double>(peak_bytes);
         return lower <= (1 - kGain) * least && seconds <= usual.predicted_seconds * (1 + kPrice * (1 - lower / peak));

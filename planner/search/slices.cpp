@@ -53,11 +53,11 @@ class Finder {
   }
 
   std::vector<Slicing> run(bool outputs) {
-    const int widest = peak_step(plan_);
+    const int peak_at = peak_step(plan_);
     std::set<ValueId> values;
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
-      const bool there = buffer->first <= widest && widest <= buffer->last;
+      const bool there = buffer->first <= peak_at && peak_at <= buffer->last;
       if (outputs != is_output_[v] || !(outputs || there)) continue;
       if (values.size() == kCandidates || !values.insert(v).second) continue;
       for (const Cut cut : cuts_of(v)) {
@@ -65,7 +65,7 @@ class Finder {
         if (!outputs) add(with_neighbours(v, cut), v, cut);
       }
     }
-    if (!outputs && widest >= 0 && plan_.steps[widest].body) add_loop_outputs(plan_.steps[widest]);
+    if (!outputs && peak_at >= 0 && plan_.steps[peak_at].body) add_loop_outputs(plan_.steps[peak_at]);
     std::ranges::sort(found_, {}, [](const Slicing& s) { return std::tuple(-s.gain, s.value, s.cut.axis, s.number); });
     return std::move(found_);
   }
@@ -124,7 +124,7 @@ class Finder {
   }
 
   void weigh(Slicing& slicing) const {
-    const int widest = peak_step(plan_);
+    const int peak_at = peak_step(plan_);
     std::set<ValueId> leaving;
     for (const Region& region : slicing.regions) {
       leaving.insert(region.joined.begin(), region.joined.end());
@@ -136,7 +136,7 @@ class Finder {
     }
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
-      if (buffer->first > widest || widest > buffer->last || leaving.contains(v)) continue;
+      if (buffer->first > peak_at || peak_at > buffer->last || leaving.contains(v)) continue;
       const bool hidden = std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); });
       if (hidden) slicing.gain += static_cast<double>(buffer->bytes);
     }
@@ -145,14 +145,14 @@ class Finder {
 
   // What the body of the loop at the peak step needs, if it runs in slices.
   double body_bytes(const Slicing& slicing) const {
-    const int widest = peak_step(plan_);
-    if (widest < 0 || !plan_.steps[widest].body) return 0;
-    for (const int b : plan_.steps[widest].writes) {
+    const int peak_at = peak_step(plan_);
+    if (peak_at < 0 || !plan_.steps[peak_at].body) return 0;
+    for (const int b : plan_.steps[peak_at].writes) {
       const ValueId v = plan_.buffers[b].value;
       if (v == no_value || !graph_.def(v)) continue;
       const NodeId id = graph_.values[v].def;
       if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return r.scans.contains(id); })) {
-        return static_cast<double>(plan_.steps[widest].body->arena_bytes);
+        return static_cast<double>(plan_.steps[peak_at].body->arena_bytes);
       }
     }
     return 0;
@@ -176,7 +176,7 @@ class Finder {
     return key;
   }
 
-  bool tired() const { return finder_.visits() > kMostVisits; }
+  bool exhausted() const { return finder_.visits() > kMostVisits; }
 
   bool inside(const Region& region, ValueId v) const {
     return region.cut.contains(v) && !std::ranges::binary_search(region.inputs, v);
@@ -195,7 +195,7 @@ class Finder {
     for (bool grown = true; std::exchange(grown, false);) {
       std::vector<ValueId> apart;
       for (const ValueId other : others) {
-        if (tired()) return best;
+        if (exhausted()) return best;
         hidden.push_back(other);
         std::optional<Region> region = finder_.find(hidden, cut);
         if (region && inside(*region, other)) {
@@ -230,7 +230,7 @@ class Finder {
     const bool alone = !hides_others(slicing);
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
-      if (slicing.regions.size() >= kAlike || tired() || v == slicing.value || is_output_[v]) continue;
+      if (slicing.regions.size() >= kAlike || exhausted() || v == slicing.value || is_output_[v]) continue;
       const Node& node = *graph_.def(v);
       if (node.op != like.op || graph_.aval(v) != graph_.aval(slicing.value) || !is_wide(*buffer)) continue;
       if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); })) continue;
@@ -276,9 +276,9 @@ std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options,
   levels.push_back({nullptr, std::nullopt, planned, fuse(planned.graph, fuse_options).stored});
   while (levels.size() <= kDeepest) {
     const PlanData& plan = levels.back().planned.plan;
-    const int widest = peak_step(plan);
-    if (widest < 0 || !plan.steps[widest].body) break;
-    const Attrs& attrs = plan.steps[widest].group.nodes[0].attrs;
+    const int peak_at = peak_step(plan);
+    if (peak_at < 0 || !plan.steps[peak_at].body) break;
+    const Attrs& attrs = plan.steps[peak_at].group.nodes[0].attrs;
     Level level{attrs.graph(Attr::body), LoopLayout(attrs), {}, {}};
     level.planned = plan_body(*level.body, *level.loop, options, fuse_options);
     level.stored = fuse(level.planned.graph, fuse_options).stored;

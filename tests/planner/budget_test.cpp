@@ -58,7 +58,7 @@ TEST(Budget, SmallerBudgetsNeverRaiseThePeak) {
     FAIL() << "fits in nothing";
   } catch (const BudgetError& e) {
     smallest = e.smallest_peak_bytes();
-    EXPECT_THAT(e.what(), testing::HasSubstr("alive at its widest moment"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("alive at its peak"));
     EXPECT_THAT(e.what(), testing::HasSubstr("graphs.h:"));
   }
   ASSERT_GT(smallest, size_t{100'003 * 8 * 4});

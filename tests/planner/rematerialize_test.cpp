@@ -243,10 +243,10 @@ TEST(Rematerialize, ResultsOfALoopAreKeptWhateverBecomesOfTheOthers) {
       return v == stacked || (planned.graph.is(v, Op::reshape) && planned.graph.def(v)->inputs[0] == stacked);
     });
   };
-  const int widest = peak_step(planned.plan);
+  const int peak_at = peak_step(planned.plan);
   for (PlanBuffer& buffer : planned.plan.buffers) {
     if (buffer.value != carry) continue;
-    const int first = std::exchange(buffer.first, widest + 1);  // the loop runs after the peak step
+    const int first = std::exchange(buffer.first, peak_at + 1);  // the loop runs after the peak step
     EXPECT_FALSE(keeps());
     buffer.first = first;
     buffer.value = no_value;
