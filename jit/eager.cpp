@@ -8,6 +8,7 @@
 #include "core/dispatch.h"
 #include "jit/compile.h"
 #include "trace/reference/reference.h"
+#include "trace/tracing/eager.h"
 
 namespace neap {
 namespace {
@@ -88,59 +89,70 @@ Array fill(const Attrs& attrs) {
   return detail::make_concrete(std::move(aval), std::move(buffer));
 }
 
-}  // namespace
-
-Arrays run_eagerly(const Graph& graph, const Arrays& inputs) {
+Arrays run_graph(const Graph& graph, const Arrays& inputs) {
   if (reference_depth) return run_reference(graph, inputs);
   static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
   return cache.find_or_compile(graph)->run(inputs, {});
 }
 
-Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc) {
-  Graph graph;
-  std::vector<ValueId> values;
-  for (const Array& x : inputs) values.push_back(graph.add_input(x.aval()));
-  graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
-  return at_line(loc, [&]() -> Arrays {
-    if (op == Op::constant && !reference_depth) return {fill(attrs)};
-    return run_eagerly(graph, inputs);
-  });
-}
+// Executables, each cached under what it was compiled from; the reference interpreter in eager_reference mode.
+class Executables : public Eager {
+ public:
+  Arrays run(const Graph& graph, const Arrays& inputs) const override { return run_graph(graph, inputs); }
 
-Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
-  if (is_tracing()) return f(inputs);
-  const std::source_location line = user_line({});
-  for (const Array& x : inputs) check_usable(x, std::string_view(key).substr(0, key.find(' ')), line);
-  const auto traced = [&] {
-    std::vector<Aval> avals;
-    for (const Array& x : inputs) avals.push_back(x.aval());
-    return trace_closed(
-        avals,
-        [&](const Arrays& in) {
-          const AtLine at(line);
-          return Arrays{f(in)};
-        },
-        key);
-  };
-  if (reference_depth) return run_reference(traced(), inputs)[0];
-  static CompositeCache& cache = *new CompositeCache;
-  const Device device = default_device();
-  std::string full_key = to_string(device) + " " + key;
-  for (const Array& x : inputs) full_key += to_string(x.aval());
-  return at_line(line, [&] {
-    std::shared_ptr<const Compiled> compiled;
-    {
-      const std::shared_lock lock(cache.mutex);
-      if (const auto it = cache.entries.find(full_key); it != cache.entries.end() && it->second->usable())
-        compiled = it->second;
-    }
-    if (!compiled) {
-      auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
-      const std::unique_lock lock(cache.mutex);
-      compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
-    }
-    return compiled->run(inputs, line)[0];
-  });
+  Arrays apply(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc) const override {
+    Graph graph;
+    std::vector<ValueId> values;
+    for (const Array& x : inputs) values.push_back(graph.add_input(x.aval()));
+    graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
+    return at_line(loc, [&]() -> Arrays {
+      if (op == Op::constant && !reference_depth) return {fill(attrs)};
+      return run_graph(graph, inputs);
+    });
+  }
+
+  Array composite(const std::string& key, const Arrays& inputs,
+                  const std::function<Array(const Arrays&)>& f) const override {
+    const std::source_location line = user_line({});
+    for (const Array& x : inputs) check_usable(x, std::string_view(key).substr(0, key.find(' ')), line);
+    const auto traced = [&] {
+      std::vector<Aval> avals;
+      for (const Array& x : inputs) avals.push_back(x.aval());
+      return trace_closed(
+          avals,
+          [&](const Arrays& in) {
+            const AtLine at(line);
+            return Arrays{f(in)};
+          },
+          key);
+    };
+    if (reference_depth) return run_reference(traced(), inputs)[0];
+    static CompositeCache& cache = *new CompositeCache;
+    const Device device = default_device();
+    std::string full_key = to_string(device) + " " + key;
+    for (const Array& x : inputs) full_key += to_string(x.aval());
+    return at_line(line, [&] {
+      std::shared_ptr<const Compiled> compiled;
+      {
+        const std::shared_lock lock(cache.mutex);
+        if (const auto it = cache.entries.find(full_key); it != cache.entries.end() && it->second->usable())
+          compiled = it->second;
+      }
+      if (!compiled) {
+        auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
+        const std::unique_lock lock(cache.mutex);
+        compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
+      }
+      return compiled->run(inputs, line)[0];
+    });
+  }
+};
+
+}  // namespace
+
+const Eager& eager() {
+  static const Executables& executables = *new Executables;
+  return executables;
 }
 
 }  // namespace tracing

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/autodiff/check.h"
+#include "trace/tracing/eager.h"
 #include "trace/vmap/vmap.h"
 
 namespace neap::autodiff {
@@ -11,7 +12,7 @@ void expect_as_reference(const Graph& g, const Values& inputs) {
   tracing::Arrays arrays;
   for (const HostValue& value : inputs) arrays.push_back(detail::make_concrete(value.aval, value.data));
   const Values expected = tracing::evaluate_reference(g, inputs);
-  const tracing::Arrays got = tracing::run_eagerly(g, arrays);
+  const tracing::Arrays got = tracing::eager().run(g, arrays);
   ASSERT_EQ(got.size(), expected.size());
   for (size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].aval(), expected[k].aval);

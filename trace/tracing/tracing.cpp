@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/stack.h"
 #include "trace/graph/op_table.h"
+#include "trace/tracing/eager.h"
 
 namespace neap::detail {
 
@@ -148,7 +149,11 @@ std::vector<Aval> avals_of(const Arrays& arrays, std::source_location loc) {
 }
 
 Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
-  return is_tracing() ? inline_graph(graph, inputs) : run_eagerly(graph, inputs);
+  return is_tracing() ? inline_graph(graph, inputs) : eager().run(graph, inputs);
+}
+
+Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
+  return is_tracing() ? f(inputs) : eager().composite(key, inputs, f);
 }
 
 void check_usable(const Array& x, std::string_view op, std::source_location loc) {
@@ -207,7 +212,7 @@ Arrays apply_many(Op op, const Arrays& inputs, Attrs attrs, std::source_location
   check_stack(name(op), loc);
   if (!innermost) {
     for (const Array& x : inputs) check_usable(x, name(op), loc);
-    return apply_eagerly(op, inputs, attrs, loc);
+    return eager().apply(op, inputs, attrs, loc);
   }
   Builder& b = *innermost;
   std::vector<ValueId> values;

@@ -97,13 +97,8 @@ int64_t new_region();
 /// Replays a graph on inputs (parameters, then captured): staged or run at once.
 Arrays inline_graph(const Graph& graph, const Arrays& inputs);
 
-/// Runs a graph at once on concrete arrays, as one compiled executable cached under the graph (or by the reference
-/// interpreter in eager_reference mode). Defined in jit/eager.cpp.
-Arrays run_eagerly(const Graph& graph, const Arrays& inputs);
 /// A graph's results: staged under a trace, else run at once as one executable.
 Arrays stage_or_run(const Graph& graph, const Arrays& inputs);
-/// One op at once, cached under (op, avals, attributes). Defined in jit/eager.cpp.
-Arrays apply_eagerly(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc);
 
 /// A function made of several ops that should run as one when it is called outside a trace (random::normal, softmax):
 /// staged op by op under a trace, else traced and run as one executable, cached under the key (a name and everything
