@@ -21,10 +21,12 @@ using namespace tracing;
 
 namespace {
 
+// Storing takes bytes and a launch; computing again takes time and code. `neap-bench --case first-call` measures
+// compiling, neap-plan-speed planning, tests/bench/check_peaks the bytes of every case; the numbers are not fitted.
 constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
-constexpr double kNodeCost = 12;           // of one element; dearer nodes are long code and count as several
-constexpr double kWorthAStep = 64;         // nodes of a scalar that a crowded kernel had better read
-constexpr size_t kManyReaders = 64;        // of a value: they are taken to need it to the end
+constexpr double kNodeCost = 12;           // units of one element; dearer nodes are long code and count as several
+constexpr double kWorthAStep = 64;         // nodes of a scalar from which on it is stored for a kernel with too many
+constexpr size_t kManyReaders = 64;        // readers of a value from which on it is taken to be needed to the end
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
 
@@ -39,8 +41,13 @@ struct Use {
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const FuseOptions& options)
-      : graph_(graph), options_(options), stored_(must_store(graph)), slicer_(graph), uses_(graph.values.size()) {
+  Fuser(const Graph& graph, const FuseOptions& options, bool part_steps)
+      : graph_(graph),
+        options_(options),
+        part_steps_(part_steps),
+        stored_(must_store(graph)),
+        slicer_(graph),
+        uses_(graph.values.size()) {
     fusion_.group_of.assign(graph.values.size(), -1);
     fusion_.recomputed.assign(graph.values.size(), false);
     is_output_ = holds_output(graph);
@@ -78,8 +85,8 @@ class Fuser {
     nodes_.assign(fusion_.groups.size(), 0);
     for (auto id = static_cast<NodeId>(graph_.nodes.size()); id-- > 0;) visit(graph_.nodes[id]);
     std::ranges::reverse(fusion_.decisions);
-    fusion_.parts = would_part(graph_, stored_, fusion_);
-    if (options_.part_steps) fusion_.groups = share_steps(graph_, stored_);
+    fusion_.could_part = would_part(graph_, stored_, fusion_);
+    if (part_steps_) fusion_.groups = share_steps(graph_, stored_);
     sort_groups(graph_, fusion_);
     fusion_.stored = std::move(stored_);
     return std::move(fusion_);
@@ -222,6 +229,7 @@ class Fuser {
     const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
     const bool random = !slice.random_nodes.empty() && !small;
     const bool keep = work > traffic * (random ? options_.random_weight : options_.keep_weight);
+    // Choices about fewer units of an element are not worth a user's attention.
     if (groups > 1 && slice.cost >= 8) record(node, slice, keep, work, traffic);
     if (keep) {
       store(v);
@@ -313,6 +321,7 @@ class Fuser {
 
   const Graph& graph_;
   FuseOptions options_;
+  bool part_steps_;
   std::vector<bool> stored_;
   Slicer slicer_;
   std::vector<std::vector<Use>> uses_;
@@ -330,7 +339,9 @@ class Fuser {
 
 }  // namespace
 
-Fusion fuse(const Graph& graph, const FuseOptions& options) { return Fuser(graph, options).run(); }
+Fusion fuse(const Graph& graph, const FuseOptions& options, bool part_steps) {
+  return Fuser(graph, options, part_steps).run();
+}
 
 Fusion fuse_nothing(const Graph& graph) {
   std::vector<bool> stored = must_store(graph);

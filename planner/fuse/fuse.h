@@ -1,4 +1,4 @@
-// Which values are stored, and which are computed where they are read.
+// Fusion decides which values are stored, and which are computed where they are read.
 //
 // A value is stored if it must be (an output, an operand or result of an opaque step, a reduction, a scatter) or if
 // storing it costs less than computing it again for each reader. Everything else lives in registers inside the kernels
@@ -7,6 +7,7 @@
 // Tested in tests/planner/fuse_test.cpp.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -14,7 +15,7 @@
 
 namespace neap::planner {
 
-/// A step to be: the stored values that it makes.
+/// A group becomes a step: it lists the stored values that the step makes.
 struct Group {
   PlanStep::Kind kind = PlanStep::Kind::map;
   std::vector<tracing::ValueId> roots;
@@ -26,20 +27,26 @@ struct Fusion {
   std::vector<bool> stored;   // of each value: in memory
   std::vector<Decision> decisions;
   std::vector<bool> recomputed;  // of each value: several groups compute it
-  bool parts = false;            // FuseOptions::part_steps makes a difference
+  bool could_part = false;       // it makes a difference whether steps are parted
 };
 
-/// How much a stored byte of random numbers, or of anything, weighs against computing again.
+/// Says how much the traffic of a stored value weighs against computing it again, both in units of
+/// planner/kernels/cost.h.
 struct FuseOptions {
-  double keep_weight = 1;     // a value is kept when the work saved exceeds this times the traffic
-  double random_weight = 40;  // the same for what random numbers go into
-  bool part_steps = false;    // steps are merged for what they share once it is known what is stored: Fusion::parts
+  double keep_weight = 1;     // a value is stored when the work saved exceeds this times the traffic
+  double random_weight = 40;  // the same for what random numbers go into: memory is worth that much time there; no
+                              // measurement is recorded, `neap-bench --case random-normal,dropout-mlp` shows both
 };
+inline constexpr FuseOptions kStoreShared{.keep_weight = 0, .random_weight = 0};
+inline constexpr FuseOptions kComputeShared{.keep_weight = std::numeric_limits<double>::infinity(),
+                                            .random_weight = std::numeric_limits<double>::infinity()};
 
-/// Of a simplified graph with canonical dots.
-Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {});
+/// Chooses the steps of a simplified graph with canonical dots. `part_steps`: they are merged for what they share once
+/// it is known what is stored, not for what they might share before.
+Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {}, bool part_steps = false);
 
-/// The naive pipeline: a group for each node, but constants and broadcasts, which every framework reads in place.
+/// Groups as the naive pipeline does: each node by itself, but constants, broadcasts and reshapes, which every
+/// framework reads in place.
 Fusion fuse_nothing(const tracing::Graph& graph);
 
 }  // namespace neap::planner

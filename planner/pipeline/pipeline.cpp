@@ -38,6 +38,11 @@ struct Draft {
   bool is_body() const { return order.num_carry >= 0; }
 };
 
+// What messages and reports call the plan.
+std::string name_of(const PlanOptions& options, const Graph& graph) {
+  return options.name.empty() ? graph.name : options.name;
+}
+
 bool narrow_products(Draft& d) {
   if (d.options.target.half_products && !d.options.naive) d.planned.graph = narrow_dots(d.planned.graph);
   return true;
@@ -54,10 +59,9 @@ bool give_copies(Draft& d) {
 }
 
 bool choose_steps(Draft& d) {
-  FuseOptions choices = d.fuse_options;
-  choices.part_steps = d.options.part_steps;
-  d.fusion = d.options.naive ? fuse_nothing(d.planned.graph) : fuse(d.planned.graph, choices);
-  d.planned.parts = d.fusion.parts;
+  d.fusion =
+      d.options.naive ? fuse_nothing(d.planned.graph) : fuse(d.planned.graph, d.fuse_options, d.options.part_steps);
+  d.planned.could_part = d.fusion.could_part;
   return true;
 }
 
@@ -66,7 +70,7 @@ bool write_steps(Draft& d) {
     return plan_body(body, loop, d.options, d.fuse_options).plan;
   };
   d.planned.plan = make_steps(d.planned.graph, d.fusion, d.options, plan_inner);
-  check_countable(d.planned.plan, d.options.name.empty() ? d.planned.graph.name : d.options.name);
+  check_countable(d.planned.plan, name_of(d.options, d.planned.graph));
   return true;
 }
 
@@ -149,7 +153,7 @@ std::optional<Planned> run_passes(Draft draft) {
 
 std::optional<Planned> plan_whole(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
                                   Placing placing, const Trial* trial) {
-  const std::string name = options.name.empty() ? simplified.name : options.name;
+  const std::string name = name_of(options, simplified);
   std::optional<Planned> result = run_passes({.options = options,
                                               .fuse_options = fuse_options,
                                               .order = {.carves = options.target.carves},

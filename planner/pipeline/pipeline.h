@@ -19,8 +19,8 @@ namespace neap::planner {
 struct Planned {
   tracing::Graph graph;
   PlanData plan;
-  OrderProblem problem;  // of its steps, before they were ordered
-  bool parts = false;    // PlanOptions::part_steps makes a difference
+  OrderProblem problem;     // of its steps, before they were ordered
+  bool could_part = false;  // PlanOptions::part_steps makes a difference
 };
 
 /// The plan of a loop's body.

@@ -1,4 +1,5 @@
-// A plan: what will run, where every byte lies, and why. A plain value: it never allocates and never runs anything.
+// A plan says what will run, where every byte lies, and why. It is a plain value: it never allocates memory for arrays
+// and never runs anything.
 //
 // Buffers are numbered; steps name them. A buffer is an argument, a captured array, an output, an intermediate or
 // scratch. Intermediates and scratch (and outputs when `slab`) lie in one arena at `offset`. A step is one fused group:
@@ -58,16 +59,16 @@ struct PlanBuffer {
   std::string origin;  // "file:line" in place of source, in a plan that was read (parse_plan)
 };
 
-/// How a scatter-add keeps partial results (scratch tables of the step, `partials` of them).
+/// Says how a scatter keeps partial results, which lie in scratch tables of the step (`partials` of them).
 enum class ScatterForm : uint8_t {
   direct,   // one pass in row order straight into the output
   tables,   // `partials` private tables of table_dtype, each over a fixed range of rows, then a combining pass. Partial
-            // 0 lies in the output when table_dtype has the output's size, else all lie in scratch
+            // 0 lies in the output where it fits and may (tables_of in planner/kernels/partials.h), else in scratch
   counts,   // the same with u32 counts, for an update that is one constant c: out = operand + c * count
   winners,  // a set by threads in no order: a table of u32 holds the last row, from 1, that updates each element
 };
 
-/// What a step takes that a GPU leaves to the host, beside the device's memory.
+/// Counts what a step that a GPU leaves to the host takes beside the device's memory.
 struct HostWork {
   size_t sent = 0, returned = 0;  // bytes copied to the host and back; 0 where it works on the arrays in place
   size_t held = 0;                // bytes held there meanwhile
@@ -110,7 +111,7 @@ struct PlanStep {
   size_t bytes_live = 0;   // bytes held during it, arguments and the arena's extent included
 };
 
-/// Whether a step of the kind is one node, of which backends have no kernel to fuse into.
+/// Tells whether a step of the kind is one node that runs by itself: nothing can be fused into it.
 inline bool is_opaque(PlanStep::Kind kind) {
   return kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::factor ||
          kind == PlanStep::Kind::scan;
@@ -129,7 +130,7 @@ struct Decision {
   std::vector<Alternative> alternatives;  // the chosen one included
 };
 
-/// What a pass left, for people.
+/// Holds what a pass left, as text for people.
 struct PassRecord {
   std::string name, text;
 };
@@ -158,12 +159,12 @@ struct PlanData {
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
   std::vector<PassRecord> passes;       // in their order, the graph that they began with first; with keep_passes
 
-  /// The buffer that owns the bytes of `b`, which may be `b`, and where in it they begin.
+  /// These return the buffer that owns the bytes of `b`, which may be `b`, and the byte at which they begin in it.
   int root(int b) const { return buffers[b].alias_of < 0 ? b : buffers[b].alias_of; }
   int64_t shift(int b) const { return buffers[b].alias_of < 0 ? 0 : buffers[b].alias_offset; }
 };
 
-/// The kind of device that a plan is made for: what its kernels need beside their operands.
+/// Describes the kind of device that a plan is made for: what its kernels need beside their operands.
 struct Target {
   bool gpu = false;               // many threads share one table of a scatter; products pack nothing
   int reduce_partials = 64;       // the most partial results of a reduction to few elements
@@ -179,7 +180,7 @@ struct Target {
   std::string device = "the device";  // in messages
 };
 
-/// What a plan may assume and must keep to.
+/// Says what a plan may assume and must keep to.
 struct PlanOptions {
   std::string name;
   bool naive = false;
@@ -188,13 +189,13 @@ struct PlanOptions {
   std::optional<Strategy> strategy;  // pinned: planner/search/pins.h
   std::optional<int64_t> chunks;     // pinned K
   Target target = {};
-  bool part_steps = false;                       // FuseOptions::part_steps; the planner's own choice
+  bool part_steps = false;                       // of fuse() (planner/fuse/fuse.h); the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null
   bool keep_passes = false;                      // fill PlanData::passes
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 
-/// The most that a step, or one of a loop's body, holds on the host: HostWork::held.
+/// Returns the most bytes that a step, or one of a loop's body, holds on the host (HostWork::held).
 size_t host_bytes(const PlanData& plan);
 
 }  // namespace neap::planner

@@ -12,6 +12,7 @@ constexpr double kMuchSmaller = 2.0 / 3, kLonger = 1.1;  // one of this part of 
 constexpr double kFarSmaller = 0.1, kMuchLonger = 1.3;   // and one of this
 constexpr double kMore = 1.0 / 16, kSlow = 1.3,
                  kMuchMore = 0.25;  // than naive holds, and what naive must take for more
+constexpr double kFaster = 0.99;    // of the time, where no byte is saved: Policy::no_worse
 constexpr size_t kPage = 4096;
 
 // How much longer a plan may take that holds this part of another's bytes.
@@ -22,15 +23,40 @@ bool smaller_wins(Price smaller, Price larger) {
   return smaller.seconds <= longest(part) * larger.seconds;
 }
 
+bool better_of_any(Price plan, Price than) {
+  if (plan.peak_bytes == than.peak_bytes) return plan.seconds < than.seconds;
+  return plan.peak_bytes < than.peak_bytes ? smaller_wins(plan, than) : !smaller_wins(than, plan);
+}
+
+bool no_worse(Price plan, Price than) {
+  const double time = plan.seconds / than.seconds;
+  return plan.peak_bytes <= than.peak_bytes && time <= 1 && (plan.peak_bytes < than.peak_bytes || time < kFaster);
+}
+
+bool meets(Terms terms, Price plan, Price than) {
+  const double left = static_cast<double>(plan.peak_bytes) / static_cast<double>(than.peak_bytes);
+  return saves(plan, than, terms.least_saved) && plan.seconds <= than.seconds * (1 + terms.longer * (1 - left));
+}
+
 }  // namespace
 
 Price price_of(const PlanData& plan, const Target& target) {
   return {target.alignment > 64 ? plan.lower_bound_bytes : plan.peak_bytes, plan.predicted_seconds};
 }
 
-bool better(Price plan, Price than) {
-  if (plan.peak_bytes == than.peak_bytes) return plan.seconds < than.seconds;
-  return plan.peak_bytes < than.peak_bytes ? smaller_wins(plan, than) : !smaller_wins(than, plan);
+bool saves(Price plan, Price than, double part) {
+  return static_cast<double>(plan.peak_bytes) <= (1 - part) * static_cast<double>(than.peak_bytes);
+}
+
+bool better(Price plan, Price than, Policy policy) {
+  switch (policy) {
+    case Policy::any: return better_of_any(plan, than);
+    case Policy::no_worse: return no_worse(plan, than);
+    case Policy::fewer_bytes: return plan.peak_bytes < than.peak_bytes;
+    case Policy::rematerialized: return meets(kRematerialized, plan, than);
+    case Policy::sliced: return meets(kSliced, plan, than);
+  }
+  return false;
 }
 
 size_t most_beside_naive(double seconds, Price naive) {

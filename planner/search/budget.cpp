@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "planner/plan/queries.h"
 #include "planner/search/budget_ledger.h"
 #include "planner/search/budget_rematerialize.h"
@@ -18,19 +16,17 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
 constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
 
 // All that is tried, in its order, until something fits.
 void search(BudgetLedger& ledger, const Graph& graph) {
   const Planned usual = ledger.plan(graph, {});
-  const FuseOptions by_each{.keep_weight = kNever, .random_weight = kNever};
-  const Planned again = ledger.plan(graph, by_each);
+  const Planned again = ledger.plan(graph, kComputeShared);
   ledger.allow(kUntilRecompute);
-  enter_rematerialized(ledger, graph, {usual, {}}, {again, by_each});
+  enter_rematerialized(ledger, graph, {usual, {}}, {again, kComputeShared});
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.best();
-  SliceSearch slices(ledger, by_each);
+  SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);
   if (!checkpointed.how.empty()) {

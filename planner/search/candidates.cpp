@@ -1,10 +1,15 @@
 #include "planner/search/candidates.h"
 
+#include <string>
 #include <utility>
 
+#include "planner/kernels/naive_bound.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/compact_updates.h"
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/search/free_slices.h"
+#include "planner/search/separate.h"
 
 namespace neap::planner {
 
@@ -12,8 +17,21 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostNodes = 4000;   // beyond, one plan takes time enough
-constexpr double kWorthWhile = 0.99;  // of the time, if no bytes are saved
+constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
+
+bool always(Search&) { return true; }
+
+// Gradients of tables are added to the rows that were read, not to all of the table. Fewer bytes move where the table
+// is not copied.
+bool compact(Search& s) {
+  std::optional<Graph> compacted = compact_updates(s.simple, s.options.target);
+  if (!compacted) return false;
+  Planned next = plan_simplified(*compacted, s.options, {}, Placing::near);
+  if (!better(price_of(next.plan), price_of(s.planned.plan), Policy::fewer_bytes)) return false;
+  s.simple = *std::move(compacted);
+  s.planned = std::move(next);
+  return true;
+}
 
 size_t transposed_bytes(const Graph& graph) {
   size_t bytes = 0;
@@ -21,35 +39,165 @@ size_t transposed_bytes(const Graph& graph) {
   return bytes;
 }
 
-}  // namespace
+bool is_small(Search& s) { return s.simple.nodes.size() <= kMostNodes; }
 
-std::pair<Graph, Planned> compact_where_better(Graph simple, const PlanOptions& options) {
-  Planned planned = plan_simplified(simple, options, {}, Placing::near);
-  if (std::optional<Graph> compact = compact_updates(simple, options.target)) {
-    // It moves fewer bytes where the table is not copied.
-    Planned other = plan_simplified(*compact, options, {}, Placing::near);
-    if (other.plan.peak_bytes < planned.plan.peak_bytes) return {*std::move(compact), std::move(other)};
-  }
-  return {std::move(simple), std::move(planned)};
+// The order of axes is chosen so that less is transposed. Slices are sought in the plain plan all the same: a batch
+// lies outside of all other axes there.
+bool lay_out_again(Search& s) {
+  const std::optional<Graph> laid_out = lay_out(s.graph);
+  if (!laid_out) return false;
+  Graph graph = simplify(*laid_out);
+  if (transposed_bytes(graph) >= transposed_bytes(s.simple)) return false;
+  const Price usual = price_of(s.planned.plan);
+  const auto is_better = [&](size_t peak_bytes, double seconds) {
+    return better({peak_bytes, seconds}, usual, Policy::no_worse);
+  };
+  std::optional<Planned> next = try_plan(std::move(graph), s.options, is_better, &s.planned);
+  if (!next || !better(price_of(next->plan), usual, Policy::no_worse)) return false;
+  settle(next->plan, s.options);
+  if (!better(price_of(next->plan), usual, Policy::no_worse)) return false;
+  s.plain = std::exchange(s.planned, *std::move(next));
+  return true;
 }
 
-std::optional<Planned> plan_in_better_layout(const Graph& graph, const Graph& simple, const Planned& usual,
-                                             const PlanOptions& options) {
-  if (simple.nodes.size() > kMostNodes) return std::nullopt;
-  const std::optional<Graph> laid_out = lay_out(graph);
-  if (!laid_out) return std::nullopt;
-  Graph other = simplify(*laid_out);
-  if (transposed_bytes(other) >= transposed_bytes(simple)) return std::nullopt;
-  const auto better = [&](size_t peak_bytes, double seconds) {
-    const double time = seconds / usual.plan.predicted_seconds;
-    return peak_bytes <= usual.plan.peak_bytes && time <= 1 &&
-           (peak_bytes < usual.plan.peak_bytes || time < kWorthWhile);
-  };
-  std::optional<Planned> moved = try_plan(std::move(other), options, better, &usual);
-  if (!moved || !better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
-  settle(moved->plan, options);
-  if (!better(moved->plan.peak_bytes, moved->plan.predicted_seconds)) return std::nullopt;
-  return moved;
+// What is cheap to make again does not wait in memory.
+bool rematerialize_cheap(Search& s) {
+  s.rematerializer.emplace(s.planned, s.options);
+  return &s.rematerializer->rematerialize_cheap() != &s.planned;
+}
+
+// What is made and read slice by slice anyway is held a slice at a time.
+bool slice_freely(Search& s) {
+  s.other = slice_for_free(s.plain_plan(), s.rematerializer->best(), s.options);
+  return s.other.has_value();
+}
+
+bool is_whole(Search& s) { return !s.other; }
+
+// Nor do products of few terms wait, where no slices of them could be had.
+bool rematerialize_products(Search& s) {
+  const Planned* before = &s.rematerializer->best();
+  return &s.rematerializer->rematerialize_products() != before;
+}
+
+// The same plan, its buffers placed as well as can be.
+bool place(Search& s) {
+  if (std::optional<Planned> next = std::exchange(s.rematerializer, std::nullopt)->take()) {
+    Planned usual = std::exchange(s.planned, *std::move(next));
+    if (!s.plain) s.plain = std::move(usual);
+  }
+  if (s.planned.plan.peak_bytes <= s.planned.plan.lower_bound_bytes) return false;
+  settle(s.planned.plan, s.options);
+  return true;
+}
+
+// A choice between whole plans, as they came out.
+void record(PlanData& plan, const std::string& chosen, std::string reason, std::vector<Alternative> alternatives) {
+  plan.decisions.push_back({"steps", chosen, std::move(reason), std::move(alternatives)});
+}
+
+bool could_part(Search& s) { return s.plain_plan().could_part; }
+
+// Steps are merged for what they share once it is known what is stored, not for what they might share before.
+bool part(Search& s) {
+  PlanOptions options = s.options;
+  options.part_steps = true;
+  Search parted{s.graph, options, s.simple, plan_simplified(s.simple, options, {}, Placing::near)};
+  for (const Candidate& candidate : candidates()) {
+    if (candidate.of_steps && candidate.applies(parted)) candidate.consider(parted);
+  }
+  if (!better(parted.price(), s.price())) return false;
+  record(parted.other ? *parted.other : parted.planned.plan, "parted",
+         "what merged steps were to share is stored: each alone keeps less alive",
+         {alternative("merged", s.plan()), alternative("parted", parted.plan())});
+  s.options = std::move(options);
+  s.planned = std::move(parted.planned);
+  s.other = std::move(parted.other);
+  return true;
+}
+
+bool is_above_naive(Search& s) {
+  if (!s.naive) {
+    if (!s.naive_at_least) {
+      s.naive_at_least = naive_peak_at_least(simplify(s.graph, Builder::Level::light), s.options.target);
+    }
+    if (s.price().peak_bytes <= *s.naive_at_least) return false;
+    s.naive = plan_naive(s.graph, s.options);
+  }
+  return s.price().peak_bytes > s.naive->peak_bytes;
+}
+
+bool is_far_above_naive(Search& s) { return is_above_naive(s) && exceeds_naive(s.price(), price_of(*s.naive)); }
+
+// What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
+// programs.
+bool store(Search& s) {
+  Planned next = plan_simplified(s.simple, s.options, kStoreShared);
+  Rematerializer rematerializer(next, s.options);
+  rematerializer.rematerialize_cheap();
+  if (std::optional<Planned> again = rematerializer.take()) next = *std::move(again);
+  if (next.plan.peak_bytes >= s.plan().peak_bytes) return false;
+  if (!is_far_above_naive(s) && !better(price_of(next.plan, s.options.target), s.price())) return false;
+  record(next.plan, "stored", "what has several readers is stored, as less waits then",
+         {alternative("fused", s.plan()), alternative("stored", next.plan)});
+  s.fused = std::exchange(s.planned, std::move(next));
+  s.other.reset();
+  return true;
+}
+
+// The steps that hold the most are taken apart, and no others.
+bool separate(Search& s) {
+  const Planned& fused = s.fused ? *s.fused : s.planned;
+  const Price naive = price_of(*s.naive);
+  std::optional<Planned> next = separate_peaks(fused, naive, s.options);
+  if (!next || better(naive, price_of(next->plan, s.options.target))) return false;
+  record(next->plan, "separated",
+         "the steps that would hold the most store what they compute on the way, or are not merged: less waits then",
+         {alternative("fused", fused.plan), alternative("separated", next->plan), alternative("naive", *s.naive)});
+  s.planned = *std::move(next);
+  s.other.reset();
+  return true;
+}
+
+bool run_naively(Search& s) {
+  s.other = s.naive;
+  return true;
+}
+
+constexpr Candidate kCandidates[] = {
+    {"compacted", false, always, compact},                  // planner/rewrite/compact_updates.h
+    {"laid out", true, is_small, lay_out_again},            // planner/rewrite/layouts.h
+    {"rematerialized", true, always, rematerialize_cheap},  // planner/search/rematerialize_cheap.h
+    {"chunked", true, always, slice_freely},                // planner/search/free_slices.h
+    {"rematerialized products", true, is_whole, rematerialize_products},
+    {"placed", true, always, place},                     // planner/place/place.h
+    {"parted", false, could_part, part},                 // planner/fuse/fuse.h
+    {"stored", false, is_above_naive, store},            // planner/fuse/fuse.h
+    {"separated", false, is_far_above_naive, separate},  // planner/search/separate.h
+    {"naive", false, is_far_above_naive, run_naively},
+};
+
+}  // namespace
+
+std::span<const Candidate> candidates() { return kCandidates; }
+
+Search begin_search(const Graph& graph, const PlanOptions& options) {
+  Graph simple = simplify(graph);
+  Planned planned = plan_simplified(simple, options, {}, Placing::near);
+  return {graph, options, std::move(simple), std::move(planned)};
+}
+
+Search search_candidates(const Graph& graph, const PlanOptions& options) {
+  Search search = begin_search(graph, options);
+  for (const Candidate& candidate : kCandidates) {
+    if (candidate.applies(search) && candidate.consider(search)) search.taken.push_back(candidate.name);
+  }
+  return search;
+}
+
+PlanData plan_naive(const Graph& graph, PlanOptions options) {
+  options.naive = true;
+  return plan_simplified(simplify(graph, Builder::Level::light), options, {}).plan;
 }
 
 }  // namespace neap::planner

@@ -1,20 +1,58 @@
-// Plans of the same program after another rewriting of its graph, each taken where it is the better one.
+// The plans that a program may get where no budget decides, and the search for the best of them: a table of candidates
+// (candidates.cpp), each a row that says when it applies and takes its plan where better() (planner/search/better.h)
+// prefers that. A new strategy is a row, the rewrite that makes its plan, and a test.
+// Tested in tests/planner/candidates_test.cpp.
 #pragma once
 
 #include <optional>
-#include <utility>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "planner/pipeline/pipeline.h"
+#include "planner/search/better.h"
+#include "planner/search/rematerialize_cheap.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
 
-/// compact_updates() of the graph where that makes the better plan, else the graph as it is; with the plan.
-std::pair<tracing::Graph, Planned> compact_where_better(tracing::Graph simple, const PlanOptions& options);
+/// The best plan of a graph so far, and what candidates leave for those after them.
+struct Search {
+  const tracing::Graph& graph;      // as it was given
+  PlanOptions options;              // with what was chosen
+  tracing::Graph simple;            // simplified, compacted where that is better
+  Planned planned;                  // where searches for less begin
+  std::optional<PlanData> other{};  // better, but no search begins there: in slices, or naive
 
-/// The plan of what lay_out() makes of a graph, where it is better than `usual`, that of the graph, which simplifies to
-/// `simple`. (Slices are to be sought in `simple`: a batch lies outside of all other axes there.)
-std::optional<Planned> plan_in_better_layout(const tracing::Graph& graph, const tracing::Graph& simple,
-                                             const Planned& usual, const PlanOptions& options);
+  std::vector<std::string_view> taken{};           // names of the candidates that were better, in their order
+  std::optional<Planned> plain{};                  // the plan of `simple` before another took its place
+  std::optional<Rematerializer> rematerializer{};  // of `planned`, while its values may be made again
+  std::optional<Planned> fused{};                  // what "stored" took the place of
+  std::optional<size_t> naive_at_least{};          // bytes that the naive plan holds
+  std::optional<PlanData> naive{};                 // the naive plan, where this one might hold more
+
+  const PlanData& plan() const { return other ? *other : planned.plan; }
+  const Planned& plain_plan() const { return plain ? *plain : planned; }
+  Price price() const { return price_of(plan(), options.target); }
+};
+
+struct Candidate {
+  std::string_view name;
+  bool of_steps;  // it is tried again where steps are parted
+  bool (*applies)(Search&);
+  bool (*consider)(Search&);  // takes its plan where that is better, and says whether it was
+};
+
+/// The candidates in the order in which they are tried.
+std::span<const Candidate> candidates();
+
+/// Plans a graph simplified, with nothing tried yet. (A Search must not be moved while it has a rematerializer.)
+Search begin_search(const tracing::Graph& graph, const PlanOptions& options);
+
+/// Tries all candidates.
+Search search_candidates(const tracing::Graph& graph, const PlanOptions& options);
+
+/// Plans a graph as the naive pipeline does.
+PlanData plan_naive(const tracing::Graph& graph, PlanOptions options);
 
 }  // namespace neap::planner

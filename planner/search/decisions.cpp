@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "planner/pipeline/pipeline.h"
@@ -63,15 +62,14 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
       result.peak_bytes = other.peak_bytes;
       result.cost = other.predicted_seconds;
     };
-    constexpr double kNever = std::numeric_limits<double>::infinity();
     if (name == "naive" && plan.naive_plan) {
       take(*plan.naive_plan);
     } else if (name == "fused") {
       take(plan_simplified(simplify(graph), open, {}).plan);
     } else if (name == "keep") {
-      take(plan_simplified(simplify(graph), open, {.keep_weight = 0, .random_weight = 0}).plan);
+      take(plan_simplified(simplify(graph), open, kStoreShared).plan);
     } else if (name == "recompute") {
-      take(plan_simplified(simplify(graph), open, {.keep_weight = kNever, .random_weight = kNever}).plan);
+      take(plan_simplified(simplify(graph), open, kComputeShared).plan);
     }
     return known.emplace(name, result).first->second;
   };

@@ -10,6 +10,7 @@
 #include "planner/fuse/fuse.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/search/better.h"
 #include "planner/search/slices.h"
 #include "planner/slice/chunk.h"
 #include "trace/graph/op_table.h"
@@ -22,8 +23,6 @@ namespace {
 
 constexpr size_t kWorthwhile = size_t{16} << 20;         // smaller plans are not looked at,
 constexpr size_t kMostNodes = 600;                       // nor those that take long to plan
-constexpr double kGain = 1.0 / 3;                        // of the peak, or what more slices must lower it by
-constexpr double kPrice = 0.03;                          // of the predicted time, for all of the peak
 constexpr double kSliceBytes = 1 << 20;                  // less of the large values in a slice keeps no core busy
 constexpr int kMostTrials = 8;                           // plans made
 constexpr int64_t kFewest = 4, kStep = 8, kMost = 4096;  // slices tried
@@ -45,27 +44,27 @@ Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks,
 
 // The best slices of what `from` computes, that are better than `usual`.
 std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const PlanOptions& options) {
-  const auto peak = static_cast<double>(usual.peak_bytes);
+  const double least_gain = kSliced.least_saved * static_cast<double>(usual.peak_bytes);
   const Level level{nullptr, std::nullopt, from, fuse(from.graph).stored};
-  double least = peak;
+  Price least = price_of(usual);
   std::optional<PlanData> best;
   int trials = 0;
   size_t visits = 0;
   for (const Slicing& slicing : slicings(level, false, visits)) {
-    if (slicing.splits_sums || slicing.gain < kGain * peak) continue;
+    if (slicing.splits_sums || slicing.gain < least_gain) continue;
     for (int64_t chunks = kFewest; chunks <= kMost && trials < kMostTrials; chunks *= kStep) {
       if (chunks > slicing.regions[0].extent || slicing.gain < kSliceBytes * static_cast<double>(chunks)) break;
       const std::optional<Graph> sliced = chunk(from.graph, slicing.regions, chunks);
       if (!sliced) break;
       ++trials;
       const auto is_better = [&](size_t peak_bytes, double seconds) {
-        const auto lower = static_cast<double>(peak_bytes);
-        return lower <= (1 - kGain) * least && seconds <= usual.predicted_seconds * (1 + kPrice * (1 - lower / peak));
+        const Price price{peak_bytes, seconds};
+        return better(price, price_of(usual), Policy::sliced) && saves(price, least, kSliced.least_saved);
       };
       std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better);
       if (!planned || !is_better(planned->plan.peak_bytes, planned->plan.predicted_seconds)) continue;
       PlanData& next = planned->plan;
-      least = static_cast<double>(next.peak_bytes);
+      least = price_of(next);
       next.decisions.push_back(decision_of(level, slicing, chunks, usual, next));
       best = std::move(next);
     }

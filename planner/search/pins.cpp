@@ -6,7 +6,11 @@
 
 #include <algorithm>
 
+#include "planner/pipeline/pipeline.h"
+#include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
+#include "planner/search/budget.h"
+#include "planner/search/candidates.h"
 
 namespace neap::planner {
 
@@ -52,7 +56,53 @@ std::source_location line_of(const Graph& graph) {
   return {};
 }
 
+bool fits(const PlanData& plan, const PlanOptions& options) {
+  return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
+}
+
+// The first plan that shows the strategy within the budget: of those that nothing is pinned for, that compute again
+// what they can, that store what they can; else the first.
+PlanData plan_showing(Strategy strategy, const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {
+  const auto serves = [&](const PlanData& plan) { return shows(plan, strategy) && fits(plan, options); };
+  PlanData usual = plan_freely(graph, options);
+  if (serves(usual)) return usual;
+  const Graph simple = simplify(graph);
+  for (const FuseOptions& fuse_options : {FuseOptions(), kComputeShared, kStoreShared}) {
+    Planned planned = plan_simplified(simple, options, fuse_options);
+    if (serves(planned.plan)) return std::move(planned.plan);
+  }
+  return usual;
+}
+
+// The plan with these choices of what is stored, or one that fits its budget.
+PlanData plan_fusing(const Graph& simple, const PlanOptions& options, const FuseOptions& fuse_options) {
+  Planned planned = plan_simplified(simple, options, fuse_options);
+  return fits(planned.plan, options) ? std::move(planned.plan) : meet_budget(simple, planned.plan, options);
+}
+
+PlanData plan_chunked(const Graph& simple, const PlanOptions& options) {
+  if (options.chunks) return plan_in_chunks(simple, options, *options.chunks);
+  PlanData plan = plan_fusing(simple, options, {});
+  if (shows(plan, Strategy::chunked)) return plan;
+  PlanData chunked = plan_in_chunks(simple, options, kDefaultChunks);
+  return fits(chunked, options) ? chunked : plan;
+}
+
 }  // namespace
+
+PlanData plan_pinned(const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {
+  FuseOptions drawn_again;  // random numbers are, whatever they cost
+  drawn_again.random_weight = kComputeShared.random_weight;
+  switch (*options.strategy) {
+    case Strategy::naive: return plan_naive(graph, options);
+    case Strategy::fused: return plan_simplified(simplify(graph), options, drawn_again).plan;  // fits, or cannot
+    case Strategy::recompute: return plan_fusing(simplify(graph), options, kComputeShared);
+    case Strategy::chunked: return plan_chunked(simplify(graph), options);
+    case Strategy::subkey:
+      return plan_fusing(simplify(use_subkeys(graph, options.chunks.value_or(kDefaultChunks))), options, {});
+    default: return plan_showing(*options.strategy, graph, options, plan_freely);
+  }
+}
 
 bool shows(const PlanData& plan, Strategy strategy) {
   return std::ranges::any_of(plan.steps, [&](const PlanStep& step) {

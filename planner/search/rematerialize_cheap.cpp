@@ -19,9 +19,7 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kCheap = 256;   // cost of an element: some elementwise ops, a gather, but no random numbers
-constexpr double kPrice = 0.3;   // of the predicted time, for all of the peak; half the peak may cost half of that
-constexpr double kLeast = 0.05;  // of the peak: less is not worth another plan
+constexpr double kCheap = 256;  // cost of an element: some elementwise ops, a gather, but no random numbers
 constexpr int kRounds = 3;
 constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
 
@@ -108,16 +106,10 @@ std::optional<std::vector<ValueId>> worth_keeping(const Planned& planned, Kinds 
 }  // namespace
 
 Rematerializer::Rematerializer(const Planned& usual, const PlanOptions& options)
-    : options_(options),
-      best_(&usual),
-      usual_(&usual),
-      peak_(usual.plan.peak_bytes),
-      seconds_(usual.plan.predicted_seconds) {}
+    : options_(options), best_(&usual), usual_(&usual), price_(price_of(usual.plan)) {}
 
-// Each halving of the peak may cost some of the time that the usual plan takes.
-bool Rematerializer::is_better(size_t peak_bytes, double seconds) const {
-  const double gained = 1 - static_cast<double>(peak_bytes) / static_cast<double>(peak_);
-  return peak_bytes < best_->plan.peak_bytes && gained >= kLeast && seconds <= seconds_ * (1 + kPrice * gained);
+bool Rematerializer::is_better(Price price) const {
+  return price.peak_bytes < best_->plan.peak_bytes && better(price, price_, Policy::rematerialized);
 }
 
 const Planned* Rematerializer::try_keeping(const Planned& from, std::vector<ValueId> kept) {
@@ -126,7 +118,7 @@ const Planned* Rematerializer::try_keeping(const Planned& from, std::vector<Valu
   }
   Graph again = rematerialize_from(from, kept);
   const auto worth = [&](size_t peak_bytes, double seconds) {  // at least to go on from
-    return peak_bytes < from.plan.peak_bytes && seconds <= seconds_ * (1 + kPrice);
+    return peak_bytes < from.plan.peak_bytes && seconds <= price_.seconds * (1 + kRematerialized.longer);
   };
   trials_.push_back({&from, std::move(kept), try_plan(std::move(again), options_, worth)});
   return trials_.back().planned ? &*trials_.back().planned : nullptr;
@@ -135,11 +127,11 @@ const Planned* Rematerializer::try_keeping(const Planned& from, std::vector<Valu
 void Rematerializer::go_on(const Planned* from, Kinds kinds) {
   for (int round = 0; round < kRounds; ++round) {
     const auto peak = static_cast<double>(from->plan.peak_bytes), best = static_cast<double>(best_->plan.peak_bytes);
-    auto kept = worth_keeping(*from, kinds, std::max(0.0, peak - best) + kLeast * peak);
+    auto kept = worth_keeping(*from, kinds, std::max(0.0, peak - best) + kRematerialized.least_saved * peak);
     if (!kept) break;
     const Planned* next = try_keeping(*from, *std::move(kept));
     if (!next) break;
-    if (is_better(next->plan.peak_bytes, next->plan.predicted_seconds)) best_ = next;
+    if (is_better(price_of(next->plan))) best_ = next;
     if (next->plan.peak_bytes >= from->plan.peak_bytes) break;
     from = next;
   }
@@ -161,13 +153,13 @@ const Planned& Rematerializer::rematerialize_products() {
   return *best_;
 }
 
-Planned Rematerializer::take() {
+std::optional<Planned> Rematerializer::take() {
   for (Trial& trial : trials_) {
     if (!trial.planned || &*trial.planned != best_) continue;
     settle(trial.planned->plan, options_);
     if (trial.planned->plan.peak_bytes < usual_->plan.peak_bytes) return *std::move(trial.planned);
   }
-  return *usual_;
+  return std::nullopt;
 }
 
 }  // namespace neap::planner

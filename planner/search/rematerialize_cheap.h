@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/pipeline/pipeline.h"
+#include "planner/search/better.h"
 
 namespace neap::planner {
 
@@ -25,8 +26,10 @@ class Rematerializer {
   /// is held: planner/search/free_slices.h comes before.) The best plan so far.
   const Planned& rematerialize_products();
 
-  /// The best plan; nothing is tried after.
-  Planned take();
+  const Planned& best() const { return *best_; }
+
+  /// Gives the best plan, placed; nullopt where that is the usual one. Nothing is tried after.
+  std::optional<Planned> take();
 
   /// What may be made again, if it is cheap.
   struct Kinds {
@@ -41,7 +44,7 @@ class Rematerializer {
     std::optional<Planned> planned;  // none: it could not be better than the best was
   };
 
-  bool is_better(size_t peak_bytes, double seconds) const;
+  bool is_better(Price price) const;
   const Planned* try_keeping(const Planned& from, std::vector<tracing::ValueId> kept);
   void go_on(const Planned* from, Kinds kinds);
 
@@ -49,8 +52,7 @@ class Rematerializer {
   std::deque<Trial> trials_;
   const Planned* best_;
   const Planned* usual_;
-  size_t peak_;  // of the usual plan
-  double seconds_;
+  Price price_;  // of the usual plan
 };
 
 }  // namespace neap::planner

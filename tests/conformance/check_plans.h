@@ -5,6 +5,7 @@
 #include "planner/report/check.h"
 #include "planner/search/better.h"
 #include "planner/search/make_plan.h"
+#include "tests/conformance/check_launches.h"
 #include "tests/conformance/harness.h"
 
 namespace neap::conformance {
@@ -19,7 +20,7 @@ inline std::string outline(const planner::PlanData& plan) {
   std::string text =
       fmt::format("peak {}, arena {}, {}\n", plan.peak_bytes, plan.arena_bytes, fmt::join(plan.strategies, ", "));
   for (const planner::PlanStep& s : plan.steps) {
-    text += fmt::format("{} {}, {}, {} parts, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
+    text += fmt::format("{} {}, {}, {} partials, reads {}, writes {}, scratch {}\n", static_cast<int>(s.kind), s.op,
                         name(s.strategy), s.partials, fmt::join(s.reads, " "), fmt::join(s.writes, " "),
                         fmt::join(s.scratch, " "));
     if (s.body) text += "{\n" + outline(*s.body) + "}\n";
@@ -30,10 +31,13 @@ inline std::string outline(const planner::PlanData& plan) {
 
 /// A plan is of the program, the budget and the device; of as many threads as there may be.
 inline void check_threads(const Graph& graph, const planner::PlanOptions& options = {}) {
-  const planner::PlanData plan = plan_of(graph, options);
-  for (const int threads : {1, 64}) {
+  const auto planned_by = [&](int threads) {
     const Threads some(threads);
-    const planner::PlanData other = plan_of(graph, options);
+    return plan_of(graph, options);
+  };
+  const planner::PlanData plan = planned_by(1);
+  for (const int threads : {2, 8, 64}) {
+    const planner::PlanData other = planned_by(threads);
     EXPECT_EQ(other.peak_bytes, plan.peak_bytes) << threads << " threads";
     EXPECT_TRUE(outline(other) == outline(plan)) << threads << " threads, another plan";
     if (testing::Test::HasFailure()) return;
@@ -65,6 +69,7 @@ inline planner::Target random_target(Random& random) {
 
 inline void check_kept(const planner::PlanData& plan, const planner::Target& target) {
   EXPECT_EQ(planner::check_plan(plan), std::vector<std::string>());
+  check_launches(plan);
   size_t widest = 0;
   for (const planner::PlanBuffer& b : plan.buffers) {
     if (b.offset < 0 || b.alias_of >= 0) continue;

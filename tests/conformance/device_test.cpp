@@ -1,5 +1,5 @@
-// The same programs on the device that NEAP_DEVICE names: skipped where this machine has no such device, and silent
-// under the validation layers (NEAP_VULKAN_VALIDATE=1).
+// All tests of this program run on the device that NEAP_DEVICE names: skipped where this machine has no such device,
+// and silent under the validation layers (NEAP_VULKAN_VALIDATE=1).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <neap/device.h>

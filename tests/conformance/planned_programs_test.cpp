@@ -1,4 +1,5 @@
-// Plans of programs at random, at sizes at which they matter; nothing is run. NEAP_TEST_SEED=n checks that one alone.
+// Plans of programs at random keep their promises, at sizes at which they matter; nothing is run. NEAP_TEST_SEED=n
+// checks that one alone.
 #include <cstdlib>
 
 #include "tests/conformance/check_models.h"

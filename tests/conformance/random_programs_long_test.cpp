@@ -1,3 +1,4 @@
+// Programs at random of every kind that the other tests here try, thousands of each.
 #include "tests/conformance/check_derivatives.h"
 #include "tests/conformance/check_models.h"
 #include "tests/conformance/check_oracle.h"

@@ -1,4 +1,4 @@
-// Programs at random. NEAP_TEST_SEED=n checks that one alone.
+// Programs at random run the same however they are planned. NEAP_TEST_SEED=n checks that one alone.
 #include <cstdlib>
 
 #include "tests/conformance/check_program.h"

@@ -1,4 +1,5 @@
-// Derivatives of functions at random, and where differences say nothing. NEAP_TEST_SEED=n checks that one alone.
+// Derivatives of functions at random are what differences say, and right where differences say nothing.
+// NEAP_TEST_SEED=n checks that one alone.
 #include <cstdlib>
 
 #include "tests/conformance/check_derivatives.h"

@@ -1,4 +1,5 @@
-// Programs at random under transforms at random. NEAP_TEST_SEED=n checks that one alone.
+// Programs at random under transforms at random run the same however they are planned. NEAP_TEST_SEED=n checks that
+// one alone.
 #include <cstdlib>
 
 #include "tests/conformance/check_transformed.h"

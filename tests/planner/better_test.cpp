@@ -1,4 +1,4 @@
-// What a byte is worth in time.
+// Which of two plans is preferred: what a byte is worth in time, and how far naive may be exceeded.
 #include "planner/search/better.h"
 
 #include <gtest/gtest.h>
@@ -25,6 +25,31 @@ TEST(Better, MuchLessMayTakeLonger) {
   EXPECT_TRUE(better({10, 1.3}, {100, 1}));
   EXPECT_FALSE(better({10, 1.31}, {100, 1}));
   EXPECT_FALSE(better({100, 1}, {10, 1.3}));
+}
+
+TEST(Better, TheSameWorkInAnotherLayoutMayBeNoWorse) {
+  EXPECT_TRUE(better({99, 1}, {100, 1}, Policy::no_worse));
+  EXPECT_TRUE(better({100, 0.98}, {100, 1}, Policy::no_worse));
+  EXPECT_FALSE(better({100, 0.995}, {100, 1}, Policy::no_worse)) << "too little to move anything for";
+  EXPECT_FALSE(better({101, 0.5}, {100, 1}, Policy::no_worse));
+  EXPECT_FALSE(better({50, 1.001}, {100, 1}, Policy::no_worse));
+}
+
+TEST(Better, WhatIsMadeAgainMayTakeLongerByWhatItSaves) {
+  EXPECT_FALSE(better({96, 0.9}, {100, 1}, Policy::rematerialized)) << "less than 5 %";
+  EXPECT_TRUE(better({50, 1.149}, {100, 1}, Policy::rematerialized));
+  EXPECT_FALSE(better({50, 1.151}, {100, 1}, Policy::rematerialized));
+}
+
+TEST(Better, SlicesMayTakeHardlyLonger) {
+  EXPECT_FALSE(better({70, 0.9}, {100, 1}, Policy::sliced)) << "less than a third";
+  EXPECT_TRUE(better({50, 1.0149}, {100, 1}, Policy::sliced));
+  EXPECT_FALSE(better({50, 1.0151}, {100, 1}, Policy::sliced));
+}
+
+TEST(Better, WhatCopiesLessHoldsLess) {
+  EXPECT_TRUE(better({99, 9}, {100, 1}, Policy::fewer_bytes));
+  EXPECT_FALSE(better({100, 0.1}, {100, 1}, Policy::fewer_bytes));
 }
 
 TEST(Better, NaiveIsExceededByASixteenthOrByAQuarterWhereItIsSlow) {

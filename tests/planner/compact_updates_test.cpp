@@ -8,10 +8,10 @@
 #include <limits>
 #include <random>
 
-#include "graphs.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
+#include "programs.h"
 #include "tests/count.h"
 #include "tests/trace/host.h"
 #include "trace/reference/reference.h"
@@ -126,19 +126,16 @@ TEST_F(CompactUpdates, NotOfManyRowsOrWhatIsReadElsewhere) {
 
 TEST_F(CompactUpdates, WhereTheTableIsDonated) {
   constexpr int64_t kMany = 100'000;
-  g = {};
-  table = g.add_input({{kMany, kWidth}, DType::f32});
-  const ValueId i = g.add_input({{64, 1}, DType::i32}), u = g.add_input({{64, kWidth}, DType::f32});
-  const ValueId gradient = g.add(Op::scatter_add, {splat(g, 0, DType::f32, {kMany, kWidth}), i, u},
-                                 {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{3}}});
-  g.outputs = {g.add(Op::subtract, {table, gradient})};
-  const Graph simple = simplify(g);
-  EXPECT_EQ(compact_where_better(simple, {}).first, simple) << "it would be copied";
+  g = descent_of_a_table(kMany, kWidth);
+  Search search = begin_search(g, {});
+  EXPECT_FALSE(consider("compacted", search)) << "it would be copied";
   PlanOptions options;
   options.donated = {true, false, false};
   const PlanData plan = make_plan(g, options);
   EXPECT_LT(plan.arena_bytes, kMany * 5) << "the last update of each row, no more";
-  EXPECT_GT(count(compact_where_better(simple, options).first, Op::gather), 0);
+  Search donated = begin_search(g, options);
+  ASSERT_TRUE(consider("compacted", donated));
+  EXPECT_GT(count(donated.simple, Op::gather), 0);
 }
 
 }  // namespace

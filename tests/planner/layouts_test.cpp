@@ -7,9 +7,9 @@
 #include <cstring>
 #include <random>
 
-#include "graphs.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
+#include "programs.h"
 #include "tests/count.h"
 #include "trace/reference/reference.h"
 
@@ -17,35 +17,6 @@ namespace neap::planner {
 namespace {
 
 using tracing::HostValue;
-
-ValueId transpose(Graph& g, ValueId v, Ints permutation) {
-  return g.add(Op::transpose, {v}, {{Attr::permutation, std::move(permutation)}});
-}
-
-ValueId dot(Graph& g, ValueId a, ValueId b, Ints a_contract, Ints b_contract, Ints a_batch = {}, Ints b_batch = {}) {
-  return g.add(Op::dot_general, {a, b},
-               {{Attr::lhs_batch, std::move(a_batch)},
-                {Attr::rhs_batch, std::move(b_batch)},
-                {Attr::lhs_contract, std::move(a_contract)},
-                {Attr::rhs_contract, std::move(b_contract)}});
-}
-
-// Tangents of two layers, as vmap gives them: the batch of tangents is moved to the front of each product.
-Graph batch_of_tangents() {
-  Graph g;
-  const int64_t tangents = 40, batch = 256, width = 32;
-  const ValueId x = g.add_input({{batch, width}, DType::f32});
-  const ValueId w = g.add_input({{tangents, width, width}, DType::f32});
-  const ValueId bias = g.add_input({{tangents, width}, DType::f32});
-  const ValueId v = g.add_input({{width, width}, DType::f32});
-  ValueId t = transpose(g, dot(g, x, w, {1}, {1}), {1, 0, 2});
-  t = g.add(Op::add, {t, broadcast(g, bias, {tangents, batch, width}, {0, 2})});
-  t = g.add(Op::multiply, {t, broadcast(g, x, {tangents, batch, width}, {1, 2})});
-  t = dot(g, t, v, {2}, {0});
-  t = g.add(Op::add, {t, transpose(g, dot(g, x, w, {1}, {2}), {1, 0, 2})});
-  g.outputs = {dot(g, t, x, {1}, {0})};
-  return g;
-}
 
 TEST(Layouts, ABatchOfTangentsStaysAsProductsGiveIt) {
   const Graph g = batch_of_tangents();
@@ -57,10 +28,10 @@ TEST(Layouts, ABatchOfTangentsStaysAsProductsGiveIt) {
   const Graph before = simplify(g), after = simplify(*laid_out);
   EXPECT_LT(count(after, Op::transpose), count(before, Op::transpose));
   const Planned usual = plan_simplified(before, {}, {});
-  const std::optional<Planned> planned = plan_in_better_layout(g, before, usual, {});
-  ASSERT_TRUE(planned);
-  EXPECT_LT(planned->plan.peak_bytes, usual.plan.peak_bytes);
-  EXPECT_EQ(count(planned->graph, Op::transpose), count(after, Op::transpose));
+  Search search = begin_search(g, {});
+  ASSERT_TRUE(consider("laid out", search));
+  EXPECT_LT(search.planned.plan.peak_bytes, usual.plan.peak_bytes);
+  EXPECT_EQ(count(search.planned.graph, Op::transpose), count(after, Op::transpose));
 }
 
 TEST(Layouts, WhatHasNoTransposesStays) {

@@ -1,9 +1,8 @@
 // Ordering a plan never raises its peak, with all that is written in place: dying operands, donated arguments, carries.
-// It takes time about linear in what the steps touch.
 #include <gtest/gtest.h>
 #include <neap/error.h>
 
-#include <numeric>
+#include <algorithm>
 #include <random>
 
 #include "graphs.h"
@@ -11,7 +10,6 @@
 #include "planner/fuse/insert_copies.h"
 #include "planner/fuse/steps.h"
 #include "planner/order/order.h"
-#include "planner/order/order_graph.h"
 #include "planner/place/buffer_assignment.h"
 #include "planner/rewrite/simplify.h"
 
@@ -113,33 +111,6 @@ TEST(OrderPlan, DonatedArgumentsAreTakenBeforeOtherOperands) {
       EXPECT_LE(live_peak(g, true, carves, {true}, true), live_peak(g, false, carves, {true}, true)) << first << carves;
     }
   }
-}
-
-// One value that all steps read, and two of the steps swapped. In time quadratic in the readers this would take
-// minutes, more than CTest gives a test.
-TEST(OrderPlan, ReorderingTakesTimeLinearInTheReadersOfAValue) {
-  constexpr int kSteps = 400'000;
-  OrderProblem problem;
-  problem.steps = kSteps;
-  problem.scratch.resize(kSteps);
-  for (int s = 0; s < kSteps; ++s) problem.scratch[s] = 64 * static_cast<size_t>(s % 7);
-  problem.values.resize(1);
-  problem.values[0].bytes = 640;
-  problem.values[0].writers = {0};
-  for (int s = 1; s < kSteps; ++s) problem.values[0].readers.push_back(s);
-  const OrderGraph graph(problem);
-  std::vector<int> given(kSteps);
-  std::iota(given.begin(), given.end(), 0);
-  Arrangement arrangement(graph, given);
-  const OrderProblem inner = arrangement.part(1, kSteps);
-  const OrderGraph part(inner);
-  std::vector<int> order(given.begin(), given.end() - 1);
-  std::swap(order[0], order.back());
-  arrangement.reorder(part, 1, order);
-  std::swap(given[1], given.back());
-  EXPECT_EQ(arrangement.order(), given);
-  const Arrangement anew(graph, given);
-  for (int i = 0; i < kSteps; ++i) ASSERT_EQ(arrangement.during(i), anew.during(i)) << i;
 }
 
 }  // namespace

@@ -125,6 +125,20 @@ inline void complicate(Random& random, OrderProblem& problem) {
   if (!given.readers.empty()) problem.values.push_back(given);
 }
 
+/// Small programs of every kind, of two to `steps` steps.
+inline std::vector<OrderProblem> small_programs(Random& random, int steps, bool complicated) {
+  std::vector<OrderProblem> programs;
+  for (const bool shared : {true, false}) {
+    for (const Edges& edges : {random_graph(random, 2 + below(random, steps - 1), 2, steps),
+                               random_graph(random, steps, 2, 4), in_tree(random, steps), out_tree(random, steps),
+                               series_parallel(random, steps), layered(random, 2, steps / 2)}) {
+      programs.push_back(program_of(random, edges, shared));
+      if (complicated) complicate(random, programs.back());
+    }
+  }
+  return programs;
+}
+
 /// Steps in program order, each making one value.
 struct ProgramWriter {
   OrderProblem problem;

@@ -4,92 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <limits>
-#include <numeric>
 
-#include "order_programs.h"
+#include "order_naive.h"
 #include "planner/order/order_graph.h"
-#include "planner/order/order_hill_valley.h"
 
 namespace neap::planner {
 namespace {
-
-std::vector<int> given_order(const OrderProblem& problem) {
-  std::vector<int> order(problem.steps);
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-size_t given_peak(const OrderProblem& problem) { return peak_of_order(problem, given_order(problem)); }
-
-// All pairs of steps whose order matters, straight from what the problem says.
-std::vector<std::pair<int, int>> precedences(const OrderProblem& problem) {
-  std::vector<std::pair<int, int>> pairs = problem.before;
-  for (const auto& value : problem.values) {
-    for (size_t w = 0; w < value.writers.size(); ++w) {
-      const int writer = value.writers[w];
-      for (const int other : value.writers) {
-        if (writer < other) pairs.emplace_back(writer, other);
-      }
-      for (const int reader : value.readers) {
-        if (writer < reader) pairs.emplace_back(writer, reader);
-        if (reader < writer) pairs.emplace_back(reader, writer);
-      }
-    }
-  }
-  return pairs;
-}
-
-bool valid(const OrderProblem& problem, const std::vector<int>& order) {
-  std::vector<int> at(problem.steps, -1);
-  for (size_t i = 0; i < order.size(); ++i) at[order[i]] = static_cast<int>(i);
-  return std::ranges::find(at, -1) == at.end() && order.size() == at.size() &&
-         std::ranges::all_of(precedences(problem), [&](const auto& pair) { return at[pair.first] < at[pair.second]; });
-}
-
-// The lowest peak of all orders: over all sets of steps that can be done, whatever the order in which they were.
-size_t lowest_peak(const OrderProblem& problem) {
-  constexpr size_t kNever = std::numeric_limits<size_t>::max();
-  const size_t sets = size_t{1} << problem.steps;
-  std::vector<uint32_t> earlier(problem.steps, 0), touched(problem.values.size(), 0);
-  for (const auto& [a, b] : precedences(problem)) earlier[b] |= 1u << a;
-  for (size_t v = 0; v < problem.values.size(); ++v) {
-    for (const int s : problem.values[v].writers) touched[v] |= 1u << s;
-    for (const int s : problem.values[v].readers) touched[v] |= 1u << s;
-  }
-  const auto alive = [&](size_t v, size_t done) {
-    const auto& value = problem.values[v];
-    const bool born = value.given || (!value.writers.empty() && (done >> value.writers[0] & 1));
-    return born && (value.kept || (touched[v] & ~done) != 0);
-  };
-  const auto during = [&](size_t done, int s) {
-    size_t bytes = problem.scratch[s];
-    for (size_t v = 0; v < problem.values.size(); ++v) {
-      const auto& value = problem.values[v];
-      if (alive(v, done) || (!value.writers.empty() && value.writers[0] == s)) bytes += value.bytes;
-    }
-    std::vector<int> taken;
-    for (const auto& reuse : problem.reuses) {
-      if (reuse.step != s || alive(reuse.from, done | size_t{1} << s)) continue;
-      if (std::ranges::find(taken, reuse.from) != taken.end() || std::ranges::find(taken, reuse.into) != taken.end())
-        continue;
-      taken.insert(taken.end(), {reuse.from, reuse.into});
-      bytes -= problem.values[reuse.into].bytes;
-    }
-    return bytes;
-  };
-  std::vector<size_t> peak(sets, kNever);
-  peak[0] = 0;
-  for (size_t done = 0; done + 1 < sets; ++done) {
-    if (peak[done] == kNever) continue;
-    for (int s = 0; s < problem.steps; ++s) {
-      if ((done >> s & 1) || (earlier[s] & ~done) != 0) continue;
-      size_t& next = peak[done | size_t{1} << s];
-      next = std::min(next, std::max(peak[done], during(done, s)));
-    }
-  }
-  return peak.back();
-}
 
 // The chosen order's peak, checked to be no higher than the given order's.
 size_t chosen_peak(const OrderProblem& problem) {
@@ -135,33 +55,6 @@ TEST(Order, BestOfAllWhereStepsWriteOverOperands) {
   }
 }
 
-// Each layer's result is read by the next and, later, by the layer's derivative: at the turn all are alive, in any
-// order.
-TEST(Order, TheBoundOfANetworkAndItsDerivativeIsItsPeak) {
-  constexpr int kLayers = 300, kBytes = 64;
-  OrderProblem problem;
-  problem.steps = 2 * kLayers;
-  problem.scratch.assign(problem.steps, 0);
-  for (int i = 0; i < kLayers; ++i) problem.values.push_back({kBytes, {i}, {i + 1, problem.steps - 1 - i}});
-  for (int i = kLayers; i < problem.steps; ++i) {
-    problem.values.push_back({kBytes, {i}, i + 1 < problem.steps ? std::vector<int>{i + 1} : std::vector<int>{}});
-  }
-  EXPECT_EQ(least_peak(OrderGraph(problem)), chosen_peak(problem));
-  EXPECT_EQ(chosen_peak(problem), size_t{kBytes} * (kLayers + 1));
-}
-
-// Few steps and many are bounded in different ways.
-TEST(Order, TheBoundLeavesOutWhatIsReadBeforeItIsWritten) {
-  for (const int steps : {4, 5000}) {
-    OrderProblem problem;
-    problem.steps = steps;
-    problem.scratch.assign(steps, 0);
-    problem.values = {{192, {0}, {1}}, {128, {steps - 1}, {0}}};
-    EXPECT_EQ(least_peak(OrderGraph(problem)), size_t{192});
-    EXPECT_EQ(given_peak(problem), size_t{192});
-  }
-}
-
 TEST(Order, FewerReusesAreNoEasierButLessScratchMayBe) {
   OrderProblem problem{.steps = 2, .scratch = {64, 0}};
   problem.values = {{64, {0}, {1}}, {64, {1}, {}}};
@@ -178,23 +71,6 @@ TEST(Order, FewerReusesAreNoEasierButLessScratchMayBe) {
 TEST(Order, BestOfAllOnSmallNetworksAndLoops) {
   for (const OrderProblem& problem : {noisy_loop(4), observed_loop(4), noisy_loop(5)}) {
     EXPECT_EQ(chosen_peak(problem), lowest_peak(problem));
-  }
-}
-
-// Hill-valley segments alone, without search.
-TEST(Order, StringsAreBestOnTreesAndSeriesParallelGraphs) {
-  Random random(5);
-  for (int round = 0; round < 60; ++round) {
-    const int steps = 2 + below(random, 11);
-    for (const OrderProblem& problem :
-         {program_of(random, in_tree(random, steps), true), program_of(random, out_tree(random, steps), false),
-          program_of(random, series_parallel(random, steps), false)}) {
-      int64_t work = 0;
-      const HillValleyOrder found = hill_valley_order(OrderGraph(problem), false, work);
-      EXPECT_TRUE(found.proven);
-      EXPECT_TRUE(valid(problem, found.order));
-      EXPECT_EQ(peak_of_order(problem, found.order), lowest_peak(problem));
-    }
   }
 }
 

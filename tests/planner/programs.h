@@ -1,8 +1,14 @@
 // Plans of several kinds, for tests of what reads plans.
 #pragma once
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "graphs.h"
 #include "planner/plan/plan.h"
+#include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
 
 namespace neap::planner {
@@ -32,6 +38,62 @@ inline Graph loop_of_products() {
   const tracing::Node& loop = add_scan(g, {a, b}, body, 10, 1, 1);
   g.outputs = loop.outputs;
   return g;
+}
+
+inline ValueId transpose(Graph& g, ValueId v, Ints permutation) {
+  return g.add(Op::transpose, {v}, {{Attr::permutation, std::move(permutation)}});
+}
+
+inline ValueId dot(Graph& g, ValueId a, ValueId b, Ints a_contract, Ints b_contract, Ints a_batch = {},
+                   Ints b_batch = {}) {
+  return g.add(Op::dot_general, {a, b},
+               {{Attr::lhs_batch, std::move(a_batch)},
+                {Attr::rhs_batch, std::move(b_batch)},
+                {Attr::lhs_contract, std::move(a_contract)},
+                {Attr::rhs_contract, std::move(b_contract)}});
+}
+
+/// Tangents of two layers, as vmap gives them: the batch of tangents is moved to the front of each product.
+inline Graph batch_of_tangents() {
+  Graph g;
+  const int64_t tangents = 40, batch = 256, width = 32;
+  const ValueId x = g.add_input({{batch, width}, DType::f32});
+  const ValueId w = g.add_input({{tangents, width, width}, DType::f32});
+  const ValueId bias = g.add_input({{tangents, width}, DType::f32});
+  const ValueId v = g.add_input({{width, width}, DType::f32});
+  ValueId t = transpose(g, dot(g, x, w, {1}, {1}), {1, 0, 2});
+  t = g.add(Op::add, {t, broadcast(g, bias, {tangents, batch, width}, {0, 2})});
+  t = g.add(Op::multiply, {t, broadcast(g, x, {tangents, batch, width}, {1, 2})});
+  t = dot(g, t, v, {2}, {0});
+  t = g.add(Op::add, {t, transpose(g, dot(g, x, w, {1}, {2}), {1, 0, 2})});
+  g.outputs = {dot(g, t, x, {1}, {0})};
+  return g;
+}
+
+/// transpose(x w1 + x w2): each product is as large as the sum, which the transpose's step computes on its way.
+inline Graph transposed_sum() {
+  Graph g;
+  const ValueId a = g.add_input({{512, 4}, DType::f32}), b = g.add_input({{4, 512}, DType::f32});
+  const ValueId c = g.add_input({{4, 512}, DType::f32});
+  g.outputs = {transpose(g, g.add(Op::add, {matmul(g, a, b), matmul(g, a, c)}), {1, 0})};
+  return g;
+}
+
+/// A table (the first input) less its gradient, which is nothing but in 64 of its rows.
+inline Graph descent_of_a_table(int64_t rows, int64_t width) {
+  Graph g;
+  const ValueId table = g.add_input({{rows, width}, DType::f32});
+  const ValueId i = g.add_input({{64, 1}, DType::i32}), u = g.add_input({{64, width}, DType::f32});
+  const ValueId gradient = g.add(Op::scatter_add, {splat(g, 0, DType::f32, {rows, width}), i, u},
+                                 {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{3}}});
+  g.outputs = {g.add(Op::subtract, {table, gradient})};
+  return g;
+}
+
+/// Tries the candidate of that name, where it applies.
+inline bool consider(std::string_view name, Search& search) {
+  const auto candidate = std::ranges::find(candidates(), name, &Candidate::name);
+  return candidate != candidates().end() && candidate->applies(search) && candidate->consider(search);
 }
 
 /// Planned and naive, with and without a loop, at the size of gigabytes and of kilobytes.

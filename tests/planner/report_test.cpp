@@ -1,4 +1,4 @@
-// The three forms of the report.
+// The three forms of the report: what text, JSON and pages hold and mark.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,21 +9,12 @@
 #include "planner/fuse/steps.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
-#include "tests/planner/graphs.h"
+#include "tests/planner/programs.h"
 
 namespace neap::planner {
 namespace {
 
 using testing::Contains;
-
-// transpose(x w1 + x w2): each product is as large as the sum, which the transpose's step computes on its way.
-Graph transposed_sum() {
-  Graph g;
-  const ValueId a = g.add_input({{512, 4}, f32}), b = g.add_input({{4, 512}, f32}), c = g.add_input({{4, 512}, f32});
-  const ValueId sum = g.add(Op::add, {matmul(g, a, b), matmul(g, a, c)});
-  g.outputs = {g.add(Op::transpose, {sum}, {{Attr::permutation, Ints{1, 0}}})};
-  return g;
-}
 
 // The rows of a sorted array with one element of it added to a column of it.
 Graph scattered() {

@@ -1,0 +1,113 @@
+// Each candidate is the better plan of some program, and none makes a plan worse by its own policy.
+#include "planner/search/candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <neap/neap.h>
+
+#include "programs.h"
+#include "trace/tracing/tracing.h"
+
+namespace neap::planner {
+namespace {
+
+using testing::Contains;
+
+template <class F>
+Graph traced(const std::vector<Shape>& shapes, const F& f) {
+  std::vector<Aval> avals;
+  for (const Shape& shape : shapes) avals.push_back({shape, DType::f32});
+  return tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; });
+}
+
+Graph layers() {
+  return traced({{64, 256}, {256, 64}, {4096, 64}}, [](const tracing::Arrays& in) {
+    return grad([&](const Array& up) {
+      Array h = in[2];
+      for (int i = 0; i < 6; ++i) h = h + matmul(gelu(matmul(h, up)), in[1]);
+      return sum(h * h);
+    })(in[0]);
+  });
+}
+
+Graph heads() {
+  const Shape head{8, 1024, 16};
+  return traced({head, head, head}, [](const tracing::Arrays& in) {
+    return matmul(softmax(matmul(in[0], swapaxes(in[1], -1, -2)) * 0.25f), in[2]);
+  });
+}
+
+Graph self_attention() {
+  return traced({{64, 64}, {512, 64}}, [](const tracing::Arrays& in) {
+    return grad([&](const Array& w) {
+      Array h = in[1];
+      for (int i = 0; i < 6; ++i) {
+        const Array key = matmul(h, w);
+        h = h + matmul(softmax(matmul(h, transpose(key))), key);
+      }
+      return sum(h * h);
+    })(in[0]);
+  });
+}
+
+Graph residual_convolution() {
+  return traced({{4, 24, 24, 64}, {64, 64, 3, 3}}, [](const tracing::Arrays& in) {
+    const auto conv = [&](const Array& x) {
+      return transpose(conv_general(transpose(x, Shape{0, 3, 1, 2}), in[1], {.same = true}), Shape{0, 2, 3, 1});
+    };
+    return in[0] + conv(maximum(conv(in[0]), 0.f));
+  });
+}
+
+struct Program {
+  std::string_view candidate;
+  Graph graph;
+  PlanOptions options;
+};
+
+std::vector<Program> programs() {
+  PlanOptions donated;
+  donated.donated = {true, false, false};
+  return {{"compacted", descent_of_a_table(100'000, 3), donated},
+          {"laid out", batch_of_tangents(), {}},
+          {"rematerialized", layers(), {}},
+          {"chunked", heads(), {}},
+          {"rematerialized products", self_attention(), {}},
+          {"parted", residual_convolution(), {}},
+          {"separated", transposed_sum(), {}}};
+}
+
+TEST(Candidates, EachIsTakenBySomeProgram) {
+  for (const auto& [name, graph, options] : programs()) {
+    EXPECT_THAT(search_candidates(graph, options).taken, Contains(name));
+  }
+}
+
+// One after the other: where a candidate says that it was taken, either the peak or the predicted time has fallen.
+TEST(Candidates, NoneIsTakenThatIsWorseInBoth) {
+  for (const auto& [program, graph, options] : programs()) {
+    Search search = begin_search(graph, options);
+    for (const Candidate& candidate : candidates()) {
+      const Price before = search.price();
+      if (!candidate.applies(search) || !candidate.consider(search)) continue;
+      const Price after = search.price();
+      const bool placed = candidate.name == "placed" || candidate.name.starts_with("rematerialized");
+      EXPECT_TRUE(placed || after.peak_bytes < before.peak_bytes || after.seconds < before.seconds)
+          << candidate.name << " of the program for " << program;
+    }
+  }
+}
+
+TEST(Candidates, ThePlanIsTheLastOneTaken) {
+  const Graph graph = heads();
+  const Search search = search_candidates(graph, {});
+  ASSERT_TRUE(search.other);
+  EXPECT_EQ(&search.plan(), &*search.other) << "slices";
+  EXPECT_LT(search.price().peak_bytes, begin_search(graph, {}).price().peak_bytes / 3);
+  const PlanData plan = make_plan(graph, {});
+  EXPECT_EQ(plan.peak_bytes, search.plan().peak_bytes);
+}
+
+}  // namespace
+}  // namespace neap::planner
