@@ -19,7 +19,7 @@ class LinearCheck {
       if (depends(node) && !is_linear(node)) not_linear(node);
   }
 
-  /// Linear, as far as zero is.
+  /// Returns whether v may be added to a linear value: it is linear, or zero.
   bool adds(ValueId v) const { return depends_[v] || is_zero(v); }
 
  private:

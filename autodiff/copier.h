@@ -8,7 +8,7 @@
 
 namespace neap::autodiff {
 
-/// Copies values of one graph into a new one, node by node.
+/// Copier copies values of one graph into a new one, node by node.
 class Copier {
  public:
   explicit Copier(const tracing::Graph& from) : from_(from), renamed_(from.values.size(), tracing::no_value) {
@@ -21,13 +21,13 @@ class Copier {
     return renamed_[v];
   }
   void set(tracing::ValueId v, tracing::ValueId copy) { renamed_[v] = copy; }
-  /// v as an input of the new graph.
+  /// Makes v an input of the new graph.
   tracing::ValueId input(tracing::ValueId v) { return renamed_[v] = to.add_input(from_.aval(v)); }
-  /// The node, its operands being copied already.
+  /// Copies the node; its operands are copied already.
   void node(const tracing::Node& node) {
     this->node(node, [](tracing::ValueId) { return true; });
   }
-  /// The same; only those results stand for the node's that are wanted.
+  /// Does the same, but only the wanted results stand for the node's.
   template <class Wanted>
   void node(const tracing::Node& node, const Wanted& wanted) {
     const tracing::NodeId id = to.add_node(node.op, all(node.inputs), node.attrs, node.loc);

@@ -57,7 +57,7 @@ std::vector<Aval> floating(const std::vector<Aval>& avals) {
   return result;
 }
 
-// All of `avals`: the floating ones as given, zeros for the others.
+// Returns all of `avals`: the floating ones as given, zeros for the others.
 Arrays with_zeros(const std::vector<Aval>& avals, std::span<const Array> given) {
   Arrays all;
   size_t next = 0;
@@ -65,7 +65,7 @@ Arrays with_zeros(const std::vector<Aval>& avals, std::span<const Array> given) 
   return all;
 }
 
-// The floating ones of what a rule gave; ShapeError or DTypeError unless they are like `expected`.
+// Returns the floating ones of what a rule gave. Throws ShapeError or DTypeError unless they are like `expected`.
 Arrays checked(std::string_view op, std::string_view what, const Arrays& got, const std::vector<Aval>& expected,
                Loc loc) {
   if (got.size() != expected.size())
@@ -83,7 +83,7 @@ Arrays checked(std::string_view op, std::string_view what, const Arrays& got, co
   return result;
 }
 
-// While one lives, rules are traced.
+// While an InRule lives, rules are traced.
 thread_local int rules = 0;
 struct InRule {
   InRule() { ++rules; }

@@ -10,7 +10,7 @@ namespace {
 
 using tracing::Family;
 
-// The tangent of a node's one result.
+// Returns the tangent of a node's one result.
 Array tangent_of(const JvpSite& site) {
   if (!is_inexact(site.out.dtype())) return {};
   switch (tracing::op_info(site.node.op).family) {

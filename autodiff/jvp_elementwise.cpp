@@ -4,25 +4,25 @@
 namespace neap::autodiff {
 namespace {
 
-// The share of the derivative of max or min (r) that goes to x: all where x won, half where both did.
+// Returns the share of the derivative of max or min (r) that goes to x: all where x won, half where both did.
 Array tie(const Array& x, const Array& y, const Array& r) {
   const auto constant = [&](double value) { return full(r.shape(), value, r.dtype()); };
   return select(x == r, select(y == r, constant(0.5), constant(1)), constant(0));
 }
 
-// pow's derivative in its base, y x^(y - 1): 0, not 0 * inf, at y = 0 where x is 0 or its reciprocal overflows.
+// Returns pow's derivative in its base, y x^(y - 1): 0, not 0 * inf, at y = 0 where x is 0 or its reciprocal overflows.
 Array pow_slope(const Array& x, const Array& y) {
   const Array corner = (y == 0) & isinf(reciprocal(x));
   return select(corner, zeros_like(y), y * pow(select(corner, ones_like(x), x), y - 1));
 }
 
-// pow's derivative in its exponent is 0, not 0 * -inf, at x = 0.
+// Returns log(x), and 0 at x = 0: pow's derivative in its exponent is 0 there, not 0 * -inf.
 Array safe_log(const Array& x) { return log(select(x == 0, ones_like(x), x)); }
 
-// The derivative of digamma: its recurrence up to x + 10, the asymptotic series there (Bernoulli numbers over odd
-// powers), and the reflection trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2 below 1/2.
+// Returns the derivative of digamma: its recurrence up to x + 10, the asymptotic series there (Bernoulli numbers over
+// odd powers), and the reflection trigamma(x) + trigamma(1 - x) = (pi / sin(pi x))^2 below 1/2.
 Array trigamma(const Array& given) {
-  // A sum of 11 terms, so not in halves.
+  // Eleven terms are added, so not in half types.
   const Array x = widened(given);
   const Array left = x < 0.5;
   const Array y = select(left, 1 - x, x);
@@ -40,7 +40,7 @@ Array trigamma(const Array& given) {
   return select(left, square(pi / sin(pi * from_pole)) - total, total).astype(given.dtype());
 }
 
-// Collects the contributions of the operands.
+// Sum collects the contributions of the operands.
 struct Sum {
   Array value;
   void operator+=(const Array& term) { value = sum_of(value, term); }

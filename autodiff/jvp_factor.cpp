@@ -11,13 +11,13 @@ namespace {
 
 using namespace tracing;
 
-// Of which the lower triangle was read.
+// Returns the symmetric matrix whose lower triangle was read.
 Array symmetric(const Array& t) { return tril(t) + turned(tril(t, -1)); }
 Array on_diagonal(const Array& x) { return diagonal(x, 0, -2, -1); }
 Array unit(const Array& like, int64_t n) { return eye(n, {}, like.dtype()); }
 
-// 1 / x, the largest number where x is 0: vectors of equal values have no derivative, but a function of the values
-// alone, for which theirs counts 0 times, has.
+// Returns 1 / x, the largest number where x is 0: vectors of equal values have no derivative, but a function of the
+// values alone, for which theirs counts 0 times, has.
 Array reciprocal(const Array& x) {
   const double largest =
       x.dtype() == f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
@@ -25,7 +25,7 @@ Array reciprocal(const Array& x) {
   return where(none, largest, 1 / where(none, 1, x));
 }
 
-// 1 / (value j - value i), zeros on the diagonal.
+// Returns 1 / (value j - value i), zeros on the diagonal.
 Array over_gaps(const Array& values) {
   const int64_t n = values.shape(-1);
   const Array gaps = expand_dims(values, -2) - expand_dims(values, -1);
@@ -56,7 +56,7 @@ Array lu(const Array& a, const Array& packed, const Array& tangent) {
   const int64_t m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
   const LuParts parts = lu_parts(a, packed);
   const Array moved = rows_in_order(tangent, parts.permutation.astype(i32));
-  // Squares: L with columns, U with rows of the unit matrix.
+  // Makes the factors square: L with columns, U with rows of the unit matrix.
   const int64_t axes = a.ndim();
   const auto padded = [&](const Array& x, int64_t axis, int64_t by) {
     Shape none(static_cast<size_t>(axes), 0), high = none;
@@ -90,7 +90,7 @@ Array qr(const Node& node, const Array& a, const Array& packed, const Array& tan
   return joined_parts({{dq, 2}, {dr, 2}});
 }
 
-// Values and vectors, from those.
+// Returns the tangents of values and vectors, from those.
 Array eigh(const Array& a, const Array& packed, const Array& tangent, bool vectors) {
   const auto [w, v] = eigh_parts(a, packed);
   const Array inner = matmul(turned(v), matmul(symmetric(tangent), v)), dw = on_diagonal(inner);

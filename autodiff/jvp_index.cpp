@@ -7,14 +7,14 @@
 namespace neap::autodiff {
 namespace {
 
-// Whether a dtype holds no index outside [-n, n) (signed) or [0, n) (unsigned).
+// Returns whether a dtype holds no index outside [-n, n) (signed) or [0, n) (unsigned).
 bool always_in_range(DType dtype, int64_t n) {
   const int bits = static_cast<int>(size_of(dtype)) * 8;
   const int magnitude = is_signed(dtype) ? bits - 1 : bits;
   return magnitude < 63 && n >= (int64_t{1} << magnitude);
 }
 
-// The tangent of scatter_mul: x times the product of the updates that hit it.
+// Returns the tangent of scatter_mul: x times the product of the updates that hit it.
 Array multiplied(const JvpSite& site, const Ints& axes, IndexMode mode) {
   const Array& indices = site.in[1];
   Array result = is_zero(site.tangent[0]) ? Array() : site.apply({site.tangent[0], indices, site.in[2]});
@@ -24,7 +24,8 @@ Array multiplied(const JvpSite& site, const Ints& axes, IndexMode mode) {
   const auto total = [&](const Array& rows) {
     return scatter_axes(Op::scatter_add, zeros_like(x), indices, rows, axes, mode);
   };
-  // The product of the other updates of the same cell: zeros are counted apart, so that nothing is divided by one.
+  // Zeros are counted separately in the product of the other updates of the same cell, so that nothing is divided by
+  // one.
   const Array is_nought = u == 0, factor = select(is_nought, one, u), counted = select(is_nought, one, nought);
   const Array products = read(scatter_axes(Op::scatter_mul, ones_like(x), indices, factor, axes, mode)) / factor;
   const Array noughts = read(total(counted)) - counted;
@@ -35,8 +36,8 @@ Array multiplied(const JvpSite& site, const Ints& axes, IndexMode mode) {
   return sum_of(result, convert(total(term), site.out.dtype()));
 }
 
-// The tangent of scatter_min and scatter_max: those that reach the result share its derivative equally. A NaN that was
-// there reaches it.
+// Returns the tangent of scatter_min and scatter_max: those that reach the result share its derivative equally. A NaN
+// that was there reaches it.
 Array extreme(const JvpSite& site, const Ints& axes, IndexMode mode) {
   const Array &x = site.in[0], &indices = site.in[1], &u = site.in[2];
   const Array kept = (x == site.out) | isnan(x), won = u == gather_or_zero(site.out, indices, axes, mode);

@@ -24,7 +24,7 @@ using tracing::wide;
 
 inline bool is_zero(const Array& tangent) { return !tangent.impl(); }
 inline Array or_zeros(const Array& tangent, const Array& like) { return is_zero(tangent) ? zeros_like(like) : tangent; }
-/// The sum of two tangents.
+/// Returns the sum of two tangents.
 inline Array sum_of(const Array& a, const Array& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
 
 inline Array widened(const Array& x) { return is_zero(x) ? x : convert(x, wide(x.dtype())); }
@@ -38,7 +38,7 @@ struct JvpSite {
   Array apply(const Arrays& operands) const { return tracing::apply(node.op, operands, node.attrs, node.loc); }
 };
 
-// Each gives the tangent of the result.
+// The following return the tangent of the result.
 Array jvp_elementwise(const JvpSite& site);
 Array jvp_layout(const JvpSite& site);
 Array jvp_reduce(const JvpSite& site);
@@ -47,26 +47,26 @@ Array jvp_dot(const JvpSite& site);
 Array jvp_gather(const JvpSite& site);
 Array jvp_scatter(const JvpSite& site);
 
-/// Values and tangents of a node with many results.
+/// ManyJvp holds values and tangents of a node with many results.
 struct ManyJvp {
   Arrays out;
   Arrays tangent;
 };
-/// By one loop that carries both.
+/// Runs one loop that carries both.
 ManyJvp jvp_loop(const Node& node, const Arrays& in, const Arrays& tangent);
-/// By one cond that gives both.
+/// Runs one cond that gives both.
 ManyJvp jvp_cond(const Node& node, const Arrays& in, const Arrays& tangent);
-/// Of a factorization: of the values alone, by way of the vectors.
+/// Differentiates a factorization; where it gives the values alone, it computes the vectors as well.
 ManyJvp jvp_factor(const Node& node, const Arrays& in, const Arrays& tangent);
-/// By the derivative that the call has of its own.
+/// Uses the derivative that the call has of its own.
 ManyJvp jvp_call(const Node& node, const Arrays& in, const Arrays& tangent);
 
-/// True [B] where the index row [B..., k] addresses an element; nullopt when every row does, by its dtype.
+/// Returns true [B] where the index row [B..., k] addresses an element; nullopt when every row does, by its dtype.
 /// Negative indices count from the end. `extents` are those of the indexed axes.
 std::optional<Array> in_range(const Array& indices, const Shape& extents);
-/// gather, with 0 where the row is out of range and the mode drops it (any scatter mode).
+/// Gathers, with 0 where the row is out of range and the mode drops it (any scatter mode).
 Array gather_or_zero(const Array& x, const Array& indices, const Ints& axes, IndexMode scatter_mode);
-/// A mask or an array over rows [B...], broadcast over the trailing axes of `shape`.
+/// Broadcasts a mask or an array over rows [B...] over the trailing axes of `shape`.
 Array over_rows(const Array& rows, const Shape& shape);
 IndexMode index_mode(const Node& node);
 Array gather_axes(const Array& x, const Array& indices, const Ints& axes, IndexMode mode);

@@ -6,7 +6,7 @@
 namespace neap::autodiff {
 namespace {
 
-// r broadcast back over the axes that were reduced.
+// Broadcasts r back over the axes that were reduced.
 Array spread(const Array& r, const Shape& shape, const Ints& reduced) {
   Shape kept;
   for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis)
@@ -14,8 +14,8 @@ Array spread(const Array& r, const Shape& shape, const Ints& reduced) {
   return broadcast_in_dim(r, shape, kept);
 }
 
-// All elements that reach the extreme share its derivative equally; none reaches NaN, whose derivative is NaN, then: so
-// a product and not a select.
+// All elements that reach the extreme share its derivative equally. None reaches NaN, whose derivative then is NaN: so
+// the share is a product and not a select.
 Array extreme(const JvpSite& site) {
   const Array& x = site.in[0];
   const Ints& axes = site.node.attrs.ints(Attr::axes);
@@ -23,7 +23,7 @@ Array extreme(const JvpSite& site) {
   return convert(sum(t * reached, axes) / sum(reached, axes), site.out.dtype());
 }
 
-// The product by halves, with the product rule at each: no division, so zeros are exact.
+// Multiplies by halves, with the product rule at each: no division, so zeros are exact.
 Array product(const JvpSite& site) {
   const Shape& shape = site.in[0].shape();
   const Ints& axes = site.node.attrs.ints(Attr::axes);

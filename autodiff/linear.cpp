@@ -26,14 +26,14 @@ std::vector<bool> depends_on(const Graph& g, const std::vector<bool>& inputs) {
 
 namespace {
 
-// Whether the node, or a result of the function that it calls, is such a node.
+// Returns whether the node is such a node; for a call, whether a result of its body comes from one.
 bool gives(const Node& node, const std::function<bool(const Node&)>& such) {
   if (tracing::op_info(node.op).family != tracing::Family::call || !node.attrs.has(Attr::body)) return such(node);
   const Graph& body = *node.attrs.graph(Attr::body);
   return std::ranges::any_of(body.outputs, [&](ValueId v) { return body.def(v) && gives(*body.def(v), such); });
 }
 
-// Whether the policy of the node's checkpoint() keeps what it computes.
+// Returns whether the policy of the node's checkpoint() keeps its results.
 bool is_saveable(const Node& node) {
   const std::string& policy = node.attrs.string(Attr::saveable);
   if (policy == kSaveEverything) return true;
@@ -45,7 +45,7 @@ bool is_saveable(const Node& node) {
   });
 }
 
-// Fills the unknown half, fetching the known values that it needs.
+// UnknownHalf builds the unknown half, and fetches the known values that it needs.
 class UnknownHalf {
  public:
   UnknownHalf(const Graph& g, const std::vector<bool>& unknown, const std::function<Worth(ValueId)>& worth)
@@ -106,7 +106,7 @@ class UnknownHalf {
       return worth == Worth::residual;
     return is_saveable(*node) || named_[v];
   }
-  // Whether the known node runs again in this half.
+  // Returns whether the known node runs again in this half.
   bool is_fetched(const Node& node) const {
     return std::ranges::any_of(node.outputs, [&](ValueId v) { return needed_[v] == Need::again; });
   }
@@ -152,7 +152,7 @@ Linearized linearize(const Graph& g, const std::vector<bool>& active) {
   std::fill(unknown_inputs.begin() + static_cast<std::ptrdiff_t>(g.inputs.size()), unknown_inputs.end(), true);
   const Graph pure = split_control(tracing::eliminate_dead_code(both.graph), unknown_inputs);
 
-  // What is made of constants alone is not worth a residual.
+  // Values made of constants alone are not worth a residual.
   std::vector<bool> varies = depends_on(pure, std::vector<bool>(pure.inputs.size(), true));
   std::vector<bool> forced(pure.outputs.size(), false);
   std::fill(forced.begin() + static_cast<std::ptrdiff_t>(g.outputs.size()), forced.end(), true);

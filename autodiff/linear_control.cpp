@@ -94,8 +94,8 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
 
 namespace {
 
-// A branch in two halves, and where the unknown one finds its residuals: they are operands of the cond, or results of
-// its known half in slots that the branches share.
+// Branch is a branch in two halves, and says where the unknown one finds its residuals: they are operands of the cond,
+// or results of its known half in slots that the branches share.
 struct Branch {
   Attr attr;
   Split halves;

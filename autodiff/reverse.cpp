@@ -14,7 +14,7 @@ using tracing::Arrays;
 
 namespace {
 
-// The cotangents of the active inputs, `given` being those of the outputs that have tangents.
+// Returns the cotangents of the active inputs; `given` are those of the outputs that have tangents.
 Arrays pull_back(const Graph& g, const std::vector<bool>& active, const Linearized& linearized, Arrays residuals,
                  const Arrays& given) {
   std::vector<bool> linear(linearized.tangent.inputs.size(), true);

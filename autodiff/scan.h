@@ -15,7 +15,7 @@ namespace neap::autodiff {
 
 using tracing::LoopView;
 
-/// The attributes, with the marks (checkpoint(), copies) that a node has.
+/// Returns the attributes, with the marks (checkpoint(), copies) that a node has.
 inline tracing::Attrs marked_as(const tracing::Node& node, tracing::Attrs attrs) {
   for (const tracing::Attr mark : {tracing::Attr::copy, tracing::Attr::region, tracing::Attr::saveable})
     if (const tracing::AttrValue* value = node.attrs.find(mark)) attrs.set(mark, *value);
@@ -30,7 +30,7 @@ inline tracing::Attrs scan_attrs(tracing::Graph body, int64_t length, size_t con
           {tracing::Attr::reverse, static_cast<int64_t>(reverse)}};
 }
 
-/// Those of a loop of the same op, as often and in the same direction, with another body.
+/// Returns the attributes of a loop of the same op, as often and in the same direction, with another body.
 inline tracing::Attrs loop_attrs(const LoopView& loop, tracing::Graph body, size_t consts, size_t carries) {
   tracing::Attrs attrs = loop.node.attrs;
   attrs.set(tracing::Attr::body, std::make_shared<const tracing::Graph>(std::move(body)));
@@ -39,7 +39,7 @@ inline tracing::Attrs loop_attrs(const LoopView& loop, tracing::Graph body, size
   return attrs;
 }
 
-/// The graph with its inputs in another order: input i becomes what input order[i] was.
+/// Returns the graph with its inputs in another order: input i becomes what input order[i] was.
 inline tracing::Graph with_inputs_ordered(tracing::Graph graph, const std::vector<size_t>& order) {
   NEAP_CHECK(order.size() == graph.inputs.size());
   std::vector<tracing::ValueId> inputs;

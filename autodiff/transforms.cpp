@@ -28,7 +28,7 @@ Arrays joined(Arrays a, const Arrays& b) {
   return a;
 }
 
-// Marks of the inputs of a traced function: the floating leaves; captured arrays are constants.
+// Marks the inputs of a traced function: the floating leaves are active; captured arrays are constants.
 std::vector<bool> floating_inputs(const TracedFunction& traced, size_t leaves) {
   std::vector<bool> active(traced.graph.inputs.size(), false);
   for (size_t i = 0; i < leaves; ++i) active[i] = is_inexact(traced.graph.aval(traced.graph.inputs[i]).dtype);
@@ -43,7 +43,7 @@ void check_like(std::string_view op, std::string_view what, size_t i, const Aval
   throw_user<ShapeError>(op, found, to_string(expected), "", loc);
 }
 
-// Which dtypes a derivative is taken of, or in.
+// Wanted says which dtypes a derivative is taken of, or in.
 struct Wanted {
   bool (*takes)(DType);
   std::string_view what;
@@ -51,7 +51,8 @@ struct Wanted {
 constexpr Wanted kReal{is_float, "a floating dtype"}, kInexact{is_inexact, "a floating dtype"},
     kComplex{is_complex, "a complex dtype, as holomorphic says"};
 
-// The leaves of an argument that is differentiated in: of the wanted dtypes, one or more.
+// Returns the leaves of an argument that is differentiated in. Throws unless there is one, and all are of the wanted
+// dtypes.
 std::vector<size_t> differentiated(std::string_view op, const std::vector<Aval>& avals,
                                    const std::vector<int>& argument_of, int argument, const Wanted& wanted, Loc loc) {
   std::vector<size_t> inputs;
@@ -138,7 +139,7 @@ Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
 
 namespace {
 
-// A linearised function: its value now, and what its map needs.
+// Evaluated is a linearised function: its value now, and what its map needs.
 struct Evaluated {
   TracedFunction traced;
   std::vector<bool> active;

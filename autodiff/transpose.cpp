@@ -24,8 +24,8 @@ Array transpose_reduce_sum(const TransposeSite& site) {
   return broadcast_in_dim(site.ct(), site.shape(0), kept);
 }
 
-// As of the bilinear product of complex numbers, which JAX takes as well: nothing is conjugated, and so the part of i
-// is negated.
+// Transposes the bilinear product of complex numbers, as JAX does: nothing is conjugated, and so the part of i is
+// negated.
 Arrays transpose_complex(const TransposeSite& site) {
   const Array& ct = site.ct();
   switch (site.node.op) {
@@ -35,7 +35,7 @@ Arrays transpose_complex(const TransposeSite& site) {
   }
 }
 
-// Linear in the right-hand side.
+// The op is linear in the right-hand side only.
 Array transpose_factor(const TransposeSite& site) {
   if (site.node.op != Op::triangular_solve || site.linear[0]) not_linear(site.node);
   const tracing::Attrs& attrs = site.node.attrs;

@@ -2,7 +2,7 @@
 //
 // The graph is linear in its marked inputs; every node that depends on one is linear in that operand (jvp and linearize
 // make only such; UserError where a custom rule is not). A cotangent that is zero because nothing used the value is
-// absent. tests/autodiff/.
+// absent. Tested in tests/autodiff/.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ namespace neap::autodiff {
 
 using tracing::Graph;
 
-/// Inputs: the inputs of g that are not linear, then the cotangents of the outputs marked in `cotangents`.
-/// Outputs: the cotangents of the linear inputs marked in `active` (one mark for each input of g).
+/// Transposed has as inputs the inputs of g that are not linear, then the cotangents of the outputs marked in
+/// `cotangents`; its outputs are the cotangents of the linear inputs marked in `active` (one mark for each input of g).
 struct Transposed {
   Graph graph;
   std::vector<bool> active;

@@ -8,7 +8,8 @@
 namespace neap::autodiff {
 namespace {
 
-// Of the rows that set the same cell, the one that wins: the last. True [B...] also for rows that are dropped.
+// Returns, of the rows that set the same cell, the one that wins: the last. It is true [B...] also for rows that are
+// dropped.
 Array winners(const TransposeSite& site, const Array& indices, const Ints& axes) {
   const Shape rows(indices.shape().begin(), indices.shape().end() - 1);
   Shape cells;
@@ -24,8 +25,8 @@ Array winners(const TransposeSite& site, const Array& indices, const Ints& axes)
 
 }  // namespace
 
-// A read that was clamped sends its cotangent to the element that it read. Half types are added up in f32. A table
-// that is read several times has one gradient of its size, not one for each.
+// A read that was clamped sends its cotangent to the element that it read. Half types are added up in f32. A table that
+// is read several times has one gradient of its size, not one for each.
 Array transpose_gather(const TransposeSite& site, const Array& so_far) {
   const IndexMode mode = index_mode(site.node) == IndexMode::clip ? IndexMode::clamp_update : index_mode(site.node);
   const Array start = is_zero(so_far) ? zeros(site.shape(0), wide(site.aval(0).dtype)) : so_far;

@@ -19,16 +19,16 @@ struct TransposeSite {
   Array zeros_of(size_t operand) const { return zeros(shape(operand), aval(operand).dtype); }
 };
 
-/// Only the rule of a custom_jvp can bring a tangent to such a node.
+/// Throws: only the rule of a custom_jvp can bring a tangent to such a node.
 [[noreturn]] void not_linear(const Node& node);
 
-/// A while_loop would need as much memory on its way back as it takes steps.
+/// Throws: a while_loop would need as much memory on its way back as it takes steps.
 [[noreturn]] void no_way_back(const Node& node);
 
 Arrays transpose_elementwise(const TransposeSite& site);
 Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
-/// Adds to what earlier gathers of the same operand gave; half types in f32.
+/// Adds the cotangent to `so_far`, which earlier gathers of the same operand gave; half types are added in f32.
 Array transpose_gather(const TransposeSite& site, const Array& so_far);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);

@@ -77,7 +77,8 @@ Arrays transpose_concatenate(const TransposeSite& site) {
   return result;
 }
 
-// Of x . y with the cotangent, in x: contract what y keeps, batch what was batched, then put x's axes in order.
+// Returns the cotangent of x in x . y: it contracts what y keeps, batches what was batched, then puts x's axes in
+// order.
 Array transpose_dot_side(const TransposeSite& site, bool left) {
   const tracing::Attrs& attrs = site.node.attrs;
   const Ints& x_batch = attrs.ints(left ? Attr::lhs_batch : Attr::rhs_batch);

@@ -1,5 +1,5 @@
-// The characters of ASCII, for names and numbers in files, options and programs. <cctype> asks the process's locale, in
-// which "i" may have another capital than "I"; nothing here does (tools/check_locale.py).
+// Functions on ASCII characters, for names and numbers in files, options and programs. <cctype> asks the process's
+// locale, in which "i" may have another capital than "I"; nothing here does (tools/check_locale.py).
 #pragma once
 
 #include <string>

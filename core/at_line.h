@@ -1,4 +1,4 @@
-// The user's line for errors that are found where it is not known: in the allocator, and in the planner.
+// Adds the user's line to errors that are found where it is not known: in the allocator, and in the planner.
 #pragma once
 
 #include <neap/error.h>
@@ -9,10 +9,10 @@
 
 namespace neap {
 
-// The message with "  [model.cpp:41]" behind it, unless it has a line already or `loc` is nowhere.
+// Returns the message with "  [model.cpp:41]" behind it, unless it has a line already or `loc` names none.
 std::string with_line(const std::string& message, std::source_location loc);
 
-// What f returns. An OutOfMemoryError or OptionError of f's gets the line, if there is memory for it.
+// Returns what f returns. An OutOfMemoryError or OptionError that f throws gets the line, if there is memory for it.
 template <class F>
 auto at_line(std::source_location loc, F&& f) {
   try {

@@ -15,7 +15,10 @@
 namespace neap {
 
 namespace {
-constexpr size_t kSlabThreshold = size_t{128} << 10;  // from here a block is a mapping of its own
+// Bytes. From here a block is a mapping of its own: glibc's malloc, too, would map it anew for each call (its default
+// M_MMAP_THRESHOLD), and so fault its pages each time, while the heap keeps them.
+constexpr size_t kSlabThreshold = size_t{128} << 10;
+// Bytes. From here a small block begins at a page, so that the padding is at most a sixteenth of it.
 constexpr size_t kPageAligned = size_t{64} << 10;
 constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
 }  // namespace

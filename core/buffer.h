@@ -1,4 +1,4 @@
-// Memory. Every byte that scales with data comes from allocate(); <neap/memory.h> reports on it.
+// Buffers. Every byte that scales with data comes from allocate(); <neap/memory.h> reports on it.
 #pragma once
 
 #include <atomic>
@@ -20,20 +20,20 @@ struct Slab;
 class Buffer;
 using BufferPtr = std::shared_ptr<Buffer>;
 
-// What a device knows of a buffer: that it is still writing it, or that the bytes lie in its own memory.
+// Residence is what a device knows of a buffer: that it is still writing it, or that the bytes lie in its own memory.
 class Residence {
  public:
   virtual ~Residence() = default;
 
  private:
   friend class Buffer;
-  // Returns when the host may read the bytes, with the place where they then are. Called once for each
-  // Buffer::await_residence. DeviceError, OutOfMemoryError.
+  // Returns when the host may read the bytes, with the place where they then are. It is called once for each
+  // Buffer::await_residence, and throws DeviceError or OutOfMemoryError.
   virtual std::byte* arrive(const Buffer& buffer) = 0;
   std::mutex mutex_;
 };
 
-// A block of memory, live (and counted) for as long as a handle to it lives.
+// Buffer is a block of memory, live (and counted) for as long as a handle to it lives.
 class Buffer {
  public:
   struct Access;  // the allocator's side, in buffer.cpp
@@ -42,15 +42,15 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  // Where the bytes are; waits for a device that is still writing them, and fetches them from its memory.
+  // Returns where the bytes are; waits for a device that is still writing them, and fetches them from its memory.
   std::byte* data() const { return pending_.load(std::memory_order_acquire) ? arrive() : data_; }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data());
   }
-  // The size asked for.
+  // Returns the size asked for.
   size_t requested() const { return requested_; }
-  // requested() rounded up to 64: what is counted, unless the memory is wrapped.
+  // Returns requested() rounded up to 64: these bytes are counted, unless the memory is wrapped.
   size_t bytes() const { return bytes_; }
 
   // For device backends. Residences are attached by one thread at a time, before others have the buffer or under a lock
@@ -58,7 +58,8 @@ class Buffer {
   const std::shared_ptr<Residence>& residence() const { return residence_; }
   void set_residence(std::shared_ptr<Residence> residence) { residence_ = std::move(residence); }
   void await_residence() { pending_.store(true, std::memory_order_release); }
-  // The block of the host that holds the bytes, whoever writes them; null for memory of a device. Never waits.
+  // Returns the block of the host that holds the bytes, whoever writes them; null for memory of a device. It never
+  // waits.
   std::byte* block() const { return data_; }
 
  private:
@@ -79,12 +80,12 @@ class Buffer {
 // What allocate() accounts for a request: `bytes` rounded up to 64.
 constexpr size_t round_up_64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
-// Uninitialised memory: 64-byte aligned, page aligned from 64 KiB, huge pages from 1 MiB. Zero bytes give a valid
-// handle with a non-null data(). `what` names the purpose in the message of OutOfMemoryError, which is thrown past
-// memory::limit(), past the memory that the machine has available, and where the system refuses.
+// Returns uninitialized memory: 64-byte aligned, page aligned from 64 KiB, with huge pages from 1 MiB. Zero bytes give
+// a valid handle with a non-null data(). `what` names the purpose in the message of OutOfMemoryError, which is thrown
+// past memory::limit(), past the memory that the machine has available, and where the system refuses.
 BufferPtr allocate(size_t bytes, std::string_view what);
 
-// A range of a slab, in bytes; offsets are multiples of 64.
+// Piece is a range of a slab, in bytes; offsets are multiples of 64.
 struct Piece {
   size_t offset = 0;
   size_t bytes = 0;
@@ -92,19 +93,21 @@ struct Piece {
 
 // Turns a slab into independent buffers for some disjoint ranges of it. The slab must be the only handle to what
 // allocate() returned, not itself a piece. Afterwards only the pieces (each rounded up to 64) are counted; whole pages
-// that belong to no piece go back to the operating system at once, and those of a piece when it dies.
+// that belong to no piece go back to the operating system at once, and those of a piece become idle when it dies
+// (heap.cpp).
 std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 
-// Memory that somebody else owns, kept alive through `owner`. It is not counted.
+// Returns a handle to memory that somebody else owns, kept alive through `owner`. It is not counted.
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
 
-// Memory of a device, `bytes` of it, that `residence` keeps alive; data() fetches it. The device counts it.
+// Returns a handle to `bytes` of a device's memory, which `residence` keeps alive; data() fetches it. The device counts
+// it.
 BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence);
 
 // Fills a range with 0xCD: reading a value after its death then gives nonsense, not luck.
 void poison(const Buffer& buffer, size_t offset, size_t bytes);
 inline constexpr uint8_t kPoison = 0xCD;
-// NEAP_POISON=1: runs overwrite what dies in their arena.
+// Returns whether NEAP_POISON=1 is set, with which runs overwrite what dies in their arena.
 bool poisoning();
 
 }  // namespace neap

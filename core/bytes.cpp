@@ -13,7 +13,7 @@ namespace neap {
 namespace {
 constexpr std::string_view kPrefixes = "KMGTPE";
 
-// The factor that a unit stands for, 0 for an unknown one.
+// Returns the factor that a unit stands for, 0 for an unknown one.
 double unit_factor(std::string_view unit) {
   if (unit.empty() || unit == "B") return 1;
   const size_t power = kPrefixes.find(unit[0]);

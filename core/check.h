@@ -1,4 +1,4 @@
-// Invariants. A failed check throws InternalError: "internal: <condition>: <message>  [file.cpp:12]".
+// Checks of invariants. A failed check throws InternalError: "internal: <condition>: <message>  [file.cpp:12]".
 #pragma once
 
 #include <neap/error.h>
@@ -21,7 +21,7 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
 
 }  // namespace neap::detail
 
-// NEAP_CHECK(condition) or NEAP_CHECK(condition, "fmt {}", value). Always on; the message is built only on failure.
+// NEAP_CHECK(condition) or NEAP_CHECK(condition, "fmt {}", value) is always on; the message is built only on failure.
 #define NEAP_CHECK(condition, ...)                                                         \
   do {                                                                                     \
     if (!(condition)) [[unlikely]]                                                         \
@@ -29,7 +29,7 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
                                    std::source_location::current());                       \
   } while (false)
 
-// The same, in builds without NDEBUG only: for checks that cost time.
+// NEAP_DCHECK does the same, in builds without NDEBUG only: it is for checks that cost time.
 #ifdef NDEBUG
 #define NEAP_DCHECK(condition, ...) \
   do {                              \

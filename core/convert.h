@@ -1,4 +1,4 @@
-// One element from one C++ element type to another, as the op convert does it.
+// Converts one element from one C++ element type to another, as the op convert does.
 #pragma once
 
 #include <neap/dtype.h>
@@ -11,8 +11,8 @@
 
 namespace neap {
 
-// An integer as a double that rounds to every narrower float as the integer itself does: what a double cannot hold
-// becomes one sticky bit, far below the digits of those floats.
+// Returns an integer as a double that rounds to every narrower float as the integer itself does: bits that a double
+// cannot hold become one sticky bit, far below the digits of those floats.
 inline double sticky_double(bool negative, uint64_t magnitude) {
   if (magnitude >> 53 && (magnitude & 0x7ff)) magnitude = (magnitude & ~uint64_t{0x7ff}) | 0x800;
   const auto value = static_cast<double>(magnitude);
@@ -22,8 +22,8 @@ inline double sticky_double(bool negative, uint64_t magnitude) {
 template <class T>
 inline constexpr bool kIsComplex = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 
-// Any element to any dtype's C++ type, by the rules of op convert: one rounding; floats to integers truncate and
-// saturate, NaN is 0; integers wrap; to bool by != 0; of complex to real, the real part.
+// Converts any element to any dtype's C++ type by the rules of op convert: it rounds once; floats to integers truncate
+// and saturate, NaN becomes 0; integers wrap; bool is x != 0; complex to real takes the real part.
 template <class To, class From>
 To convert_element(From x) {
   if constexpr (std::same_as<To, From>) {

@@ -1,4 +1,4 @@
-// From a dtype known at run time to a C++ type.
+// Calls templates with the C++ type of a dtype that is known at run time.
 #pragma once
 
 #include <neap/dtype.h>
@@ -33,7 +33,7 @@ decltype(auto) dispatch(DType t, F&& f) {
   detail::check_failed("dtype is real", std::string(name(t)), std::source_location::current());
 }
 
-// The same, of complex dtypes too: std::complex<float> and std::complex<double>.
+// Does the same for complex dtypes too: std::complex<float> and std::complex<double>.
 template <class F>
 decltype(auto) dispatch_all(DType t, F&& f) {
   if (t == DType::c64) return f.template operator()<std::complex<float>>();

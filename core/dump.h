@@ -1,4 +1,4 @@
-// NEAP_DUMP=folder: where plans, graphs and kernels are written.
+// NEAP_DUMP=folder: writes plans, graphs and kernels to files there.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,14 @@
 
 namespace neap {
 
-// The folder that NEAP_DUMP names, made on first use; nullopt where the variable is unset or empty.
+// Returns the folder that NEAP_DUMP names, made on first use; nullopt where the variable is unset or empty.
 const std::optional<std::filesystem::path>& dump_dir();
 
-// A number for the names of one dump's files, 0, 1, 2, ... in this process, so that "<number>-<what>.<ext>" is unique.
+// Returns a number for the names of one dump's files, 0, 1, 2, ... in this process, so that "<number>-<what>.<ext>" is
+// unique.
 int next_dump_number();
 
-// Writes dump_dir() / name, whole or not at all; nothing where dumping is off. A dump that cannot be written is
+// Writes dump_dir() / name, whole or not at all; does nothing where dumping is off. A dump that cannot be written is
 // reported once on standard error and does not stop the program.
 void dump_text(std::string_view name, std::string_view text);
 

@@ -55,8 +55,9 @@ bool is_proc(int folder) {
   return fstatfs(folder, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-// In a folder of all users (/tmp) no link of somebody else's is followed, and no such file written anew as theirs: the
-// kernel's rule (fs.protected_symlinks, fs.protected_regular), which holds for what it looks up itself.
+// In a folder that all users share (/tmp) a link of another user is not followed, and another user's file is not
+// written anew: this is the kernel's rule (fs.protected_symlinks, fs.protected_regular), which holds for what it looks
+// up itself.
 bool is_foreign(int folder, const struct stat& file) {
   struct stat holder = {};
   if (fstat(folder, &holder) != 0) return true;
@@ -65,6 +66,7 @@ bool is_foreign(int folder, const struct stat& file) {
 }
 
 std::string read_all(int fd, off_t expected, const std::filesystem::path& path) {
+  // This many bytes are added beyond doubling, so that an empty or unsized file (a pipe) does not grow byte by byte.
   constexpr size_t kMore = 4096;
   std::string text;
   text.resize(static_cast<size_t>(expected) + 1);  // one more, to see the end
@@ -182,6 +184,8 @@ void AtomicFile::open_in_place() {
 }
 
 void AtomicFile::open_temporary(unsigned mode) {
+  // A name of 128 random bits is never taken twice by accident; the bound ends the loop if the system answers EEXIST
+  // for another reason.
   constexpr int kTries = 16;
   int fd = -1;
   for (int i = 0; fd < 0; ++i) {
@@ -199,14 +203,16 @@ void AtomicFile::open_temporary(unsigned mode) {
   fail(error, path_);
 }
 
-// What the group might read is not for the group that the file gets where it cannot keep its own.
+// A file that cannot keep its group grants nothing to the group that it gets instead: that group is another set of
+// users.
 void AtomicFile::keep_owner(unsigned owner, unsigned group, unsigned mode) {
   const int fd = fileno(file_);
   struct stat status = {};
   if (fstat(fd, &status) != 0) fail(errno, path_);
   if (status.st_gid != group && fchown(fd, static_cast<uid_t>(-1), group) != 0) mode &= ~070u;
   if (fchmod(fd, mode) != 0) fail(errno, path_);
-  // Last: who gives a file away may not change it any more. Where it cannot be given, it is the process's.
+  // The owner comes last: a process that gives a file away may no longer change it. Where it cannot be given away, it
+  // stays the process's.
   if (status.st_uid != owner) static_cast<void>(!fchown(fd, owner, static_cast<gid_t>(-1)));
 }
 
@@ -221,7 +227,8 @@ void AtomicFile::close() noexcept {
 
 AtomicFile::~AtomicFile() { close(); }
 
-// Not when it is opened: who only asks whether it can be written loses nothing.
+// The file is cut off at the first write, not when it is opened: a caller that only asks whether it can be written
+// loses nothing.
 void AtomicFile::truncate() {
   if (std::exchange(truncate_, false) && ftruncate(fileno(file_), 0) != 0) fail(errno, path_);
 }

@@ -1,4 +1,4 @@
-// Files that are read at once, and files that appear whole or not at all.
+// Files that are read in one go, and files that appear whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace neap {
 
-// A file to read from. The constructor throws std::system_error where it cannot be opened or is no regular file.
+// InputFile is a file to read from. The constructor throws std::system_error where it cannot be opened or is no regular
+// file.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
@@ -20,7 +21,7 @@ class InputFile {
   ~InputFile();
 
   uint64_t size() const { return size_; }
-  // False where the file has less, or cannot be read.
+  // Returns false where the file has fewer bytes, or cannot be read.
   bool read_at(uint64_t offset, void* data, size_t bytes) const;
 
  private:
@@ -28,20 +29,22 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// All bytes of a file, a pipe or a device. std::system_error where the system refuses; a folder is no file.
+// Returns all bytes of a file, a pipe or a device. Throws std::system_error where the system refuses, or where the path
+// names a folder.
 std::string read_file(const std::filesystem::path& path);
 
-// All bytes of a regular file that the process's user owns and no other may write, links not followed; nullopt where
-// there is no such file. What caches trust.
+// Returns all bytes of a regular file that the process's user owns and no other may write, links not followed; nullopt
+// where there is no such file. Caches trust such files alone.
 std::optional<std::string> read_own_file(const std::filesystem::path& path);
 
-// A file under a temporary name beside it until commit() puts it in its place; removed if never committed.
+// AtomicFile writes a file under a temporary name beside it until commit() puts it in its place; it is removed if never
+// committed.
 //
 // A file that was there keeps its mode, and its owner and group as far as the process may give them away; one that the
 // process may not write is not replaced, nor one of another user's in a sticky folder that all may write. A symbolic
-// link is followed, and stays: what it names is replaced. Hard links are parted. What is no regular file (a terminal, a
-// pipe, /dev/null, /dev/stdout) is never replaced but written to, at once and not whole or not at all. The folder must
-// be there.
+// link is followed, and stays: the file that it names is replaced. Hard links are separated. What is no regular file (a
+// terminal, a pipe, /dev/null, /dev/stdout) is never replaced but written to, at once and not whole or not at all. The
+// folder must exist.
 //
 // The temporary name cannot be guessed, and is never one that exists. Every function throws std::system_error where the
 // system refuses.
@@ -70,7 +73,7 @@ class AtomicFile {
   std::filesystem::path path_;  // as the user named it, for messages
   std::string name_;            // of the file in folder_, links followed
   std::string temporary_;       // likewise; empty where the file is written in place
-  bool truncate_ = false;       // what is written in place comes instead of what is there
+  bool truncate_ = false;       // whether what is there must be cut off before the first write in place
   int folder_ = -1;
   std::FILE* file_ = nullptr;
 };

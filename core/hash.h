@@ -11,9 +11,9 @@ namespace neap {
 uint64_t xxh3_64(const void* data, size_t bytes);
 inline uint64_t xxh3_64(std::string_view text) { return xxh3_64(text.data(), text.size()); }
 
-// 16 lower-case hexadecimal digits.
+// Returns the 64-bit hash as 16 lower-case hexadecimal digits.
 std::string xxh3_hex(std::string_view text);
-// 32 of them, of the 128-bit hash: for keys of files that hold what others made.
+// Returns the 128-bit hash as 32 such digits: it makes the keys of files that other programs may have written.
 std::string xxh3_128_hex(std::string_view text);
 
 }  // namespace neap

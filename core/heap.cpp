@@ -29,14 +29,18 @@ namespace neap::detail {
 namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
+// Bytes, half a huge page: from here a mapping is padded to begin at a huge page. It trades address space against page
+// faults and misses of the TLB; no case of bench/ isolates it.
 constexpr size_t kHugeThreshold = size_t{1} << 20;
-constexpr size_t kCheckEvery = size_t{32} << 20;  // asking the system takes as long as touching 100 KiB
+// Bytes mapped between two questions to the system. A question takes as long as touching 100 KiB of fresh pages, so
+// this bounds its share at about 0.3 %.
+constexpr size_t kCheckEvery = size_t{32} << 20;
 
 constexpr size_t page_floor(size_t n) { return n & ~(kPage - 1); }
 constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
 
-// A mapping; nullptr where the system refuses. From 1 MiB it begins at a huge page; smaller ones may lie side by side,
-// for the kernel to merge: it limits the number of mappings.
+// Maps pages; returns nullptr where the system refuses. From 1 MiB a mapping begins at a huge page; smaller ones may
+// lie side by side, for the kernel to merge, because it limits the number of mappings.
 std::byte* map_pages(size_t bytes) {
   const size_t padding = bytes >= kHugeThreshold ? kHugePage : 0;
   void* mapped =
@@ -51,7 +55,7 @@ std::byte* map_pages(size_t bytes) {
   return start + head;
 }
 
-// The pages of the whole slab that some piece touches.
+// Returns the bytes of the slab's pages that some piece touches.
 size_t touched(const std::vector<Range>& pieces) {
   size_t total = 0;
   size_t covered = 0;  // pages before this are counted
@@ -86,6 +90,8 @@ Slab* Heap::map(size_t bytes, std::string_view what) {
 
 Slab* Heap::reuse(size_t pages) {
   const auto found = free_.lower_bound(pages);
+  // A slab may be larger than the request by an eighth: more would keep memory idle inside it, less would fault fresh
+  // pages where sizes vary a little.
   if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
   Slab* slab = found->second;
   slab->pieces.reserve(1);
@@ -198,7 +204,7 @@ void Heap::age(Slab* slab) {
 
 void Heap::add_free(Slab* slab) { free_.insert(std::move(slab->free_entry)); }
 
-// Of a slab that is in neither map.
+// Unmaps a slab that is in neither map.
 void Heap::destroy(Slab* slab) {
   munmap(slab->base, slab->capacity);
   delete slab;

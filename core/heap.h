@@ -1,4 +1,4 @@
-// The allocator behind core/buffer.h; the essay is in heap.cpp.
+// The allocator behind core/buffer.h; the essay at the top of heap.cpp explains it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
-// One mapping of the operating system.
+// Slab is one mapping of the operating system.
 struct Slab {
   std::byte* base = nullptr;
   size_t capacity = 0;        // bytes, whole pages
@@ -39,23 +39,23 @@ class Heap {
  public:
   static Heap& instance();
 
-  // A slab with the single piece [0, bytes). Of the functions that take memory this and split() change nothing where
-  // there is none (std::bad_alloc); the others need none.
+  // Returns a slab with the single piece [0, bytes). Of the functions that need memory for themselves, this one and
+  // split() change nothing where there is none (they throw std::bad_alloc); the others need none.
   Slab* map(size_t bytes, std::string_view what);
   // Replaces the slab's only piece by these, sorted and disjoint.
   void split(Slab* slab, std::vector<Range> pieces);
   // Ends the life of the piece that begins at `begin`.
   void unmap(Slab* slab, size_t begin);
 
-  // The accounting of blocks that are not mapped here: past the limit OutOfMemoryError, else counted as live.
+  // Counts a block that is not mapped here as live. Throws OutOfMemoryError past the limit.
   void count(size_t bytes, std::string_view what);
   void discount(size_t bytes);
 
-  // For tests: the n-th of the next allocations, from 1, is refused, here or on a device. 0: none is.
+  // Makes the n-th of the next allocations, from 1, fail, here or on a device; 0: none. Tests use it.
   void refuse(size_t n);
-  // Whether refuse() has struck since.
+  // Returns whether refuse() has made one fail since.
   bool refused() const;
-  // Counts an allocation that is not made here: OutOfMemoryError where it is the one to refuse.
+  // Counts an allocation that is not made here. Throws OutOfMemoryError where it is the one to refuse.
   void pass(size_t bytes, std::string_view what);
 
   size_t live() const;

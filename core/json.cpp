@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// The length of the UTF-8 sequence that begins at `at`, 0 where it is none: overlong, a surrogate, past U+10FFFF, cut.
+// Returns the length of the UTF-8 sequence that begins at `at`; 0 where it is invalid: overlong, a surrogate, past
+// U+10FFFF, cut.
 size_t utf8_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   const auto follows = [&](size_t i, unsigned least = 0x80, unsigned most = 0xbf) {
@@ -51,7 +52,7 @@ void append_utf8(std::string& out, unsigned code) {
   }
 }
 
-// Of a number that no double holds: whether it is too large, not too small.
+// Returns, of a number that no double holds, whether it is too large (else it is too small).
 bool is_vast(std::string_view text) {
   const size_t mantissa = std::min(text.find_first_of("eE"), text.size());
   int64_t exponent = 0;

@@ -16,14 +16,16 @@
 
 namespace neap {
 
-// What is no JSON, or nested deeper than kDeepest. what(): "line 3, column 7: ...".
+// JsonError says that a text is no JSON, or is nested deeper than kDeepest. what() reads "line 3, column 7: ...".
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reads a text from left to right, each value by the function that fits it; JsonError where none begins there.
+// JsonReader reads a text from left to right, each value by the function that fits it; it throws JsonError where no
+// such value begins.
 class JsonReader {
  public:
+  // Levels of nesting: deeper texts are refused, because reading them recurs and would use up the stack.
   static constexpr int kDeepest = 256;
 
   enum class Kind { null, boolean, number, string, array, object };
@@ -35,17 +37,17 @@ class JsonReader {
 
   explicit JsonReader(std::string_view text) : text_(text) {}
 
-  // Of the value that comes next.
+  // Returns the kind of the value that comes next.
   Kind kind();
   void null();
   bool boolean();
   Number number();
   std::string string();
-  // `item` and `member` read the value that stands there. The same name may come twice.
+  // `item` and `member` read the value that begins there. The same name may come twice.
   void array(FunctionRef<void()> item);
   void object(FunctionRef<void(std::string name)> member);
   void skip();
-  // That nothing but spaces is left.
+  // Throws unless only spaces are left.
   void end();
   [[noreturn]] void fail(std::string_view what) const;
 
@@ -62,7 +64,7 @@ class JsonReader {
   int depth_ = 0;
 };
 
-// A whole text as a tree. A name that comes twice in an object is an error.
+// Json holds a whole text as a tree. A name that comes twice in an object is an error.
 class Json {
  public:
   using Kind = JsonReader::Kind;
@@ -80,7 +82,7 @@ class Json {
   bool is_array() const { return kind_ == Kind::array; }
   bool is_object() const { return kind_ == Kind::object; }
 
-  // The value as what the questions above say that it is.
+  // Returns the value as T; the caller has asked above whether it is one.
   template <class T>
   T get() const {
     if constexpr (std::is_same_v<T, bool>) {
@@ -93,7 +95,8 @@ class Json {
       return static_cast<T>(number_.bits);
     }
   }
-  // How the text writes it, where it is a number; else what it is.
+  // Returns the value as a message shows it: a number, a bool or a quoted string as JSON writes it, else "a list" or
+  // "an object".
   std::string shown() const;
 
   size_t size() const { return is_object() ? members_.size() : items_.size(); }
@@ -112,8 +115,8 @@ class Json {
   std::vector<Member> members_;
 };
 
-// Writes one value. With an indent each member and item has a line of its own. What is no UTF-8 becomes U+FFFD, what is
-// no finite number null.
+// JsonWriter writes one value. With an indent each member and item has a line of its own. Invalid UTF-8 becomes U+FFFD,
+// and a number that is not finite becomes null.
 class JsonWriter {
  public:
   explicit JsonWriter(int indent = -1) : indent_(indent) {}
@@ -160,11 +163,11 @@ class JsonWriter {
   std::string out_;
   int indent_;
   int depth_ = 0;
-  bool empty_ = true;       // the innermost array or object, so far
+  bool empty_ = true;       // whether the innermost array or object has no item yet
   bool after_key_ = false;  // the next value belongs to a key
 };
 
-// Whether the text is valid UTF-8.
+// Returns whether the text is valid UTF-8.
 bool is_utf8(std::string_view text);
 
 }  // namespace neap

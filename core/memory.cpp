@@ -15,7 +15,7 @@ namespace neap {
 
 namespace {
 
-// The beginning of a file that the kernel writes, without a byte from the heap; empty if there is no such file.
+// Start reads the beginning of a file that the kernel writes, without allocating; it is empty if there is no such file.
 class Start {
  public:
   explicit Start(const char* path) {
@@ -33,7 +33,7 @@ class Start {
   size_t length_ = 0;
 };
 
-// The number that the text begins with, after spaces; nullopt if there is none.
+// Returns the number that the text begins with, after spaces; nullopt if there is none.
 std::optional<size_t> number(std::string_view text) {
   while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
   size_t value = 0;
@@ -41,7 +41,7 @@ std::optional<size_t> number(std::string_view text) {
   return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-// The number after `key` in a file of lines "key number ..."; nullopt if there is none.
+// Returns the number after `key` in a file of lines "key number ..."; nullopt if there is none.
 std::optional<size_t> field(const char* path, std::string_view key) {
   const Start file(path);
   for (std::string_view rest = file.text(); !rest.empty();) {
@@ -54,7 +54,7 @@ std::optional<size_t> field(const char* path, std::string_view key) {
   return std::nullopt;
 }
 
-// What is left to the process's control group (version 2); nullopt without a limit.
+// Returns what is left to the process's control group (version 2); nullopt without a limit.
 std::optional<size_t> control_group_available() {
   static const std::string& folder = *new std::string([] {
     const Start file("/proc/self/cgroup");

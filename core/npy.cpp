@@ -56,7 +56,7 @@ std::string descr_of(DType t) {
   return fmt::format("{}{}{}", size_of(t) == 1 ? '|' : '<', kind, size_of(t));
 }
 
-// The text after "'key':" in the header, which is a Python dictionary of three entries.
+// Returns the text after "'key':" in the header, which is a Python dictionary of three entries.
 std::string_view entry(std::string_view dict, std::string_view key) {
   const size_t at = dict.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) throw BadFile{fmt::format("its header has no '{}'", key), "", ""};
@@ -102,7 +102,7 @@ Header parse_header(std::string_view dict) {
   return header;
 }
 
-// The header, and where the data begin.
+// Returns the header, and where the data begin.
 std::pair<Header, uint64_t> read_header(const InputFile& file) {
   char start[8] = {};
   if (!file.read_at(0, start, sizeof start) || std::string_view(start, 6) != kMagic)
@@ -111,6 +111,7 @@ std::pair<Header, uint64_t> read_header(const InputFile& file) {
   if (version < 1 || version > 3) throw BadFile{fmt::format("it has format version {}", version), "1, 2 or 3", ""};
   uint32_t length = 0;
   const size_t width = version == 1 ? 2 : 4;
+  // Bytes; a longer header is taken for a damaged one before memory is allocated for it.
   constexpr uint32_t kSane = 1 << 20;
   if (!file.read_at(sizeof start, &length, width) || length > kSane) throw BadFile{"its header is damaged", "", ""};
   std::string dict(length, ' ');
@@ -119,7 +120,7 @@ std::pair<Header, uint64_t> read_header(const InputFile& file) {
   return {parse_header(dict), begin + length};
 }
 
-// The bytes of `aval`, where they fit into a file of `rest` bytes. Checked before a byte is allocated.
+// Returns the bytes of `aval`. Throws where they do not fit into a file of `rest` bytes, before a byte is allocated.
 size_t checked_bytes(const Aval& aval, uintmax_t rest) {
   const std::optional<uint64_t> bytes = counted_bytes(aval);
   if (!bytes || *bytes > rest) {
@@ -129,20 +130,22 @@ size_t checked_bytes(const Aval& aval, uintmax_t rest) {
   return *bytes;
 }
 
-// Any non-zero byte is true; a C++ bool of another value than 0 and 1 would be undefined behaviour later.
+// Makes every non-zero byte 1: a C++ bool of another value than 0 and 1 would be undefined behaviour later.
 void normalize_bools(const HostArray& array) {
   if (array.aval.dtype != DType::bool_) return;
   auto* values = array.data->as<uint8_t>();
   for (int64_t i = 0; i < array.aval.size(); ++i) values[i] = values[i] != 0;
 }
 
-// From column-major to row-major.
+// Returns a column-major array as a row-major one.
 HostArray transposed(const HostArray& source) {
   const Shape& shape = source.aval.shape;
   const size_t width = size_of(source.aval.dtype);
   HostArray result{source.aval, allocate(source.aval.bytes(), "a transposed .npy file")};
   const int64_t columns = shape.back();
   const int64_t rows = columns == 0 ? 0 : source.aval.size() / columns;
+  // 256 rows a task trade the balance between threads against the cost of starting tasks; no program of bench/
+  // measures it.
   parallel_for(rows, 256, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t rest = row;  // to the position of the row's first element in the source

@@ -17,10 +17,10 @@ namespace neap {
 namespace {
 
 constexpr uint64_t kLargestHeader = 100'000'000;  // as the format's own implementation
-constexpr size_t kMostAxes = 64;                  // that make sense
+constexpr size_t kMostAxes = 64;                  // of an array; more are taken for a damaged header
 constexpr std::string_view kMetadata = "__metadata__";
 
-// The format's dtype names are ours in capitals.
+// The format names the dtypes as we do, in capitals.
 std::string format_name(DType dtype) { return ascii::to_upper(name(dtype)); }
 
 std::optional<DType> dtype_named(std::string_view text) {
@@ -104,7 +104,8 @@ std::map<std::string, Entry> read_header(std::string_view text) {
   return entries;
 }
 
-// The arrays lie one behind the other and fill the file. Else a small file could stand for any amount of memory.
+// Throws unless the arrays lie one behind the other and fill the file: otherwise a small file could claim any amount of
+// memory.
 void check_tiling(const std::map<std::string, Entry>& entries, uint64_t data_bytes) {
   std::vector<const std::pair<const std::string, Entry>*> order;
   for (const auto& item : entries) order.push_back(&item);
@@ -153,7 +154,7 @@ std::map<std::string, HostArray> read(const std::filesystem::path& path) {
   return arrays;
 }
 
-// What would not come back.
+// Throws where an array could not be read back as it was written.
 void check_names(const std::map<std::string, HostArray>& arrays, std::source_location loc) {
   for (const auto& [name, array] : arrays) {
     if (name == kMetadata) {

@@ -10,12 +10,13 @@
 
 namespace neap {
 
-// All arrays of the file by name; "__metadata__" is skipped. UserError where the file is missing or damaged.
+// Returns all arrays of the file by name; "__metadata__" is skipped. Throws UserError where the file is missing or
+// damaged.
 std::map<std::string, HostArray> read_safetensors(const std::filesystem::path& path,
                                                   std::source_location loc = std::source_location::current());
 
-// Wider elements first, so that all are aligned; by name among equals. The file appears whole or not at all. UserError
-// where it cannot be written.
+// Writes wider elements first, so that all are aligned, and by name among equals. The file appears whole or not at all.
+// Throws UserError where it cannot be written.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, HostArray>& arrays,
                        std::source_location loc = std::source_location::current());
 

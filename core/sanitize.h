@@ -1,5 +1,5 @@
-// What the sanitizers cannot see for themselves: memory that we hand out in pieces, and work that oneTBB, which is not
-// instrumented, hands from thread to thread. Nothing at all in other builds.
+// Tells the sanitizers what they cannot see for themselves: memory that we hand out in pieces, and work that oneTBB,
+// which is not instrumented, hands from thread to thread. In other builds these functions do nothing.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,21 @@ inline constexpr bool kAddress = true;
 inline constexpr bool kAddress = false;
 #endif
 
-// From now on it is an error to touch the range. The memory must be ours: allocate()'s.
+// Makes it an error to touch the range from now on. The memory must come from allocate().
 inline void forbid([[maybe_unused]] const void* data, [[maybe_unused]] size_t bytes) {
 #ifdef NEAP_ASAN
   __asan_poison_memory_region(data, bytes);
 #endif
 }
 
-// The range may be touched again.
+// Allows the range to be touched again.
 inline void permit([[maybe_unused]] const void* data, [[maybe_unused]] size_t bytes) {
 #ifdef NEAP_ASAN
   __asan_unpoison_memory_region(data, bytes);
 #endif
 }
 
-// What this thread did before release(p) happens before what another does after acquire(p).
+// What this thread does before release(p) happens before what another thread does after acquire(p).
 inline void release([[maybe_unused]] const void* where) {
 #ifdef NEAP_TSAN
   __tsan_release(const_cast<void*>(where));

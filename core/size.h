@@ -12,6 +12,7 @@
 
 namespace neap {
 
+// Size is an int64 that remembers whether any step of its computation overflowed.
 class Size {
  public:
   constexpr Size(int64_t value) : value_(value) {}
@@ -38,14 +39,15 @@ class Size {
     return result;
   }
 
-  // Whether every number on the way here is an int64.
+  // Returns whether every number on the way here fits int64.
   constexpr bool fits() const { return fits_; }
-  // InternalError unless it fits.
+  // Returns the number. Throws InternalError unless it fits.
   int64_t value() const {
     NEAP_CHECK(fits_, "a size beyond int64");
     return value_;
   }
-  // ShapeError unless it fits: "op: what is beyond 2^63; expected a smaller shape  [model.cpp:41]".
+  // Returns the number. Throws ShapeError unless it fits: "op: what is beyond 2^63; expected a smaller shape
+  // [model.cpp:41]".
   int64_t value(std::string_view op, const std::string& what, std::source_location loc) const {
     if (fits_) return value_;
     throw_user<ShapeError>(op, what + " is beyond 2^63", "a smaller shape", "", loc);

@@ -1,4 +1,4 @@
-// What the operating system says of memory.
+// How much memory the operating system says is left.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace neap::detail {
 
-// The bytes that the machine, or the control group that the process is in, can still give without swapping or killing;
-// nullopt where the system does not tell.
+// Returns the bytes that the machine, or the control group that the process is in, can still give without swapping or
+// killing; nullopt where the system does not tell.
 std::optional<size_t> available_memory();
 
 }  // namespace neap::detail

@@ -50,7 +50,7 @@ int initial_threads() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostThreads);
 }
 
-// A pool lives for as long as a loop runs on it or it is the current one.
+// Current holds the pool for new loops. A pool lives for as long as a loop runs on it or it is the current one.
 class Current {
  public:
   std::shared_ptr<Pool> get() {
@@ -72,7 +72,7 @@ class Current {
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(initial_threads());
 };
 
-// Never destroyed: a loop may run in the destructor of a static object.
+// The pool is never destroyed: a loop may run in the destructor of a static object.
 Current& pool() {
   static Current& instance = *new Current;
   return instance;
@@ -80,8 +80,8 @@ Current& pool() {
 
 using Body = FunctionRef<void(int64_t, int64_t)>;
 
-// A loop's body as oneTBB copies it into the tasks that it hands to other threads. The thread sanitizer is told of
-// every copy, of its end (the memory serves the next) and of the end of every piece of work (as `done`).
+// Task is a loop's body as oneTBB copies it into the tasks that it hands to other threads. The thread sanitizer is told
+// of every copy, of its end (its memory serves the next one) and of the end of every piece of work (as `done`).
 class Task {
  public:
   Task(const Body& body, const void* done) : body_(body), done_(done) { sanitize::release(this); }
@@ -111,7 +111,8 @@ class Task {
   const void* done_;
 };
 
-// Isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
+// The loop is isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is
+// safe.
 template <class Partitioner>
 void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
   const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile

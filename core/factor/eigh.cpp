@@ -30,7 +30,7 @@ struct Room {
   size_t used;
 };
 
-// a, of which the upper triangle is read, becomes tridiagonal. Row k then holds reflector k from column k + 1 on. The
+// Makes a, of which the upper triangle is read, tridiagonal. Row k then holds reflector k from column k + 1 on. The
 // update of a step and the product of the next one read the matrix once.
 template <class T>
 void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
@@ -65,7 +65,7 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
   room.values[n - 1] = a[n * n - 1];
 }
 
-// False where it does not converge.
+// Returns false where it does not converge.
 template <class T>
 bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
   constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;

@@ -6,10 +6,13 @@
 namespace neap::factor {
 namespace {
 
+// matrices of a batch, or strips of one, in flight
+// no case for it; time linalg functions on batches, with the plan's peak_bytes() beside the time, to choose these
+// again.
 constexpr int64_t kMostSlots = 16;
-constexpr size_t kLittle = size_t{1} << 20;  // bytes that any work may take
-constexpr double kTask = 20e3;               // flops that are worth a task
-constexpr double kInOneStrip = 1e6;          // flops of a matrix that threads do not share
+constexpr size_t kLittle = size_t{1} << 20;  // bytes of work space that any factorization may take
+constexpr double kTask = 20e3;               // flops for which starting a task is worth it
+constexpr double kInOneStrip = 1e6;          // flops up to which threads do not share one matrix
 
 template <class T>
 void run_one(const Form& form, const T* triangle, const T* a, T* out, std::byte* room, const Work<T>& work) {
@@ -123,7 +126,7 @@ Layout layout(const Form& form) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
     sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);
   }
-  // A quarter of the operands' bytes, or a little.
+  // The work space may take a quarter of the operands' bytes, or kLittle where that is more.
   const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);
   const size_t affordable = std::max(kLittle, operands / 4);
   const auto most = [&](int64_t useful, size_t bytes) {

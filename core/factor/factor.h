@@ -1,9 +1,9 @@
-// Dense factorizations of batches of matrices: the numbers behind the ops of family `factor`, for the reference
-// interpreter and the CPU backend alike. Products inside them run through Eigen's packed kernel.
+// Dense factorizations of batches of matrices: they compute the ops of family `factor` for the reference interpreter
+// and the CPU backend alike. Products inside them run through Eigen's packed kernel.
 //
 // All work space is given by the caller and its size depends on shapes alone; so does how a matrix is cut into strips,
 // which threads share: the bits depend neither on the number of threads nor on the batch around a matrix, and nothing
-// is allocated. Matrices are row-major, one behind the other. tests/core/factor_test.cpp.
+// is allocated. Matrices are row-major, one behind the other. Tested in tests/core/factor_test.cpp.
 #pragma once
 
 #include <neap/dtype.h>
@@ -15,8 +15,8 @@
 
 namespace neap::factor {
 
-/// What a matrix a [m, n] becomes. A result of several parts is one flat list of elements, part behind part; k is the
-/// smaller of m and n.
+/// Kind says what a matrix a [m, n] becomes. A result of several parts is one flat list of elements, part behind part;
+/// k is the smaller of m and n.
 enum class Kind : uint8_t {
   cholesky,  // L [n, n], lower triangular, a = L L^T, of the lower triangle of a. NaN where a is not positive definite
   solve,     // X [m, n], op(t) X = a, t [m, m] triangular: its other triangle is not read
@@ -39,18 +39,18 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-/// Elements of the result for one matrix; InternalError where they leave int64.
+/// Returns how many elements the result for one matrix has. Throws InternalError where they exceed int64.
 int64_t result_size(const Form& form);
-/// The same, of a form that nobody has checked.
+/// Returns the same for a form that nobody has checked.
 Size packed_size(const Form& form);
-/// Of the arithmetic of one matrix, roughly.
+/// Returns roughly how many floating-point operations one matrix takes.
 double flops(const Form& form);
 
-/// Right-hand sides of a triangular system of m rows are computed in groups of so many: as part of another system they
-/// keep their bits when they are whole groups, or the last ones, if these are not a single one.
+/// Returns the size of the groups in which right-hand sides of a triangular system of m rows are computed: as part of
+/// another system they keep their bits when they are whole groups, or the last ones, if these are not a single one.
 int64_t columns_together(int64_t m);
 
-/// The work space, cut into as many slots as matrices are in flight at most.
+/// Layout describes the work space, cut into as many slots as matrices are in flight at most.
 struct Layout {
   int slots = 1;
   int strips = 1;            // of one matrix, in flight at most
@@ -61,8 +61,8 @@ struct Layout {
 };
 Layout layout(const Form& form);
 
-/// out = the factors of each a. `triangle`: the t of Kind::solve, else unused. For cholesky and solve, out may be a.
-/// `scratch`: layout(form).bytes(), aligned to 64.
+/// Computes out = the factors of each a. `triangle` is the t of Kind::solve, else unused. For cholesky and solve, out
+/// may be a. `scratch` has layout(form).bytes(), aligned to 64.
 void run(const Form& form, const void* triangle, const void* a, void* out, std::byte* scratch);
 
 }  // namespace neap::factor

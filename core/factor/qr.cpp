@@ -15,14 +15,14 @@ T norm(const T* x, int64_t n, int64_t stride) {
   return v.stableNorm();
 }
 
-// The room that a block of reflectors works in.
+// Panel is the room that a block of reflectors works in.
 template <class T>
 struct Panel {
   Panel(T* room, int64_t m) : v(room), t(v + m * kPanel), products(t + kPanel * kPanel) {}
   T *v, *t, *products;  // V [m, kPanel] by columns, T by rows, two [kPanel, columns]
 };
 
-// V as it is meant: ones on the diagonal, zeros above.
+// Copies the reflectors as V is meant: ones on the diagonal, zeros above.
 template <class T>
 View<T> load(View<T> columns, T* v) {
   const View<T> out{v, columns.rows, columns.columns, 1, columns.rows};
@@ -47,7 +47,7 @@ View<T> make_t(View<T> v, const T* scales, Panel<T>& panel, const Work<T>& work)
   return t;
 }
 
-// c := (1 - V T V^T) c, or with T^T.
+// Computes c := (1 - V T V^T) c, or with T^T.
 template <class T>
 void apply_block(View<T> v, View<T> t, bool transposed, View<T> c, Panel<T>& panel, const Work<T>& work) {
   if (c.columns == 0) return;
@@ -117,7 +117,7 @@ void apply_q(View<T> v, int64_t count, const T* scales, View<T> c, T* room, cons
 template <class T>
 void form_q(View<T> q, int64_t count, const T* scales, T* room, const Work<T>& work) {
   Panel<T> panel(room, q.rows);
-  // What no reflector has touched: columns of the unit matrix.
+  // The columns that no reflector has touched are those of the unit matrix.
   for (int64_t j = count; j < q.columns; ++j)
     for (int64_t i = 0; i < q.rows; ++i) q(i, j) = i == j ? T(1) : T(0);
   for (int64_t j = (count - 1) / kPanel * kPanel; j >= 0 && count > 0; j -= kPanel) {
@@ -142,7 +142,7 @@ void qr(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& wo
   T* const scales = reinterpret_cast<T*>(room);
   T* const panel = reinterpret_cast<T*>(room + round_up(static_cast<size_t>(k) * sizeof(T)));
   const View<T> q = matrix(out, m, columns), r = matrix(out + m * columns, columns, n);
-  // Worked on where it fits.
+  // The matrix is reduced where it fits: in Q's place, or in R's.
   const View<T> place = m >= n ? q.block(0, 0, m, n) : r;
   for (int64_t i = 0; i < m; ++i) std::copy_n(a + i * n, n, &place(i, 0));
   reflect(place, scales, panel, work);

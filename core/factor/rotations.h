@@ -1,17 +1,20 @@
-// Plane rotations that an iteration makes one by one, applied many at a time to strips that stay in the cache.
+// Plane rotations that an iteration makes one by one are applied many at a time to strips that stay in the cache.
 #pragma once
 
 #include "core/factor/view.h"
 
 namespace neap::factor {
 
-/// Of a row of a strip; strips are gathered in the packing space of the work.
+/// A row of a strip has this many bytes; strips are gathered in the packing space of the work. Wider rows use more
+/// vector registers and cache, narrower ones gather more often; bench/ has no case for it: time linalg::eigh at n =
+/// 1000.
 inline constexpr size_t kRotatedBytes = 256;
 
-/// Less than this, of a matrix whose largest element is about 1, is nothing.
+/// Magnitudes below this, in a matrix whose largest element is about 1, count as zero: their squares, and products with
+/// others like them, vanish in double (its smallest number is 5e-324).
 inline constexpr double kTiny = 1e-290;
 
-/// sqrt(a^2 + b^2), also where the squares vanish.
+/// Returns sqrt(a^2 + b^2), also where the squares vanish.
 inline double length(double a, double b) {
   const double squared = a * a + b * b;
   return squared > kTiny ? std::sqrt(squared) : std::hypot(a, b);
@@ -24,14 +27,16 @@ class Rotations {
     int64_t first, second;
     T c, s;
   };
+  // Rotations are collected until there are 8 n of them, at most 4096: each flush reads and writes the whole of z once,
+  // and the list is part of the work space that the plan counts.
   static int64_t capacity(int64_t n) { return std::clamp<int64_t>(8 * n, 16, 4096); }
   static size_t room(int64_t n) { return round_up(static_cast<size_t>(capacity(n)) * sizeof(Rotation)); }
 
-  /// Of the rows of z; none when it is null.
+  /// Prepares rotations of the rows of z; where z is null they are dropped.
   Rotations(T* z, int64_t n, std::byte* room, const Work<T>& work)
       : z_(z), n_(n), list_(reinterpret_cast<Rotation*>(room)), work_(work) {}
 
-  /// (row i, row j) := (c row i + s row j, c row j - s row i).
+  /// Sets (row i, row j) := (c row i + s row j, c row j - s row i).
   void add(int64_t i, int64_t j, double c, double s) {
     if (!z_) return;
     list_[count_++] = {i, j, static_cast<T>(c), static_cast<T>(s)};
@@ -48,7 +53,7 @@ class Rotations {
  private:
   static constexpr int64_t kStrip = kRotatedBytes / sizeof(T);
 
-  // Columns begin to end of z, gathered: far apart, rows of a power of two would share few places of a cache. A
+  // Rotates columns begin to end of z, gathered: rows a power of two apart would share few places of a cache. A
   // rotation mostly begins with the row at which the one before ended, which stays in registers.
   void turn(int64_t begin, int64_t end, T* rows) const {
     const auto width = static_cast<size_t>(end - begin) * sizeof(T);
@@ -95,7 +100,7 @@ void sort_rows(double* values, int64_t n, std::initializer_list<T*> matrices, Be
   }
 }
 
-/// The largest magnitude; NaN or infinite where an element is. `lower`: of the lower triangle.
+/// Returns the largest magnitude, or NaN where an element is NaN or infinite. `lower` reads the lower triangle alone.
 template <class T>
 T largest(View<const T> a, bool lower) {
   T most = 0;
@@ -110,7 +115,7 @@ T largest(View<const T> a, bool lower) {
   return finite ? most : std::numeric_limits<T>::quiet_NaN();
 }
 
-/// Cuts room into arrays; without room it only counts.
+/// Carver cuts room into arrays; without room it only counts.
 class Carver {
  public:
   explicit Carver(std::byte* room) : room_(room) {}

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMostSteps = 75;  // for one singular value; two are usual
 
-// Matrices lie so that m >= n: a wide one is transposed.
+// Room cuts up the work space. Matrices lie so that m >= n: a wide one is transposed.
 template <class T>
 struct Room {
   Room(const Form& form, std::byte* bytes) {
@@ -29,7 +29,7 @@ struct Room {
   size_t used;
 };
 
-// x [n, n] becomes upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
+// Makes x [n, n] upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
 // from column k + 1 on.
 template <class T>
 void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
@@ -60,7 +60,7 @@ void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
   }
 }
 
-// Of the bidiagonal matrix with diagonal s and e beside it; false where it does not converge.
+// Iterates on the bidiagonal matrix with diagonal s and e beside it; run() returns false where it does not converge.
 template <class T>
 class Iteration {
  public:
@@ -103,7 +103,7 @@ class Iteration {
  private:
   static constexpr double kEpsilon = std::numeric_limits<T>::epsilon();
 
-  // s[p - 1] is zero: so becomes e[p - 2].
+  // Makes e[p - 2] zero, where s[p - 1] is.
   void chase_up(int64_t k, int64_t p) {
     double f = std::exchange(e_[p - 2], 0.0);
     for (int64_t j = p - 2; j >= k; --j) {
@@ -117,7 +117,7 @@ class Iteration {
     }
   }
 
-  // s[k - 1] is zero: so becomes e[k - 1].
+  // Makes e[k - 1] zero, where s[k - 1] is.
   void chase_down(int64_t k, int64_t p) {
     double f = std::exchange(e_[k - 1], 0.0);
     for (int64_t j = k; j < p; ++j) {

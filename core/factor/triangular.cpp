@@ -5,6 +5,8 @@
 namespace neap::factor {
 namespace {
 
+// Sizes at which halving stops: below them plain loops beat the packed product's overhead. The bits of results depend
+// on them; bench/ has no case for factorizations: time linalg::solve and linalg::lu on many small matrices.
 constexpr int64_t kSmall = 16;      // rows that are not split
 constexpr int64_t kWide = 64;       // columns that a small solve takes at once
 constexpr int64_t kFewColumns = 8;  // of a panel of LU that is not split
@@ -43,7 +45,7 @@ void solve_small(View<T> t, Triangle form, View<T> b) {
   }
 }
 
-// Of few columns, in one strip.
+// Solves for a strip of columns, by halves.
 template <class T>
 void solve_strip(View<T> t, Triangle form, View<T> b, const Work<T>& work) {
   const int64_t n = t.rows;
@@ -112,7 +114,7 @@ void lu_panel(View<T> a, int64_t* swapped) {
 
 }  // namespace
 
-// A strip is whole groups of what Eigen takes at once of rows, as which it sees columns.
+// A strip is whole groups of as many rows as Eigen takes at once; it sees our columns as rows.
 int64_t columns_together(int64_t m) {
   static_assert(kColumns % kRows == 0);
   return m <= kSmall ? 1 : kRows;

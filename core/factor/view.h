@@ -1,5 +1,5 @@
-// What the factorizations share: views of matrices, and products of them in given packing space. Only factor*.cpp
-// include this: it is compiled for the machine's own vector units.
+// What the factorizations share: views of matrices, and products of them in given packing space. Only core/factor/*.cpp
+// include this: they are compiled for the machine's own vector units.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,7 +18,7 @@
 
 namespace neap::factor {
 
-/// Element (i, j) is data[i * down + j * across]; one of the two strides is 1.
+/// In a View, element (i, j) is data[i * down + j * across]; one of the two strides is 1.
 template <class T>
 struct View {
   T* data;
@@ -29,7 +29,7 @@ struct View {
   View transposed() const { return {data, columns, rows, across, down}; }
 };
 
-/// By rows, one behind the other.
+/// Returns the view of a row-major matrix without gaps.
 template <class T>
 View<T> matrix(T* data, int64_t rows, int64_t columns) {
   return {data, rows, columns, columns, 1};
@@ -41,18 +41,23 @@ auto vec(T* data, int64_t n) {
   return Eigen::Map<std::conditional_t<std::is_const_v<T>, const Array, Array>>(data, n);
 }
 
-constexpr int64_t kDepth = 192, kRows = 96, kColumns = 192;  // of a product, packed at once
+// Extents of the blocks of a product that are packed at once. Larger blocks pass over the operands less often, but take
+// more of the caches and of the packing space of each strip, which a plan counts as scratch; the bits of results depend
+// on them. bench/ has no case for factorizations: time linalg::cholesky and linalg::qr at n = 2000 to choose them
+// again.
+constexpr int64_t kDepth = 192, kRows = 96, kColumns = 192;
 
 inline size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Work of a matrix: products and loops over strips, in the packing space of a slot.
+/// Work computes on one matrix: products and loops over strips, in the packing space of a slot.
 template <class T>
 class Work {
  public:
-  /// For matrices of extents up to `largest`.
+  /// Takes the packing space of a slot: `packing_bytes` for each of `strips`.
   Work(std::byte* packing, size_t packing_bytes, int strips)
       : packing_(packing), bytes_(packing_bytes), strips_(strips) {}
 
+  // Returns the packing bytes of one strip, for matrices of extents up to `largest`.
   static size_t packing_bytes(int64_t largest) {
     const int64_t depth = std::min(kDepth, largest), rows = std::min(kRows, largest),
                   columns = std::min(kColumns, largest);
@@ -60,10 +65,10 @@ class Work {
            round_up(static_cast<size_t>(depth * columns) * sizeof(T));
   }
 
-  /// Its packing space, between products.
+  /// Returns the packing space, which is free between products.
   T* room() const { return reinterpret_cast<T*>(packing_); }
 
-  /// f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
+  /// Calls f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
   void strips(int64_t n, FunctionRef<void(int64_t, int64_t, const Work&)> f, int64_t length = kColumns) const {
     const int64_t count = (n + length - 1) / length;
     const auto run = [&](int64_t i, int slot) {
@@ -79,7 +84,7 @@ class Work {
     });
   }
 
-  /// c += alpha a b.
+  /// Computes c += alpha a b.
   void product(View<T> c, View<T> a, View<T> b, T alpha) const {
     if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
     if (c.down != 1) {  // Eigen's kernel wants columns one behind the other
@@ -129,34 +134,37 @@ class Work {
   int strips_;
 };
 
-/// How far a triangle is read and taken.
+/// Triangle says which half of a matrix is read, and whether its diagonal is taken as ones.
 struct Triangle {
   bool lower = true, unit = false;
 };
 
-/// b := t^-1 b, t triangular. factor_triangular.cpp.
+/// Computes b := t^-1 b, t triangular (triangular.cpp).
 template <class T>
 void solve(View<T> t, Triangle form, View<T> b, const Work<T>& work);
 template <class T>
 void cholesky(View<T> a, const Work<T>& work);
-/// swapped: of each of the first k rows; negative entries: none.
+/// Factors a in place into L and U; `swapped` gets the row that each of the first k rows was swapped with.
 template <class T>
 void lu(View<T> a, int64_t* swapped, const Work<T>& work);
 
-/// a := R above the diagonal, the reflectors below it; `scales`: [k]; `panel`: room of panel_size(m, n).
-/// factor_qr.cpp.
+/// Computes a := R above the diagonal, the reflectors below it; `scales` has k elements, `panel` has panel_size(m, n)
+/// (qr.cpp).
 template <class T>
 void reflect(View<T> a, T* scales, T* panel, const Work<T>& work);
-inline constexpr int64_t kPanel = 32;  // reflectors that are applied at once
+// Reflectors that are applied at once: more put a larger share of the work into products, but add to the plain loops
+// that reduce a panel, and to the work space. Time linalg::qr at n = 1000 to choose it again.
+inline constexpr int64_t kPanel = 32;
 inline int64_t panel_size(int64_t m, int64_t n) { return m * kPanel + 2 * kPanel * (kPanel + std::max(m, n)); }
-/// q [m, columns], whose first `count` columns hold reflectors: the first columns of their product.
+/// Overwrites q [m, columns], whose first `count` columns hold reflectors, by the first columns of their product.
 template <class T>
 void form_q(View<T> q, int64_t count, const T* scales, T* panel, const Work<T>& work);
-/// c := Q c, Q the product of the reflectors in the columns of v.
+/// Computes c := Q c, Q the product of the reflectors in the columns of v.
 template <class T>
 void apply_q(View<T> v, int64_t count, const T* scales, View<T> c, T* panel, const Work<T>& work);
 
-/// Overwrites x with a reflector H = 1 - scale v v^T, v[0] = 1 (not stored), of which H x is (result, 0, ...).
+/// A Reflector is H = 1 - scale v v^T with H x = (result, 0, ...). reflector() overwrites x with v; v[0] = 1 is not
+/// stored.
 template <class T>
 struct Reflector {
   T scale, result;
@@ -164,10 +172,10 @@ struct Reflector {
 template <class T>
 Reflector<T> reflector(T* x, int64_t n, int64_t stride);
 
-/// a [n, n] := its transpose.
+/// Replaces a [n, n] by its transpose.
 template <class T>
 void transpose_in_place(T* a, int64_t n) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kTile = 16;  // rows and columns: two tiles of doubles, 4 KiB, stay in the first cache
   for (int64_t i = 0; i < n; i += kTile) {
     for (int64_t j = 0; j <= i; j += kTile) {
       for (int64_t r = i; r < std::min(n, i + kTile); ++r) {

@@ -33,12 +33,12 @@ concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, 
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || ComplexScalar<T>;
 
-/// start : stop : step along one axis, as in Python; negative bounds count from the end.
+/// Slice is start : stop : step along one axis, as in Python; negative bounds count from the end.
 struct Slice {
   std::optional<int64_t> start, stop;
   int64_t step = 1;
 };
-/// slice() is everything, slice(n) the first n, slice(a, b) a <= i < b.
+/// slice() takes everything, slice(n) the first n, slice(a, b) a <= i < b.
 inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) {
   return {start, stop, step};
 }
@@ -51,10 +51,10 @@ inline constexpr Ellipsis ellipsis{};
 inline constexpr std::nullopt_t none = std::nullopt;
 inline constexpr std::nullopt_t end = std::nullopt;  // slice(1, end): to the last
 
-/// One entry of x[...]: an integer, a slice, newaxis, ellipsis, or an integer array.
+/// An Index is one entry of x[...]: an integer, a slice, newaxis, ellipsis, or an integer array.
 using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, std::shared_ptr<detail::ArrayImpl>>;
 
-/// Everything between the brackets of x[...], and the caller's line.
+/// IndexList holds everything between the brackets of x[...], and the caller's line.
 class IndexList {
  public:
   struct Entry {
@@ -82,7 +82,8 @@ class IndexList {
   std::source_location loc_;
 };
 
-/// What an index in an array that is out of range does, after negative indices have counted from the end.
+/// GatherMode says what happens to an index in an array that is out of range, after negative indices have counted from
+/// the end.
 enum class GatherMode {
   clip,               // read the nearest element; drop the update
   fill,               // read NaN (integers: the lowest value; unsigned: the highest); drop the update
@@ -105,7 +106,7 @@ class Array {
   void operator=(T&&) && = delete;  // instead of x[i] = y: x = x.at(i).set(y)
 
   const Shape& shape() const { return aval().shape; }
-  /// Extent of one axis; negative axes count from the end.
+  /// Returns the extent of one axis; negative axes count from the end.
   int64_t shape(int64_t axis) const;
   DType dtype() const { return aval().dtype; }
   int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
@@ -113,31 +114,32 @@ class Array {
   size_t bytes() const { return aval().bytes(); }
   const Aval& aval() const;
 
-  /// True when the array holds elements (is neither traced, nor a spec, nor donated away, nor empty-handed).
+  /// Returns true when the array holds elements: it is neither traced, nor a spec, nor donated away, nor empty-handed.
   bool is_concrete() const;
 
-  /// The one element, converted to T. TracerError for a traced array, ShapeError when there are several, DTypeError for
-  /// a complex one as a real T.
+  /// Returns the one element, converted to T. Throws TracerError for a traced array, ShapeError when there are several,
+  /// DTypeError for a complex one as a real T.
   template <Scalar T>
   T item(std::source_location loc = std::source_location::current()) const;
-  /// All elements in row-major order, converted to T.
+  /// Returns all elements in row-major order, converted to T.
   template <Scalar T>
   std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const;
-  /// The elements themselves, row-major; DTypeError unless T is the array's dtype. Valid while the array lives.
+  /// Returns the elements themselves, row-major; throws DTypeError unless T is the array's dtype. They are valid while
+  /// the array lives.
   template <Scalar T>
   const T* data(std::source_location loc = std::source_location::current()) const {
     return static_cast<const T*>(raw_data(dtype_of<T>(), loc));
   }
-  /// The elements as bytes.
+  /// Returns the elements as bytes.
   std::span<const std::byte> raw(std::source_location loc = std::source_location::current()) const;
   /// Returns when the elements are there. (On the CPU they are, when a call returns.)
   void wait(std::source_location loc = std::source_location::current()) const;
 
-  /// NumPy's basic and advanced indexing: x[0], x[{slice(1, 3), newaxis}], x[{i, j, k}], x[{ellipsis, 0}].
-  /// Integer arrays are broadcast together; their axes come first unless they stand side by side. IndexError for a C++
-  /// number out of range; what is out of range in an array is clipped.
+  /// This is NumPy's basic and advanced indexing: x[0], x[{slice(1, 3), newaxis}], x[{i, j, k}], x[{ellipsis, 0}].
+  /// Integer arrays are broadcast together; their axes come first unless they stand side by side. A C++ number out of
+  /// range is an IndexError; in an array it is clipped.
   Array operator[](const IndexList& index) const;
-  /// x.at(i).add(y) is x with y added at x[i]; x itself does not change.
+  /// Makes updates: x.at(i).add(y) is x with y added at x[i]; x itself does not change.
   IndexUpdate at(const IndexList& index, GatherMode mode = GatherMode::fill) const;
 
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
@@ -149,7 +151,8 @@ class Array {
   std::shared_ptr<detail::ArrayImpl> impl_;
 };
 
-/// x.at(i): updates of x at an index; each gives a new array. Rows of repeated indices all count (set: the last wins).
+/// IndexUpdate is x.at(i): its functions update x at an index, and each gives a new array. Rows of repeated indices all
+/// count (set: the last wins).
 class IndexUpdate {
  public:
   IndexUpdate(Array array, IndexList index, GatherMode mode)
@@ -173,8 +176,8 @@ class IndexUpdate {
   GatherMode mode_;
 };
 
-/// An argument of an operator or function: an array or a C++ scalar, with the caller's line. Scalars are weakly typed:
-/// they take the dtype of the array they meet (an integer array meeting a float becomes f32).
+/// Operand is an argument of an operator or function: an array or a C++ scalar, with the caller's line. Scalars are
+/// weakly typed: they take the dtype of the array they meet (an integer array meeting a float becomes f32).
 class Operand {
  public:
   Operand(const Array& array, std::source_location loc = std::source_location::current()) : array_(array), loc_(loc) {}
@@ -202,10 +205,10 @@ class Operand {
   double imag() const { return imag_; }
   int64_t integer() const { return integer_; }
   std::source_location loc() const { return loc_; }
-  /// The array's dtype, or the scalar's default (bool, i32, f32, c64).
+  /// Returns the array's dtype, or the scalar's default (bool, i32, f32, c64).
   DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(); }
   const Shape& shape() const;
-  /// As an array of `dtype` (the scalar's value, or the array converted).
+  /// Returns an array of `dtype` (the scalar's value, or the array converted).
   Array as(DType dtype) const;
   Array as_array() const { return scalar_ ? as(dtype()) : array_; }
 
@@ -221,13 +224,14 @@ class Operand {
 inline IndexList::Entry::Entry(const Array& a) : index(a.impl()) {}
 inline IndexList::IndexList(const Array& a, std::source_location loc) : IndexList(Entry(a), loc) {}
 
-/// All elements of x in row-major order, converted to T.
+/// Returns all elements of x in row-major order, converted to T.
 template <Scalar T>
 std::vector<T> to_vector(const Array& x, std::source_location loc = std::source_location::current()) {
   return x.to_vector<T>(loc);
 }
 
-/// Shape and dtype only, for jit(f).plan(...). UserError when an extent is negative (or NaN was cast to one).
+/// Returns an array of shape and dtype only, for jit(f).plan(...). Throws UserError when an extent is negative (or NaN
+/// was cast to one).
 Array spec(const Shape& shape, DType dtype, std::source_location loc = std::source_location::current());
 
 }  // namespace neap

@@ -9,7 +9,7 @@
 
 namespace neap {
 
-/// A byte count that prints as format_bytes writes it; else a size_t.
+/// Bytes is a byte count that prints as format_bytes writes it; otherwise it is a size_t.
 struct Bytes {
   size_t count = 0;
   constexpr Bytes(size_t n = 0) : count(n) {}          // NOLINT: converts as a number does
@@ -23,7 +23,7 @@ constexpr size_t operator""_MiB(unsigned long long n) { return static_cast<size_
 constexpr size_t operator""_GiB(unsigned long long n) { return static_cast<size_t>(n) << 30; }
 }  // namespace literals
 
-// "4.00 GiB", "1.50 MiB", "512 B": two decimals in the largest binary unit that is not above the number.
+// Writes "4.00 GiB", "1.50 MiB", "512 B": two decimals in the largest binary unit that is not above the number.
 std::string format_bytes(size_t bytes);
 
 // Reads "512MiB", "1.5 GB", "64k", "4096": a decimal number and a unit, in either case. KiB, MiB, ... and a bare K, M,

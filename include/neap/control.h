@@ -17,37 +17,38 @@ namespace detail {
 struct LoopResult {
   std::vector<Array> carry, stacked;
 };
-/// f: leaves of (carry, x) -> leaves of (carry, y). length: that of xs unless given. op: the name that errors say.
+/// Runs a scan. f maps leaves of (carry, x) to leaves of (carry, y). length is that of xs unless given. op is the name
+/// that errors say.
 LoopResult scan_of(std::string_view op, const LeafFunction& f, const std::vector<Array>& init,
                    const std::vector<Array>& xs, std::optional<int64_t> length, bool reverse, int64_t unroll,
                    std::source_location loc);
-/// Both functions are of the leaves of the carry, of which the first `counters` are not the user's.
+/// Runs a while_loop. Both functions take the leaves of the carry, of which the first `counters` are not the user's.
 std::vector<Array> while_of(std::string_view op, size_t counters, const LeafFunction& condition,
                             const LeafFunction& body, const std::vector<Array>& init, std::source_location loc);
 std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn, const LeafFunction& false_fn,
                            const std::vector<Array>& leaves);
 std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunction>& branches,
                              const std::vector<Array>& leaves);
-/// The bounds of a fori_loop as scalars of one integer dtype.
+/// Returns the bounds of a fori_loop as scalars of one integer dtype.
 std::pair<Array, Array> bounds_of(const Operand& lo, const Operand& hi);
 /// Throws where the leaves are not one or more arrays with equally many slices along axis 0.
 void check_slices(const std::vector<Array>& leaves, std::source_location loc);
-/// Those slices, so many at a time: [batches, size, ...]; `rest` holds those left over. Either is empty where there are
-/// none.
+/// Batches holds those slices, `size` at a time: [batches, size, ...]; `rest` holds those left over. Either is empty
+/// where there are none.
 struct Batches {
   std::vector<Array> whole, rest;
 };
 Batches batches_of(const std::vector<Array>& leaves, int64_t size, std::source_location loc);
-/// The inverse: one axis 0 of all slices.
+/// Joins them again: axis 0 holds all slices.
 std::vector<Array> joined_batches(const std::vector<Array>& whole, const std::vector<Array>& rest);
-/// f: leaves of (x, y) -> leaves of their join.
+/// Runs an associative_scan. f maps leaves of (x, y) to leaves of their join.
 std::vector<Array> associative_scan_of(const LeafFunction& f, const std::vector<Array>& leaves, bool reverse,
                                        int64_t axis, std::source_location loc);
-/// The numbers lo, lo + 1, ... below hi, i32 where the bounds fit, else i64.
+/// Returns the numbers lo, lo + 1, ... below hi, i32 where the bounds fit, else i64.
 Array counters(int64_t lo, int64_t hi, std::source_location loc);
 
-/// What a tree holds beside its arrays: the sizes of containers and static values. A function is traced once for all
-/// steps and for every choice, so these may not change.
+/// Returns what a tree holds beside its arrays: the sizes of containers and static values. A function is traced once
+/// for all steps and for every choice, so these may not change.
 template <class T>
 std::string structure_of(const T& tree) {
   std::string bytes;
@@ -55,11 +56,11 @@ std::string structure_of(const T& tree) {
       tree, [](const Array&) {}, [&](const void* data, size_t n) { bytes.append(static_cast<const char*>(data), n); });
   return bytes;
 }
-/// A body returned a carry of `out` arrays where it takes `in`, or one of another structure.
+/// Throws the error for a body that returned a carry of `out` arrays where it takes `in`, or one of another structure.
 [[noreturn]] void carry_changes(std::string_view op, size_t in, size_t out, std::source_location loc);
 [[noreturn]] void structure_differs(std::string_view op, std::string_view got, std::source_location loc);
 
-/// Throws unless the trees may be one carry before and after a step; `counters` as of while_of.
+/// Throws unless the trees may be one carry before and after a step; `counters` is that of while_of.
 template <class T, class U>
 void check_carry_tree(std::string_view op, size_t counters, const T& carry, const U& next, std::source_location loc) {
   const size_t in = tree_leaves(carry).size(), out = tree_leaves(next).size();
@@ -109,23 +110,23 @@ Carry while_as(std::string_view op, size_t counters, const Condition& condition,
   return tree_unflatten(init, std::span<const Array>(out));
 }
 
-/// A bound that is known while the function is traced.
+/// A StaticBound is a bound that is known while the function is traced.
 template <class T>
 concept StaticBound = std::is_convertible_v<T, int64_t> && !std::is_floating_point_v<T>;
 
 }  // namespace detail
 
-/// f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the last).
-/// Gives std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes, and what it holds
-/// beside arrays. xs may hold no array (nullptr): then length says how often. unroll: so many steps in each iteration
-/// of the loop, where a step is so little work that the loop itself costs time; values are the same.
+/// Calls f(carry, x) -> std::pair{next carry, y} for each slice x of xs along axis 0, in order (reverse: from the
+/// last). It returns std::pair{last carry, the ys stacked along axis 0}. The carry keeps its shapes and dtypes, and
+/// what it holds beside arrays. xs may hold no array (nullptr): then length says how often. unroll: so many steps in
+/// each iteration of the loop, where a step is so little work that the loop itself costs time; values are the same.
 template <class F, class Carry, class Xs>
 auto scan(const F& f, const Carry& init, const Xs& xs, std::optional<int64_t> length = {}, bool reverse = false,
           int64_t unroll = 1, std::source_location loc = std::source_location::current()) {
   return detail::scan_as("scan", f, init, xs, length, reverse, unroll, loc);
 }
 
-/// carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar (i64 where a bound is beyond i32).
+/// Computes carry = f(i, carry) for i = lo, ..., hi - 1, where i is an i32 scalar (i64 where a bound is beyond i32).
 template <detail::StaticBound Lo, detail::StaticBound Hi, class F, class Carry>
 Carry fori_loop(Lo lo, Hi hi, const F& f, const Carry& init,
                 std::source_location loc = std::source_location::current()) {
@@ -135,18 +136,18 @@ Carry fori_loop(Lo lo, Hi hi, const F& f, const Carry& init,
   return detail::scan_as("fori_loop", step, init, detail::counters(lo, hi, loc), {}, false, 1, loc).first;
 }
 
-/// carry = body(carry) while condition(carry), a bool scalar, is true. The carry keeps its shapes and dtypes, and what
-/// it holds beside arrays. It has derivatives forward (jvp, jacfwd); the way back would need as much memory as the loop
-/// takes steps, which nobody knows before: use scan or fori_loop where their number is fixed. Under vmap the loop runs
-/// until all examples are done; those that are keep their carry.
+/// Computes carry = body(carry) while condition(carry), a bool scalar, is true. The carry keeps its shapes and dtypes,
+/// and what it holds beside arrays. It has derivatives forward (jvp, jacfwd); the way back would need as much memory as
+/// the loop takes steps, which nobody knows before: use scan or fori_loop where their number is fixed. Under vmap the
+/// loop runs until all examples are done; those that are keep their carry.
 template <class Condition, class Body, class Carry>
 Carry while_loop(const Condition& condition, const Body& body, const Carry& init,
                  std::source_location loc = std::source_location::current()) {
   return detail::while_as("while_loop", 0, condition, body, init, loc);
 }
 
-/// The same where a bound is known only when the loop runs: a while_loop, with its derivatives. i has the dtype that
-/// the bounds promote to.
+/// Does the same where a bound is known only when the loop runs: it is a while_loop, with its derivatives. i has the
+/// dtype that the bounds promote to.
 template <class F, class Carry>
 Carry fori_loop(const Operand& lo, const Operand& hi, const F& f, const Carry& init) {
   const auto [first, last] = detail::bounds_of(lo, hi);
@@ -158,9 +159,9 @@ Carry fori_loop(const Operand& lo, const Operand& hi, const F& f, const Carry& i
       .second;
 }
 
-/// true_fn(arguments...) where the predicate, a scalar, is true (not 0), else false_fn(arguments...); one of them runs.
-/// Both give trees of the same shapes and dtypes, alike in all but their arrays. Under vmap with a predicate for each
-/// example both run, and each example takes its own.
+/// Computes true_fn(arguments...) where the predicate, a scalar, is true (not 0), else false_fn(arguments...); one of
+/// them runs. Both give trees of the same shapes and dtypes, alike in all but their arrays. Under vmap with a predicate
+/// for each example both run, and each example takes its own.
 template <class F, class G, class... A>
 auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A&... arguments) {
   detail::LeafwiseCall<F, A...> yes(true_fn, arguments...);
@@ -173,8 +174,8 @@ auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A
   return yes.result(out);
 }
 
-/// branches[index](arguments...): one of several functions, in a tuple or a vector, as cond takes two. The index is an
-/// integer scalar; below 0 the first branch is taken, beyond the last the last.
+/// Computes branches[index](arguments...): one of several functions, in a tuple or a vector, as cond takes two. The
+/// index is an integer scalar; below 0 the first branch is taken, beyond the last the last.
 template <class Branches, class... A>
 auto switch_(const Operand& index, const Branches& branches, const A&... arguments) {
   const auto run = [&]<class Result>(const std::vector<std::function<Result(const A&...)>>& functions) {
@@ -202,7 +203,8 @@ auto switch_(const Operand& index, const Branches& branches, const A&... argumen
   }
 }
 
-/// f of each slice of xs along axis 0, stacked: vmap as a loop. batch_size: so many slices at a time, by vmap.
+/// Returns f of each slice of xs along axis 0, stacked: it is vmap as a loop. batch_size: so many slices at a time, by
+/// vmap.
 template <class F, class Xs>
 auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
          std::source_location loc = std::source_location::current()) {
@@ -224,7 +226,7 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
   return tree_unflatten(stacked, std::span<const Array>(detail::joined_batches(tree_leaves(stacked), rest)));
 }
 
-/// Running joins along an axis: the first slice, then f of the first two, ... (reverse: from the last). f is
+/// Returns running joins along an axis: the first slice, then f of the first two, ... (reverse: from the last). f is
 /// associative and maps over whole slices: it takes two trees like `elements`, of any length along the axis, and gives
 /// one. Joins are made pairwise, in about 2 log2(n) steps, each of which works on many slices at once; scan() takes n
 /// steps.

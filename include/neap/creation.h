@@ -13,19 +13,20 @@ using Loc = std::source_location;
 
 Array zeros(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
 Array ones(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
-/// All elements equal to `value`. dtype: the operand's own unless given.
+/// Returns an array whose elements all equal `value`; dtype is the operand's own unless given.
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {}, Loc loc = Loc::current());
 Array zeros_like(const Operand& x);
 Array ones_like(const Operand& x);
 
-/// The numbers start, start + step, ... below stop. dtype: i32 unless given or a bound is floating (then f32).
+/// Returns the numbers start, start + step, ... below stop; dtype is i32 unless given or a bound is floating (then
+/// f32).
 Array arange(const Operand& stop, std::optional<DType> dtype = {});
 Array arange(const Operand& start, const Operand& stop, const Operand& step = 1, std::optional<DType> dtype = {});
-/// `count` evenly spaced numbers from start to stop, both included.
+/// Returns `count` evenly spaced numbers from start to stop, both included.
 Array linspace(const Operand& start, const Operand& stop, int64_t count, DType dtype = f32);
-/// The index along `axis`, in every element.
+/// Returns an array each of whose elements is its index along `axis`.
 Array iota(const Shape& shape, int64_t axis, DType dtype = i32, Loc loc = Loc::current());
-/// Ones on the diagonal.
+/// Returns a matrix [n, m] with ones on the diagonal and zeros elsewhere; m is n unless given.
 Array eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = f32, Loc loc = Loc::current());
 
 namespace detail {
@@ -33,7 +34,8 @@ Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc);
 Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc, double imag = 0);
 }  // namespace detail
 
-/// A scalar of the dtype that the C++ type names (float: f32, double: f64, int: i32, std::complex<float>: c64, ...).
+/// Returns a scalar of the dtype that the C++ type names (float: f32, double: f64, int: i32, std::complex<float>: c64,
+/// ...).
 template <Scalar T>
 Array array(T value, Loc loc = Loc::current()) {
   if constexpr (std::integral<T>)
@@ -43,7 +45,8 @@ Array array(T value, Loc loc = Loc::current()) {
   else
     return detail::scalar_constant(static_cast<double>(value), 0, dtype_of<T>(), loc);
 }
-/// Copies the elements (row-major). shape: one axis unless given; ShapeError when its size is not the count.
+/// Copies the elements (row-major). There is one axis unless `shape` is given; ShapeError when its size is not the
+/// count.
 template <Scalar T>
 Array array(std::span<const T> values, std::optional<Shape> shape = {}, Loc loc = Loc::current());
 template <Scalar T>
@@ -59,13 +62,13 @@ template <Scalar T>
 Array array(std::initializer_list<T> values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
   return array(std::span<const T>(values.begin(), values.size()), shape, loc);
 }
-/// A matrix, row by row.
+/// Copies a matrix, row by row.
 template <Scalar T>
 Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc::current());
 
-/// Reads a NumPy .npy file. UserError when it is missing, damaged or of a type that Neap does not have.
+/// Reads a NumPy .npy file. Throws UserError when it is missing, damaged or of a type that Neap does not have.
 Array load_npy(const std::filesystem::path& path, Loc loc = Loc::current());
-/// Writes one; the file appears whole or not at all.
+/// Writes a NumPy .npy file, which appears whole or not at all.
 void save_npy(const std::filesystem::path& path, const Array& array, Loc loc = Loc::current());
 /// Reads and writes .safetensors files: arrays by name.
 std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc = Loc::current());

@@ -17,29 +17,30 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-/// The host's processors.
+/// Returns the device of the host's processors.
 inline Device cpu() { return {}; }
-/// GPU number `index` among the Vulkan devices, in the driver's order. Nothing is opened before it is used.
+/// Returns GPU number `index` among the Vulkan devices, in the driver's order. Nothing is opened before it is used.
 inline Device vulkan(int index = 0) { return {"vulkan", index}; }
 
-/// "cpu", "vulkan:1".
+/// Writes "cpu", "vulkan:1".
 std::string to_string(Device device);
 
-/// Where operations outside jit run, and jit's default: what set_default_device() or else the environment's NEAP_DEVICE
-/// ("cpu", "vulkan", "vulkan:1") says; else the CPU, or, in a build without it, the first device of another backend.
-/// UserError when NEAP_DEVICE names no device.
+/// Returns where operations outside jit run, and jit's default: what set_default_device() or else the environment's
+/// NEAP_DEVICE ("cpu", "vulkan", "vulkan:1") says; else the CPU, or, in a build without it, the first device of another
+/// backend. Throws UserError when NEAP_DEVICE names no device.
 Device default_device();
-/// nullopt: as the environment says.
+/// Sets it; nullopt: as the environment says.
 void set_default_device(std::optional<Device> device);
 
-/// A device of this machine that Neap can run on.
+/// DeviceInfo describes a device of this machine that Neap can run on.
 struct DeviceInfo {
   Device device;
   std::string name;    // "NVIDIA H200", "llvmpipe (LLVM 15.0.6, 256 bits)"
   std::string driver;  // its driver's name; empty for the CPU
   size_t memory = 0;   // bytes of its own memory; 0 when it uses the host's
 };
-/// What a plan needs to know of a device, of one that is here or of any other: what it does not say is no limit.
+/// Limits holds what a plan needs to know of a device, of one that is here or of any other: what it does not say is no
+/// limit.
 struct Limits {
   std::string name;   // in messages
   bool gpu = false;   // kernels as for a GPU: no packed products, sorts in blocks, tables that threads share
@@ -52,16 +53,17 @@ struct Limits {
   int count_tables = 1;           // on a GPU, of a scatter that counts rows
   bool host_memory = true;        // memory is the host's: results may be cut out of the arena
 };
-/// Of a device of this machine. DeviceError where there is none.
+/// Returns the limits of a device of this machine. Throws DeviceError where there is none.
 Limits limits(Device device);
-/// From JSON: these by name, or what a Vulkan driver reports (docs/devices.md). UserError.
+/// Reads limits from JSON: these by name, or what a Vulkan driver reports (docs/devices.md). Throws UserError where it
+/// cannot.
 Limits read_limits(const std::filesystem::path& path);
 
-/// Every device that this build and this machine offer. Never throws.
+/// Lists every device that this build and this machine offer. It never throws.
 std::vector<DeviceInfo> devices();
 
-/// The array in the memory of a device, so that calls there need not copy it each time; the array itself where it is
-/// there already, or where the device uses the host's memory. Shape and dtype are the same.
+/// Returns the array in the memory of a device, so that calls there need not copy it each time; the array itself where
+/// it is there already, or where the device uses the host's memory. Shape and dtype are the same.
 Array to_device(const Array& x, Device device, std::source_location loc = std::source_location::current());
 
 /// Waits until every call on every device has finished. Results may be used without it: reading one waits for it.
@@ -69,7 +71,7 @@ void synchronize();
 
 namespace memory {
 
-/// live_bytes(), peak_bytes() and reset_peak() of a device's own memory; of the host's where it uses that.
+/// These are live_bytes(), peak_bytes() and reset_peak() of a device's own memory; of the host's where it uses that.
 size_t live_bytes(Device device);
 size_t peak_bytes(Device device);
 void reset_peak(Device device);

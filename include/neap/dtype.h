@@ -31,15 +31,15 @@ inline constexpr DType f64 = DType::f64;
 inline constexpr DType c64 = DType::c64;    // std::complex<float>: real part, imaginary part
 inline constexpr DType c128 = DType::c128;  // std::complex<double>
 
-// Bytes of one element; bool is one byte holding 0 or 1.
+// Returns the bytes of one element; bool is one byte holding 0 or 1.
 constexpr size_t size_of(DType t) {
   constexpr uint8_t kSize[kDTypeCount] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
   return kSize[static_cast<int>(t)];
 }
 
-// "bool", "i8", ..., "bf16", "f64", "c64", "c128".
+// Returns "bool", "i8", ..., "bf16", "f64", "c64", "c128".
 std::string_view name(DType t);
-// The inverse of name(); nullopt for anything else.
+// Inverts name(); returns nullopt for anything else.
 std::optional<DType> parse_dtype(std::string_view text);
 
 constexpr bool is_float(DType t) { return t >= DType::f16 && t <= DType::f64; }  // real
@@ -49,23 +49,24 @@ constexpr bool is_signed(DType t) { return t >= DType::i8 && t <= DType::i64; } 
 constexpr bool is_unsigned(DType t) { return t >= DType::u8 && t <= DType::u64; }  // unsigned integers, not bool
 constexpr bool is_integer(DType t) { return is_signed(t) || is_unsigned(t); }      // not bool
 
-// The dtype in which an operation on arrays of dtypes `a` and `b` computes. JAX's lattice: u64 with a signed integer
-// is f32, bf16 with f16 is f32, an integer with a float is that float, c64 with f64 is c128.
+// Returns the dtype in which an operation on arrays of dtypes `a` and `b` computes. It is JAX's lattice: u64 with a
+// signed integer is f32, bf16 with f16 is f32, an integer with a float is that float, c64 with f64 is c128.
 DType promote(DType a, DType b);
 
-// What a C++ scalar is before it meets an array: it has a kind and no width.
+// WeakKind is what a C++ scalar is before it meets an array: it has a kind and no width.
 enum class WeakKind : uint8_t { bool_, integer, floating, complex };
 
-// The dtype in which an array of dtype `array` and a C++ scalar of this kind compute: the array's own, unless the
-// scalar is of a higher kind (bool < integer < floating < complex), then i32, f32 or c64 (of f64: c128).
+// Returns the dtype in which an array of dtype `array` and a C++ scalar of this kind compute: the array's own, unless
+// the scalar is of a higher kind (bool < integer < floating < complex), then i32, f32 or c64 (of f64: c128).
 DType promote_weak(DType array, WeakKind scalar);
-// The dtype of a scalar that meets no array: bool, i32, f32, c64.
+// Returns the dtype of a scalar that meets no array: bool, i32, f32, c64.
 DType default_dtype(WeakKind kind);
-// The dtype in which a function such as sin computes: floats and complex stay, bool and every integer become f32.
+// Returns the dtype in which a function such as sin computes: floats and complex stay, bool and every integer become
+// f32.
 constexpr DType to_float_dtype(DType t) { return is_inexact(t) ? t : DType::f32; }
-// The dtype of the parts of a complex number: c64 has f32, c128 f64; others are their own.
+// Returns the dtype of the parts of a complex number: c64 has f32, c128 f64; others are their own.
 constexpr DType real_dtype(DType t) { return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t; }
-// The complex dtype that holds numbers of this one: f64 and c128 give c128, others c64.
+// Returns the complex dtype that holds numbers of this one: f64 and c128 give c128, others c64.
 constexpr DType complex_dtype(DType t) { return t == DType::f64 || t == DType::c128 ? DType::c128 : DType::c64; }
 
 namespace detail {
@@ -123,7 +124,7 @@ struct float16 {
     h.bits = b;
     return h;
   }
-  // One rounding, where float16(float(value)) would round twice.
+  // Rounds once, where float16(float(value)) would round twice.
   static constexpr float16 from_double(double value) { return float16(detail::round_to_odd(value)); }
 };
 
@@ -139,7 +140,7 @@ struct bfloat16 {
     h.bits = b;
     return h;
   }
-  // One rounding, where bfloat16(float(value)) would round twice.
+  // Rounds once, where bfloat16(float(value)) would round twice.
   static constexpr bfloat16 from_double(double value) { return bfloat16(detail::round_to_odd(value)); }
 };
 

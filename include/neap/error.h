@@ -21,22 +21,22 @@ struct ShapeError : UserError {
 struct DTypeError : UserError {
   using UserError::UserError;
 };
-// An axis, position or number of indices outside what the operand has.
+// IndexError means an axis, position or number of indices outside what the operand has.
 struct IndexError : UserError {
   using UserError::UserError;
 };
-// A traced value was used where a concrete one is needed, or outside its trace.
+// TracerError means that a traced value was used where a concrete one is needed, or outside its trace.
 struct TracerError : UserError {
   using UserError::UserError;
 };
 struct OptionError : UserError {
   using UserError::UserError;
 };
-// No plan fits the memory budget.
+// BudgetError means that no plan fits the memory budget.
 struct BudgetError : UserError {
   explicit BudgetError(const std::string& message, size_t smallest_peak_bytes = 0)
       : UserError(message), smallest_peak_bytes_(smallest_peak_bytes) {}
-  // The smallest budget that the planner finds a plan for.
+  // Returns the smallest budget that the planner finds a plan for.
   size_t smallest_peak_bytes() const { return smallest_peak_bytes_; }
 
  private:
@@ -49,22 +49,22 @@ struct RuntimeError : std::runtime_error {
 struct OutOfMemoryError : RuntimeError {
   using RuntimeError::RuntimeError;
 };
-// A device is absent, lost, or failed a command.
+// DeviceError means that a device is absent, lost, or failed a command.
 struct DeviceError : RuntimeError {
   using RuntimeError::RuntimeError;
 };
 
-// A broken invariant: a defect of Neap, never the user's.
+// InternalError means a broken invariant: a defect of Neap, never the user's.
 struct InternalError : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// "op: got; expected ...; hint  [model.cpp:41]", leaving out the parts that are empty. `got` says what was found,
-// `expected` what would do ("expected" itself is added), `hint` what to do; the file loses its folder. A location
-// without a line is left out.
+// Writes "op: got; expected ...; hint  [model.cpp:41]", leaving out the parts that are empty. `got` says what was
+// found, `expected` what would do ("expected" itself is added), `hint` what to do; the file loses its folder. A
+// location without a line is left out.
 std::string user_message(std::string_view op, std::string_view got, std::string_view expected, std::string_view hint,
                          std::source_location loc);
-// "model.cpp:41"
+// Writes "model.cpp:41".
 std::string to_string(const std::source_location& loc);
 
 // Throws E with the message that user_message makes.

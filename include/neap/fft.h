@@ -13,48 +13,51 @@
 
 namespace neap::fft {
 
-/// Which direction is scaled by 1/n: the inverse (backward), both by 1/sqrt(n) (ortho), or the forward one.
+/// Norm says which direction is scaled by 1/n: the inverse (backward), both by 1/sqrt(n) (ortho), or the forward one.
 enum class Norm : uint8_t { backward, ortho, forward };
 
-/// How long the transformed axis is taken (cut or filled with zeros at its end), which one it is, and the scale.
+/// Options say how long the transformed axis is taken (cut or filled with zeros at its end), which one it is, and the
+/// scale.
 struct Options {
   std::optional<int64_t> n = {};
   int64_t axis = -1;
   Norm norm = Norm::backward;
 };
-/// X of x.
+/// Computes X from x.
 Array fft(const Operand& x, const Options& options = {});
-/// x of X.
+/// Computes x from X.
 Array ifft(const Operand& x, const Options& options = {});
-/// Of real numbers: the first n / 2 + 1 outputs; the others are their conjugates.
+/// Transforms real numbers: it returns the first n / 2 + 1 outputs; the others are their conjugates.
 Array rfft(const Operand& x, const Options& options = {});
-/// The inverse of rfft: real. n: of the result, 2 (m - 1) of m inputs unless given. Imaginary parts of the first input,
-/// and for even n of the last, are ignored.
+/// Inverts rfft; the result is real. n is the length of the result, 2 (m - 1) of m inputs unless given. Imaginary parts
+/// of the first input, and for even n of the last, are ignored.
 Array irfft(const Operand& x, const Options& options = {});
-/// irfft and rfft with the roles of the directions exchanged: of what is symmetric, with a real spectrum.
+/// These are irfft and rfft with the roles of the directions exchanged: they transform what is symmetric, with a real
+/// spectrum.
 Array hfft(const Operand& x, const Options& options = {});
 Array ihfft(const Operand& x, const Options& options = {});
 
-/// Along several axes: all of them (2: the last two) unless given; shape: their lengths, as n.
+/// ManyOptions say along which axes to transform: all of them (2: the last two) unless given; shape: their lengths, as
+/// n.
 struct ManyOptions {
   std::optional<Shape> shape = {}, axes = {};
   Norm norm = Norm::backward;
 };
-/// By fft along two axes, and back.
+/// Transforms by fft along two axes, and back.
 Array fft2(const Operand& x, const ManyOptions& options = {});
 Array ifft2(const Operand& x, const ManyOptions& options = {});
-/// The same along all axes, or those given.
+/// Transforms the same way along all axes, or those given.
 Array fftn(const Operand& x, const ManyOptions& options = {});
 Array ifftn(const Operand& x, const ManyOptions& options = {});
-/// The last of the axes by rfft and irfft, the others by fft and ifft.
+/// Transforms the last of the axes by rfft and irfft, the others by fft and ifft.
 Array rfft2(const Operand& x, const ManyOptions& options = {});
 Array irfft2(const Operand& x, const ManyOptions& options = {});
 Array rfftn(const Operand& x, const ManyOptions& options = {});
 Array irfftn(const Operand& x, const ManyOptions& options = {});
 
-/// The frequency of each output of fft, in cycles per unit of the spacing d: 0, 1, ..., then the negative ones.
+/// Returns the frequency of each output of fft, in cycles per unit of the spacing d: 0, 1, ..., then the negative ones.
 Array fftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location loc = std::source_location::current());
-/// The same of rfft: none is negative.
+/// Returns the same for rfft: none is negative.
 Array rfftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location loc = std::source_location::current());
 /// Moves frequency 0 to the middle of the axes (all unless given), and back.
 Array fftshift(const Operand& x, const Axes& axes = {});

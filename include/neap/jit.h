@@ -31,13 +31,14 @@ struct JitOptions {
   std::optional<std::string> strategy =
       {};                              // pins a choice (docs/transforms/jit.md); OptionError where it cannot be made
   std::optional<int64_t> chunks = {};  // pins K
-  /// Plans for these in place of what `device` has, which may be far away: plan() and tradeoff() only.
+  /// Makes plan() and tradeoff() plan for these limits in place of those of `device`, which need not be present; a
+  /// call throws UserError.
   std::optional<Limits> limits = {};
 };
 
 namespace detail {
 
-/// A call, with trees taken apart.
+/// FlatCall is a call with its trees taken apart.
 struct FlatCall {
   std::vector<Array> leaves;  // of all arguments, in order
   std::vector<int> argument;  // which argument each leaf belongs to
@@ -56,7 +57,8 @@ void flatten_argument(const T& argument, int number, FlatCall& call) {
       [&](const void* bytes, size_t n) { call.statics.append(static_cast<const char*>(bytes), n); });
 }
 
-/// The result's leaves for traced leaves; sets `prototype` to the result (a tree whose arrays are to be replaced).
+/// A FlatFunction returns the result's leaves for traced leaves; it sets `prototype` to the result (a tree whose arrays
+/// are to be replaced).
 using FlatFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves, std::any& prototype)>;
 
 struct CompiledCall;  // one entry of the signature cache
@@ -65,7 +67,7 @@ class JitState {
  public:
   explicit JitState(JitOptions options);
   ~JitState();
-  /// Runs (compiling first when the signature is new). Sets `prototype` to that of the trace.
+  /// Runs the function, and compiles it first when the signature is new. Sets `prototype` to that of the trace.
   std::vector<Array> call(FlatCall& call, const FlatFunction& f, const std::any*& prototype, std::source_location loc);
   Plan plan(const FlatCall& call, const FlatFunction& f, std::source_location loc);
   std::vector<Tradeoff> tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc);
@@ -78,17 +80,18 @@ class JitState {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a function is being traced. UserError where the stack is nearly used up: a function that calls itself.
+/// Returns whether a function is being traced. Throws UserError where the stack is nearly used up, as by a function
+/// that calls itself.
 bool tracing_now(std::source_location loc);
 
-/// The compiled function that jit returns. Copies share the cache. Calls from several threads are safe.
+/// Jitted is the compiled function that jit returns. Copies share the cache. Calls from several threads are safe.
 template <class F>
 class Jitted {
  public:
   Jitted(F f, JitOptions options, std::source_location loc)
       : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))), loc_(loc) {}
 
-  /// Runs on arrays. Returns when the result is there (CPU).
+  /// Runs on arrays. On the CPU the result is there when it returns.
   template <class... A>
   auto operator()(A&&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const std::decay_t<A>&...>>;
@@ -105,8 +108,8 @@ class Jitted {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
     return state_->plan(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
-  /// What budgets cost: the usual plan, then ever lower peaks, down to the lowest. A budget gets the first that fits.
-  /// Plans as often as a budget that cannot be met; the options' own budget and strategy are ignored.
+  /// Returns what budgets cost: the usual plan, then ever lower peaks, down to the lowest. A budget gets the first that
+  /// fits. It plans as often as a budget that cannot be met; the options' own budget and strategy are ignored.
   template <class... A>
   std::vector<Tradeoff> tradeoff(const A&... arguments) const {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
@@ -118,7 +121,7 @@ class Jitted {
     using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
     state_->compile(flatten(arguments...), flat_function<R>(arguments...), loc_);
   }
-  /// The plan of the latest call.
+  /// Returns the plan of the latest call.
   Plan last_plan(std::source_location loc = std::source_location::current()) const { return state_->last_plan(loc); }
 
  private:
@@ -168,8 +171,8 @@ detail::Jitted<std::decay_t<F>> jit(F&& f, JitOptions options = {},
   return {std::forward<F>(f), std::move(options), loc};
 }
 
-/// While one lives, operations on this thread are evaluated by the reference interpreter: plain loops in double
-/// precision, one rounding for each op. The oracle of every test.
+/// While one lives, the reference interpreter evaluates operations on this thread: plain loops in double precision, one
+/// rounding for each op. The tests compare with it.
 class eager_reference {
  public:
   eager_reference();
@@ -178,7 +181,8 @@ class eager_reference {
   eager_reference& operator=(const eager_reference&) = delete;
 };
 
-/// Worker threads of the CPU backend; results never depend on their number. Also NEAP_NUM_THREADS.
+/// Sets or returns the number of worker threads of the CPU backend, at first NEAP_NUM_THREADS; results never depend on
+/// it.
 void set_num_threads(int threads);
 int num_threads();
 

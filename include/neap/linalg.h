@@ -14,36 +14,37 @@
 namespace neap::linalg {
 
 // --- factorizations
-/// Lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. NaN where that is not positive definite.
+/// Returns the lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. It is NaN where that matrix is
+/// not positive definite.
 Array cholesky(const Operand& a, bool upper = false);
 
-/// lu: L (its ones left out) and U in one matrix. Row i of L U is row permutation[i] of a; step i swapped rows i and
-/// pivots[i]. Both i32.
+/// Lu holds, in lu, L (its ones left out) and U in one matrix. Row i of L U is row permutation[i] of a; step i swapped
+/// rows i and pivots[i]. Both are i32.
 struct Lu {
   Array lu, pivots, permutation;
 };
-/// By Gauss, with the largest element of each column as its pivot.
+/// Factors a by Gaussian elimination, with the largest element of each column as its pivot.
 Lu lu(const Operand& a);
 
 struct Qr {
   Array q, r;
 };
 enum class QrMode : uint8_t { reduced, complete };
-/// a = q r, q orthogonal, r upper triangular, with LAPACK's signs. a [m, n]; reduced: q [m, k], r [k, n], k the smaller
-/// of m and n; complete: q [m, m], r [m, n].
+/// Factors a = q r, q orthogonal, r upper triangular, with LAPACK's signs. a is [m, n]; reduced: q [m, k], r [k, n], k
+/// the smaller of m and n; complete: q [m, m], r [m, n].
 Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
 
 struct Eigh {
   Array eigenvalues, eigenvectors;  // ascending; in columns
 };
-/// Eigenvalues and eigenvectors of (a + a^T) / 2.
+/// Returns the eigenvalues and eigenvectors of (a + a^T) / 2.
 Eigh eigh(const Operand& a);
 Array eigvalsh(const Operand& a);  // the eigenvalues alone
 
 struct Svd {
   Array u, s, vh;  // a = u diag(s) vh; s descending
 };
-/// u [m, k], vh [k, n], k the smaller of m and n; full_matrices: [m, m], [n, n].
+/// Factors a = u diag(s) vh: u is [m, k], vh [k, n], k the smaller of m and n; full_matrices: [m, m], [n, n].
 Svd svd(const Operand& a, bool full_matrices = true);
 Array svdvals(const Operand& a);  // s alone
 
@@ -54,25 +55,25 @@ struct TriangularOptions {
   bool transpose_a = false;  // of t^T
   bool unit_diagonal = false;
 };
-/// Batches of equal shape; b [..., n, k] (right side: [..., k, n]).
+/// Solves t x = b (right side: x t = b) for batches of equal shape; b is [..., n, k] (right side: [..., k, n]).
 Array triangular_solve(const Operand& t, const Operand& b, TriangularOptions options = {});
-/// x with a x = b. b is a vector [n] or matrices [..., n, k]; batches broadcast. `positive`: a is symmetric positive
-/// definite, which takes half the time.
+/// Returns x with a x = b. b is a vector [n] or matrices [..., n, k]; batches broadcast. `positive`: a is symmetric
+/// positive definite, which takes half the time.
 Array solve(const Operand& a, const Operand& b, bool positive = false);
-/// The same from the factor of cholesky(a) (lower: not of its upper one).
+/// Returns the same from the factor that cholesky(a) returns (lower = false: from its upper one).
 Array cho_solve(const Operand& factor, const Operand& b, bool lower = true);
-/// From lu(a), of one square matrix; transposed: a^T x = b.
+/// Returns the same from lu(a) of one square matrix; transposed: a^T x = b.
 Array lu_solve(const Lu& factors, const Operand& b, bool transposed = false);
 Array inv(const Operand& a);  // of what is singular: infinities or NaN
-/// The pseudo-inverse. Singular values up to rtol * the largest count as zero; rtol: 10 * max(m, n) * epsilon unless
-/// given.
+/// Returns the pseudo-inverse. Singular values up to rtol * the largest count as zero; rtol is 10 * max(m, n) * epsilon
+/// unless given.
 Array pinv(const Operand& a, std::optional<double> rtol = {});
 
 struct Lstsq {
   Array x, residuals, rank, s;  // residuals: sums of squares, of each column
 };
-/// The x of least norm among those with the least |a x - b|; a [m, n], b [m] or [m, k]. Singular values below rcond *
-/// the largest count as zero; rcond: epsilon * max(m, n) unless given.
+/// Returns the x of least norm among those with the least |a x - b|; a is [m, n], b [m] or [m, k]. Singular values
+/// below rcond * the largest count as zero; rcond is epsilon * max(m, n) unless given.
 Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
 
 // --- numbers
@@ -80,18 +81,18 @@ Array det(const Operand& a);  // its first two derivatives are right where a is 
 struct Slogdet {
   Array sign, logabsdet;
 };
-/// Sign and logarithm of the absolute value of the determinant: 0 and -inf where it is 0.
+/// Returns the sign of the determinant and the logarithm of its absolute value: 0 and -inf where it is 0.
 Slogdet slogdet(const Operand& a);
-/// How many singular values are above rtol * the largest; rtol: max(m, n) * epsilon unless given.
+/// Counts the singular values above rtol * the largest; rtol is max(m, n) * epsilon unless given.
 Array matrix_rank(const Operand& a, std::optional<double> rtol = {});
 
-/// A number (infinities too), or the Frobenius or nuclear norm of a matrix.
+/// A NormOrder is a number (infinities too), or names the Frobenius or nuclear norm of a matrix.
 enum class Norm : uint8_t { frobenius, nuclear };
 using NormOrder = std::variant<double, Norm>;
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-/// Of vectors along one axis: sum(|x|^order)^(1/order), 0: how many are not zero. Of matrices in two axes: 1 and inf
-/// (columns, rows), 2 (the largest singular value), their negatives (the smallest), or a Norm. No axes: all of a vector
-/// or a matrix. No order: of all elements, the root of the sum of squares.
+/// Returns norms. Of vectors along one axis: sum(|x|^order)^(1/order), 0: how many are not zero. Of matrices in two
+/// axes: 1 and inf (columns, rows), 2 (the largest singular value), their negatives (the smallest), or a Norm. No axes:
+/// all of a vector or a matrix. No order: of all elements, the root of the sum of squares.
 Array norm(const Operand& x, std::optional<NormOrder> order = {}, std::optional<Shape> axes = {},
            bool keepdims = false);
 

@@ -1,4 +1,4 @@
-// Everything.
+// Includes the whole public interface.
 #pragma once
 
 #include <neap/array.h>

@@ -2,7 +2,7 @@
 //
 // Broadcasting, promotion and weak scalars are those of ops.h. Half types are computed in their own precision where a
 // function is elementwise, in f32 where it adds up. Where JAX has an argument of static size (`size`, `length`,
-// `total`), so have these. Values are compared with JAX's: tests/golden/numpy.
+// `total`), so have these. Values are compared with JAX's: tests/golden/numpy.json.
 #pragma once
 
 #include <neap/ops.h>
@@ -31,10 +31,10 @@ Array logaddexp2(const Operand& x, const Operand& y);
 Array logical_xor(const Operand& x, const Operand& y);
 Array isposinf(const Operand& x);
 Array isneginf(const Operand& x);
-/// NaN becomes `nan`; infinities the largest finite values unless given.
+/// Replaces NaN by `nan`, and infinities by the largest finite values unless given.
 Array nan_to_num(const Operand& x, double nan = 0, std::optional<double> posinf = {},
                  std::optional<double> neginf = {});
-/// |x - y| <= atol + rtol * |y|, and equal infinities.
+/// Returns whether |x - y| <= atol + rtol * |y|, or both are the same infinity.
 Array isclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Array allclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 Array array_equal(const Operand& x, const Operand& y);  // bool[]: same shape, all elements equal
@@ -65,7 +65,7 @@ Array soft_sign(const Operand& x);
 Array squareplus(const Operand& x, const Operand& b = 4.0f);
 Array mish(const Operand& x);
 Array glu(const Operand& x, int64_t axis = -1);  // first half * sigmoid(second half)
-/// (x - mean) / sqrt(var + epsilon) over the axes.
+/// Computes (x - mean) / sqrt(var + epsilon) over the axes.
 Array standardize(const Operand& x, const Axes& axes = -1, double epsilon = 1e-5);
 
 // --- making
@@ -74,9 +74,10 @@ Array tri(int64_t n, std::optional<int64_t> m = {}, int64_t k = 0, DType dtype =
           std::source_location loc = std::source_location::current());
 Array logspace(const Operand& start, const Operand& stop, int64_t count, double base = 10, DType dtype = f32);
 Array geomspace(const Operand& start, const Operand& stop, int64_t count, DType dtype = f32);
-/// Powers of x [n] as columns: [n, columns], the highest first unless increasing.
+/// Returns powers of x [n] as columns: [n, columns], the highest first unless increasing.
 Array vander(const Operand& x, std::optional<int64_t> columns = {}, bool increasing = false);
-/// One array for each axis, all of the grid's shape. matrix: the first axis is the first array's; else the second.
+/// Returns one array for each axis, all of the grid's shape. matrix: the first axis is the first array's; else the
+/// second.
 std::vector<Array> meshgrid(const std::vector<Array>& axes, bool matrix = false,
                             std::source_location loc = std::source_location::current());
 Array indices(const Shape& shape, DType dtype = i32, std::source_location loc = std::source_location::current());
@@ -96,12 +97,12 @@ Array column_stack(const std::vector<Array>& arrays, std::source_location loc = 
 Array append(const Operand& x, const Operand& y, std::optional<int64_t> axis = {});
 std::vector<Array> broadcast_arrays(const std::vector<Array>& arrays,
                                     std::source_location loc = std::source_location::current());
-/// Nearly equal parts, at most 2^20.
+/// Splits into nearly equal parts, at most 2^20.
 std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis = 0);
 std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t axis = 0);
 Array repeat(const Operand& x, int64_t times, std::optional<int64_t> axis = {});
-/// Slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what is left
-/// (there must be one).
+/// Repeats slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what
+/// is left (there must be one).
 Array repeat(const Operand& x, const Array& counts, int64_t total, int64_t axis = 0);
 enum class PadMode {
   edge,       // a a | a b c | c c
@@ -109,18 +110,18 @@ enum class PadMode {
   symmetric,  // b a | a b c | c b
   wrap,       // b c | a b c | a b
 };
-/// {before, after} for each axis.
+/// Pads by {before, after} for each axis.
 Array pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, PadMode mode);
 Array tril(const Operand& x, int64_t k = 0);  // of the last two axes
 Array triu(const Operand& x, int64_t k = 0);
 Array diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);  // it becomes the last axis
 Array diag(const Operand& x, int64_t k = 0);  // of a vector: the matrix; of a matrix: the vector
 Array diff(const Operand& x, int64_t times = 1, int64_t axis = -1);
-/// Central differences in the middle, one-sided at the ends.
+/// Takes central differences in the middle, one-sided ones at the ends.
 Array gradient(const Operand& x, double spacing = 1, int64_t axis = -1);
 
 // --- reductions
-/// i32; i64 where there are 2^31 elements or more to count.
+/// Counts the elements that are not zero, as i32; as i64 where there are 2^31 elements or more to count.
 Array count_nonzero(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // max - min, in x's dtype
 Array nansum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
@@ -131,12 +132,12 @@ Array nanmean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array nanvar(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array nanstd(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis = {});
-/// By linear interpolation between sorted elements; q [..] in 0 to 1: result q's shape, then what is left of x's. NaN
-/// where any element is. One axis, or all.
+/// Interpolates linearly between sorted elements; q [..] is in 0 to 1. The result has q's shape, then what is left of
+/// x's. It is NaN where any element is. axis is one axis, or all.
 Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis = {}, bool keepdims = false);
 Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis = {}, bool keepdims = false);
 Array median(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
-/// Of variables in rows, observations in columns: x [v, n] -> [v, v].
+/// Takes variables in rows, observations in columns: x [v, n] -> [v, v].
 Array cov(const Operand& x);
 Array corrcoef(const Operand& x);
 Array trapezoid(const Operand& y, double spacing = 1, int64_t axis = -1);
@@ -149,27 +150,28 @@ Array cummin(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = 
 Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 
 // --- searching
-/// Where each v would go into a sorted x [n]: before equal elements, or after them where `right`. i32; i64 where n is
-/// 2^31 or more.
+/// Returns where each v would go into a sorted x [n]: before equal elements, or after them where `right`. It is i32;
+/// i64 where n is 2^31 or more.
 Array searchsorted(const Operand& x, const Operand& v, bool right = false);
 Array digitize(const Operand& x, const Operand& bins, bool right = false);  // bins rise or fall
-/// How often 0, 1, ..., length - 1 occur, or the sums of their weights; negative numbers count as 0, larger ones do
-/// not. Without weights i32; i64 of 2^31 numbers or more.
+/// Counts how often 0, 1, ..., length - 1 occur, or sums their weights; negative numbers count as 0, larger ones do
+/// not. Without weights it is i32; i64 for 2^31 numbers or more.
 Array bincount(const Operand& x, int64_t length);
 Array bincount(const Operand& x, const Array& weights, int64_t length);
-/// Counts and the bins + 1 edges between low and high; f32, of an f64 x f64.
+/// Returns counts and the bins + 1 edges between low and high; f32, of an f64 x f64.
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high);
-/// The `size` smallest distinct elements, sorted; the smallest again where there are fewer, unless `fill` is given.
+/// Returns the `size` smallest distinct elements, sorted; the smallest again where there are fewer, unless `fill` is
+/// given.
 Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
-/// One array [size] for each axis: where x is not zero, row-major; `fill` where there are fewer. i32; i64 where x or
-/// `size` has 2^31 elements or more.
+/// Returns one array [size] for each axis: where x is not zero, row-major; `fill` where there are fewer. It is i32; i64
+/// where x or `size` has 2^31 elements or more.
 std::vector<Array> nonzero(const Operand& x, int64_t size, int64_t fill = 0);
-/// The k largest along the last axis, largest first, and their indices (i32).
+/// Returns the k largest along the last axis, largest first, and their indices (i32).
 std::pair<Array, Array> top_k(const Operand& x, int64_t k);
 Array interp(const Operand& x, const Operand& xp, const Operand& fp);  // piecewise linear, constant outside
 
 // --- products
-/// As NumPy's: "ij,jk->ik", "...ij->...ji", "ii". The pair with the smallest result is multiplied first.
+/// Works as NumPy's: "ij,jk->ik", "...ij->...ji", "ii". The pair with the smallest result is multiplied first.
 Array einsum(std::string_view formula, const std::vector<Array>& arrays,
              std::source_location loc = std::source_location::current());
 Array tensordot(const Operand& x, const Operand& y, int64_t axes = 2);
@@ -183,9 +185,9 @@ enum class ConvolveMode { full, same, valid };
 Array convolve(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveMode::full);
 Array correlate(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveMode::valid);
 
-/// Windows of a convolution or a pooling; each list has one entry for each spatial axis, or is empty for the default.
-/// Where a window is longer than the padded input there is none: the result is empty. A window has at most 2^16
-/// elements.
+/// Windows describes the windows of a convolution or a pooling; each list has one entry for each spatial axis, or is
+/// empty for the default. Where a window is longer than the padded input there is none: the result is empty. A window
+/// has at most 2^16 elements.
 struct Windows {
   Shape stride = {};                                      // 1
   std::vector<std::pair<int64_t, int64_t>> padding = {};  // {before, after}: 0
@@ -194,10 +196,10 @@ struct Windows {
   Shape input_dilation = {};                              // of the input (conv_general): 1
   int64_t groups = 1;                                     // of channels (conv_general)
 };
-/// x [batch, channels, space...] with w [out, channels / groups, window...] -> [batch, out, windows...]; one to three
-/// spatial axes. As in machine learning the window is not flipped.
+/// Convolves x [batch, channels, space...] with w [out, channels / groups, window...] -> [batch, out, windows...];
+/// there are one to three spatial axes. As in machine learning the window is not flipped.
 Array conv_general(const Operand& x, const Operand& w, const Windows& windows = {});
-/// Over the last axes of x, as many as `window` has.
+/// Pools over the last axes of x, as many as `window` has.
 Array max_pool(const Operand& x, const Shape& window, const Windows& windows = {});
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows = {});
 Array avg_pool(const Operand& x, const Shape& window, const Windows& windows = {});  // padding counts, as zeros

@@ -64,7 +64,7 @@ Array conj(const Operand& x);                         // of a real array: itself
 Array complex(const Operand& re, const Operand& im);  // re + i im
 Array angle(const Operand& z);                        // in (-pi, pi], radians
 
-/// Of complex numbers to a real dtype: their real part (bool: whether they are not 0).
+/// Converts to another dtype. Complex numbers become real by their real part (bool: whether they are not 0).
 Array convert(const Operand& x, DType dtype);
 Array bitcast(const Operand& x, DType dtype);  // to a dtype of the same width
 
@@ -81,11 +81,11 @@ Array expand_dims(const Operand& x, int64_t axis);
 Array squeeze(const Operand& x, std::optional<int64_t> axis = {});
 Array flip(const Operand& x, std::optional<int64_t> axis = {});
 Array reverse(const Operand& x, const Shape& axes);
-/// start + i * stride below limit, along every axis.
+/// Takes the elements start + i * stride below limit, along every axis.
 Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride = {});
-/// start <= i < limit along one axis; negative bounds count from the end.
+/// Takes start <= i < limit along one axis; negative bounds count from the end.
 Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis);
-/// low and high may be negative (cut); interior: elements between neighbours.
+/// Pads each axis with `value`. low and high may be negative (cut); interior: elements between neighbours.
 Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& value = 0,
           std::optional<Shape> interior = {});
 Array concatenate(const std::vector<Array>& arrays, int64_t axis = 0,
@@ -94,14 +94,14 @@ Array stack(const std::vector<Array>& arrays, int64_t axis = 0,
             std::source_location loc = std::source_location::current());
 std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);  // equal parts, at most 2^20
 Array tile(const Operand& x, const Shape& repeats);
-/// A window of `shape` starting at `start` (integers [ndim]). Negative starts count from the end; then the window is
-/// moved so that it fits.
+/// Takes a window of `shape` starting at `start` (integers [ndim]). Negative starts count from the end; then the window
+/// is moved so that it fits.
 Array dynamic_slice(const Operand& x, const Operand& start, const Shape& shape);
-/// x with such a window, of the update's shape, replaced.
+/// Returns x with such a window, of the update's shape, replaced.
 Array dynamic_update_slice(const Operand& x, const Operand& update, const Operand& start);
 
 // --- reductions
-/// Axes of a reduction: none given means all; negative count from the end.
+/// Axes names the axes of a reduction: none given means all; negative count from the end.
 class Axes {
  public:
   Axes() = default;
@@ -133,17 +133,17 @@ Array log_softmax(const Operand& x, int64_t axis = -1);
 struct SortOptions {
   bool descending = false;  // largest first
 };
-/// x sorted along one axis: shape and dtype of x, any dtype; false < true. Stable: elements that compare equal, as -0.0
-/// and 0.0 do, keep their order, also where descending. NaN is larger than anything: last, or first where descending.
-/// IndexError where x has no such axis; UserError on a GPU for 2^31 elements and more along it. Derivatives move as the
-/// elements do; among equal ones each keeps its own.
+/// Sorts x along one axis: shape and dtype of x, any dtype; false < true. It is stable: elements that compare equal, as
+/// -0.0 and 0.0 do, keep their order, also where descending. NaN is larger than anything: last, or first where
+/// descending. IndexError where x has no such axis; UserError on a GPU for 2^31 elements and more along it. Derivatives
+/// move as the elements do; among equal ones each keeps its own.
 Array sort(const Operand& x, int64_t axis = -1, SortOptions options = {});
-/// Index (i32) along the axis of each element of sort(x, axis, options): the shape of x, at most 2^31 - 1 along the
-/// axis. take_along_axis(x, argsort(x), -1) is sort(x).
+/// Returns the index (i32) along the axis of each element of sort(x, axis, options): the shape of x, at most 2^31 - 1
+/// along the axis. take_along_axis(x, argsort(x), -1) is sort(x).
 Array argsort(const Operand& x, int64_t axis = -1, SortOptions options = {});
 
 // --- linear algebra
-/// Contracts and batches the named axes; result: batch axes, free axes of x, free axes of y.
+/// Contracts and batches the named axes; the result has batch axes, free axes of x, free axes of y.
 Array dot_general(const Operand& x, const Operand& y, const Shape& x_contract, const Shape& y_contract,
                   const Shape& x_batch = {}, const Shape& y_batch = {});
 Array matmul(const Operand& x, const Operand& y);  // NumPy's, with batch axes broadcast
@@ -151,17 +151,17 @@ Array dot(const Operand& x, const Operand& y);     // NumPy's
 Array outer(const Operand& x, const Operand& y);
 
 // --- indexing
-/// One element of x for each index row: x f32[d0, ..., dk-1], index integer[n..., k] -> f32[n...].
-/// When index has fewer columns than x has axes, whole slices come: x[d0, ..., dk-1, rest...] -> [n..., rest...] is
-/// reached by x[{i, j}]; here it is a ShapeError.
+/// Takes one element of x for each index row: x f32[d0, ..., dk-1], index integer[n..., k] -> f32[n...]. An index with
+/// fewer columns than x has axes is a ShapeError; whole slices, x[d0, ..., dk-1, rest...] -> [n..., rest...], are
+/// reached by x[{i, j}].
 Array gather(const Operand& x, const Operand& index, GatherMode mode = GatherMode::clip);
-/// x with updates[n...] added at index[n..., k]. Rows out of range are dropped.
+/// Returns x with updates[n...] added at index[n..., k]. Rows out of range are dropped.
 Array scatter_add(const Operand& x, const Operand& index, const Operand& updates, GatherMode mode = GatherMode::clip);
-/// Slices of x along axis: result shape x.shape[:axis] + index.shape + x.shape[axis + 1:].
+/// Takes slices of x along axis: the result has shape x.shape[:axis] + index.shape + x.shape[axis + 1:].
 Array take(const Operand& x, const Operand& index, int64_t axis = 0, GatherMode mode = GatherMode::clip);
-/// result[..., j, ...] = x[..., index[..., j, ...], ...] along axis; other axes broadcast.
+/// Takes result[..., j, ...] = x[..., index[..., j, ...], ...] along axis; other axes broadcast.
 Array take_along_axis(const Operand& x, const Operand& index, int64_t axis, GatherMode mode = GatherMode::clip);
-/// 1 where the class is the index, else 0; indices out of range give a row of zeros.
+/// Writes 1 where the class is the index, else 0; indices out of range give a row of zeros.
 Array one_hot(const Operand& index, int64_t classes, DType dtype = f32);
 
 }  // namespace neap

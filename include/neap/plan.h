@@ -14,13 +14,13 @@ namespace planner {
 struct PlanData;
 }
 
-/// Names of strategies; prints as "chunked, fused".
+/// Strategies holds names of strategies, and prints as "chunked, fused".
 struct Strategies : std::vector<std::string> {
   using vector::vector;
 };
 std::ostream& operator<<(std::ostream& out, const Strategies& strategies);
 
-/// A plan that a budget could get: one point of the curve of peak against time.
+/// Tradeoff is a plan that a budget could get: one point of the curve of peak against time.
 struct Tradeoff {
   size_t peak_bytes = 0;
   double predicted_seconds = 0;  // of the cost model, on two threads: for comparing
@@ -32,26 +32,28 @@ class Plan {
   Plan() = default;
   explicit Plan(std::shared_ptr<const planner::PlanData> data) : data_(std::move(data)) {}
 
-  /// The most bytes that a run holds at once: arguments, captured arrays, outputs, intermediates and scratch, each
-  /// rounded up to 64. A run's allocator reaches exactly this.
+  /// Returns the most bytes that a run holds at once: arguments, captured arrays, outputs, intermediates and scratch,
+  /// each rounded up to 64. A run's allocator reaches exactly this.
   size_t peak_bytes() const;
-  /// The largest sum of live bytes in the plan's order: no placement can be below it.
+  /// Returns the largest sum of live bytes in the plan's order: no placement can be below it.
   size_t lower_bound_bytes() const;
-  /// The peak that the naive pipeline would have.
+  /// Returns the peak that the naive pipeline would have.
   size_t naive_peak_bytes() const;
-  /// The most bytes that a run holds on the host for what a GPU leaves to it (dense factorizations): copies of what
-  /// lies in the device's memory, and work space. 0 where the host works on arrays in place: then all is in the peak.
+  /// Returns the most bytes that a run holds on the host for what a GPU leaves to it (dense factorizations): copies of
+  /// what lies in the device's memory, and work space. It is 0 where the host works on arrays in place: then all is in
+  /// the peak.
   size_t host_bytes() const;
   size_t num_steps() const;
-  /// Names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad", ...
+  /// Returns the names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad",
+  /// ...
   Strategies strategies() const;
-  /// What the planner chose for the decision whose name contains `what`; empty when there is none.
+  /// Returns what the planner chose for the decision whose name contains `what`; empty when there is none.
   std::string decision(const std::string& what) const;
 
   std::string to_text() const;  // a table: one line a step, peak marked; what std::cout << plan prints
   std::string to_json() const;  // docs/plan-json.md
   std::string to_html() const;  // one self-contained page
-  /// The file appears whole or not at all; UserError when it cannot be written.
+  /// Writes the file whole or not at all; throws UserError when it cannot be written.
   void write_json(const std::filesystem::path& path) const;
   void write_html(const std::filesystem::path& path) const;
 

@@ -1,4 +1,4 @@
-// What ran when: one slice for each step of each plan that runs while a Profile lives.
+// Profiles: which step ran when. Every plan that runs while a Profile lives leaves one slice for each of its steps.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace neap {
 
-/// Records the steps of every plan that any thread runs during its life. One at a time: UserError for a second.
+/// Profile records the steps of every plan that any thread runs during its life. One may live at a time: a second
+/// throws UserError.
 class Profile {
  public:
   struct Slice {
@@ -22,10 +23,10 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// The slices so far, in order of their end.
+  /// Returns the slices so far, in order of their end.
   std::vector<Slice> slices() const;
-  /// Chrome's trace-event JSON, which Perfetto (ui.perfetto.dev) opens: steps as slices, live bytes as a counter. The
-  /// file appears whole or not at all.
+  /// Writes Chrome's trace-event JSON, which Perfetto (ui.perfetto.dev) opens: steps are slices, live bytes a counter.
+  /// The file appears whole or not at all.
   void write_json(const std::filesystem::path& path) const;
 };
 

@@ -16,11 +16,12 @@ namespace neap {
 
 using Shape = std::vector<int64_t>;  // empty: a scalar
 
-// The product of the extents, 1 for a scalar. InternalError if an extent is negative or the product leaves int64.
+// Returns the product of the extents, 1 for a scalar. Throws InternalError if an extent is negative or the product
+// exceeds int64.
 int64_t element_count(std::span<const int64_t> shape);
-// Strides in elements of the row-major layout: {12, 4, 1} for {2, 3, 4}.
+// Returns the strides in elements of the row-major layout: {12, 4, 1} for {2, 3, 4}.
 Shape row_major_strides(std::span<const int64_t> shape);
-// "[2,3]"; "[]" for a scalar.
+// Writes "[2,3]"; "[]" for a scalar.
 std::string to_string(const Shape& shape);
 
 struct Aval {
@@ -30,20 +31,22 @@ struct Aval {
   bool operator==(const Aval&) const = default;
   int64_t ndim() const { return static_cast<int64_t>(shape.size()); }
   int64_t size() const { return element_count(shape); }
-  // size() times the element's bytes; InternalError where that leaves int64.
+  // Returns size() times the element's bytes. Throws InternalError where that exceeds int64.
   size_t bytes() const;
 };
 
-// "f32[2,3]"; "f32[]" for a scalar.
+// Writes "f32[2,3]"; "f32[]" for a scalar.
 std::string to_string(const Aval& aval);
 
-// The shape that both broadcast to, by NumPy's rule (aligned at the last axis, 1 stretches); nullopt if there is none.
+// Returns the shape that both broadcast to, by NumPy's rule (aligned at the last axis, 1 stretches); nullopt if there
+// is none.
 std::optional<Shape> broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b);
 
-// `axis`, counted from the end where negative, as a number in [0, ndim); IndexError names `op` where it is outside.
+// Returns `axis`, counted from the end where negative, as a number in [0, ndim). Throws IndexError, naming `op`, where
+// it is outside.
 int64_t normalize_axis(int64_t axis, int64_t ndim, std::string_view op,
                        std::source_location loc = std::source_location::current());
-// normalize_axis of each, in the order given; IndexError also where an axis appears twice.
+// Returns normalize_axis of each, in the order given. Throws IndexError also where an axis appears twice.
 std::vector<int64_t> normalize_axes(std::span<const int64_t> axes, int64_t ndim, std::string_view op,
                                     std::source_location loc = std::source_location::current());
 

@@ -1,4 +1,4 @@
-// trace: what a function is made of, before anything is planned.
+// trace: shows the graph of a function, before anything is planned.
 #pragma once
 
 #include <neap/transform_detail.h>
@@ -9,15 +9,15 @@
 
 namespace neap {
 
-/// The graph of a function: its operations in order, with shapes, dtypes and the lines that made them.
+/// TracedGraph is the graph of a function: its operations in order, with shapes, dtypes and the lines that made them.
 class TracedGraph {
  public:
   struct Impl;
   explicit TracedGraph(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-  /// One line for each operation; sub-graphs of loops are indented. docs/ops.md says what the operations mean.
+  /// Returns one line for each operation; sub-graphs of loops are indented. docs/ops.md says what the operations mean.
   std::string text() const;
-  /// How many operations there are, those of sub-graphs aside.
+  /// Returns how many operations there are, those of sub-graphs aside.
   size_t operations() const;
 
  private:

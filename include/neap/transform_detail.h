@@ -13,8 +13,9 @@
 
 namespace neap {
 
-/// Axes that vmap maps over. in_axes: one entry for each argument (for all its arrays), none for an argument that every
-/// call gets whole; empty: axis 0 of every argument. out_axes: where the results' axis goes. Negative from the end.
+/// VmapOptions names the axes that vmap maps over. in_axes: one entry for each argument (for all its arrays), none for
+/// an argument that every call gets whole; empty: axis 0 of every argument. out_axes: where the results' axis goes.
+/// Negative axes count from the end.
 struct VmapOptions {
   std::vector<std::optional<int64_t>> in_axes = {};
   int64_t out_axes = 0;
@@ -24,7 +25,7 @@ namespace detail {
 
 using LeafFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves)>;
 
-/// A function and its arguments, taken apart. Lives for one call of a transform.
+/// LeafwiseCall is a function and its arguments, taken apart. It lives for one call of a transform.
 template <class F, class... A>
 class LeafwiseCall {
  public:
@@ -45,7 +46,7 @@ class LeafwiseCall {
   std::vector<Array> leaves;     // of all arguments, in order
   std::vector<int> argument_of;  // each leaf's argument
 
-  /// Calls f on other leaves and keeps the structure of what it returned.
+  /// Returns a function that calls f on other leaves and keeps the structure of what f returned.
   LeafFunction function() {
     return [this](const std::vector<Array>& other) {
       std::tuple<A...> trees = std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_);
@@ -54,9 +55,9 @@ class LeafwiseCall {
       return tree_leaves(*result_);
     };
   }
-  /// What the latest call returned.
+  /// Returns what the latest call returned.
   const Result& returned() const { return *result_; }
-  /// The same with other arrays.
+  /// Returns the same with other arrays.
   Result result(std::span<const Array> arrays) const { return tree_unflatten(*result_, arrays); }
 
   template <size_t I>
@@ -70,7 +71,7 @@ class LeafwiseCall {
   std::optional<Result> result_;
 };
 
-/// The one element of a tuple, or the tuple.
+/// Returns the one element of a tuple, or the tuple.
 template <class... T>
 auto unwrapped(std::tuple<T...> tuple) {
   if constexpr (sizeof...(T) == 1)
@@ -87,7 +88,7 @@ auto as_tuple(const T& t) {
     return std::tuple<T>(t);
 }
 
-/// A linear function of arrays: a graph and the residuals that it uses.
+/// LinearMap is a linear function of arrays: a graph and the residuals that it uses.
 class LinearMap {
  public:
   struct Impl;
@@ -102,18 +103,18 @@ struct Linear {
   LinearMap map;
 };
 
-// The transforms on leaves; autodiff/transforms.cpp.
-/// The value where with_value, then gradients of the leaves of each argument of `wrt`, in that order.
+// The following are the transforms on leaves (autodiff/transforms.cpp).
+/// Returns the value where with_value, then gradients of the leaves of each argument of `wrt`, in that order.
 std::vector<Array> grad_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
                            const std::vector<int>& wrt, bool with_value, bool holomorphic, std::source_location loc);
-/// Results, then as many tangents.
+/// Returns results, then as many tangents.
 std::vector<Array> jvp_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<Array>& tangents,
                           std::source_location loc);
 Linear vjp_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
 Linear linearize_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
 std::vector<Array> vmap_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
                            size_t arguments, const VmapOptions& options, std::source_location loc);
-/// For each result, for each leaf of the argument: the derivative, shape of the result, then of the leaf.
+/// Returns, for each result and each leaf of the argument, the derivative: shape of the result, then of the leaf.
 std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves,
                                const std::vector<int>& argument_of, int argument, bool forward, bool holomorphic,
                                std::source_location loc);
@@ -130,12 +131,12 @@ class CheckpointScope {
   std::shared_ptr<void> impl_;
 };
 
-/// rule: leaves, then their tangents -> tangents of the results.
+/// Makes a custom_jvp. rule maps leaves, then their tangents to tangents of the results.
 std::vector<Array> custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const std::vector<Array>& leaves,
                                  std::source_location loc);
-/// Leaves -> {results, residuals}.
+/// A LeafForward maps leaves to {results, residuals}.
 using LeafForward = std::function<std::pair<std::vector<Array>, std::vector<Array>>(const std::vector<Array>& leaves)>;
-/// Residuals, cotangents of all results -> those of all leaves. It is called after forward.
+/// A LeafBackward maps residuals and cotangents of all results to those of all leaves. It is called after forward.
 using LeafBackward =
     std::function<std::vector<Array>(const std::vector<Array>& residuals, const std::vector<Array>& cotangents)>;
 std::vector<Array> custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const LeafBackward& backward,

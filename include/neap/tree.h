@@ -103,7 +103,8 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool is_static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
 
-/// Visits every leaf of a tree, in order: on_array(Array&), on_static(bytes), on_size(count of a container).
+/// Visits every leaf of a tree, in order: on_array(Array&) for arrays, on_static(data, bytes) for static values and the
+/// sizes of containers.
 template <class T, class OnArray, class OnStatic>
 void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
   using U = std::remove_cv_t<T>;
@@ -146,7 +147,7 @@ void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
 
 }  // namespace detail
 
-/// The arrays of a tree, in order (struct members as declared, maps by key).
+/// Returns the arrays of a tree, in order (struct members as declared, maps by key).
 template <class T>
 std::vector<Array> tree_leaves(const T& tree) {
   std::vector<Array> leaves;
@@ -154,7 +155,7 @@ std::vector<Array> tree_leaves(const T& tree) {
   return leaves;
 }
 
-/// The tree with its arrays replaced by `leaves`, in order.
+/// Returns the tree with its arrays replaced by `leaves`, in order.
 template <class T>
 T tree_unflatten(const T& tree, std::span<const Array> leaves) {
   T result = tree;
@@ -170,7 +171,7 @@ T tree_unflatten(const T& tree, std::span<const Array> leaves) {
   return result;
 }
 
-/// f on corresponding leaves of trees of equal structure; the result has the structure of the first.
+/// Calls f on corresponding leaves of trees of equal structure; the result has the structure of the first.
 template <class F, class T, class... R>
 T tree_map(F&& f, const T& tree, const R&... rest) {
   std::vector<Array> leaves = tree_leaves(tree);

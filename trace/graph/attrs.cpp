@@ -63,7 +63,7 @@ const Attrs::Items& Attrs::items() const {
   return items_ ? *items_ : kNone;
 }
 
-// What no copy shares, to be changed.
+// Returns items that no copy shares, so that they may be changed.
 Attrs::Items& Attrs::own() {
   if (!items_) {
     items_ = std::make_shared<Items>();

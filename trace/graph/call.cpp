@@ -9,7 +9,7 @@ namespace neap::tracing {
 
 namespace {
 
-// Those of floating dtypes from `first` on, after all before it.
+// Returns all avals before `first`, and the floating ones from there on.
 std::vector<Aval> floating_after(std::vector<Aval> avals, size_t first) {
   const auto begin = avals.begin() + static_cast<std::ptrdiff_t>(first);
   avals.erase(std::remove_if(begin, avals.end(), [](const Aval& a) { return !is_inexact(a.dtype); }), avals.end());

@@ -1,4 +1,4 @@
-// What a node of family factor computes, for core/factor/factor.h.
+// The rule that says what a node of family factor computes, for core/factor/factor.h.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace neap::tracing {
 
-/// Of an op of family factor on operands of these avals, which fit.
+/// Returns the form of an op of family factor on operands of these avals, which fit.
 factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& attrs);
 
 }  // namespace neap::tracing

@@ -11,7 +11,7 @@
 namespace neap::tracing {
 namespace {
 
-// The number of each value in the order inputs, then outputs of the nodes: the same for graphs of equal structure.
+// Numbers each value in the order inputs, then outputs of the nodes: the same for graphs of equal structure.
 std::vector<ValueId> canonical_numbers(const Graph& graph) {
   std::vector<ValueId> number(graph.values.size(), no_value);
   ValueId next = 0;

@@ -25,9 +25,11 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId no_value = -1;
 inline constexpr NodeId no_node = -1;  // the definition of a graph input
-inline constexpr int kDeepest = 64;    // graphs within graphs, and traces within traces: passes recur into them
+// Graphs within graphs, and traces within traces, may nest this deep: passes recur into them, and use the stack of the
+// thread at each level.
+inline constexpr int kDeepest = 64;
 
-/// One enumerator for each row of the op table (include/neap/ops.def and trace/graph/ops_structural.def).
+/// Op has one enumerator for each row of the op table (include/neap/ops.def and trace/graph/ops_structural.def).
 enum class Op : uint16_t {
 #define NEAP_OP(name, ...) name,
 #include "trace/graph/all_ops.inc"
@@ -35,19 +37,19 @@ enum class Op : uint16_t {
   count_
 };
 
-/// Names of attributes; an op's row documents which it takes.
+/// Attr names the attributes; an op's row documents which it takes.
 enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...
   backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
   body,          // graph: of scan, while_loop, custom_jvp, custom_vjp; cond: what is computed where it is true
-  copy,          // int: computes again what another node computes, and stays apart from it (any op)
+  copy,          // int: rematerializes what another node computes, and is kept separate from it (any op)
   derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
   forward,       // graph: custom_vjp: inputs -> results, residuals
   full,          // int (0/1): qr, svd: square orthogonal factors
-  full_shape,    // ints: of the whole of which this is a slice: random_bits (its flat index is the counter), sums
+  full_shape,    // ints: shape of the whole of which this is a slice: random_bits (its flat index is the counter), sums
   high,          // ints: pad
   interior,      // ints: pad
   label,         // string: reshape: what checkpoint_name() calls its result
@@ -67,26 +69,26 @@ enum class Attr : uint8_t {
   reverse,       // int (0/1): scan; fft: the other sign of the exponent
   rhs_batch,     // ints
   rhs_contract,  // ints
-  saveable,      // string: what of a region is kept for the backward pass: "", "everything", "dots" or names
+  saveable,      // string: what of a region is kept for the backward pass: "", "*" (all), "*dots" or names (linear.h)
   shape,         // ints
   start,         // ints: slice
   stride,        // ints: slice
   transposed,    // int (0/1): triangular_solve
   unit,          // int (0/1): triangular_solve: the diagonal is taken as ones
   value,         // double or int: constant
-  vectors,       // int (0/1): eigh, svd: not the values alone
+  vectors,       // int (0/1): eigh, svd: whether vectors are computed beside the values
 };
 std::string_view name(Attr);
 
-/// How gather and scatter treat an index that is out of range after negative indices have counted from the end.
-/// clamp_update is of scatter only: rows are clamped into range, as gather's clip reads, where the other modes drop
-/// them. (It is the transpose of a clipped gather.)
+/// IndexMode says how gather and scatter treat an index that is out of range after negative indices have counted from
+/// the end. clamp_update is for scatter only: rows are clamped into range, as gather's clip reads, where the other
+/// modes drop them. (It is the transpose of a clipped gather.)
 enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
 
 using Ints = std::vector<int64_t>;
 using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
-/// Copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12 destroys an
-/// alternative that was never made, if all of them can be moved without an exception.
+/// AttrValue is copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12
+/// destroys an alternative that was never made, if all of them can be moved without an exception.
 struct AttrValue : AttrVariant {
   using AttrVariant::variant;
   AttrValue() = default;
@@ -97,7 +99,7 @@ struct AttrValue : AttrVariant {
   AttrValue& operator=(AttrValue&&) = default;
 };
 
-/// A small sorted map from Attr to value. Copies share it until one of them changes.
+/// Attrs is a small sorted map from Attr to value. Copies share it until one of them changes.
 class Attrs {
  public:
   using Items = std::vector<std::pair<Attr, AttrValue>>;
@@ -160,31 +162,31 @@ struct Graph {
 
   /// Appends an input of the given aval.
   ValueId add_input(Aval aval);
-  /// Appends a node; infers the avals of its outputs (throws ShapeError / DTypeError at `loc`).
+  /// Appends a node, and infers the avals of its outputs (throws ShapeError / DTypeError at `loc`).
   NodeId add_node(Op op, std::vector<ValueId> inputs, Attrs attrs, std::source_location loc);
-  /// The same for an op with one output.
+  /// Does the same for an op with one output.
   ValueId add(Op op, std::vector<ValueId> inputs, Attrs attrs = {},
               std::source_location loc = std::source_location::current());
-  /// A constant of shape `shape` whose elements all equal `value`.
+  /// Appends a constant of shape `shape` whose elements all equal `value`.
   ValueId constant(double value, DType dtype, Shape shape = {});
 
   bool operator==(const Graph&) const;  // structure, not locations or names
   size_t hash() const;
 };
 
-/// Number of uses of each value as a node input or a graph output.
+/// Counts the uses of each value as a node input or a graph output.
 std::vector<int> count_uses(const Graph& graph);
-/// Consumers (node ids, each once, ascending) of each value.
+/// Returns the nodes that read each value (each node once, in ascending order); graph outputs do not count.
 std::vector<std::vector<NodeId>> consumers(const Graph& graph);
 /// Removes nodes whose outputs are never used. Inputs stay.
 Graph eliminate_dead_code(const Graph& graph);
 
-/// Text form; parse(print(g)) == g. See trace/graph/print.cpp for the grammar.
+/// Writes the text form; parse(print(g)) == g. See trace/graph/print.cpp for the grammar.
 std::string print(const Graph& graph);
 Graph parse(std::string_view text);
 
-/// Throws InternalError when the graph is malformed (order, arity, avals, attributes). Runs between passes in debug
-/// builds.
+/// Throws InternalError when the graph is malformed (order, arity, avals, attributes). In builds without NDEBUG the
+/// planner calls it after each pass that rewrites the graph, and the jit before it compiles.
 void verify(const Graph& graph);
 
 }  // namespace neap::tracing

@@ -9,7 +9,7 @@
 namespace neap::tracing {
 namespace {
 
-// Which alternative of AttrValue an attribute holds.
+// Returns whether the attribute holds the alternative of AttrValue that it should.
 bool right_kind(Attr attr, const AttrValue& value) {
   switch (attr) {
     case Attr::axis:

@@ -1,5 +1,5 @@
-// Shape and dtype inference, the strict form: elementwise operands must have equal shapes and dtypes (the public Array
-// layer broadcasts and promotes before it makes a node). tests/trace/infer_test.cpp.
+// Shape and dtype inference in its strict form: elementwise operands must have equal shapes and dtypes (the public
+// Array layer broadcasts and promotes before it makes a node). Tested in tests/trace/infer_test.cpp.
 #pragma once
 
 #include <neap/shape.h>
@@ -12,9 +12,9 @@
 
 namespace neap::tracing {
 
-/// The avals of the op's outputs. ShapeError, DTypeError or IndexError (naming `loc`) where the operands or the
-/// attributes do not fit; InternalError where the number of operands is wrong, or an attribute is missing or of another
-/// kind.
+/// Returns the avals of the op's outputs. Throws ShapeError, DTypeError or IndexError (naming `loc`) where the operands
+/// or the attributes do not fit; InternalError where the number of operands is wrong, or an attribute is missing or of
+/// another kind.
 std::vector<Aval> infer(Op op, std::span<const Aval> operands, const Attrs& attrs, std::source_location loc);
 
 /// Throws InternalError unless `attrs` holds what `op` requires, each of the right kind, and nothing that it ignores.

@@ -82,7 +82,7 @@ Shape pad_shape(const Site& site) {
     if (interior[i] < 0) {
       site.fail<ShapeError>(fmt::format("interior padding {} on axis {}", interior[i], i), "0 or more");
     }
-    // So that a position less a padding is an int64 too.
+    // Padding is bounded so that a position less a padding is an int64 too.
     constexpr int64_t kMost = int64_t{1} << 62;
     const bool far = std::min(low[i], high[i]) <= -kMost || std::max({low[i], high[i], interior[i]}) >= kMost;
     const Size inner = Size(std::max<int64_t>(x.shape[i] - 1, 0)) * interior[i] + x.shape[i];

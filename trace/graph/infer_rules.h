@@ -1,5 +1,5 @@
-// The rules of infer(), one for each family, and the checks that they share. Only sources with such rules
-// include this.
+// The rules of infer(), by family (loops and cond, both of family control, have one each), and the checks that they
+// share. Only sources with such rules include this.
 #pragma once
 
 #include <neap/error.h>
@@ -14,7 +14,7 @@
 
 namespace neap::tracing {
 
-/// What a rule sees of the node.
+/// Site is what a rule sees of the node.
 struct Site {
   Op op;
   std::span<const Aval> in;
@@ -25,15 +25,15 @@ struct Site {
   [[noreturn]] void fail(std::string got, std::string expected, std::string hint = "") const {
     throw_user<E>(name(op), std::move(got), std::move(expected), std::move(hint), loc);
   }
-  /// ShapeError unless every extent is 0 or more and their product fits 63 bits; returns `shape`.
+  /// Returns `shape`. Throws ShapeError unless every extent is 0 or more and their product fits 63 bits.
   const Shape& check_shape(const Shape& shape) const;
-  /// IndexError unless the axis is in [0, ndim).
+  /// Throws IndexError unless the axis is in [0, ndim).
   void check_axis(int64_t axis, int64_t ndim) const;
-  /// The same of each; ascending also asks that they ascend; otherwise none may be there twice.
+  /// Checks each axis likewise; ascending also asks that they ascend; otherwise none may be there twice.
   void check_axes(const Ints& axes, int64_t ndim, bool ascending) const;
-  /// ShapeError unless the list has one entry for each axis.
+  /// Throws ShapeError unless the list has one entry for each axis.
   void check_length(const Ints& list, int64_t ndim, Attr attr) const;
-  /// DTypeError unless all operands from `first` on have the dtype of the first of them.
+  /// Throws DTypeError unless all operands from `first` on have the dtype of the first of them.
   void check_same_dtype(size_t first = 0) const;
 };
 

@@ -1,4 +1,4 @@
-// What the operands and results of a loop are.
+// The operands and results of a loop, by their place.
 //
 //   scan:       (constants, initial carries, stacked inputs) -> (final carries, stacked results)
 //   while_loop: (constants, initial carries) -> final carries; it goes on while carry 0 is true
@@ -26,7 +26,7 @@ struct LoopLayout {
   bool is_stacked_result(size_t output) const { return output >= carries; }
 };
 
-/// A scan or while_loop.
+/// LoopView is a scan or while_loop, taken apart.
 struct LoopView : LoopLayout {
   explicit LoopView(const Node& node)
       : LoopLayout(node.attrs),

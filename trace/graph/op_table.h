@@ -1,4 +1,5 @@
-// The op table: what is known of an op before its operands are. One row for each Op, in the order of the enumeration.
+// The op table: what is known of an op before its operands are. It has one row for each Op, in the order of the
+// enumeration.
 //
 // Code that needs every elementwise row at compile time defines NEAP_UNARY / NEAP_BINARY / NEAP_TERNARY and includes
 // <neap/ops.def>; code that walks rows at run time uses elementwise_ops(). tests/trace/op_table_test.cpp fails on a row
@@ -16,7 +17,7 @@
 
 namespace neap::tracing {
 
-/// The family gives an op its rules of shape, batching and differentiation.
+/// A Family gives an op its rules of shape, batching and differentiation.
 enum class Family : uint8_t {
   elementwise,  // rows of <neap/ops.def>: equal shapes in, the same shape out
   leaf,         // constant, iota
@@ -36,7 +37,7 @@ enum class Family : uint8_t {
   call,  // custom_jvp, custom_vjp, linear_call: functions with a derivative of their own; planned as their bodies
 };
 
-/// Which dtypes an elementwise op takes and gives.
+/// A TypeRule says which dtypes an elementwise op takes and gives.
 enum class TypeRule : uint8_t {
   numeric,     // T... -> T, T a float or an integer (or complex: OpInfo::complex)
   floating,    // T... -> T, T a float
@@ -62,13 +63,13 @@ struct OpInfo {
 inline constexpr int kOpCount = static_cast<int>(Op::count_);
 
 const OpInfo& op_info(Op op);
-/// The op of this name; nullopt when there is none.
+/// Returns the op of this name; nullopt when there is none.
 std::optional<Op> find_op(std::string_view name);
-/// All rows.
+/// Returns all rows.
 std::span<const OpInfo> op_table();
-/// The ops of family elementwise, in the order of <neap/ops.def>.
+/// Returns the ops of family elementwise, in the order of <neap/ops.def>.
 std::span<const Op> elementwise_ops();
-/// A loop over a body with carries.
+/// Returns whether the op is a loop over a body with carries.
 inline bool is_loop(Op op) { return op == Op::scan || op == Op::while_loop; }
 inline bool is_elementwise(Op op) { return op_info(op).family == Family::elementwise; }
 inline std::string_view name(Op op) { return op_info(op).name; }
@@ -76,13 +77,15 @@ inline std::string_view name(Op op) { return op_info(op).name; }
 std::string_view name(Family family);
 std::string_view name(TypeRule rule);
 
-/// Whether an op of this rule takes operands of the real dtype `t` (for select: as its second and third operand).
+/// Returns whether an op of this rule takes operands of the real dtype `t` (for select: as its second and third
+/// operand).
 bool accepts(TypeRule rule, DType t);
-/// The dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third operand).
+/// Returns the dtype that an op of this rule gives for operands of dtype `t` (for select: of its second and third
+/// operand).
 DType result_dtype(TypeRule rule, DType t);
 
-/// Whether a node of the op may have the attribute: those of its row, and copy, marks, region and saveable, which every
-/// op may have.
+/// Returns whether a node of the op may have the attribute: those of its row, and copy, marks, region and saveable,
+/// which every op may have.
 bool allows_attr(Op op, Attr attr);
 
 }  // namespace neap::tracing

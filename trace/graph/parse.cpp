@@ -83,7 +83,7 @@ class Parser {
     if (position_ == begin) fail("a name expected");
     return text_.substr(begin, position_ - begin);
   }
-  // The longest run of characters that a number may hold.
+  // Returns the longest run of characters that a number may hold.
   std::string_view number_text() {
     skip();
     const size_t begin = position_;

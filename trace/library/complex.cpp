@@ -13,14 +13,14 @@ using namespace tracing;
 
 namespace {
 
-// |z| by hypot, with the derivative 0 at 0, where hypot has none.
+// Returns |z| by hypot, with the derivative 0 at 0, where hypot has none.
 Array magnitude(const Array& z) {
   const Array re = real(z), im = imag(z);
   const Array nought = (re == 0) & (im == 0);
   return select(nought, zeros_like(re), hypot(select(nought, ones_like(re), re), im));
 }
 
-// exp(w log z), and at z = 0 its limit: 0 for an exponent with a positive real part, NaN for others but 0.
+// Returns exp(w log z), and at z = 0 its limit: 0 for an exponent with a positive real part, NaN for others but 0.
 Array complex_pow(const Array& z, const Array& w) {
   const Array nought = z == 0;
   const Array power = exp(w * log(select(nought, ones_like(z), z)));
@@ -31,7 +31,7 @@ Array complex_pow(const Array& z, const Array& w) {
 Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
 Array over_i(const Array& z) { return complex(imag(z), -real(z)); }
 
-// log(z + sqrt(z^2 + 1)) of z in the right half plane, where nothing cancels; asinh is odd.
+// Returns log(z + sqrt(z^2 + 1)) for z in the right half plane, where nothing cancels; asinh is odd.
 Array complex_asinh(const Array& z) {
   const Array left = signbit(real(z));
   const Array w = select(left, -z, z), square_of = square(w);
@@ -76,7 +76,7 @@ Array squared_magnitude(const Array& x) {
   return is_complex(x.dtype()) ? square(real(x)) + square(imag(x)) : square(x);
 }
 
-// By halves: each element enters as many products as there are halvings.
+// Multiplies by halves: each element enters as many products as there are halvings.
 Array complex_prod(const Array& x, const Shape& axes) {
   Shape order, flat;
   for (int64_t axis = 0; axis < x.ndim(); ++axis) {

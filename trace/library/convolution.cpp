@@ -20,9 +20,10 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kMostTaps = int64_t{1} << 16;  // each is an operation
+// Elements of a window: each tap is an operation of the graph, so a larger window would be slow to plan and to compile.
+constexpr int64_t kMostTaps = int64_t{1} << 16;
 
-// Windows over the last axes of an array, checked, with nothing left out.
+// Taps describes windows over the last axes of an array, checked, with nothing left out.
 class Taps {
  public:
   Taps(std::string_view op, const Shape& x, const Shape& window, const Windows& windows, std::source_location loc)
@@ -68,19 +69,19 @@ class Taps {
                              "a reduction takes an axis that a window spans", loc);
   }
 
-  // Whether there is no window.
+  // Returns whether there is no window.
   bool empty() const { return std::ranges::find(count_, 0) != count_.end(); }
   Array padded(const Array& x, double value) const {
     return pad(x, low_, high_, full({}, value, x.dtype()), interior_);
   }
   int64_t size() const { return element_count(window_); }
-  /// Where in the window a tap is.
+  /// Returns where in the window a tap is.
   Shape position(int64_t tap) const {
     Shape p(axes_);
     for (size_t i = axes_; i-- > 0; tap /= window_[i]) p[i] = tap % window_[i];
     return p;
   }
-  /// What that tap of every window reads, of the padded array; there is a window.
+  /// Returns what that tap of every window reads of the padded array; there must be a window.
   Array read(const Array& padded, const Shape& position) const {
     Shape start(lead_, 0), limit(padded.shape().begin(), padded.shape().begin() + static_cast<std::ptrdiff_t>(lead_)),
         stride(lead_, 1);
@@ -132,7 +133,7 @@ Array pool(std::string_view name, const Operand& x, const Shape& window, const W
 
 }  // namespace
 
-// One product for each tap, added up: nothing is copied but the slice that a tap reads.
+// Adds up one product for each tap: nothing is copied but the slice that a tap reads.
 Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
   const AtLine line(x.loc());
   const std::array<const Operand*, 2> operands{&x, &w};

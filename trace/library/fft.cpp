@@ -25,7 +25,7 @@ double scale_of(Norm norm, int64_t n, bool inverse) {
   return (norm == Norm::backward) == inverse ? 1 / length : 1;
 }
 
-// The axis cut or filled with zeros to n elements.
+// Returns the axis cut or filled with zeros to n elements.
 Array resized(const Array& x, int64_t axis, int64_t n) {
   const int64_t length = x.shape(axis);
   if (length == n) return x;
@@ -42,7 +42,7 @@ Array scaled(const Array& x, double scale) { return scale == 1 ? x : x * scale; 
 
 enum class Kind : uint8_t { complex, to_half, from_half };  // fft; rfft; irfft
 
-// One axis of real or complex numbers; the axis has n elements where it is not half.
+// Transforms one axis of real or complex numbers; the axis has n elements where it is not half.
 Array along(const Array& x, int64_t axis, int64_t n, Kind kind, Norm norm, bool inverse) {
   const double scale = scale_of(norm, n, inverse);
   if (kind == Kind::from_half) {
@@ -80,7 +80,7 @@ int64_t length_of(const Operand& x, const Plan& plan, int64_t axis, std::optiona
                          "1 or more", "", user_line(x.loc()));
 }
 
-// Along the axes, the last one first where it makes numbers complex, and last where it makes them real.
+// Transforms along the axes, the last one first where it makes numbers complex, and last where it makes them real.
 Array run(const Operand& x, const Plan& plan, const Shape& axes, const std::optional<Shape>& lengths, Norm norm) {
   refuse_complex(x, plan);
   if (lengths && lengths->size() != axes.size())
@@ -135,7 +135,7 @@ Array many(const Operand& x, const Plan& plan, const ManyOptions& options, bool 
   return run(x, plan, axes, options.shape, options.norm);
 }
 
-// The other direction's scale: what hfft and ihfft are made with.
+// Returns the other direction's scale, which hfft and ihfft use.
 Norm exchanged(Norm norm) {
   return norm == Norm::backward ? Norm::forward : norm == Norm::forward ? Norm::backward : norm;
 }

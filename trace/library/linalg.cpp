@@ -24,7 +24,8 @@ void require_matrices(const Operand& a, std::string_view op, bool square) {
                          square ? "square matrices [..., n, n]" : "matrices [..., m, n]", "", user_line(a.loc()));
 }
 
-// f of the array in the dtype that it is computed in, as one executable outside a trace; not rounded back.
+// Returns f of the array in the dtype that it is computed in, as one executable outside a trace; it is not rounded
+// back.
 Array in_wide(const std::string& key, const Operand& a, const std::function<Array(const Array&)>& f) {
   return composite(key, {a.as_array()}, [&](const Arrays& in) { return f(in[0].astype(computed(in[0].dtype()))); });
 }
@@ -43,7 +44,7 @@ Array svd_node(const Array& a, bool full, bool vectors) {
 
 // --- systems
 
-// f(a, b) of matrices whose batches are broadcast, in the dtype that they are computed in. b may be a vector.
+// Returns f(a, b) of matrices whose batches are broadcast, in the dtype that they are computed in. b may be a vector.
 Array with_right_side(const std::string& key, const Operand& a, const Operand& b,
                       const std::function<Array(const Array&, const Array&)>& f) {
   const AtLine line(a.loc());
@@ -126,8 +127,8 @@ Array sign_of_swaps(const LuParts& lu) {
 
 Array det_of_lu(const LuParts& lu) { return prod(diagonal(lu.both, 0, -2, -1), -1) * sign_of_swaps(lu); }
 
-// The adjugate det(a) a^-1 = before * u^-1 s l^-1, s = diag(last, ..., last, 1): of a = l diag(1, ..., 1, last) u,
-// where u has its last pivot, `last`, taken out, so that nothing is divided by it and a may be singular. Where a pivot
+// Adjugate is det(a) a^-1 = before * u^-1 s l^-1, s = diag(last, ..., last, 1), where a = l diag(1, ..., 1, last) u and
+// the last pivot, `last`, is taken out of u, so that nothing is divided by it and a may be singular. Where a pivot
 // before it is at most `least` * the largest, as with a column of zeros, a is reflected first: then the last alone is
 // small, if the rank is n - 1.
 class Adjugate {
@@ -206,7 +207,7 @@ Array det_matrices(const Array& a) {
                     user_line({}))(a);
 }
 
-// [..., 0]: the sign, [..., 1]: the logarithm.
+// Returns the sign in [..., 0], the logarithm in [..., 1].
 Array slogdet_matrices(const Array& a) {
   const LuParts lu = lu_parts(a, factor_node(Op::lu, a));
   const Array pivots = diagonal(lu.both, 0, -2, -1);

@@ -1,4 +1,4 @@
-// What linear algebra and its derivatives share: nodes of family factor, and taking their results apart.
+// What linear algebra and its derivatives share: nodes of family factor, and functions that take their results apart.
 #pragma once
 
 #include <neap/linalg.h>
@@ -8,12 +8,12 @@
 
 namespace neap::tracing {
 
-/// The last two axes swapped.
+/// Returns the matrices with the last two axes swapped.
 inline Array turned(const Array& a) { return swapaxes(a, -1, -2); }
-/// The shape of the batch of matrices.
+/// Returns the shape of the batch of matrices.
 inline Shape batch_of(const Array& a) { return Shape(a.shape().begin(), a.shape().end() - 2); }
 
-/// Takes the parts of a result apart, first to last.
+/// Parts takes the parts of a result apart, first to last.
 class Parts {
  public:
   explicit Parts(Array packed) : packed_(std::move(packed)) {}
@@ -29,10 +29,10 @@ class Parts {
   Array packed_;
   int64_t at_ = 0;
 };
-/// The inverse: parts, each with the axes of its own that it is given with, one behind the other.
+/// Joins parts again, each with the axes of its own that it is given with, one behind the other.
 Array joined_parts(const std::vector<std::pair<Array, int64_t>>& parts);
 
-/// t x = b, or (right) x t = b; t [..., n, n] lower or upper triangular.
+/// TriangularForm describes t in t x = b, or (right) x t = b; t [..., n, n] is lower or upper triangular.
 struct TriangularForm {
   bool lower = true, transposed = false, unit = false;
 };
@@ -56,7 +56,7 @@ struct SvdParts {
 };
 SvdParts svd_parts(const Array& a, const Array& packed, bool full);
 
-/// The rows of x [..., m, n] in the order of `permutation` [..., m], integers.
+/// Returns the rows of x [..., m, n] in the order of `permutation` [..., m], integers.
 Array rows_in_order(const Array& x, const Array& permutation);
 
 }  // namespace neap::tracing

@@ -66,8 +66,9 @@ Array matrix_norm(const Operand& given, const Array& x, const NormOrder& order, 
   return reshape(result, kept);
 }
 
-// Singular values up to least * the largest count as zero. What depends on a and the result alone is differentiated by
-// closest_derivative(), not through singular vectors, which equal singular values leave without derivative.
+// Inverted is the pseudo-inverse. Singular values up to least * the largest count as zero. Results that depend on a and
+// the result alone are differentiated by closest_derivative(), not through singular vectors, which have no derivative
+// where singular values are equal.
 struct Inverted {
   Svd factors;
   Array counts, inverse;                    // of s
@@ -81,7 +82,8 @@ Inverted inverted(const Array& a, double least) {
   return {f, counts, where(counts, 1 / where(counts, f.s, 1), 0)};
 }
 
-// Of x = p b, p the pseudo-inverse of a, along da: Golub and Pereyra (1973), for a rank that stays.
+// Returns the derivative of x = p b, p the pseudo-inverse of a, along da: Golub and Pereyra (1973), for a rank that
+// stays.
 Array closest_derivative(const Array& p, const Array& a, const Array& da, const Array& x, const Array& rest) {
   const Array onto = matmul(turned(da), matmul(turned(p), x));
   return matmul(p, matmul(turned(p), matmul(turned(da), rest)) - matmul(a, onto) - matmul(da, x)) + onto;
@@ -101,7 +103,7 @@ Array pseudo_inverse(const Array& a, double least) {
       user_line({}))(a);
 }
 
-// The x of least norm among those with the least |a x - b|.
+// Returns the x of least norm among those with the least |a x - b|.
 Array closest(const Array& a, const Array& b, double least) {
   return custom_jvp(
       [least](const Array& a, const Array& b) {
@@ -220,6 +222,7 @@ Array expm(const Operand& a) {
   require_matrices(a, "expm", true);
   return in_floats("expm", a, [&](const Array& x) {
     constexpr int64_t kMost = 16;  // norms to 2^16 times the bound, as JAX's max_squarings
+    // theta_13 of Higham (2005): up to this 1-norm the approximant is exact to double precision.
     constexpr double kBound = 5.371920351148152;
     constexpr double b[] = {64764752532480000.,
                             32382376266240000.,

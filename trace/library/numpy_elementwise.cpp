@@ -16,7 +16,7 @@ namespace {
 
 Array floating(const Operand& x) { return x.as(to_float_dtype(x.dtype())); }
 
-// In the one dtype of both, a floating one.
+// Returns both in their one dtype, a floating one.
 std::pair<Array, Array> floating(const Operand& x, const Operand& y) {
   const std::array<const Operand*, 2> operands{&x, &y};
   const DType dtype = to_float_dtype(common_dtype(operands));
@@ -70,7 +70,8 @@ Array ldexp(const Operand& x, const Operand& exponent) {
   const AtLine line(x.loc());
   const Array given = floating(x);
   const DType dtype = given.dtype(), computed = wide(dtype);
-  // In four steps, as 2^e itself may be out of range; farther than this everything is 0 or infinite.
+  // The scaling takes four steps, as 2^e itself may be out of range. Beyond these exponents every finite number becomes
+  // 0 or infinite: f64 spans 2^-1074 to 2^1024, f32 2^-149 to 2^128.
   const double most = computed == DType::f64 ? 2200 : 300;
   const Array a = given.astype(computed), e = clip(exponent.as(computed), -most, most), step = trunc(e / 4.0);
   const Array power = exp2(step);

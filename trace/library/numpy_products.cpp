@@ -18,8 +18,8 @@ using namespace tracing;
 
 namespace {
 
-// An operand of an einsum and the letter of each of its axes. Axes under an ellipsis have the characters from 1 on, the
-// last axis the same one everywhere.
+// Term is an operand of an einsum and the letter of each of its axes. Axes under an ellipsis have the characters from 1
+// on, the last axis the same one everywhere.
 struct Term {
   Array array;
   std::string axes;
@@ -102,7 +102,7 @@ class Einsum {
     return result;
   }
 
-  // The array with each of its axes once: of those that stand there twice, the diagonal.
+  // Adds the array with each of its axes once: of those that appear twice, the diagonal.
   void add(const Array& array, const std::string& axes) {
     const bool hides = axes.find(kEllipsis) != std::string::npos;
     const int64_t hidden = array.ndim() - std::ssize(axes) + hides;
@@ -125,7 +125,7 @@ class Einsum {
     terms_.push_back(std::move(term));
   }
 
-  // Without "->": the ellipsis, then the letters that stand there once, in order.
+  // Returns the result's axes where there is no "->": the ellipsis, then the letters that appear once, in order.
   std::string implied() const {
     std::string once;
     for (const char c : text_)
@@ -138,7 +138,7 @@ class Einsum {
     return std::ranges::any_of(terms_, [&](const Term& t) { return t.axes.find(axis) != std::string::npos; });
   }
 
-  // Axes of extent 1 stretch to what others have: they are dropped here, and come back in the product.
+  // Drops axes of extent 1 that stretch to what others have; they come back in the product.
   void stretch() {
     for (const Term& term : terms_)
       for (size_t i = 0; i < term.axes.size(); ++i) {

@@ -31,8 +31,8 @@ Array nan_var(const Array& a, const Axes& axes, bool keepdims) {
   return sum(squared_magnitude(apart), axes, keepdims) / nan_count(a, axes, keepdims);
 }
 
-// The largest (or smallest) of the elements that `of` marks; those that reach it share its derivative equally, and what
-// stands for the others in the reduction has no part in it.
+// Returns the largest (or smallest) of the elements that `of` marks; those that reach it share its derivative equally,
+// and the values that stand for the others in the reduction have no part in it.
 Array extreme_of(const Array& x, const Array& of, const Axes& axes, bool keepdims, bool largest) {
   const auto extreme = [=](const Array& a, const Array& marked, bool kept) {
     const double none = largest ? lowest_of(a.dtype()) : std::numeric_limits<double>::infinity();
@@ -197,10 +197,13 @@ struct Running {
   double neutral;  // join(neutral, x) is x
 };
 
+// Elements of a block. Within a block the work is its square, and each doubling halves the blocks' totals that remain;
+// the order of a float sum, and so its bits, depend on it. bench/ has no case for cumsum: time neap::cumsum of 10^7
+// elements to choose it again.
 constexpr int64_t kBlock = 32;
 
-// Along the last axis: within blocks each element reduces those before it, which a fused kernel does in registers; then
-// the blocks' totals, likewise; then both are joined. So the order of a float sum is fixed by the length alone.
+// Runs along the last axis: within blocks each element reduces those before it, which a fused kernel does in registers;
+// then the blocks' totals, likewise; then both are joined. So the order of a float sum is fixed by the length alone.
 Array running(const Running& r, const Array& x) {
   const int64_t n = x.shape(-1);
   Shape lead(x.shape().begin(), x.shape().end() - 1);
@@ -278,9 +281,9 @@ Array cummin(const Operand& x, std::optional<int64_t> axis, bool reverse) {
 }
 
 namespace {
-// The shares of the marked elements in the derivative of the logarithm of the sum of their exponentials, up to a factor
-// that gives their sum its size. Where the largest is infinite, where differences would be inf - inf, it is the result,
-// and those that reach it share equally.
+// Weights are the shares of the marked elements in the derivative of the logarithm of the sum of their exponentials, up
+// to a factor that gives their sum its size. Where the largest is infinite, where differences would be inf - inf, it is
+// the result, and those that reach it share equally.
 struct Weights {
   Weights(const Array& x, const Array& marked, const Axes& axes) {
     constexpr double kLowest = -std::numeric_limits<double>::infinity();

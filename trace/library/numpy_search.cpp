@@ -23,14 +23,15 @@ void require_size(const Operand& x, int64_t size, std::string_view op) {
   check_extents(op, {size}, DType::c128, user_line(x.loc()));
 }
 
-// x < y where NaN is larger than anything, as sort() has it.
+// Returns x < y where NaN is larger than anything, as sort() has it.
 Array sorts_before(const Array& x, const Array& y) {
   return is_float(x.dtype()) ? (x < y) | (isnan(y) & !isnan(x)) : x < y;
 }
 
 }  // namespace
 
-// A binary search: as many steps as the length has bits, unrolled, so that they fuse into what reads the result.
+// Searches by halves: as many steps as the length has bits, unrolled, so that they fuse into the kernel that reads the
+// result.
 Array searchsorted(const Operand& x, const Operand& v, bool right) {
   const AtLine line(x.loc());
   require_vector(x, "the sorted array", "searchsorted");

@@ -237,7 +237,7 @@ Array repeat(const Operand& x, const Array& counts, int64_t total, int64_t axis)
 
 namespace {
 
-// Which element is read at each place of a padded axis of n elements.
+// Returns which element is read at each place of a padded axis of n elements.
 Array padded_positions(int64_t n, int64_t before, int64_t after, PadMode mode) {
   const Array i = iota({before + n + after}, 0, DType::i64) - before;
   switch (mode) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// f of both in the floating dtype that they promote to, computed in wide(), as one executable outside a trace.
+// Returns f of both in the floating dtype that they promote to, computed in wide(), as one executable outside a trace.
 Array in_floats(const std::string& key, const Operand& x, const Operand& y,
                 const std::function<Array(const Array&, const Array&)>& f) {
   const std::array<const Operand*, 2> operands{&x, &y};
@@ -27,13 +27,14 @@ Array in_floats(const std::string& key, const Operand& x, const Operand& y,
                    [&](const Arrays& in) { return f(in[0].astype(computed), in[1].astype(computed)).astype(dtype); });
 }
 
-// x * log(x), 0 at 0, where its derivative is log(0).
+// Returns x * log(x), 0 at 0, where its derivative is log(0).
 Array xlogx(const Array& x) {
   return custom_jvp([](const Array& a) { return where(a == 0, 0, a * log(where(a == 0, 1, a))); },
                     [](const Array& a, const Array& da) { return da * (log(a) + 1); }, user_line({}))(x);
 }
 
-// log(x / y) of positive numbers. Near 1 the quotient would lose what it is off 1, and it may be out of range.
+// Returns log(x / y) of positive numbers. Near 1 the quotient would lose digits of its distance from 1, and it may be
+// out of range.
 Array log_ratio(const Array& x, const Array& y) {
   return custom_jvp(
       [](const Array& a, const Array& b) {
@@ -47,7 +48,7 @@ Array log_ratio(const Array& x, const Array& y) {
       user_line({}))(x, y);
 }
 
-// x * log(x / y) of positive numbers.
+// Returns x * log(x / y) of positive numbers.
 Array weighted_log_ratio(const Array& x, const Array& y) {
   return custom_jvp([](const Array& a, const Array& b) { return a * log_ratio(a, b); },
                     [](const Array& a, const Array& b, const Array& da, const Array& db) {
@@ -56,8 +57,8 @@ Array weighted_log_ratio(const Array& x, const Array& y) {
                     user_line({}))(x, y);
 }
 
-// x * log(x / y) - x + y of positive numbers. Near x = y that is a difference of equals: with s = (x - y) / (x + y) the
-// logarithm is 2 (s + s^3 / 3 + s^5 / 5 + ...), whose first term cancels exactly.
+// Returns x * log(x / y) - x + y of positive numbers. Near x = y that is a difference of equals: with s = (x - y) / (x
+// + y) the logarithm is 2 (s + s^3 / 3 + s^5 / 5 + ...), whose first term cancels exactly.
 Array divergence(const Array& x, const Array& y) {
   return custom_jvp(
       [](const Array& a, const Array& b) {
@@ -74,10 +75,11 @@ Array divergence(const Array& x, const Array& y) {
       user_line({}))(x, y);
 }
 
-// What a relative entropy is outside its domain.
+// Returns what a relative entropy is outside its domain.
 Array infinite_or_nan(const Array& a, const Array& b) { return where(isnan(a) | isnan(b), a + b, kInfinity); }
 
-// log(gamma(x)) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, of x >= 10: B(2k) / (2k (2k - 1) x^(2k - 1)).
+// Returns log(gamma(x)) less Stirling's (x - 1/2) log(x) - x + log(2 pi) / 2, for x >= 10: the terms B(2k) / (2k (2k -
+// 1) x^(2k - 1)).
 Array stirling_rest(const Array& x) {
   constexpr double kTerms[] = {1.0 / 12,   -1.0 / 360,        1.0 / 1260, -1.0 / 1680,
                                1.0 / 1188, -691.0 / 360360.0, 1.0 / 156,  -3617.0 / 122400};

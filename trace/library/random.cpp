@@ -26,7 +26,7 @@ std::string cache_key(std::string_view what, const Shape& shape, DType dtype) {
   return fmt::format("{} {} {}", what, to_string(shape), name(dtype));
 }
 
-// f32 or f64 uniform in [0, 1): random mantissa under exponent 0, minus 1.
+// Returns f32 or f64 uniform in [0, 1): a random mantissa under exponent 0, minus 1.
 Array unit(const Array& key, const Shape& shape, DType dtype) {
   const bool wide = dtype == DType::f64;
   const DType bits_dtype = wide ? DType::u64 : DType::u32;
@@ -37,7 +37,7 @@ Array unit(const Array& key, const Shape& shape, DType dtype) {
   return bitcast(mantissa | one, dtype) - 1.0;
 }
 
-// JAX's bf16 and f16 in [0, 1): as many random bits as the mantissa has, computed in the dtype itself.
+// Returns JAX's bf16 and f16 in [0, 1): computed from 8 and 16 random bits in the dtype itself.
 Array half_unit(const Array& key, const Shape& shape, DType dtype) {
   const int drawn = dtype == DType::bf16 ? 8 : 16, mantissa = dtype == DType::bf16 ? 7 : 10;
   const Array word = bits(key, shape, drawn == 8 ? DType::u8 : DType::u16).astype(DType::u16);
@@ -48,7 +48,7 @@ Array half_uniform(const Array& key, const Shape& shape, const Array& low, const
   return maximum(low, half_unit(key, shape, low.dtype()) * (high - low) + low);
 }
 
-// In the compute dtype (f32 or f64), bounds already of it.
+// Draws in the compute dtype (f32 or f64); bounds already have it.
 Array uniform_in(const Array& key, const Shape& shape, DType dtype, const Array& low, const Array& high) {
   return maximum(low, unit(key, shape, dtype) * (high - low) + low);
 }
@@ -68,7 +68,8 @@ Array gumbel_in(const Array& key, const Shape& shape, DType dtype) {
   return -log(-log(uniform_in(key, shape, dtype, constant(smallest_normal(dtype), dtype), constant(1, dtype))));
 }
 
-// A distribution without parameters: computed in f32 (f64), rounded to dtype, as one executable outside a trace.
+// Draws from a distribution without parameters: computed in f32 (f64), rounded to dtype, as one executable outside a
+// trace.
 template <class F>
 Array distribution(std::string_view what, const Operand& key, const Shape& shape, DType dtype, F f) {
   const AtLine line(key.loc());

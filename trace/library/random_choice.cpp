@@ -1,4 +1,4 @@
-// Drawing from what is there: permutations and choices, after JAX's definitions (jax/_src/random/core.py).
+// Permutations and choices of given things, after JAX's definitions (jax/_src/random/core.py).
 #include <neap/creation.h>
 #include <neap/numpy.h>
 #include <neap/ops.h>
@@ -18,13 +18,14 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;  // indices are i32
 
-// Sorting by 32 random bits leaves ties in order; so many rounds make that as good as never matter.
+// Returns how often to sort. Sorting by 32 random bits leaves ties in order; each round makes them rarer by about 2^32
+// / n, and 3 log(n) / log(2^32 - 1) rounds are JAX's number.
 int rounds(int64_t n) {
   return static_cast<int>(
       std::ceil(3 * std::log(static_cast<double>(std::max<int64_t>(1, n))) / std::log(4294967295.0)));
 }
 
-// i32 [batch of keys..., n]
+// Returns the numbers 0 to n - 1 in random order, i32 [batch of keys..., n].
 Array shuffled(const Array& key, int64_t n) {
   Shape shape = key.shape();
   shape.back() = n;

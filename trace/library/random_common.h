@@ -8,19 +8,19 @@
 
 namespace neap::random {
 
-/// DTypeError unless floating.
+/// Throws DTypeError unless the dtype is floating.
 void check_float(DType dtype, std::string_view op, std::source_location loc);
-/// UserError for a scalar that is not above 0.
+/// Throws UserError for a scalar that is not above 0.
 void check_positive(const Operand& x, std::string_view op, std::string_view what);
-/// UserError for a scalar outside [0, 1].
+/// Throws UserError for a scalar outside [0, 1].
 void check_probability(const Operand& p, std::string_view op);
-/// The shape of a draw, of all parameters broadcast together; ShapeError where they do not.
+/// Returns the shape of a draw: all parameters broadcast together. Throws ShapeError where they do not broadcast.
 Shape broadcast_draws(std::initializer_list<const Operand*> parameters, std::string_view op, std::source_location loc);
-/// ShapeError unless all parameters broadcast to the shape.
+/// Throws ShapeError unless all parameters broadcast to the shape.
 void check_draws(const Shape& shape, std::initializer_list<const Operand*> parameters, std::string_view op,
                  std::source_location loc);
 
-/// The shape of an array of keys without the words.
+/// Returns the shape of an array of keys without the words.
 Shape batch_of(const Operand& key);
 Shape joined(Shape a, const Shape& b);
 double smallest_normal(DType dtype);

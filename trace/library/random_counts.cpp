@@ -21,8 +21,8 @@ namespace {
 
 Array at(const Array& keys, int64_t i) { return keys[i]; }
 
-// f(key, parameters broadcast to the shape) for each key of a batch: a draw depends on its own key alone, though its
-// loop runs on until all its elements are accepted.
+// Returns f(key, parameters broadcast to the shape) for each key of a batch: a draw depends on its own key alone,
+// though its loop runs on until all its elements are accepted.
 template <class F, class... P>
 Array for_each_key(const Array& keys, const Shape& shape, const F& f, const P&... parameters) {
   const Shape batch = batch_of(keys);
@@ -39,7 +39,7 @@ struct Search {
   Array found, accepted, key;
 };
 
-// Knuth: how many uniform numbers can be multiplied until their product is below exp(-mean).
+// Counts, after Knuth, how many uniform numbers can be multiplied until their product is below exp(-mean).
 Array poisson_arrivals(const Array& key, const Array& mean, const Shape& shape) {
   const Array zero = zeros_like(mean);
   const Arrivals last = while_loop([&](const Arrivals& i) { return any(i.log_product > -mean); },
@@ -72,7 +72,7 @@ Array poisson_rejection(const Array& key, const Array& mean, const Shape& shape)
       .found;
 }
 
-// As many as geometric gaps fit into count trials.
+// Counts how many geometric gaps fit into count trials.
 Array binomial_inversion(const Array& key, const Array& count, const Array& p, const Shape& shape) {
   struct Gaps {
     Array number, sum, key;
@@ -89,7 +89,7 @@ Array binomial_inversion(const Array& key, const Array& count, const Array& p, c
   return last.number - 1;
 }
 
-// log(k!) less Stirling's formula.
+// Returns log(k!) less Stirling's formula.
 Array stirling_tail(const Array& k) {
   static constexpr double kTail[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
                                      0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
@@ -139,6 +139,7 @@ Array poisson(const Operand& key, const Operand& mean, std::optional<Shape> shap
   const Shape result = shape.value_or(mean.shape());
   check_draws(result, {&mean}, "poisson", key.loc());
   const auto one = [&](const Array& k, const Array& all) {
+    // Transformed rejection (Hormann 1993) holds from a mean of 10 on; below, arrivals are counted.
     const Array few = isnan(all) | (all < 10);
     const Array drawn = select(few, poisson_arrivals(k, select(few, all, zeros_like(all)), result),
                                poisson_rejection(k, select(few, full(result, 1e5, DType::f32), all), result));
@@ -162,6 +163,7 @@ Array binomial(const Operand& key, const Operand& count, const Operand& p, std::
     const Array n = floor(trials), low = chance < 0.5, invalid_n = isnan(n) | (n < 0), infinite = isinf(n);
     const Array rarer = select(low, chance, 1 - chance), invalid = isnan(rarer) | (rarer < 0);
     const Array q = select(invalid, full(result, 0.01, t), rarer);
+    // Transformed rejection (Hormann 1993) holds where more than 10 successes are expected; below, gaps are counted.
     const Array few = invalid_n | (n * q <= 10);
     Array drawn = select(
         few, binomial_inversion(k, select(few, n, zeros_like(n)), q, result),

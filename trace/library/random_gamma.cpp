@@ -19,7 +19,8 @@ using namespace tracing;
 
 namespace {
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), from one key and shape parameter.
+// Proposal is a step of Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), from one key and
+// shape parameter.
 struct Proposal {
   Array key, x_squared, v, u;
 };
@@ -27,7 +28,7 @@ struct Normal {
   Array key, x, v;
 };
 
-// d and V of a draw of gamma(alpha), alpha >= 1, and the key of the boost.
+// Returns V of a draw of gamma(alpha), alpha >= 1; `d` and the key of the boost are set.
 Array accepted(const Array& key, const Array& alpha, Array& d, Array& boost_key) {
   const DType t = alpha.dtype();
   d = alpha - 1.0 / 3;
@@ -65,14 +66,14 @@ Array gamma_of(const Array& key, const Array& alpha, bool logarithm) {
   return d * v * select(large, ones_like(drawn), pow(drawn, 1 / alpha));
 }
 
-// (d x / d a) / x where x is what gamma(a) drew: -(dP(a, x) / da) / (x dP(a, x) / dx), P the regularised lower
+// Returns (d x / d a) / x where x is what gamma(a) drew: -(dP(a, x) / da) / (x dP(a, x) / dx), P the regularised lower
 // incomplete gamma function; by its series below a, by the continued fraction of 1 - P above. x may have been rounded
 // to 0: its logarithm says what it was.
 Array log_slope_of(const Array& a, const Array& log_x) {
   const DType t = a.dtype();
   const bool is_wide = t == DType::f64;
   const double epsilon = is_wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-  // Of a large a it is 1 / (2 x) + 1 / (2 a), but for terms of a^-2.5, where the series would be long.
+  // For a large a it is 1 / (2 x) + 1 / (2 a), but for terms of a^-2.5, where the series would be long.
   const Array x = exp(log_x), large = a > (is_wide ? 1e7 : 1e4), below = x <= a + 1;
   const Array one = ones_like(a), zero = zeros_like(a), as = select(large, one, a);
 
@@ -89,12 +90,13 @@ Array log_slope_of(const Array& a, const Array& log_x) {
                               Series{zero, one, zero, one, zero});
   const Array low = -(s.sum * (log_x - digamma(as + 1)) + s.sum_slope) / as;
 
-  // Lentz's method, and its derivative in a.
+  // Fraction is the state of Lentz's method, and of its derivative in a.
   struct Fraction {
     Array n, b, c, c_slope, d, d_slope, h, h_slope, change;
   };
   const Array xf = select(below | large, as + 2, x), b0 = xf + 1 - as, d0 = 1 / b0;
   const Fraction f = while_loop(
+      // At most 2000 steps are taken, so that the loop ends whatever the parameters are.
       [&](const Fraction& i) { return any(abs(i.change - 1) > epsilon) & (max(i.n) < 2000); },
       [&](const Fraction& i) {
         const Array n = i.n + 1, b = i.b + 2, an = n * (as - n);
@@ -108,7 +110,7 @@ Array log_slope_of(const Array& a, const Array& log_x) {
   return select(large, 0.5 / x + 0.5 / a, select(below, low, high));
 }
 
-// x, or its logarithm, which moves with a as what gamma(a) draws does.
+// Returns x, or its logarithm, which moves with a as what gamma(a) draws does.
 Array moving(const Array& a, const Array& x) {
   return custom_jvp([](const Array&, const Array& drawn) { return drawn; },
                     [](const Array& at, const Array& drawn, const Array& da, const Array& dx) {

@@ -14,7 +14,7 @@ using namespace tracing;
 
 namespace {
 
-// F with F F^T = covariance.
+// Returns F with F F^T = covariance.
 Array factor_of(const Array& covariance, CovarianceMethod method) {
   if (method == CovarianceMethod::cholesky) return linalg::cholesky(covariance);
   if (method == CovarianceMethod::svd) {

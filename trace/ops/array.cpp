@@ -42,7 +42,7 @@ const void* Array::raw_data(DType wanted, std::source_location loc) const {
   return buffer->data();
 }
 
-// Complex numbers are not read as real ones.
+// Throws where complex numbers would be read as real ones.
 static void check_parts(const Array& x, bool as_complex, std::string_view op, std::source_location loc) {
   if (as_complex || !is_complex(x.dtype())) return;
   throw_user<DTypeError>(op, "the array is " + to_string(x.aval()), "std::complex<float> or std::complex<double>",
@@ -195,12 +195,12 @@ Array iota(const Shape& shape, int64_t axis, DType dtype, Loc loc) {
 
 namespace {
 
-// The scalar's exact value: of a u64 beyond int64, integer() is negative and real() is not.
+// Returns the scalar's exact value: of a u64 beyond int64, integer() is negative and real() is not.
 __int128 exact(const Operand& x) {
   return x.real() < 0 ? __int128{x.integer()} : __int128{static_cast<uint64_t>(x.integer())};
 }
 
-// How many integers from start on, below stop; the last of them is a number of the dtype.
+// Returns how many integers there are from start on, below stop; the last of them is a number of the dtype.
 int64_t count_integers(const Operand& start, const Operand& stop, const Operand& step, DType dtype) {
   const __int128 first = exact(start), by = exact(step);
   const __int128 way = by > 0 ? exact(stop) - first : first - exact(stop), stride = by > 0 ? by : -by;
@@ -215,8 +215,8 @@ int64_t count_integers(const Operand& start, const Operand& stop, const Operand&
   return static_cast<int64_t>(count);
 }
 
-// The scalar modulo 2^bits of an integer dtype. Counting wraps, so that a step which the dtype does not hold, as -1 of
-// u8, counts right too.
+// Returns the scalar modulo 2^bits of an integer dtype. Counting wraps, so that a step which the dtype does not hold,
+// as -1 of u8, counts right too.
 Array wrapped(const Operand& x, DType dtype) {
   const int unused = 64 - 8 * static_cast<int>(size_of(dtype));
   const uint64_t high = static_cast<uint64_t>(x.integer()) << unused;

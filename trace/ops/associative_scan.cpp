@@ -13,7 +13,7 @@ using namespace tracing;
 
 namespace {
 
-// Along axis 0.
+// PairwiseScan runs along axis 0.
 class PairwiseScan {
  public:
   explicit PairwiseScan(const LeafFunction& f) : f_(f) {}

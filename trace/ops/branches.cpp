@@ -32,7 +32,7 @@ void check_condition(const Graph& condition, Loc loc) {
     throw_user<DTypeError>("while_loop", got, "a bool scalar", "compare it, as in x != 0", loc);
 }
 
-// Branches give the same arrays.
+// Throws unless the branches give the same arrays.
 void check_results(std::string_view op, const SharedConsts& functions, size_t count, Loc loc) {
   const auto branch = [&](size_t i) {
     return op == "cond" ? std::string(i == 0 ? "true_fn" : "false_fn") : fmt::format("branch {}", i);
@@ -65,7 +65,8 @@ Array scalar_of(std::string_view op, std::string_view what, const Operand& x) {
   return array;
 }
 
-// (index, constants, leaves) -> results of the branch with that number, counted from `begin`: cond in cond.
+// Returns the graph (index, constants, leaves) -> results of the branch with that number, counted from `begin`: it is a
+// cond in a cond.
 Graph chosen(const SharedConsts& functions, const std::vector<Aval>& parameters, size_t begin, size_t end, Loc loc) {
   return trace_closed(parameters, [&](const Arrays& in) {
     if (end - begin == 1) return inline_graph(*functions.graph(begin), Arrays(in.begin() + 1, in.end()));

@@ -18,7 +18,7 @@ using namespace tracing;
 
 namespace {
 
-// The body's inputs as scan wants them: captured arrays first.
+// Reorders the body's inputs as scan wants them: captured arrays first.
 Graph with_captured_first(Graph body) {
   const auto parameters = body.inputs.end() - body.num_captured;
   std::rotate(body.inputs.begin(), parameters, body.inputs.end());
@@ -27,7 +27,7 @@ Graph with_captured_first(Graph body) {
   return body;
 }
 
-// So many steps in each iteration; those left over, at the end of xs, stand beside the loop.
+// Puts `unroll` steps into each iteration; those left over, at the end of xs, follow beside the loop.
 LoopResult unrolled_scan(const TracedFunction& step, const Arrays& init, const Arrays& xs, int64_t length, bool reverse,
                          int64_t unroll, std::source_location loc) {
   // `count` steps over xs [count, ...]: the carry, then each y [count, ...].
@@ -144,6 +144,7 @@ LoopResult scan_of(std::string_view op, const LeafFunction& f, const Arrays& ini
   }
   if (!length) throw_user<UserError>(op, "neither stacked inputs nor a length", "one of them", "pass the length", loc);
   if (*length < 0) throw_user<ShapeError>(op, fmt::format("length {}", *length), "0 or more", "", loc);
+
   constexpr int64_t kMostSteps = int64_t{1} << 16;  // each is traced
   if (unroll < 1 || unroll > kMostSteps)
     throw_user<OptionError>(op, fmt::format("unroll {}", unroll), fmt::format("1 to {}", kMostSteps), "", loc);

@@ -147,7 +147,7 @@ Array clamp(const Operand& x, const Operand& low, const Operand& high) {
 }
 Array clip(const Operand& x, const Operand& low, const Operand& high) { return clamp(x, low, high); }
 
-// A scalar as the dtype that it computes in with the other operand: alone, an integer would be an i32.
+// Returns a scalar in the dtype in which it computes with the other operand: alone, an integer would be an i32.
 static Operand beside(const Operand& scalar, DType dtype) {
   return scalar.is_scalar() ? Operand(scalar.as(dtype), scalar.loc()) : scalar;
 }
@@ -180,14 +180,14 @@ Array floor_divide(const Operand& dividend, const Operand& divisor) {
 
 namespace tracing {
 
-// By select, not by maximum: where x and y are equal, each side of it is the whole function of both, so that the
-// derivatives of what is made of the two parts are right to every order.
+// Selects, where maximum would not do: where x and y are equal, each side of select is the whole function of both, so
+// that the derivatives of functions of the two parts are right to every order.
 std::pair<Array, Array> larger_and_difference(const Operand& x, const Operand& y) {
   const std::array<const Operand*, 2> operands{&x, &y};
   const DType dtype = to_float_dtype(common_dtype(operands));
   const Array a = x.as(dtype), b = y.as(dtype), first = a >= b;
   const Array high = select(first, a, b), below = select(first, b, a) - high;
-  // Not what is finite as a double alone: 1e300 is infinite as an f32. 65504 is finite in every floating dtype.
+  // Finite as a double is not enough: 1e300 is infinite as an f32. 65504 is finite in every floating dtype.
   const auto finite = [](const Operand& z) { return z.is_scalar() && std::abs(z.real()) <= 65504; };
   if (finite(x) || finite(y)) return {high, below};
   return {high, select((a == b) & isinf(a), zeros_like(below), below)};  // not inf - inf

@@ -19,8 +19,8 @@ Ints all_axes(int64_t ndim) {
   return axes;
 }
 
-// Kernels take promise_in_bounds at its word, and would leave the array where the caller's word is wrong: it is for
-// rules that know. A caller's promise costs the checks of clip.
+// Replaces a promise that the caller makes by the checks of clip: kernels take promise_in_bounds at its word, and would
+// read outside the array where it is wrong. That mode is for rules that know.
 int64_t checked(GatherMode mode) {
   return static_cast<int64_t>(mode == GatherMode::promise_in_bounds ? GatherMode::clip : mode);
 }
@@ -34,7 +34,7 @@ Array scatter(Op op, const Array& x, const Array& index, const Array& updates, G
   return apply(op, {x, index, updates}, {{Attr::axes, all_axes(x.ndim())}, {Attr::mode, checked(mode)}}, loc);
 }
 
-// Integer arrays of any shapes as the columns of one index array.
+// Returns integer arrays of any shapes as the columns of one index array.
 Array columns(const std::vector<Array>& indices, std::source_location loc) {
   DType dtype = indices[0].dtype();
   Shape shape;
@@ -133,7 +133,7 @@ namespace {
 
 bool is_array(const Index& i) { return std::holds_alternative<std::shared_ptr<detail::ArrayImpl>>(i); }
 
-// The list with the ellipsis written out, so that every axis of x has its entry.
+// Returns the list with the ellipsis written out, so that every axis of x has its entry.
 std::vector<Index> expanded(const IndexList& list, const Array& x) {
   int64_t used = 0, ellipses = 0;
   for (const Index& i : list.entries()) {
@@ -163,7 +163,7 @@ struct Range {
   bool reversed;
 };
 
-// Python's slice rules on an axis of n elements.
+// Applies Python's slice rules to an axis of n elements.
 Range resolve(const Slice& s, int64_t n, std::source_location loc) {
   if (s.step == 0) throw_user<IndexError>("index", "a slice has step 0", "another step", "", user_line(loc));
   const auto bound = [&](std::optional<int64_t> b, int64_t missing, int64_t low, int64_t high) {
@@ -182,12 +182,12 @@ Range resolve(const Slice& s, int64_t n, std::source_location loc) {
   return {first + (count - 1) * step, first + 1, -step, true};
 }
 
-// What the slices and integers of an index take of x, along each axis.
+// Window says what the slices and integers of an index take of x, along each axis.
 struct Window {
   Shape start, limit, stride, reversed;
 };
 
-// integers: whether those count too, as slices of one element.
+// Returns the window; `integers` says whether those count too, as slices of one element.
 Window window_of(const std::vector<Index>& entries, const Array& x, bool integers, std::source_location loc) {
   Window w;
   for (int64_t axis = 0; const Index& entry : entries) {
@@ -212,7 +212,7 @@ Window window_of(const std::vector<Index>& entries, const Array& x, bool integer
   return w;
 }
 
-// The shape of x[entries] without index arrays, where the window is of shape `window`.
+// Returns the shape of x[entries] without index arrays, where the window is of shape `window`.
 Shape basic_shape(const std::vector<Index>& entries, const Shape& window) {
   Shape result;
   for (size_t axis = 0; const Index& entry : entries) {

@@ -72,7 +72,7 @@ Array reduce(Op op, const Array& x, const Axes& axes, bool keepdims, std::source
   return keep(r, x.shape(), resolved, keepdims);
 }
 
-// An extreme needs an element.
+// Throws where there is no element: an extreme needs one.
 void require_elements(const Operand& x, const Axes& axes, std::string_view op) {
   const Shape& shape = x.shape();
   for (const int64_t axis : axes.resolve(static_cast<int64_t>(shape.size()), op, user_line(x.loc())))
@@ -81,7 +81,7 @@ void require_elements(const Operand& x, const Axes& axes, std::string_view op) {
                              "at least one element", "", user_line(x.loc()));
 }
 
-// Of nothing: -inf, for what has a meaning there (logsumexp, softmax).
+// Returns the largest elements; of nothing, -inf, for functions that have a meaning there (logsumexp, softmax).
 Array largest(const Array& a, const Shape& axes) { return reduce(Op::reduce_max, a, axes, true, {}); }
 
 Array widened(const Operand& x) { return x.as(sum_dtype(x.dtype())); }

@@ -182,6 +182,8 @@ Array stack(const std::vector<Array>& arrays, int64_t axis, std::source_location
 }
 
 void tracing::check_parts(std::string_view op, int64_t parts, std::source_location loc) {
+  // Parts that one call may return: each is an array with a node and a handle of its own, so more would exhaust memory
+  // by mistake (as a size given for a number of parts).
   constexpr int64_t kMost = int64_t{1} << 20;
   if (parts >= 1 && parts <= kMost) return;
   throw_user<ShapeError>(op, std::to_string(parts) + " parts", "1 to " + std::to_string(kMost),
@@ -231,7 +233,8 @@ Array with_window_at(const Array& x, const Array& update, const Array& start, st
 
 namespace {
 
-// For each axis, `whole`; 0 where the window is as long as the axis, so that it starts at 0 whatever is asked for.
+// Returns `whole` for each axis; 0 where the window is as long as the axis, so that it starts at 0 whatever is asked
+// for.
 Shape lengths_that_count(const Shape& whole, const Shape& window) {
   Shape result = whole;
   for (size_t i = 0; i < window.size(); ++i)
@@ -239,7 +242,8 @@ Shape lengths_that_count(const Shape& whole, const Shape& window) {
   return result;
 }
 
-// i64[rank] of these numbers, in operations that fuse: an array of them would be an argument of what is compiled.
+// Returns these numbers as i64[rank], in operations that fuse: an array of them would be an argument of the compiled
+// program.
 Array numbers(const Shape& each) {
   const int64_t rank = std::ssize(each);
   const auto some = std::ranges::find_if(each, [](int64_t n) { return n != 0; });
@@ -249,7 +253,7 @@ Array numbers(const Shape& each) {
   return result;
 }
 
-// The start of a window in whole, as i64; negative entries count from the end.
+// Returns the start of a window in whole, as i64; negative entries count from the end.
 Array start_of(std::string_view op, const Operand& start, const Shape& whole, const Shape& window) {
   const DType dtype = start.dtype();
   if (!is_integer(dtype))

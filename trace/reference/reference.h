@@ -1,8 +1,9 @@
-// The reference interpreter: the oracle of every test. Plain loops, one operation at a time, in program order.
+// The reference interpreter, with which every backend is compared. It runs plain loops, one operation at a time, in
+// program order.
 //
 // Floats are computed in double by the `reference` column of <neap/ops.def> and rounded once to their dtype; sums and
 // products of f16, bf16 and f32 accumulate in double, those of f64 in long double. Integers wrap. It never reads or
-// writes outside an array, whatever an index says, also in mode promise_in_bounds.
+// writes outside an array, whatever an index says, also in mode promise_in_bounds. Tested in
 // tests/trace/reference_test.cpp.
 #pragma once
 
@@ -17,10 +18,10 @@ namespace neap::tracing {
 
 using HostValue = HostArray;
 
-/// The graph's outputs for these inputs. InternalError where an input's aval is not the graph's.
+/// Returns the graph's outputs for these inputs. Throws InternalError where an input's aval is not the graph's.
 std::vector<HostValue> evaluate_reference(const Graph& graph, std::span<const HostValue> inputs);
 
-/// The outputs of one op. Errors as infer() throws them.
+/// Returns the outputs of one op. Throws the errors of infer().
 std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> inputs, const Attrs& attrs,
                                           std::source_location loc = std::source_location::current());
 

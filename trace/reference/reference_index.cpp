@@ -7,7 +7,7 @@
 namespace neap::tracing {
 namespace {
 
-// The rows of an index array against the operand that they index.
+// Rows are the rows of an index array against the operand that they index.
 class Rows {
  public:
   Rows(const HostValue& x, const HostValue& indices, const Attrs& attrs)
@@ -21,9 +21,10 @@ class Rows {
   }
 
   int64_t count() const { return count_; }
-  /// Offsets of the elements that one row addresses, from its base.
+  /// Returns the offsets of the elements that one row addresses, from its base.
   const std::vector<int64_t>& window() const { return window_; }
-  /// The flat offset that row r addresses; negative indices count from the end. A row out of range clamps, or is none.
+  /// Returns the flat offset that row r addresses; negative indices count from the end. A row out of range is clamped,
+  /// or gives nullopt.
   std::optional<int64_t> base(int64_t r, bool clamp) const {
     int64_t offset = 0;
     for (size_t j = 0; j < axes_.size(); ++j) {
@@ -46,7 +47,8 @@ class Rows {
   int64_t count_ = 0;
 };
 
-// What mode fill_or_drop reads out of range, as JAX: NaN, the lowest signed, the highest unsigned integer, true.
+// Returns what mode fill_or_drop reads out of range, as JAX: NaN, the lowest signed, the highest unsigned integer,
+// true.
 template <class T>
 T fill_value() {
   if constexpr (kIsComplex<T>)

@@ -70,9 +70,9 @@ T minimum(T x, T y) {
 double sigmoid(double x);
 double erf_inv(double x);
 double lgamma(double x);
-/// NaN at 0 and the negative integers.
+/// Returns the derivative of lgamma; NaN at 0 and the negative integers.
 double digamma(double x);
-/// The neighbour of x, towards y, among the values of `type`, a floating dtype that holds both.
+/// Returns the neighbour of x, towards y, among the values of `type`, a floating dtype that holds both.
 double nextafter(double x, double y, DType type);
 
 // Bit operations on the low `bits` bits, the width of the dtype (1 for bool). A shift count is read as unsigned.
@@ -104,9 +104,9 @@ T clz(T x, int bits) {
   return static_cast<T>(std::countl_zero(low_bits(static_cast<uint64_t>(x), bits)) - (64 - bits));
 }
 
-/// threefry2x32 with 20 rounds: key (k0, k1), counter (c0, c1). Salmon et al., SC 2011.
+/// Computes threefry2x32 with 20 rounds: key (k0, k1), counter (c0, c1). Source: Salmon et al., SC 2011.
 std::pair<uint32_t, uint32_t> threefry2x32(uint32_t k0, uint32_t k1, uint32_t c0, uint32_t c1);
-/// philox4x32 with 10 rounds. Likewise.
+/// Computes philox4x32 with 10 rounds. Source: the same.
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 2> key, std::array<uint32_t, 4> counter);
 
 }  // namespace neap::ref

@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-// Block i of a key: two words of threefry, four of philox.
+// Returns block i of a key: two words of threefry, four of philox.
 Words block(std::span<const uint32_t> key, uint64_t i) {
   const auto high = static_cast<uint32_t>(i >> 32), low = static_cast<uint32_t>(i);
   if (key.size() == 4) return ref::philox4x32({key[0], key[1]}, {low, high, key[2], key[3]});
@@ -15,7 +15,7 @@ Words block(std::span<const uint32_t> key, uint64_t i) {
   return {w0, w1};
 }
 
-// Of element i. A block of philox serves four elements, or two of 64 bits.
+// Returns the bits of element i. A block of philox serves four elements, or two of 64 bits.
 uint64_t element_bits(std::span<const uint32_t> key, uint64_t i, bool wide) {
   const uint64_t size = key.size() == 2 ? 1 : wide ? 2 : 4;
   const Words words = block(key, i / size);

@@ -1,4 +1,4 @@
-// How the reference interpreter reads and writes elements. Only reference*.cpp include this.
+// How the reference interpreter reads and writes elements. Only trace/reference/*.cpp and tests include this.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace neap::tracing {
 template <class T>
 inline constexpr bool kIsFloat = std::is_floating_point_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16>;
 
-/// The type in which the elements of a dtype are computed: double, std::complex<double>, int64_t, uint64_t or bool.
+/// Compute is the type in which the elements of a dtype are computed: double, std::complex<double>, int64_t, uint64_t
+/// or bool.
 template <class T>
 using Compute = std::conditional_t<
     kIsComplex<T>, std::complex<double>,
@@ -27,7 +28,7 @@ using Compute = std::conditional_t<
         kIsFloat<T>, double,
         std::conditional_t<std::same_as<T, bool>, bool, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>>;
 
-/// The type in which sums and products of T accumulate.
+/// Accumulator is the type in which sums and products of T accumulate.
 template <class T>
 using Accumulator = std::conditional_t<std::same_as<T, double>, long double, Compute<T>>;
 
@@ -50,7 +51,7 @@ inline HostValue copy_of(const HostValue& value) {
   return copy;
 }
 
-/// All elements, in the type that computes them.
+/// Returns all elements, in the type that computes them.
 template <class C>
 std::vector<C> decode(const HostValue& value) {
   std::vector<C> out(static_cast<size_t>(value.aval.size()));
@@ -65,7 +66,7 @@ std::vector<C> decode(const HostValue& value) {
   return out;
 }
 
-/// The inverse: each element rounded once to the dtype, integers wrapped.
+/// Writes elements back: each is rounded once to the dtype, integers wrap.
 template <class C>
 HostValue encode(const std::vector<C>& from, Aval aval) {
   HostValue value = make_value(std::move(aval));
@@ -76,17 +77,17 @@ HostValue encode(const std::vector<C>& from, Aval aval) {
   return value;
 }
 
-/// Integer elements of any width as int64_t; those of u64 above its range as its maximum.
+/// Returns integer elements of any width as int64_t; those of u64 above its range as its maximum.
 std::vector<int64_t> decode_integers(const HostValue& value);
 
-/// Copies element j of `from` to element i of `to`; equal dtypes.
+/// Copies element j of `from` to element i of `to`, which have equal dtypes.
 inline void copy_element(HostValue& to, int64_t i, const HostValue& from, int64_t j) {
   const size_t width = size_of(to.aval.dtype);
   std::memcpy(to.data->data() + static_cast<size_t>(i) * width, from.data->data() + static_cast<size_t>(j) * width,
               width);
 }
 
-/// The position of flat row-major index i.
+/// Sets `position` to that of flat row-major index i.
 inline void unravel(int64_t i, const Shape& shape, std::vector<int64_t>& position) {
   position.resize(shape.size());
   for (size_t axis = shape.size(); axis-- > 0; i /= shape[axis]) position[axis] = i % shape[axis];
@@ -98,17 +99,17 @@ inline int64_t dot(std::span<const int64_t> position, std::span<const int64_t> s
   return sum;
 }
 
-/// The flat offsets, in a row-major array of this shape, of all positions along some axes (the others at 0), in
+/// Returns the flat offsets, in a row-major array of this shape, of all positions along some axes (the others at 0), in
 /// row-major order of `axes`.
 std::vector<int64_t> offsets_along(const Shape& shape, const Ints& axes);
-/// The axes of 0 .. ndim-1 that are not in `axes`.
+/// Returns the axes of 0 .. ndim-1 that are not in `axes`.
 Ints other_axes(int64_t ndim, const Ints& axes);
 
 // The evaluators, one for each family; `out` is the inferred aval of the result.
 HostValue reference_elementwise(Op op, std::span<const HostValue> in, Aval out);
 HostValue reference_convert(Op op, const HostValue& x, Aval out);
 HostValue reference_complex(Op op, std::span<const HostValue> in, Aval out);
-/// Elementwise ops on complex numbers.
+/// Evaluates elementwise ops on complex numbers.
 HostValue reference_complex_elementwise(Op op, std::span<const HostValue> in, Aval out);
 HostValue reference_fft(const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_leaf(Op op, const Attrs& attrs, Aval out);

@@ -63,7 +63,7 @@ enum class Opcode : uint8_t {
   call,  // imm: Function; scalar f64 maths from the C library (rare functions and f64)
 };
 
-/// C library functions reachable by Opcode::call, all on f64; `two` takes a second operand.
+/// Function lists the C library functions reachable by Opcode::call, all on f64; some take a second operand (arity()).
 enum class Function : uint8_t {
   exp,
   exp2,
@@ -109,7 +109,7 @@ struct Inst {
 
 class Dag;
 
-/// A handle of one instruction; arithmetic on it appends to its Dag.
+/// X is a handle of one instruction; arithmetic on it appends to its Dag.
 struct X {
   Dag* dag = nullptr;
   int32_t id = -1;
@@ -136,12 +136,12 @@ class Dag {
   X bitcast(X a, DType type);
   X call(Function function, X a, X b = {});
 
-  /// The constant that `x` is, if it is one.
+  /// Returns whether `x` is a constant; the next two return its value.
   bool is_constant(X x) const { return insts_[x.id].op == Opcode::constant; }
   double constant_value(X x) const;
   int64_t constant_integer(X x) const;
 
-  /// One line an instruction, for NEAP_DUMP and tests.
+  /// Writes one line an instruction, for NEAP_DUMP and tests.
   std::string print() const;
 
  private:
@@ -150,16 +150,18 @@ class Dag {
   std::unordered_multimap<size_t, int32_t> known_;
 };
 
-/// The element expression of an elementwise op (also convert and bitcast) on element expressions of its operands.
-/// `type` is the op's output dtype. Handles halves: operands to f32, result rounded back.
+/// Returns the element expression of an elementwise op (also convert and bitcast) on element expressions of its
+/// operands. `type` is the op's output dtype. Halves are converted: operands to f32, the result back, rounded.
 X apply_op(tracing::Op op, std::span<const X> operands, DType type);
 
-/// Cost estimate of evaluating an op once, in units of about one vector instruction (add = 1, exp ~ 15, erf_inv ~ 60).
+/// Estimates the cost of evaluating an op once, in units of about one vector instruction: it counts the instructions of
+/// its element expression (an f32 add is 1).
 double op_cost(tracing::Op op, DType type);
 
-/// The two words of threefry2x32-20 with key (k0, k1) at counter (c0, c1), all u32. Source: Salmon et al., SC 2011.
+/// Returns the two words of threefry2x32-20 with key (k0, k1) at counter (c0, c1), all u32. Source: Salmon et al., SC
+/// 2011.
 std::pair<X, X> threefry2x32(X k0, X k1, X c0, X c1);
-/// The four words of philox4x32-10 with this key at this counter, all u32. Source: the same.
+/// Returns the four words of philox4x32-10 with this key at this counter, all u32. Source: the same.
 std::array<X, 4> philox4x32(std::array<X, 2> key, std::array<X, 4> counter);
 
 }  // namespace neap::scalar

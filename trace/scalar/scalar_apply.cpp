@@ -18,7 +18,7 @@ bool keeps_halves(tracing::Op op) {
   return op == tracing::Op::select || op == tracing::Op::nextafter || op == tracing::Op::stop_gradient;
 }
 
-// The `kernel` column.
+// Returns the expression in the `kernel` column.
 X kernel(tracing::Op op, std::span<const X> operands) {
   switch (op) {
 #define NEAP_UNARY(name, types, dx, kernel, ...) \
@@ -46,6 +46,8 @@ X kernel(tracing::Op op, std::span<const X> operands) {
   __builtin_unreachable();
 }
 
+// Estimates one instruction, in vector instructions of f32 (add = 1): these are rough ratios of throughput, to which
+// planner/kernels/cost.h fits the time of one; `neap-cost` prints predicted beside measured time by kernel.
 double cost_of(const Inst& inst, DType from) {
   const double wide = size_of(inst.type) == 8 || size_of(from) == 8 ? 2 : 1;  // half as many lanes
   const bool real = is_float(inst.type);

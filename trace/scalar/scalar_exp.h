@@ -5,30 +5,32 @@
 
 namespace neap::scalar::m {
 
-/// Adding this to |x| < 2^22 rounds it to a whole number, which then stands in the low mantissa bits.
+/// Adding this to |x| < 2^22 rounds it to a whole number, which then sits in the low mantissa bits.
 inline constexpr double kRound = 0x1.8p23;
 
-/// x = n ln 2 + r, |r| <= ln(2) / 2 and a little; n stands in the low mantissa bits of `rounded`. For |x| < 2^20.
+/// Reduced is x = n ln 2 + r, |r| <= ln(2) / 2 and a little; n sits in the low mantissa bits of `rounded`. It holds for
+/// |x| < 2^20.
 struct Reduced {
   X rounded, r;
 };
 Reduced reduce_exp(X x);
 
-/// 2^(n + offset), for results between 2^-126 and 2^127, and infinity for 2^128.
+/// Returns 2^(n + offset), for results between 2^-126 and 2^127, and infinity for 2^128.
 X power_of_two(X rounded, int offset);
 
-/// 2^n as the product of two powers, so that it reaches from 2^-252 to 2^256: results may be denormal or infinite.
+/// Scale is 2^n as the product of two powers, so that it reaches from 2^-252 to 2^256: results may be denormal or
+/// infinite.
 struct Scale {
   X first, second;
   X operator()(X x) const;
 };
 Scale split_scale(X rounded);
 
-/// (2^r - 1) / r for |r| <= 1/2 and a little, and 2^r within an ulp.
+/// These return (2^r - 1) / r for |r| <= 1/2 and a little, and 2^r within an ulp.
 X exp2_slope(X r);
 X exp2_core(X r);
 
-/// x, at most `limit`; NaN stays.
+/// Returns x, at most `limit`; NaN stays.
 X at_most(X x, double limit);
 
 }  // namespace neap::scalar::m

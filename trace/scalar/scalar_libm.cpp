@@ -9,8 +9,8 @@
 
 extern "C" {
 
-/// Inverse error function, to about 2 ulp: a start within 1e-3, then three steps of Halley's method. Both use the
-/// complement in the tails, where erf itself is too flat to tell.
+/// Returns the inverse error function, to about 2 ulp: a start within 1e-3, then three steps of Halley's method. Both
+/// use the complement in the tails, where erf itself is too flat to tell.
 double neap_erf_inv(double x) {
   const double a = std::fabs(x);
   if (!(a < 1.0)) return a == 1.0 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::nan("");
@@ -28,9 +28,9 @@ double neap_erf_inv(double x) {
   return std::copysign(y, x);
 }
 
-/// Derivative of log gamma, NaN at its poles: reflection; around its positive root, which is between 1 and 2, the
-/// distance from there times a polynomial (interpolated at Chebyshev's points); elsewhere the recurrence up to 10, then
-/// the asymptotic series (Abramowitz and Stegun 6.3).
+/// Returns the derivative of log gamma, NaN at its poles: reflection; around its positive root, which is between 1 and
+/// 2, the distance from there times a polynomial (interpolated at Chebyshev's points); elsewhere the recurrence up to
+/// 10, then the asymptotic series (Abramowitz and Stegun 6.3).
 double neap_digamma(double x) {
   if (x <= 0.0) {
     const double fraction = x - std::nearbyint(x);  // exact, also of a small negative x
@@ -67,7 +67,7 @@ double neap_digamma(double x) {
   return std::log(x) - 0.5 / x - series - below;
 }
 
-/// C's lgamma writes the global signgam: a race between threads.
+/// Replaces C's lgamma, which writes the global signgam: a race between threads.
 double neap_lgamma(double x) {
   int sign = 0;
   return lgamma_r(x, &sign);

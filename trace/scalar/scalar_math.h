@@ -1,9 +1,9 @@
-// The vocabulary of element expressions: what the `kernel` column of <neap/ops.def> is written in.
+// The vocabulary of element expressions, in which the `kernel` column of <neap/ops.def> is written.
 //
 // Every function appends to the Dag of its first operand. f32 functions are compositions of primitive instructions
 // without branches or tables, so that a backend can vectorise them; they are within 2 ulp of the true value for every
-// input, denormals and specials included (erf_inv: 4 ulp). f64 functions, and f32 functions marked "rare" at their
-// definition, call the C library in f64. No function takes halves except where it says so: apply_op converts.
+// input, denormals and specials included (erf_inv: 4 ulp). f64 functions, and for f32 those of scalar_rare.cpp and the
+// remainder, call the C library in f64. No function takes halves except where it says so: apply_op converts.
 #pragma once
 
 #include <initializer_list>
@@ -23,9 +23,9 @@ X operator^(X a, X b);
 
 namespace m {
 
-/// The constant `value` in the type of `x`.
+/// Returns the constant `value` in the type of `x`.
 X c(X x, double value);
-/// The constant with these bits in the type of `x`.
+/// Returns the constant with these bits in the type of `x`.
 X bits(X x, uint64_t value);
 X convert(X x, DType type);
 X bitcast(X x, DType type);
@@ -33,7 +33,7 @@ X fma(X a, X b, X c);
 X fma(X a, double b, X c);
 X fma(X a, X b, double c);
 X fma(X a, double b, double c);
-/// coefficients[0] + coefficients[1] * x + ..., by Horner's rule.
+/// Returns coefficients[0] + coefficients[1] * x + ..., by Horner's rule.
 X polynomial(X x, std::initializer_list<double> coefficients);
 
 // Any type, halves excepted: they compare as f32. select also takes halves.
@@ -61,7 +61,7 @@ X shift_left(X x, X y);
 X shift_right(X x, X y);
 X popcount(X x);
 X clz(X x);
-/// Shifts by a constant below the width.
+/// These shift by a constant below the width.
 X shl(X x, int count);
 X shr(X x, int count);
 
@@ -107,7 +107,7 @@ X copysign(X x, X y);
 /// Takes halves as they are: their neighbours are not those of f32.
 X nextafter(X x, X y);
 
-/// `function` of x by way of f64, rounded to the type of x.
+/// Applies `function` to x by way of f64, rounded to the type of x.
 X through_f64(Function function, X x, X y = {});
 
 }  // namespace m

@@ -1,7 +1,7 @@
-// What runs an operation outside of a trace. trace/ only stages; what does not belong to a trace is run by whoever
-// links it: by compiled executables in the library (jit/eager.cpp), by nothing in a program without a backend
-// (planner/tool/no_eager.cpp). `eager()` is the one arrow of the house that only the linker sees: a registration would
-// be lost in a static library, where nothing else names the file that it stands in.
+// How an operation outside of a trace is run. trace/ only stages; operations outside are run by the program that links
+// it: by compiled executables in the library (jit/eager.cpp), by nothing in a program without a backend
+// (planner/tool/no_eager.cpp). Only the linker sees this one dependency, `eager()`: a registration would be lost in a
+// static library, where nothing else names the file that holds it.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class Eager {
                           const std::function<Array(const Arrays&)>& f) const = 0;
 };
 
-/// What runs operations in this program. It is defined by who links trace/, once.
+/// Returns the one that runs operations in this program. A program that links trace/ defines it once.
 const Eager& eager();
 
 }  // namespace neap::tracing

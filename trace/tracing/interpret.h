@@ -1,4 +1,4 @@
-// The one walk over a graph that transforms share: of values of any type, node by node. Tested in
+// The one walk over a graph that transforms share: node by node, with values of any type. Tested in
 // tests/trace/interpret_test.cpp.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace neap::tracing {
 
-/// A value for each value of the graph: of its inputs those given, of a node's results what `rule(node, operands)`
-/// gives, a vector of one each. The rule runs at the node's line; what it traces is marked as the node is.
-/// (inline_graph() walks by itself: run at once, its values die at their last use.)
+/// Returns a value for each value of the graph: for its inputs those given, for a node's results what `rule(node,
+/// operands)` returns, a vector with one each. The rule runs at the node's line; what it traces is marked as the node
+/// is. (inline_graph() has a walk of its own: run at once, its values die at their last use.)
 template <class Value, class Rule>
 std::vector<Value> interpret(const Graph& graph, std::vector<Value> inputs, const Rule& rule) {
   NEAP_CHECK(inputs.size() == graph.inputs.size(), "{} values for {} inputs", inputs.size(), graph.inputs.size());
@@ -31,7 +31,7 @@ std::vector<Value> interpret(const Graph& graph, std::vector<Value> inputs, cons
   return values;
 }
 
-/// Those of some of a graph's values.
+/// Returns the entries that belong to some of a graph's values.
 template <class Value>
 std::vector<Value> pick(const std::vector<Value>& values, const std::vector<ValueId>& picked) {
   std::vector<Value> some;

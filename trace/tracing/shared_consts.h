@@ -1,4 +1,4 @@
-// Functions of the same arrays that close over others: graphs of one list of constants and those arrays.
+// Functions of the same arrays that close over others: they become graphs with one list of constants in common.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace neap::tracing {
 
-/// Functions whose captured arrays are the first inputs of each: the same constants for all.
+/// SharedConsts holds functions whose captured arrays become the first inputs of each: the same constants for all.
 class SharedConsts {
  public:
   explicit SharedConsts(const Arrays& leaves);
@@ -15,12 +15,13 @@ class SharedConsts {
   std::vector<Aval> avals;  // of the leaves
 
   void add(TracedFunction traced);
-  /// Function i as it was added.
+  /// Returns function i as it was added.
   const Graph& added(size_t i) const { return graphs_[i]; }
-  /// (constants, parameters of function i) -> its results. The constants are of all functions added so far.
+  /// Returns the graph (constants, parameters of function i) -> its results. The constants are those of all functions
+  /// added so far.
   GraphPtr graph(size_t i) const;
   int64_t consts() const { return std::ssize(consts_); }
-  /// Constants, then the leaves.
+  /// Returns the constants, then the leaves.
   Arrays operands() const;
 
  private:

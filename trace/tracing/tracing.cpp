@@ -83,7 +83,7 @@ void check_depth(std::source_location loc) {
                           kEndless, loc);
 }
 
-/// The value that stands for x in builder b.
+/// Returns the value that stands for x in builder b.
 ValueId value_in(Builder& b, const Array& x, std::string_view op, std::source_location loc) {
   check_usable(x, op, loc);
   const ArrayImpl& impl = *x.impl();

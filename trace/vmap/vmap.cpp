@@ -42,7 +42,7 @@ Arrays all_with_batch(const VmapSite& site) {
   return operands;
 }
 
-// A loop over the examples, for what has no form with a batch.
+// Loops over the examples, for ops that have no form with a batch.
 Array one_by_one(const VmapSite& site) {
   std::vector<Aval> parameters;
   std::vector<size_t> place(site.in.size());

@@ -9,8 +9,8 @@ namespace neap::tracing {
 
 namespace {
 
-// The graph with a batch in those outputs that depend on it or are marked in `batched`; those in `whole` are summed
-// over it.
+// Returns the graph with a batch in those outputs that depend on it or are marked in `batched`; those in `whole` are
+// summed over it.
 GraphPtr batched_graph(const BatchedGraph& inner, int64_t size, const std::vector<bool>& batched,
                        const std::vector<bool>& whole = {}) {
   return std::make_shared<const Graph>(trace_closed(
@@ -28,8 +28,8 @@ GraphPtr batched_graph(const BatchedGraph& inner, int64_t size, const std::vecto
 
 }  // namespace
 
-// All results have the batch. Tangents and cotangents have it where what they belong to has; residuals where they
-// depend on it.
+// All results have the batch. Tangents and cotangents have it where the values that they belong to have it; residuals
+// where they depend on it.
 BatchedResults vmap_call(const VmapSite& site) {
   const Op op = site.node.op;
   Attrs attrs = site.node.attrs;

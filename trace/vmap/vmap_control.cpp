@@ -8,11 +8,11 @@
 namespace neap::tracing {
 namespace {
 
-// The flag of each example, for elements of its part of `like`.
+// Broadcasts the flag of each example over the elements of its part of `like`.
 Array for_elements(const Array& flags, const Array& like) { return broadcast_in_dim(flags, like.shape(), {0}); }
 
-// The loop of a batch of which each example stops when its own flag says so: it goes on while any does, carrying that
-// and the flags. What has a batch of those that stopped stays as it is.
+// Returns the loop over a batch in which each example stops when its own flag says so: it goes on while any example
+// does, and carries that and the flags. Batched values of the examples that stopped stay as they are.
 BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const BatchedGraph& inner,
                                    const std::vector<bool>& batched) {
   const auto first = static_cast<std::ptrdiff_t>(consts);
@@ -48,8 +48,7 @@ BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const Ba
 
 }  // namespace
 
-// Whether a carry has a batch is found by the least fixed point. Stacked operands have the loop's axis before the
-// batch's.
+// A least fixed point finds which carries have a batch. Stacked operands have the loop's axis before the batch's.
 BatchedResults vmap_loop(const VmapSite& site) {
   const Attrs& attrs = site.node.attrs;
   const Graph& body = *attrs.graph(Attr::body);
@@ -95,7 +94,7 @@ BatchedResults vmap_loop(const VmapSite& site) {
   return out;
 }
 
-// One predicate for all: cond of the batched branches. One for each example: both branches, and a choice.
+// One predicate for all examples gives a cond of the batched branches; one for each runs both branches, and selects.
 BatchedResults vmap_cond(const VmapSite& site) {
   const std::vector<bool> inputs(site.batched.begin() + 1, site.batched.end());
   const Arrays arguments(site.in.begin() + 1, site.in.end());

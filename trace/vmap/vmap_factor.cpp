@@ -2,7 +2,7 @@
 
 namespace neap::tracing {
 
-// Of one triangle for all examples, the examples are right-hand sides.
+// Where all examples share one triangle, the examples become right-hand sides.
 Array vmap_factor(const VmapSite& site) {
   if (site.node.op != Op::triangular_solve || site.batched[0]) {
     Arrays operands;

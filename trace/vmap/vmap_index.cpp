@@ -13,7 +13,7 @@ bool holds(DType dtype, int64_t n) {
   return bits >= 63 || n < (int64_t{1} << bits);
 }
 
-// Indices [B, I..., k] with the example's number as first column.
+// Returns indices [B, I..., k] with the example's number as first column.
 Array with_example_column(const Array& indices, int64_t size) {
   const DType dtype = holds(indices.dtype(), size) ? indices.dtype() : DType::i64;
   Shape column = indices.shape();
@@ -23,8 +23,8 @@ Array with_example_column(const Array& indices, int64_t size) {
 
 Attrs indexed_attrs(Ints axes, int64_t mode) { return {{Attr::axes, std::move(axes)}, {Attr::mode, mode}}; }
 
-// The windows of dynamic_slice with a start [B, rank] for each example, as rows of indices. Axes that the window spans
-// whole are not indexed.
+// Windows describes the windows of dynamic_slice with a start [B, rank] for each example, as rows of indices. Axes that
+// the window spans whole are not indexed.
 struct Windows {
   Ints axes;      // indexed, of the operand without batch
   Array indices;  // [B, extent of each indexed axis..., axes]

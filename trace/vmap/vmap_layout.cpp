@@ -50,7 +50,7 @@ Array vmap_layout(const VmapSite& site) {
   throw InternalError("vmap: no layout rule");
 }
 
-// One batched operand: its batch is a free axis, which the result has after the batch axes (and lhs's free axes).
+// With one batched operand, its batch is a free axis, which the result has after the batch axes (and lhs's free axes).
 Array vmap_dot(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
   const auto shift = [&](Attr batch, Attr contract) {

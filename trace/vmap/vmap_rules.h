@@ -19,17 +19,17 @@ struct VmapSite {
   const std::vector<bool>& batched;  // of the operands; at least one is
   int64_t size;                      // of the batch
 
-  /// The operand's shape without the batch.
+  /// Returns the operand's shape without the batch.
   const Shape& shape(size_t operand) const { return graph.aval(node.inputs[operand]).shape; }
   int64_t rank(size_t operand) const { return static_cast<int64_t>(shape(operand).size()); }
-  /// The operand with a batch, repeated where it has none.
+  /// Returns the operand with a batch, repeated where it has none.
   Array with_batch(size_t operand) const;
   Array apply(const Arrays& operands, const Attrs& attrs) const;
 };
 
-/// x repeated along a new axis 0.
+/// Returns x repeated along a new axis 0.
 Array repeated(const Array& x, int64_t size);
-/// The list with each entry moved up by one, and `first` before it.
+/// Returns the list with each entry moved up by one; after() also puts `first` before it.
 Ints shifted(const Ints& axes);
 Ints after(int64_t first, const Ints& list);
 
