@@ -1,4 +1,6 @@
 // Every elementwise op on every dtype it takes, in several shapes.
+#include <neap/ops.h>
+
 #include "tests/conformance/harness.h"
 
 namespace neap::conformance {
@@ -87,6 +89,19 @@ std::vector<Op> every_op() {
 
 INSTANTIATE_TEST_SUITE_P(Op, Elementwise, testing::ValuesIn(every_op()),
                          [](const auto& info) { return std::string(tracing::name(info.param)); });
+
+// a * a is 1 + 2^-11 + 2^-24, of which a product of its own would lose the last.
+TEST(Fma, RoundsOnce) {
+  Sheet sheet;
+  for (const DType t : {f32, f64}) {
+    const double bit = t == f32 ? 0x1p-12 : 0x1p-27;
+    const ValueId a = sheet.input(full({3}, 1 + bit, t)), c = sheet.input(full({3}, -1 - 2 * bit, t));
+    sheet.check(fmt::format("fma {}", name(t)), Op::fma, {a, a, c}, {}, kSameBits);
+    EXPECT_EQ(fma(full({}, 1 + bit, t), full({}, 1 + bit, t), full({}, -1 - 2 * bit, t)).astype(f64).item<double>(),
+              bit * bit);
+  }
+  sheet.run();
+}
 
 TEST(Convert, BetweenAllDtypes) {
   for (const DType from : kAllDTypes) {

@@ -74,10 +74,14 @@ struct Rows {
     if constexpr (std::same_as<decltype(f({}, {})), C>) return each<C, C>(f, decode<C>(in[0]), decode<C>(in[1])); \
     break;                                                                                                        \
   }
-#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, complex, doc)           \
-  case Op::name: {                                                                       \
-    const auto f = [](bool x, C y, C z) { return complex; };                             \
-    return each<bool, C, C>(f, decode<bool>(in[0]), decode<C>(in[1]), decode<C>(in[2])); \
+#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, complex, doc)                                   \
+  case Op::name: {                                                                                               \
+    using First = std::conditional_t<TypeRule::types == TypeRule::select, bool, C>;                              \
+    const auto f = []([[maybe_unused]] First x, [[maybe_unused]] C y, [[maybe_unused]] C z) { return complex; }; \
+    if constexpr (std::same_as<decltype(f({}, {}, {})), C>) {                                                    \
+      return each<First, C, C>(f, decode<First>(in[0]), decode<C>(in[1]), decode<C>(in[2]));                     \
+    }                                                                                                            \
+    break;                                                                                                       \
   }
 #include <neap/ops.def>
 #undef NEAP_UNARY

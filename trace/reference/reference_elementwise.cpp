@@ -32,11 +32,12 @@ namespace rows {
     using R = Result<TypeRule::types, C>;                                                                    \
     static R eval(C x, C y, [[maybe_unused]] int bits, [[maybe_unused]] DType type) { return R(reference); } \
   };
-#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, ...) \
-  template <class C>                                                  \
-  struct name##_row {                                                 \
-    using R = Result<TypeRule::types, C>;                             \
-    static R eval(bool x, C y, C z, int, DType) { return reference; } \
+#define NEAP_TERNARY(name, types, dx, dy, dz, kernel, reference, ...)               \
+  template <class C>                                                                \
+  struct name##_row {                                                               \
+    using First = std::conditional_t<TypeRule::types == TypeRule::select, bool, C>; \
+    using R = Result<TypeRule::types, C>;                                           \
+    static R eval(First x, C y, C z, int, DType) { return R(reference); }           \
   };
 #include <neap/ops.def>
 #undef NEAP_UNARY
@@ -69,7 +70,7 @@ struct Evaluator {
   }
   template <class Row>
   HostValue ternary() const {
-    const std::vector<bool> x = decode<bool>(in[0]);
+    const std::vector<typename Row::First> x = decode<typename Row::First>(in[0]);
     const std::vector<C> y = decode<C>(in[1]);
     const std::vector<C> z = decode<C>(in[2]);
     std::vector<typename Row::R> result(count);
@@ -91,8 +92,12 @@ struct Evaluator {
       return binary<rows::name##_row<C>>();   \
     else                                      \
       break;
-#define NEAP_TERNARY(name, types, ...) \
-  case Op::name: return ternary<rows::name##_row<C>>();
+#define NEAP_TERNARY(name, types, ...)        \
+  case Op::name:                              \
+    if constexpr (kTakes<TypeRule::types, C>) \
+      return ternary<rows::name##_row<C>>();  \
+    else                                      \
+      break;
 #include <neap/ops.def>
 #undef NEAP_UNARY
 #undef NEAP_BINARY
