@@ -1,4 +1,4 @@
-// What every device backend gives: a compiled plan that runs.
+// Every backend makes executables: compiled plans that run.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace neap::backends {
 
-/// Seconds since an arbitrary start, of one executed step; for --trace and the report.
+/// Says when one step ran, in seconds since an arbitrary start; for neap::Profile and --trace.
 struct StepTiming {
   int step = 0;
   double begin = 0, end = 0;
@@ -19,7 +19,7 @@ class Executable {
  public:
   virtual ~Executable() = default;
   virtual const planner::PlanData& plan() const = 0;
-  /// False once its device was lost; runs throw DeviceError then.
+  /// Returns false once its device was lost; runs throw DeviceError then.
   virtual bool usable() const { return true; }
   /// Runs the plan. `inputs` has one buffer for each plan input (arguments, captured); those that the plan donates are
   /// consumed (reset). Returns one buffer for each plan output. Allocates exactly what the plan says; where memory is

@@ -1,4 +1,4 @@
-// The host: it holds arrays in every build, and runs plans in one that has the CPU backend.
+// The host holds arrays in every build, and runs plans in one that has the CPU backend.
 #include "backends/host.h"
 
 #include <neap/error.h>

@@ -1,4 +1,4 @@
-// The host as a device: it holds arrays in every build, and runs plans in one that has the CPU backend (backends/cpu).
+// The host is a device: it holds arrays in every build, and runs plans in one that has the CPU backend (backends/cpu).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace neap::backends {
 
-/// `compile`: what makes an executable of a plan; nullptr: nothing does.
+/// Makes an executable of a plan. Where `compile` of make_host is nullptr, the host only holds arrays.
 using Compile = std::shared_ptr<const Executable>(planner::PlanData plan, const std::string& dump_name);
 std::unique_ptr<const Backend> make_host(Compile* compile);
 

@@ -1,4 +1,4 @@
-// The kernel IR: one loop nest of two levels over element expressions. Every backend reads it.
+// The kernel IR is one loop nest of two levels over element expressions. Every backend reads it.
 //
 // A kernel runs over extent[0] x extent[1]. Expressions (kernel.dag) refer to the two loop indices (Opcode::index 0 and
 // 1), to run-time parameters, and to elements of buffers by flat index. Which level becomes vector lanes is
@@ -72,16 +72,16 @@ struct Kernel {
   int num_params = 0;
   double cost_per_element = 1;  // vector instructions, for the choice of grain
 
-  /// Text form, also the cache key of the compiled code.
+  /// Writes the kernel as text without its name, which is also the cache key of the compiled code.
   std::string print() const;
 };
 
-/// A compiled kernel: runs rows [begin0, end0) by columns [begin1, end1).
+/// A compiled kernel runs rows [begin0, end0) by columns [begin1, end1).
 using KernelFunction = void (*)(void* const* buffers, const int64_t* params, int64_t begin0, int64_t end0,
                                 int64_t begin1, int64_t end1, int64_t part);
 
-/// One kernel of a step and how to split it. buffers[i] of the kernel is operands[i] of the step's list
-/// (reads, then writes, then scratch).
+/// Holds one kernel of a step and how to split it over threads. buffers[i] of the kernel is operands[i] of the step's
+/// list (reads, then writes, then scratch).
 struct Launch {
   Kernel kernel;
   std::vector<int> operands;

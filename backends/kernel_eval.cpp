@@ -15,7 +15,7 @@ using scalar::Inst;
 using scalar::Opcode;
 using Operands = std::vector<std::span<std::byte>>;
 
-constexpr int64_t kLanes = 256;
+constexpr int64_t kLanes = 256;  // elements of which an instruction is evaluated at a time; any number gives the same
 
 uint64_t read(std::span<std::byte> buffer, int64_t at, DType type) {
   const auto size = static_cast<int64_t>(size_of(type));

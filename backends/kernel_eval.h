@@ -1,5 +1,5 @@
-// Runs launches on host memory, one element at a time: what a backend must compute, for the tests of the lowering and
-// of the backends. Every access is checked against the size of its buffer.
+// This runs launches on host memory, one element at a time: what a backend must compute, for the tests of the lowering
+// and of the backends. Every access is checked against the size of its buffer.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace neap::backends {
 
-/// `operands`: the memory of the step's reads, writes and scratch, in that order.
+/// Runs a step's launches. `operands` is the memory of its reads, writes and scratch, in that order.
 void evaluate(std::span<const Launch> launches, std::span<const std::span<std::byte>> operands);
 
 }  // namespace neap::backends

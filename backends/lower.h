@@ -1,4 +1,4 @@
-// Steps to kernels, the parts that the kinds share. The public function is lower() in backends/kernel.h.
+// The kinds of steps share these when they are lowered to kernels. The public function is lower() in backends/kernel.h.
 #pragma once
 
 #include <functional>
@@ -11,28 +11,28 @@
 
 namespace neap::backends {
 
-/// A kernel whose buffers are all of the step's: reads, then writes, then scratch (of the given types).
+/// Makes a kernel whose buffers are all of the step's: reads, then writes, then scratch (of the given types).
 Kernel kernel_of(const planner::PlanStep& step, Kernel::Kind kind, std::span<const DType> scratch);
 
-/// A launch over all of the step's operands; sets cost_per_element.
+/// Makes a launch over all of the step's operands, and sets cost_per_element.
 Launch launch_of(Kernel kernel);
 
 /// Adds a map kernel's stores for the element at `flat`, a row-major index of the iteration space.
 using StoreElements = std::function<void(ElementBuilder&, const IndexExpr& flat, Kernel&)>;
 
-/// The map kernel over `shape` (not empty) that `store` fills in. The two loop levels split the axes of `shape` where
-/// the estimated cost is lowest: [1, N] where every access stays free of divisions, else rows by columns.
+/// Makes the map kernel over `shape` (not empty) that `store` fills in. Its two loops are [1, N] where no access then
+/// needs a division; else they split the axes of `shape` where the estimated cost is lowest.
 Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
                 const StoreElements& store);
 
 /// Makes a map kernel store `value` at element `index` of a buffer.
 void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& index, scalar::X value);
 
-/// Cost of a whole kernel in vector instructions, if `vector_level` becomes the lanes.
+/// Estimates the cost of a whole kernel in vector instructions, if `vector_level` becomes the lanes.
 double estimate(const Kernel& kernel, int vector_level);
-/// The same for one element, without the waste of short rows.
+/// Estimates the cost of one element without the waste of short rows, in units of planner/kernels/cost.h.
 double cost_per_element(const Kernel& kernel);
-/// Instructions that the kernel's results need.
+/// Marks the instructions that the kernel's results need.
 std::vector<bool> live_instructions(const Kernel& kernel);
 
 std::vector<Launch> lower_map(const planner::PlanStep& step);

@@ -1,4 +1,4 @@
-// What a kernel costs, roughly: enough to choose its loop levels and the size of a parallel task.
+// This estimates what a kernel costs, closely enough to choose its loop levels and the size of a parallel task.
 #include <array>
 #include <cmath>
 #include <optional>
@@ -14,7 +14,7 @@ using scalar::Opcode;
 
 namespace {
 
-constexpr double kRowOverhead = 8;
+constexpr double kRowOverhead = 8;  // vector instructions to begin and end the inner loop; no measurement is recorded
 
 // How far the instruction's value moves with each loop index; nullopt: unknown.
 using Strides = std::array<std::optional<int64_t>, 2>;
@@ -82,7 +82,8 @@ Facts facts_of(const Kernel& kernel) {
   return f;
 }
 
-// A memory access per vector, by what happens from lane to lane.
+// A memory access per vector, by what happens from lane to lane: in order, within 8 elements (wide loads and shuffles,
+// backends/cpu/analysis.h), or lane by lane. The numbers are estimates; neap-cost's "transpose" and "gather" measure.
 double access_cost(const Strides& strides, int vector_level) {
   const auto& stride = strides[vector_level];
   if (!stride) return 12;
@@ -90,6 +91,7 @@ double access_cost(const Strides& strides, int vector_level) {
   return -8 <= *stride && *stride <= 8 ? 3 : 12;
 }
 
+// Vector instructions, roughly; the kinds were not measured one by one.
 double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level) {
   const Inst& inst = kernel.dag[id];
   const DType from = inst.a >= 0 ? kernel.dag[inst.a].type : inst.type;

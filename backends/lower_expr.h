@@ -1,4 +1,4 @@
-// The expression of one element of any value of a graph, at symbolic coordinates.
+// This builds the expression of one element of any value of a graph, at symbolic coordinates.
 //
 // Elements are pulled from the roots: an elementwise op asks its operands for the same coordinates, a layout op for
 // others, a gather for coordinates that the kernel computes, and a graph input becomes a load. Nothing between is
@@ -21,20 +21,21 @@ using Coords = std::vector<IndexExpr>;  // one for each axis, each within its ex
 
 class ElementBuilder {
  public:
-  /// Input i of the graph is buffer i of the kernel.
+  /// Makes a builder for a kernel whose buffer i is input i of the graph.
   ElementBuilder(const tracing::Graph& graph, scalar::Dag& dag) : graph_(graph), dag_(dag), index_(dag) {}
 
   IndexAlgebra& index() { return index_; }
 
-  /// The element of `v` at these coordinates. `v` has at least one element.
+  /// Returns the element of `v`, which has at least one, at these coordinates.
   scalar::X value(tracing::ValueId v, Coords coords);
 
-  /// Where the indices of row `batch` of a gather or scatter point in an operand of shape `shape`.
+  /// Says where a row of indices points in an operand.
   struct Located {
     Coords coords;    // of the indexed axes, in their order
     Condition valid;  // all in range; mode fill_or_drop only
   };
-  /// `clamped`: the coordinates stay in range where they are not valid.
+  /// Finds where the indices of row `batch` of a gather or scatter point in an operand of shape `shape`. With
+  /// `clamped`, the coordinates stay in range where they are not valid.
   Located locate(tracing::ValueId indices, const Coords& batch, const tracing::Ints& axes, const Shape& shape,
                  tracing::IndexMode mode, bool clamped);
 
@@ -53,9 +54,9 @@ class ElementBuilder {
   scalar::X random_split(const tracing::Node& node, const Coords& coords);
   scalar::X random_fold_in(const tracing::Node& node, const Coords& coords);
 
-  /// Entry `axis` of a start vector, clamped to [0, limit].
+  /// Returns entry `axis` of a start vector, clamped to [0, limit].
   IndexExpr start(tracing::ValueId vector, int64_t axis, int64_t limit);
-  /// Block `number` of a generator's words, under the key of batch row `batch`: two of threefry, four of philox.
+  /// Returns block `number` of a generator's words under the key of batch row `batch`: two of threefry, four of philox.
   std::vector<scalar::X> block(tracing::ValueId key, const Coords& batch, const IndexExpr& number);
   std::vector<scalar::X> block(tracing::ValueId key, const Coords& batch, scalar::X high, scalar::X low);
   scalar::X word(std::span<const scalar::X> words, const IndexExpr& which);
@@ -75,7 +76,7 @@ class ElementBuilder {
   std::unordered_map<Key, scalar::X, KeyHash> known_;
 };
 
-/// A constant of any dtype from a node's `value` attribute.
+/// Makes a constant of any dtype from a node's `value` attribute.
 scalar::X constant(scalar::Dag& dag, const tracing::Attrs& attrs, DType type);
 
 }  // namespace neap::backends

@@ -1,4 +1,4 @@
-// Elements whose place or value is computed: gather's indices and random numbers.
+// These elements have a place or value that is computed: gather's indices and random numbers.
 #include <array>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Symbolic index arithmetic of the lowering: where in its operand does an element come from?
+// The lowering's symbolic index arithmetic says where in its operand an element comes from.
 //
 // An IndexExpr is a sum of coefficient * atom + constant. Atoms are loop indices, floor quotients and remainders of
 // expressions by constants, and integers computed by the kernel (a gather's index, a slice's start). Every atom has a
@@ -37,7 +37,7 @@ struct IndexExpr {
   size_t hash() const;
 };
 
-/// A bool that the ranges may already decide.
+/// Holds a bool that the ranges may already decide.
 struct Condition {
   std::optional<bool> known;
   scalar::X value;  // when not known
@@ -52,9 +52,9 @@ class IndexAlgebra {
  public:
   explicit IndexAlgebra(scalar::Dag& dag) : dag_(dag) {}
 
-  /// The index of a loop level of `extent` iterations.
+  /// Returns the index of a loop level of `extent` iterations.
   IndexExpr loop(int level, int64_t extent);
-  /// An integer that the kernel computes; the caller vouches for its range.
+  /// Makes an index of an integer that the kernel computes; the caller vouches for its range.
   IndexExpr opaque(scalar::X value, Range range);
   static IndexExpr constant(int64_t value) { return {value, {}}; }
 
@@ -66,27 +66,27 @@ class IndexAlgebra {
   IndexExpr mod(const IndexExpr& a, int64_t divisor);  // a - divisor * div(a, divisor)
   IndexExpr clamp(const IndexExpr& a, int64_t lo, int64_t hi);
 
-  /// Row-major flat index and its inverse. Coordinates along axes of length 1 are 0.
+  /// These compute the row-major flat index and its inverse. Coordinates along axes of length 1 are 0.
   IndexExpr flatten(std::span<const IndexExpr> coords, std::span<const int64_t> shape);
   std::vector<IndexExpr> unflatten(const IndexExpr& flat, std::span<const int64_t> shape);
 
   Range range(const IndexExpr& a) const;
 
-  /// The value in the narrowest of u32, i32 and i64 that holds its range.
+  /// Emits the value in the narrowest of u32, i32 and i64 that holds its range.
   scalar::X emit(const IndexExpr& a);
-  /// The value modulo 2^width of an integer type.
+  /// Emits the value modulo 2^width of an integer type.
   scalar::X emit(const IndexExpr& a, DType type);
 
   Condition less(const IndexExpr& a, int64_t bound);               // a < bound
   Condition in_range(const IndexExpr& a, int64_t lo, int64_t hi);  // lo <= a <= hi
   Condition equals(const IndexExpr& a, int64_t value);
   Condition both(const Condition& a, const Condition& b);
-  /// `then` where the condition holds; both operands must be made already unless the condition is known.
+  /// Emits `then` where the condition holds, else `otherwise`; both must be made already unless the condition is known.
   scalar::X select(const Condition& condition, scalar::X then, scalar::X otherwise);
 
-  /// Quotients and remainders emitted so far.
+  /// Counts the quotients and remainders emitted so far.
   int divisions() const { return divisions_; }
-  /// Bit l set: the instruction depends on the index of loop level l.
+  /// Returns bits of which bit l says that the instruction depends on the index of loop level l.
   uint8_t levels(scalar::X x);
 
  private:
@@ -122,7 +122,7 @@ class IndexAlgebra {
   std::vector<uint8_t> levels_;  // of each instruction, filled lazily
 };
 
-/// The narrowest of u32, i32 and i64 that holds the range.
+/// Returns the narrowest of u32, i32 and i64 that holds the range.
 DType index_type(Range range);
 
 }  // namespace neap::backends

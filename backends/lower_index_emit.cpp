@@ -1,4 +1,4 @@
-// Index expressions to kernel instructions.
+// This makes kernel instructions of index expressions.
 #include <algorithm>
 #include <bit>
 #include <limits>

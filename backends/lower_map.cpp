@@ -44,8 +44,9 @@ Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, c
 
 namespace {
 
-constexpr int64_t kWorthALaunch = 4096;  // elements
-constexpr int64_t kLongRun = 16;
+// Pieces of a concatenate take a launch each and are written with fewer loads. No measurement is recorded.
+constexpr int64_t kWorthALaunch = 4096;  // elements of the result, at least
+constexpr int64_t kLongRun = 16;         // elements of each piece that lie together, at least: a vector's worth
 
 // Whether an output is better written piece by piece: selects would load every element from all pieces at clamped
 // places, which is quadratic in the number of pieces.

@@ -1,4 +1,4 @@
-// The backends of this build.
+// The registry holds the backends of this build and those that a program adds.
 #include <mutex>
 
 #include "backends/backend.h"

@@ -11,7 +11,7 @@
 namespace neap::jit_detail {
 namespace {
 
-// What each pass of the planner left, and those that planned bodies of loops.
+// Writes what each pass of the planner left, and the passes that planned bodies of loops.
 void dump_passes(const planner::PlanData& plan, const std::string& stem) {
   for (size_t i = 0; i < plan.passes.size(); ++i) {
     dump_text(fmt::format("{}.{:02}-{}.txt", stem, i, plan.passes[i].name), plan.passes[i].text);
@@ -21,7 +21,7 @@ void dump_passes(const planner::PlanData& plan, const std::string& stem) {
   }
 }
 
-/// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, empty when off.
+/// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, which is empty where nothing is dumped.
 std::string dump(const tracing::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
   if (!dump_dir()) return {};
   std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);

@@ -1,4 +1,4 @@
-// The pipeline end to end: graph -> plan -> machine code, and calls of the result with Arrays.
+// This is the pipeline end to end: graph -> plan -> machine code, and calls of the result with Arrays.
 #pragma once
 
 #include <neap/jit.h>
@@ -12,18 +12,18 @@
 
 namespace neap::jit_detail {
 
-/// A graph compiled for a device, with the arrays it captured.
+/// This is a graph compiled for a device, with the arrays that it captured.
 class Compiled {
  public:
   Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device);
 
-  /// Runs on concrete arrays, one for each parameter. Leaves whose flag is set in PlanOptions::donated are consumed.
+  /// Runs on concrete arrays, one for each parameter. Those whose flag is set in PlanOptions::donated are consumed.
   tracing::Arrays run(const tracing::Arrays& arguments, std::source_location loc) const;
 
-  /// The plan, with alternatives and the naive pipeline's peak (computed on first use).
+  /// Returns the plan with alternatives and the naive pipeline's peak, which are computed on first use.
   Plan report() const;
   const planner::PlanData& plan() const { return executable_->plan(); }
-  /// False once the device was lost: compile again.
+  /// Returns false once the device was lost: the graph must be compiled again.
   bool usable() const { return executable_->usable(); }
 
  private:
@@ -36,15 +36,15 @@ class Compiled {
   mutable Plan report_;
 };
 
-/// What a plan for this device is made for. DeviceError when there is no such device.
+/// Returns what a plan for this device is made for. Throws DeviceError where there is no such device.
 planner::Target target_of(const Device& device);
-/// Bytes that can be had of the device's own memory: no plan may need more. 0: no such limit.
+/// Returns the bytes that can be had of the device's own memory, which no plan may exceed; 0 means no such limit.
 size_t memory_of(const Device& device);
-/// The plan, compiled by the device's backend. DeviceError, UserError.
+/// Compiles the plan by the device's backend. Throws DeviceError or UserError.
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name);
 
-/// Plans a graph, for Jitted::plan: nothing is compiled.
+/// Plans a graph without compiling anything, for Jitted::plan.
 Plan make_report(const tracing::Graph& graph, planner::PlanOptions options);
 
 }  // namespace neap::jit_detail

@@ -1,4 +1,4 @@
-// What <neap/device.h> promises, and which backend a device is.
+// This defines what <neap/device.h> declares, and finds the backend of a device.
 #include <neap/device.h>
 #include <neap/error.h>
 

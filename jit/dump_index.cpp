@@ -15,10 +15,11 @@
 namespace neap::jit_detail {
 namespace {
 
-constexpr size_t kMostCalls = 10'000;
-constexpr size_t kMostResults = 10'000;  // that are looked after
-constexpr size_t kMostAlive = 12;        // lines for each plan
-constexpr auto kEvery = std::chrono::milliseconds(500);
+// These bound the index's size and the time that it takes; later calls are only counted. Nothing else depends on them.
+constexpr size_t kMostCalls = 10'000;                    // calls that are listed one by one
+constexpr size_t kMostResults = 10'000;                  // results of which it is known whether they are still alive
+constexpr size_t kMostAlive = 12;                        // lines of alive results for each plan
+constexpr auto kEvery = std::chrono::milliseconds(500);  // between two writes of the files
 
 class Index {
  public:

@@ -1,5 +1,5 @@
-// What NEAP_DUMP's index tells of the whole program: every plan that was compiled, its calls, what was alive beside
-// them. index.json and index.html are written now and then, and when the process ends.
+// NEAP_DUMP's index tells of the whole program: every plan that was compiled, its calls, and what was alive beside
+// them. index.json and index.html are written at most twice a second, and when the process ends.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace neap::jit_detail {
 
-/// Adds a plan; its number. Only where dumping is on.
+/// Adds a plan and returns its number. It is called only where dumping is on.
 int add_to_index(planner::IndexedPlan plan);
 
-/// A call that begins: what its device holds, and its inputs.
+/// This describes a call that begins: the bytes that are live on its device, and its inputs, which hold `held` of them.
 struct BegunCall {
   size_t live = 0, held = 0;
   std::vector<const Buffer*> inputs;
 };
 BegunCall begin_call(Device device, std::span<const BufferPtr> inputs);
-/// Notes that it is over: one of plan `number`.
+/// Notes that a call of plan `number` is over.
 void note_call(int number, Device device, const BegunCall& begun, std::span<const BufferPtr> results,
                const planner::PlanData& plan);
 

@@ -1,4 +1,4 @@
-// Operations on concrete arrays outside a trace: each runs at once, as a compiled executable cached under its graph.
+// Operations on concrete arrays outside a trace run at once, each as a compiled executable cached under its graph.
 #include <algorithm>
 #include <shared_mutex>
 #include <unordered_map>
@@ -41,7 +41,7 @@ planner::PlanOptions eager_options(const std::string& name, Device device) {
   return options;
 }
 
-/// Executables by graph.
+/// Holds one executable for each graph and device.
 class GraphCache {
  public:
   std::shared_ptr<const Compiled> find_or_compile(const Graph& graph) {
@@ -70,7 +70,7 @@ class GraphCache {
   std::unordered_multimap<size_t, Entry> entries_;
 };
 
-/// Executables of composites, by name and avals.
+/// Holds the executables of composites by device, name and avals.
 struct CompositeCache {
   std::shared_mutex mutex;
   std::unordered_map<std::string, std::shared_ptr<const Compiled>> entries;

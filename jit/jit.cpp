@@ -73,7 +73,7 @@ struct JitState::Impl {
     return tracing::trace(avals, [&](const tracing::Arrays& in) { return f(in, prototype); }, name);
   }
 
-  /// The function's graph for this call, and how to plan it.
+  /// Returns the function's graph for this call, and the options to plan it with.
   std::pair<tracing::TracedFunction, planner::PlanOptions> prepare(const FlatCall& call, const FlatFunction& f,
                                                                    std::any& prototype,
                                                                    std::source_location loc) const {

@@ -1,4 +1,4 @@
-// The recorder behind neap::Profile.
+// This is the recorder behind neap::Profile.
 #pragma once
 
 #include <atomic>

@@ -11,7 +11,7 @@ using scalar::Opcode;
 namespace {
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
-constexpr size_t kMaxTerms = 6;
+constexpr size_t kMaxTerms = 6;  // of a sum that stays symbolic; a longer one is computed, which bounds this analysis
 
 bool integral(DType t) { return !is_float(t); }
 
@@ -280,7 +280,7 @@ Access Analysis::access(int32_t id) const {
 }
 
 bool Analysis::crosses() const {
-  constexpr int64_t kJump = 16, kNear = 8;
+  constexpr int64_t kJump = 16, kNear = 8;  // elements from lane to lane, along the other loop (neap-cost "transpose")
   const auto jumps = [&](int32_t index) {
     const Linear* address = linear(index);
     if (!address || !address->exact) return false;

@@ -1,5 +1,5 @@
-// What the emitter must know of a kernel before it writes code: on which loop each instruction depends, the range of
-// every integer, and which integers are affine in the loop indices, so that loads through them are contiguous.
+// The emitter must know some things of a kernel before it writes code: on which loop each instruction depends, the
+// range of every integer, and which integers are affine in the loop indices, so that loads through them are contiguous.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@
 
 namespace neap::cpu {
 
-/// The machine's vector units, as far as the emitter's choices depend on them.
+/// Describes the machine's vector units, as far as the emitter's choices depend on them.
 struct VectorUnit {
   int bits = 128;     // of one register
   bool avx2 = false;  // byte shuffles and cvttps2dq by their x86 names
 };
 
-/// Closed range of the values of an integer instruction.
+/// Holds the closed range of the values of an integer instruction.
 struct Interval {
   int64_t lo = 0, hi = 0;
   bool inside(const Interval& o) const { return lo >= o.lo && hi <= o.hi; }
 };
 
-/// constant + sum of coefficient * value(instruction). Every term is the index of the vector loop or has one value for
-/// all lanes. `exact`: equal as integers, not only modulo 2^bits of the type.
+/// Stands for constant + sum of coefficient * value(instruction). Every term is the index of the vector loop or has one
+/// value for all lanes. It is `exact` where it is equal as integers, not only modulo 2^bits of the type.
 struct Linear {
   std::vector<std::pair<int32_t, int64_t>> terms;  // ascending instructions, no zero coefficients
   int64_t constant = 0;
   bool exact = true;
 };
 
-/// Loads at a common base and a small common stride, which share wide loads and pick their lanes by shuffles.
+/// Groups loads at a common base and a small common stride, which share wide loads and pick their lanes by shuffles.
 struct StridedGroup {
   int buffer = 0;
   int64_t stride = 0;
   std::vector<std::pair<int64_t, int32_t>> loads;  // (element offset from the first, instruction), ascending
 };
 
-/// How the lanes of a varying load or store lie in memory.
+/// Says how the lanes of a varying load or store lie in memory.
 enum class Access : uint8_t { uniform, contiguous, reversed, strided, scattered };
 
 class Analysis {
@@ -51,33 +51,34 @@ class Analysis {
   int outer = 0, inner = 1;  // the loop index of depth 1 and of depth 2
   int vector_depth = 2;      // the depth whose loop steps by W
 
-  /// 0: once a call; 1: once an iteration of the outer loop; 2: in the inner loop.
+  /// Returns 0 where the instruction runs once a call, 1 where once an iteration of the outer loop, 2 in the inner
+  /// loop.
   int depth(int32_t id) const { return facts_[id].depth; }
-  /// Differs between lanes.
+  /// Tells whether the value differs between lanes.
   bool varying(int32_t id) const { return facts_[id].depth > 0 && facts_[id].varying; }
-  /// How many neighbouring lanes (1, 2 or 4, aligned) have one value of a varying instruction, which then needs as many
-  /// fewer. Of arithmetic on quotients of the vector index, in kernels where a generator's block serves several
-  /// elements.
+  /// Returns how many neighbouring lanes (1, 2 or 4, aligned) have one value of a varying instruction, which then needs
+  /// so many times fewer lanes. More than 1 only occurs in arithmetic on quotients of the vector index, in kernels
+  /// where a generator's block serves several elements.
   int shared(int32_t id) const { return facts_[id].shared; }
-  /// Whether the lanes of an integer are consecutive, from a multiple of `unit` on.
+  /// Tells whether the lanes of an integer are consecutive, from a multiple of `unit` on.
   bool counts_from(int32_t id, int64_t unit) const;
-  /// Whether any instruction is shared.
+  /// Tells whether any instruction is shared.
   bool shares() const { return shares_ > 1; }
-  /// Has a register of its own: instructions only used inside affine addresses have none.
+  /// Tells whether the instruction has a register of its own; those only used inside affine addresses have none.
   bool needed(int32_t id) const { return facts_[id].needed; }
   const Interval& range(int32_t id) const { return facts_[id].range; }
   const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
-  /// Elements from one lane to the next, of an address that is an exact Linear.
+  /// Returns the elements from one lane to the next, of an address that is an exact Linear.
   int64_t stride(const Linear& address) const;
-  /// For the element index `id` of a load or store.
+  /// Says how a load or store with the element index `id` accesses memory.
   Access access(int32_t id) const;
-  /// Whether some access of a map runs along the outer loop in memory and jumps from lane to lane, as in a transpose:
-  /// then small tiles of both loops reuse cache lines that whole rows would lose.
+  /// Tells whether some access of a map runs along the outer loop in memory and jumps from lane to lane, as in a
+  /// transpose: then small tiles of both loops reuse cache lines that whole rows would lose.
   bool crosses() const;
-  /// The group that a strided load belongs to, or -1.
+  /// Returns the group that a strided load belongs to, or -1.
   int group(int32_t load) const { return facts_[load].group; }
   const std::vector<StridedGroup>& groups() const { return groups_; }
-  /// The depth at which a sum of these terms can be computed.
+  /// Returns the depth at which a sum of these terms can be computed.
   int depth(const Linear& sum) const;
   bool is_vector_index(int32_t id) const;
 
@@ -102,7 +103,7 @@ class Analysis {
   int shares_ = 1;  // the fewest lanes that share an instruction
 };
 
-/// The range of all values of an integer type or bool (u64 and i64: of int64).
+/// Returns the range of all values of an integer type or bool (for u64 and i64: that of int64).
 Interval range_of(DType type);
 
 }  // namespace neap::cpu

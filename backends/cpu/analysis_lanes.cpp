@@ -1,4 +1,4 @@
-// How many lanes a kernel gets, and which of its loads share wide ones.
+// This chooses how many lanes a kernel gets, and which of its loads share wide ones.
 #include <algorithm>
 
 #include "backends/cpu/analysis.h"
@@ -25,7 +25,7 @@ bool Analysis::counts_from(int32_t id, int64_t unit) const {
 
 // Ranges of loops begin at multiples of kRangeUnit (program.cpp), but for the rows of a scatter.
 void Analysis::find_shared() {
-  constexpr int kProducts = 16;  // of a block of philox, 20
+  constexpr int kProducts = 16;  // multiplications that show philox, of which a block has 20
   int products = 0;
   for (int32_t id = 0; id < kernel.dag.size(); ++id) products += kernel.dag[id].op == Opcode::mulhi ? 1 : 0;
   if (products < kProducts || kernel.kind == backends::Kernel::Kind::scatter) return;
@@ -48,7 +48,8 @@ void Analysis::find_shared() {
 
 // One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random
 // bits, which are one long chain of dependent instructions, eight where four lanes share it. More lanes are more code,
-// and code is slow to compile.
+// and code is slow to compile. Little is 4096 elements; 16 rotations or high products show random bits. No measurement
+// is recorded: neap-cost takes the time of kernels, `neap-bench --case first-call` that of compiling.
 void Analysis::choose_lanes(const VectorUnit& unit) {
   using Kind = backends::Kernel::Kind;
   int count[9] = {}, total = 0, rotations = 0;

@@ -8,7 +8,7 @@ namespace neap::cpu {
 
 namespace {
 
-constexpr size_t kBlock = size_t{1} << 20;
+constexpr size_t kBlock = size_t{1} << 20;  // bytes: few ranges of memory for many kernels, little unused for few
 
 class ConstantsAreCode : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:

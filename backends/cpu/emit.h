@@ -1,4 +1,4 @@
-// Kernel -> LLVM IR: explicit vector code. Start reading at emitter.h.
+// A kernel becomes LLVM IR with explicit vectors. Start reading at emitter.h.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operands, addresses, loads and stores.
+// This writes operands, addresses, loads and stores.
 #include <llvm/Analysis/VectorUtils.h>
 
 #include <algorithm>

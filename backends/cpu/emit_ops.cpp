@@ -1,4 +1,4 @@
-// Instructions that only compute.
+// This writes instructions that only compute.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>

@@ -1,5 +1,5 @@
-// Reductions. Each lane has its own accumulator; lanes are combined at the end by halves, in an order that depends on
-// the number of lanes alone. With lanes along the kept index, each lane is one result.
+// In a reduction each lane has its own accumulator; lanes are combined at the end by halves, in an order that depends
+// on the number of lanes alone. With lanes along the kept index, each lane is one result.
 #include <llvm/Analysis/VectorUtils.h>
 
 #include "backends/cpu/emitter.h"

@@ -1,4 +1,4 @@
-// Scatter: indices, values and validity are computed in lanes, then the rows update the table one by one, in order.
+// A scatter computes indices, values and validity in lanes; then the rows update the table one by one, in order.
 #include "backends/cpu/emitter.h"
 #include "core/check.h"
 

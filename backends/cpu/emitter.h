@@ -1,4 +1,4 @@
-// The emitter's state while it writes one kernel.
+// An Emitter holds the state while one kernel is written.
 //
 // The code is two nested loops. One of them, the vector loop, steps by W lanes and ends with a tail: one more iteration
 // for the last 1 to W - 1 elements, in which a lane past the end repeats the last element. So every lane always
@@ -29,7 +29,7 @@ using scalar::Opcode;
 
 using SumKey = std::pair<std::vector<std::pair<int32_t, int64_t>>, int64_t>;
 
-/// Values by instruction, and what is derived from them.
+/// Holds values by instruction, and what is derived from them.
 struct Cache {
   std::vector<Value*> values, splats[2];  // splats of full width and of the tail's
   std::map<SumKey, Value*> sums;
@@ -55,15 +55,15 @@ class Emitter {
  private:
   // emit.cpp: loops.
   void emit_map();
-  /// for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then stands
-  /// after the loop. `carried` are values that the body replaces. Returns the index after the loop.
+  /// Writes for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then
+  /// stands after the loop. `carried` are values that the body replaces. Returns the index after the loop.
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
               const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
               bool to_the_end = false);
-  /// The vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail.
+  /// Writes the vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail.
   void vector_loop(int level, std::vector<Value*>& carried,
                    const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body);
-  /// if (condition) then(); phis of `carried` afterwards.
+  /// Writes if (condition) then(), and phis of `carried` after it.
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
   void start_tail(Body& body, Value* count);
@@ -99,23 +99,23 @@ class Emitter {
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
   // emit_memory.cpp
-  /// The value of an operand as the lanes of `body` want it: a scalar when uniform, else a vector.
+  /// Returns the value of an operand as the lanes of `body` want it: a scalar when uniform, else a vector.
   Value* value(Body& body, int32_t id);
-  /// The same, splat when uniform.
+  /// Returns the same, splat when uniform.
   Value* lanes(Body& body, int32_t id);
-  /// The same, one lane for each `shared` of them.
+  /// Returns the same with one lane for each `shared` of them.
   Value* grouped(Body& body, int32_t id, int shared);
-  /// Analysis::shared, where as few lanes still make a vector.
+  /// Returns Analysis::shared where as few lanes still make a vector, else 1.
   int shared(int32_t id) const { return a.varying(id) && W / a.shared(id) >= 2 ? a.shared(id) : 1; }
   Value* affine(Body& body, int32_t id);
-  /// sum of the terms, i64, for lane 0.
+  /// Computes the sum of the terms for lane 0, as i64.
   Value* sum(Body& body, const Linear& linear);
   Value* address(Body& body, int buffer, const Linear& linear);
   Value* load(Body& body, int32_t id);
   Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets);
   void store(Body& body, const backends::Store& s);
-  /// Writes lanes (memory type) contiguously, those that count.
+  /// Stores the lanes that count (of the memory type) contiguously.
   void store_contiguous(Body& body, Value* pointer, Value* lanes, DType type);
   Value* to_memory(Value* v, DType type);
   Value* from_memory(Value* v, DType type);

@@ -1,4 +1,4 @@
-// Memory as the plan lays it out, then its steps.
+// A run takes memory as the plan lays it out, then runs the steps.
 #include "backends/cpu/executor.h"
 
 #include <chrono>

@@ -1,5 +1,6 @@
-// Packed panels and a kernel that keeps a block of out in registers. The order in which an element is summed is that of
-// planner/kernels/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at once along k.
+// Operands are packed into panels, and a kernel keeps a block of out in registers. The order in which an element is
+// summed is that of planner/kernels/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at
+// once along k.
 #include "backends/cpu/gemm.h"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace {
 using planner::DotForm;
 using planner::DotTiles;
 
+// Rows of a block of out by two vectors of its columns: as many sums as registers hold beside the operands (16
+// registers of AVX, 32 of AVX-512). neap-cost's "product" measures.
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64, kRows = 12;
 #elif defined(__AVX__)
@@ -149,7 +152,8 @@ template <class T, int kSize>
 void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
   const auto [data, along_row, along_k] = from;
   int64_t first = 0;
-  // Far apart: whole rows of memory at once, so that its pages change less often.
+  // Where the rows of memory are half a page or more apart, it is read by whole rows, so that its pages change less
+  // often.
   if (along_row == 1 && along_k * static_cast<int64_t>(sizeof(T)) >= 2048) {
     first = count / kSize * kSize;
     for (int64_t p = 0; p < k; ++p) {

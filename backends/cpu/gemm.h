@@ -1,4 +1,5 @@
-// Matrix products, compiled for the machine's own vector units.
+// Matrix products are compiled for the vector units of the machine that builds them. Tested in
+// tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,10 @@
 
 namespace neap::cpu {
 
-/// out[batch, m, n] = lhs x rhs (with form.adds: added to out), as planner/kernels/dot.h defines the canonical form and
-/// the order of its sums: the bits depend on the operands alone, not on threads or on how a product is cut along any
-/// axis. What is packed lies in `scratch` (planner/kernels/dot_scratch.h says how much), and nothing is allocated.
+/// Computes out[batch, m, n] = lhs x rhs (with form.adds: added to out), as planner/kernels/dot.h defines the canonical
+/// form and the order of its sums: the bits depend on the operands alone, not on threads or on how a product is cut
+/// along any axis. What is packed lies in `scratch` (planner/kernels/dot_scratch.h says how much), and nothing is
+/// allocated.
 void gemm(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch);
 
 }  // namespace neap::cpu

@@ -50,7 +50,8 @@ void check(llvm::Error error) {
   if (error) NEAP_CHECK(false, "LLVM: {}", llvm::toString(std::move(error)));
 }
 
-// Kept free for a compilation, and for each of its kernels.
+// Bytes that must be free before a compilation, and more for each of its kernels (llvm_memory.h): an estimate, not a
+// measurement.
 constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10;
 
 struct Host {

@@ -1,4 +1,4 @@
-// Machine code from kernels: one LLVM ORC session for the process, and a cache of what it has compiled.
+// Kernels become machine code in one LLVM ORC session for the process, with a cache of what it has compiled.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 
 namespace neap::cpu {
 
-/// The vector units of the machine that runs this.
+/// Describes the vector units of the machine that runs this.
 const VectorUnit& host_unit();
 
-/// The code of each kernel, valid for the life of the process. Kernels with equal text share it; those not yet known
-/// are compiled together. With NEAP_DUMP, writes `dump_name`.kernels.txt, .ll and .s.
+/// Returns the code of each kernel, valid for the life of the process. Kernels with equal text share it; those not yet
+/// known are compiled together. With NEAP_DUMP it writes `dump_name`.kernels.txt, .ll and .s.
 std::vector<backends::KernelFunction> compile_kernels(std::span<const backends::Kernel* const> kernels,
                                                       const std::string& dump_name);
 
-/// The LLVM IR or assembly of kernels, for NEAP_DUMP and for reading while tuning.
+/// Names the forms in which list() writes kernels, for NEAP_DUMP and for reading while tuning.
 enum class Listing { ir, assembly };
 std::string list(std::span<const backends::Kernel* const> kernels, Listing what);
 

@@ -1,13 +1,13 @@
-// Memory that runs out inside LLVM, which is built without exceptions: its answer to a malloc that fails is to abort,
-// and what is thrown through its functions unwinds them (they have the tables) but runs no destructor of theirs, so
-// that locks stay taken and objects half changed. Three things, from the likely to the desperate:
+// Memory may run out inside LLVM, which is built without exceptions: its answer to a malloc that fails is to abort, and
+// what is thrown through its functions unwinds them (they have the tables) but runs no destructor of theirs, so that
+// locks stay taken and objects half changed. Three things help, each where the one before does not suffice:
 //
 // 1. A compilation begins only if the system gives twice the memory that it is expected to take, or LLVM is not touched
 //    and an OutOfMemoryError says so. One half is given back at once, for LLVM to find, the other is the reserve.
 // 2. An operator new that fails in LLVM all the same (another thread may have been faster) gets the reserve and tries
-//    again: LLVM finishes, and nobody sees anything.
-// 3. Where that is not enough, and for a malloc, std::bad_alloc flies through LLVM. All that LLVM was working on is
-//    left as it is, for ever (with_fragile), and what is compiled next begins with a new session. What remains is
+//    again: LLVM finishes as usual.
+// 3. Where that is not enough, and for a malloc, std::bad_alloc is thrown through LLVM. All that LLVM was working on is
+//    never destroyed (with_fragile), and what is compiled next begins with a new session. What remains is
 //    LLVM's own state of the process, of which almost all is made by the first compilation: a failure there can leave
 //    a lock taken.
 #pragma once
@@ -20,17 +20,17 @@
 
 namespace neap::cpu {
 
-/// Around all uses of LLVM; on the thread that makes it and, by LlvmThread, on others that help. There is one at a
-/// time: another thread waits.
+/// An LlvmMemory surrounds all uses of LLVM on the thread that makes it; an LlvmThread does on others that help. There
+/// is one at a time: another thread waits.
 class LlvmMemory {
  public:
-  /// OutOfMemoryError, where the system does not give that much (and as much again).
+  /// Throws OutOfMemoryError where the system does not give that much, and as much again.
   explicit LlvmMemory(size_t bytes);
   ~LlvmMemory();
   LlvmMemory(const LlvmMemory&) = delete;
   LlvmMemory& operator=(const LlvmMemory&) = delete;
 
-  /// Whether this thread is at work in LLVM.
+  /// Tells whether this thread is at work in LLVM.
   static bool inside();
 
  private:
@@ -38,7 +38,7 @@ class LlvmMemory {
   std::new_handler outer_;
 };
 
-/// Around the work of a thread that helps the one with the LlvmMemory.
+/// An LlvmThread surrounds the work of a thread that helps the one with the LlvmMemory.
 class LlvmThread {
  public:
   LlvmThread();
@@ -50,7 +50,8 @@ class LlvmThread {
   bool outer_;
 };
 
-/// An object that LLVM works on, with all that belongs to it: destroyed as others are, unless an allocation failed.
+/// Holds an object that LLVM works on, with all that belongs to it. It is destroyed as others are, unless an allocation
+/// failed.
 class Kept {
  public:
   virtual ~Kept() = default;
@@ -61,7 +62,7 @@ class Kept {
 };
 void keep_for_ever(Kept* object) noexcept;
 
-/// f(T&) of a new T.
+/// Returns f of a new T, which is kept for the life of the process where an allocation fails.
 template <class T, class F>
 auto with_fragile(F&& f) {
   auto object = std::make_unique<T>();

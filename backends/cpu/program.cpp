@@ -18,10 +18,12 @@ using tracing::Attr;
 
 namespace {
 
+// Smaller tasks use more threads and start more often. No measurement is recorded; neap-cost takes the time of kernels
+// (NEAP_NUM_THREADS says on how many threads).
 constexpr double kTaskSeconds = 5e-6;       // what a task must cost to be worth its start
-constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core
+constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core (planner/kernels/cost.h)
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
-constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it
+constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it, the most lanes of a kernel
 // Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
 constexpr int64_t kTile = 64;
@@ -50,6 +52,7 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, unique)) return;
   const double seconds = kernel.cost_per_element / kUnitsPerSecond + kElementSeconds;
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
+  // Tiles need loops of a vector's length, and elements that do not fit a small cache (neap-cost "transpose" measures).
   if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {
     if (const Analysis analysis(kernel, host_unit()); analysis.crosses()) {
       code.split = Split::tiles;
@@ -60,7 +63,7 @@ void choose_split(const Launch& launch, LaunchCode& code) {
     }
   }
   if (static_cast<double>(rows) * static_cast<double>(columns) < 2 * elements) return;
-  constexpr int64_t kManyRows = 32;
+  constexpr int64_t kManyRows = 32;  // from so many on rows are cut, which lie together, else columns
   const auto per_task = [&](int64_t other) {
     return static_cast<int64_t>(elements / static_cast<double>(std::max<int64_t>(other, 1))) + 1;
   };

@@ -1,4 +1,4 @@
-// A plan as the executor runs it: compiled launches, and for every step the plan buffers that they touch.
+// A program is a plan as the executor runs it: compiled launches, and for every step the plan buffers that they touch.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace neap::cpu {
 
 struct Program;
 
-/// How a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the kernel's
-/// shape.
+/// Says how a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the
+/// kernel's shape.
 enum class Split : uint8_t { none, rows, columns, tiles, partials };
 
 struct LaunchCode {
@@ -96,12 +96,12 @@ struct Program {
 /// Lowers and compiles all kernels of the plan, those of loop bodies included, as one module.
 std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const std::string& dump_name);
 
-/// Runs the steps. `memory`: of each plan buffer, aliases filled in.
+/// Runs a step. `memory` is where each plan buffer lies, aliases included.
 void run_step(const StepCode& step, std::byte** memory);
 
-/// What checks that steps keep to the lives of the buffers in their arena, before the first step and around each.
-/// With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under the address sanitizer
-/// what is not alive cannot be touched. (Neither where the arena is null.)
+/// These check that steps keep to the live ranges of the buffers in their arena: empty() before the first step, enter()
+/// and leave() around each. With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under
+/// the address sanitizer what is not alive cannot be touched. They do nothing where the arena is null.
 void empty(std::byte* arena, size_t bytes);
 void enter(const StepCode& step, std::byte* arena);
 void leave(const StepCode& step, std::byte* arena);

@@ -1,4 +1,4 @@
-// Running steps: launches over threads, matrix products, sorts, factorizations, loops.
+// This runs steps: launches over threads, matrix products, sorts, factorizations, loops.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -13,8 +13,9 @@
 namespace neap::cpu {
 namespace {
 
-constexpr size_t kInlineBuffers = 64;
-constexpr int64_t kFillGrain = int64_t{1} << 20;
+constexpr size_t kInlineBuffers = 64;  // pointers on the stack; more take an allocation for each launch
+constexpr int64_t kFillGrain = int64_t{1}
+                               << 20;  // bytes of the smallest task: some 50 microseconds (neap-limits, fill)
 
 // Pointers of a kernel's buffers: on the stack, unless there are very many.
 class Pointers {

@@ -1,4 +1,4 @@
-// Kernels under the sanitizer that the program is built with.
+// Kernels run under the sanitizer that the program is built with. Tested in tests/backends/cpu_sanitize_test.cpp.
 #pragma once
 
 namespace llvm {
@@ -8,7 +8,8 @@ class TargetMachine;
 
 namespace neap::cpu {
 
-/// Has the kernels' loads and stores checked as the program's own are. Does nothing in a build without a sanitizer.
+/// Makes the kernels' loads and stores be checked as the program's own are. It does nothing in a build without a
+/// sanitizer.
 void instrument(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace neap::cpu

@@ -83,8 +83,8 @@ class Sorter {
   }
 
  private:
-  static constexpr int64_t kChunk = 4096;  // elements that are worth a task
-  static constexpr int64_t kRun = 16;      // what insertion sorts
+  static constexpr int64_t kChunk = 4096;  // elements that are worth a task; no measurement is recorded
+  static constexpr int64_t kRun = 16;      // elements that insertion sorts before merging; no measurement is recorded
 
   // --- short rows
 

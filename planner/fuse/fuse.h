@@ -41,8 +41,8 @@ inline constexpr FuseOptions kStoreShared{.keep_weight = 0, .random_weight = 0};
 inline constexpr FuseOptions kComputeShared{.keep_weight = std::numeric_limits<double>::infinity(),
                                             .random_weight = std::numeric_limits<double>::infinity()};
 
-/// Chooses the steps of a simplified graph with canonical dots. `part_steps`: they are merged for what they share once
-/// it is known what is stored, not for what they might share before.
+/// Chooses the steps of a simplified graph with canonical products. With `part_steps`, they are merged for what they
+/// share once it is known what is stored, not for what they might share before.
 Fusion fuse(const tracing::Graph& graph, const FuseOptions& options = {}, bool part_steps = false);
 
 /// Groups as the naive pipeline does: each node by itself, but constants, broadcasts and reshapes, which every

@@ -20,9 +20,11 @@ using namespace tracing;
 
 namespace {
 
+// These bound the time of planning (neap-plan-speed measures it) and the size of kernels (fuse.cpp). No measurement of
+// them is recorded.
 constexpr size_t kMaxSlice = 512;    // nodes
-constexpr size_t kClose = 8;         // so many numbers for each node of a slice are looked through
-constexpr size_t kMaxRoots = 64;     // of a merged step
+constexpr size_t kClose = 8;         // node numbers that are looked through for each node of a slice, else it is sorted
+constexpr size_t kMaxRoots = 64;     // values that a merged step makes
 constexpr size_t kMaxVisits = 4096;  // nodes; what takes longer to look through is not merged
 constexpr int64_t kTiny = 256;       // elements: merging steps so small saves a launch and costs no memory
 
@@ -92,6 +94,7 @@ class Merger {
     if (it == candidates_.end()) return -1;
     const Slice own = slicer_(stored_, {node.out()});
     const auto& candidates = it->second;
+    // Only the latest four candidates are tried, so that this stays linear in the nodes.
     for (size_t i = candidates.size(); i-- > 0 && i + 4 >= candidates.size();) {
       const int group = candidates[i];
       if (within_ && (*within_)[groups_[group].roots[0]] != (*within_)[node.out()]) continue;
@@ -104,7 +107,8 @@ class Merger {
     return -1;
   }
 
-  // Whether no large array is read by one of them only: those would have to be alive together.
+  // Whether no large array is read by one of them only: those would have to be alive together. Large is more than a
+  // sixteenth of the elements that the steps loop over.
   bool reads_alike(int group, const Node& node, const Slice& own) {
     const int64_t elements = elements_of(groups_[group].kind, node);
     const auto large = [&](const Slice& slice) {
@@ -122,6 +126,9 @@ class Merger {
     return graph_.aval(kind == PlanStep::Kind::reduce ? node.inputs[0] : node.out()).size();
   }
 
+  // Whether merging saves enough, in units of one element (planner/kernels/cost.h): work and reads that both share and
+  // that have more than a quarter of the elements. A merged step holds its results together, so maps must save more,
+  // unless all of them are outputs. No measurement is recorded; tests/bench/check_peaks shows what it does to peaks.
   bool worth_merging(int group, const Node& node, const Slice& own) {
     const Group& other = groups_[group];
     if (is_copy(node) != is_copy(*graph_.def(other.roots[0]))) return false;  // it is to run later

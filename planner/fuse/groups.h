@@ -1,4 +1,4 @@
-// Parts of fusion (planner/fuse/fuse.h): what must be stored, what a step computes, which steps merge.
+// These are parts of fusion (planner/fuse/fuse.h): what must be stored, what a step computes, which steps merge.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace neap::planner {
 
-/// Values that have to be in memory: outputs, operands and results of dot, sort and scan, reductions, scatters; and
-/// inputs.
+/// Marks the values that have to be in memory: inputs and outputs, operands and results of opaque steps and of joins,
+/// reductions, scatters, and values marked Mark::separate or Mark::materialize.
 std::vector<bool> must_store(const tracing::Graph& graph);
 
-/// What computing some values takes, down to stored ones.
+/// Says what computing some values takes, down to stored ones.
 struct Slice {
   std::vector<tracing::NodeId> nodes;    // in registers, ascending
   std::vector<tracing::ValueId> leaves;  // stored values read, ascending
@@ -25,9 +25,9 @@ struct Slice {
 class Slicer {
  public:
   explicit Slicer(const tracing::Graph& graph);
-  /// The slice of `roots` themselves (their defining nodes included, though they may be stored).
+  /// Returns the slice of `roots`; their defining nodes are in it, though the roots may be stored.
   Slice operator()(const std::vector<bool>& stored, const std::vector<tracing::ValueId>& roots);
-  /// Of one element of a node; 0 where it has one or two.
+  /// Returns the cost of one element of a node; 0 where the node has one or two elements.
   double cost(tracing::NodeId node) const { return cost_[node]; }
 
  private:
@@ -39,15 +39,15 @@ class Slicer {
   int slices_ = 0;
 };
 
-/// One group for each stored value that is not an input, in program order.
+/// Makes one group for each node with stored results, in program order.
 std::vector<Group> single_steps(const tracing::Graph& graph, const std::vector<bool>& stored);
 
-/// The same, with reductions of the same elements in one group, and outputs of equal shape that share work.
+/// Does the same, but puts reductions of the same elements into one group, and values of equal shape that share work.
 std::vector<Group> share_steps(const tracing::Graph& graph, const std::vector<bool>& stored);
 
-/// Whether values of one group would rather be apart, now that more is `stored` than when they were merged: what they
-/// were to share may be in memory, and each then reads a large array of its own, which had to be alive with the
-/// others'.
+/// Tells whether values of one group were better in groups of their own, now that more is `stored` than when they were
+/// merged: what they were to share may be in memory, and each then reads a large array of its own, which has to be
+/// alive together with the others'.
 bool would_part(const tracing::Graph& graph, const std::vector<bool>& stored, const Fusion& fusion);
 
 /// Puts groups in an order in which they can run, as near to program order as that allows; fills group_of.

@@ -18,10 +18,11 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMaxPieces = 64;
+// No measurement of these is recorded; tests/bench/check_peaks shows what they do to peaks, neap-plan-speed to time.
+constexpr size_t kMaxPieces = 64;  // of a join: each is a buffer, and may be a step
 constexpr size_t kMinJoin = 4096;  // bytes; below, one kernel is as good
-constexpr size_t kSmallShare = 4;  // of an operand's bytes, that may be stored so that it stays where it is
-constexpr int kMostVisits = 1000;
+constexpr size_t kSmallShare = 4;  // updates or indices of up to a fourth of the operand's bytes are stored for it
+constexpr int kMostVisits = 1000;  // nodes that one question may look at; after that the answer is no
 
 class CopyInserter {
  public:

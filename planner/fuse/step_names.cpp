@@ -18,7 +18,7 @@ using namespace tracing;
 
 namespace {
 
-constexpr int kNameDepth = 3;
+constexpr int kNameDepth = 3;  // ops inside one another that a name shows beside the outermost
 
 // "reduce_sum(multiply(gather))": down the dearest operand, past what only moves elements.
 std::string op_name(const Graph& group, ValueId v, int depth) {

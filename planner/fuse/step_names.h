@@ -1,4 +1,4 @@
-// What a step is called in reports: its op, strategy and reason, from its sub-graph.
+// Reports call a step by its op, strategy and reason, which follow from its sub-graph.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace neap::planner {
 
-/// Sets op, strategy and reason. `recomputes`: some of its values are computed by other steps too.
+/// Sets op, strategy and reason. `recomputes` says that other steps compute some of its values too.
 void name_step(PlanStep& step, bool naive, bool recomputes);
 
-/// The label of a step's scratch buffer.
+/// Returns the label of a step's scratch buffers.
 std::string scratch_label(const PlanStep& step);
 
-/// Adds the alias of an output to an input to the step's strategy and reason.
+/// Notes in the step's strategy and reason that it runs in place.
 void name_in_place(PlanStep& step);
 
 }  // namespace neap::planner

@@ -1,4 +1,5 @@
-// From fused groups to the steps and buffers of a plan, still without offsets. Tested in tests/planner/plan_test.cpp.
+// This makes the steps and buffers of a plan from fused groups, still without offsets. Tested in
+// tests/planner/plan_test.cpp.
 #pragma once
 
 #include "core/function_ref.h"
@@ -9,14 +10,14 @@
 
 namespace neap::planner {
 
-/// The plan of a loop's body.
+/// Plans a loop's body.
 using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, tracing::LoopLayout loop)>;
 
-/// Steps in the order of the groups, each with its sub-graph, reads, writes and scratch; buffers with their storage.
-/// `graph` is simplified and has its copies (planner/fuse/insert_copies.h); `plan_body` plans the bodies of its loops.
+/// Makes steps in the order of the groups, each with its sub-graph, reads, writes and scratch, and buffers with their
+/// storage. `graph` is simplified and has its copies (planner/fuse/insert_copies.h).
 PlanData make_steps(const tracing::Graph& graph, const Fusion& fusion, const PlanOptions& options, PlanBody plan_body);
 
-/// Sets first and last of every buffer from the steps, after they were made or moved.
+/// Sets first and last of every buffer from the steps, after those were made or moved.
 void set_live_ranges(PlanData& plan);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// The cost model: a handful of constants measured once, used to choose and to predict, never to compute.
+// The cost model is a handful of constants, used to choose and to predict, never to compute.
 //
 // The unit is one vector instruction's share of one element (an add of f32 is 1). Tested in
 // tests/planner/fuse_test.cpp.
@@ -8,16 +8,20 @@
 
 namespace neap::planner {
 
+// Fusion chooses by these. Writing, as random bits and scatters in families.cpp, has the speed of one core of the
+// design's reference machine, beside which `neap-limits` prints that of this one (bench/limits/README.md). Of the
+// others no measurement is recorded.
 inline constexpr double kUnitsPerSecond = 48e9;   // of one core
 inline constexpr double kWriteUnitsPerByte = 5;   // 9.5 GB/s
 inline constexpr double kReadUnitsPerByte = 2.5;  // 20 GB/s
 inline constexpr double kLaunchUnits = 1e5;       // 2 microseconds
 inline constexpr double kLanes = 16;              // a scalar instruction costs what a vector one does
 
-/// What predicted times count instead, fitted by neap-cost (bench/cost/) on two cores of Zen 3 at 3.2 GHz: within 2 x
-/// for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x faster.
+/// Predicted times count these units instead. They are fitted by neap-cost (bench/cost/) on two cores of Zen 3 at
+/// 3.2 GHz: within 2 x for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x
+/// faster.
 namespace predicted {
-// Whatever a run has: plans are chosen by predicted times, and a program has one plan and one peak.
+// Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
 inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
 inline constexpr double kRead = 1.9, kWrite = 3;  // of a byte
@@ -25,20 +29,21 @@ inline constexpr double kGather = 50;             // of a row, whatever its colu
 inline constexpr double kLine = 64;               // bytes that reading one element fetches
 inline constexpr double kScatterScalar = 11;      // what a scatter's updates compute is not vectorised
 inline constexpr double kFold = 6;                // of an element that a reduction reads,
-inline constexpr double kFoldLeading = 30;        // where it folds the first axis,
+inline constexpr double kFoldLeading = 30;        // where it reduces the first axis,
 inline constexpr double kFoldMiddle = 20;         // or neither that nor the last
 inline constexpr double kDotMultiply = 1.25;      // of a product's multiplication and addition
 inline constexpr double kFactorFlop = 5;          // of a factorization's arithmetic (core/factor/factor.h)
 inline constexpr double kSortPass = 260;          // of an element
-inline constexpr double kTrips = 16;              // of a loop that goes on while a condition is true
+inline constexpr double kTrips = 16;              // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 
-/// Cost of one output element of the node, its operands aside. Reductions and scatters: of one operand element.
+/// Returns the cost of one element of the node's result, its operands aside; for a reduction or scatter, that of one
+/// element which it reduces or adds.
 double element_cost(const tracing::Graph& graph, const tracing::Node& node);
 
-/// Whether kernels compute the op inside a loop, so that its value need not be stored.
+/// Tells whether kernels compute the op inside a loop, so that its value need not be stored.
 bool is_fusible(tracing::Op op);
-/// Whether the op's output element at an index reads its operands at that index only.
+/// Tells whether an element of the op's result reads its operands at its own index only.
 bool reads_same_index(tracing::Op op);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// The one form of matrix product that backends implement, and the way of every dot_general there.
+// Backends implement one form of matrix product, and every dot_general becomes it (planner/rewrite/lower_dot.h).
 //
 // Canonical: lhs [batch, m, k] or [batch, k, m], rhs [batch, k, n] or [batch, n, k], both row-major f32 or f64, axis 0
 // the batch, one contracted axis; output [batch, m, n]. For targets that multiply halves (narrow_dots) all three may be
@@ -15,7 +15,7 @@
 
 namespace neap::planner {
 
-/// A canonical dot_general in words of matrix products.
+/// Describes a canonical dot_general in terms of matrix products.
 struct DotForm {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool lhs_transposed = false;  // lhs is [batch, k, m]
@@ -26,13 +26,15 @@ struct DotForm {
   bool operator==(const DotForm&) const = default;
 };
 
+// Terms of a sum. Shorter blocks round less and read and write the result more often; both numbers decide bits. No
+// measurement is recorded; tests/backends/cpu_gemm_test.cpp bounds the error, and neap-cost's "product" takes the time.
 inline constexpr int64_t kLongDot = 2048, kDotBlock = 256;
 
 bool is_canonical_dot(const tracing::Graph& graph, const tracing::Node& node);
-/// Of a canonical dot_general node.
+/// Returns the form of a canonical dot_general node.
 DotForm dot_form(const tracing::Graph& graph, const tracing::Node& node);
 
-/// UserError for a canonical dot_general with an extent of 2^31 or more, which GPUs do not multiply.
+/// Throws UserError for a canonical dot_general with an extent of 2^31 or more, which GPUs do not multiply.
 void check_gpu_dot(const tracing::Graph& graph, const tracing::Node& node);
 
 }  // namespace neap::planner

@@ -5,11 +5,12 @@
 namespace neap::planner {
 namespace {
 
-// A tile's share of out stays in the cache nearest to the core but one, and costs a few percent to pack.
+// neap-cost's "product" and "thin product" measure these. Tiles are in elements: a tile's share of out stays in the
+// cache nearest to the core but one, and costs a few percent to pack.
 constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = kDotBlock, kLeastTile = 32;
-constexpr int64_t kEnoughTiles = 16;
-constexpr double kWorthATile = 1 << 20;  // multiplications
-constexpr int kMostSlots = 16;
+constexpr int64_t kEnoughTiles = 16;     // with fewer, tiles are halved, so that more threads have some
+constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
+constexpr int kMostSlots = 16;           // tiles in flight: more let more threads work, and take more scratch
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 size_t packed(int64_t rows, int64_t k, DType dtype) {

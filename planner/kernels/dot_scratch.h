@@ -1,5 +1,6 @@
-// How a matrix product is cut into tiles, and the packing space that the tiles in flight need. By shape alone, never by
-// threads, so that the plan is exact and the bits are the same everywhere. Tested in tests/backends/cpu_gemm_test.cpp.
+// A matrix product is cut into tiles, and the tiles in flight need packing space. Both are chosen by shape alone, never
+// by threads, so that the plan is exact and the bits are the same everywhere. Tested in
+// tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct DotTiles {
 };
 
 DotTiles dot_tiles(const DotForm& form);
-/// The scratch of a dot step.
+/// Returns the bytes of a dot step's scratch.
 size_t dot_scratch_bytes(const DotForm& form);
 
 }  // namespace neap::planner

@@ -1,6 +1,6 @@
-// What the planner knows of an op by its family: one row each. What depends on an op's attributes and operands as well
-// is asked elsewhere: how a slice of a result is made of slices of operands (planner/slice/split_axis.h), what one step
-// may write over (planner/fuse/in_place.h). Tested in tests/planner/families_test.cpp.
+// The planner knows some things of an op by its family: one row each. What depends on an op's attributes and operands
+// as well is asked elsewhere: how a slice of a result is made of slices of operands (planner/slice/split_axis.h), what
+// one step may write over (planner/fuse/in_place.h). Tested in tests/planner/families_test.cpp.
 #pragma once
 
 #include "planner/plan/plan.h"

@@ -1,5 +1,5 @@
-// What the naive pipeline holds at least, counted without making its plan: quick enough to ask of every plan. Tested in
-// tests/planner/naive_bound_test.cpp, and by every random program.
+// This counts what the naive pipeline holds at least without making its plan, quickly enough to ask of every plan.
+// Tested in tests/planner/naive_bound_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace neap::planner {
 
-/// At most the peak of the naive plan of a graph that is simplified as that plan's is, or more; near to it for most:
-/// bodies of loops are left out.
+/// Returns bytes that the peak of the naive plan is not below. `graph` is simplified at least as that plan's is
+/// (Builder::Level::light). It is near the peak for most graphs without loops, whose bodies are left out.
 size_t naive_peak_at_least(const tracing::Graph& graph, const Target& target);
 
 }  // namespace neap::planner

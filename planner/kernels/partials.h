@@ -1,5 +1,5 @@
-// How many partial results a reduction or scatter keeps: fixed by shape and budget, never by threads, so that the bits
-// of a result do not depend on the machine. Tested in tests/planner/partials_test.cpp.
+// How many partial results a reduction or scatter keeps is fixed by shape and budget, never by threads, so that the
+// bits of a result do not depend on the machine. Tested in tests/planner/partials_test.cpp.
 #pragma once
 
 #include <vector>
@@ -8,23 +8,25 @@
 
 namespace neap::planner {
 
-/// Sets partials, form and table_dtype of a reduce or scatter step. `table_budget`: the most that tables may take.
+/// Sets partials, and form, table_dtype and in_order of a scatter, of a reduce or scatter step. `table_budget` is the
+/// most bytes that tables may take.
 void choose_partials(PlanStep& step, size_t table_budget, const Target& target = {});
 
-/// The most that tables may take in a plan whose arguments and outputs take so much.
+/// Returns the most bytes that a scatter's tables may take in a plan whose arguments and outputs take `held_bytes`.
 size_t table_budget(size_t held_bytes);
 
 /// A scatter of fewer rows adds them up one after the other, and so does one that has no room for its tables or that
-/// is marked Mark::in_order.
+/// is marked Mark::in_order. It decides bits; no measurement is recorded (neap-cost's "scatter" has both sides).
 inline constexpr int64_t kDirectRows = 65536;
 
-/// Results that keep vectors and all threads busy: a reduction to so many and more has no partial results.
+/// A reduction to so many results and more has no partial results: they keep vectors and all threads busy. It decides
+/// bits; no measurement is recorded (neap-cost's "sum of rows" and "sum of columns" take the time).
 inline constexpr int64_t kManyRows = 64;
 
-/// What a reduction of elements of a dtype is kept in until it is done.
+/// Returns the dtype in which a reduction of such elements accumulates.
 DType accumulator_of(tracing::Op op, DType element);
 
-/// How a scatter's tables lie.
+/// Says where a scatter's tables lie.
 struct ScatterTables {
   DType dtype = DType::f32;
   int64_t in_scratch = 0;
@@ -32,10 +34,10 @@ struct ScatterTables {
 };
 ScatterTables tables_of(const PlanStep& step);
 
-/// The results of the reduction of which this one is a slice, or itself.
+/// Counts the results of the reduction; of one that is a slice, those of the whole (Attr::full_shape).
 int64_t whole_rows(const tracing::Graph& graph, const tracing::Node& reduction);
 
-/// The scratch that a step needs, as backends/ lower it: accumulators, tables or packing space.
+/// Returns the scratch that a step needs as backends lower it: accumulators, tables, packing or work space, an arena.
 std::vector<Aval> scratch_of(const PlanStep& step, const Target& target = {});
 
 }  // namespace neap::planner

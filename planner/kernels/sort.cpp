@@ -15,12 +15,14 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kRowsByDigits = 128;  // elements that are worth a pass
-constexpr int64_t kBlock = 65536;
-constexpr int64_t kMostBlocks = 64, kMostSlots = 16;
-constexpr size_t kLittle = size_t{1} << 20;  // bytes that any sort may take
+// Blocks and slots let threads work apart and take scratch. No measurement is recorded; neap-cost's "sort" and
+// "argsort" take the time of long rows.
+constexpr int64_t kRowsByDigits = 128;                // elements that are worth a pass; shorter rows are merged
+constexpr int64_t kBlock = 65536;                     // elements of a block, at least
+constexpr int64_t kMostBlocks = 64, kMostSlots = 16;  // of a row; of rows in flight
+constexpr size_t kLittle = size_t{1} << 20;           // bytes of scratch that any sort may take
 
-constexpr int64_t kGpuBlock = 1024, kMostGpuBlocks = 65536;
+constexpr int64_t kGpuBlock = 1024, kMostGpuBlocks = 65536;  // elements, at least; blocks of a row
 
 }  // namespace
 

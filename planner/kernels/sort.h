@@ -1,4 +1,4 @@
-// The one form of sorting that backends implement, and the way of every sort and argsort there.
+// Backends implement one form of sorting, and every sort and argsort becomes it (planner/rewrite/lower_sort.h).
 //
 // Canonical: along the last axis, so that rows lie one behind the other. All backends sort long rows by radix,
 // lowest digit first, which is stable: a pass moves elements (argsort: keys and their indices) by one digit of their
@@ -13,7 +13,7 @@
 
 namespace neap::planner {
 
-/// A canonical sort or argsort.
+/// Describes a canonical sort or argsort.
 struct SortForm {
   int64_t rows = 1, length = 0;  // of a row
   DType dtype = DType::f32;
@@ -22,12 +22,12 @@ struct SortForm {
   bool operator==(const SortForm&) const = default;
 };
 
-/// Of a canonical sort or argsort node.
+/// Returns the form of a canonical sort or argsort node.
 SortForm sort_form(const tracing::Graph& graph, const tracing::Node& node);
-/// How many digits of so many bits the keys have.
+/// Counts the digits of `digit_bits` bits in a key, which is the number of passes.
 int sort_passes(const SortForm& form, int digit_bits = 8);
 
-/// How a CPU sorts: by shape alone, never by threads.
+/// Says how a CPU sorts, by shape alone, never by threads.
 struct SortLayout {
   bool merges = false;         // short rows: runs that are merged, which digits would not pay for
   int slots = 1;               // rows in flight at most
@@ -39,19 +39,20 @@ struct SortLayout {
 };
 SortLayout sort_layout(const SortForm& form);
 
-/// On a GPU: rows of up to so many elements need no scratch, each element counts those before it; longer ones are
-/// sorted in blocks by digits of so many bits.
+/// On a GPU, rows of up to so many elements need no scratch: each element counts those before it, which is work of the
+/// square of the length. Longer rows are sorted in blocks by digits of so many bits. No measurement is recorded.
 inline constexpr int64_t kSortByCounting = 128;
 inline constexpr int kSortDigitBits = 4;
-/// Rows of so many elements and more are not sorted there: places are 32 bits.
+/// Rows of so many elements and more are not sorted on a GPU, where places have 32 bits.
 inline constexpr int64_t kSortTooLong = int64_t{1} << 31;
-/// UserError for such rows.
+/// Throws UserError for such rows.
 void check_gpu_sort(const tracing::Graph& graph, const tracing::Node& node);
-/// Elements of a block: not so many blocks that their counts could not be added up by one workgroup.
+/// Returns the elements of a block on a GPU: so many that one workgroup can add up the counts of all blocks.
 int64_t sort_block(const SortForm& form);
 
-/// The scratch of a sort step. CPU: the slots of sort_layout. GPU: counts u32 [rows, 16, blocks], then what lies
-/// between passes: elements, and for argsort elements once more (given three passes) and indices i32.
+/// Returns the scratch of a sort step. On a CPU it is the slots of sort_layout. On a GPU it is counts u32
+/// [rows, 16, blocks], then what lies between passes: elements, and for argsort elements once more (given three passes)
+/// and indices i32.
 std::vector<Aval> sort_scratch(const SortForm& form, bool gpu);
 
 }  // namespace neap::planner

@@ -13,8 +13,8 @@ using namespace tracing;
 
 namespace {
 
-using Axes = uint64_t;  // a set of axes
-constexpr int64_t kMostAxes = 60;
+using Axes = uint64_t;             // a set of axes
+constexpr int64_t kMostAxes = 60;  // that such a set holds, with some to spare
 
 Axes bit(int64_t axis) { return Axes{1} << axis; }
 

@@ -1,4 +1,4 @@
-// Which scatters update no element twice, known from how their indices are made.
+// This finds scatters that update no element twice, from how their indices are made.
 //
 // Iotas and permutations (argsort) give another number for each position along an axis; moved, reshaped, sliced,
 // converted and joined to rows they still do. Where the columns of the indices together tell all rows apart, updates
@@ -15,11 +15,11 @@ struct ScatterRows {
   bool covering = false;        // unique_indices, and every element is updated
 };
 
-/// Of a scatter node. What cannot be told is false.
+/// Tells this of a scatter node; what cannot be proven is false.
 ScatterRows scatter_rows(const tracing::Graph& graph, const tracing::Node& scatter);
 
-/// The axis of the indices [B..., k] along which their column `column` counts from 0 up to the extent of the operand
-/// axis that it indexes; -1: none. Of a gather or scatter, whether it is in the graph or only its operands are.
+/// Returns the axis of the indices [B..., k] of a gather or scatter along which their column `column` counts from 0 up
+/// to the extent of the operand axis that it indexes; -1 where there is none. The node itself need not be in the graph.
 int64_t counted_axis(const tracing::Graph& graph, const tracing::Node& node, int64_t column);
 
 }  // namespace neap::planner

@@ -13,10 +13,11 @@ namespace neap::planner {
 
 namespace {
 
-// Steps that searches may weigh: in all, beside some for each step of the program; in one window.
+// Work is counted in steps that a search weighs: in all, and beside that for each step of the program; in one window;
+// in one search before the beams. It trades the time of planning (neap-plan-speed) for peaks (tests/bench/check_peaks).
 constexpr int64_t kWork = 60'000, kWorkPerStep = 10, kWindowWork = 4'000, kFirstWork = 10'000;
 constexpr size_t kFirstWidth = 8, kMostWidth = 512;  // of beams
-constexpr size_t kFinest = 128;                      // what a beam should gain of the peak
+constexpr size_t kFinest = 128;                      // a beam is run where it could gain a 128th of the peak
 constexpr int kWindow = 32;                          // steps of a window at the peak
 constexpr int kRounds = 3;                           // of segments, each from the order that the last one found
 
@@ -195,7 +196,7 @@ std::vector<int> order_steps(const OrderGraph& graph) {
   size_t enough = least_peak(graph);
   int64_t work = kWork + kWorkPerStep * problem.steps;
   using Entry = std::pair<size_t, std::pair<int, int>>;
-  std::priority_queue<Entry> parts;  // the widest first
+  std::priority_queue<Entry> parts;  // the one with the highest peak first
   for (const auto& [begin, end] : parts_between(arrangement.separators(), problem.steps)) {
     parts.push({arrangement.peak(begin, end), {begin, end}});
   }

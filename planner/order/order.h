@@ -1,10 +1,11 @@
-// The order of steps with the lowest peak, never worse than the order given.
+// This looks for the order of steps with the lowest peak; the result is never worse than the order given.
 //
-// Exact where there are few steps (order_exact.h); optimal where each value has one reader and the steps form a tree or
-// a series-parallel graph (order_hill_valley.h); else the best of several list schedules, hill-valley segments of a
-// graph that is made series-parallel, and exact search in windows at the peak. Steps that all others come before or
-// after cut the program into parts that are ordered by themselves. All searches are bounded by work, never by a clock,
-// so that a program has one order. Tested in tests/planner/order_test.cpp.
+// It is exact where there are few steps and the search comes to an end (order_exact.h), and optimal where each value
+// has one reader and the steps form a tree or a series-parallel graph (order_hill_valley.h). Else it is the best of
+// several list schedules, hill-valley segments of a graph that is made series-parallel, beam searches (order_beam.h),
+// and exact search in windows at the peak. Steps that all others come before or after cut the program into parts that
+// are ordered by themselves. All searches are bounded by work, never by a clock, so that a program has one order.
+// Tested in tests/planner/order_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace neap::planner {
 
-/// What ordering needs to know of a program: which steps each value joins, and how large it is.
+/// Holds what ordering needs to know of a program: which steps write and read each value, and how large it is.
 struct OrderProblem {
   struct Value {
     size_t bytes = 0;
@@ -41,27 +42,27 @@ struct OrderProblem {
   std::vector<std::pair<int, int>> before;  // further precedences; all agree with the given order
 };
 
-/// Whether every order of these steps is one of the other's with no higher peak there.
+/// Tells whether every order of these steps is also an order of the other problem, with no higher peak there.
 bool no_easier(const OrderProblem& problem, const OrderProblem& than);
 
-/// A permutation of the steps that respects the values.
+/// Returns a permutation of the steps in which every value is written before it is read.
 std::vector<int> order_steps(const OrderProblem& problem);
 
-/// The largest sum of live bytes when the steps run in this order.
+/// Returns the largest sum of live bytes when the steps run in this order.
 size_t peak_of_order(const OrderProblem& problem, const std::vector<int>& order);
 
-/// What becomes of a plan's outputs.
+/// Says what becomes of a plan's outputs.
 struct OrderOptions {
   bool carves = true;  // outputs may lie in the arena; else each has bytes of its own for the whole run
   int num_carry = -1;  // of a scan's body: its first outputs are carries, the others lie outside the arena
   int num_consts = 0;  // of a scan's body
 };
 
-/// The problem of a plan's steps. Arguments that are donated to an output, and carries, that the given order lets be
-/// written in place stay so.
+/// Makes the ordering problem of a plan's steps. Donated arguments and carries that are written in place in the given
+/// order are in every order.
 OrderProblem order_problem(const PlanData& plan, const OrderOptions& options = {});
 
-/// Puts the steps of a plan in this order and sets the live ranges.
+/// Puts the steps of a plan into this order and sets the live ranges.
 void reorder(PlanData& plan, const std::vector<int>& order);
 
 }  // namespace neap::planner

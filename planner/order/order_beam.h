@@ -1,4 +1,4 @@
-// Search step by step that keeps the best few sets of steps that are done, for any number of steps.
+// A beam search goes step by step and keeps the best few sets of steps that are done, for any number of steps.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace neap::planner {
 
-/// An order whose peak is at most `limit`, or none. Of the sets that steps within the limit reach, the `width` with the
-/// fewest bytes alive are kept after each step. `backward` begins with what can be last. `work` is lessened by the
-/// steps that were weighed, and none is found once it is spent.
+/// Returns an order whose peak is at most `limit`, or nothing. Of the sets that steps within the limit reach, the
+/// `width` with the fewest bytes alive are kept after each step. `backward` begins with what can be last. `work` is
+/// lessened by the steps that were weighed; no order is found once it is exhausted.
 std::vector<int> beam_order(const OrderGraph& graph, size_t width, size_t limit, bool backward, int64_t& work);
 
-/// About the least work of a beam of width 1.
+/// Estimates the least work of a beam of width 1.
 inline int64_t beam_work(int64_t steps) { return steps * (8 + steps / 256); }
 
 }  // namespace neap::planner

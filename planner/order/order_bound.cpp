@@ -1,4 +1,4 @@
-// What every order of steps holds at once.
+// This finds bytes that every order of steps holds at once.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -9,7 +9,9 @@ namespace neap::planner {
 
 namespace {
 
-constexpr int kFewSteps = 4096;                 // so many that all that follows from each is known
+// Above these a weaker bound is taken, so that planning stays quick (neap-plan-speed). The sets of steps take
+// kFewSteps^2 / 4 bytes.
+constexpr int kFewSteps = 4096;                 // steps for which all that comes before and after each is known
 constexpr int64_t kMostAdditions = 20'000'000;  // of a value's bytes to those of a step
 
 // Sets of steps.

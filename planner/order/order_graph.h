@@ -1,4 +1,4 @@
-// An ordering problem as a graph of steps, and the bytes alive while they run: what all ways of ordering share.
+// All ways of ordering share these: an ordering problem as a graph of steps, and the bytes alive while they run.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace neap::planner {
 
-/// Lists of numbers, one after the other in memory.
+/// Holds lists of items one after the other in memory.
 template <class T>
 class Lists {
  public:
   Lists() = default;
-  /// `items`: list and item; each list keeps their order.
+  /// Makes `count` lists of `items`, which are pairs of a list and an item; each list keeps their order.
   Lists(size_t count, const std::vector<std::pair<int, T>>& items) : begin_(count + 1, 0), items_(items.size()) {
     for (const auto& [list, item] : items) ++begin_[static_cast<size_t>(list) + 1];
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
@@ -34,7 +34,7 @@ class Lists {
   std::vector<T> items_;
 };
 
-/// The steps of a problem and their precedences, which agree with the given order.
+/// Holds the steps of a problem and their precedences, which agree with the given order.
 struct OrderGraph {
   explicit OrderGraph(const OrderProblem& problem);
 
@@ -48,7 +48,7 @@ struct OrderGraph {
   Lists<OrderProblem::Reuse> reuses;  // of each step
   std::vector<size_t> need;           // of each step: what it adds to the live bytes while it runs, without reuse
 
-  /// Whether the value's bytes count; those of arguments do not.
+  /// Tells whether the value's bytes count; those of arguments do not.
   bool counts(int v) const { return problem.values[v].given || !problem.values[v].writers.empty(); }
   bool frees(int v) const { return counts(v) && !problem.values[v].kept; }
 
@@ -57,11 +57,11 @@ struct OrderGraph {
   void add_edges();
 };
 
-/// Drops edges that others imply, or that are there twice: all of them where there are few steps, else those that show
-/// quickly. Edges go from lower to higher numbers. They are sorted then.
+/// Sorts the edges, which go from lower to higher numbers, and drops those that are there twice or that others imply:
+/// all of them where there are few steps, else those that are found quickly.
 void drop_implied(std::vector<std::pair<int, int>>& edges, int steps);
 
-/// Bytes that writing over dying operands saves a step; `dies(v)`: the step is the last to touch v.
+/// Counts the bytes that writing over dying operands saves a step; `dies(v)` tells whether it is the last to touch v.
 template <class Dies>
 size_t reused_bytes(std::span<const OrderProblem::Reuse> reuses, const OrderProblem& problem, Dies&& dies) {
   size_t bytes = 0;
@@ -79,17 +79,17 @@ size_t reused_bytes(std::span<const OrderProblem::Reuse> reuses, const OrderProb
   return bytes;
 }
 
-/// Bytes alive while steps run one after the other.
+/// Counts the bytes alive while steps run one after the other.
 class OrderSimulation {
  public:
   explicit OrderSimulation(const OrderGraph& graph);
 
   bool is_last(int v) const { return remaining_[v] == 1 && graph_.frees(v); }
-  /// What the step needs beside the bytes that are alive when it starts.
+  /// Returns the bytes that the step needs beside those that are alive when it starts.
   size_t need(int step) const;
-  /// Growth of the live bytes by the step, after it.
+  /// Returns by how many bytes more are alive after the step than before it.
   int64_t growth(int step) const;
-  /// `freeing`, if given, gets the values that only one step is left to touch.
+  /// Runs the step. `freeing`, if given, gets the values that only one step is left to touch.
   void run(int step, std::vector<int>* freeing = nullptr);
 
   size_t live = 0;
@@ -100,17 +100,17 @@ class OrderSimulation {
   std::vector<int> remaining_;  // of each value: steps that will touch it
 };
 
-/// A permutation of the steps (planner/order/order.h).
+/// Returns a permutation of the steps (planner/order/order.h).
 std::vector<int> order_steps(const OrderGraph& graph);
 
-/// The peak of an order.
+/// Returns the peak of an order.
 size_t peak_of(const OrderGraph& graph, const std::vector<int>& order);
 
-/// No order is below this: what is kept, what is given, what is alive during a step whatever the order
-/// (planner/order/order_bound.cpp).
+/// Returns bytes that the peak of no order is below: what is kept, what is given, and what is alive during a step
+/// whatever the order (planner/order/order_bound.cpp).
 size_t least_peak(const OrderGraph& graph);
 
-/// An order of all steps, with the bytes alive at each, of which stretches can be taken out and ordered anew.
+/// Holds an order of all steps with the bytes alive at each. Stretches of it can be taken out and ordered anew.
 class Arrangement {
  public:
   Arrangement(const OrderGraph& graph, std::vector<int> order);
@@ -120,12 +120,12 @@ class Arrangement {
   size_t peak() const;
   size_t peak(int begin, int end) const;
 
-  /// The steps from position `begin` to `end` as a problem of their own, in this order, all others staying where they
-  /// are. Its peaks are those of these steps less what is alive throughout.
+  /// Makes the steps at positions `begin` to `end` a problem of their own, in this order, while all others stay where
+  /// they are. Its peaks are those of these steps less what is alive throughout.
   OrderProblem part(int begin, int end) const;
-  /// Runs the steps of the part, a problem that begins at `begin`, in the order given as its steps.
+  /// Puts the steps of `part`, which begins at position `begin`, into `order`, which numbers them as the part does.
   void reorder(const OrderGraph& part, int begin, const std::vector<int>& order);
-  /// Positions that every order gives the same step, all others staying before or after.
+  /// Returns the positions of steps that all others must come before or after.
   std::vector<int> separators() const;
 
  private:

@@ -15,7 +15,9 @@ namespace neap::planner {
 
 namespace {
 
-constexpr int64_t kMostChanges = 16;  // of edges, for each step; a graph that needs more is far from series-parallel
+// Changes of edges for each step: a graph that needs more is far from series-parallel, and is given up. No measurement
+// is recorded; neap-plan-speed's "random" graphs are such.
+constexpr int64_t kMostChanges = 16;
 
 // Steps in a row, linked by StringGraph::next_.
 struct Segment {

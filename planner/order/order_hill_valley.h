@@ -1,4 +1,4 @@
-// Orders of trees and series-parallel graphs with the lowest peak, and good ones of others, from hill-valley segments.
+// Hill-valley segments give orders of trees and series-parallel graphs with the lowest peak, and good ones of others.
 //
 // The steps that are ordered so far are a list of segments, each with its net growth and its hill: the most that it
 // needs above what is alive when it starts. They ascend in rank: those that give back more than they take first, the
@@ -21,9 +21,10 @@ struct HillValleyOrder {
   bool proven = false;     // no order is lower
 };
 
-/// Optimal if the graph is series-parallel and each value that is freed has one reader. With
-/// several, the last of them in the given order is taken to free the value; `last_stays` then adds that it remains the
-/// last, so that the peak is never above the given order's unless edges had to be put in series.
+/// Returns an optimal order if the graph is series-parallel and each value that is freed has one reader. With several
+/// readers, the last of them in the given order is taken to free the value; `last_stays` then adds that it remains the
+/// last, so that the peak is never above the given order's unless edges had to be put in series. `work` is that of
+/// order_exact.h.
 HillValleyOrder hill_valley_order(const OrderGraph& graph, bool last_stays, int64_t& work);
 
 }  // namespace neap::planner

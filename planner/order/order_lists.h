@@ -1,4 +1,4 @@
-// Orders found in one walk through the steps, nearly linear in their number.
+// These orders are found in one walk through the steps, in time nearly linear in their number.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,15 @@
 
 namespace neap::planner {
 
-/// Among the steps that can run: one that grows least of those that do not pass the peak so far, else the one that
-/// needs least.
+/// Runs, of the steps that can run and do not pass the peak so far, the one that adds the fewest live bytes; where all
+/// pass it, one that needs the fewest.
 std::vector<int> forward_list(const OrderGraph& graph);
 
-/// The same from the end: among the steps that can be last, the one before which least is alive.
+/// Goes from the end: of the steps that can be last, it takes the one before which the fewest bytes are alive.
 std::vector<int> backward_list(const OrderGraph& graph);
 
-/// Depth first from what nothing follows, operands of wide parts first.
+/// Goes depth first from the steps that nothing follows, and takes those operands first whose parts need the most bytes
+/// beside what they leave.
 std::vector<int> depth_first(const OrderGraph& graph);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// What ordering needs to know of a plan.
+// This makes the ordering problem of a plan.
 #include <algorithm>
 
 #include "planner/fuse/in_place.h"

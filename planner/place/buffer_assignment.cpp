@@ -14,7 +14,7 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kNear = 10'000;  // of the bound: how far from it will do, nearly
+constexpr size_t kNear = 10'000;  // Placing::near is content with a 10,000th more than the bound
 
 bool is_input(const PlanBuffer& buffer) {
   return buffer.storage == Storage::argument || buffer.storage == Storage::captured;

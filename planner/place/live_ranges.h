@@ -1,5 +1,6 @@
-// Live ranges and their offsets as CSV, the format of public placement instances: id,lower,upper,size[,offset], one
-// buffer a line, alive in [lower, upper). Tested in tests/planner/live_ranges_test.cpp.
+// Live ranges and their offsets are read and written as CSV, the format of public placement instances:
+// id,lower,upper,size[,offset], one buffer a line, alive in [lower, upper). Tested in
+// tests/planner/live_ranges_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,19 @@ struct LiveRange {
   int64_t size = 0;
 };
 
-/// Reads CSV with a header; the order of columns is free, columns of other names are left out. UserError, with `name`
-/// and line, for what is not a set of live ranges: a column is missing, a number is none or out of range, upper is
-/// below lower, an id is there twice, all sizes together leave int64.
+/// Reads CSV with a header; the order of columns is free, and columns of other names are passed over. Throws UserError,
+/// with `name` and line, for what is no set of live ranges: a column is missing, a number is none or out of range,
+/// upper is below lower, an id is there twice, all sizes together leave int64.
 std::vector<LiveRange> parse_live_ranges(std::string_view csv, const std::string& name);
 
-/// CSV with a column `offset`.
+/// Writes CSV with a column `offset`.
 std::string print_live_ranges(std::span<const LiveRange> ranges, std::span<const int64_t> offsets);
 
-/// The same for place(): steps are the ranks of the times.
+/// Makes blocks for place() of the ranges; their steps are the ranks of the times.
 std::vector<Block> to_blocks(std::span<const LiveRange> ranges);
 
-/// What is wrong with the offsets: one is negative, ends above `capacity`, or two buffers that are alive at one time
-/// overlap. nullopt: nothing.
+/// Says what is wrong with the offsets: one is negative, a buffer ends above `capacity`, or two buffers that are alive
+/// at one time overlap. Returns nullopt where nothing is wrong.
 std::optional<std::string> find_fault(std::span<const LiveRange> ranges, std::span<const int64_t> offsets,
                                       int64_t capacity);
 

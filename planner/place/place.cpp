@@ -12,10 +12,11 @@ namespace neap::planner {
 
 namespace {
 
+// Work is in units of about a nanosecond. `neap-plan place` on tests/data/minimalloc and neap-plan-speed measure it.
 constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
-constexpr size_t kMuch = 100, kSome = 1000;  // of the bound: what so much work should gain
+constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.
 struct Part {
@@ -67,8 +68,9 @@ class Descent {
     return answer;
   }
 
-  // The goal itself, then halves of what is between it and the best; again, finer and with more work, until the meter
-  // is spent.
+  // Tries the goal itself, with four times the work of another capacity, then halves of what is between it and the best
+  // until a 32nd of the extent is left; again, each time half as coarse and with twice the work, until the meter is
+  // exhausted.
   void run(size_t goal, int64_t work) {
     const auto searchable = [&](const Part& part) {
       return part.extent <= goal || PlaceSearch::is_worth(part.blocks, meter_.left());

@@ -13,8 +13,9 @@ namespace neap::planner {
 
 namespace {
 
-constexpr double kImproveWork = 4e5;  // pairs of blocks looked at
-constexpr double kMostTries = 500;
+// These bound the time of placing, which is quadratic in the blocks but for sweeps; neap-plan-speed measures it.
+constexpr double kImproveWork = 4e5;  // pairs of blocks that are looked at to improve an order
+constexpr double kMostTries = 500;    // orders
 constexpr size_t kManyBlocks = 4000;  // above, sweeps and one order of placing
 constexpr size_t kTooMany = 20'000;   // above, sweeps
 

@@ -1,4 +1,5 @@
-// Offsets by greedy rules: sweeps, and best and first fit in several orders. Tested in tests/planner/place_test.cpp.
+// These offsets follow greedy rules: sweeps, and best and first fit in several orders. Tested in
+// tests/planner/place_test.cpp.
 #pragma once
 
 #include <span>
@@ -7,10 +8,10 @@
 
 namespace neap::planner {
 
-/// The lowest placement of several orders, best fit and first fit, the best of them improved by moving blocks that end
-/// too high; sweeps through the steps, from their ends and from the peak step, come
-/// first, and are all for more than 20,000 blocks: nearly linear. Ends early at
-/// an extent of `goal`.
+/// Returns the lowest of several placements, or the first with an extent of at most `goal`. Sweeps through the steps,
+/// from their ends and from the peak step, come first; then best and first fit in several orders, the best of them
+/// improved by moving blocks that end too high. More than 4,000 blocks get one of those orders, more than 20,000 only
+/// sweeps, whose time is nearly linear.
 Placement place_greedily(std::span<const Block> blocks, size_t goal);
 
 }  // namespace neap::planner

@@ -10,11 +10,12 @@ namespace neap::planner {
 
 namespace {
 
+// How soon the search for tests/data/minimalloc comes to an end (`neap-plan place`) tells how good these are.
 constexpr int64_t kFirstTries = 1000;       // blocks tried before the search starts anew
-constexpr double kRemember = 0.95;          // of the failures, from search to search
-constexpr double kSlackChoices = 20;        // choices that a free capacity counts as
-constexpr int64_t kWorkOfPair = 4;          // of blocks alive together, to begin with
-constexpr int64_t kMostPairs = 20'000'000;  // for their memory
+constexpr double kRemember = 0.95;          // share of the failures that the next search knows
+constexpr double kSlackChoices = 20;        // choices that a capacity which is all free counts as
+constexpr int64_t kWorkOfPair = 4;          // units to set up a pair of blocks that are alive together
+constexpr int64_t kMostPairs = 20'000'000;  // pairs, for their memory: 8 bytes each
 
 // 1 1 2 1 1 2 4 1 1 2 ...: good lengths of searches that start anew when nothing is known of them (Luby et al., 1993).
 int64_t luby(uint64_t i) {

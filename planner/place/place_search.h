@@ -1,4 +1,4 @@
-// Offsets by complete search: whether blocks fit within a capacity at all, and how. Tested in
+// A complete search tells whether blocks fit within a capacity at all, and at which offsets. Tested in
 // tests/planner/place_test.cpp.
 //
 // The search builds placements from below. Without loss, every block lies at 0 or on top of a block alive with it
@@ -24,7 +24,8 @@
 
 namespace neap::planner {
 
-/// What searches may spend: units of work, about a nanosecond each and the same on every machine, and time if asked.
+/// Counts what searches may spend: units of work, about a nanosecond each and the same on every machine, and time if
+/// there is a deadline.
 class Meter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,17 +43,17 @@ class Meter {
 
 class PlaceSearch {
  public:
-  /// Blocks that need bytes at some step, all of them.
+  /// Takes blocks of which each needs bytes at some step.
   explicit PlaceSearch(std::span<const Block> blocks);
   ~PlaceSearch();
 
   enum class Answer : uint8_t { found, impossible, gave_up };
-  /// Looks for offsets within `capacity` until `work` or the meter is spent. What earlier calls learnt helps.
+  /// Looks for offsets within `capacity` until `work` or the meter is exhausted. What earlier calls learnt helps.
   Answer fit(size_t capacity, int64_t work, Meter& meter);
-  /// What the last successful call found.
+  /// Returns what the last successful call found.
   const Placement& placement() const;
 
-  /// Whether so much work is worth the trouble of a start: for few enough pairs of blocks that are alive together.
+  /// Tells whether so much work is worth starting: whether few enough pairs of blocks are alive together.
   static bool is_worth(std::span<const Block> blocks, int64_t work);
 
  private:

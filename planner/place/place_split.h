@@ -1,4 +1,4 @@
-// Placing where one allocation holds only so many bytes, so that the arena is several.
+// Where one allocation holds only so many bytes, the arena is several, and blocks are placed in them.
 #pragma once
 
 #include <span>
@@ -13,8 +13,9 @@ struct SplitPlacement {
   std::vector<size_t> extents;   // of each allocation
 };
 
-/// Each block lies in one allocation; none is larger than `limit`, but that of a block that itself is. Allocations are
-/// filled one after the other, each placed as place() does. Tested in tests/planner/place_split_test.cpp.
+/// Places each block in one allocation, the largest first and each in the first allocation that has room; place() then
+/// lowers the allocations. None is larger than `limit`, but that of a block that itself is. Tested in
+/// tests/planner/place_split_test.cpp.
 SplitPlacement place_split(std::span<const Block> blocks, size_t limit);
 
 }  // namespace neap::planner

@@ -74,7 +74,7 @@ void PlaceSearch::State::choose_ranks() {
   const size_t n = size_.size();
   const auto roll = [&] { return static_cast<double>(random_()) / static_cast<double>(random_.max()); };
   const int rule = static_cast<int>(random_() % 6);
-  constexpr double kShuffle[] = {0, 0.02, 0.05, 0.1};
+  constexpr double kShuffle[] = {0, 0.02, 0.05, 0.1};  // shares of the order by which a block may move
   const double shuffle = kShuffle[random_() % 4] * static_cast<double>(n);
   std::vector<std::tuple<double, double, double>> keys(n);
   for (size_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// The state of a search for offsets (place_search.h): the bounds of what is not placed yet, and how to go back.
+// This is the state of a search for offsets (place_search.h): the bounds of what is not placed yet, and how to go back.
 #pragma once
 
 #include <random>

@@ -7,8 +7,8 @@ namespace neap::planner {
 
 namespace {
 
-constexpr uint32_t kIntel = 0x8086;
-// The largest page of a host: a device that takes more than its own host's has 0 in its record.
+constexpr uint32_t kIntel = 0x8086;  // Intel's PCI vendor id
+// Bytes of the largest page of a host: a device that takes more than its own host's has 0 in its record.
 constexpr uint64_t kLargestImportAlignment = 64 << 10;
 // Tables in which llvmpipe counts the rows of a scatter, a thread in each. Two whatever the host has: its number of
 // threads is no property of the device.
@@ -38,8 +38,10 @@ uint64_t largest_block(const DeviceRecord& d) {
 
 uint32_t texels(const DeviceRecord& d) { return d.type == "cpu" && d.driver == "llvmpipe" ? d.max_texel_elements : 0; }
 
-// Tiles of up to 128 x 128 by 8 subgroups, as far as invocations and shared memory go: two slices of 32 halves, a word
-// of 16 bytes more in each row, and a matrix of sums for each subgroup (matmul_matrix.cpp).
+// Tiles are up to 128 x 128 elements by 8 subgroups, as far as invocations and three quarters of the shared memory go.
+// Shared memory holds two slices of 32 halves along k, a word of 16 bytes more in each row, and a matrix of f32 sums
+// for each subgroup (backends/vulkan/matmul_matrix.cpp). `neap-bench --case random-matmul --device vulkan` measures
+// them.
 MatrixTiles matrix_tiles(const DeviceRecord& d) {
   MatrixTiles chosen;
   const uint32_t subgroup = subgroup_size(d);

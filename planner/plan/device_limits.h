@@ -1,7 +1,6 @@
-// What follows from the record of a device for plans, and what its backend decides by the same rules: where arrays lie,
-// the largest allocation, cooperative matrices. A plan for a record is the plan that the device gets because both take
-// its limits from here. Pure functions. Tested in tests/planner/limits_test.cpp and
-// tests/backends/vulkan_features_test.cpp.
+// These pure functions say what follows from the record of a device: where arrays lie, the largest allocation,
+// cooperative matrices. Plans and the device's backend both ask them, so a plan for a record is the plan that the
+// device itself gets. Tested in tests/planner/limits_test.cpp and tests/backends/vulkan_features_test.cpp.
 #pragma once
 
 #include <neap/device.h>
@@ -13,7 +12,7 @@
 
 namespace neap::planner {
 
-/// Where the arrays of a device lie.
+/// Says where the arrays of a device lie.
 enum class ArrayMemory : uint8_t {
   import,  // unified memory: arrays of the host are used where they lie
   mapped,  // device memory that the host maps; copies by the host
@@ -21,26 +20,28 @@ enum class ArrayMemory : uint8_t {
 };
 ArrayMemory array_memory(const DeviceRecord& device);
 
-/// The subgroup size that pipelines ask for; 0: none, as the driver may run smaller ones than it reports without size
-/// control, so that reductions rely on shared memory alone.
+/// Returns the subgroup size that pipelines ask for. It is 0 where the driver has no size control and may run smaller
+/// subgroups than it reports: reductions then rely on shared memory alone.
 uint32_t subgroup_size(const DeviceRecord& device);
 
-/// Bytes of the largest single allocation asked for.
+/// Returns the bytes of the largest single allocation that is asked for, a multiple of 256.
 uint64_t largest_block(const DeviceRecord& device);
 
-/// Elements of the texel buffers through which large arrays are read; 0: they are read by address.
+/// Returns how many elements a texel buffer has through which large arrays are read; 0 where they are read by address.
 uint32_t texels(const DeviceRecord& device);
 
-/// Cooperative matrices of a subgroup, m, n and k (0: none), and a workgroup's tile of a product: as many subgroups
-/// along m and n, each of as many matrices. Powers of two.
+/// Says how cooperative matrices multiply. `shape` is m, n and k of a subgroup's matrix (0: there are none). A
+/// workgroup's tile of the product has `groups` subgroups along m and n, each of `block` matrices. All are powers of
+/// two.
 struct MatrixTiles {
   std::array<uint32_t, 3> shape{};
   std::array<uint32_t, 2> groups{1, 1}, block{1, 1};
 };
 MatrixTiles matrix_tiles(const DeviceRecord& device);
 
-/// What a plan needs to know of the device. `memory` is its largest heap, 0 where arrays lie in the host's. An open
-/// device may have been told to keep arrays elsewhere (NEAP_VULKAN_MEMORY).
+/// Returns what a plan needs to know of the device. Limits::memory is its largest heap, or 0 where arrays lie in the
+/// host's memory. `memory` need not be array_memory(device): NEAP_VULKAN_MEMORY tells an open device where to keep
+/// arrays.
 Limits limits_of(const DeviceRecord& device, ArrayMemory memory);
 inline Limits limits_of(const DeviceRecord& device) { return limits_of(device, array_memory(device)); }
 

@@ -1,4 +1,4 @@
-// What the driver of a Vulkan device reports, as a value: of a device that is here, or from a file
+// A record holds what the driver of a Vulkan device reports: of a device that is here, or from a file
 // (tests/data/devices). Backends choose kernels by it (backends/vulkan/features.h), plans are made for the limits that
 // follow from it (device_limits.h). Tested in tests/backends/vulkan_features_test.cpp.
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace neap::planner {
 
-/// Limits and features of a physical device, as the driver reports them. tests/data/devices holds those of real ones.
+/// Holds limits and features of a physical device as the driver reports them. tests/data/devices has those of real
+/// ones.
 struct DeviceRecord {
   std::string name;    // VkPhysicalDeviceProperties::deviceName
   std::string driver;  // VkPhysicalDeviceDriverProperties::driverName
@@ -61,12 +62,12 @@ struct DeviceRecord {
   bool denorm_preserve16 = false, rounding_rte16 = false;
 };
 
-/// A record as JSON and back; field names as above. A field that the text leaves out has the default above, the least
-/// that Vulkan guarantees; "source" (where the text comes from) is passed over. UserError that begins with `name` and
-/// names the field for a text that is no record.
+/// These write a record as JSON, with field names as above, and read it. A field that the text leaves out has the
+/// default above, the least that Vulkan guarantees; "source" (where the text comes from) is passed over. Reading throws
+/// UserError, which begins with `name` and names a field that is wrong.
 std::string to_json(const DeviceRecord&);
 DeviceRecord record_from_json(std::string_view text, const std::string& name = "device record");
-/// The same of a text that was read; `others` are members which are no fields.
+/// Does the same for a text that was parsed already; `others` names members that are allowed beside the fields.
 DeviceRecord record_from_json(const Json& json, const std::string& name, std::span<const std::string_view> others = {});
 
 }  // namespace neap::planner

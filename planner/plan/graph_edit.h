@@ -1,4 +1,4 @@
-// Copying parts of a graph into another, and what values and views allow where a graph is rewritten.
+// These functions copy parts of a graph into another, and say what dtypes and views allow where a graph is rewritten.
 #pragma once
 
 #include <vector>
@@ -7,28 +7,30 @@
 
 namespace neap::planner {
 
-/// tracing::eliminate_dead_code() of a graph that may be used up: nothing is copied where all is live.
+/// Does what tracing::eliminate_dead_code() does, but returns the graph itself, without a copy, where every node is
+/// live and none has a body.
 tracing::Graph drop_dead_code(tracing::Graph graph);
 
-/// Gives an empty graph the name and the inputs of `from`. Returns what they are named in it, indexed by the values of
-/// `from`; no_value for the others.
+/// Gives an empty graph the name and the inputs of `from`. Returns the new value of each value of `from`: that of an
+/// input, no_value for the others.
 std::vector<tracing::ValueId> copy_inputs(tracing::Graph& to, const tracing::Graph& from);
 
 /// Appends a node whose outputs have the avals of `node`'s in `from`; returns its id.
 tracing::NodeId append_copy(tracing::Graph& to, const tracing::Graph& from, const tracing::Node& node,
                             std::vector<tracing::ValueId> inputs);
 
-/// The same with the operands that `renamed`, indexed by the values of `from`, names in `to`; names its outputs there.
+/// Does the same with operands found in `renamed`, which maps values of `from` to those of `to`; adds the outputs to
+/// it.
 tracing::NodeId append_renamed(tracing::Graph& to, const tracing::Graph& from, const tracing::Node& node,
                                std::vector<tracing::ValueId>& renamed);
 
-/// Whether an integer dtype holds 0 to `hi`; false for others.
+/// Tells whether the dtype is an integer one that holds 0 to `hi`.
 bool holds(DType dtype, int64_t hi);
 
-/// Whether every value of `from` is a value of `to` (converting there and back is the identity).
+/// Tells whether every value of `from` is a value of `to`, so that converting there and back is the identity.
 bool holds_exactly(DType to, DType from);
 
-/// Whether the axes but those of extent 1 are in ascending order: moving them so is a reshape.
+/// Tells whether the permutation keeps all axes but those of extent 1 in ascending order, so that it is a reshape.
 bool is_reshape(const Shape& shape, const tracing::Ints& permutation);
 
 }  // namespace neap::planner

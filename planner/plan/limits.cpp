@@ -16,15 +16,18 @@ namespace neap::planner {
 
 namespace {
 
+// The most partial results of a reduction on a GPU. More let more of its threads work, and take more scratch and more
+// combining. No measurement is recorded; `neap-bench --case monte-carlo --device vulkan` is a reduction to one element.
 constexpr int kReducePartsGpu = 1024;
 
 constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory",       "largest_allocation",
                                          "largest_buffer", "alignment",  "wide_atomics", "half_products",
                                          "count_tables",   "host_memory"};
-constexpr size_t kMostAlignment = size_t{1} << 40;
-constexpr int kMostTables = 64;
-constexpr double kMostBytes = 0x1.fp63;  // of all buffers of a plan: nearly what size_t counts
-constexpr double kMostMade = 0x1p62;     // of those that are not arguments: orders count with int64
+// Larger values in a file are taken for mistakes.
+constexpr size_t kMostAlignment = size_t{1} << 40;  // bytes
+constexpr int kMostTables = 64;                     // of Limits::count_tables
+constexpr double kMostBytes = 0x1.fp63;             // of all buffers of a plan: nearly what size_t counts
+constexpr double kMostMade = 0x1p62;                // of those that are not arguments: orders count with int64
 
 bool is_alignment(size_t bytes) { return std::has_single_bit(bytes) && bytes >= 64 && bytes <= kMostAlignment; }
 

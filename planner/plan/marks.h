@@ -1,4 +1,4 @@
-// What one pass of the planner tells those after it about a node: bits of Attr::marks, of which a node may have
+// One pass of the planner tells those after it about a node by marks: bits of Attr::marks, of which a node may have
 // several. Tested in tests/planner/marks_test.cpp.
 #pragma once
 
@@ -25,16 +25,16 @@ void set_mark(tracing::Attrs& attrs, Mark mark);
 bool has_mark(const tracing::Attrs& attrs, Mark mark);
 inline bool has_mark(const tracing::Node& node, Mark mark) { return has_mark(node.attrs, mark); }
 
-/// Attributes with one more mark.
+/// Returns the attributes with one more mark.
 inline tracing::Attrs marked(tracing::Attrs attrs, Mark mark) {
   set_mark(attrs, mark);
   return attrs;
 }
 
-/// Whether the node is a concatenate that needs no step.
+/// Tells whether the node is a concatenate that needs no step.
 bool is_join(const tracing::Node& node);
 
-/// Whether a node computes again what another has computed.
+/// Tells whether a node rematerializes a value: it computes again what another node has computed.
 bool is_copy(const tracing::Node& node);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// What the readers of JSON files share. Tested in tests/planner/parse_plan_test.cpp and limits_test.cpp.
+// The readers of JSON files share this. Tested in tests/planner/parse_plan_test.cpp and limits_test.cpp.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace neap::planner {
 
-/// The text as JSON; UserError with `name` and what is wrong with it.
+/// Parses the text as JSON. Throws UserError with `name` and what is wrong with the text.
 Json parse_json(std::string_view text, const std::string& name);
 
 }  // namespace neap::planner

@@ -1,4 +1,5 @@
-// How a step computes, by name: what reports say, and what a user may pin. Tested in tests/planner/choices_test.cpp.
+// A strategy names how a step computes: reports print it, and a user may pin it. Tested in
+// tests/planner/choices_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,11 @@ enum class Strategy : uint8_t {
   branch,              // of a cond
 };
 
-/// "nocopy-gather-grad".
+/// Returns the strategy's name, such as "nocopy-gather-grad".
 std::string_view name(Strategy strategy);
-/// The one of that name.
+/// Finds the strategy of that name; nullopt where there is none.
 std::optional<Strategy> find_strategy(std::string_view name);
-/// The same of those that can be pinned. OptionError for others.
+/// Finds the strategy of that name among those that can be pinned. Throws OptionError for other names.
 Strategy pinned_strategy(std::string_view name);
 
 }  // namespace neap::planner

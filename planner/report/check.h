@@ -1,4 +1,4 @@
-// Whether a plan keeps its own promises, looked up without the code that made it. Tested in
+// This checks whether a plan keeps its own promises, without the code that made it. Tested in
 // tests/planner/check_plan_test.cpp.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace neap::planner {
 
-/// What is wrong, one sentence each; empty: nothing. Buffers alive together overlap or leave the arena, a step uses a
-/// buffer that is not alive, or reads one after another of the same bytes was written, an alias leaves the buffer it
-/// lies in, a buffer's bytes are not those of its shape, or peak, lower bound, a step's bytes or the budget do not
-/// agree with the buffers. Plans of loop bodies are looked at too.
+/// Returns one line for each thing that is wrong, in plans of loop bodies too. It finds buffers alive together that
+/// overlap or leave the arena, a step that uses a buffer which is not alive or was overwritten, an alias that leaves
+/// the buffer it lies in, bytes that are not those of a shape, a peak or a step's bytes that are not those of the
+/// buffers, and a peak below the lower bound or above the budget.
 std::vector<std::string> check_plan(const PlanData& plan);
 
 }  // namespace neap::planner

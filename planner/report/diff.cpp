@@ -14,8 +14,8 @@ namespace neap::planner {
 
 namespace {
 
-constexpr double kSlower = 1.01;  // of the predicted time, to be worse
-constexpr size_t kMostLines = 8;  // of buffers, of each kind
+constexpr double kSlower = 1.01;  // times the predicted time, from which on a plan is worse
+constexpr size_t kMostLines = 8;  // lines for buffers of each kind
 constexpr size_t kColumns = 66;   // of 80, beside the bytes
 
 std::string signed_bytes(size_t before, size_t after) {

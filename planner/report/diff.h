@@ -1,4 +1,4 @@
-// What became better or worse from one plan to another. Tested in tests/planner/diff_plans_test.cpp.
+// This says what became better or worse from one plan to another. Tested in tests/planner/diff_plans_test.cpp.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ struct PlanDiff {
   std::string text;    // at most 80 columns, but for names
 };
 
-/// Peaks, steps, strategies, the largest buffers that came, went, grew or live longer, and decisions that changed.
-/// Buffers are matched by label, storage and source, decisions by name.
+/// Compares peaks, steps, strategies, the largest buffers that came, went, grew or live longer, and decisions. Buffers
+/// are matched by label, storage and source, decisions by name.
 PlanDiff diff_plans(const PlanData& before, const PlanData& after);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// The plan as one self-contained page: the plans as data, drawn by planner/report/page.inc.
+// A plan becomes one self-contained page: the plans are data in it, which planner/report/page.inc draws.
 #include <algorithm>
 
 #include "core/json.h"

@@ -1,4 +1,4 @@
-// All plans of a process, as NEAP_DUMP's index: docs/plan-json.md. Tested in tests/jit/dump_test.cpp.
+// NEAP_DUMP's index lists all plans of a process (docs/plan-json.md). Tested in tests/jit/dump_test.cpp.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace neap::planner {
 
-/// Results of a plan that are still there.
+/// Counts results of a plan that are still alive.
 struct AliveResults {
   int plan = 0;  // that made them
   std::string what;
@@ -38,14 +38,14 @@ struct ProgramIndex {
   int64_t calls_left_out = 0;
 };
 
-/// `plan` as it stands in an index, without calls.
+/// Returns the entry of `plan` in an index, without calls.
 IndexedPlan indexed(const PlanData& plan, std::string stem, std::string device);
 
-/// The most that calls reach: what is alive beside a plan, and its peak. 0 before the first call.
+/// Returns the most bytes that calls reach: what is alive beside a plan, and its peak. It is 0 before the first call.
 size_t program_peak(const ProgramIndex& index);
 
 std::string to_json(const ProgramIndex& index);
-/// One self-contained page, with links to those of the plans.
+/// Writes one self-contained page, with links to those of the plans.
 std::string to_html(const ProgramIndex& index);
 
 }  // namespace neap::planner

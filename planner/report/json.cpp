@@ -1,4 +1,4 @@
-// The plan as JSON, described in docs/plan-json.md; members by name.
+// A plan becomes JSON, described in docs/plan-json.md, with members sorted by name.
 #include "core/json.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/queries.h"

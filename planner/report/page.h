@@ -1,4 +1,4 @@
-// What the reports (to_text, to_json, to_html in planner/plan/plan.h) share. Tested in tests/planner/report_test.cpp.
+// Pages of a plan (html.cpp) and of an index (index.cpp) share this. Tested in tests/planner/report_test.cpp.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace neap::planner {
 
-/// A page of a report with its data, as JSON, in place of the mark.
+/// Returns the page with its data, as JSON, in place of the mark /*DATA*/null.
 std::string fill_page(std::string_view page, std::string_view json);
 
 }  // namespace neap::planner

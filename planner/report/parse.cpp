@@ -1,4 +1,4 @@
-// Reads what json.cpp writes. Everything is checked, so that what uses the plan need not be.
+// This reads what json.cpp writes. Everything is checked, so that code which uses the plan need not check it.
 #include <fmt/format.h>
 #include <neap/error.h>
 
@@ -13,7 +13,7 @@ namespace neap::planner {
 namespace {
 
 constexpr int kVersion = 1;
-constexpr int kDeepest = 64;  // plans within plans
+constexpr int kDeepest = 64;  // plans of loops within one another; deeper ones are refused, so that the stack suffices
 
 // A value and where it stands: "steps[3].writes".
 class At {

@@ -1,4 +1,5 @@
-// A plan for people and tools. Tested in tests/planner/report_test.cpp and tests/planner/parse_plan_test.cpp.
+// These write a plan for people and tools. Tested in tests/planner/report_test.cpp and
+// tests/planner/parse_plan_test.cpp.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ std::string to_text(const PlanData&);
 std::string to_json(const PlanData&);  // see docs/plan-json.md
 std::string to_html(const PlanData&);
 
-/// The plan that to_json wrote, as far as it says: enough for the reports and to_json, not to run. A step's group is
-/// its results, without nodes. UserError, with `name` and the place in the JSON, for anything else.
+/// Reads the plan that to_json wrote, as far as the JSON says: enough for the reports and to_json, not to run. A step's
+/// group is its results, without nodes. Throws UserError, with `name` and the place in the JSON, for any other text.
 PlanData parse_plan(std::string_view json, const std::string& name);
 
 }  // namespace neap::planner

@@ -1,4 +1,4 @@
-// The plan as text: one line a step, the peak step marked, then what is alive there and what was decided.
+// A plan becomes text: one line a step, the peak step marked, then what is alive there and what was decided.
 #include <neap/bytes.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Builds a graph through rules: what every rewriting pass adds nodes with.
+// The builder makes a graph through rules; simplification adds its nodes with it.
 //
 // Operands are always simplified already, so one pass over a graph, through add(), applies every rule everywhere: a
 // rule looks at one node that is about to be made and at the definitions of its operands, and gives a value that equals
@@ -14,7 +14,7 @@
 
 namespace neap::planner {
 
-/// A node that is about to be made.
+/// Describes a node that is about to be made.
 struct Term {
   tracing::Op op;
   std::vector<tracing::ValueId> inputs;
@@ -24,25 +24,26 @@ struct Term {
 
 class Builder {
  public:
-  /// light: constants are folded, nothing else (the naive pipeline). full: all rules and common subexpressions.
+  /// `light` (the naive pipeline) folds constants and makes products and sorts canonical. `full` applies all rules and
+  /// shares common subexpressions.
   enum class Level { light, full };
   explicit Builder(Level level) : level_(level) {}
 
   tracing::Graph graph;
 
-  /// A value equal to the term: simplified, or known already, or a new node.
+  /// Returns a value equal to the term: a simplified one, one that is known already, or a new node's.
   tracing::ValueId add(Term term);
   tracing::ValueId add(tracing::Op op, std::vector<tracing::ValueId> inputs, tracing::Attrs attrs,
                        std::source_location loc) {
     return add(Term{op, std::move(inputs), std::move(attrs), loc});
   }
-  /// A constant in the canonical form: the value as int64 for other than floats.
+  /// Adds a constant in the canonical form: `value` is an int64 for dtypes other than floats.
   tracing::ValueId constant(tracing::AttrValue value, DType dtype, Shape shape, std::source_location loc);
   tracing::ValueId reshape(tracing::ValueId v, Shape shape, std::source_location loc);
 
   Level level() const { return level_; }
   const Aval& aval(tracing::ValueId v) const { return graph.aval(v); }
-  /// The defining node if it is this op, else nullptr. The pointer is valid until the next add().
+  /// Returns the defining node if it is this op, else nullptr. The pointer is valid until the next add().
   const tracing::Node* match(tracing::ValueId v, tracing::Op op) const {
     return graph.is(v, op) ? graph.def(v) : nullptr;
   }

@@ -12,7 +12,8 @@
 
 namespace neap::planner {
 
-/// The same outputs, bit for bit, of a simplified graph; nullopt where there is no such update.
+/// Returns a graph with the same outputs, bit for bit, in which such updates change rows only. `simple` is simplified;
+/// nullopt where there is no such update, and on GPUs, which add updates in any order.
 std::optional<tracing::Graph> compact_updates(const tracing::Graph& simple, const Target& target);
 
 }  // namespace neap::planner

@@ -12,30 +12,30 @@
 
 namespace neap::planner {
 
-/// Whether a value of the graph or of a body in it is complex.
+/// Tells whether a value of the graph or of a body in it is complex.
 bool has_complex(const tracing::Graph& graph);
 
-/// The same function of real numbers only.
+/// Returns a graph that computes the same with real numbers only.
 tracing::Graph lower_complex(const tracing::Graph& graph);
 
-/// What stands for a value while a graph is lowered; of a real one, `im` has no value.
+/// Stands for a value while a graph is lowered; where the value is real, `im` is empty.
 struct Parts {
   Array re, im;
   bool is_complex() const { return im.impl() != nullptr; }
 };
 
-/// An elementwise op on complex operands.
+/// Computes an elementwise op on complex operands.
 Parts lower_elementwise(tracing::Op op, std::span<const Parts> in);
-/// What is known of an Op::fft.
+/// Says what is known of an Op::fft.
 struct FftUse {
   bool reverse = false;
   bool of_reals = false;  // its operand has no imaginary parts
   bool to_reals = false;  // nobody reads the imaginary parts of its result; then there may be none
 };
-/// The sum that Op::fft is along an axis.
+/// Computes Op::fft along an axis: the transform without a scale factor.
 Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use);
 
-/// The same function of both parts.
+/// Applies the same function to both parts.
 template <class F>
 Parts each_part(const Parts& x, const F& f) {
   return {f(x.re), f(x.im)};

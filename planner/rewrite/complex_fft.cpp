@@ -1,4 +1,4 @@
-// Fourier transforms as products with small matrices of roots of unity.
+// Fourier transforms become products with small matrices of roots of unity.
 //
 // A length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of unity, transforms
 // of length m. A length without a small divisor becomes a cyclic convolution of a length that has them (Bluestein
@@ -18,12 +18,14 @@
 namespace neap::planner {
 namespace {
 
+// Lengths. A longer direct transform is one product of more work, a split is two with a copy between them. No
+// measurement is recorded, nor does a case of bench/ measure transforms.
 constexpr int64_t kLargestRadix = 64;   // of a split
-constexpr int64_t kLargestDirect = 96;  // one product
-constexpr int64_t kLeastHalved = 64;    // shorter ones take no longer whole
+constexpr int64_t kLargestDirect = 96;  // of one without a divisor up to kLargestRadix that is one product
+constexpr int64_t kLeastHalved = 64;    // of real numbers that is halved; shorter ones take no longer whole
 
-/// exp(sign 2 pi i q / n) for integers q in [0, n), of the dtype of real numbers given. Turned by whole quarters, which
-/// is exact, and by at most an eighth, which is rounded least: transforms of small integers are integers.
+/// Computes exp(sign 2 pi i q / n) for integers q in [0, n), in parts of `dtype`. It turns by whole quarters, which is
+/// exact, and by at most an eighth, which is rounded least: transforms of small integers are integers.
 Parts roots_of_unity(const Array& q, int64_t n, double sign, DType dtype) {
   const auto past = [&](int64_t eighths) { return convert(8 * q > eighths * n, q.dtype()); };
   const Array quarters = past(1) + past(3) + past(5) + past(7);
@@ -34,7 +36,7 @@ Parts roots_of_unity(const Array& q, int64_t n, double sign, DType dtype) {
   return {select(half, -re, re), select(half, -im, im)};
 }
 
-/// Along an axis, for products with others below `limit`.
+/// Counts along an axis, in a dtype for products below `limit`.
 Array indices(const Shape& shape, int64_t axis, int64_t limit) {
   return iota(shape, axis, limit < int64_t{1} << 31 ? i32 : i64);
 }
@@ -43,7 +45,7 @@ class Fft {
  public:
   Fft(double sign, DType dtype) : sign_(sign), dtype_(dtype) {}
 
-  /// Along the last axis of [batch, n], of real numbers in an even number: the results [0, n/2].
+  /// Transforms an even number n of real numbers along the last axis of [batch, n]; returns the results [0, n/2].
   Parts of_reals(const Array& x) const {
     const int64_t batch = x.shape(0), m = x.shape(1) / 2;
     const auto [even, odd] = split_pairs(x);
@@ -56,7 +58,7 @@ class Fft {
     return {ahead.re + back.re + turned.re, ahead.im + back.im + turned.im};
   }
 
-  /// Along the last axis of [batch, n], n even: the real parts of the results.
+  /// Transforms along the last axis of [batch, n], n even; returns the real parts of the results.
   Array to_reals(const Parts& x) const {
     const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / 2;
     const auto ahead = [&](const Array& a) { return slice_in_dim(a, 0, m + 1, 1); };
@@ -72,7 +74,7 @@ class Fft {
     return reshape(concatenate({expand_dims(y.re, 2), expand_dims(y.im, 2)}, 2), {batch, n});
   }
 
-  /// Along the last axis of [batch, n].
+  /// Transforms along the last axis of [batch, n].
   Parts run(const Parts& x) const {
     const int64_t n = x.re.shape(1);
     if (n <= 1) return x;
@@ -85,7 +87,7 @@ class Fft {
  private:
   static Parts conjugate(const Parts& x) { return {x.re, -x.im}; }
 
-  /// Of [batch, n]: the even elements of the last axis and the odd ones.
+  /// Returns the even elements of the last axis of [batch, n] and the odd ones.
   static std::pair<Array, Array> split_pairs(const Array& x) {
     const int64_t batch = x.shape(0), m = x.shape(1) / 2;
     const Array pairs = reshape(x, {batch, m, 2});
@@ -93,13 +95,13 @@ class Fft {
     return {element(0), element(1)};
   }
 
-  /// The roots of unity [0, m] of 2 m, in each row.
+  /// Returns the first m + 1 of the 2 m-th roots of unity in each of `batch` rows.
   Parts turns(int64_t batch, int64_t m) const {
     return each_part(roots_of_unity(indices({m + 1}, 0, 18 * m), 2 * m, sign_, dtype_),
                      [&](const Array& a) { return broadcast_to(a, {batch, m + 1}); });
   }
 
-  /// The divisor up to kLargestRadix that makes the factors of n most alike; 1 where there is none.
+  /// Returns the divisor up to kLargestRadix that makes the factors of n most alike; 1 where there is none.
   static int64_t radix(int64_t n) {
     const double log_n = std::log(static_cast<double>(n));
     const double ideal = log_n / std::ceil(log_n / std::log(static_cast<double>(kLargestRadix)) - 1e-9);
@@ -110,7 +112,7 @@ class Fft {
     return best;
   }
 
-  /// One product of real matrices: (re, im) with the rows (cos, sin) and (-sin, cos).
+  /// Transforms by one product of real matrices: (re, im) with the rows (cos, sin) and (-sin, cos).
   Parts direct(const Parts& x) const {
     const int64_t n = x.re.shape(1);
     const Parts w =
@@ -120,7 +122,7 @@ class Fft {
     return {slice_in_dim(y, 0, n, 1), slice_in_dim(y, n, 2 * n, 1)};
   }
 
-  /// With j = j1 m + j2 and k = k1 + r k2.
+  /// Transforms lengths r, then m = n / r: input j is j1 m + j2 and output k is k1 + r k2.
   Parts split(const Parts& x, int64_t r) const {
     const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / r;
     const auto swapped = [](const Parts& y, const Shape& from, const Shape& to) {
@@ -135,7 +137,8 @@ class Fft {
     return swapped(outer, {batch, r, m}, {batch, n});
   }
 
-  /// With c_j = exp(sign pi i j^2 / n), output k is c_k times the convolution of x c with the conjugate of c at k.
+  /// Transforms by a convolution: with c_j = exp(sign pi i j^2 / n), output k is c_k times the convolution of x c with
+  /// the conjugate of c at k.
   Parts by_convolution(const Parts& x) const {
     const int64_t batch = x.re.shape(0), n = x.re.shape(1);
     const auto padded = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n - 1)));

@@ -1,4 +1,4 @@
-// Elementwise functions of complex numbers, by their parts.
+// Elementwise functions of complex numbers are computed by their parts.
 #include <neap/creation.h>
 #include <neap/error.h>
 #include <neap/ops.h>

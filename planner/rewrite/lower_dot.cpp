@@ -155,7 +155,7 @@ ValueId widened(const Graph& graph, ValueId v) {
 
 // The canonical product of halves that this conversion, its only reader but for reshapes, rounds to f16.
 const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
-  constexpr int64_t kLeast = 16;
+  constexpr int64_t kLeast = 16;  // rows, columns and terms: cooperative matrices have 8 to 32 (device_limits.cpp)
   if (node.op != Op::convert || graph.aval(node.out()).dtype != DType::f16) return nullptr;
   ValueId v = node.inputs[0];
   for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {

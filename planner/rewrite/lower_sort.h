@@ -1,4 +1,4 @@
-// Every sort and argsort in the form that backends implement (planner/kernels/sort.h). Tested in
+// Every sort and argsort takes the form that backends implement (planner/kernels/sort.h). Tested in
 // tests/planner/sort_test.cpp.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace neap::planner {
 
-/// Rule: a sort that is not canonical, as transposes and a canonical one; of rows of one element, what that is.
-/// no_value for others.
+/// This rule makes a sort or argsort that is not canonical transposes and a canonical one, and that of rows of one
+/// element the operand or zeros. It returns no_value for other terms.
 tracing::ValueId lower_sort(Builder& b, const Term& term);
 
-/// Where a value's argsort is there too, as in a derivative, its sort only reads by it: one sort, and the sorted values
-/// need not be stored.
+/// Where a value's argsort is there too, as in a derivative, its sort becomes a gather by that order: one sort runs,
+/// and the sorted values need not be stored.
 tracing::Graph share_sorts(tracing::Graph graph);
 
 }  // namespace neap::planner

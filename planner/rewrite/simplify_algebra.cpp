@@ -1,5 +1,5 @@
-// Rules of elementwise ops, conversions and reductions. Only identities that keep every bit: x + 0 is not one for
-// floats (-0 + 0 is 0), x - 0 is.
+// These are the rules of elementwise ops, conversions and reductions. Only identities that keep every bit are used:
+// x + 0 is not one for floats (-0 + 0 is 0), x - 0 is.
 #include <algorithm>
 #include <cmath>
 #include <optional>

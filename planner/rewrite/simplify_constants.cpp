@@ -1,4 +1,4 @@
-// Folding: an op on constants, evaluated as a kernel would, is a constant.
+// Constants are folded: an op on constants, evaluated as a kernel would, is a constant.
 #include <algorithm>
 
 #include "planner/rewrite/builder.h"

@@ -1,5 +1,5 @@
-// Rules of gather and scatter: indices are read in their own dtype, never widened first; a scatter of one element into
-// each row of a constant is elementwise, so that it fuses into what reads it.
+// These are the rules of gather and scatter: indices are read in their own dtype, never widened first; a scatter of one
+// element into each row of a constant is elementwise, so that it fuses into what reads it.
 #include <algorithm>
 #include <limits>
 #include <optional>

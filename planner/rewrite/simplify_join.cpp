@@ -1,5 +1,5 @@
-// Rules of concatenate: an array that was split and joined again is that array. The tuple form of gather, x[{i, j, k}]
-// with i, j, k columns of one index array, becomes the row form so.
+// These are the rules of concatenate: an array that was split and joined again is that array. The tuple form of gather,
+// x[{i, j, k}] with i, j, k columns of one index array, becomes the row form so.
 #include <algorithm>
 
 #include "planner/rewrite/builder.h"
@@ -10,7 +10,9 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostPieces = 64;  // of a join that goes into another; a chain of joins would be quadratic
+// Pieces of a join that goes into another: without a limit a chain of joins would take quadratic time
+// (neap-plan-speed's "joins").
+constexpr size_t kMostPieces = 64;
 
 // A piece as a unit-stride range of one axis of an array, possibly under another shape.
 struct Range {

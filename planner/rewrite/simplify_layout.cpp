@@ -1,4 +1,4 @@
-// Rules of views: what composes, composes; what moves nothing becomes a reshape, which costs nothing.
+// These are the rules of views: what composes, composes; what moves nothing becomes a reshape, which costs nothing.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,9 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kSmallWindow = 16;  // a window this much smaller than the array is not worth rewriting all of it
+// A window with this many times fewer elements than the array is updated by itself: a scatter costs more for an element
+// than a copy, but leaves the rest of the array alone. No measurement is recorded.
+constexpr int64_t kSmallWindow = 16;
 
 // The axis of the shape `to` that is axis `axis` of `from`, which has as many elements; -1: none.
 int64_t same_axis(const Shape& from, int64_t axis, const Shape& to) {

@@ -23,7 +23,8 @@ struct Scan {
   bool has_condition = false;                                // the first carry, which stays
 };
 
-// Numbers of steps that take more bytes are counted, not stored, for a kernel more in each step.
+// Bytes. Numbers of iterations that take more are counted, not stored, at the price of a kernel more in each iteration.
+// No measurement is recorded.
 constexpr size_t kStoredNumbers = size_t{64} << 10;
 
 template <class T>

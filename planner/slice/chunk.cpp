@@ -40,7 +40,7 @@ class RegionWriter {
   const Region& region() const { return region_; }
   bool enter() { return !std::exchange(entered_, true); }
 
-  /// Names in the result what leaves the region; its inputs have their names.
+  /// Writes the region into the result graph, where its inputs are already, and renames what leaves it.
   void write() {
     Graph body;
     body.name = "slice";

@@ -1,4 +1,4 @@
-// `chunked`: a part of the graph that runs slice by slice, so that what it makes on the way is only ever a slice.
+// In a `chunked` plan a part of the graph runs slice by slice, so that what it makes on the way is only ever a slice.
 //
 // A region is a set of nodes whose values are all sliced along one axis each, the same number of elements. It becomes a
 // scan over K slices; random bits inside take their counters at an offset, so the bits do not change. Values that the
@@ -34,20 +34,20 @@ struct Region {
   std::vector<tracing::ValueId> inside;  // other values without the axis that each slice computes again (ascending)
 };
 
-/// Loops that were cut before, by what was known of their operands and results (null: they cannot be).
+/// Holds loops that were cut before, by what was known of their operands and results; null where they cannot be cut.
 using KnownScans = std::map<std::tuple<tracing::NodeId, int64_t, std::vector<Cut>>, std::shared_ptr<const ScanCut>>;
 
-/// Finds regions of one graph. `stored`: what the plan of the graph stores. Both outlive this.
+/// Finds regions of one graph. `stored` says what the plan of the graph stores. Both outlive this object.
 class RegionFinder {
  public:
   RegionFinder(const tracing::Graph& graph, const std::vector<bool>& stored);
 
-  /// The region that computes `hidden` in slices, the first of them by `cut`, so that none of them is ever whole: with
-  /// all that is computed in registers, and all their readers. nullopt where no axis carries through. Without
-  /// `hide` the values are results of the region (as outputs of the graph are).
+  /// Finds the region that computes `hidden` in slices, the first of them by `cut`, so that none of them is ever whole.
+  /// All that is computed for them in registers is in it, and all their readers. Returns nullopt where no axis carries
+  /// through. Without `hide` the values are results of the region (as outputs of the graph are).
   std::optional<Region> find(const std::vector<tracing::ValueId>& hidden, Cut cut, bool hide = true) const;
 
-  /// Values looked at so far: what finding has cost.
+  /// Counts the values looked at so far, which is what finding has cost.
   size_t visits() const { return visits_; }
 
  private:
@@ -59,15 +59,15 @@ class RegionFinder {
   mutable KnownScans known_scans_;
 };
 
-/// The region in parts that can run one after the other: a value that leaves it and is needed to compute what comes in
-/// again (a gradient needs the result) ends one. What several parts need inside each computes again.
+/// Cuts the region into stages that can run one after the other: a value that leaves it and is needed to compute what
+/// comes in again (a gradient needs the result) ends one. What several stages need inside, each rematerializes.
 std::vector<Region> stages_of(const tracing::Graph& graph, const Region& region);
 
-/// Elements of a slice when the region is cut in so many.
+/// Returns the elements of a slice when the region is cut into `chunks`.
 int64_t slice_length(const Region& region, int64_t chunks);
 
-/// The graph with the regions in slices of ceil(extent / chunks), rounded up to their units; nullopt where one would
-/// need its own results. No value leaves two of the regions.
+/// Returns the graph with the regions in slices of ceil(extent / chunks) elements, rounded up to their units; nullopt
+/// where a region would need its own results. No value may leave two of the regions.
 std::optional<tracing::Graph> chunk(const tracing::Graph& graph, const std::vector<Region>& regions, int64_t chunks);
 
 }  // namespace neap::planner

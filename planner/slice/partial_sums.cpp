@@ -16,8 +16,10 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kBlockOfMany = 64, kBlockOfFew = 1024;  // elements summed by themselves for each of many, few
-constexpr int64_t kLeastBlock = 16, kFewestBlocks = 64;   // else the axis has no blocks
+// Larger blocks let vectors work, smaller ones leave more ways to cut the axis into slices. They decide bits of plans
+// in slices; no measurement is recorded, `neap-bench --case rollout` with and without --budget takes the time.
+constexpr int64_t kBlockOfMany = 64, kBlockOfFew = 1024;  // elements of a block where there are many results, few
+constexpr int64_t kLeastBlock = 16, kFewestBlocks = 64;   // an axis with smaller or fewer blocks has none
 
 AttrValue typed(DType dtype, double value) {
   return is_float(dtype) ? AttrValue(value) : AttrValue(static_cast<int64_t>(value));

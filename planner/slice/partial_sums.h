@@ -1,4 +1,5 @@
-// Reductions and products over the sliced axis of a region: each slice adds to a total that the loop carries.
+// Reductions and products over the sliced axis of a region are partial: each slice adds to a total that the loop
+// carries.
 //
 // Integers, maxima and the like combine with what a slice comes to. A float sum must not depend on where slices end, so
 // its tree is fixed by the whole: the elements in blocks of the sliced axis, whose size is chosen by the shapes of the
@@ -19,17 +20,17 @@ struct PartialSum {
   int64_t block = 1;  // elements of the sliced axis of the operand
 };
 
-/// How the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
+/// Says how the node, a reduction or canonical product, is computed from slices of its first operand by `cut`.
 PartialSum partial_sum_of(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
-/// Slices of the operand sliced by `cut` are multiples of so many of the region's elements.
+/// Returns the number of the region's elements of which slices of the operand by `cut` must be multiples.
 int64_t partial_sum_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
-/// Whether it can be: what is added in order already only along its outermost axis; sums in f64 only along one, so that
-/// their bits do not depend on how many slices there are.
+/// Tells whether the node can be summed from slices of operand `i` along `axis`. What is added in order already can be
+/// only along its outermost axis, sums in f64 only along their longest, so that bits do not depend on the slices.
 bool can_sum_partially(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
-/// The total and what a slice adds to it, in graph `g`. `inputs`: of the node, of the slice; those of `node` are in
+/// Adds to `total` what a slice comes to, in graph `g`. `inputs` are slices of the operands of `node`, which is in
 /// `graph`. Only the last slice may end within a block.
 tracing::ValueId add_slice(tracing::Graph& g, const tracing::Graph& graph, const tracing::Node& node, Cut cut,
                            std::vector<tracing::ValueId> inputs, tracing::ValueId total);

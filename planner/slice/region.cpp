@@ -16,8 +16,9 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostMet = 2;  // values in registers that are stored as they meet themselves in other places
-constexpr int kMostInits = 64;  // values in registers that the start of a loop is made of, to slice them too
+// These bound the time of finding a region; neap-plan-speed measures planning.
+constexpr size_t kMostMet = 2;  // values in registers that are stored as they are needed whole too
+constexpr int kMostInits = 64;  // values in registers that a loop's operand is made of and that are sliced with it
 
 class Grower {
  public:

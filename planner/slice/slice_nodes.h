@@ -1,5 +1,6 @@
-// Writes nodes for a slice of what they work on: `size` elements of the sliced axis from `offset` on, an i64 scalar in
-// the graph that is written. Tested in tests/planner/chunk_test.cpp and tests/planner/split_scan_test.cpp.
+// These functions write nodes for a slice of what they work on: `size` elements of the sliced axis from `offset` on, an
+// i64 scalar in the graph that is written. Tested in tests/planner/chunk_test.cpp and
+// tests/planner/split_scan_test.cpp.
 #pragma once
 
 #include <vector>
@@ -15,33 +16,35 @@ struct SliceAt {
   int64_t size = 0;
 };
 
-/// `v` as another dtype.
+/// Converts `v` to another dtype, where it has another.
 tracing::ValueId convert_to(tracing::Graph& g, tracing::ValueId v, DType dtype);
 
-/// The shape of a slice by `cut`.
+/// Returns the shape of a slice by `cut`, of `size` of the region's elements.
 Shape sliced_shape(Shape shape, Cut cut, int64_t size);
 
-/// A slice by `cut` of `v`, which is whole.
+/// Writes a slice by `cut` of `v`, which is whole.
 tracing::ValueId slice_of(tracing::Graph& g, tracing::ValueId v, Cut cut, SliceAt at);
 
-/// The slice by `cut` of the result of a node of `from`, not a scan. `inputs`: slices of its operands, in `g`.
+/// Writes the slice by `cut` of the result of a node of `from` that is no scan. `inputs` are slices of its operands in
+/// `g`.
 tracing::ValueId write_slice(tracing::Graph& g, const tracing::Graph& from, const tracing::Node& node,
                              std::vector<tracing::ValueId> inputs, Cut cut, SliceAt at);
 
-/// What a scan makes of a slice; no_value where it makes nothing.
+/// Holds what a scan makes of a slice; no_value where it makes nothing.
 struct ScanSlice {
   std::vector<tracing::ValueId> outputs, totals;
 };
-/// The scan, cut as `cut` says. `inputs`: slices of its operands, no_value where unused. `totals`: what the slices
-/// before came to, for each of cut.sums an array of all iterations.
+/// Writes the scan, cut as `cut` says. `inputs` are slices of its operands, no_value where unused. `totals` are what
+/// the slices before came to, for each of cut.sums an array of all iterations.
 ScanSlice write_scan_slice(tracing::Graph& g, const tracing::Node& node, const ScanCut& cut,
                            const std::vector<tracing::ValueId>& inputs, const std::vector<tracing::ValueId>& totals,
                            SliceAt at);
 
-/// What totals are before the first slice.
+/// Writes what totals are before the first slice.
 std::vector<tracing::ValueId> write_initial_totals(tracing::Graph& g, const tracing::Node& node, const ScanCut& cut);
 
-/// The scan's results that follow from totals; no_value for the others. `inputs`: its operands, whole.
+/// Writes the scan's results that follow from totals, and returns no_value for the others. `inputs` are its operands,
+/// whole; no_value where they are not needed.
 std::vector<tracing::ValueId> write_after(tracing::Graph& g, const tracing::Node& node, const ScanCut& cut,
                                           const std::vector<tracing::ValueId>& inputs,
                                           const std::vector<tracing::ValueId>& totals);

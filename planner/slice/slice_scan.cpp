@@ -1,4 +1,4 @@
-// Loops on slices (planner/slice/slice_nodes.h).
+// This writes loops on slices (planner/slice/slice_nodes.h).
 #include <algorithm>
 #include <map>
 #include <utility>

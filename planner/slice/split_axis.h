@@ -1,13 +1,13 @@
-// How slicing an array along an axis carries over from a node's output to its operands. Tested in
-// tests/planner/chunk_test.cpp.
+// These functions say how slicing an array along an axis carries over from a node's output to its operands and back.
+// Tested in tests/planner/chunk_test.cpp.
 #pragma once
 
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
 
-/// An axis in slices of whole blocks: a slice of n elements of a region takes n * block elements of this axis. (What is
-/// one axis of a batch is the major part of a longer one where a reshape has merged it.)
+/// Cuts an axis into slices of whole blocks: a slice of n elements of a region takes n * block elements of this axis.
+/// (What is one axis of a batch is the major part of a longer one where a reshape has merged it.)
 struct Cut {
   enum class Kind : uint8_t {
     slices,      // along the axis
@@ -26,20 +26,22 @@ struct Cut {
 inline constexpr Cut kWhole{.kind = Cut::Kind::whole};
 inline constexpr Cut kImpossible{.kind = Cut::Kind::impossible};
 
-/// How operand `i` is sliced when the output is sliced by `cut`.
+/// Says how operand `i` is sliced when the output is sliced by `cut`.
 Cut operand_cut(const tracing::Graph& graph, const tracing::Node& node, Cut cut, size_t i);
 
-/// Slices of the output by `cut` have the bits of the whole where they are multiples of so many of a region's elements.
+/// Returns the number of a region's elements of which slices of the output by `cut` must be multiples to have the bits
+/// of the whole.
 int64_t slice_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
-/// How slicing operand `i` by `cut` slices the output; kImpossible where it does not.
+/// Says how slicing operand `i` by `cut` slices the output; kImpossible where it does not.
 Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i, Cut cut);
 
-/// The column of a gather's or scatter's indices that only counts along an axis of theirs, as that of a batch does, so
-/// that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1: none.
+/// Returns the column of a gather's or scatter's indices that only counts along an axis of theirs, as that of a batch
+/// does, so that the operand axis which it indexes is sliced when the output is sliced by `cut`; -1 where there is
+/// none.
 int64_t counting_column(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
-/// Whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
+/// Tells whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
 bool reduces_over(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 }  // namespace neap::planner

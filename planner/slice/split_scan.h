@@ -1,6 +1,6 @@
-// How a loop runs on a slice of a batch: which of its operands, results and body's values are slices, and along which
-// axes. Inside a region (planner/slice/chunk.h) the loop then runs once for each slice, all its iterations on that
-// slice, so that carries, stacked inputs and stacked results are only ever slices too.
+// This finds how a loop runs on a slice of a batch: which of its operands, results and body's values are slices, and
+// along which axes. Inside a region (planner/slice/chunk.h) the loop then runs once for each slice, all its iterations
+// on that slice, so that carries, stacked inputs and stacked results are only ever slices too.
 //
 // What the body computes falls apart: what is the same for all elements of the batch (a counter, a key; each slice
 // computes it again), what is computed element by element, and what follows from reductions over the batch alone.
@@ -22,7 +22,7 @@ namespace neap::planner {
 inline constexpr Cut kUnused{.kind = Cut::Kind::unused};
 inline constexpr Cut kAfter{.kind = Cut::Kind::after};
 
-/// Cuts are of the body's inputs, outputs and values: those of stacked arrays count axes behind the loop's.
+/// Holds the cuts of the body's inputs, outputs and values; those of stacked arrays count axes behind the loop's.
 struct ScanCut {
   std::vector<Cut> inputs;               // a cut, kWhole or kUnused
   std::vector<Cut> outputs;              // a cut, kWhole, kUnused or kAfter
@@ -35,16 +35,17 @@ struct ScanCut {
   size_t visits = 0;                                                // values looked at
 };
 
-/// The scan in slices of a batch of `extent` elements. `inputs`, `outputs`: cuts that some have, kUnused for the
-/// others. nullopt where the body mixes elements of the batch.
+/// Cuts the scan into slices of a batch of `extent` elements. `inputs` and `outputs` are cuts that are known, kUnused
+/// for the others. Returns nullopt where the body mixes elements of the batch.
 std::optional<ScanCut> cut_scan(const tracing::Node& node, const std::vector<Cut>& inputs,
                                 const std::vector<Cut>& outputs, int64_t extent);
 
-/// Whether operand `i` of a scan is stacked along the loop's axis; result `i`.
+/// These tell whether operand or result `i` of a scan is stacked along the loop's axis.
 bool is_stacked_input(const tracing::Node& scan, size_t i);
 bool is_stacked_output(const tracing::Node& scan, size_t i);
 
-/// The cut of a stacked array from that of what the body sees of it, and back (kImpossible: along the loop's axis).
+/// These convert the cut of what the body sees of a stacked array to the cut of the array, and back (kImpossible where
+/// it is along the loop's axis).
 Cut stacked_cut(Cut cut);
 Cut unstacked_cut(Cut cut);
 
