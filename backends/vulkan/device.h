@@ -20,7 +20,7 @@
 
 namespace neap::vk {
 
-/// A range of memory that kernels can address. Ends its life with the last handle; the owner of a handle makes sure
+/// Memory is a range of memory that kernels can address. It ends with its last handle; whoever holds that makes sure
 /// that no submission uses it then (Device::submit keeps what it is given until it has finished).
 class Memory {
  public:
@@ -28,7 +28,7 @@ class Memory {
   uint64_t address() const { return address_; }
   size_t bytes() const { return bytes_; }
   std::byte* mapped() const { return mapped_; }  // null when the host does not see it
-  /// The memory that the device gave out, where this one only counts it.
+  /// Returns the memory that the device gave out, which is another one where this one only counts it.
   virtual const Memory& given() const { return *this; }
 
  protected:
@@ -38,96 +38,104 @@ class Memory {
 };
 using MemoryPtr = std::shared_ptr<Memory>;
 
-/// A part of a memory.
+/// Range is a part of a memory.
 struct Range {
   const Memory* memory = nullptr;
   uint64_t offset = 0, bytes = 0;
 };
 
-/// A view of a shader and what its operand is; Device::can_view().
+/// BoundView is a view of a shader with the bytes of its operand, for which Device::can_view() holds.
 struct BoundView {
   View view;
   Range range;
 };
 
-/// A compute pipeline; lives as long as its device.
+/// Pipeline is a compute pipeline; it lives as long as its device.
 struct Pipeline;
 
-/// Point on the device's timeline: everything submitted up to it has finished when it has been reached.
+/// Ticket is a point on the device's timeline: when it has been reached, everything submitted up to it has finished.
 using Ticket = uint64_t;
 
-/// A recorded command buffer that can be submitted any number of times, also while it is running. It may be destroyed
-/// then, too: what the driver holds of it stays until it has finished. Used by one thread at a time.
+/// Commands is a recorded command buffer. It can be submitted any number of times, also while it is running, and may be
+/// destroyed then, too: what the driver holds of it stays until it has finished. One thread uses it at a time.
 class Commands {
  public:
   virtual ~Commands() = default;
-  /// `views`: those of the shader, in order.
+  /// `views` are those of the shader, in order.
   virtual void dispatch(const Pipeline& pipeline, const Push& push, const std::array<uint32_t, 3>& groups,
                         std::span<const BoundView> views = {}) = 0;
-  /// Copies the first `bytes` by the driver's means; both of allocate(), not visible, and alive until it has run.
+  /// Copies the first `bytes` by the driver's means. Both memories come from allocate(), are not visible, and live
+  /// until the copy has run.
   virtual void copy(const Memory& from, const Memory& to, size_t bytes) = 0;
   /// Everything recorded (and submitted) before is finished and visible to everything after.
   virtual void barrier() = 0;
   /// Writes the time at which everything before has finished into slot `slot` (below the number given to record()).
   virtual void timestamp(int slot) = 0;
-  /// No more commands.
+  /// Ends the recording.
   virtual void end() = 0;
-  /// Seconds on the device's clock of every slot, after the submission has finished; NaN for a slot that was not
-  /// written, and where the queue has no timestamps.
+  /// Returns seconds on the device's clock for every slot, after the submission has finished. They are NaN for a slot
+  /// that was not written, and where the queue has no timestamps.
   virtual std::vector<double> timestamps() const = 0;
 };
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// The device number `index` of those that can run Neap's kernels, opened on first use and kept. DeviceError that
-  /// names the devices there are when there is none of that number, and when there is no Vulkan loader or driver.
+  /// Returns the device number `index` of those that can run Neap's kernels, opened on first use and kept. Throws
+  /// DeviceError when there is none of that number, which names those that there are, and when there is no Vulkan
+  /// loader or driver.
   static std::shared_ptr<Device> get(int index);
-  /// Records of the devices that get() numbers, in that order; empty where there is no loader. Never throws.
+  /// Returns the records of the devices that get() numbers, in that order; there are none without a loader, which is no
+  /// error.
   static std::vector<DeviceRecord> list();
 
   virtual ~Device() = default;
   virtual const DeviceRecord& record() const = 0;
   virtual const Choices& choices() const = 0;
-  /// What plans for the device keep to; Limits::memory apart, which is what it has in all.
+  /// Returns what plans for the device keep to, except for Limits::memory, which is what it has in all.
   virtual const Limits& limits() const = 0;
   virtual int index() const = 0;
 
-  /// The pipeline of a shader, compiled on first use (memory cache by source, SPIR-V and the driver's pipeline cache
-  /// on disk).
+  /// Returns the pipeline of a shader, compiled on first use. It is kept in memory by source, and on disk as SPIR-V and
+  /// in the driver's pipeline cache.
   virtual const Pipeline& pipeline(const Shader& shader, const std::string& name) = 0;
 
-  /// Memory of the device; `visible`: host-visible, coherent, mapped. Contents are undefined. Not counted.
+  /// Returns memory of the device, which is not counted and has undefined contents; if `visible`, it is mapped for the
+  /// host, and coherent.
   virtual MemoryPtr allocate(size_t bytes, bool visible, std::string_view what) = 0;
-  /// Memory of the host, used in place; the pages that hold [data, data + bytes). Choices::Memory::import only.
-  /// The caller keeps `data` alive for as long as the result.
+  /// Returns memory of the host that is used in place: the pages that hold [data, data + bytes). The device has
+  /// Choices::Memory::import, and the caller keeps `data` alive for as long as the result.
   virtual MemoryPtr import(std::byte* data, size_t bytes) = 0;
-  /// Whether the range may be bound to a view: it is in one piece, and aligned.
+  /// Returns whether the range may be bound to a view: the device has views, and the range is in one piece, and
+  /// aligned.
   virtual bool can_view(const Range& range) const = 0;
-  /// Bytes that can still be allocated (VK_EXT_memory_budget, else heap size less what this process holds).
+  /// Returns the bytes that can still be allocated: by VK_EXT_memory_budget, else heap size less what this process
+  /// holds. For a CPU they are those that the host has available.
   virtual size_t available() const = 0;
 
-  /// A new command buffer with `timestamps` slots.
+  /// Returns a new command buffer with `timestamps` slots.
   virtual std::unique_ptr<Commands> record(int timestamps) = 0;
-  /// Submits the command buffers in this order, each as often as it is listed; returns at once. `keep` lives until
-  /// they have finished. Work of later submissions begins after that of earlier ones, and sees what the host wrote
-  /// before the call; between the command buffers of one submission only their own barriers order.
+  /// Submits the command buffers in this order, each as often as it is listed. It returns at once, except where
+  /// Choices::compiles_late is set and a pipeline runs for the first time. `keep` lives until they have finished. Work
+  /// of later submissions begins after that of earlier ones, and sees what the host wrote before the call; between the
+  /// command buffers of one submission only their own barriers order.
   virtual Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) = 0;
   /// Returns when the ticket has been reached; the host then sees what was written. A device that has not come so far
-  /// after NEAP_VULKAN_TIMEOUT seconds (600) counts as lost.
+  /// after NEAP_VULKAN_TIMEOUT seconds (600 unless it is set) counts as lost.
   virtual void wait(Ticket ticket) = 0;
   virtual bool reached(Ticket ticket) = 0;
-  /// Whether the device was lost while it may still be at work, so that memory that it was given must not be freed.
+  /// Returns whether the device was lost while it may still be at work, so that memory that it was given must not be
+  /// freed.
   virtual bool hangs() const = 0;
-  /// wait for everything submitted, and drop what was kept for it.
+  /// Waits for everything submitted, and drops what was kept for it.
   virtual void drain() = 0;
 
-  /// Copies, ordered with submissions: for mapped memory by the host, when all submissions have finished, else through
-  /// the staging ring (two halves: one is filled while the other is on its way). upload returns when `from` has been
-  /// read; `to` may then go.
+  /// Copies bytes, in order with submissions: for mapped memory the host does it, when all submissions have finished,
+  /// else the staging ring (two halves: one is filled while the other is on its way). upload() returns when `from` has
+  /// been read; `to` may then go.
   virtual void upload(const std::byte* from, const Memory& to, size_t offset, size_t bytes) = 0;
   virtual void download(const Memory& from, size_t offset, std::byte* to, size_t bytes) = 0;
 
-  /// Messages that the validation layers have given (NEAP_VULKAN_VALIDATE=1 turns them on), errors and warnings.
+  /// Returns the errors and warnings that the validation layers have given (NEAP_VULKAN_VALIDATE=1 turns them on).
   static std::vector<std::string> validation_messages();
 };
 

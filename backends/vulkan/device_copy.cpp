@@ -9,7 +9,7 @@
 namespace neap::vk {
 
 namespace {
-constexpr size_t kHalf = size_t{8} << 20;
+constexpr size_t kHalf = size_t{8} << 20;  // bytes
 }  // namespace
 
 struct DeviceImpl::Half {

@@ -27,7 +27,7 @@ struct Pipeline {
 
 class DeviceImpl final : public Device {
  public:
-  /// DeviceError when the device cannot run Neap's kernels or does not open.
+  /// Throws DeviceError when the device cannot run Neap's kernels or does not open.
   DeviceImpl(const PhysicalDevice& physical, int index);
   ~DeviceImpl() override;
 
@@ -56,18 +56,18 @@ class DeviceImpl final : public Device {
   std::shared_ptr<DeviceImpl> self() { return std::static_pointer_cast<DeviceImpl>(shared_from_this()); }
   std::string label() const;  // "device 0 (llvmpipe)", for messages
 
-  /// Throws what `result` means: OutOfMemoryError, DeviceError; a lost device leaves the registry.
+  /// Throws what an error means, OutOfMemoryError or DeviceError; a lost device leaves the registry.
   void check(VkResult result, std::string_view what);
-  /// The device is of no use from now on; the next Device::get opens it anew. `running`: it may still be at work, so
-  /// that nothing of it can be destroyed any more.
+  /// Marks the device as lost; the next Device::get opens it anew. If it is `running`, it may still be at work, so that
+  /// nothing of it can be destroyed any more.
   void lose(bool running);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
-  /// Whether handles may still be given back: not when the device hangs or the process ends.
+  /// Returns whether handles may still be destroyed: not when the device hangs or the process ends.
   bool may_destroy() const;
 
   /// Drops what was kept for submissions that are over.
   void poll();
-  /// Waits and saves what the driver has compiled: what there is to do when process_ends().
+  /// Waits for the work submitted and saves what the driver has compiled, when process_ends().
   void finish();
 
  private:
@@ -80,7 +80,8 @@ class DeviceImpl final : public Device {
   Ticket counter();
   VkResult await(Ticket ticket);
   void raise(Ticket value);
-  /// Moves what is no longer needed to `over`, which is to be destroyed when no lock is held. Under submit_mutex_.
+  /// Moves what is no longer needed to `over`. The caller holds submit_mutex_, and destroys `over` when it holds no
+  /// lock.
   void collect(std::vector<Objects>& over);
 
   VkPipelineLayout make_layout(VkDescriptorSetLayout set);
@@ -132,7 +133,7 @@ class DeviceImpl final : public Device {
 /// Takes a lost device out of the registry; one that is `running` is kept for ever.
 void forget(const DeviceImpl& device, bool running);
 
-/// Whether the process has reached its exit handlers: nothing is submitted, and nothing destroyed, any more.
+/// Returns whether the process has reached its exit handlers: from then on nothing is submitted, and nothing destroyed.
 bool process_ends();
 
 }  // namespace neap::vk

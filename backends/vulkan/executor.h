@@ -9,7 +9,7 @@
 
 namespace neap::vk {
 
-/// Compiles every kernel of the plan, which was made for the device's limits. DeviceError, UserError.
+/// Compiles every kernel of the plan, which was made for the device's limits. Throws DeviceError or UserError.
 std::shared_ptr<const backends::Executable> compile_plan(planner::PlanData plan, std::shared_ptr<Device> device,
                                                          const std::string& dump_name);
 

@@ -17,7 +17,9 @@ using planner::DeviceRecord;
 using planner::record_from_json;
 using planner::to_json;
 
-/// How kernels are written for a device.
+/// Choices says how kernels are written for a device. Sizes are defaults, which choose() replaces. How its sizes were
+/// chosen is not on record; `neap-bench --case random-normal,random-matmul,gather-grad --device vulkan --limits`
+/// measures kernels that depend on them.
 struct Choices {
   uint32_t workgroup = 128;         // invocations of an element-wise kernel's workgroup; a power of two
   uint32_t reduce_workgroup = 256;  // of a workgroup that reduces one row together; a power of two
@@ -56,17 +58,20 @@ struct Choices {
   uint64_t largest_block = 0;  // bytes of the largest single allocation asked for
 };
 
-/// The choices for a device. DeviceError when it lacks what every kernel needs: Vulkan 1.2, buffer device address,
-/// timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is missing.
+/// Returns the choices for a device. Throws DeviceError when it lacks what every kernel needs: Vulkan 1.2, buffer
+/// device address, timeline semaphores, scalar block layout, 64-bit integers; the message names everything that is
+/// missing.
 Choices choose(const DeviceRecord& device);
 
-/// The message of that DeviceError, or nullopt.
+/// Returns the message of that DeviceError, or nullopt for a device that can run kernels.
 std::optional<std::string> unfit_for(const DeviceRecord& device);
 
-/// `device` as if it were of the kind of `other`, unless that is a CPU, and could do no more than that.
+/// Returns `device` with the type of `other`, unless that is a CPU, and with the lesser of both in workgroups' sizes,
+/// shared memory, texels and the features that kernels can do without.
 DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other);
 
-/// Why arrays of this dtype cannot be computed with on the device ("float64 arithmetic (shaderFloat64)"), or nullopt.
+/// Returns why arrays of this dtype cannot be computed with on the device ("float64 arithmetic (shaderFloat64)"), or
+/// nullopt.
 std::optional<std::string> lacks(const Choices& choices, DType dtype);
 
 }  // namespace neap::vk

@@ -23,28 +23,29 @@
 
 namespace neap::vk {
 
-/// Push constants of every kernel. Entry `first + i` of the table is the address of operand i of the launch.
+/// Push holds the push constants of every kernel. Entry `first + i` of the table is the address of operand i of the
+/// launch.
 struct Push {
   uint64_t table = 0;
   uint32_t first = 0;
   uint32_t count = 0;  // records of a bind kernel; the pass of a sort; else which of Shader::dispatches this is
 };
 
-/// An operand that a shader reads, or reads and writes, through a texel buffer.
+/// View is an operand that a shader reads, or reads and writes, through a texel buffer.
 struct View {
   int operand = 0;
   int words = 1;  // of a texel, 32 bits each: 1, 2 or 4
   bool written = false;
 };
 
-/// What a launch may do with an operand through texel buffers: nothing where `bytes` is 0; read it, or, when it is
-/// `written`, read and write it.
+/// Viewable says what a launch may do with an operand through texel buffers: nothing where `bytes` is 0; else read it,
+/// or, when it is `written`, read and write it.
 struct Viewable {
   uint64_t bytes = 0;
   bool written = false;
 };
 
-/// A shader and how to dispatch it.
+/// Shader is the text of a shader and how to dispatch it.
 struct Shader {
   std::string glsl;
   uint32_t local_size = 1;                  // invocations of a workgroup (along x)
@@ -58,7 +59,7 @@ struct Shader {
   uint64_t iterations = 1;
   std::vector<View> views;  // binding i of descriptor set 0
 
-  /// What it is made of, when it can become a stage of another.
+  /// Parts is what a shader is made of, when it can become a stage of another.
   struct Parts {
     std::vector<std::string> extensions;
     std::vector<scalar::Function> functions;                       // of libm.h
@@ -69,18 +70,17 @@ struct Shader {
   std::shared_ptr<const Parts> parts;
 };
 
-/// The shader of a launch (all its parts; the parts are along the workgroups). Its operands are launch.operands in this
-/// order, then, when launch.part0_operand >= 0, that operand once more: the table of part 0.
-/// `extent` 0 anywhere in a map or scatter: no workgroups are needed; the caller skips it.
-/// UserError that names the dtype and the feature when the device lacks one that the kernel needs.
-/// `viewable`: by operand; empty: all go by address.
+/// Returns the shader of a launch, whose workgroups share all its partials. Its operands are launch.operands in this
+/// order, then, when launch.part0_operand >= 0, that operand once more: the table of part 0. The caller skips a map or
+/// scatter with an extent of 0, which needs no workgroups. `viewable` is by operand; when it is empty, all operands go
+/// by address. Throws UserError that names the dtype and the feature when the device lacks one that the kernel needs.
 Shader emit(const backends::Launch& launch, const Choices& choices, std::span<const Viewable> viewable = {});
 
-/// The canonical matrix product (planner/kernels/dot.h); operands lhs, rhs, out.
+/// Returns the canonical matrix product (planner/kernels/dot.h); its operands are lhs, rhs and out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
 
-/// The canonical sort (planner/kernels/sort.h): its dispatches, one after the other. Operands are numbers in the list
-/// of the step's operand, its result and its scratch.
+/// SortDispatch is one of the dispatches of the canonical sort (planner/kernels/sort.h), which run one after the other.
+/// Its operands are numbers in the list of the step's operand, its result and its scratch.
 struct SortDispatch {
   Shader shader;
   std::vector<int> operands, writes;
@@ -88,25 +88,25 @@ struct SortDispatch {
 };
 std::vector<SortDispatch> sort_dispatches(const planner::SortForm& form, const Choices& choices);
 
-/// Fills `bytes` (any number) of operand 0, without touching what lies behind.
+/// Returns a shader that fills `bytes` (any number) of operand 0, and touches nothing behind them.
 Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value = 0);
-/// Copies `bytes` (any number) from operand 0 to operand 1, without touching what lies behind. As fill_shader, at any
-/// address: slices of narrow elements begin anywhere.
+/// Returns a shader that copies `bytes` (any number) from operand 0 to operand 1, and touches nothing behind them. Both
+/// may begin at any address, as slices of narrow elements do.
 Shader copy_shader(uint64_t bytes, const Choices& choices);
 
-/// A kernel that needs one workgroup, as a part of a loop's body.
+/// Stage is a kernel that needs one workgroup, as a part of a loop's body.
 struct Stage {
   Shader shader;
   uint32_t first = 0, turn = 0;  // its Push::first, relative to that of the loop; its Push::count
   bool barrier = false;          // before it
 };
-/// The stages one after the other, Push::count times over; all in one workgroup of choices.workgroup invocations. With
-/// a condition, the entry (relative to Push::first) of a bool's address, it ends before an iteration where that is
-/// false.
+/// Returns a shader that runs the stages one after the other, Push::count times over, all in one workgroup of
+/// choices.workgroup invocations. `condition` is the entry (relative to Push::first) of a bool's address; the shader
+/// ends before an iteration where the bool is false.
 Shader loop_shader(std::span<const Stage> stages, const Choices& choices, std::optional<uint32_t> condition = {});
 
-/// What a bind kernel does for each of Push::count records, which lie one behind the other at the address that operand
-/// 0 (entry Push::first) holds: table[to] = table[from] + add.
+/// BindRecord is what a bind kernel does, table[to] = table[from] + add, for each of Push::count records. They lie one
+/// behind the other at the address that operand 0 (entry Push::first) holds.
 struct BindRecord {
   uint32_t to = 0, from = 0;
   int64_t add = 0;

@@ -12,45 +12,46 @@
 
 namespace neap::vk {
 
-/// Live instructions as GLSL constants. The loop indices are `i0` and `i1`, of type `index_type()`, declared by the
-/// caller; bases of the operands' arrays are `a<operand>`.
+/// Body holds live instructions as GLSL constants. The loop indices are `i0` and `i1`, of type `index_type()`, declared
+/// by the caller; bases of the operands' arrays are `a<operand>`.
 class Body {
  public:
-  /// `outer`: the loop level that changes less often.
+  /// `outer` is the loop level that changes less often.
   Body(Module& m, const backends::Kernel& kernel, int outer);
 
-  /// The number of iterations of the other loop, up to `most`, that an invocation does well to compute side by side: so
-  /// that elements that lie side by side in memory are read and written as words of 8 bytes.
+  /// Returns the number of iterations of the other loop, up to `most`, that an invocation does well to compute side by
+  /// side, so that elements that lie side by side in memory are read and written as words of 8 bytes, or texels of 16.
   int side_by_side(int most) const;
-  /// Writes the text. `together`: iterations of the other loop that are computed side by side; then in the text of
-  /// depth 2 the constant `e` is the number of the iteration, from 0, and what is read as words is read where it is 0.
+  /// Writes the text. `together` iterations of the other loop are computed side by side: in the text of depth 2 the
+  /// constant `e` is the number of the iteration, from 0, and what is read as words is read where it is 0.
   void write(int together);
 
   Module& m;
   const backends::Kernel& kernel;
   const int outer;
 
-  /// 0: the same everywhere; 1: changes with the outer index alone; 2: the rest.
+  /// Returns the text of the instructions of a depth: those of 0 are the same everywhere, those of 1 change with the
+  /// outer index alone, and 2 has the rest.
   const std::string& text(int depth) const { return text_[depth]; }
-  /// Whether there are loads that could be read as words.
+  /// Returns whether there are loads that could be read as words.
   bool has_runs() const { return !runs_.empty(); }
-  /// Arrays that the iterations side by side share, to be declared outside of them.
+  /// Returns the declarations of arrays that the iterations side by side share; they stand outside of these.
   const std::string& shared() const { return shared_; }
-  /// The name or literal of an instruction, as registers hold its type.
+  /// Returns the name or literal of an instruction, as registers hold its type.
   std::string value(int32_t id) const { return is_soft(id) ? "soft_pair(" + values_[id] + ")" : values_[id]; }
   DType type(int32_t id) const { return kernel.dag[id].type; }
-  /// Elements from one iteration of loop `level` to the next, where that is constant (wrapping aside).
+  /// Returns the elements from one iteration of loop `level` to the next, where that is constant (wrapping aside).
   std::optional<int64_t> stride(int32_t id, int level) const { return strides_[id][level]; }
   int live() const { return live_; }
-  /// Turns that the loops of functions take for one element, at most.
+  /// Returns the turns that the loops of functions take for one element, at most.
   int64_t turns() const;
 
-  /// Whether a loop index or the number of iterations needs 64 bits.
+  /// Returns whether a loop index or the number of iterations needs 64 bits.
   bool wide() const { return wide_; }
   std::string index_type() const { return wide_ ? "uint64_t" : "uint"; }
-  /// A number of that type.
+  /// Returns a number of that type.
   std::string number(int64_t n) const;
-  /// The address of an element of operand `buffer`; `type` says how large.
+  /// Returns the address of element `index` of operand `buffer`.
   std::string address(int buffer, int32_t index) const;
 
  private:
@@ -94,30 +95,30 @@ class Body {
   std::vector<std::array<std::optional<int64_t>, 2>> strides_;
 };
 
-/// The instructions of iteration `e` of those side by side; `more` follows in the same scope. `index`: that of the
-/// loop.
+/// Returns the instructions of iteration `e` of those side by side; `more` follows in the same scope. `index` is that
+/// of the inner loop.
 std::string iteration(const Body& body, int e, const std::string& index, const std::string& more);
 
-/// How many of `units`, a workgroup apart, an invocation does well to compute; each has `together` elements.
+/// Returns how many of `units`, a workgroup apart, an invocation does well to compute; each has `together` elements.
 int64_t repeats_of(int64_t units, int together, const Choices& choices);
 
-/// Reads the addresses of `count` operands into a0, a1, ...
+/// Returns text that reads the addresses of `count` operands into a0, a1, ...
 std::string bases(Module& m, int count);
 
-/// Spreads `groups` workgroups over the axes; the text sets `group` (type `index_type`) to the linear number.
-/// There are up to `groups` + what fills the last row, so the shader must look at its bounds.
+/// Grid spreads workgroups over the axes; its text sets `group` to the linear number. What fills the last row comes on
+/// top of them, so the shader looks at its bounds.
 struct Grid {
   std::array<uint32_t, 3> groups;
   std::string text;
 };
 Grid grid(uint64_t groups, const std::string& index_type);
 
-/// The text of a combination of `a` with `b` (names), as kernel_eval.cpp's combined: an expression.
+/// Returns an expression that combines `a` with `b` (names), as kernel_eval.cpp's combined does.
 std::string combined(Module& m, backends::Combine combine, DType type, const std::string& a, const std::string& b);
-/// A statement that combines `value` into memory at `address` where nobody else is.
+/// Returns a statement that combines `value` into memory at `address` where nobody else is.
 std::string update_alone(Module& m, backends::Combine combine, DType type, const std::string& address,
                          const std::string& value);
-/// A statement that combines `value` into memory at `address`, whatever other invocations do there.
+/// Returns a statement that combines `value` into memory at `address`, whatever other invocations do there.
 std::string update(Module& m, backends::Combine combine, DType type, const std::string& address,
                    const std::string& value, std::string_view kernel);
 

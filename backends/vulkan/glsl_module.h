@@ -11,8 +11,9 @@
 
 namespace neap::vk {
 
-/// How a value of a dtype is held in registers. Integers below 32 bits live in 32, sign or zero extended; halves are
-/// their 16 bits in a uint; f64 is a double, or, on a device without it, the sum of two floats in a vec2 (hi, lo).
+/// Register says how a value of a dtype is held in registers. Integers below 32 bits live in 32, sign or zero extended;
+/// halves are their 16 bits in a uint; f64 is a double, or, on a device without it, the sum of two floats in a vec2
+/// (hi, lo).
 enum class Register : uint8_t { boolean, i32, u32, i64, u64, f32, f64, pair };
 
 class Module {
@@ -22,32 +23,34 @@ class Module {
 
   const Choices& choices;
 
-  /// Makes a function or buffer reference of glsl_prelude.cpp available; `name` itself for use in an expression.
+  /// Makes a function or buffer reference of glsl_prelude.cpp available, or an extension (GL_...), and returns `name`
+  /// itself for use in an expression.
   std::string_view use(std::string_view name);
-  /// The same for a function of libm.h, by its GLSL name.
+  /// Does the same for a function of libm.h, and returns its GLSL name.
   std::string use(scalar::Function function);
-  /// The same for other text: what `name` stands for comes after everything used before.
+  /// Does the same for other text, which comes after everything used before.
   void define(const std::string& name, const std::string& text);
   bool defined(std::string_view name) const;
-  /// Says that what is defined compares and exchanges until nobody came between.
+  /// Notes that what is defined compares and exchanges until nobody came between.
   void note_exchange() { used_.exchanges = true; }
 
-  /// The name of a texel buffer over the operand, with texels of `words`, or empty where it has none that reaches all
-  /// of it. `written`: an r32ui image, else a sampler.
+  /// Returns the name of a texel buffer over the operand, with texels of `words`, or an empty one where there is none
+  /// that reaches all of it, or too many are in use. If `written`, it is an r32ui image, else a sampler.
   std::string view(int operand, int words, bool written = false);
   bool viewable(int operand) const { return reaches({operand, 4, false}); }
 
   Register held(DType type) const;
-  /// "bool", "int", "uint", "int64_t", ...
+  /// Returns the GLSL type of a value in registers: "bool", "int", "uint", "int64_t", ...
   std::string_view type(DType type) const;
 
-  /// The shader: version, extensions, push constants, what was used, and `main`, in which `operands` is Push::first and
-  /// `turn` Push::count.
+  /// Returns the shader: version, extensions, push constants, what was used, and `main`, in which `operands` is
+  /// Push::first and `turn` Push::count.
   std::string finish(uint32_t local_size, const std::string& main) const;
-  /// The same as shader.glsl, with the parts, for shaders that may become a stage of another (loop_shader).
+  /// Sets shader.glsl to the same, and the shader's views and parts, so that it may become a stage of another
+  /// (loop_shader).
   void finish(Shader& shader, const std::string& main) const;
 
-  /// Makes available what a shader used. `coherent`: its buffers are.
+  /// Makes available what another shader used; if `coherent`, its buffers are.
   void use(const Shader::Parts& parts, bool coherent);
 
  private:
@@ -60,23 +63,23 @@ class Module {
 
 // Expressions. Operands are names or parenthesised; so are results.
 
-/// A constant of the given bits.
+/// Returns a constant of the given bits.
 std::string literal(Module& m, uint64_t bits, DType type);
-/// scalar.h's convert.
+/// Returns what scalar.h's convert makes of x.
 std::string convert(Module& m, const std::string& x, DType from, DType to);
-/// scalar.h's bitcast: the same bits.
+/// Returns what scalar.h's bitcast makes of x: the same bits.
 std::string bitcast(Module& m, const std::string& x, DType from, DType to);
-/// An integer in range of its register back in the range of its dtype (wraps).
+/// Returns an integer in range of its register back in the range of its dtype (it wraps).
 std::string wrap(const std::string& x, DType type);
 std::string is_nan(Module& m, const std::string& x, DType type);
 
-/// The address of element `index` of an array at `base` (an expression of type uint64_t).
+/// Returns the address of element `index` of an array at `base` (an expression of type uint64_t).
 std::string element_address(const std::string& base, const std::string& index, DType index_type, size_t bytes);
 std::string load(Module& m, const std::string& address, DType type);
-/// A statement.
+/// Returns a statement that writes `value` at `address`.
 std::string store(Module& m, const std::string& address, const std::string& value, DType type);
 
-/// UserError: `kernel` needs what the device lacks.
+/// Throws UserError: `kernel` needs what the device lacks.
 [[noreturn]] void lacking(std::string_view kernel, std::string_view feature);
 
 }  // namespace neap::vk

@@ -11,10 +11,10 @@ struct Snippet {
   std::string_view text;
 };
 
-/// Turns that the loop of fmod32 takes at most, its end included.
+/// The loop of fmod32 takes no more turns than this, its end included.
 inline constexpr int kFmod32Turns = 254 / 8 + 1 + 1;
 
-/// Null when there is none of this name.
+/// Returns null when there is no snippet of this name.
 const Snippet* find_snippet(std::string_view name);
 
 }  // namespace neap::vk

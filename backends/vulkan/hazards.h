@@ -11,14 +11,14 @@ class Hazards {
  public:
   explicit Hazards(const planner::PlanData& plan) : plan_(plan) {}
 
-  /// Whether a dispatch that reads and writes these buffers must wait for those since the last barrier. If not, it is
-  /// counted among them.
+  /// Returns whether a dispatch that reads and writes these buffers must wait for those since the last barrier. If not,
+  /// it is counted among them.
   bool needs_barrier(const std::vector<int>& reads, const std::vector<int>& writes);
-  /// After a barrier.
+  /// Forgets them all, after a barrier.
   void clear() { reads_.clear(), writes_.clear(); }
 
  private:
-  /// Bytes of one memory: the arena (-1), or a buffer's own.
+  /// Range is bytes of one memory: the arena (-1), or a buffer's own.
   struct Range {
     int memory;
     int64_t begin, end;

@@ -21,11 +21,11 @@ struct HostStep {
   size_t reads = 1;             // with the triangle that Kind::solve reads first
 };
 
-/// Of a step of kind factor.
+/// Returns what the host computes for a step of kind factor.
 HostStep host_step(const planner::PlanData& plan, const planner::PlanStep& step);
 
-/// Computes it; the device has finished what came before. `operands`: where its buffers are. `room`: HostWork::held
-/// bytes, aligned to 64; null where memory is the host's.
+/// Computes the step; the device has finished what came before. `operands` says where its buffers are. `room` has
+/// HostWork::held bytes, aligned to 64, and is null where memory is the host's.
 void run(const HostStep& step, std::span<const Range> operands, Device& device, std::byte* room);
 
 }  // namespace neap::vk

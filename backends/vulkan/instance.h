@@ -12,7 +12,7 @@
 
 namespace neap::vk {
 
-/// A physical device and what opening it needs beside the record.
+/// PhysicalDevice is a device of the driver and what opening it needs beside the record.
 struct PhysicalDevice {
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   DeviceRecord record;
@@ -24,7 +24,7 @@ struct PhysicalDevice {
   std::array<uint8_t, VK_UUID_SIZE> driver_uuid{}, pipeline_cache_uuid{};
 
   bool has(std::string_view extension) const;
-  /// Has the extension, or is of the version that took it in.
+  /// Returns whether the device has the extension, or is of the version that took it in.
   bool promoted(uint32_t version, std::string_view extension) const;
 };
 
@@ -34,22 +34,23 @@ struct Driver {
   std::vector<PhysicalDevice> devices;
 };
 
-/// What to do where there is no device, after "install ".
+/// This says what to do where there is no device, after "install ".
 inline constexpr std::string_view kDriverHint =
     "the GPU's Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers, or the vendor's own; mesa's llvmpipe needs no "
     "GPU)";
 
-/// Opened on first use. DeviceError when there is no loader or it refuses.
+/// Returns the driver, opened on first use. Throws DeviceError when there is no loader or it refuses.
 const Driver& driver();
 
-/// The physical devices whose name holds NEAP_VULKAN_DEVICE (in either case; all of them when it is not set).
+/// Returns the physical devices whose name holds NEAP_VULKAN_DEVICE (in either case), or all of them when it is not
+/// set.
 std::vector<const PhysicalDevice*> visible_devices();
 
-/// Everything about one device (instance_devices.cpp).
+/// Returns everything about one device (instance_devices.cpp).
 PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version);
 
-/// The structures that say which features a device has, or which are to be enabled: linked, for the version and the
-/// extensions of the device.
+/// FeatureChain links the structures that say which features a device has, or which are to be enabled, for the version
+/// and the extensions of the device.
 struct FeatureChain {
   explicit FeatureChain(const PhysicalDevice& device);
   FeatureChain(const FeatureChain&) = delete;
@@ -70,7 +71,7 @@ struct FeatureChain {
 /// Fills `enabled` with those of `device`'s features that kernels use, and returns the extensions to enable.
 std::vector<const char*> enable_features(const PhysicalDevice& device, FeatureChain& enabled);
 
-/// "VK_ERROR_DEVICE_LOST"
+/// Returns a name such as "VK_ERROR_DEVICE_LOST".
 std::string result_name(VkResult result);
 
 }  // namespace neap::vk

@@ -18,12 +18,12 @@
 
 namespace neap::vk {
 
-/// GLSL of `double neap_<name>_f64(double x)`, or `(double x, double y)`, of each function (name: the enumerator's),
-/// each once, behind the helpers that they need. The shader enables GL_EXT_shader_explicit_arithmetic_types_int64 and
-/// GL_EXT_shader_explicit_arithmetic_types_float64 before it.
-/// Turns that its loops take together, at most; 0 where there are none.
+/// Returns the turns that the loops of a function take together, at most; 0 where it has none.
 int loop_turns(scalar::Function function);
 
+/// Returns GLSL of `double neap_<name>_f64(double x)`, or `(double x, double y)`, of each function (name: the
+/// enumerator's), each once, behind the helpers that they need. The shader enables
+/// GL_EXT_shader_explicit_arithmetic_types_int64 and GL_EXT_shader_explicit_arithmetic_types_float64 before it.
 std::string libm_source(std::span<const scalar::Function> used);
 
 }  // namespace neap::vk

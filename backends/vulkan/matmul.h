@@ -13,7 +13,7 @@
 
 namespace neap::vk {
 
-/// What needs to be said about elements.
+/// MatmulElement is how the elements of a product are written in GLSL.
 struct MatmulElement {
   explicit MatmulElement(Module& m, DType dtype) : bytes(size_of(dtype)) {
     const bool wide = dtype == DType::f64;
@@ -29,17 +29,18 @@ struct MatmulElement {
   std::string at(const std::string& address) const { return fmt::format("{}({}).v", reference, address); }
 };
 
-/// A tile no larger than need be.
+/// Returns a tile no larger than need be.
 inline uint32_t fitted(uint32_t tile, int64_t extent) {
   return static_cast<uint32_t>(std::min<uint64_t>(tile, std::bit_ceil(static_cast<uint64_t>(extent))));
 }
 
 inline int64_t tiles(int64_t extent, uint32_t tile) { return (extent + tile - 1) / tile; }
 
-/// Of halves, by Choices::matrix. `types`, for tests: GLSL that defines MatrixA, MatrixB, MatrixC, NO_SUM (zeros), and
-/// coopMatLoadNV, coopMatStoreNV, coopMatMulAddNV, in place of those of GL_NV_cooperative_matrix.
+/// Returns the product of halves, by matrices of the shape Choices::matrix. `types`, for tests, is GLSL that defines
+/// MatrixA, MatrixB, MatrixC, NO_SUM (zeros), and coopMatLoadNV, coopMatStoreNV, coopMatMulAddNV, in place of those of
+/// GL_NV_cooperative_matrix.
 Shader matmul_by_matrices(const planner::DotForm& form, const Choices& choices, const std::string* types = nullptr);
-/// Choices::matmul_by_subgroup.
+/// Returns the product for a device with Choices::matmul_by_subgroup.
 Shader matmul_by_subgroup(const planner::DotForm& form, const Choices& choices);
 
 }  // namespace neap::vk

@@ -13,7 +13,7 @@ namespace neap::vk {
 
 namespace {
 
-constexpr uint64_t kAlign = 256;
+constexpr uint64_t kAlign = 256;  // bytes; what allocate() takes is rounded up to multiples
 VkBufferUsageFlags usage(const Choices& choices) {
   const VkBufferUsageFlags texels = VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
   return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |

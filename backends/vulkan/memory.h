@@ -18,7 +18,7 @@ namespace neap::vk {
 class DeviceImpl;
 class MemoryPool;
 
-/// One VkDeviceMemory and the buffer that spans it.
+/// Block is one VkDeviceMemory and the buffer that spans it.
 struct Block {
   explicit Block(MemoryPool& pool) : pool(pool) {}
   Block(const Block&) = delete;
@@ -35,7 +35,7 @@ struct Block {
   uint32_t heap = 0;
 };
 
-/// Where an address lies, for copies by the device.
+/// Location is where an address lies, for copies by the device.
 struct Location {
   VkBuffer buffer = VK_NULL_HANDLE;
   uint64_t offset = 0;
@@ -54,13 +54,13 @@ class MemoryPool {
 
   MemoryPtr allocate(size_t bytes, Use use, std::string_view what);
   MemoryPtr import(std::byte* data, size_t bytes);
-  /// A block of its own: for the device's own use.
+  /// Returns a new block of the driver.
   std::unique_ptr<Block> allocate_block(uint64_t bytes, Use use, std::string_view what);
   size_t available() const;
 
-  /// Where this address is, in memory made by allocate() for Use::device.
+  /// Returns where this address is, in memory made by allocate() for Use::device.
   Location find(uint64_t address);
-  /// The buffer that a range lies in, and where; none when it lies in several.
+  /// Returns the buffer that a range lies in, and where; none when it lies in several.
   Location locate(const Range& range) const;
 
  private:
@@ -74,7 +74,7 @@ class MemoryPool {
   };
 
   uint64_t largest() const;
-  /// Memory types that will do, the best first.
+  /// Returns the memory types that will do, the best first.
   std::vector<uint32_t> types_for(uint32_t bits, Use use) const;
   VkResult bind(Block& block, uint64_t bytes, uint32_t type, const void* next);
   std::unique_ptr<Block> import_block(std::byte* data, uint64_t bytes);

@@ -9,6 +9,9 @@
 // runs many iterations in a dispatch (loop_shader). Where a condition decides whether a body runs, the device copies it
 // to a flag that the host reads: such a loop ends one submission and begins another. So does what the host computes
 // (host_step.h), which finds its operands' addresses in the table, wherever it stands; a loop around it is the host's.
+//
+// Programs are made in steps.h (of a plan's steps), loop.h and fused_loop.h, through assembly.h and addresses.h. Tested
+// in tests/vulkan/loop_test.cpp.
 #pragma once
 
 #include <array>
@@ -23,7 +26,7 @@
 
 namespace neap::vk {
 
-/// A view of `bytes` of a plan buffer, from `shift` on.
+/// PlanView is a view of `bytes` of a plan buffer, from `shift` on.
 struct PlanView {
   View view;
   int buffer = 0;
@@ -48,7 +51,7 @@ struct Command {
 struct Program {
   static constexpr int kRecords = -1, kFlags = -2;
   static constexpr int64_t kFlagBytes = 64;
-  /// An entry that the host writes: the address of a plan buffer, the records or the flags, plus `shift`.
+  /// Entry is an entry that the host writes: the address of a plan buffer, the records or the flags, plus `shift`.
   struct Entry {
     uint32_t entry = 0;
     int buffer = 0;
@@ -63,9 +66,10 @@ struct Program {
   std::vector<Command> commands;
 };
 
-/// Lowers and compiles all kernels of the plan, those of loop bodies included. UserError when the device lacks a dtype.
-/// `dump_name`: file name stem for NEAP_DUMP, or empty. `views`: whether kernels may read large arrays through texel
-/// buffers; then Program::viewed names the plan buffers whose memory Device::can_view() where they begin.
+/// Lowers and compiles all kernels of the plan, those of loop bodies included. Throws UserError when the device lacks a
+/// dtype. `dump_name` is a file name stem for NEAP_DUMP, or empty. `views` says whether kernels may read large arrays
+/// through texel buffers; then Program::viewed names the plan buffers for which Device::can_view() must hold where they
+/// begin.
 Program compile_program(const planner::PlanData& plan, Device& device, const std::string& dump_name, bool views);
 
 }  // namespace neap::vk

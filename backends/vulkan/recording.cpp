@@ -7,8 +7,9 @@ namespace neap::vk {
 
 namespace {
 
+// How they were chosen is not on record; `neap-bench --case random-loop,rollout --device vulkan` has loops to measure.
 constexpr int64_t kUnroll = 16;       // iterations of a short loop's body in one command buffer
-constexpr size_t kUnrollBelow = 256;  // commands of such a body
+constexpr size_t kUnrollBelow = 256;  // commands of such a body, at most
 
 }  // namespace
 

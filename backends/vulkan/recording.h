@@ -12,35 +12,35 @@
 
 namespace neap::vk {
 
-/// Where a plan buffer is in one run. What it is compared with later may be gone by then.
+/// Place is where a plan buffer is in one run. The memory may be gone when a later place is compared with it.
 struct Place {
   std::weak_ptr<const Memory> memory;
   uint64_t offset = 0;
 };
 
-/// A table of addresses, and the commands that read it: one run uses them at a time.
+/// Recording is a table of addresses, and the commands that read it: one run uses them at a time.
 class Recording {
  public:
   Recording(Device& device, const Program& program, bool by_step, bool timed);
 
-  /// Where the buffers of Program::viewed are in the next run.
+  /// Says where the buffers of Program::viewed are in the next run; if they have moved, the commands are recorded anew.
   void view(std::vector<Place> places);
   void set(uint32_t entry, uint64_t address);
   void set_records();
 
-  /// What the host computes, given the addresses of its operands.
+  /// Host is what the host computes, given the addresses of its operands.
   using Host = FunctionRef<void(const HostStep&, std::span<const uint64_t>)>;
 
-  /// All steps, or step `step` alone (made by_step). Returns when the last is submitted.
+  /// Submits all steps, or step `step` alone (made by_step). Returns when the last is submitted.
   Ticket submit(Host host, std::optional<size_t> step = {});
   Ticket ticket() const { return ticket_; }
 
-  /// Device seconds at the end of each step, and before the first.
+  /// Returns device seconds before the first step, and at the end of each.
   std::vector<double> times() const;
 
  private:
-  /// What is submitted at once, or what the host computes, or a loop that it goes through: because of flags, which
-  /// decide how often the body runs, or of what it computes there.
+  /// Part is what is submitted at once, or what the host computes, or a loop that the host goes through: because of
+  /// flags, which decide how often the body runs, or of what it computes there.
   struct Part {
     std::vector<Commands*> commands;  // in order; other loops repeat theirs
     const Command* command = nullptr;
@@ -49,7 +49,7 @@ class Recording {
 
   void submit(std::span<Commands* const> commands);
   void run(std::span<const Part> parts, const Host& host);
-  /// A flag as the work that was submitted leaves it.
+  /// Returns a flag as the work that was submitted leaves it.
   bool is_set(int flag);
   static bool needs_host(const Command& command);
   static void append(std::vector<Part>& parts, Commands* commands);
@@ -58,7 +58,7 @@ class Recording {
   void walk(const std::vector<Command>& commands, std::vector<Part>& list);
   void loop(const Command& command, std::vector<Part>& list);
   Commands& current();
-  // A command buffer of its own, since a step may have several and loops repeat theirs.
+  // Adds a command buffer of its own, since a step may have several and loops repeat theirs.
   void stamp();
   void flush(std::vector<Part>& list);
 

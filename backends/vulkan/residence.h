@@ -12,7 +12,7 @@
 
 namespace neap::vk {
 
-/// A buffer's memory as a device sees it.
+/// VulkanResidence is a buffer's memory as a device sees it.
 class VulkanResidence final : public Residence {
  public:
   VulkanResidence(std::shared_ptr<Device> device, MemoryPtr memory)
@@ -23,7 +23,7 @@ class VulkanResidence final : public Residence {
   const MemoryPtr& memory() const { return memory_; }
   /// Copies bytes of the host into the memory.
   void fill(const std::byte* from, size_t bytes) const;
-  /// The submission that writes the bytes. Before Buffer::await_residence.
+  /// Names the submission that writes the bytes, before Buffer::await_residence.
   void written_by(Ticket ticket) { ticket_ = ticket; }
 
  private:
@@ -35,31 +35,33 @@ class VulkanResidence final : public Residence {
   Ticket ticket_ = 0;
 };
 
-/// Memory for the arrays and arenas of one device. Arrays of the host are used where they lie (Choices::Memory::import)
-/// and all that a plan holds is the host's allocator's; else it is the device's, counted here.
+/// Store gives out memory for the arrays and arenas of one device. With Choices::Memory::import arrays of the host are
+/// used where they lie, and all that a plan holds is the host's allocator's; else it is the device's, counted here.
 class Store {
  public:
-  /// The store of a device; made on first use.
+  /// Returns the store of a device, made on first use.
   static Store& of(const std::shared_ptr<Device>& device);
 
-  /// Uninitialised memory of this device, as a buffer. OutOfMemoryError.
+  /// Returns uninitialized memory of this device, as a buffer. Throws OutOfMemoryError.
   BufferPtr allocate(size_t bytes, std::string_view what);
-  /// The buffer's bytes on this device: the buffer itself, made addressable, or a copy.
+  /// Returns the buffer's bytes on this device: the buffer itself, made addressable, or a copy.
   BufferPtr bring(const BufferPtr& buffer, std::string_view what);
-  /// The address of a buffer of allocate() or bring().
+  /// Returns the address of a buffer of allocate() or bring().
   uint64_t address(const Buffer& buffer) const { return memory(buffer)->address(); }
   const MemoryPtr& memory(const Buffer& buffer) const;
-  /// That the submission `ticket` writes the buffer.
+  /// Says that the submission `ticket` writes the buffer.
   void written(Buffer& buffer, Ticket ticket);
 
   /// Keeps buffers, and an arena or null, alive until the submission has finished.
   void keep(Ticket ticket, std::vector<BufferPtr> buffers, BufferPtr arena);
-  /// Waits for the submissions that alone keep some memory alive, so that it can be used again. A kept arena of exactly
-  /// `arena` bytes is given back at once instead: submissions run in order.
+  /// Waits for the submissions that alone keep some memory alive, so that it can be used again. Returns a kept arena of
+  /// exactly `arena` bytes, if there is one, without waiting for it: submissions run in order.
   BufferPtr make_room(size_t arena);
-  /// Lets go of buffers that an unfinished submission may use, after a failure: as soon as nothing runs any more.
+  /// Lets go of buffers that an unfinished submission may use, after a failure, as soon as nothing runs any more; where
+  /// the device hangs, they are kept for ever.
   void abandon(std::vector<BufferPtr> buffers) noexcept;
-  /// Waits for everything on every device, so that no buffer is kept.
+  /// Waits for everything on every device, and drops the buffers that were kept for it. Throws DeviceError for a lost
+  /// device.
   static void drain_all();
 
   // The same accounting as <neap/memory.h>, of the device's own memory.

@@ -9,11 +9,12 @@
 
 namespace neap::vk {
 
-/// What store_cached() wrote under this name; nullopt when there is no such file, or it is damaged, or somebody else
-/// owns or may write it.
+/// Returns what store_cached() wrote under this name; nullopt when there is no such file, or it is damaged, or somebody
+/// else owns or may write it.
 std::optional<std::string> load_cached(std::string_view name);
 
-/// Writes the file, whole or not at all: several processes share the folder. A cache that cannot be written is none.
+/// Writes the file, whole or not at all, because several processes share the folder. A failure is no error: the next
+/// process compiles again.
 void store_cached(std::string_view name, std::string_view bytes) noexcept;
 
 }  // namespace neap::vk
