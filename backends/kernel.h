@@ -24,7 +24,7 @@
 
 namespace neap::backends {
 
-enum class Combine : uint8_t { set, add, mul, max, min, any, all, argmax, argmin };
+enum class Combine : uint8_t { set, add, mul, max, min, any, all, bit_xor, argmax, argmin };
 
 struct KernelBuffer {
   DType type;

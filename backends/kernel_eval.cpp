@@ -65,6 +65,7 @@ uint64_t combined(Combine combine, DType type, uint64_t a, uint64_t b) {
     case Combine::mul: return apply(Opcode::mul, type, a, b);
     case Combine::any: return a | b;
     case Combine::all: return a & b;
+    case Combine::bit_xor: return a ^ b;
     default: return replaces(combine, type, a, b) ? b : a;
   }
 }

@@ -25,6 +25,7 @@ Combine combine_of(Op op) {
     case Op::reduce_min: return Combine::min;
     case Op::reduce_any: return Combine::any;
     case Op::reduce_all: return Combine::all;
+    case Op::reduce_xor: return Combine::bit_xor;
     case Op::argmax: return Combine::argmax;
     case Op::argmin: return Combine::argmin;
     default: break;

@@ -86,6 +86,7 @@ Value* Emitter::combine(Combine how, DType t, Value* x, Value* y) {
       return is_float(t) ? b.CreateFMul(x, y) : b.CreateMul(x, y);
     case Combine::any: return b.CreateOr(x, y);
     case Combine::all: return b.CreateAnd(x, y);
+    case Combine::bit_xor: return b.CreateXor(x, y);
     case Combine::max:
     case Combine::min: {
       const bool max = how == Combine::max;

@@ -227,6 +227,7 @@ class Reduce {
       case Combine::mul: return "subgroupMul";
       case Combine::max: return real ? nullptr : "subgroupMax";
       case Combine::min: return real ? nullptr : "subgroupMin";
+      case Combine::bit_xor: return "subgroupXor";
       default: return nullptr;
     }
   }

@@ -23,6 +23,7 @@ std::string combined(Module& m, Combine combine, DType type, const std::string& 
       return wrap(fmt::format("({} * {})", a, b), type);
     case Combine::any: return fmt::format("({} {} {})", a, truth ? "||" : "|", b);
     case Combine::all: return fmt::format("({} {} {})", a, truth ? "&&" : "&", b);
+    case Combine::bit_xor: return fmt::format("({} ^ {})", a, b);
     default: break;
   }
   const bool max = combine == Combine::max || combine == Combine::argmax;

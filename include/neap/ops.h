@@ -119,6 +119,7 @@ Array max(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // N
 Array min(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // likewise
 Array any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Array reduce_xor(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // bitwise, of integers
 Array mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array var(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // of the population (ddof 0)
 Array std(const Operand& x, const Axes& axes = {}, bool keepdims = false);

@@ -117,6 +117,7 @@ PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
       return {Op::minimum, dtype, is_float(dtype) ? AttrValue(kInf) : AttrValue(highest_integer(dtype))};
     case Op::reduce_any: return {Op::bitwise_or, dtype, AttrValue(int64_t{0})};
     case Op::reduce_all: return {Op::bitwise_and, dtype, AttrValue(int64_t{1})};
+    case Op::reduce_xor: return {Op::bitwise_xor, dtype, AttrValue(int64_t{0})};
     default: return {Op::add, wide, typed(wide, 0), block};
   }
 }

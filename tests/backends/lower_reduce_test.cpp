@@ -24,6 +24,7 @@ TEST(LowerReduce, EveryFormInOneAndSevenParts) {
           EXPECT_EQ(launches.size(), parts == 1 ? 1u : 2u);
         }
       }
+      for (DType type : {i8, i32, i64, u8, u16, u64}) check(reduction(Op::reduce_xor, {{5, 9, 4}, type}, axes, parts));
       for (Op op : {Op::reduce_any, Op::reduce_all}) check(reduction(op, {{5, 9, 4}, bool_}, axes, parts));
     }
     for (Op op : {Op::argmax, Op::argmin}) {

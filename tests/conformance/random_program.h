@@ -277,6 +277,10 @@ class ProgramMaker {
       add(chance(2) ? Op::reduce_any : Op::reduce_all, {x}, attrs);
       return;
     }
+    if (is_integer(t) && chance(6)) {
+      add(Op::reduce_xor, {x}, attrs);
+      return;
+    }
     switch (pick(5)) {
       case 0: add(Op::reduce_prod, {units(x)}, attrs); return;
       case 1: add(Op::reduce_max, {exact(x)}, attrs); return;

@@ -34,6 +34,7 @@ void add_all(Sheet& s, DType t, std::span<const Reduced> cases) {
     }
     check(Op::reduce_sum, is_float(t) ? Fill::tame : Fill::wild);
     check(Op::reduce_prod, is_float(t) ? Fill::units : Fill::wild);
+    if (is_integer(t)) check(Op::reduce_xor, Fill::wild);
     check(Op::reduce_max, Fill::wild);
     check(Op::reduce_min, Fill::tame);
   }

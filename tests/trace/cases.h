@@ -91,6 +91,7 @@ inline std::vector<Case> structural_cases() {
       {"reduce_max", {{{2, 3, 4}, f64}}, [](const Arrays& in) { return Arrays{max(in[0], {0, 2})}; }},
       {"reduce_min", {{{2, 3, 4}, f64}}, [](const Arrays& in) { return Arrays{min(in[0], 1)}; }},
       {"reduce_any", {{{3, 4}, bool_}}, [](const Arrays& in) { return Arrays{any(in[0], 0), all(in[0], 1)}; }},
+      {"reduce_xor", {{{3, 4}, i32}}, [](const Arrays& in) { return Arrays{reduce_xor(in[0], 0)}; }},
       {"argmax", {m}, [](const Arrays& in) { return Arrays{argmax(in[0], 1), argmin(in[0], 0), in[0] * in[0]}; }},
       {"sort",
        {m, {{2, 3, 4}, f64}},

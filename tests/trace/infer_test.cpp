@@ -1,3 +1,4 @@
+// Shapes and dtypes that each family of ops infers, and what it refuses.
 #include "trace/graph/infer.h"
 
 #include <gmock/gmock.h>
@@ -107,6 +108,8 @@ TEST(Infer, Reductions) {
   EXPECT_EQ(one(Op::argmax, {{{2, 3}, bool_}}, {{Attr::axis, 0}}), (Aval{{3}, i32}));
   EXPECT_THROW(one(Op::reduce_sum, {{{2}, bool_}}, {{Attr::axes, Ints{0}}}), DTypeError);
   EXPECT_THROW(one(Op::reduce_any, {{{2}, f32}}, {{Attr::axes, Ints{0}}}), DTypeError);
+  EXPECT_THROW(one(Op::reduce_xor, {{{2}, f32}}, {{Attr::axes, Ints{0}}}), DTypeError);
+  EXPECT_THROW(one(Op::reduce_xor, {{{2}, bool_}}, {{Attr::axes, Ints{0}}}), DTypeError);
   EXPECT_THROW(one(Op::reduce_sum, {{{2}, f32}}, {{Attr::axes, Ints{0, 0}}}), IndexError);
   EXPECT_THAT(message_of<IndexError>([] { one(Op::reduce_max, {{{2, 3}, f32}}, {{Attr::axes, Ints{2}}}); }),
               HasSubstr("axis 2 of an operand of 2 dimensions; expected 0 to 1"));

@@ -112,6 +112,9 @@ TEST(ReferenceReduce, ExtremesAndLogic) {
   EXPECT_THAT(elements_of<uint16_t>(evaluate(Op::reduce_min, {host<uint16_t>({1, 0}, {})}, last)), ElementsAre(0xffff));
   EXPECT_THAT(elements_of<uint64_t>(evaluate(Op::reduce_max, {host<uint64_t>({1, 2}, {~0ull, 1})}, last)),
               ElementsAre(~0ull));
+  EXPECT_THAT(elements_of<int8_t>(evaluate(Op::reduce_xor, {host<int8_t>({2, 3}, {1, 2, 4, -1, 7, 7})}, last)),
+              ElementsAre(7, -1));
+  EXPECT_THAT(elements_of<uint64_t>(evaluate(Op::reduce_xor, {host<uint64_t>({1, 0}, {})}, last)), ElementsAre(0));
   const HostValue bools = host<bool>({2, 2}, {true, false, true, true});
   EXPECT_THAT(elements_of<bool>(evaluate(Op::reduce_any, {bools}, last)), ElementsAre(true, true));
   EXPECT_THAT(elements_of<bool>(evaluate(Op::reduce_all, {bools}, last)), ElementsAre(false, true));

@@ -149,6 +149,7 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::dynamic_update_slice: return finish({input({4, 5}, f32), input({2, 3}, f32), input({2}, i64)});
     case Op::reduce_any:
     case Op::reduce_all: return finish({input({2, 3}, bool_)}, {{Attr::axes, Ints{1}}});
+    case Op::reduce_xor: return finish({input({2, 3}, i32)}, {{Attr::axes, Ints{1}}});
     case Op::reduce_sum:
     case Op::reduce_prod:
     case Op::reduce_max:

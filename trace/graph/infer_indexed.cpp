@@ -102,6 +102,8 @@ Aval infer_reduce(const Site& site) {
   site.check_axes(axes, x.ndim(), /*ascending=*/false);
   if (site.op == Op::reduce_any || site.op == Op::reduce_all) {
     if (x.dtype != DType::bool_) site.fail<DTypeError>(to_string(x), "bool", "compare it: x != 0");
+  } else if (site.op == Op::reduce_xor && !is_integer(x.dtype)) {
+    site.fail<DTypeError>(to_string(x), "integers", "reinterpret its bits: bitcast(x, u32)");
   } else {
     require_numeric(site, x);
   }

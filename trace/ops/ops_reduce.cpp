@@ -145,6 +145,9 @@ Array any(const Operand& x, const Axes& axes, bool keepdims) {
 Array all(const Operand& x, const Axes& axes, bool keepdims) {
   return reduce(Op::reduce_all, x.as(DType::bool_), axes, keepdims, x.loc());
 }
+Array reduce_xor(const Operand& x, const Axes& axes, bool keepdims) {
+  return reduce(Op::reduce_xor, x.as_array(), axes, keepdims, x.loc());
+}
 
 Array mean(const Operand& x, const Axes& axes, bool keepdims) { return statistic("mean", x, axes, keepdims, mean_of); }
 Array var(const Operand& x, const Axes& axes, bool keepdims) { return statistic("var", x, axes, keepdims, var_of); }

@@ -1,4 +1,5 @@
 // Reductions, sorting and products.
+#include <functional>
 #include <numeric>
 
 #include "trace/reference/reference_math.h"
@@ -74,6 +75,9 @@ HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& at
           return reduce<T>(in, axes, out, std::is_integral_v<C> ? kLowest : lowest<C>(), ref::maximum<C>);
         case Op::reduce_min:
           return reduce<T>(in, axes, out, std::is_integral_v<C> ? kHighest : highest<C>(), ref::minimum<C>);
+        case Op::reduce_xor:
+          if constexpr (std::is_integral_v<C>) return reduce<T>(in, axes, out, C(0), std::bit_xor<C>());
+          [[fallthrough]];
         default: throw InternalError("no reduction");
       }
     }
