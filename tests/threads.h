@@ -1,3 +1,4 @@
+// The number of threads, set for a block.
 #pragma once
 
 #include "core/thread_pool.h"

@@ -1,3 +1,5 @@
+// Buffers: what counts as live, the peak and the limit to the byte, the cache of freed blocks, carving, wrapped memory,
+// poison, threads.
 #include "core/buffer.h"
 
 #include <neap/bytes.h>

@@ -1,3 +1,4 @@
+// Numbers of bytes: written as literals, printed, and read from text or refused.
 #include <neap/bytes.h>
 
 namespace neap {

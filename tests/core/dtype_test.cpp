@@ -1,3 +1,4 @@
+// Dtypes: names, sizes, JAX's promotions, weak scalars, and how half types round.
 #include <neap/dtype.h>
 
 #include <cmath>

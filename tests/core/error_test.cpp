@@ -1,3 +1,4 @@
+// What errors say, which are of one family, and how a program ends that does not catch one.
 #include <neap/error.h>
 #include <sys/wait.h>
 

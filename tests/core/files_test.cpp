@@ -1,3 +1,5 @@
+// Files: .npy and safetensors read, written and refused; how files are replaced, with their modes and links, leaving
+// strangers' alone; dumps and hashes.
 #include <fcntl.h>
 #include <neap/error.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// Shapes: element counts, strides, text, broadcasting and axes, and what is refused.
 #include <neap/error.h>
 #include <neap/shape.h>
 

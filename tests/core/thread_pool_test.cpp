@@ -1,3 +1,4 @@
+// Parallel loops and tasks: each piece once, on as many threads as asked, from any thread, with errors passed on.
 #include "core/thread_pool.h"
 
 #include <neap/error.h>

@@ -1,3 +1,5 @@
+// jit() and eager calls as a user meets them: signatures, trees, captured arrays, donation, errors, threads, planned
+// memory that is measured memory.
 #include <neap/neap.h>
 
 #include <thread>

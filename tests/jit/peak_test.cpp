@@ -1,4 +1,5 @@
-// The promise: the peak is known before a run, and kept to the byte. The three founding cases, at small sizes.
+// The promise: the peak is known before a run, and kept to the byte. The three founding cases at small sizes, and what
+// they rest on: loops, donation, scratch, eager calls.
 #include "tests/jit/measure.h"
 
 namespace neap {

@@ -1,3 +1,4 @@
+// A Profile records each step of a plan's calls, with the bytes alive then, while it lives and not after.
 #include <neap/neap.h>
 
 #include <filesystem>

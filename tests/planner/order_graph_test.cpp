@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bitset>
+#include <functional>
 
 #include "order_naive.h"
 
@@ -68,7 +69,7 @@ TEST(OrderGraph, EdgesSayWhatTheProblemDoesAndNothingTwice) {
       const OrderGraph graph(problem);
       const Pairs edges = edges_of(graph);
       const auto later = reached(edges, problem.steps);
-      EXPECT_EQ(later, reached(precedences(problem), problem.steps));
+      EXPECT_TRUE(later == reached(precedences(problem), problem.steps));
       for (const auto& [s, next] : edges) {
         for (const int other : graph.after[s]) EXPECT_FALSE(later[other][next]) << s << " to " << next << " is implied";
       }
@@ -134,7 +135,7 @@ TEST(OrderGraph, ImpliedEdgesGo) {
     }
     Pairs left = edges;
     drop_implied(left, steps);
-    EXPECT_EQ(reached(left, steps), reached(edges, steps));
+    EXPECT_TRUE(reached(left, steps) == reached(edges, steps)) << steps << " steps";
     EXPECT_TRUE(std::ranges::is_sorted(left));
     EXPECT_EQ(std::ranges::adjacent_find(left), left.end());
 

@@ -1,4 +1,5 @@
-// The same numbers as JAX: tests/golden/random, made by tools/make_golden.py.
+// Random numbers: JAX's (tests/golden/random, made by tools/make_golden.py), known answers of both generators, each
+// distribution by its statistics, batches and slices of the same bits, and what is refused.
 #include <neap/neap.h>
 
 #include <bit>

@@ -1,3 +1,4 @@
+// Graphs and their attributes: what is equal, what uses what, and what dead code is.
 #include "trace/graph/graph.h"
 
 #include <gmock/gmock.h>

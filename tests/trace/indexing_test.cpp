@@ -1,4 +1,4 @@
-// x[...] and x.at(...) as a user of NumPy expects them, run at once and compiled.
+// x[...], x.at(...) and windows as a user of NumPy expects them, run at once and compiled.
 #include <neap/neap.h>
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// The op table: every row is whole, takes the dtypes that it says, and needs the attributes that it asks for.
 #include "trace/graph/op_table.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Graphs as text: every op reads back as the same graph, numbers to the bit; what cannot be read is explained.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

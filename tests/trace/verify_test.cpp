@@ -1,3 +1,4 @@
+// The verifier accepts every sample, and finds what is wrong with a broken graph, in bodies too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
