@@ -10,6 +10,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/free_slices.h"
 #include "planner/search/separate.h"
+#include "planner/search/sink.h"
 
 namespace neap::planner {
 
@@ -30,6 +31,22 @@ bool compact(Search& s) {
   if (!better(price_of(next.plan), price_of(s.planned.plan), Policy::fewer_bytes)) return false;
   s.simple = *std::move(compacted);
   s.planned = std::move(next);
+  return true;
+}
+
+// What loops read in every iteration is computed in their bodies, of less.
+bool sink(Search& s) {
+  std::optional<Graph> sunk = sink_into_loops(s.planned);
+  if (!sunk) return false;
+  Graph simple = simplify(*sunk);
+  const Price usual = price_of(s.planned.plan);
+  const auto is_better = [&](size_t peak_bytes, double seconds) { return better({peak_bytes, seconds}, usual); };
+  std::optional<Planned> next = try_plan(simple, s.options, is_better);
+  if (!next || !better(price_of(next->plan), usual)) return false;
+  settle(next->plan, s.options);
+  if (!better(price_of(next->plan), usual)) return false;
+  s.simple = std::move(simple);
+  s.planned = *std::move(next);
   return true;
 }
 
@@ -166,6 +183,7 @@ bool run_naively(Search& s) {
 
 constexpr Candidate kCandidates[] = {
     {"compacted", false, always, compact},                  // planner/rewrite/compact_updates.h
+    {"sunk", false, is_small, sink},                        // planner/search/sink.h
     {"laid out", true, is_small, lay_out_again},            // planner/rewrite/layouts.h
     {"rematerialized", true, always, rematerialize_cheap},  // planner/search/rematerialize_cheap.h
     {"chunked", true, always, slice_freely},                // planner/search/free_slices.h

@@ -60,6 +60,17 @@ Graph residual_convolution() {
   });
 }
 
+Graph distances_in_a_loop() {
+  return traced({{4000}, {3000}}, [](const tracing::Arrays& in) {
+    const Array cost = square(expand_dims(in[0], 1) - expand_dims(in[1], 0));
+    const auto step = [&](const Array& g, const Array&) {
+      const Array f = -logsumexp(expand_dims(g, 0) - cost, 1);
+      return std::pair(-logsumexp(expand_dims(f, 1) - cost, 0), f[0]);
+    };
+    return scan(step, zeros_like(in[1]), zeros({10}, f32)).first;
+  });
+}
+
 struct Program {
   std::string_view candidate;
   Graph graph;
@@ -70,6 +81,7 @@ std::vector<Program> programs() {
   PlanOptions donated;
   donated.donated = {true, false, false};
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
+          {"sunk", distances_in_a_loop(), {}},
           {"laid out", batch_of_tangents(), {}},
           {"rematerialized", layers(), {}},
           {"chunked", heads(), {}},
