@@ -24,6 +24,9 @@
 
 namespace neap::backends {
 
+/// Where ranges of a kernel may be cut along its vector level: at multiples of the most lanes of any machine's vectors.
+inline constexpr int64_t kRangeUnit = 64;
+
 enum class Combine : uint8_t { set, add, mul, max, min, any, all, bit_xor, argmax, argmin };
 
 struct KernelBuffer {

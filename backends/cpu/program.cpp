@@ -6,6 +6,7 @@
 
 #include "backends/cpu/jit.h"
 #include "core/check.h"
+#include "planner/kernels/cost.h"
 #include "trace/graph/loop.h"
 
 namespace neap::cpu {
@@ -21,9 +22,7 @@ namespace {
 // Smaller tasks use more threads and start more often. No measurement is recorded; neap-cost takes the time of kernels
 // (NEAP_NUM_THREADS says on how many threads).
 constexpr double kTaskSeconds = 5e-6;       // what a task must cost to be worth its start
-constexpr double kUnitsPerSecond = 48e9;    // of Kernel::cost_per_element, one core (planner/kernels/cost.h)
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
-constexpr int64_t kRangeUnit = 64;          // columns are cut at multiples of it, the most lanes of a kernel
 // Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
 constexpr int64_t kTile = 64;
@@ -50,7 +49,7 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   }
   const auto unique = [](const backends::Scatter& s) { return s.unique_indices; };
   if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, unique)) return;
-  const double seconds = kernel.cost_per_element / kUnitsPerSecond + kElementSeconds;
+  const double seconds = kernel.cost_per_element / planner::kUnitsPerSecond + kElementSeconds;
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
   // Tiles need loops of a vector's length, and elements that do not fit a small cache (neap-cost "transpose" measures).
   if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {

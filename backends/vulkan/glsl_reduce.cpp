@@ -17,7 +17,6 @@ using backends::Kernel;
 using backends::Launch;
 using backends::Reduction;
 
-constexpr int64_t kRangeUnit = 64;                   // elements; ranges of partials begin at multiples
 constexpr int64_t kManyOnCpu = 4096, kMany = 65536;  // invocations that keep a device busy
 constexpr int64_t kShort = 32;                       // a range that one invocation walks over
 

@@ -14,7 +14,6 @@ using backends::Kernel;
 using backends::Launch;
 using backends::Scatter;
 
-constexpr int64_t kRangeUnit = 64;              // columns; parts of a single row begin at multiples
 constexpr int64_t kIterationsAtOnce = 1 << 16;  // turns of a dispatch, where the driver sets no limit
 
 class Updates {

@@ -23,13 +23,4 @@ HostWork host_work(const tracing::Graph& graph, const tracing::Node& node, const
   return work;
 }
 
-size_t host_bytes(const PlanData& plan) {
-  size_t most = 0;
-  for (const PlanStep& step : plan.steps) {
-    if (step.host) most = std::max(most, step.host->held);
-    if (step.body) most = std::max(most, host_bytes(*step.body));
-  }
-  return most;
-}
-
 }  // namespace neap::planner

@@ -17,13 +17,13 @@ namespace {
 
 // Partial results let threads work apart and take memory. These numbers decide bits, and no measurement of them is
 // recorded: neap-cost's "sum", "scatter" and "scatter of cos" take the time, of a GPU `neap-bench --device vulkan`.
-constexpr int64_t kReducePart = 65536;            // elements of one partial result, at least
-constexpr int64_t kReducePartGpu = 16384;         // the same on a GPU
-constexpr size_t kTableBytes = size_t{32} << 20;  // that any plan may spend on tables
-constexpr int64_t kFewRows = int64_t{1} << 22;    // additions from which on four tables are worth it, else two
-constexpr int64_t kPartInOrder = 4096;            // rows that one thread of a GPU adds in order
-constexpr int64_t kMaxPartsInOrder = 256;         // tables of a scatter whose rows are added in order on a GPU
-constexpr int64_t kMaxCount = int64_t{1} << 32;   // rows that a count of u32 cannot hold
+constexpr int64_t kReducePart = 65536;               // elements of one partial result, at least
+constexpr int64_t kReducePartGpu = 16384;            // the same on a GPU
+constexpr size_t kTableBytes = size_t{32} << 20;     // that any plan may spend on tables
+constexpr int64_t kFewAdditions = int64_t{1} << 22;  // additions from which on four tables are worth it, else two
+constexpr int64_t kPartInOrder = 4096;               // rows that one thread of a GPU adds in order
+constexpr int64_t kMaxPartsInOrder = 256;            // tables of a scatter whose rows are added in order on a GPU
+constexpr int64_t kMaxCount = int64_t{1} << 32;      // rows that a count of u32 cannot hold
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
 
@@ -93,8 +93,8 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const int wanted = step.in_order ? static_cast<int>(std::min(rows / kPartInOrder, kMaxPartsInOrder))
                      : target.gpu
                          ? std::max(least, counts && static_cast<double>(rows) >= results ? target.count_tables : 1)
-                     : cheap_tables && additions >= kFewRows ? 4
-                                                             : 2;
+                     : cheap_tables && additions >= kFewAdditions ? 4
+                                                                  : 2;
   for (step.partials = wanted; step.partials >= least; --step.partials) {
     const double bytes = static_cast<double>(tables_of(step).in_scratch) * results * size_of(step.table_dtype);
     if (bytes > static_cast<double>(table_budget)) continue;

@@ -11,7 +11,6 @@ namespace {
 
 // Above these a weaker bound is taken, so that planning stays quick (neap-plan-speed). The sets of steps take
 // kFewSteps^2 / 4 bytes.
-constexpr int kFewSteps = 4096;                 // steps for which all that comes before and after each is known
 constexpr int64_t kMostAdditions = 20'000'000;  // of a value's bytes to those of a step
 
 // Sets of steps.

@@ -67,9 +67,6 @@ void OrderGraph::add_edges() {
 
 namespace {
 
-// Steps for which all that follows each is known: their sets take kFewSteps^2 / 8 bytes. neap-plan-speed measures this.
-constexpr int kFewSteps = 4096;
-
 using Edges = std::vector<std::pair<int, int>>;
 
 // Exact: whatever a step reaches by an earlier successor needs no edge of its own.

@@ -11,6 +11,10 @@
 
 namespace neap::planner {
 
+/// The most steps for which it is found out what comes before and after each: such sets take kFewSteps^2 / 8 bytes, and
+/// as many again for the other direction. neap-plan-speed measures the time.
+inline constexpr int kFewSteps = 4096;
+
 /// Holds lists of items one after the other in memory.
 template <class T>
 class Lists {

@@ -19,7 +19,7 @@ namespace {
 // is recorded; neap-plan-speed's "random" graphs are such.
 constexpr int64_t kMostChanges = 16;
 
-// Steps in a row, linked by StringGraph::next_.
+// Steps in a row, linked by SegmentGraph::next_.
 struct Segment {
   int64_t hill = 0, net = 0;
   int first = 0, last = 0;
@@ -36,9 +36,9 @@ uint64_t hash_of(int node) {  // sums of these tell sets apart
 }
 
 // Nodes are lists of segments; merging keeps one of the two numbers.
-class StringGraph {
+class SegmentGraph {
  public:
-  StringGraph(const OrderGraph& graph, bool last_stays) : next_(graph.steps, -1), nodes_(graph.steps) {
+  SegmentGraph(const OrderGraph& graph, bool last_stays) : next_(graph.steps, -1), nodes_(graph.steps) {
     std::vector<std::pair<int, int>> edges;
     for (int s = 0; s < graph.steps; ++s) {
       for (const int next : graph.after[s]) edges.emplace_back(s, next);
@@ -308,7 +308,7 @@ class StringGraph {
 }  // namespace
 
 HillValleyOrder hill_valley_order(const OrderGraph& graph, bool last_stays, int64_t& work) {
-  return StringGraph(graph, last_stays).run(work);
+  return SegmentGraph(graph, last_stays).run(work);
 }
 
 }  // namespace neap::planner

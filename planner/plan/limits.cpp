@@ -94,13 +94,14 @@ Limits parse_limits(std::string_view text, const std::string& name) {
   if (count < 1 || count > kMostTables) r.fail("count_tables", tables);
   limits.count_tables = static_cast<int>(count);
   limits.host_memory = r.truth("host_memory", limits.host_memory);
-  if (!is_alignment(limits.alignment)) r.fail("alignment", "a power of two from 64 on");
+  if (!is_alignment(limits.alignment)) r.fail("alignment", "a power of two from 64 to 2^40");
   return limits;
 }
 
 Target target_of(const Limits& limits) {
   if (!is_alignment(limits.alignment)) {
-    throw OptionError(fmt::format("limits: alignment: got {}; expected a power of two from 64 on", limits.alignment));
+    throw OptionError(
+        fmt::format("limits: alignment: got {}; expected a power of two from 64 to 2^40", limits.alignment));
   }
   if (limits.count_tables < 1 || limits.count_tables > kMostTables) {
     throw OptionError(fmt::format("limits: count_tables: got {}; expected 1 to {}", limits.count_tables, kMostTables));

@@ -63,4 +63,18 @@ std::string describe_alive(const PlanData& plan, const std::string& indent) {
   return out;
 }
 
+size_t host_bytes(const PlanData& plan) {
+  size_t most = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.host) most = std::max(most, step.host->held);
+    if (step.body) most = std::max(most, host_bytes(*step.body));
+  }
+  return most;
+}
+
+std::string_view name(Storage storage) {
+  constexpr std::string_view kNames[] = {"argument", "captured", "output", "intermediate", "scratch"};
+  return kNames[static_cast<int>(storage)];
+}
+
 }  // namespace neap::planner

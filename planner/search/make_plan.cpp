@@ -70,11 +70,6 @@ PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
 
 }  // namespace
 
-std::string_view name(Storage storage) {
-  constexpr std::string_view kNames[] = {"argument", "captured", "output", "intermediate", "scratch"};
-  return kNames[static_cast<int>(storage)];
-}
-
 std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   if (has_complex(graph)) return tradeoff(lower_complex(graph), options);
   PlanOptions unbounded = options;

@@ -1,5 +1,7 @@
 #include "planner/slice/partial_sums.h"
 
+#include "planner/slice/slice_nodes.h"
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -30,10 +32,6 @@ int64_t highest_integer(DType dtype) {  // of u64: all bits, as int64
   if (dtype == DType::bool_) return 1;
   return is_signed(dtype) ? -(lowest_integer(dtype) + 1)
                           : static_cast<int64_t>(~uint64_t{0} >> (64 - 8 * size_of(dtype)));
-}
-
-ValueId convert_to(Graph& g, ValueId v, DType dtype) {
-  return g.aval(v).dtype == dtype ? v : g.add(Op::convert, {v}, {{Attr::dtype, dtype}}, {});
 }
 
 bool is_float_sum(const Graph& graph, const Node& node) {
