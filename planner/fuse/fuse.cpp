@@ -46,7 +46,7 @@ class Fuser {
         options_(options),
         part_steps_(part_steps),
         stored_(must_store(graph)),
-        slicer_(graph),
+        expressions_(graph),
         uses_(graph.values.size()) {
     fusion_.group_of.assign(graph.values.size(), -1);
     fusion_.recomputed.assign(graph.values.size(), false);
@@ -61,7 +61,7 @@ class Fuser {
     readers_.resize(graph.values.size());
     potential_.assign(graph.values.size(), no_value);
     until_ = potential_;
-    in_slice_.assign(graph.nodes.size(), no_value);
+    in_expression_.assign(graph.nodes.size(), no_value);
     for (auto id = static_cast<NodeId>(graph.nodes.size()); id-- > 0;) {
       const ValueId late = potential(id);
       for (const ValueId v : graph.nodes[id].inputs) {
@@ -105,7 +105,7 @@ class Fuser {
       return visit_root(node, size(v));
     }
     for (const Use& use : uses_[v]) {
-      nodes_[use.group] += std::max(1.0, slicer_.cost(graph_.values[v].def) / kNodeCost);
+      nodes_[use.group] += std::max(1.0, expressions_.cost(graph_.values[v].def) / kNodeCost);
       read_operands(node, use.group, use.evaluations(), use.hoisted());
     }
   }
@@ -212,41 +212,41 @@ class Fuser {
     if (crowded && n > 2 && n <= evaluations) return store(v);
     if (n <= 2) {  // nothing to compute, but every reader's kernel would hold the code
       if (!crowded && groups == 1) return;
-      const auto nodes = static_cast<double>(slicer_(stored_, {v}).nodes.size());
+      const auto nodes = static_cast<double>(expressions_(stored_, {v}).nodes.size());
       if (nodes * (groups - 1) > kMaxKernelNodes || (crowded && nodes > kWorthAStep)) store(v);
       return;
     }
     const bool in_place = groups == 1 && evaluations <= n, waiting = waits(v);
     if (in_place && !waiting) return;
-    const Slice slice = slicer_(stored_, {v});
-    if (prolongs_more_than_it_holds(v, slice, waiting)) return store(v);
+    const Expression expression = expressions_(stored_, {v});
+    if (prolongs_more_than_it_holds(v, expression, waiting)) return store(v);
     if (in_place) return;
 
     const auto bytes = static_cast<double>(graph_.aval(v).bytes());
     const bool small = bytes <= static_cast<double>(kSmallBytes);
     // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
-    const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * slice.cost;
+    const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * expression.cost;
     const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
-    const bool random = !slice.random_nodes.empty() && !small;
+    const bool random = !expression.random_nodes.empty() && !small;
     const bool keep = work > traffic * (random ? options_.random_weight : options_.keep_weight);
     // Choices about fewer units of an element are not worth a user's attention.
-    if (groups > 1 && slice.cost >= 8) record(node, slice, keep, work, traffic);
+    if (groups > 1 && expression.cost >= 8) record(node, expression, keep, work, traffic);
     if (keep) {
       store(v);
-    } else if (groups > 1 && slice.cost >= 8) {
-      for (const NodeId id : slice.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
+    } else if (groups > 1 && expression.cost >= 8) {
+      for (const NodeId id : expression.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
     }
   }
 
   // Whether computing the value in later steps would keep more alive until then, the stored values that it is of, than
   // the value itself: one of booleans; or any, while as much as it holds is made in between. A sum of products that is
   // read later would keep all of them.
-  bool prolongs_more_than_it_holds(ValueId v, const Slice& slice, bool waiting) {
-    const std::vector<ValueId> until = needed_without(v, slice);
+  bool prolongs_more_than_it_holds(ValueId v, const Expression& expression, bool waiting) {
+    const std::vector<ValueId> until = needed_without(v, expression);
     size_t prolonged = 0;
     const ValueId last = last_reader(v);
-    for (size_t i = 0; i < slice.leaves.size(); ++i) {
-      if (until[i] < last) prolonged += graph_.aval(slice.leaves[i]).bytes();
+    for (size_t i = 0; i < expression.leaves.size(); ++i) {
+      if (until[i] < last) prolonged += graph_.aval(expression.leaves[i]).bytes();
     }
     const size_t bytes = graph_.aval(v).bytes();
     if (graph_.aval(v).dtype == DType::bool_ && uses_[v].size() > 1) return prolonged > bytes;
@@ -258,13 +258,13 @@ class Fuser {
     return last > ready_[v] && made_[last] - made_[ready_[v] + 1] >= graph_.aval(v).bytes();
   }
 
-  // The latest values that may need each leaf of the slice if `v` were stored: those that decided to, and those that
-  // wait for their decision, as if nothing more were stored.
-  std::vector<ValueId> needed_without(ValueId v, const Slice& slice) {
+  // The latest values that may need each leaf of the expression if `v` were stored: those that decided to, and those
+  // that wait for their decision, as if nothing more were stored.
+  std::vector<ValueId> needed_without(ValueId v, const Expression& expression) {
     const NodeId own = graph_.values[v].def;
-    for (const NodeId id : slice.nodes) in_slice_[id] = v;
-    for (const ValueId s : slice.leaves) until_[s] = no_value;
-    for (const NodeId id : slice.nodes) until_[graph_.nodes[id].out()] = no_value;
+    for (const NodeId id : expression.nodes) in_expression_[id] = v;
+    for (const ValueId s : expression.leaves) until_[s] = no_value;
+    for (const NodeId id : expression.nodes) until_[graph_.nodes[id].out()] = no_value;
     const auto look = [&](ValueId x) {
       until_[x] = std::max(until_[x], last_reader(x));
       if (readers_[x].size() > kManyReaders) {
@@ -272,17 +272,17 @@ class Fuser {
         return;
       }
       for (const NodeId reader : readers_[x]) {
-        if (reader < own && in_slice_[reader] != v) until_[x] = std::max(until_[x], potential(reader));
+        if (reader < own && in_expression_[reader] != v) until_[x] = std::max(until_[x], potential(reader));
       }
     };
-    for (const NodeId id : std::views::reverse(slice.nodes)) {
+    for (const NodeId id : std::views::reverse(expression.nodes)) {
       if (id == own) continue;
       const ValueId x = graph_.nodes[id].out();
       look(x);
       for (const ValueId operand : graph_.nodes[id].inputs) until_[operand] = std::max(until_[operand], until_[x]);
     }
     std::vector<ValueId> until;
-    for (const ValueId s : slice.leaves) {
+    for (const ValueId s : expression.leaves) {
       const bool stays = !graph_.def(s) || is_output_[s];
       if (!stays) look(s);
       until.push_back(stays ? std::numeric_limits<ValueId>::max() : until_[s]);
@@ -301,11 +301,11 @@ class Fuser {
     return last;
   }
 
-  void record(const Node& node, const Slice& slice, bool keep, double work, double traffic) {
+  void record(const Node& node, const Expression& expression, bool keep, double work, double traffic) {
     if (fusion_.recomputed[node.out()]) return;  // part of a larger decision
     // The generator that it draws from, if it does.
     const Node* source = &node;
-    for (const NodeId id : slice.random_nodes) {
+    for (const NodeId id : expression.random_nodes) {
       if (source == &node || graph_.nodes[id].op == Op::random_bits) source = &graph_.nodes[id];
     }
     const Node& subject = *source;
@@ -323,7 +323,7 @@ class Fuser {
   FuseOptions options_;
   bool part_steps_;
   std::vector<bool> stored_;
-  Slicer slicer_;
+  ExpressionFinder expressions_;
   std::vector<std::vector<Use>> uses_;
   std::vector<double> nodes_;  // of each group, in registers
   std::vector<bool> is_output_;
@@ -331,8 +331,8 @@ class Fuser {
   size_t slack_ = 0;                          // bytes that may wait in place of fewer
   std::vector<size_t> made_;                  // bytes of the values before each that must be stored
   std::vector<std::vector<NodeId>> readers_;  // of each value
-  std::vector<ValueId> potential_;         // of each value: the latest that must be stored and can be computed from it
-  std::vector<ValueId> until_, in_slice_;  // of values and nodes, for needed_without
+  std::vector<ValueId> potential_;  // of each value: the latest that must be stored and can be computed from it
+  std::vector<ValueId> until_, in_expression_;  // of values and nodes, for needed_without
   std::vector<ValueId> ready_;  // of each: the latest of the values that must be stored and that it is made of
   Fusion fusion_;
 };

@@ -22,8 +22,8 @@ namespace {
 
 // These bound the time of planning (neap-plan-speed measures it) and the size of kernels (fuse.cpp). No measurement of
 // them is recorded.
-constexpr size_t kMaxSlice = 512;    // nodes
-constexpr size_t kClose = 8;         // node numbers that are looked through for each node of a slice, else it is sorted
+constexpr size_t kMaxExpression = 512;  // nodes
+constexpr size_t kClose = 8;  // node numbers that are looked through for each node of an expression, else it is sorted
 constexpr size_t kMaxRoots = 64;     // values that a merged step makes
 constexpr size_t kMaxVisits = 4096;  // nodes; what takes longer to look through is not merged
 constexpr int64_t kTiny = 256;       // elements: merging steps so small saves a launch and costs no memory
@@ -40,7 +40,7 @@ class Merger {
  public:
   // `within`: of each value the only group whose values it may join; null: any.
   Merger(const Graph& graph, const std::vector<bool>& stored, const std::vector<int>* within = nullptr)
-      : graph_(graph), stored_(stored), within_(within), slicer_(graph) {
+      : graph_(graph), stored_(stored), within_(within), finder_(graph) {
     group_of_.assign(graph.values.size(), -1);
     is_output_ = holds_output(graph);
     seen_.assign(graph.nodes.size(), 0);
@@ -58,7 +58,7 @@ class Merger {
       if (group < 0) {
         group = static_cast<int>(groups_.size());
         groups_.push_back({kind, {}});
-        slices_.emplace_back();
+        expressions_.emplace_back();
         if (joins) candidates_[key(node, kind)].push_back(group);
       }
       for (const ValueId v : node.outputs) {
@@ -83,16 +83,16 @@ class Merger {
     return hash;
   }
 
-  const Slice& slice(int group) {
-    if (!slices_[group]) slices_[group] = slicer_(stored_, groups_[group].roots);
-    return *slices_[group];
+  const Expression& expression_of(int group) {
+    if (!expressions_[group]) expressions_[group] = finder_(stored_, groups_[group].roots);
+    return *expressions_[group];
   }
 
   // The group that the node can and should join, or -1.
   int join(const Node& node, PlanStep::Kind kind) {
     const auto it = candidates_.find(key(node, kind));
     if (it == candidates_.end()) return -1;
-    const Slice own = slicer_(stored_, {node.out()});
+    const Expression own = finder_(stored_, {node.out()});
     const auto& candidates = it->second;
     // Only the latest four candidates are tried, so that this stays linear in the nodes.
     for (size_t i = candidates.size(); i-- > 0 && i + 4 >= candidates.size();) {
@@ -101,7 +101,7 @@ class Merger {
       const bool worth =
           !within_ ? worth_merging(group, node, own) : kind == PlanStep::Kind::reduce || reads_alike(group, node, own);
       if (!own.complete || !worth || depends(node, group)) continue;
-      slices_[group].reset();
+      expressions_[group].reset();
       return group;
     }
     return -1;
@@ -109,16 +109,16 @@ class Merger {
 
   // Whether no large array is read by one of them only: those would have to be alive together. Large is more than a
   // sixteenth of the elements that the steps loop over.
-  bool reads_alike(int group, const Node& node, const Slice& own) {
+  bool reads_alike(int group, const Node& node, const Expression& own) {
     const int64_t elements = elements_of(groups_[group].kind, node);
-    const auto large = [&](const Slice& slice) {
+    const auto large = [&](const Expression& expression) {
       std::vector<ValueId> leaves;
-      for (const ValueId v : slice.leaves) {
+      for (const ValueId v : expression.leaves) {
         if (graph_.aval(v).size() > elements / 16 && graph_.def(v)) leaves.push_back(v);
       }
       return leaves;
     };
-    return elements <= kTiny || large(own) == large(slice(group));
+    return elements <= kTiny || large(own) == large(expression_of(group));
   }
 
   // That a step loops over.
@@ -129,17 +129,17 @@ class Merger {
   // Whether merging saves enough, in units of one element (planner/kernels/cost.h): work and reads that both share and
   // that have more than a quarter of the elements. A merged step holds its results together, so maps must save more,
   // unless all of them are outputs. No measurement is recorded; tests/bench/check_peaks shows what it does to peaks.
-  bool worth_merging(int group, const Node& node, const Slice& own) {
+  bool worth_merging(int group, const Node& node, const Expression& own) {
     const Group& other = groups_[group];
     if (is_copy(node) != is_copy(*graph_.def(other.roots[0]))) return false;  // it is to run later
     if (graph_.aval(other.roots[0]).shape != graph_.aval(node.out()).shape) return false;
     const bool reduces = other.kind == PlanStep::Kind::reduce;
     const int64_t elements = elements_of(other.kind, node);
-    const Slice& theirs = slice(group);
+    const Expression& theirs = expression_of(group);
     std::vector<NodeId> shared;
     std::ranges::set_intersection(own.nodes, theirs.nodes, std::back_inserter(shared));
     const size_t together = own.nodes.size() + theirs.nodes.size() - shared.size();
-    if (!theirs.complete || together > kMaxSlice || other.roots.size() >= kMaxRoots) return false;
+    if (!theirs.complete || together > kMaxExpression || other.roots.size() >= kMaxRoots) return false;
     if (elements <= kTiny) return true;
     if (!reads_alike(group, node, own)) return false;
     double saved = 0;
@@ -205,9 +205,9 @@ class Merger {
   const Graph& graph_;
   const std::vector<bool>& stored_;
   const std::vector<int>* within_;
-  Slicer slicer_;
+  ExpressionFinder finder_;
   std::vector<Group> groups_;
-  std::vector<std::optional<Slice>> slices_;
+  std::vector<std::optional<Expression>> expressions_;
   std::vector<int> group_of_;
   std::vector<bool> is_output_;
   std::unordered_map<size_t, std::vector<int>> candidates_;
@@ -241,7 +241,7 @@ std::vector<bool> must_store(const Graph& graph) {
   return stored;
 }
 
-Slicer::Slicer(const Graph& graph)
+ExpressionFinder::ExpressionFinder(const Graph& graph)
     : graph_(graph),
       cost_(graph.nodes.size(), 0),
       seen_node_(graph.nodes.size(), 0),
@@ -252,10 +252,10 @@ Slicer::Slicer(const Graph& graph)
   }
 }
 
-Slice Slicer::operator()(const std::vector<bool>& stored, const std::vector<ValueId>& roots) {
-  Slice slice;
-  ++slices_;
-  const auto is_new = [&](int& seen) { return std::exchange(seen, slices_) != slices_; };
+Expression ExpressionFinder::operator()(const std::vector<bool>& stored, const std::vector<ValueId>& roots) {
+  Expression expression;
+  ++count_;
+  const auto is_new = [&](int& seen) { return std::exchange(seen, count_) != count_; };
   std::vector<NodeId> pending;
   for (const ValueId v : roots) {
     const NodeId def = graph_.values[v].def;
@@ -265,30 +265,30 @@ Slice Slicer::operator()(const std::vector<bool>& stored, const std::vector<Valu
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    slice.nodes.push_back(id);
-    slice.cost += cost_[id];
+    expression.nodes.push_back(id);
+    expression.cost += cost_[id];
     const Node& node = graph_.nodes[id];
-    if (op_info(node.op).family == Family::random) slice.random_nodes.push_back(id);
+    if (op_info(node.op).family == Family::random) expression.random_nodes.push_back(id);
     for (const ValueId v : node.inputs) {
       const NodeId def = graph_.values[v].def;
       if (stored[v]) {
-        if (is_new(seen_value_[v])) slice.leaves.push_back(v);
-      } else if (found >= kMaxSlice) {
-        slice.complete = false;
+        if (is_new(seen_value_[v])) expression.leaves.push_back(v);
+      } else if (found >= kMaxExpression) {
+        expression.complete = false;
       } else if (is_new(seen_node_[def])) {
         pending.push_back(def);
         ++found;
       }
     }
   }
-  sort_nodes(slice.nodes);
-  std::ranges::sort(slice.leaves);
-  std::ranges::sort(slice.random_nodes);
-  return slice;
+  sort_nodes(expression.nodes);
+  std::ranges::sort(expression.leaves);
+  std::ranges::sort(expression.random_nodes);
+  return expression;
 }
 
 // They lie close together, as a rule: marked, they are found again in their order.
-void Slicer::sort_nodes(std::vector<NodeId>& nodes) const {
+void ExpressionFinder::sort_nodes(std::vector<NodeId>& nodes) const {
   if (nodes.empty()) return;
   const auto [lowest, highest] = std::ranges::minmax(nodes);
   if (static_cast<size_t>(highest - lowest) > kClose * nodes.size()) {
@@ -297,7 +297,7 @@ void Slicer::sort_nodes(std::vector<NodeId>& nodes) const {
   }
   auto next = nodes.begin();
   for (NodeId id = lowest; id <= highest; ++id) {
-    if (seen_node_[id] == slices_) *next++ = id;
+    if (seen_node_[id] == count_) *next++ = id;
   }
 }
 

@@ -13,7 +13,7 @@ namespace neap::planner {
 std::vector<bool> must_store(const tracing::Graph& graph);
 
 /// Says what computing some values takes, down to stored ones.
-struct Slice {
+struct Expression {
   std::vector<tracing::NodeId> nodes;    // in registers, ascending
   std::vector<tracing::ValueId> leaves;  // stored values read, ascending
   std::vector<tracing::NodeId> random_nodes;
@@ -21,12 +21,12 @@ struct Slice {
   bool complete = true;  // false: too large, cut off
 };
 
-/// Finds the slices of a graph.
-class Slicer {
+/// Finds the expressions of a graph.
+class ExpressionFinder {
  public:
-  explicit Slicer(const tracing::Graph& graph);
-  /// Returns the slice of `roots`; their defining nodes are in it, though the roots may be stored.
-  Slice operator()(const std::vector<bool>& stored, const std::vector<tracing::ValueId>& roots);
+  explicit ExpressionFinder(const tracing::Graph& graph);
+  /// Returns the expression of `roots`; their defining nodes are in it, though the roots may be stored.
+  Expression operator()(const std::vector<bool>& stored, const std::vector<tracing::ValueId>& roots);
   /// Returns the cost of one element of a node; 0 where the node has one or two elements.
   double cost(tracing::NodeId node) const { return cost_[node]; }
 
@@ -35,8 +35,8 @@ class Slicer {
 
   const tracing::Graph& graph_;
   std::vector<double> cost_;                 // of one element of each node
-  std::vector<int> seen_node_, seen_value_;  // the latest slice that has them
-  int slices_ = 0;
+  std::vector<int> seen_node_, seen_value_;  // the latest expression that has them
+  int count_ = 0;
 };
 
 /// Makes one group for each node with stored results, in program order.

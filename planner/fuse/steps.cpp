@@ -33,7 +33,7 @@ class StepMaker {
         fusion_(fusion),
         options_(options),
         plan_body_(plan_body),
-        slicer_(graph),
+        expressions_(graph),
         buffer_of_(graph.values.size(), -1),
         renamed_(graph.values.size(), no_value),
         taken_(graph.nodes.size(), false) {}
@@ -163,8 +163,8 @@ class StepMaker {
   }
 
   bool recomputes(const Group& group) {
-    const Slice slice = slicer_(fusion_.stored, group.roots);
-    return std::ranges::any_of(slice.nodes, [&](NodeId id) {
+    const Expression expression = expressions_(fusion_.stored, group.roots);
+    return std::ranges::any_of(expression.nodes, [&](NodeId id) {
       return fusion_.recomputed[graph_.nodes[id].out()] || is_copy(graph_.nodes[id]);
     });
   }
@@ -220,7 +220,7 @@ class StepMaker {
   const Fusion& fusion_;
   const PlanOptions& options_;
   PlanBody plan_body_;
-  Slicer slicer_;
+  ExpressionFinder expressions_;
   std::vector<int> buffer_of_;
   std::vector<ValueId> renamed_;  // in the step that is made
   std::vector<bool> taken_;       // nodes of that step

@@ -36,7 +36,7 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
   const Graph& graph = planned.graph;
   std::vector<bool> stored = stored_values(planned), waits(graph.values.size(), false), forgotten = waits;
   for (const ValueId v : all) waits[v] = true;
-  Slicer slices(graph);
+  ExpressionFinder expressions(graph);
   std::vector<Cheap> found;
   for (const ValueId v : all) {
     const Node& node = *graph.def(v);
@@ -48,9 +48,9 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
       if (std::ranges::any_of(leaves, [&](ValueId x) { return !stored[x]; })) continue;
     } else {
       if (!is_fusible(node.op)) continue;
-      Slice slice = slices(stored, {v});
-      if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) continue;
-      leaves = std::move(slice.leaves);
+      Expression expression = expressions(stored, {v});
+      if (!expression.complete || !expression.random_nodes.empty() || expression.cost > kCheap) continue;
+      leaves = std::move(expression.leaves);
     }
     Cheap cheap{v, {}};
     bool sourced = true;

@@ -35,7 +35,7 @@ class Separator {
         plan_(planned.plan),
         how_(how),
         small_(plan_.peak_bytes / kSmallShare),
-        slices_(graph_),
+        expressions_(graph_),
         result_(graph_) {
     stored_ = stored_values(planned);
     dies_.assign(graph_.values.size(), false);
@@ -89,7 +89,7 @@ class Separator {
       if (buffer.value != no_value && buffer.storage == Storage::intermediate)
         dies_[buffer.value] = buffer.last == index;
     }
-    for (const NodeId id : slices_(stored_, roots).nodes) {
+    for (const NodeId id : expressions_(stored_, roots).nodes) {
       const ValueId v = graph_.nodes[id].out();
       if (!may_store(v)) continue;
       if (how_ == How::wholly ? bytes(v) > small_ : freed(v, roots) > bytes(v) + small_) store(v);
@@ -105,9 +105,9 @@ class Separator {
 
   // Bytes that the step reads, and that would be dead before it if `v` were stored.
   size_t freed(ValueId v, const std::vector<ValueId>& roots) {
-    const std::vector<ValueId> own = slices_(stored_, {v}).leaves;
+    const std::vector<ValueId> own = expressions_(stored_, {v}).leaves;
     stored_[v] = true;
-    const std::vector<ValueId> left = slices_(stored_, roots).leaves;
+    const std::vector<ValueId> left = expressions_(stored_, roots).leaves;
     stored_[v] = false;
     size_t freed = is_scattered_into(v, roots) ? bytes(v) : 0;  // it is written in place
     for (const ValueId leaf : own) {
@@ -140,7 +140,7 @@ class Separator {
   const PlanData& plan_;
   How how_;
   size_t small_;
-  Slicer slices_;
+  ExpressionFinder expressions_;
   std::vector<bool> stored_, dies_;  // of each value; with the step that is looked at
   Graph result_;
   bool marked_ = false;

@@ -64,13 +64,13 @@ class Sinker {
   }
 
   // What a loop's body takes in place of a constant, where that is less.
-  std::optional<Slice> slice_of(ValueId constant) {
-    Slice slice = slicer_(stored_, {constant});
-    if (!slice.complete || !slice.random_nodes.empty() || slice.cost > kCheap) return std::nullopt;
+  std::optional<Expression> expression_of(ValueId constant) {
+    Expression expression = expressions_(stored_, {constant});
+    if (!expression.complete || !expression.random_nodes.empty() || expression.cost > kCheap) return std::nullopt;
     size_t bytes = 0;
-    for (const ValueId leaf : slice.leaves) bytes += graph_.aval(leaf).bytes();
+    for (const ValueId leaf : expression.leaves) bytes += graph_.aval(leaf).bytes();
     if (bytes >= graph_.aval(constant).bytes()) return std::nullopt;
-    return slice;
+    return expression;
   }
 
   bool rewrite(const LoopView& loop) {
@@ -79,11 +79,11 @@ class Sinker {
     std::vector<bool> sinks(loop.consts, false);
     for (size_t i = 0; i < loop.consts; ++i) {
       const ValueId v = loop.node.inputs[i];
-      const std::optional<Slice> slice = is_constant_[v] ? slice_of(v) : std::nullopt;
-      if (!slice) continue;
+      const std::optional<Expression> expression = is_constant_[v] ? expression_of(v) : std::nullopt;
+      if (!expression) continue;
       sinks[i] = true;
-      leaves.insert(slice->leaves.begin(), slice->leaves.end());
-      nodes.insert(slice->nodes.begin(), slice->nodes.end());
+      leaves.insert(expression->leaves.begin(), expression->leaves.end());
+      nodes.insert(expression->nodes.begin(), expression->nodes.end());
     }
     if (nodes.empty()) return false;
 
@@ -123,7 +123,7 @@ class Sinker {
   const Graph& graph_;
   std::vector<bool> stored_;       // of each value: in memory, but for such constants
   std::vector<bool> is_constant_;  // of each value: stored for loops alone
-  Slicer slicer_{graph_};
+  ExpressionFinder expressions_{graph_};
   Graph result_;
   std::vector<ValueId> renamed_;
   bool changed_ = false;
