@@ -12,6 +12,7 @@
 namespace neap::cpu {
 
 using backends::Kernel;
+using backends::kRangeUnit;
 using backends::Launch;
 using planner::PlanData;
 using planner::PlanStep;

@@ -14,6 +14,7 @@ namespace {
 
 using backends::Combine;
 using backends::Kernel;
+using backends::kRangeUnit;
 using backends::Launch;
 using backends::Reduction;
 

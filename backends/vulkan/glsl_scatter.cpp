@@ -11,6 +11,7 @@ namespace {
 
 using backends::Combine;
 using backends::Kernel;
+using backends::kRangeUnit;
 using backends::Launch;
 using backends::Scatter;
 
