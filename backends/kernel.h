@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -28,6 +29,8 @@ namespace neap::backends {
 inline constexpr int64_t kRangeUnit = 64;
 
 enum class Combine : uint8_t { set, add, mul, max, min, any, all, bit_xor, argmax, argmin };
+/// Returns the name of a combination, such as "add".
+std::string_view name(Combine combine);
 
 struct KernelBuffer {
   DType type;

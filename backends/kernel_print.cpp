@@ -8,11 +8,24 @@ namespace neap::backends {
 namespace {
 
 constexpr const char* kKinds[] = {"map", "reduce", "scatter"};
-constexpr const char* kCombines[] = {"set", "add", "mul", "max", "min", "any", "all", "argmax", "argmin"};
-
-const char* text_of(Combine combine) { return kCombines[static_cast<size_t>(combine)]; }
 
 }  // namespace
+
+std::string_view name(Combine combine) {
+  switch (combine) {
+    case Combine::set: return "set";
+    case Combine::add: return "add";
+    case Combine::mul: return "mul";
+    case Combine::max: return "max";
+    case Combine::min: return "min";
+    case Combine::any: return "any";
+    case Combine::all: return "all";
+    case Combine::bit_xor: return "xor";
+    case Combine::argmax: return "argmax";
+    case Combine::argmin: return "argmin";
+  }
+  return "unknown";
+}
 
 // The name is left out: kernels that differ in nothing else share their code.
 std::string Kernel::print() const {
@@ -30,13 +43,14 @@ std::string Kernel::print() const {
   text += dag.print();
   for (const Store& s : stores) fmt::format_to(out, "store {}[%{}] = %{}\n", s.buffer, s.index, s.value);
   for (const Reduction& r : reductions) {
-    fmt::format_to(out, "{} {} of %{} to {} as {}", text_of(r.combine), neap::name(r.accumulator), r.value, r.buffer,
-                   neap::name(r.output));
+    fmt::format_to(out, "{} {} of %{} to {} as {}", backends::name(r.combine), neap::name(r.accumulator), r.value,
+                   r.buffer, neap::name(r.output));
     if (r.initial >= 0) fmt::format_to(out, " from {}", r.initial);
     text += '\n';
   }
   for (const Scatter& s : scatters) {
-    fmt::format_to(out, "{} {}[%{} of {}] with %{}", text_of(s.combine), s.buffer, s.index, s.table_elements, s.value);
+    fmt::format_to(out, "{} {}[%{} of {}] with %{}", backends::name(s.combine), s.buffer, s.index, s.table_elements,
+                   s.value);
     if (s.valid >= 0) fmt::format_to(out, " where %{}", s.valid);
     if (s.unique_indices) text += ", distinct";
     text += '\n';

@@ -77,8 +77,7 @@ const char* native(const Module& m, Combine combine, DType type, const char*& fu
 }
 
 std::string name_of(Combine combine, DType type) {
-  constexpr const char* kNames[] = {"set", "add", "mul", "max", "min", "any", "all", "argmax", "argmin"};
-  return fmt::format("update_{}_{}", kNames[static_cast<size_t>(combine)], name(type));
+  return fmt::format("update_{}_{}", backends::name(combine), neap::name(type));
 }
 
 // Compare and exchange until nobody came between. `word` is uint or uint64_t; "next" says what to write for "old".
