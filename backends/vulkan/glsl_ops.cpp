@@ -56,7 +56,8 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::fma: {
       // Polynomials bear a rounding more; what cancels (the rest of a product, of an argument's reduction) does not.
       const bool fused = wide ? m.choices.fused64 : m.choices.fused32;
-      if (!fused && kernel.dag[inst.c].op == Opcode::constant) return fmt::format("{} * {} + {}", x, y, z);
+      if (!fused && inst.imm == 0 && kernel.dag[inst.c].op == Opcode::constant)
+        return fmt::format("{} * {} + {}", x, y, z);
       const char* name = fused ? "fma" : wide ? "fma64" : m.choices.float64 ? "fma32" : "fma32_by_pairs";
       if (!fused) m.use(name);
       return fmt::format("{}({}, {}, {})", name, x, y, z);

@@ -34,22 +34,6 @@ bool compact(Search& s) {
   return true;
 }
 
-// What loops read in every iteration is computed in their bodies, of less.
-bool sink(Search& s) {
-  std::optional<Graph> sunk = sink_into_loops(s.planned);
-  if (!sunk) return false;
-  Graph simple = simplify(*sunk);
-  const Price usual = price_of(s.planned.plan);
-  const auto is_better = [&](size_t peak_bytes, double seconds) { return better({peak_bytes, seconds}, usual); };
-  std::optional<Planned> next = try_plan(simple, s.options, is_better);
-  if (!next || !better(price_of(next->plan), usual)) return false;
-  settle(next->plan, s.options);
-  if (!better(price_of(next->plan), usual)) return false;
-  s.simple = std::move(simple);
-  s.planned = *std::move(next);
-  return true;
-}
-
 size_t transposed_bytes(const Graph& graph) {
   size_t bytes = 0;
   for (const Node& node : graph.nodes) bytes += node.op == Op::transpose ? graph.aval(node.out()).bytes() : 0;
@@ -113,6 +97,31 @@ void record(PlanData& plan, const std::string& chosen, std::string reason, std::
   plan.decisions.push_back({"steps", chosen, std::move(reason), std::move(alternatives)});
 }
 
+void try_steps(Search& s) {
+  for (const Candidate& candidate : candidates()) {
+    if (candidate.of_steps && candidate.applies(s)) candidate.consider(s);
+  }
+}
+
+// What loops read in every iteration is computed in their bodies, of less.
+bool sink(Search& s) {
+  const std::optional<Graph> graph = sink_into_loops(s.plain_plan());
+  if (!graph) return false;
+  const Graph simple = simplify(*graph);
+  Search sunk{simple, s.options, simple, plan_simplified(simple, s.options, {}, Placing::near)};
+  if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
+  try_steps(sunk);
+  if (!better(sunk.price(), s.price())) return false;
+  record(sunk.other ? *sunk.other : sunk.planned.plan, "sunk",
+         "what loops read in every iteration is computed there, and not stored",
+         {alternative("stored before", s.plan()), alternative("sunk", sunk.plan())});
+  s.unsunk = Search::Start{std::exchange(s.simple, simple), std::move(s.planned.plan)};
+  s.planned = std::move(sunk.planned);
+  s.plain = std::move(sunk.plain);
+  s.other = std::move(sunk.other);
+  return true;
+}
+
 bool could_part(Search& s) { return s.plain_plan().could_part; }
 
 // Steps are merged for what they share once it is known what is stored, not for what they might share before.
@@ -120,9 +129,7 @@ bool part(Search& s) {
   PlanOptions options = s.options;
   options.part_steps = true;
   Search parted{s.graph, options, s.simple, plan_simplified(s.simple, options, {}, Placing::near)};
-  for (const Candidate& candidate : candidates()) {
-    if (candidate.of_steps && candidate.applies(parted)) candidate.consider(parted);
-  }
+  try_steps(parted);
   if (!better(parted.price(), s.price())) return false;
   record(parted.other ? *parted.other : parted.planned.plan, "parted",
          "what merged steps were to share is stored: each alone keeps less alive",
@@ -183,12 +190,12 @@ bool run_naively(Search& s) {
 
 constexpr Candidate kCandidates[] = {
     {"compacted", false, always, compact},                  // planner/rewrite/compact_updates.h
-    {"sunk", false, is_small, sink},                        // planner/search/sink.h
     {"laid out", true, is_small, lay_out_again},            // planner/rewrite/layouts.h
     {"rematerialized", true, always, rematerialize_cheap},  // planner/search/rematerialize_cheap.h
     {"chunked", true, always, slice_freely},                // planner/search/free_slices.h
     {"rematerialized products", true, is_whole, rematerialize_products},
     {"placed", true, always, place},                     // planner/place/place.h
+    {"sunk", false, is_small, sink},                     // planner/search/sink.h
     {"parted", false, could_part, part},                 // planner/fuse/fuse.h
     {"stored", false, is_above_naive, store},            // planner/fuse/fuse.h
     {"separated", false, is_far_above_naive, separate},  // planner/search/separate.h

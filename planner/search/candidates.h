@@ -31,6 +31,12 @@ struct Search {
   std::optional<size_t> naive_at_least{};          // bytes that the naive plan holds
   std::optional<PlanData> naive{};                 // the naive plan, where this one might hold more
 
+  struct Start {
+    tracing::Graph simple;
+    PlanData plan;
+  };
+  std::optional<Start> unsunk{};  // where a search for less begins as well, as not all budgets are met with "sunk"
+
   const PlanData& plan() const { return other ? *other : planned.plan; }
   const Planned& plain_plan() const { return plain ? *plain : planned; }
   Price price() const { return price_of(plan(), options.target); }

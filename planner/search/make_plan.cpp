@@ -39,13 +39,18 @@ void check_options(const PlanOptions& options) {
   }
 }
 
-// The curve of budgets, from the plan that a program gets without one on.
-std::vector<Tradeoff> below(const PlanData& usual, const std::vector<Tradeoff>& curve) {
-  std::vector<Tradeoff> result{{usual.peak_bytes, usual.predicted_seconds, usual.naive ? "naive" : "chunked"}};
-  for (const Tradeoff& point : curve) {
-    if (point.peak_bytes < usual.peak_bytes) result.push_back(point);
+// What budgets get, down to a lower and lower peak.
+void go_on(std::vector<Tradeoff>& curve, const std::vector<Tradeoff>& lower) {
+  for (const Tradeoff& point : lower) {
+    if (curve.empty() || point.peak_bytes < curve.back().peak_bytes) curve.push_back(point);
   }
-  return result;
+}
+
+// The curve so far: the plan that a program gets without a budget, where no search for less begins with it.
+std::vector<Tradeoff> first_of(const Search& search) {
+  if (!search.other) return {};
+  const PlanData& plan = *search.other;
+  return {{plan.peak_bytes, plan.predicted_seconds, plan.naive ? "naive" : "chunked"}};
 }
 
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
@@ -56,10 +61,16 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
     if (other.peak_bytes < plan.peak_bytes) plan = std::move(other);
   };
   if (fits()) return plan;
-  PlanData lower = meet_budget(search.simple, search.planned.plan, search.options);
-  if (search.other) lower.tradeoff = below(*search.other, lower.tradeoff);
-  take_lower(std::move(lower));
+  std::vector<Tradeoff> curve = first_of(search);
+  const auto search_from = [&](const Graph& simple, const PlanData& usual) {
+    PlanData lower = meet_budget(simple, usual, search.options);
+    go_on(curve, lower.tradeoff);
+    take_lower(std::move(lower));
+  };
+  search_from(search.simple, search.planned.plan);
+  if (search.unsunk && !fits()) search_from(search.unsunk->simple, search.unsunk->plan);
   if (search.naive && !fits()) take_lower(*std::move(search.naive));
+  plan.tradeoff = std::move(curve);
   return plan;
 }
 
@@ -76,8 +87,10 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.memory_budget.reset();
   unbounded.naive = false;
   const Search search = search_candidates(graph, unbounded);
-  const std::vector<Tradeoff> curve = tradeoff_of(search.simple, search.planned.plan, search.options);
-  return search.other ? below(*search.other, curve) : curve;
+  std::vector<Tradeoff> curve = first_of(search);
+  go_on(curve, tradeoff_of(search.simple, search.planned.plan, search.options));
+  if (search.unsunk) go_on(curve, tradeoff_of(search.unsunk->simple, search.unsunk->plan, search.options));
+  return curve;
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

@@ -22,13 +22,15 @@ namespace {
 constexpr double kCheap =
     256;  // cost of an element, as of what is rematerialized: planner/search/rematerialize_cheap.h
 
+constexpr size_t kSmallGraph = 200;  // up to these a graph may grow by more than twice its nodes: it is planned at once
+
 bool is_loop(const Node& node) { return node.op == Op::scan || node.op == Op::while_loop; }
 
 class Sinker {
  public:
   explicit Sinker(const Planned& planned)
       : graph_(planned.graph), stored_(stored_values(planned)), renamed_(copy_inputs(result_, graph_)) {
-    find_constants();
+    find_constants(planned.plan);
   }
 
   std::optional<Graph> run() {
@@ -38,24 +40,31 @@ class Sinker {
     }
     if (!changed_) return std::nullopt;
     for (const ValueId v : graph_.outputs) result_.outputs.push_back(renamed_[v]);
-    return drop_dead_code(std::move(result_));
+    Graph result = drop_dead_code(std::move(result_));
+    if (count_nodes(result) > std::max(kSmallGraph, 2 * count_nodes(graph_))) return std::nullopt;
+    return result;
   }
 
  private:
-  // Marks values that are stored for loops alone, which only read them.
-  void find_constants() {
+  // Marks values that are stored for loops alone, which only read them, and are alive at the peak.
+  void find_constants(const PlanData& plan) {
     is_constant_.assign(graph_.values.size(), false);
-    std::vector<bool> read_otherwise = holds_output(graph_);
+    std::vector<bool> read_otherwise(graph_.values.size(), false);
+    for (const ValueId v : graph_.outputs) read_otherwise[view_root(graph_, v)] = true;
     for (const Node& node : graph_.nodes) {
       const size_t constants = is_loop(node) ? LoopLayout(node.attrs).consts : 0;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (i >= constants) read_otherwise[node.inputs[i]] = true;
+        if (i >= constants && node.op != Op::reshape) read_otherwise[view_root(graph_, node.inputs[i])] = true;
       }
-      for (size_t i = 0; i < constants; ++i) is_constant_[node.inputs[i]] = true;
+      for (size_t i = 0; i < constants; ++i) is_constant_[view_root(graph_, node.inputs[i])] = true;
+    }
+    std::vector<bool> at_peak(graph_.values.size(), false);
+    for (const int b : alive_at(plan, peak_step(plan))) {
+      if (plan.buffers[b].value != no_value) at_peak[plan.buffers[b].value] = true;
     }
     for (size_t v = 0; v < is_constant_.size(); ++v) {
       const Node* node = graph_.def(static_cast<ValueId>(v));
-      is_constant_[v] = is_constant_[v] && !read_otherwise[v] && stored_[v] && node && is_fusible(node->op) &&
+      is_constant_[v] = is_constant_[v] && !read_otherwise[v] && at_peak[v] && node && is_fusible(node->op) &&
                         !node->attrs.has(Attr::marks);
     }
     for (size_t v = 0; v < is_constant_.size(); ++v) {
@@ -79,7 +88,7 @@ class Sinker {
     std::vector<bool> sinks(loop.consts, false);
     for (size_t i = 0; i < loop.consts; ++i) {
       const ValueId v = loop.node.inputs[i];
-      const std::optional<Expression> expression = is_constant_[v] ? expression_of(v) : std::nullopt;
+      const std::optional<Expression> expression = is_constant_[view_root(graph_, v)] ? expression_of(v) : std::nullopt;
       if (!expression) continue;
       sinks[i] = true;
       leaves.insert(expression->leaves.begin(), expression->leaves.end());

@@ -10,7 +10,8 @@
 
 namespace neap::planner {
 
-/// Gives the graph of a plan with such values computed in the bodies of its loops; nullopt where there are none.
+/// Gives the graph of a plan with such values, of those alive at its peak step, computed in the bodies of its loops;
+/// nullopt where there are none, or the graph would be much larger.
 std::optional<tracing::Graph> sink_into_loops(const Planned& planned);
 
 }  // namespace neap::planner

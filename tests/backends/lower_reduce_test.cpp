@@ -1,4 +1,7 @@
 // Reduce steps: every reduction, dtype and set of axes, whole and in parts.
+#include <set>
+#include <string_view>
+
 #include "tests/backends/lowering.h"
 
 namespace neap::backends {
@@ -10,6 +13,14 @@ PlanStep reduction(Op op, Aval in, Ints axes, int parts = 1) {
   const bool is_arg = op == Op::argmax || op == Op::argmin;
   g.outputs = {g.add(op, {x}, is_arg ? Attrs{{Attr::axis, axes[0]}} : Attrs{{Attr::axes, axes}})};
   return step_of(g, PlanStep::Kind::reduce, parts);
+}
+
+// Compiled code is shared by the text of kernels.
+TEST(LowerReduce, EveryCombinationHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (int c = 0; c <= static_cast<int>(Combine::argmin); ++c) names.insert(name(static_cast<Combine>(c)));
+  EXPECT_EQ(names.size(), static_cast<size_t>(Combine::argmin) + 1);
+  EXPECT_FALSE(names.contains("unknown"));
 }
 
 TEST(LowerReduce, EveryFormInOneAndSevenParts) {

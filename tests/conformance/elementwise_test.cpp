@@ -97,6 +97,8 @@ TEST(Fma, RoundsOnce) {
     const double bit = t == f32 ? 0x1p-12 : 0x1p-27;
     const ValueId a = sheet.input(full({3}, 1 + bit, t)), c = sheet.input(full({3}, -1 - 2 * bit, t));
     sheet.check(fmt::format("fma {}", name(t)), Op::fma, {a, a, c}, {}, kSameBits);
+    const ValueId literal = sheet.graph.constant(-1 - 2 * bit, t, {3});
+    sheet.check(fmt::format("fma {} of a literal", name(t)), Op::fma, {a, a, literal}, {}, kSameBits);
     EXPECT_EQ(fma(full({}, 1 + bit, t), full({}, 1 + bit, t), full({}, -1 - 2 * bit, t)).astype(f64).item<double>(),
               bit * bit);
   }

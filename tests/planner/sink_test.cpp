@@ -6,10 +6,13 @@
 
 #include <neap/neap.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "planner/rewrite/simplify.h"
+#include "planner/search/budget.h"
 #include "programs.h"
 #include "tests/trace/host.h"
 #include "trace/graph/loop.h"
@@ -109,6 +112,8 @@ TEST(Sink, APlanHoldsPointsAlone) {
 
 TEST(Sink, KeepsTheBits) {
   const Array x = random::normal(random::key(1), {400}), y = random::normal(random::key(2), {300});
+  const PlanData plan = jit(sinkhorn).plan(spec({400}, f32), spec({300}, f32)).data();
+  EXPECT_THAT(plan.decisions, Contains(testing::Field(&Decision::chosen, "sunk")));
   const Array planned = jit(sinkhorn)(x, y), naive = jit(sinkhorn, {.pipeline = Pipeline::naive})(x, y);
   EXPECT_EQ(planned.to_vector<float>(), naive.to_vector<float>());
 }
@@ -133,6 +138,93 @@ TEST(Sink, WhatIsReadElsewhereStays) {
   EXPECT_FALSE(sunk(scan_of(std::move(g), {table})));
 }
 
+TEST(Sink, AViewIsWhatItViews) {
+  Graph g;
+  const ValueId x = g.add_input({{1, kRows}, f32});
+  const ValueId table = g.add(Op::exp, {broadcast(g, x, {1, kRows, kColumns}, {0, 1})});
+  g = scan_of(g, {reshape(g, table, {kRows, kColumns})});
+  const std::optional<Graph> result = sunk(g);
+  ASSERT_TRUE(result);
+  verify(*result);
+  expect_same_values(g, *result);
+}
+
+// The carries of two loops; x is an operand of the second by itself.
+TEST(Sink, SeveralLoopsComputeIt) {
+  Graph g;
+  const ValueId x = g.add_input({{kRows}, f32});
+  const ValueId table = g.add(Op::exp, {rows_of(g, x)});
+  g = scan_of(std::move(g), {table});
+  Graph body;
+  const ValueId own = body.add_input({{kRows}, f32}), read = body.add_input({{kRows, kColumns}, f32});
+  const ValueId carry = body.add_input({{kRows}, f32}), row = body.add_input({{kRows}, f32});
+  const ValueId next = body.add(Op::add, {body.add(Op::add, {carry, own}), reduce_sum(body, read, {1})});
+  body.outputs = {next, body.add(Op::multiply, {next, row})};
+  const ValueId rows = g.add_input({{3, kRows}, f32});
+  const std::vector<ValueId> results = add_scan(g, {x, table, g.outputs[0], rows}, body, 3, 2, 1).outputs;
+  g.outputs.insert(g.outputs.end(), results.begin(), results.end());
+  const std::optional<Graph> result = sunk(g);
+  ASSERT_TRUE(result);
+  verify(*result);
+  for (const tracing::Node& node : result->nodes) {
+    if (node.op == Op::scan) EXPECT_EQ(tracing::LoopLayout(node.attrs).consts, 1u) << "x";
+  }
+  expect_same_values(g, *result);
+}
+
+TEST(Sink, ThatEndByACondition) {
+  Graph body;
+  const ValueId read = body.add_input({{kRows, kColumns}, f32});
+  body.add_input({{}, bool_});
+  const ValueId count = body.add_input({{}, i32}), total = body.add_input({{kRows}, f32});
+  const ValueId next = body.add(Op::add, {count, splat(body, 1, i32, {})});
+  body.outputs = {body.add(Op::less, {next, splat(body, 5, i32, {})}), next,
+                  body.add(Op::add, {total, reduce_sum(body, read, {1})})};
+  for (const bool any : {true, false}) {
+    Graph g;
+    const ValueId table = g.add(Op::exp, {rows_of(g, g.add_input({{kRows}, f32}))});
+    const std::vector<ValueId> inputs{table, splat(g, any ? 1 : 0, bool_, {}), splat(g, 0, i32, {}),
+                                      splat(g, 0, f32, {kRows})};
+    g.outputs = g.nodes[g.add_node(Op::while_loop, inputs,
+                                   {{Attr::body, std::make_shared<const Graph>(body)},
+                                    {Attr::num_consts, int64_t{1}},
+                                    {Attr::num_carry, int64_t{3}}},
+                                   std::source_location::current())]
+                    .outputs;
+    const std::optional<Graph> result = sunk(g);
+    EXPECT_EQ(result.has_value(), any) << "a loop that never runs is gone";
+    if (!result) continue;
+    verify(*result);
+    expect_same_values(g, *result);
+  }
+}
+
+// A table that a product reads in each step is stored in each: budgets may be met without sinking it alone.
+TEST(Sink, BudgetsAreMetAsWithout) {
+  Graph body;
+  const ValueId square = body.add_input({{128, 128}, f32}), table = body.add_input({{96, 128}, f32});
+  const ValueId carry = body.add_input({{96, 128}, f32});
+  const ValueId mixed = body.add(Op::tanh, {matmul(body, carry, square)});
+  body.outputs = {body.add(Op::tanh, {body.add(Op::multiply, {mixed, table})})};
+  Graph g;
+  const ValueId v = g.add_input({{128}, f32}), a = g.add_input({{96}, f32}), b = g.add_input({{128}, f32});
+  const ValueId x = g.add_input({{96, 128}, f32});
+  const ValueId outer =
+      g.add(Op::abs, {g.add(Op::multiply, {broadcast(g, v, {128, 128}, {0}), broadcast(g, v, {128, 128}, {1})})});
+  const ValueId sum =
+      g.add(Op::abs, {g.add(Op::add, {broadcast(g, a, {96, 128}, {0}), broadcast(g, b, {96, 128}, {1})})});
+  g.outputs = add_scan(g, {outer, sum, x}, body, 2, 2, 1).outputs;
+  const PlanOptions options;
+  const PlanData unsunk = begin_search(g, options).plan();
+  const size_t least = tradeoff_of(simplify(g), unsunk, options).back().peak_bytes;
+  PlanOptions budgeted;
+  budgeted.memory_budget = least;
+  EXPECT_LE(make_plan(g, budgeted).peak_bytes, least);
+  const std::vector<Tradeoff> curve = tradeoff(g, options);
+  EXPECT_LE(curve.back().peak_bytes, least);
+  EXPECT_TRUE(std::ranges::is_sorted(curve, std::greater(), &Tradeoff::peak_bytes));
+}
+
 TEST(Sink, SoDoesWhatIsOfAsMuch) {
   Graph g;
   const ValueId x = g.add_input({{kRows, kColumns}, f32});
@@ -141,8 +233,9 @@ TEST(Sink, SoDoesWhatIsOfAsMuch) {
 
 TEST(Sink, SoDoProductsAndRandomNumbers) {
   Graph g;
-  const ValueId a = g.add_input({{kRows, 1}, f32}), b = g.add_input({{1, kColumns}, f32});
-  EXPECT_FALSE(sunk(scan_of(g, {matmul(g, g.add(Op::exp, {a}), b)})));
+  const ValueId a = g.add_input({{kRows, 4}, f32}), b = g.add_input({{4, kColumns}, f32});
+  const ValueId product = matmul(g, g.add(Op::exp, {a}), b);
+  EXPECT_FALSE(sunk(scan_of(g, {product})));
   Graph h;
   const ValueId key = h.add_input({{2}, u32});
   const ValueId bits = h.add(Op::random_bits, {key}, {{Attr::shape, Shape{kRows, kColumns}}, {Attr::dtype, u32}});

@@ -261,9 +261,9 @@ X Dag::select(X condition, X a, X b) {
   return push({.op = Opcode::select, .type = a.type(), .a = condition.id, .b = a.id, .c = b.id});
 }
 
-X Dag::fma(X a, X b, X c) {
+X Dag::fma(X a, X b, X c, bool once) {
   NEAP_CHECK(a.type() == b.type() && a.type() == c.type() && is_float(a.type()));
-  return push({.op = Opcode::fma, .type = a.type(), .a = a.id, .b = b.id, .c = c.id});
+  return push({.op = Opcode::fma, .type = a.type(), .a = a.id, .b = b.id, .c = c.id, .imm = once ? 1u : 0u});
 }
 
 X Dag::rotl(X a, int count) {

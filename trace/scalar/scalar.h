@@ -43,7 +43,7 @@ enum class Opcode : uint8_t {
   ceil,
   trunc,
   rint,
-  fma,  // floats (neg, abs: also signed integers)
+  fma,  // floats (neg, abs: also signed integers); imm 1: rounds once on every device, whatever the third operand is
   lt,
   le,
   eq,
@@ -130,7 +130,7 @@ class Dag {
   X unary(Opcode op, X a);
   X binary(Opcode op, X a, X b);
   X select(X condition, X a, X b);
-  X fma(X a, X b, X c);
+  X fma(X a, X b, X c, bool once = false);
   X rotl(X a, int count);
   X convert(X a, DType type);
   X bitcast(X a, DType type);

@@ -53,6 +53,7 @@ X bits(X x, uint64_t value) { return x.dag->constant_bits(value, x.type()); }
 X convert(X x, DType type) { return x.dag->convert(x, type); }
 X bitcast(X x, DType type) { return x.dag->bitcast(x, type); }
 X fma(X a, X b, X c) { return a.dag->fma(a, b, c); }
+X fma_once(X a, X b, X c) { return a.dag->fma(a, b, c, /*once=*/true); }
 X fma(X a, double b, X c) { return fma(a, m::c(a, b), c); }
 X fma(X a, X b, double c) { return fma(a, b, m::c(a, c)); }
 X fma(X a, double b, double c) {

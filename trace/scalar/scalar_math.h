@@ -30,6 +30,8 @@ X bits(X x, uint64_t value);
 X convert(X x, DType type);
 X bitcast(X x, DType type);
 X fma(X a, X b, X c);
+/// Does the same for users, who rely on one rounding. (A polynomial bears two where a device's fma rounds twice.)
+X fma_once(X a, X b, X c);
 X fma(X a, double b, X c);
 X fma(X a, X b, double c);
 X fma(X a, double b, double c);

@@ -36,6 +36,9 @@ std::string Dag::print() const {
       case Opcode::param:
       case Opcode::load:
       case Opcode::rotl: fmt::format_to(out, " {}", inst.imm); break;
+      case Opcode::fma:
+        if (inst.imm) text += " once";
+        break;
       case Opcode::call: fmt::format_to(out, " {}", symbol(static_cast<Function>(inst.imm))); break;
       default: break;
     }
