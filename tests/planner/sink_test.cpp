@@ -142,7 +142,8 @@ TEST(Sink, AViewIsWhatItViews) {
   Graph g;
   const ValueId x = g.add_input({{1, kRows}, f32});
   const ValueId table = g.add(Op::exp, {broadcast(g, x, {1, kRows, kColumns}, {0, 1})});
-  g = scan_of(g, {reshape(g, table, {kRows, kColumns})});
+  const ValueId view = reshape(g, table, {kRows, kColumns});
+  g = scan_of(std::move(g), {view});
   const std::optional<Graph> result = sunk(g);
   ASSERT_TRUE(result);
   verify(*result);
@@ -228,7 +229,8 @@ TEST(Sink, BudgetsAreMetAsWithout) {
 TEST(Sink, SoDoesWhatIsOfAsMuch) {
   Graph g;
   const ValueId x = g.add_input({{kRows, kColumns}, f32});
-  EXPECT_FALSE(sunk(scan_of(g, {g.add(Op::exp, {x})})));
+  const ValueId table = g.add(Op::exp, {x});
+  EXPECT_FALSE(sunk(scan_of(g, {table})));
 }
 
 TEST(Sink, SoDoProductsAndRandomNumbers) {
@@ -239,7 +241,8 @@ TEST(Sink, SoDoProductsAndRandomNumbers) {
   Graph h;
   const ValueId key = h.add_input({{2}, u32});
   const ValueId bits = h.add(Op::random_bits, {key}, {{Attr::shape, Shape{kRows, kColumns}}, {Attr::dtype, u32}});
-  EXPECT_FALSE(sunk(scan_of(h, {convert(h, bits, f32)})));
+  const ValueId table = convert(h, bits, f32);
+  EXPECT_FALSE(sunk(scan_of(h, {table})));
 }
 
 }  // namespace
