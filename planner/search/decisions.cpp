@@ -53,6 +53,8 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
   open.memory_budget.reset();
   open.naive = false;
   open.want_alternatives = false;
+  const std::map<std::string, FuseOptions> fusions{
+      {"fused", {}}, {"keep", kStoreShared}, {"recompute", kComputeShared}};
   std::map<std::string, Alternative> known;
   const auto get = [&](const std::string& name) -> const Alternative& {
     auto it = known.find(name);
@@ -62,15 +64,9 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
       result.peak_bytes = other.peak_bytes;
       result.cost = other.predicted_seconds;
     };
-    if (name == "naive" && plan.naive_plan) {
-      take(*plan.naive_plan);
-    } else if (name == "fused") {
-      take(plan_simplified(simplify(graph), open, {}).plan);
-    } else if (name == "keep") {
-      take(plan_simplified(simplify(graph), open, kStoreShared).plan);
-    } else if (name == "recompute") {
-      take(plan_simplified(simplify(graph), open, kComputeShared).plan);
-    }
+    const auto fusion = fusions.find(name);
+    if (name == "naive" && plan.naive_plan) take(*plan.naive_plan);
+    if (fusion != fusions.end()) take(plan_simplified(simplify(graph), open, fusion->second).plan);
     return known.emplace(name, result).first->second;
   };
   for (Decision& decision : plan.decisions) {

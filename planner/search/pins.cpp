@@ -91,17 +91,19 @@ PlanData plan_chunked(const Graph& simple, const PlanOptions& options) {
 }  // namespace
 
 PlanData plan_pinned(const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {
+  const Strategy strategy = *options.strategy;
+  if (strategy == Strategy::naive) return plan_naive(graph, options);
+  if (strategy == Strategy::inplace || strategy == Strategy::nocopy_gather_grad) {
+    return plan_showing(strategy, graph, options, plan_freely);
+  }
+  const int64_t chunks = options.chunks.value_or(kDefaultChunks);
+  const Graph simple = simplify(strategy == Strategy::subkey ? use_subkeys(graph, chunks) : graph);
+  if (strategy == Strategy::chunked) return plan_chunked(simple, options);
+  if (strategy == Strategy::subkey) return plan_fusing(simple, options, {});
+  if (strategy == Strategy::recompute) return plan_fusing(simple, options, kComputeShared);
   FuseOptions drawn_again;  // random numbers are, whatever they cost
   drawn_again.random_weight = kComputeShared.random_weight;
-  switch (*options.strategy) {
-    case Strategy::naive: return plan_naive(graph, options);
-    case Strategy::fused: return plan_simplified(simplify(graph), options, drawn_again).plan;  // fits, or cannot
-    case Strategy::recompute: return plan_fusing(simplify(graph), options, kComputeShared);
-    case Strategy::chunked: return plan_chunked(simplify(graph), options);
-    case Strategy::subkey:
-      return plan_fusing(simplify(use_subkeys(graph, options.chunks.value_or(kDefaultChunks))), options, {});
-    default: return plan_showing(*options.strategy, graph, options, plan_freely);
-  }
+  return plan_simplified(simple, options, drawn_again).plan;  // fits its budget, or cannot
 }
 
 bool shows(const PlanData& plan, Strategy strategy) {
