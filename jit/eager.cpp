@@ -89,16 +89,14 @@ Array fill(const Attrs& attrs) {
   return detail::make_concrete(std::move(aval), std::move(buffer));
 }
 
-Arrays run_graph(const Graph& graph, const Arrays& inputs) {
-  if (reference_depth) return run_reference(graph, inputs);
-  static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
-  return cache.find_or_compile(graph)->run(inputs, {});
-}
-
 // Executables, each cached under what it was compiled from; the reference interpreter in eager_reference mode.
 class Executables : public Eager {
  public:
-  Arrays run(const Graph& graph, const Arrays& inputs) const override { return run_graph(graph, inputs); }
+  Arrays run(const Graph& graph, const Arrays& inputs) const override {
+    if (reference_depth) return run_reference(graph, inputs);
+    static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
+    return cache.find_or_compile(graph)->run(inputs, {});
+  }
 
   Arrays apply(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc) const override {
     Graph graph;
@@ -107,7 +105,7 @@ class Executables : public Eager {
     graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
     return at_line(loc, [&]() -> Arrays {
       if (op == Op::constant && !reference_depth) return {fill(attrs)};
-      return run_graph(graph, inputs);
+      return run(graph, inputs);
     });
   }
 

@@ -16,6 +16,11 @@
 
 namespace neap::planner {
 
+/// Tells whether a plan fits options.memory_budget, where there is one.
+inline bool fits(const PlanData& plan, const PlanOptions& options) {
+  return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
+}
+
 /// The first plan that fits options.memory_budget, else the one with the lowest peak (check_budget then says so).
 /// `usual` is the plan of `simplified` without one.
 PlanData meet_budget(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);

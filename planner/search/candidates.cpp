@@ -112,8 +112,7 @@ bool sink(Search& s) {
   if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
   try_steps(sunk);
   if (!better(sunk.price(), s.price())) return false;
-  record(sunk.other ? *sunk.other : sunk.planned.plan, "sunk",
-         "what loops read in every iteration is computed there, and not stored",
+  record(sunk.plan(), "sunk", "what loops read in every iteration is computed there, and not stored",
          {alternative("stored before", s.plan()), alternative("sunk", sunk.plan())});
   s.unsunk = Search::Start{std::exchange(s.simple, simple), std::move(s.planned.plan)};
   s.planned = std::move(sunk.planned);
@@ -131,8 +130,7 @@ bool part(Search& s) {
   Search parted{s.graph, options, s.simple, plan_simplified(s.simple, options, {}, Placing::near)};
   try_steps(parted);
   if (!better(parted.price(), s.price())) return false;
-  record(parted.other ? *parted.other : parted.planned.plan, "parted",
-         "what merged steps were to share is stored: each alone keeps less alive",
+  record(parted.plan(), "parted", "what merged steps were to share is stored: each alone keeps less alive",
          {alternative("merged", s.plan()), alternative("parted", parted.plan())});
   s.options = std::move(options);
   s.planned = std::move(parted.planned);

@@ -37,6 +37,7 @@ struct Search {
   };
   std::optional<Start> unsunk{};  // where a search for less begins as well, as not all budgets are met with "sunk"
 
+  PlanData& plan() { return other ? *other : planned.plan; }
   const PlanData& plan() const { return other ? *other : planned.plan; }
   const Planned& plain_plan() const { return plain ? *plain : planned; }
   Price price() const { return price_of(plan(), options.target); }

@@ -56,11 +56,10 @@ std::vector<Tradeoff> first_of(const Search& search) {
 PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
   Search search = search_candidates(graph, options);
   PlanData plan = search.plan();
-  const auto fits = [&] { return !options.memory_budget || plan.peak_bytes <= *options.memory_budget; };
   const auto take_lower = [&](PlanData other) {
     if (other.peak_bytes < plan.peak_bytes) plan = std::move(other);
   };
-  if (fits()) return plan;
+  if (fits(plan, options)) return plan;
   std::vector<Tradeoff> curve = first_of(search);
   const auto search_from = [&](const Graph& simple, const PlanData& usual) {
     PlanData lower = meet_budget(simple, usual, search.options);
@@ -68,8 +67,8 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
     take_lower(std::move(lower));
   };
   search_from(search.simple, search.planned.plan);
-  if (search.unsunk && !fits()) search_from(search.unsunk->simple, search.unsunk->plan);
-  if (search.naive && !fits()) take_lower(*std::move(search.naive));
+  if (search.unsunk && !fits(plan, options)) search_from(search.unsunk->simple, search.unsunk->plan);
+  if (search.naive && !fits(plan, options)) take_lower(*std::move(search.naive));
   plan.tradeoff = std::move(curve);
   return plan;
 }

@@ -56,10 +56,6 @@ std::source_location line_of(const Graph& graph) {
   return {};
 }
 
-bool fits(const PlanData& plan, const PlanOptions& options) {
-  return !options.memory_budget || plan.peak_bytes <= *options.memory_budget;
-}
-
 // The first plan that shows the strategy within the budget: of those that nothing is pinned for, that compute again
 // what they can, that store what they can; else the first.
 PlanData plan_showing(Strategy strategy, const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {

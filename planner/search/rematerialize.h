@@ -7,10 +7,18 @@
 #include <span>
 #include <vector>
 
+#include "planner/fuse/groups.h"
 #include "planner/pipeline/pipeline.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
+
+/// The most that an element may cost to be cheap to compute again: some elementwise ops, a gather.
+inline constexpr double kCheap = 256;
+/// Tells whether an expression is that cheap; none that draws random numbers is.
+inline bool is_cheap(const Expression& expression) {
+  return expression.complete && expression.random_nodes.empty() && expression.cost <= kCheap;
+}
 
 /// Which values of the graph are in memory, inputs among them.
 std::vector<bool> stored_values(const Planned& planned);

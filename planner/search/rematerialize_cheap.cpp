@@ -19,7 +19,6 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kCheap = 256;  // cost of an element: some elementwise ops, a gather, but no random numbers
 constexpr int kRounds = 3;
 constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
 
@@ -49,7 +48,7 @@ std::vector<Cheap> find_cheap(const Planned& planned, const std::vector<ValueId>
     } else {
       if (!is_fusible(node.op)) continue;
       Expression expression = expressions(stored, {v});
-      if (!expression.complete || !expression.random_nodes.empty() || expression.cost > kCheap) continue;
+      if (!is_cheap(expression)) continue;
       leaves = std::move(expression.leaves);
     }
     Cheap cheap{v, {}};

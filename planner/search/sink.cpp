@@ -19,9 +19,6 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kCheap =
-    256;  // cost of an element, as of what is rematerialized: planner/search/rematerialize_cheap.h
-
 constexpr size_t kSmallGraph = 200;  // up to these a graph may grow by more than twice its nodes: it is planned at once
 
 bool is_loop(const Node& node) { return node.op == Op::scan || node.op == Op::while_loop; }
@@ -75,7 +72,7 @@ class Sinker {
   // What a loop's body takes in place of a constant, where that is less.
   std::optional<Expression> expression_of(ValueId constant) {
     Expression expression = expressions_(stored_, {constant});
-    if (!expression.complete || !expression.random_nodes.empty() || expression.cost > kCheap) return std::nullopt;
+    if (!is_cheap(expression)) return std::nullopt;
     size_t bytes = 0;
     for (const ValueId leaf : expression.leaves) bytes += graph_.aval(leaf).bytes();
     if (bytes >= graph_.aval(constant).bytes()) return std::nullopt;
