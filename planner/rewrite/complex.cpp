@@ -20,6 +20,17 @@ bool any_complex(const Graph& g, const std::vector<ValueId>& values) {
   return std::ranges::any_of(values, [&](ValueId v) { return is_complex(g.aval(v).dtype); });
 }
 
+// Whether a value of the graph or of a body in it is.
+bool has_complex(const Graph& graph) {
+  if (std::ranges::any_of(graph.values, [](const Value& v) { return is_complex(v.aval.dtype); })) return true;
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    const Family family = op_info(node.op).family;
+    if (family != Family::control && family != Family::call) return false;
+    return std::ranges::any_of(std::array{Attr::body, Attr::otherwise},
+                               [&](Attr body) { return node.attrs.has(body) && has_complex(*node.attrs.graph(body)); });
+  });
+}
+
 // Complex values, one behind the other, by their parts.
 std::vector<Aval> flattened(const std::vector<Aval>& avals) {
   std::vector<Aval> flat;
@@ -166,17 +177,8 @@ Array interleaved(const Parts& x) {
 
 }  // namespace
 
-bool has_complex(const Graph& graph) {
-  if (std::ranges::any_of(graph.values, [](const Value& v) { return is_complex(v.aval.dtype); })) return true;
-  return std::ranges::any_of(graph.nodes, [](const Node& node) {
-    const Family family = op_info(node.op).family;
-    if (family != Family::control && family != Family::call) return false;
-    return std::ranges::any_of(std::array{Attr::body, Attr::otherwise},
-                               [&](Attr body) { return node.attrs.has(body) && has_complex(*node.attrs.graph(body)); });
-  });
-}
-
-Graph lower_complex(const Graph& graph) {
+Graph lower_complex(Graph graph) {
+  if (!has_complex(graph)) return graph;
   const std::vector<Aval> avals = graph.avals(graph.inputs);
   std::vector<Aval> parameters = avals;
   for (Aval& aval : parameters) {

@@ -12,11 +12,8 @@
 
 namespace neap::planner {
 
-/// Tells whether a value of the graph or of a body in it is complex.
-bool has_complex(const tracing::Graph& graph);
-
-/// Returns a graph that computes the same with real numbers only.
-tracing::Graph lower_complex(const tracing::Graph& graph);
+/// Returns a graph that computes the same with real numbers only: the graph itself where it has no others.
+tracing::Graph lower_complex(tracing::Graph graph);
 
 /// Stands for a value while a graph is lowered; where the value is real, `im` is empty.
 struct Parts {

@@ -45,7 +45,7 @@ bool is_small(Search& s) { return s.simple.nodes.size() <= kMostNodes; }
 // The order of axes is chosen so that less is transposed. Slices are sought in the plain plan all the same: a batch
 // lies outside of all other axes there.
 bool lay_out_again(Search& s) {
-  const std::optional<Graph> laid_out = lay_out(s.graph);
+  const std::optional<Graph> laid_out = lay_out(s.program.graph());
   if (!laid_out) return false;
   Graph graph = simplify(*laid_out);
   if (transposed_bytes(graph) >= transposed_bytes(s.simple)) return false;
@@ -107,14 +107,14 @@ void try_steps(Search& s) {
 bool sink(Search& s) {
   const std::optional<Graph> graph = sink_into_loops(s.plain_plan());
   if (!graph) return false;
-  const Graph simple = simplify(*graph);
-  Search sunk{simple, s.options, simple, plan_simplified(simple, s.options, {}, Placing::near)};
+  const Program program(simplify(*graph));  // axes are not laid out before
+  Search sunk = begin_search(program, s.options);
   if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
   try_steps(sunk);
   if (!better(sunk.price(), s.price())) return false;
   record(sunk.plan(), "sunk", "what loops read in every iteration is computed there, and not stored",
          {alternative("stored before", s.plan()), alternative("sunk", sunk.plan())});
-  s.unsunk = Search::Start{std::exchange(s.simple, simple), std::move(s.planned.plan)};
+  s.unsunk = Search::Start{std::exchange(s.simple, program.simple()), std::move(s.planned.plan)};
   s.planned = std::move(sunk.planned);
   s.plain = std::move(sunk.plain);
   s.other = std::move(sunk.other);
@@ -127,7 +127,7 @@ bool could_part(Search& s) { return s.plain_plan().could_part; }
 bool part(Search& s) {
   PlanOptions options = s.options;
   options.part_steps = true;
-  Search parted{s.graph, options, s.simple, plan_simplified(s.simple, options, {}, Placing::near)};
+  Search parted{s.program, options, s.simple, plan_simplified(s.simple, options, {}, Placing::near)};
   try_steps(parted);
   if (!better(parted.price(), s.price())) return false;
   record(parted.plan(), "parted", "what merged steps were to share is stored: each alone keeps less alive",
@@ -141,10 +141,10 @@ bool part(Search& s) {
 bool is_above_naive(Search& s) {
   if (!s.naive) {
     if (!s.naive_at_least) {
-      s.naive_at_least = naive_peak_at_least(simplify(s.graph, Builder::Level::light), s.options.target);
+      s.naive_at_least = naive_peak_at_least(s.program.light(), s.options.target);
     }
     if (s.price().peak_bytes <= *s.naive_at_least) return false;
-    s.naive = plan_naive(s.graph, s.options);
+    s.naive = plan_naive(s.program, s.options);
   }
   return s.price().peak_bytes > s.naive->peak_bytes;
 }
@@ -204,23 +204,21 @@ constexpr Candidate kCandidates[] = {
 
 std::span<const Candidate> candidates() { return kCandidates; }
 
-Search begin_search(const Graph& graph, const PlanOptions& options) {
-  Graph simple = simplify(graph);
-  Planned planned = plan_simplified(simple, options, {}, Placing::near);
-  return {graph, options, std::move(simple), std::move(planned)};
+Search begin_search(const Program& program, const PlanOptions& options) {
+  return {program, options, program.simple(), plan_simplified(program.simple(), options, {}, Placing::near)};
 }
 
-Search search_candidates(const Graph& graph, const PlanOptions& options) {
-  Search search = begin_search(graph, options);
+Search search_candidates(const Program& program, const PlanOptions& options) {
+  Search search = begin_search(program, options);
   for (const Candidate& candidate : kCandidates) {
     if (candidate.applies(search) && candidate.consider(search)) search.taken.push_back(candidate.name);
   }
   return search;
 }
 
-PlanData plan_naive(const Graph& graph, PlanOptions options) {
+PlanData plan_naive(const Program& program, PlanOptions options) {
   options.naive = true;
-  return plan_simplified(simplify(graph, Builder::Level::light), options, {}).plan;
+  return plan_simplified(program.light(), options, {}).plan;
 }
 
 }  // namespace neap::planner

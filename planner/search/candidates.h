@@ -11,6 +11,7 @@
 
 #include "planner/pipeline/pipeline.h"
 #include "planner/search/better.h"
+#include "planner/search/program.h"
 #include "planner/search/rematerialize_cheap.h"
 #include "trace/graph/graph.h"
 
@@ -18,7 +19,7 @@ namespace neap::planner {
 
 /// The best plan of a graph so far, and what candidates leave for those after them.
 struct Search {
-  const tracing::Graph& graph;      // as it was given
+  const Program& program;           // must outlive this
   PlanOptions options;              // with what was chosen
   tracing::Graph simple;            // simplified, compacted where that is better
   Planned planned;                  // where searches for less begin
@@ -53,13 +54,15 @@ struct Candidate {
 /// The candidates in the order in which they are tried.
 std::span<const Candidate> candidates();
 
-/// Plans a graph simplified, with nothing tried yet. (A Search must not be moved while it has a rematerializer.)
-Search begin_search(const tracing::Graph& graph, const PlanOptions& options);
+/// Plans a program simplified, with nothing tried yet. (A Search must not be moved while it has a rematerializer.)
+Search begin_search(const Program& program, const PlanOptions& options);
+Search begin_search(Program&&, const PlanOptions&) = delete;
 
 /// Tries all candidates.
-Search search_candidates(const tracing::Graph& graph, const PlanOptions& options);
+Search search_candidates(const Program& program, const PlanOptions& options);
+Search search_candidates(Program&&, const PlanOptions&) = delete;
 
-/// Plans a graph as the naive pipeline does.
-PlanData plan_naive(const tracing::Graph& graph, PlanOptions options);
+/// Plans a program as the naive pipeline does.
+PlanData plan_naive(const Program& program, PlanOptions options);
 
 }  // namespace neap::planner

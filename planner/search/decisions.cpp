@@ -9,7 +9,6 @@
 
 #include "planner/pipeline/pipeline.h"
 #include "planner/plan/queries.h"
-#include "planner/rewrite/simplify.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -48,7 +47,7 @@ void record_choices(PlanData& plan, const PlanOptions& options) {
   visit(copy, "", options, plan);
 }
 
-void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& options) {
+void add_alternatives(PlanData& plan, const Program& program, const PlanOptions& options) {
   PlanOptions open = options;
   open.memory_budget.reset();
   open.naive = false;
@@ -66,7 +65,7 @@ void add_alternatives(PlanData& plan, const Graph& graph, const PlanOptions& opt
     };
     const auto fusion = fusions.find(name);
     if (name == "naive" && plan.naive_plan) take(*plan.naive_plan);
-    if (fusion != fusions.end()) take(plan_simplified(simplify(graph), open, fusion->second).plan);
+    if (fusion != fusions.end()) take(plan_simplified(program.simple(), open, fusion->second).plan);
     return known.emplace(name, result).first->second;
   };
   for (Decision& decision : plan.decisions) {

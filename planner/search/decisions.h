@@ -3,7 +3,7 @@
 #pragma once
 
 #include "planner/plan/plan.h"
-#include "trace/graph/graph.h"
+#include "planner/search/program.h"
 
 namespace neap::planner {
 
@@ -11,6 +11,6 @@ namespace neap::planner {
 void record_choices(PlanData& plan, const PlanOptions& options);
 
 /// Plans the alternatives of the decisions and fills in their peaks and costs; the chosen one included.
-void add_alternatives(PlanData& plan, const tracing::Graph& graph, const PlanOptions& options);
+void add_alternatives(PlanData& plan, const Program& program, const PlanOptions& options);
 
 }  // namespace neap::planner

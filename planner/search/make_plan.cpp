@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "planner/plan/limits.h"
-#include "planner/rewrite/complex.h"
 #include "planner/search/budget.h"
 #include "planner/search/candidates.h"
 #include "planner/search/decisions.h"
 #include "planner/search/pins.h"
+#include "planner/search/program.h"
 
 namespace neap::planner {
 
@@ -53,8 +53,8 @@ std::vector<Tradeoff> first_of(const Search& search) {
   return {{plan.peak_bytes, plan.predicted_seconds, plan.naive ? "naive" : "chunked"}};
 }
 
-PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
-  Search search = search_candidates(graph, options);
+PlanData plan_freely(const Program& program, const PlanOptions& options) {
+  Search search = search_candidates(program, options);
   PlanData plan = search.plan();
   const auto take_lower = [&](PlanData other) {
     if (other.peak_bytes < plan.peak_bytes) plan = std::move(other);
@@ -73,19 +73,19 @@ PlanData plan_freely(const Graph& graph, const PlanOptions& options) {
   return plan;
 }
 
-PlanData plan_chosen(const Graph& graph, const PlanOptions& options) {
-  if (options.naive) return plan_naive(graph, options);
-  return options.strategy ? plan_pinned(graph, options, plan_freely) : plan_freely(graph, options);
+PlanData plan_chosen(const Program& program, const PlanOptions& options) {
+  if (options.naive || options.strategy == Strategy::naive) return plan_naive(program, options);
+  return options.strategy ? plan_pinned(program, options, plan_freely) : plan_freely(program, options);
 }
 
 }  // namespace
 
 std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
-  if (has_complex(graph)) return tradeoff(lower_complex(graph), options);
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
-  const Search search = search_candidates(graph, unbounded);
+  const Program program(graph);
+  const Search search = search_candidates(program, unbounded);
   std::vector<Tradeoff> curve = first_of(search);
   go_on(curve, tradeoff_of(search.simple, search.planned.plan, search.options));
   if (search.unsunk) go_on(curve, tradeoff_of(search.unsunk->simple, search.unsunk->plan, search.options));
@@ -93,12 +93,12 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {
-  if (has_complex(graph)) return make_plan(lower_complex(graph), options);
   check_options(options);
-  PlanData plan = plan_chosen(graph, options);
+  const Program program(graph);
+  PlanData plan = plan_chosen(program, options);
   if (options.memory_budget) check_budget(plan);
   check_limits(plan, options.target);
-  check_pin(plan, graph, options);
+  check_pin(plan, program, options);
   std::set<std::string> names;
   collect_strategies(plan, names);
   if (options.strategy == Strategy::subkey || options.strategy == Strategy::inplace) {
@@ -107,9 +107,9 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   plan.strategies.assign(names.begin(), names.end());
   record_choices(plan, options);
   if (options.want_alternatives) {
-    if (!plan.naive) plan.naive_plan = std::make_shared<const PlanData>(plan_naive(graph, options));
+    if (!plan.naive) plan.naive_plan = std::make_shared<const PlanData>(plan_naive(program, options));
     plan.naive_peak_bytes = plan.naive ? plan.peak_bytes : plan.naive_plan->peak_bytes;
-    add_alternatives(plan, graph, options);
+    add_alternatives(plan, program, options);
   }
   return plan;
 }

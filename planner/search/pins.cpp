@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "planner/pipeline/pipeline.h"
-#include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 #include "planner/search/budget.h"
 #include "planner/search/candidates.h"
@@ -58,13 +57,12 @@ std::source_location line_of(const Graph& graph) {
 
 // The first plan that shows the strategy within the budget: of those that nothing is pinned for, that compute again
 // what they can, that store what they can; else the first.
-PlanData plan_showing(Strategy strategy, const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {
+PlanData plan_showing(Strategy strategy, const Program& program, const PlanOptions& options, PlanFreely plan_freely) {
   const auto serves = [&](const PlanData& plan) { return shows(plan, strategy) && fits(plan, options); };
-  PlanData usual = plan_freely(graph, options);
+  PlanData usual = plan_freely(program, options);
   if (serves(usual)) return usual;
-  const Graph simple = simplify(graph);
   for (const FuseOptions& fuse_options : {FuseOptions(), kComputeShared, kStoreShared}) {
-    Planned planned = plan_simplified(simple, options, fuse_options);
+    Planned planned = plan_simplified(program.simple(), options, fuse_options);
     if (serves(planned.plan)) return std::move(planned.plan);
   }
   return usual;
@@ -86,16 +84,15 @@ PlanData plan_chunked(const Graph& simple, const PlanOptions& options) {
 
 }  // namespace
 
-PlanData plan_pinned(const Graph& graph, const PlanOptions& options, PlanFreely plan_freely) {
+PlanData plan_pinned(const Program& program, const PlanOptions& options, PlanFreely plan_freely) {
   const Strategy strategy = *options.strategy;
-  if (strategy == Strategy::naive) return plan_naive(graph, options);
   if (strategy == Strategy::inplace || strategy == Strategy::nocopy_gather_grad) {
-    return plan_showing(strategy, graph, options, plan_freely);
+    return plan_showing(strategy, program, options, plan_freely);
   }
   const int64_t chunks = options.chunks.value_or(kDefaultChunks);
-  const Graph simple = simplify(strategy == Strategy::subkey ? use_subkeys(graph, chunks) : graph);
+  if (strategy == Strategy::subkey) return plan_fusing(program.with_subkeys(chunks), options, {});
+  const Graph& simple = program.simple();
   if (strategy == Strategy::chunked) return plan_chunked(simple, options);
-  if (strategy == Strategy::subkey) return plan_fusing(simple, options, {});
   if (strategy == Strategy::recompute) return plan_fusing(simple, options, kComputeShared);
   FuseOptions drawn_again;  // random numbers are, whatever they cost
   drawn_again.random_weight = kComputeShared.random_weight;
@@ -111,14 +108,15 @@ bool shows(const PlanData& plan, Strategy strategy) {
   });
 }
 
-void check_pin(const PlanData& plan, const Graph& graph, const PlanOptions& options) {
+void check_pin(const PlanData& plan, const Program& program, const PlanOptions& options) {
   if (!options.strategy || *options.strategy == Strategy::naive || *options.strategy == Strategy::fused) return;
   const int64_t chunks = options.chunks.value_or(kDefaultChunks);
-  if (*options.strategy == Strategy::subkey ? takes_subkeys(graph, chunks) : shows(plan, *options.strategy)) return;
+  if (*options.strategy == Strategy::subkey ? takes_subkeys(program.graph(), chunks) : shows(plan, *options.strategy))
+    return;
   const auto [expected, hint] = wanted(*options.strategy, chunks);
   const std::string got =
       fmt::format("got \"{}\"{}", name(*options.strategy), options.memory_budget ? " and a budget" : "");
-  throw_user<OptionError>("strategy", got, expected, hint, line_of(graph));
+  throw_user<OptionError>("strategy", got, expected, hint, line_of(program.graph()));
 }
 
 }  // namespace neap::planner

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "planner/plan/plan.h"
+#include "planner/search/program.h"
 
 namespace neap::planner {
 
@@ -17,14 +18,14 @@ constexpr int64_t kDefaultChunks = 8;
 /// - fused and naive are kinds of plans, which every program has, and subkey a rewrite of the graph.
 bool shows(const PlanData& plan, Strategy strategy);
 
-/// Plans a graph without a pin, within the options' budget.
-using PlanFreely = PlanData (*)(const tracing::Graph& graph, const PlanOptions& options);
+/// Plans a program without a pin, within the options' budget.
+using PlanFreely = PlanData (*)(const Program& program, const PlanOptions& options);
 
-/// Plans a graph by options.strategy, which is pinned. Where the program cannot show it, the plan may be one that does
-/// not.
-PlanData plan_pinned(const tracing::Graph& graph, const PlanOptions& options, PlanFreely plan_freely);
+/// Plans a program by options.strategy, which is pinned, and not naive. Where the program cannot show it, the plan may
+/// be one that does not.
+PlanData plan_pinned(const Program& program, const PlanOptions& options, PlanFreely plan_freely);
 
-/// OptionError where `plan`, made of `graph` for options.strategy, does not show it.
-void check_pin(const PlanData& plan, const tracing::Graph& graph, const PlanOptions& options);
+/// OptionError where `plan`, made of `program` for options.strategy, does not show it.
+void check_pin(const PlanData& plan, const Program& program, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -10,10 +10,9 @@
 #include "jit/compile.h"
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/plan.h"
-#include "planner/rewrite/complex.h"
-#include "planner/rewrite/simplify.h"
 #include "planner/search/better.h"
 #include "planner/search/make_plan.h"
+#include "planner/search/program.h"
 #include "tests/conformance/check_plans.h"
 #include "tests/conformance/random_program.h"
 #include "tests/conformance/shrink.h"
@@ -96,9 +95,7 @@ inline void check_beside_naive(const Graph& graph, const Run& planned) {
       planner::make_plan(graph, {.naive = true, .target = target, .want_alternatives = false});
   EXPECT_FALSE(planner::exceeds_naive({planned.planned, planned.predicted_seconds}, planner::price_of(naive)))
       << planned.planned << " bytes, naive " << naive.peak_bytes;
-  const Graph real = planner::has_complex(graph) ? planner::lower_complex(graph) : graph;
-  EXPECT_LE(planner::naive_peak_at_least(planner::simplify(real, planner::Builder::Level::light), target),
-            naive.peak_bytes);
+  EXPECT_LE(planner::naive_peak_at_least(planner::Program(graph).light(), target), naive.peak_bytes);
 }
 
 /// A batch gives row by row what each row alone gives.

@@ -71,13 +71,13 @@ Graph distances_in_a_loop() {
   });
 }
 
-struct Program {
+struct Case {
   std::string_view candidate;
   Graph graph;
   PlanOptions options;
 };
 
-std::vector<Program> programs() {
+std::vector<Case> cases() {
   PlanOptions donated;
   donated.donated = {true, false, false};
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
@@ -94,33 +94,36 @@ std::vector<Program> programs() {
 // program of this size is known for them.
 TEST(Candidates, EachIsTakenBySomeProgram) {
   std::vector<std::string_view> names{"placed", "stored", "naive"};
-  for (const Program& program : programs()) names.push_back(program.candidate);
+  for (const Case& one : cases()) names.push_back(one.candidate);
   for (const Candidate& candidate : candidates()) EXPECT_THAT(names, Contains(candidate.name));
-  for (const auto& [name, graph, options] : programs()) {
-    EXPECT_THAT(search_candidates(graph, options).taken, Contains(name));
+  for (const auto& [name, graph, options] : cases()) {
+    const Program program(graph);
+    EXPECT_THAT(search_candidates(program, options).taken, Contains(name));
   }
 }
 
 // One after the other: where a candidate says that it was taken, either the peak or the predicted time has fallen.
 TEST(Candidates, NoneIsTakenThatIsWorseInBoth) {
-  for (const auto& [program, graph, options] : programs()) {
-    Search search = begin_search(graph, options);
+  for (const auto& [name, graph, options] : cases()) {
+    const Program program(graph);
+    Search search = begin_search(program, options);
     for (const Candidate& candidate : candidates()) {
       const Price before = search.price();
       if (!candidate.applies(search) || !candidate.consider(search)) continue;
       const Price after = search.price();
       if (candidate.name.starts_with("rematerialized")) continue;  // taken when it is placed
       EXPECT_TRUE(candidate.name == "placed" || after.peak_bytes < before.peak_bytes || after.seconds < before.seconds)
-          << candidate.name << " of the program for " << program;
+          << candidate.name << " of the program for " << name;
     }
   }
 }
 
 TEST(Candidates, ThePlanIsTheLastOneTaken) {
   const Graph graph = heads();
-  const Search search = search_candidates(graph, {});
+  const Program program(graph);
+  const Search search = search_candidates(program, {});
   ASSERT_TRUE(search.other);
-  EXPECT_LT(search.price().peak_bytes, begin_search(graph, {}).price().peak_bytes / 3);
+  EXPECT_LT(search.price().peak_bytes, begin_search(program, {}).price().peak_bytes / 3);
   const PlanData plan = make_plan(graph, {});
   EXPECT_EQ(plan.peak_bytes, search.plan().peak_bytes);
 }

@@ -127,13 +127,14 @@ TEST_F(CompactUpdates, NotOfManyRowsOrWhatIsReadElsewhere) {
 TEST_F(CompactUpdates, WhereTheTableIsDonated) {
   constexpr int64_t kMany = 100'000;
   g = descent_of_a_table(kMany, kWidth);
-  Search search = begin_search(g, {});
+  const Program program(g);
+  Search search = begin_search(program, {});
   EXPECT_FALSE(consider("compacted", search)) << "it would be copied";
   PlanOptions options;
   options.donated = {true, false, false};
   const PlanData plan = make_plan(g, options);
   EXPECT_LT(plan.arena_bytes, kMany * 5) << "the last update of each row, no more";
-  Search donated = begin_search(g, options);
+  Search donated = begin_search(program, options);
   ASSERT_TRUE(consider("compacted", donated));
   EXPECT_GT(count(donated.simple, Op::gather), 0);
 }

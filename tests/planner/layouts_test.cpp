@@ -28,7 +28,8 @@ TEST(Layouts, ABatchOfTangentsStaysAsProductsGiveIt) {
   const Graph before = simplify(g), after = simplify(*laid_out);
   EXPECT_LT(count(after, Op::transpose), count(before, Op::transpose));
   const Planned usual = plan_simplified(before, {}, {});
-  Search search = begin_search(g, {});
+  const Program program(g);
+  Search search = begin_search(program, {});
   ASSERT_TRUE(consider("laid out", search));
   EXPECT_LT(search.planned.plan.peak_bytes, usual.plan.peak_bytes);
   EXPECT_EQ(count(search.planned.graph, Op::transpose), count(after, Op::transpose));

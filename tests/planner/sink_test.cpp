@@ -104,10 +104,11 @@ TEST(Sink, DistancesAreNotStored) {
 
 TEST(Sink, APlanHoldsPointsAlone) {
   const Graph g = traced_sinkhorn(4000, 3000);
-  EXPECT_THAT(search_candidates(g, {}).taken, Contains("sunk"));
+  const Program program(g);
+  EXPECT_THAT(search_candidates(program, {}).taken, Contains("sunk"));
   const PlanData plan = make_plan(g, {});
   EXPECT_LT(plan.peak_bytes, size_t{1} << 20) << "distances alone are 48 MB";
-  EXPECT_LE(plan.predicted_seconds, 1.3 * begin_search(g, {}).plan().predicted_seconds);
+  EXPECT_LE(plan.predicted_seconds, 1.3 * begin_search(program, {}).plan().predicted_seconds);
 }
 
 TEST(Sink, KeepsTheBits) {
@@ -216,8 +217,9 @@ TEST(Sink, BudgetsAreMetAsWithout) {
       g.add(Op::abs, {g.add(Op::add, {broadcast(g, a, {96, 128}, {0}), broadcast(g, b, {96, 128}, {1})})});
   g.outputs = add_scan(g, {outer, sum, x}, body, 2, 2, 1).outputs;
   const PlanOptions options;
-  const PlanData unsunk = begin_search(g, options).plan();
-  const size_t least = tradeoff_of(simplify(g), unsunk, options).back().peak_bytes;
+  const Program program(g);
+  const PlanData unsunk = begin_search(program, options).plan();
+  const size_t least = tradeoff_of(program.simple(), unsunk, options).back().peak_bytes;
   PlanOptions budgeted;
   budgeted.memory_budget = least;
   EXPECT_LE(make_plan(g, budgeted).peak_bytes, least);

@@ -1,0 +1,24 @@
+#include "planner/search/program.h"
+
+#include <utility>
+
+#include "planner/rewrite/complex.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/rewrite/subkey.h"
+
+namespace neap::planner {
+
+using tracing::Graph;
+
+Program::Program(Graph graph) : graph_(lower_complex(std::move(graph))) {}
+
+const Graph& Program::simple() const {
+  if (!simple_) simple_ = simplify(graph_);
+  return *simple_;
+}
+
+Graph Program::light() const { return simplify(graph_, Builder::Level::light); }
+
+Graph Program::with_subkeys(int64_t chunks) const { return simplify(use_subkeys(graph_, chunks)); }
+
+}  // namespace neap::planner
