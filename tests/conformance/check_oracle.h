@@ -144,61 +144,77 @@ class OracleProgram {
     }
   }
 
-  template <class T>
-  void add_window() {
-    static constexpr DType kIndex[] = {i8, i16, i32, i64, u8, u16, u32, u64};
-    dispatch(kIndex[pick(std::size(kIndex))], [&]<class I>() {
-      if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) add_window_at<T, I>();
-    });
-  }
+  // Where windows begin, one or a batch of them.
+  struct Windows {
+    Shape window;
+    bool updates, batch;           // an update of x, or a slice of it
+    int64_t count;                 // of windows
+    size_t input = 0;              // of inputs: the starts; behind it the update
+    std::optional<Array> known{};  // the starts, where they are known when it is traced
+    std::vector<Shape> at{};       // what the starts mean
+    std::string name{};
+  };
 
-  template <class T, class I>
-  void add_window_at() {
-    namespace o = oracle;
+  template <class I>
+  void add_starts(Windows& w) {
     const Shape& shape = aval_.shape;
     const auto rank = static_cast<int64_t>(shape.size());
-    constexpr int64_t kExamples = 3;
-    const size_t how = pick(4);  // a slice, an update, a batch of each
-    const int64_t examples = how < 2 ? 1 : kExamples;
-    Shape window;
-    for (const int64_t n : shape) window.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n))));
     std::vector<I> starts;
-    for (int64_t i = 0; i < examples * rank; ++i) {
+    for (int64_t i = 0; i < w.count * rank; ++i) {
       const int64_t n = shape[i % rank];
       const auto near = static_cast<I>(static_cast<int64_t>(pick(static_cast<size_t>(4 * n + 3))) - 2 * n - 1);
       starts.push_back(pick(8) ? near : pick(2) ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max());
     }
-    const size_t at = inputs.size();
-    inputs.push_back(o::array_of(starts, how < 2 ? Shape{rank} : Shape{kExamples, rank}, dtype_of<I>()));
-    const bool updates = how % 2;
-    const Array patch = random_array({window, aval_.dtype}, Fill::tame, random_);
-    if (updates) inputs.push_back(patch);
+    w.input = inputs.size();
+    inputs.push_back(oracle::array_of(starts, w.batch ? Shape{w.count, rank} : Shape{rank}, dtype_of<I>()));
+    for (int64_t e = 0; e < w.count; ++e) {
+      const std::vector<I> start(starts.begin() + e * rank, starts.begin() + (e + 1) * rank);
+      w.at.push_back(oracle::window_start(shape, w.window, start));
+    }
+    w.name = fmt::format("dynamic_{}slice{} at {}{}", w.updates ? "update_" : "", w.batch ? " vmapped" : "",
+                         to_string(inputs[w.input].aval()), said(starts));
+  }
+
+  template <class T>
+  void add_window() {
+    namespace o = oracle;
+    static constexpr DType kIndex[] = {i8, i16, i32, i64, u8, u16, u32, u64};
+    const DType index = kIndex[pick(std::size(kIndex))];
+    const size_t how = pick(4);
+    Windows w{.window = {}, .updates = how % 2 == 1, .batch = how >= 2, .count = how >= 2 ? 3 : 1};
+    for (const int64_t n : aval_.shape) w.window.push_back(n - static_cast<int64_t>(pick(static_cast<size_t>(n))));
+    dispatch(index, [&]<class I>() {
+      if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) add_starts<I>(w);
+    });
+    const Array patch = random_array({w.window, aval_.dtype}, Fill::tame, random_);
+    if (w.updates) inputs.push_back(patch);
     const auto from = o::elements<T>(inputs[0]), piece = o::elements<T>(patch);
     std::vector<T> all;
-    for (int64_t e = 0; e < examples; ++e) {
-      const std::vector<I> start(starts.begin() + e * rank, starts.begin() + (e + 1) * rank);
-      std::vector<T> result = updates ? from : piece;
-      o::walk_window(shape, window, o::window_start(shape, window, start), [&](size_t in_x, size_t in_window) {
-        if (updates)
+    for (const Shape& at : w.at) {
+      std::vector<T> result = w.updates ? from : piece;
+      o::walk_window(aval_.shape, w.window, at, [&](size_t in_x, size_t in_window) {
+        if (w.updates)
           result[in_x] = piece[in_window];
         else
           result[in_window] = from[in_x];
       });
       all.insert(all.end(), result.begin(), result.end());
     }
-    Shape result = updates ? shape : window;
-    if (how >= 2) result.insert(result.begin(), kExamples);
-    const std::string name = fmt::format("dynamic_{}slice{} at {}{}", updates ? "update_" : "",
-                                         how < 2 ? "" : " vmapped", to_string(inputs[at].aval()), said(starts));
-    const auto one = [=](const Arrays& in, const Array& start) {
-      return updates ? dynamic_update_slice(in[0], in[at + 1], start) : dynamic_slice(in[0], start, window);
+    Shape result = w.updates ? aval_.shape : w.window;
+    if (w.batch) result.insert(result.begin(), w.count);
+    if (pick(4) == 0) w.known = inputs[w.input];
+    const std::string name = w.name;
+    add(name, o::array_of(all, result, aval_.dtype), function_of(std::move(w)));
+  }
+
+  static Function function_of(Windows w) {
+    return [w = std::move(w)](const Arrays& in) {
+      const auto one = [&](const Array& start) {
+        return w.updates ? dynamic_update_slice(in[0], in[w.input + 1], start) : dynamic_slice(in[0], start, w.window);
+      };
+      const Array start = w.known.value_or(in[w.input]);
+      return w.batch ? vmap(one)(start) : one(start);
     };
-    const std::optional<Array> known = pick(4) == 0 ? std::optional(inputs[at]) : std::nullopt;  // when it is traced
-    add(name, o::array_of(all, result, aval_.dtype), [=](const Arrays& in) {
-      const Array start = known.value_or(in[at]);
-      if (how < 2) return one(in, start);
-      return vmap([&](const Array& each) { return one(in, each); })(start);
-    });
   }
 
   template <class T>
