@@ -3,5 +3,5 @@
 find_program(NEAP_CCACHE ccache)
 if(NEAP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-                                  CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${NEAP_CCACHE})
+                                  CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${NEAP_CCACHE})
 endif()

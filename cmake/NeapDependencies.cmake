@@ -1,12 +1,24 @@
-# Third-party components, as Debian 12 packages them (`./neap setup` installs them). Everything but LLVM goes into one
-# interface target, so that all object libraries have the same flags and can share one precompiled header.
-find_package(fmt REQUIRED)
-find_package(TBB REQUIRED)
-find_package(Threads REQUIRED)
+# Third-party components, as Debian 12 packages them (`./neap setup` installs them). What all object libraries are
+# compiled with goes into one interface target, neap_deps, so that they can share one precompiled header; it is not what
+# users of the library compile with: public headers include the standard library alone.
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(nlohmann_json REQUIRED)
 # Checksums; header only (XXH_INLINE_ALL).
 find_path(NEAP_XXHASH xxhash.h REQUIRED)
+
+if(NEAP_CPU)
+  enable_language(C)  # LLVM's package file runs C checks
+  find_package(LLVM 19.1 REQUIRED CONFIG)
+  set(NEAP_LLVM_LIBRARY_DIR ${LLVM_LIBRARY_DIRS})
+  add_library(neap_llvm_headers INTERFACE)
+  target_include_directories(neap_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+endif()
+if(NEAP_VULKAN)
+  find_path(NEAP_VOLK volk.h REQUIRED)  # loads the driver at run time; only its header is used
+  add_library(neap_vulkan_headers INTERFACE)
+  target_include_directories(neap_vulkan_headers SYSTEM INTERFACE ${NEAP_VOLK})
+endif()
+include(NeapLinked)
 
 add_library(neap_deps INTERFACE)
 target_link_libraries(neap_deps INTERFACE fmt::fmt TBB::tbb Threads::Threads nlohmann_json::nlohmann_json)
@@ -16,27 +28,6 @@ target_compile_definitions(neap_deps INTERFACE EIGEN_DONT_PARALLELIZE EIGEN_MPL2
 
 # lld links the many test programs several times faster than the default linker.
 find_program(NEAP_LLD NAMES ld.lld-19 ld.lld)
-if(NEAP_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  target_link_options(neap_deps INTERFACE --ld-path=${NEAP_LLD})
-endif()
-
-if(NEAP_CPU)
-  find_package(LLVM 19.1 REQUIRED CONFIG)
-  add_library(neap_llvm INTERFACE)
-  target_include_directories(neap_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-  target_link_libraries(neap_llvm INTERFACE LLVM)  # the one shared libLLVM
-endif()
-
-if(NEAP_VULKAN)
-  # volk loads the driver at run time; only its header is used. Debian's shared libshaderc is underlinked, so shaderc is
-  # linked statically, in this order.
-  find_path(NEAP_VOLK volk.h REQUIRED)
-  add_library(neap_vulkan INTERFACE)
-  target_include_directories(neap_vulkan SYSTEM INTERFACE ${NEAP_VOLK})
-  foreach(library shaderc_combined glslang MachineIndependent GenericCodeGen OSDependent OGLCompiler SPIRV
-                  SPIRV-Tools-opt SPIRV-Tools)
-    find_library(NEAP_LIB_${library} NAMES lib${library}.a REQUIRED)
-    target_link_libraries(neap_vulkan INTERFACE ${NEAP_LIB_${library}})
-  endforeach()
-  target_link_libraries(neap_vulkan INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+if(PROJECT_IS_TOP_LEVEL AND NEAP_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_link_options(--ld-path=${NEAP_LLD})
 endif()

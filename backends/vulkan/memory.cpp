@@ -67,7 +67,8 @@ std::vector<uint32_t> MemoryPool::types_for(uint32_t bits, Use use) const {
   constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags kKnown =
       VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kVisible | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  const VkMemoryPropertyFlags needed = use == Use::device ? VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT : kVisible;
+  const VkMemoryPropertyFlags needed =
+      use == Use::device ? VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT} : kVisible;
   std::vector<std::pair<int, uint32_t>> scored;
   for (uint32_t i = 0; i < properties_.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = properties_.memoryTypes[i].propertyFlags;

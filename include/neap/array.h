@@ -4,6 +4,7 @@
 // built), or a spec (shape and dtype only, for planning). Arrays never change after they are made.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/dtype.h>
 #include <neap/error.h>
 #include <neap/shape.h>
@@ -20,7 +21,7 @@
 #include <variant>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 class Array;
 class Operand;
@@ -120,10 +121,21 @@ class Array {
   /// Returns the one element, converted to T. Throws TracerError for a traced array, ShapeError when there are several,
   /// DTypeError for a complex one as a real T.
   template <Scalar T>
-  T item(std::source_location loc = std::source_location::current()) const;
+  T item(std::source_location loc = std::source_location::current()) const {
+    T element;
+    read_element(dtype_of<T>(), &element, loc);
+    return element;
+  }
   /// Returns all elements in row-major order, converted to T.
   template <Scalar T>
-  std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const;
+  std::vector<T> to_vector(std::source_location loc = std::source_location::current()) const {
+    if constexpr (std::same_as<T, bool>) {  // whose vector is one of bits
+      const std::vector<uint8_t> bytes = to_vector<uint8_t>(loc, DType::bool_);
+      return {bytes.begin(), bytes.end()};
+    } else {
+      return to_vector<T>(loc, dtype_of<T>());
+    }
+  }
   /// Returns the elements themselves, row-major; throws DTypeError unless T is the array's dtype. They are valid while
   /// the array lives.
   template <Scalar T>
@@ -147,7 +159,17 @@ class Array {
   const std::shared_ptr<detail::ArrayImpl>& impl() const { return impl_; }
 
  private:
+  template <class T>
+  std::vector<T> to_vector(std::source_location loc, DType as) const {
+    std::vector<T> elements(count_elements(loc));
+    read_elements(as, elements.data(), loc);
+    return elements;
+  }
+
   const void* raw_data(DType dtype, std::source_location loc) const;
+  void read_element(DType as, void* to, std::source_location loc) const;
+  size_t count_elements(std::source_location loc) const;
+  void read_elements(DType as, void* to, std::source_location loc) const;
   std::shared_ptr<detail::ArrayImpl> impl_;
 };
 
@@ -234,4 +256,4 @@ std::vector<T> to_vector(const Array& x, std::source_location loc = std::source_
 /// was cast to one).
 Array spec(const Shape& shape, DType dtype, std::source_location loc = std::source_location::current());
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -2,6 +2,7 @@
 // runs is decided by values on the device, so a compiled program goes through them without returning to its caller.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/ops.h>
 #include <neap/transform_detail.h>
 
@@ -10,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace neap {
+namespace NEAP_API neap {
 
 namespace detail {
 
@@ -247,4 +248,4 @@ T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t 
   return tree_unflatten(elements, std::span<const Array>(out));
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -1,13 +1,14 @@
 // Making arrays: from scalars and C++ containers, filled, counted, and from files.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/array.h>
 
 #include <filesystem>
 #include <map>
 #include <string>
 
-namespace neap {
+namespace NEAP_API neap {
 
 using Loc = std::source_location;
 
@@ -99,4 +100,4 @@ Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {
   return array(std::span<const T>(flat), Shape{static_cast<int64_t>(rows.size()), columns}, loc);
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -1,6 +1,7 @@
 // Devices: where a compiled function runs, and what memory it holds there.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/array.h>
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 struct Device {
   std::string_view backend = "cpu";  // its name, which lives as long as the process
@@ -77,4 +78,4 @@ size_t peak_bytes(Device device);
 void reset_peak(Device device);
 
 }  // namespace memory
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -1,6 +1,8 @@
 // Element types: the enumeration, the two half types, and the promotion rules (JAX's lattice).
 #pragma once
 
+#include <neap/api.h>
+
 #include <bit>
 #include <complex>
 #include <cstddef>
@@ -9,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace neap {
+namespace NEAP_API neap {
 
 enum class DType : uint8_t { bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
 
@@ -169,4 +171,4 @@ constexpr DType dtype_of() {
   }
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -3,13 +3,15 @@
 // as "neap: <message>" on standard error and ends the process with exit code 2.
 #pragma once
 
+#include <neap/api.h>
+
 #include <cstddef>
 #include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-namespace neap {
+namespace NEAP_API neap {
 
 struct UserError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -74,4 +76,4 @@ template <class E>
   throw E(user_message(op, got, expected, hint, loc));
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

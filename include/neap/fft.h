@@ -7,11 +7,13 @@
 // tests/golden/fft.json.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <optional>
 
-namespace neap::fft {
+namespace NEAP_API neap {
+namespace fft {
 
 /// Norm says which direction is scaled by 1/n: the inverse (backward), both by 1/sqrt(n) (ortho), or the forward one.
 enum class Norm : uint8_t { backward, ortho, forward };
@@ -63,4 +65,5 @@ Array rfftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location 
 Array fftshift(const Operand& x, const Axes& axes = {});
 Array ifftshift(const Operand& x, const Axes& axes = {});
 
-}  // namespace neap::fft
+}  // namespace fft
+}  // namespace NEAP_API neap

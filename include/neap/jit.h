@@ -6,6 +6,7 @@
 // outside.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/device.h>
 #include <neap/memory.h>
 #include <neap/plan.h>
@@ -17,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 enum class Pipeline { planned, naive };
 
@@ -186,4 +187,4 @@ class eager_reference {
 void set_num_threads(int threads);
 int num_threads();
 
-}  // namespace neap
+}  // namespace NEAP_API neap

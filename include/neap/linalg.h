@@ -6,12 +6,14 @@
 // compared with JAX's: tests/golden/linalg.json.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <limits>
 #include <variant>
 
-namespace neap::linalg {
+namespace NEAP_API neap {
+namespace linalg {
 
 // --- factorizations
 /// Returns the lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. It is NaN where that matrix is
@@ -101,4 +103,5 @@ Array matrix_power(const Operand& a, int64_t n);  // negative: of the inverse
 Array expm(const Operand& a);  // by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as JAX's
 Array matrix_transpose(const Operand& a);  // the last two axes swapped
 
-}  // namespace neap::linalg
+}  // namespace linalg
+}  // namespace NEAP_API neap

@@ -1,10 +1,13 @@
 // What Neap's allocator holds, and what the process holds. Thread-safe.
 #pragma once
 
+#include <neap/api.h>
+
 #include <cstddef>
 #include <optional>
 
-namespace neap::memory {
+namespace NEAP_API neap {
+namespace memory {
 
 // Returns the bytes of all arrays, arenas and scratch that are alive, each rounded up to 64.
 size_t live_bytes();
@@ -30,4 +33,5 @@ size_t peak_resident_bytes();
 // Makes peak_resident_bytes() equal to resident_bytes(); false where the kernel refuses.
 bool reset_peak_resident();
 
-}  // namespace neap::memory
+}  // namespace memory
+}  // namespace NEAP_API neap

@@ -1,6 +1,7 @@
 // Includes the whole public interface.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/array.h>
 #include <neap/bytes.h>
 #include <neap/control.h>
@@ -21,3 +22,4 @@
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>
+#include <neap/version.h>

@@ -5,12 +5,13 @@
 // `total`), so have these. Values are compared with JAX's: tests/golden/numpy.json.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <string_view>
 #include <utility>
 
-namespace neap {
+namespace NEAP_API neap {
 
 // --- elementwise
 Array round(const Operand& x, int64_t decimals = 0);  // halves to even
@@ -204,4 +205,4 @@ Array max_pool(const Operand& x, const Shape& window, const Windows& windows = {
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows = {});
 Array avg_pool(const Operand& x, const Shape& window, const Windows& windows = {});  // padding counts, as zeros
 
-}  // namespace neap
+}  // namespace NEAP_API neap

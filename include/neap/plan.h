@@ -1,6 +1,8 @@
 // Plan: what a compiled function will do and hold, known before it runs.
 #pragma once
 
+#include <neap/api.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <iosfwd>
@@ -8,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 namespace planner {
 struct PlanData;
@@ -66,4 +68,4 @@ class Plan {
 
 std::ostream& operator<<(std::ostream& out, const Plan& plan);
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -1,12 +1,14 @@
 // Profiles: which step ran when. Every plan that runs while a Profile lives leaves one slice for each of its steps.
 #pragma once
 
+#include <neap/api.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 /// Profile records the steps of every plan that any thread runs during its life. One may live at a time: a second
 /// throws UserError.
@@ -30,4 +32,4 @@ class Profile {
   void write_json(const std::filesystem::path& path) const;
 };
 
-}  // namespace neap
+}  // namespace NEAP_API neap

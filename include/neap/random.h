@@ -4,9 +4,11 @@
 // by row what each key alone draws. docs/random.md says which word of which block an element is.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/array.h>
 
-namespace neap::random {
+namespace NEAP_API neap {
+namespace random {
 
 using Loc = std::source_location;
 
@@ -92,4 +94,5 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
 Array orthogonal(const Operand& key, int64_t n, const Shape& shape = {}, DType dtype = f32,
                  std::optional<int64_t> m = {});
 
-}  // namespace neap::random
+}  // namespace random
+}  // namespace NEAP_API neap

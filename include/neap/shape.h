@@ -1,6 +1,7 @@
 // Shapes, and the abstract value (shape and dtype) that is all a trace knows of an array.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/dtype.h>
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 using Shape = std::vector<int64_t>;  // empty: a scalar
 
@@ -50,4 +51,4 @@ int64_t normalize_axis(int64_t axis, int64_t ndim, std::string_view op,
 std::vector<int64_t> normalize_axes(std::span<const int64_t> axes, int64_t ndim, std::string_view op,
                                     std::source_location loc = std::source_location::current());
 
-}  // namespace neap
+}  // namespace NEAP_API neap

@@ -1,13 +1,14 @@
 // trace: shows the graph of a function, before anything is planned.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/transform_detail.h>
 
 #include <iosfwd>
 #include <memory>
 #include <string>
 
-namespace neap {
+namespace NEAP_API neap {
 
 /// TracedGraph is the graph of a function: its operations in order, with shapes, dtypes and the lines that made them.
 class TracedGraph {
@@ -36,4 +37,4 @@ TracedGraph trace(const F& f, const A&... arguments) {
   return detail::trace_of(flat.function(), flat.leaves);
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

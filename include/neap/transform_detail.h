@@ -1,6 +1,7 @@
 // How transforms see a function on trees: as a function on the arrays in them.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/tree.h>
 
 #include <functional>
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 /// VmapOptions names the axes that vmap maps over. in_axes: one entry for each argument (for all its arrays), none for
 /// an argument that every call gets whole; empty: axis 0 of every argument. out_axes: where the results' axis goes.
@@ -269,4 +270,4 @@ struct Jacobian {
 };
 
 }  // namespace detail
-}  // namespace neap
+}  // namespace NEAP_API neap

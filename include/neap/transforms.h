@@ -3,9 +3,10 @@
 // Outside a trace a transformed function is traced, transformed and run at each call, as one program; jit keeps it.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/transform_detail.h>
 
-namespace neap {
+namespace NEAP_API neap {
 
 /// Pass holomorphic in the place of the caller's line for the derivative of a function of complex numbers that is
 /// holomorphic, which then is one complex number. All its arguments and results are complex.
@@ -166,4 +167,4 @@ auto custom_vjp(F f, Forward forward, Backward backward, std::source_location lo
   return detail::CustomVjp<F, Forward, Backward>{std::move(f), std::move(forward), std::move(backward), loc};
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

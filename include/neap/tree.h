@@ -3,6 +3,7 @@
 // the signature under which a function is compiled, not inputs of it.
 #pragma once
 
+#include <neap/api.h>
 #include <neap/array.h>
 
 #include <array>
@@ -15,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace neap {
+namespace NEAP_API neap {
 
 namespace detail {
 
@@ -187,4 +188,4 @@ T tree_map(F&& f, const T& tree, const R&... rest) {
   return tree_unflatten(tree, leaves);
 }
 
-}  // namespace neap
+}  // namespace NEAP_API neap

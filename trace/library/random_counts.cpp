@@ -65,7 +65,7 @@ Array poisson_rejection(const Array& key, const Array& mean, const Shape& shape)
                       const Array left = log(v * inv_alpha / (a / (us * us) + b));
                       const Array right = -mean + k * log_mean - lgamma(k + 1);
                       const Array reject = (k < 0) | ((us < 0.013) & (v > us));
-                      const Array accept = ((us >= 0.07) & (v <= v_r)) | (!reject & (left <= right));
+                      const Array accept = ((us >= 0.07) & (v <= v_r)) | ((!reject) & (left <= right));
                       return Search{select(accept, k, s.found), s.accepted | accept, at(keys, 0)};
                     },
                     Search{full(mean.shape(), -1.0, DType::f32), full(mean.shape(), false), key})
@@ -119,7 +119,7 @@ Array binomial_rejection(const Array& key, const Array& count, const Array& p, c
                                           (count + 1) * log((count - m + 1) / (count - k + 1)) +
                                           (k + 0.5) * log(r * (count - k + 1) / (k + 1)) + stirling_tail(m) +
                                           stirling_tail(count - m) - stirling_tail(k) - stirling_tail(count - k);
-                      const Array accept = ((us >= 0.07) & (v <= v_r)) | (!reject & (left <= right));
+                      const Array accept = ((us >= 0.07) & (v <= v_r)) | ((!reject) & (left <= right));
                       return Search{select(accept, k, s.found), s.accepted | accept, at(keys, 0)};
                     },
                     Search{full(p.shape(), -1.0, p.dtype()), full(p.shape(), false), key})

@@ -42,56 +42,41 @@ const void* Array::raw_data(DType wanted, std::source_location loc) const {
   return buffer->data();
 }
 
-// Throws where complex numbers would be read as real ones.
-static void check_parts(const Array& x, bool as_complex, std::string_view op, std::source_location loc) {
-  if (as_complex || !is_complex(x.dtype())) return;
-  throw_user<DTypeError>(op, "the array is " + to_string(x.aval()), "std::complex<float> or std::complex<double>",
-                         "or take real(), imag() or abs() of it first", loc);
-}
+namespace {
 
-template <Scalar T>
-std::vector<T> Array::to_vector(std::source_location loc) const {
-  const BufferPtr& buffer = tracing::concrete_buffer(*this, "to_vector", loc);
-  check_parts(*this, ComplexScalar<T>, "to_vector", loc);
-  std::vector<T> result(static_cast<size_t>(size()));
-  dispatch_all(dtype(), [&]<class S>() {
-    const S* source = buffer->as<S>();
-    for (size_t i = 0; i < result.size(); ++i) result[i] = convert_element<T>(source[i]);
+// Converts the elements of x. Throws where complex numbers would be read as real ones.
+void read(const Array& x, DType as, void* to, std::string_view op, std::source_location loc) {
+  if (is_complex(x.dtype()) && !is_complex(as)) {
+    throw_user<DTypeError>(op, "the array is " + to_string(x.aval()), "std::complex<float> or std::complex<double>",
+                           "or take real(), imag() or abs() of it first", loc);
+  }
+  const BufferPtr& buffer = tracing::concrete_buffer(x, op, loc);
+  const auto count = static_cast<size_t>(x.size());
+  dispatch_all(as, [&]<class T>() {
+    T* result = static_cast<T*>(to);
+    dispatch_all(x.dtype(), [&]<class S>() {
+      const S* source = buffer->as<S>();
+      for (size_t i = 0; i < count; ++i) result[i] = convert_element<T>(source[i]);
+    });
   });
-  return result;
 }
 
-template <Scalar T>
-T Array::item(std::source_location loc) const {
-  const BufferPtr& buffer = tracing::concrete_buffer(*this, "item", loc);
+}  // namespace
+
+void Array::read_element(DType as, void* to, std::source_location loc) const {
+  tracing::concrete_buffer(*this, "item", loc);
   if (size() != 1)
     throw_user<ShapeError>("item", "the array is " + to_string(aval()), "one element",
                            "index it first, or read it with to_vector", loc);
-  check_parts(*this, ComplexScalar<T>, "item", loc);
-  return dispatch_all(dtype(), [&]<class S>() { return convert_element<T>(*buffer->as<S>()); });
+  read(*this, as, to, "item", loc);
 }
 
-#define NEAP_READ(T)                                                    \
-  template std::vector<T> Array::to_vector(std::source_location) const; \
-  template T Array::item(std::source_location) const;
-NEAP_READ(bool)
-NEAP_READ(int8_t)
-NEAP_READ(int16_t)
-NEAP_READ(int32_t)
-NEAP_READ(int64_t)
-NEAP_READ(long long)
-NEAP_READ(uint8_t)
-NEAP_READ(uint16_t)
-NEAP_READ(uint32_t)
-NEAP_READ(uint64_t)
-NEAP_READ(unsigned long long)
-NEAP_READ(float16)
-NEAP_READ(bfloat16)
-NEAP_READ(float)
-NEAP_READ(double)
-NEAP_READ(std::complex<float>)
-NEAP_READ(std::complex<double>)
-#undef NEAP_READ
+size_t Array::count_elements(std::source_location loc) const {
+  tracing::concrete_buffer(*this, "to_vector", loc);
+  return static_cast<size_t>(size());
+}
+
+void Array::read_elements(DType as, void* to, std::source_location loc) const { read(*this, as, to, "to_vector", loc); }
 
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 

@@ -46,7 +46,17 @@ struct Builder {
   Builder* outer = nullptr;
 };
 
-[[clang::no_destroy]] thread_local Attrs marks;  // empty where a thread ends; destructors of statics come later
+// What nodes are marked with. It is empty where a thread ends, and never destroyed: destructors of statics come later.
+Attrs& marks() {
+  union Undestroyed {
+    Attrs attrs;
+    Undestroyed() : attrs() {}
+    ~Undestroyed() {}
+  };
+  thread_local Undestroyed kept;
+  return kept.attrs;
+}
+
 thread_local Builder* innermost = nullptr;
 thread_local std::optional<std::source_location> line;
 std::atomic<uint64_t> next_id{1};
@@ -122,16 +132,16 @@ AtLine::~AtLine() {
 }
 std::source_location user_line(std::source_location otherwise) { return line.value_or(otherwise); }
 
-MarkedLike::MarkedLike(const Attrs& attrs) : outer_(marks) {
-  Attrs inner = marks;  // all or nothing: without memory for it, there is no destructor that restores them
+MarkedLike::MarkedLike(const Attrs& attrs) : outer_(marks()) {
+  Attrs inner = marks();  // all or nothing: without memory for it, there is no destructor that restores them
   if (attrs.has(Attr::copy)) inner.set(Attr::copy, attrs.integer(Attr::copy));
-  if (attrs.has(Attr::region) && !marks.has(Attr::region)) {
+  if (attrs.has(Attr::region) && !marks().has(Attr::region)) {
     inner.set(Attr::region, attrs.integer(Attr::region));
     inner.set(Attr::saveable, attrs.string(Attr::saveable));
   }
-  marks = std::move(inner);
+  marks() = std::move(inner);
 }
-MarkedLike::~MarkedLike() { marks = std::move(outer_); }
+MarkedLike::~MarkedLike() { marks() = std::move(outer_); }
 
 int64_t new_region() { return innermost ? innermost->next_region++ : 0; }
 
@@ -181,10 +191,10 @@ const BufferPtr& concrete_buffer(const Array& array, std::string_view what, std:
 TracedFunction trace(std::span<const Aval> parameters, const ArrayFunction& f, const std::string& name) {
   Builder b;
   const std::optional<std::source_location> outer_line = std::exchange(line, std::nullopt);
-  Attrs outer_marks = std::exchange(marks, {});  // they go to what the graph becomes when it is inlined
+  Attrs outer_marks = std::exchange(marks(), {});  // they go to what the graph becomes when it is inlined
   const auto restore = std::shared_ptr<void>(nullptr, [&](void*) {
     line = outer_line;
-    marks = std::move(outer_marks);
+    marks() = std::move(outer_marks);
   });
   const std::source_location loc = outer_line.value_or(std::source_location{});
   const Activation activation(b);
@@ -218,7 +228,7 @@ Arrays apply_many(Op op, const Arrays& inputs, Attrs attrs, std::source_location
   std::vector<ValueId> values;
   values.reserve(inputs.size());
   for (const Array& x : inputs) values.push_back(value_in(b, x, name(op), loc));
-  for (const auto& [key, value] : marks.items()) attrs.set(key, value);
+  for (const auto& [key, value] : marks().items()) attrs.set(key, value);
   b.next_region = std::max(b.next_region, attrs.integer_or(Attr::region, -1) + 1);
   const NodeId node = b.graph.add_node(op, std::move(values), std::move(attrs), loc);
   Arrays outputs;
@@ -243,7 +253,7 @@ Arrays inline_graph(const Graph& graph, const Arrays& inputs) {
     for (const ValueId v : node.inputs)
       if (--uses[v] == 0) env[v] = Array();  // run at once, intermediates die at their last use
     Attrs attrs = node.attrs;
-    if (attrs.has(Attr::region) && !marks.has(Attr::region)) {
+    if (attrs.has(Attr::region) && !marks().has(Attr::region)) {
       const auto [it, fresh] = regions.try_emplace(attrs.integer(Attr::region));
       if (fresh) it->second = new_region();
       attrs.set(Attr::region, it->second);
