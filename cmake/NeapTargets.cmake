@@ -2,7 +2,8 @@
 
 # neap_flags(target): the language flags, warnings and include paths of every target in the project.
 function(neap_flags target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers)
+  # a * b + c is two roundings wherever it is written, on every processor.
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off)
   if(NEAP_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -28,30 +29,39 @@ function(neap_pch target header)
   target_precompile_headers(${target} PRIVATE ${header})
 endfunction()
 
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-march=native NEAP_MARCH_NATIVE)
-check_cxx_compiler_flag(-mprefer-vector-width=512 NEAP_WIDE_VECTORS)  # else clang halves those of AVX-512
-# On a host with AVX10.1, clang 19's native gives both of its widths, and warns of what it gave itself.
-check_cxx_compiler_flag(-Winvalid-feature-combination NEAP_WARNS_OF_FEATURES)
-set(NEAP_HOST_FLAGS -O3 $<$<BOOL:${NEAP_MARCH_NATIVE}>:-march=native>
-                    $<$<BOOL:${NEAP_WIDE_VECTORS}>:-mprefer-vector-width=512>
-                    $<$<BOOL:${NEAP_WARNS_OF_FEATURES}>:-Wno-invalid-feature-combination>)
+# The instruction sets that files below a folder isa/ are compiled for, each in a namespace of its name (core/isa.h).
+set(NEAP_ISAS baseline)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  list(APPEND NEAP_ISAS avx2 avx512)
+  set(NEAP_FLAGS_avx2 -march=x86-64-v3)
+  set(NEAP_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)  # else they are halved
+endif()
 
 # What goes into libneap.a is position-independent, so that a plug-in or a Python module can be made of it.
 neap_pch(neap_pch ${PROJECT_SOURCE_DIR}/cmake/pch.h)
 set_target_properties(neap_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
-# neap_host_sources(source...): compiles backends/cpu/gemm*.cpp and core/factor/*.cpp, dense linear algebra, for this
-# machine's vector units. Everything else stays at the architecture's baseline: generated code asks LLVM for the host's
-# features at run time.
-function(neap_host_sources)
-  list(FILTER ARGN INCLUDE REGEX "/(backends/cpu/gemm|core/factor/)[^/]*\\.cpp$")
-  if(ARGN)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${NEAP_HOST_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)
-  endif()
+# Within an expression; g++ knows that for whole functions alone.
+set(NEAP_CONTRACT -ffp-contract=$<IF:$<CXX_COMPILER_ID:GNU>,fast,on>)
+
+# neap_add_isas(folder source...): object libraries neap_<folder>_<isa> of sources below folders isa/, dense linear
+# algebra. They may multiply and add in one rounding, which nothing else does, and are optimised in every preset.
+# Everything else stays at the architecture's baseline: generated code asks LLVM for the host's features at run time. An
+# Eigen of their own keeps the linker from taking a function that was compiled for another processor.
+function(neap_add_isas folder)
+  foreach(isa ${NEAP_ISAS})
+    set(target neap_${folder}_${isa})
+    add_library(${target} OBJECT ${ARGN})
+    neap_flags(${target})
+    target_link_libraries(${target} PRIVATE neap_deps)
+    target_compile_options(${target} PRIVATE -O3 -Wno-psabi ${NEAP_CONTRACT} ${NEAP_FLAGS_${isa}})
+    target_compile_definitions(${target} PRIVATE NEAP_ISA=${isa} Eigen=NeapEigen_${isa})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES ${target})
+  endforeach()
 endfunction()
 
-# neap_add_folder(folder): object library neap_<folder> of all sources below the folder; no sources, no target.
+# neap_add_folder(folder): object library neap_<folder> of all sources below the folder.
 # backends/cpu and backends/vulkan are left out unless their option is on.
 function(neap_add_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
@@ -62,8 +72,11 @@ function(neap_add_folder folder)
   if(NOT NEAP_VULKAN)
     list(FILTER sources EXCLUDE REGEX "/backends/vulkan/")
   endif()
-  if(NOT sources)
-    return()
+  set(isa_sources ${sources})
+  list(FILTER sources EXCLUDE REGEX "/isa/")
+  list(FILTER isa_sources INCLUDE REGEX "/isa/")
+  if(isa_sources)
+    neap_add_isas(${folder} ${isa_sources})
   endif()
   add_library(neap_${folder} OBJECT ${sources})
   neap_flags(neap_${folder})
@@ -74,7 +87,6 @@ function(neap_add_folder folder)
     # Compiled code runs in the destructors of static objects, of any age: ours are never destroyed.
     target_compile_options(neap_${folder} PRIVATE -Wexit-time-destructors)
   endif()
-  neap_host_sources(${sources})
   if(folder STREQUAL backends AND NEAP_CPU)
     target_link_libraries(neap_backends PRIVATE neap_llvm_headers)
     # LLVM is built without RTTI. Using its classes is fine; a file that derives from one of them and is linked with
@@ -136,8 +148,10 @@ endfunction()
 # neap_add_plan_tool(): neap-plan, of planner/tool and what it uses of the folders up to the planner: no backend.
 function(neap_add_plan_tool)
   set(objects)
-  foreach(folder core trace autodiff planner)
-    list(APPEND objects $<TARGET_OBJECTS:neap_${folder}>)
+  get_property(libraries GLOBAL PROPERTY NEAP_OBJECT_LIBRARIES)
+  list(FILTER libraries INCLUDE REGEX "^neap_(core|trace|autodiff|planner)")
+  foreach(library ${libraries})
+    list(APPEND objects $<TARGET_OBJECTS:${library}>)
   endforeach()
   add_library(neap_planning STATIC ${objects})
   set_target_properties(neap_planning PROPERTIES LINKER_LANGUAGE CXX)

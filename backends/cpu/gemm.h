@@ -1,5 +1,4 @@
-// Matrix products are compiled for the vector units of the machine that builds them. Tested in
-// tests/backends/cpu_gemm_test.cpp.
+// Matrix products, compiled for each instruction set (core/isa.h). Tested in tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include <cstddef>

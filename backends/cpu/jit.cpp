@@ -31,6 +31,7 @@
 #include "backends/cpu/sanitize.h"
 #include "core/check.h"
 #include "core/dump.h"
+#include "core/isa.h"
 #include "core/thread_pool.h"
 #include "trace/scalar/scalar_eval.h"
 
@@ -61,14 +62,16 @@ struct Host {
   Host() {
     const LlvmMemory memory(kMemoryOfKernel);
     triple = llvm::sys::getProcessTriple();
+    unit.avx2 = isa() != Isa::baseline;
+    unit.bits = isa() == Isa::avx512 ? 512 : unit.avx2 ? 256 : 128;
+    if (isa() != best_isa()) {
+      cpu = unit.avx2 ? "x86-64-v3" : "x86-64";
+      return;
+    }
     cpu = llvm::sys::getHostCPUName();
     llvm::SubtargetFeatures list;
-    const auto map = llvm::sys::getHostCPUFeatures();
-    for (const auto& feature : map) list.AddFeature(feature.first(), feature.second);
+    for (const auto& feature : llvm::sys::getHostCPUFeatures()) list.AddFeature(feature.first(), feature.second);
     features = list.getString();
-    const auto has = [&](const char* name) { return map.lookup(name); };
-    unit.avx2 = has("avx2");
-    unit.bits = has("avx512f") && has("avx512bw") && has("avx512vl") ? 512 : unit.avx2 ? 256 : 128;
   }
 };
 

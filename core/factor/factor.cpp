@@ -1,82 +1,19 @@
 #include "core/factor/factor.h"
 
-#include "core/check.h"
-#include "core/factor/rotations.h"
+#include <algorithm>
+
+#include "core/isa.h"
 
 namespace neap::factor {
-namespace {
 
-// matrices of a batch, or strips of one, in flight
-// no case for it; time linalg functions on batches, with the plan's peak_bytes() beside the time, to choose these
-// again.
-constexpr int64_t kMostSlots = 16;
-constexpr size_t kLittle = size_t{1} << 20;  // bytes of work space that any factorization may take
-constexpr double kTask = 20e3;               // flops for which starting a task is worth it
-constexpr double kInOneStrip = 1e6;          // flops up to which threads do not share one matrix
-
-template <class T>
-void run_one(const Form& form, const T* triangle, const T* a, T* out, std::byte* room, const Work<T>& work) {
-  const int64_t m = form.m, n = form.n;
-  switch (form.kind) {
-    case Kind::cholesky: {
-      if (out != a) std::copy_n(a, n * n, out);
-      cholesky(matrix(out, n, n), work);
-      // What failed failed on the diagonal, and its NaN went down to the last element.
-      const bool failed = n > 0 && std::isnan(out[n * n - 1]);
-      for (int64_t i = 0; i < n; ++i) {
-        if (failed) std::fill_n(out + i * n, i, std::numeric_limits<T>::quiet_NaN());
-        if (failed) out[i * n + i] = std::numeric_limits<T>::quiet_NaN();
-        std::fill(out + i * n + i + 1, out + (i + 1) * n, T(0));
-      }
-      return;
-    }
-    case Kind::solve: {
-      if (out != a) std::copy_n(a, m * n, out);
-      const View<T> t = matrix(const_cast<T*>(triangle), m, m);  // only read
-      const Triangle taken{form.lower != form.transposed, form.unit};
-      return solve(form.transposed ? t.transposed() : t, taken, matrix(out, m, n), work);
-    }
-    case Kind::lu: {
-      const int64_t k = std::min(m, n);
-      auto* const swapped = reinterpret_cast<int64_t*>(room);
-      T *const pivots = out + m * n, *const permutation = pivots + k;
-      std::copy_n(a, m * n, out);
-      lu(matrix(out, m, n), swapped, work);
-      for (int64_t i = 0; i < m; ++i) permutation[i] = static_cast<T>(i);
-      for (int64_t i = 0; i < k; ++i) {
-        pivots[i] = static_cast<T>(swapped[i]);
-        std::swap(permutation[i], permutation[swapped[i]]);
-      }
-      return;
-    }
-    case Kind::qr: return qr(form, a, out, room, work);
-    case Kind::eigh: return eigh(form, a, out, room, work);
-    case Kind::svd: return svd(form, a, out, room, work);
+#define NEAP_DECLARE(isa)                                                                         \
+  namespace isa {                                                                                 \
+  int64_t columns_together(int64_t m);                                                            \
+  Layout layout(const Form& form);                                                                \
+  void run(const Form& form, const void* triangle, const void* a, void* out, std::byte* scratch); \
   }
-}
-
-template <class T>
-void run_all(const Form& form, const T* triangle, const T* a, T* out, std::byte* scratch) {
-  const Layout sizes = layout(form);
-  const int64_t result = result_size(form), operand = form.m * form.n, triangular = form.m * form.m;
-  const auto one = [&](int64_t i, int slot) {
-    std::byte* const room = scratch + static_cast<size_t>(slot) * sizes.slot_bytes();
-    const Work<T> work(room + sizes.work_bytes, sizes.packing_bytes, sizes.strips);
-    run_one(form, triangle ? triangle + i * triangular : nullptr, a + i * operand, out + i * result, room, work);
-  };
-  const auto chunk = std::max<int64_t>(1, static_cast<int64_t>(kTask / std::max(1.0, flops(form))));
-  const int64_t chunks = (form.batch + chunk - 1) / chunk;
-  std::atomic<int64_t> next{0};
-  const auto task = [&](int slot) {
-    for (int64_t begin; (begin = next.fetch_add(chunk)) < form.batch;) {
-      for (int64_t i = begin; i < std::min(begin + chunk, form.batch); ++i) one(i, slot);
-    }
-  };
-  if (chunks < 2) return task(0);
-  parallel_tasks(static_cast<int>(std::min<int64_t>(sizes.slots, chunks)), task);
-}
-
-}  // namespace
+NEAP_ISAS(NEAP_DECLARE)
+#undef NEAP_DECLARE
 
 int64_t result_size(const Form& form) { return packed_size(form).value(); }
 
@@ -107,45 +44,12 @@ double flops(const Form& form) {
   return 0;
 }
 
-Layout layout(const Form& form) {
-  NEAP_CHECK(form.dtype == DType::f32 || form.dtype == DType::f64, "{}", name(form.dtype));
-  Layout sizes;
-  const int64_t largest = std::max(form.m, form.n);
-  if (form.batch == 0 || (result_size(form) == 0)) return sizes;
-  switch (form.kind) {
-    case Kind::cholesky:
-    case Kind::solve: break;
-    case Kind::lu: sizes.work_bytes = round_up(static_cast<size_t>(std::min(form.m, form.n)) * sizeof(int64_t)); break;
-    case Kind::qr: sizes.work_bytes = qr_room(form); break;
-    case Kind::eigh: sizes.work_bytes = eigh_room(form); break;
-    case Kind::svd: sizes.work_bytes = svd_room(form); break;
-  }
-  sizes.packing_bytes =
-      form.dtype == DType::f64 ? Work<double>::packing_bytes(largest) : Work<float>::packing_bytes(largest);
-  if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
-    const auto rows = static_cast<size_t>(std::min(form.m, form.n));
-    sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);
-  }
-  // The work space may take a quarter of the operands' bytes, or kLittle where that is more.
-  const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);
-  const size_t affordable = std::max(kLittle, operands / 4);
-  const auto most = [&](int64_t useful, size_t bytes) {
-    const auto fitting = static_cast<int64_t>(affordable / std::max<size_t>(1, bytes));
-    return static_cast<int>(std::clamp<int64_t>(std::min(useful, fitting), 1, kMostSlots));
-  };
-  sizes.slots = most(form.batch, sizes.slot_bytes());
-  if (form.batch == 1 && flops(form) > kInOneStrip) {
-    sizes.strips = most((largest + kColumns - 1) / kColumns, sizes.packing_bytes);
-  }
-  return sizes;
-}
+int64_t columns_together(int64_t m) { return NEAP_CALL_ISA(columns_together(m)); }
+
+Layout layout(const Form& form) { return NEAP_CALL_ISA(layout(form)); }
 
 void run(const Form& form, const void* triangle, const void* a, void* out, std::byte* scratch) {
-  if (form.batch == 0 || result_size(form) == 0) return;
-  const auto go = [&]<class T>() {
-    run_all(form, static_cast<const T*>(triangle), static_cast<const T*>(a), static_cast<T*>(out), scratch);
-  };
-  form.dtype == DType::f64 ? go.template operator()<double>() : go.template operator()<float>();
+  NEAP_CALL_ISA(run(form, triangle, a, out, scratch));
 }
 
 }  // namespace neap::factor

@@ -1,5 +1,6 @@
 // Dense factorizations of batches of matrices: they compute the ops of family `factor` for the reference interpreter
-// and the CPU backend alike. Products inside them run through Eigen's packed kernel.
+// and the CPU backend alike. Products inside them run through Eigen's packed kernel; all of it is
+// compiled for each instruction set (core/isa.h).
 //
 // All work space is given by the caller and its size depends on shapes alone; so does how a matrix is cut into strips,
 // which threads share: the bits depend neither on the number of threads nor on the batch around a matrix, and nothing

@@ -48,13 +48,10 @@ struct Builder {
 
 // What nodes are marked with. It is empty where a thread ends, and never destroyed: destructors of statics come later.
 Attrs& marks() {
-  union Undestroyed {
-    Attrs attrs;
-    Undestroyed() : attrs() {}
-    ~Undestroyed() {}
-  };
-  thread_local Undestroyed kept;
-  return kept.attrs;
+  alignas(Attrs) thread_local std::byte room[sizeof(Attrs)];
+  thread_local Attrs* attrs = nullptr;
+  if (!attrs) attrs = new (room) Attrs;
+  return *attrs;
 }
 
 thread_local Builder* innermost = nullptr;

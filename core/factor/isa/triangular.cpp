@@ -1,8 +1,8 @@
 // Triangular solves, Cholesky and LU by halves: each splits its matrix in two until the parts are small, so that nearly
 // all of the arithmetic is in products.
-#include "core/factor/view.h"
+#include "core/factor/isa/view.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 namespace {
 
 // Sizes at which halving stops: below them plain loops beat the packed product's overhead. The bits of results depend
@@ -178,4 +178,4 @@ NEAP_INSTANTIATE(float)
 NEAP_INSTANTIATE(double)
 #undef NEAP_INSTANTIATE
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

@@ -1,5 +1,5 @@
-// What the factorizations share: views of matrices, and products of them in given packing space. Only core/factor/*.cpp
-// include this: they are compiled for the machine's own vector units.
+// What the factorizations share: views of matrices, and products of them in given packing space. Only files beside this
+// one include it: they are compiled once for each instruction set (core/isa.h).
 #pragma once
 
 #include <Eigen/Core>
@@ -16,7 +16,7 @@
 #include "core/function_ref.h"
 #include "core/thread_pool.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 
 /// In a View, element (i, j) is data[i * down + j * across]; one of the two strides is 1.
 template <class T>
@@ -195,4 +195,4 @@ template <class T>
 void svd(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
 size_t svd_room(const Form& form);
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

@@ -1,8 +1,8 @@
 // Singular values and vectors: QR where the matrix is not square, reduction to bidiagonal form, then Golub and Kahan's
 // iteration with implicit shifts (LINPACK's dsvdc), whose rotations are applied many at a time.
-#include "core/factor/rotations.h"
+#include "core/factor/isa/rotations.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 namespace {
 
 constexpr int kMostSteps = 75;  // for one singular value; two are usual
@@ -240,4 +240,4 @@ void svd(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>& 
 template void svd<float>(const Form&, const float*, float*, std::byte*, const Work<float>&);
 template void svd<double>(const Form&, const double*, double*, std::byte*, const Work<double>&);
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

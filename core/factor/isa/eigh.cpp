@@ -1,8 +1,8 @@
 // Eigenvalues and eigenvectors of symmetric matrices: Householder's reduction to tridiagonal form, then the QL
 // iteration with implicit shifts (Golub and Van Loan, 8.3), whose rotations are applied many at a time.
-#include "core/factor/rotations.h"
+#include "core/factor/isa/rotations.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 namespace {
 
 constexpr int kMostSteps = 60;  // for one eigenvalue; two are usual
@@ -152,4 +152,4 @@ void eigh(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>&
 template void eigh<float>(const Form&, const float*, float*, std::byte*, const Work<float>&);
 template void eigh<double>(const Form&, const double*, double*, std::byte*, const Work<double>&);
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

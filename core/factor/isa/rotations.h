@@ -1,9 +1,9 @@
 // Plane rotations that an iteration makes one by one are applied many at a time to strips that stay in the cache.
 #pragma once
 
-#include "core/factor/view.h"
+#include "core/factor/isa/view.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 
 /// A row of a strip has this many bytes; strips are gathered in the packing space of the work. Wider rows use more
 /// vector registers and cache, narrower ones gather more often; bench/ has no case for it: time linalg::eigh at n =
@@ -133,4 +133,4 @@ class Carver {
   size_t used_ = 0;
 };
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

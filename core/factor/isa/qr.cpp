@@ -1,8 +1,8 @@
 // Householder reflectors, applied many at once: Q = 1 - V T V^T for the reflectors in the columns of V, with T upper
 // triangular (LAPACK's larft and larfb).
-#include "core/factor/view.h"
+#include "core/factor/isa/view.h"
 
-namespace neap::factor {
+namespace neap::factor::NEAP_ISA {
 namespace {
 
 template <class T>
@@ -169,4 +169,4 @@ NEAP_INSTANTIATE(float)
 NEAP_INSTANTIATE(double)
 #undef NEAP_INSTANTIATE
 
-}  // namespace neap::factor
+}  // namespace neap::factor::NEAP_ISA

@@ -1,0 +1,264 @@
+// Operands are packed into panels, and a kernel keeps a block of out in registers. The order in which an element is
+// summed is that of planner/kernels/dot.h: how out is cut into tiles and vectors changes no bit, nor what is packed at
+// once along k.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "core/thread_pool.h"
+#include "planner/kernels/dot_scratch.h"
+
+namespace neap::cpu::NEAP_ISA {
+namespace {
+
+using planner::DotForm;
+using planner::DotTiles;
+
+// Rows of a block of out by two vectors of its columns: as many sums as registers hold beside the operands (16
+// registers of AVX, 32 of AVX-512). neap-cost's "product" measures.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64, kRows = 12;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32, kRows = 6;
+#else
+constexpr int kVectorBytes = 16, kRows = 6;
+#endif
+
+// Columns of out that a kernel takes: two vectors; what is left over in halves of that.
+template <class T>
+constexpr int kColumns = 2 * kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T, int kLength>
+struct VectorOf {
+  using type [[gnu::vector_size(kLength * sizeof(T)), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+};
+template <class T>
+struct VectorOf<T, 1> {
+  using type = T;
+};
+
+struct Sums {
+  bool adds;   // to what out holds, else to 0
+  bool apart;  // begin at 0 and are added at the end, else go on from there
+};
+
+// out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns; with kDirect of
+// a[r][k], whose rows are `along_row` apart.
+template <class T, int kM, int kN, bool kDirect>
+void multiply_block(int64_t k, const T* a, int64_t along_row, const T* b, T* out, int64_t stride, Sums how) {
+  constexpr int kLength = std::min(kN, kVectorBytes / static_cast<int>(sizeof(T))), kVectors = kN / kLength;
+  using Vector = typename VectorOf<T, kLength>::type;
+  const auto there = [&](int r, int v) -> Vector& {
+    return *reinterpret_cast<Vector*>(out + r * stride + v * kLength);
+  };
+  Vector sum[kM][kVectors];
+  const bool goes_on = how.adds && !how.apart;
+  for (int r = 0; r < kM; ++r) {
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = goes_on ? there(r, v) : Vector{};
+  }
+  for (; k > 0; --k, a += kDirect ? 1 : kM, b += kN) {
+    Vector right[kVectors];
+    for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Vector*>(b + v * kLength);
+    for (int r = 0; r < kM; ++r) {
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = a[kDirect ? r * along_row : r] * right[v] + sum[r][v];
+    }
+  }
+  if (how.apart) {
+    for (int r = 0; r < kM; ++r) {
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = (how.adds ? there(r, v) : Vector{}) + sum[r][v];
+    }
+  }
+  for (int r = 0; r < kM; ++r) {
+    for (int v = 0; v < kVectors; ++v) there(r, v) = sum[r][v];
+  }
+}
+
+// Calls visit.operator()<size>(begin) for [0, extent) in blocks of kSize, then the rest in smaller ones.
+template <int kSize, class Visit>
+void in_blocks(int64_t begin, int64_t extent, const Visit& visit) {
+  for (; extent - begin >= kSize; begin += kSize) visit.template operator()<kSize>(begin);
+  constexpr int kNext = kSize > 8 && kSize % 8 != 0 ? 8 : kSize % 4 != 0 && kSize > 4 ? 4 : kSize / 2;
+  if constexpr (kNext > 0) {
+    if (begin < extent) in_blocks<kNext>(begin, extent, visit);
+  }
+}
+
+// to[p][i] = from[i][p]: four rows or two, as far as k goes in vectors. Shuffles stay in halves of 16 bytes.
+template <class T, int kCount>
+int64_t transpose(const T* from, int64_t stride, int64_t k, T* to, int64_t to_stride) {
+  constexpr int kLength = 32 / sizeof(T);
+  using Vector = typename VectorOf<T, kLength>::type;
+  using Rows = typename VectorOf<T, kCount>::type;
+  int64_t p = 0;
+  for (; p + kLength <= k; p += kLength) {
+    const auto row = [&](int64_t i) { return *reinterpret_cast<const Vector*>(from + i * stride + p); };
+    const auto put = [&](int64_t at, Rows v) { *reinterpret_cast<Rows*>(to + (p + at) * to_stride) = v; };
+    if constexpr (sizeof(T) == 8) {
+      const Vector a = __builtin_shufflevector(row(0), row(1), 0, 4, 2, 6),
+                   b = __builtin_shufflevector(row(0), row(1), 1, 5, 3, 7);
+      if constexpr (kCount == 2) {
+        put(0, __builtin_shufflevector(a, a, 0, 1));
+        put(1, __builtin_shufflevector(b, b, 0, 1));
+        put(2, __builtin_shufflevector(a, a, 2, 3));
+        put(3, __builtin_shufflevector(b, b, 2, 3));
+      } else {
+        const Vector c = __builtin_shufflevector(row(2), row(3), 0, 4, 2, 6),
+                     d = __builtin_shufflevector(row(2), row(3), 1, 5, 3, 7);
+        put(0, __builtin_shufflevector(a, c, 0, 1, 4, 5));
+        put(1, __builtin_shufflevector(b, d, 0, 1, 4, 5));
+        put(2, __builtin_shufflevector(a, c, 2, 3, 6, 7));
+        put(3, __builtin_shufflevector(b, d, 2, 3, 6, 7));
+      }
+    } else {
+      const Vector a = __builtin_shufflevector(row(0), row(1), 0, 8, 1, 9, 4, 12, 5, 13),
+                   b = __builtin_shufflevector(row(0), row(1), 2, 10, 3, 11, 6, 14, 7, 15);
+      if constexpr (kCount == 2) {
+        put(0, __builtin_shufflevector(a, a, 0, 1));
+        put(1, __builtin_shufflevector(a, a, 2, 3));
+        put(2, __builtin_shufflevector(b, b, 0, 1));
+        put(3, __builtin_shufflevector(b, b, 2, 3));
+        put(4, __builtin_shufflevector(a, a, 4, 5));
+        put(5, __builtin_shufflevector(a, a, 6, 7));
+        put(6, __builtin_shufflevector(b, b, 4, 5));
+        put(7, __builtin_shufflevector(b, b, 6, 7));
+      } else {
+        const Vector c = __builtin_shufflevector(row(2), row(3), 0, 8, 1, 9, 4, 12, 5, 13),
+                     d = __builtin_shufflevector(row(2), row(3), 2, 10, 3, 11, 6, 14, 7, 15);
+        const auto twice = [&](int64_t at, Vector v) {
+          put(at, __builtin_shufflevector(v, v, 0, 1, 2, 3));
+          put(at + 4, __builtin_shufflevector(v, v, 4, 5, 6, 7));
+        };
+        twice(0, __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13));
+        twice(1, __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15));
+        twice(2, __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13));
+        twice(3, __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15));
+      }
+    }
+  }
+  return p;
+}
+
+// Where rows (of rhs: columns) and k lead in memory; one of the two is 1.
+template <class T>
+struct Operand {
+  const T* data;
+  int64_t along_row, along_k;
+};
+
+// Rows [0, count), each k long, as panels in which the rows of a block lie side by side.
+template <class T, int kSize>
+void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
+  const auto [data, along_row, along_k] = from;
+  int64_t first = 0;
+  // Where the rows of memory are half a page or more apart, it is read by whole rows, so that its pages change less
+  // often.
+  if (along_row == 1 && along_k * static_cast<int64_t>(sizeof(T)) >= 2048) {
+    first = count / kSize * kSize;
+    for (int64_t p = 0; p < k; ++p) {
+      const T* at = data + p * along_k;
+      for (int64_t begin = 0; begin < first; begin += kSize) {
+        std::memcpy(to + begin * k + p * kSize, at + begin, kSize * sizeof(T));
+      }
+    }
+  }
+  in_blocks<kSize>(first, count, [=]<int kBlock>(int64_t begin) {
+    const T* block = data + begin * along_row;
+    T* panel = to + begin * k;
+    if (along_row == 1) {
+      for (int64_t p = 0; p < k; ++p) std::memcpy(panel + p * kBlock, block + p * along_k, kBlock * sizeof(T));
+      return;
+    }
+    const auto rows = [=]<int kCount>(int i) {
+      const T* row = block + i * along_row;
+      int64_t p = 0;
+      if constexpr (kCount > 1) p = transpose<T, kCount>(row, along_row, k, panel + i, kBlock);
+      for (; p < k; ++p) {
+        for (int r = 0; r < kCount; ++r) panel[p * kBlock + i + r] = row[r * along_row + p];
+      }
+    };
+    constexpr int kFours = kBlock / 4 * 4, kTwos = kBlock / 2 * 2;
+    for (int i = 0; i < kFours; i += 4) rows.template operator()<4>(i);
+    if constexpr (kFours < kTwos) rows.template operator()<2>(kFours);
+    if constexpr (kTwos < kBlock) rows.template operator()<1>(kTwos);
+  });
+}
+
+// kDirect: rows of lhs are read where they lie.
+template <class T, int kM, int kN, bool kDirect>
+void multiply_panels(int64_t m, int64_t n, int64_t k, const Operand<T>& lhs, const Operand<T>& rhs, T* out,
+                     int64_t stride, Sums how, T* packed_lhs, T* packed_rhs) {
+  if (!kDirect) pack<T, kM>(lhs, m, k, packed_lhs);
+  pack<T, kN>(rhs, n, k, packed_rhs);
+  in_blocks<kM>(0, m, [=]<int kRowsHere>(int64_t row) {
+    in_blocks<kN>(0, n, [=]<int kColumnsHere>(int64_t column) {
+      const T* a = kDirect ? lhs.data + row * lhs.along_row : packed_lhs + row * k;
+      multiply_block<T, kRowsHere, kColumnsHere, kDirect>(k, a, lhs.along_row, packed_rhs + column * k,
+                                                          out + row * stride + column, stride, how);
+    });
+  });
+}
+
+template <class T>
+struct Product {
+  const DotForm& form;
+  const DotTiles tiles;
+  const T *lhs, *rhs;
+  T* out;
+
+  void run(int64_t number, std::byte* slot) const {
+    const int64_t per_matrix = tiles.count_m * tiles.count_n, batch = number / per_matrix;
+    const int64_t i = number % per_matrix / tiles.count_n * tiles.tile_m, j = number % tiles.count_n * tiles.tile_n;
+    const int64_t m = std::min(tiles.tile_m, form.m - i), n = std::min(tiles.tile_n, form.n - j);
+    const int64_t lhs_row = form.lhs_transposed ? 1 : form.k, lhs_k = form.lhs_transposed ? form.m : 1;
+    const int64_t rhs_column = form.rhs_transposed ? form.k : 1, rhs_k = form.rhs_transposed ? 1 : form.n;
+    const T* a = lhs + batch * form.m * form.k + i * lhs_row;
+    const T* b = rhs + batch * form.k * form.n + j * rhs_column;
+    T* const to = out + (batch * form.m + i) * form.n + j;
+    Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
+    const auto go = [&]<int kM, int kN, bool kDirect>() {
+      for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
+        const int64_t k = std::min(tiles.block_k, form.k - p);
+        multiply_panels<T, kM, kN, kDirect>(m, n, k, {a + p * lhs_k, lhs_row, lhs_k},
+                                            {b + p * rhs_k, rhs_column, rhs_k}, to, form.n, how,
+                                            reinterpret_cast<T*>(slot), reinterpret_cast<T*>(slot + tiles.lhs_bytes));
+      }
+    };
+    // Enough sums at once that none waits for the one before. What is read once is not worth packing.
+    const bool direct = n <= kColumns<T> && !form.lhs_transposed;
+    if (n >= kColumns<T>) {
+      direct ? go.template operator()<kRows, kColumns<T>, true>() : go.template operator()<kRows, kColumns<T>, false>();
+    } else {
+      direct ? go.template operator()<8, kColumns<T> / 2, true>()
+             : go.template operator()<2 * kRows, kColumns<T> / 2, false>();
+    }
+  }
+};
+
+template <class T>
+void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  const Product<T> product{form, planner::dot_tiles(form), static_cast<const T*>(lhs), static_cast<const T*>(rhs),
+                           static_cast<T*>(out)};
+  const DotTiles& tiles = product.tiles;
+  std::atomic<int64_t> next{0};
+  const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));
+  parallel_tasks(tiles.slots, [&](int slot) {
+    std::byte* packing = scratch + static_cast<size_t>(slot) * tiles.slot_bytes;
+    for (int64_t begin; (begin = next.fetch_add(chunk)) < tiles.count;) {
+      for (int64_t i = begin; i < std::min(begin + chunk, tiles.count); ++i) product.run(i, packing);
+    }
+  });
+}
+
+}  // namespace
+
+void gemm(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  if (form.k == 0) {
+    if (!form.adds) std::memset(out, 0, static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype));
+  } else if (form.dtype == DType::f64) {
+    multiply<double>(form, lhs, rhs, out, scratch);
+  } else {
+    multiply<float>(form, lhs, rhs, out, scratch);
+  }
+}
+
+}  // namespace neap::cpu::NEAP_ISA
