@@ -95,32 +95,34 @@ class Jitted {
   /// Runs on arrays. On the CPU the result is there when it returns.
   template <class... A>
   auto operator()(A&&... arguments) const {
-    using R = std::decay_t<std::invoke_result_t<const F&, const std::decay_t<A>&...>>;
-    if (tracing_now(loc_)) return static_cast<R>(f_(arguments...));
-    FlatCall call = flatten(arguments...);
-    const std::any* prototype = nullptr;
-    const auto outputs = state_->call(call, flat_function<R>(arguments...), prototype, loc_);
-    return tree_unflatten(*std::any_cast<R>(prototype), std::span<const Array>(outputs));
+    using Call = CallOf<F, std::decay_t<A>...>;
+    using R = typename Call::Result;
+    if constexpr (!Call::ok) {
+      return R();
+    } else {
+      if (tracing_now(loc_)) return static_cast<R>(f_(arguments...));
+      FlatCall call = flatten(arguments...);
+      const std::any* prototype = nullptr;
+      const auto outputs = state_->call(call, flat_function(arguments...), prototype, loc_);
+      return tree_unflatten(*std::any_cast<R>(prototype), std::span<const Array>(outputs));
+    }
   }
 
   /// Plans for arguments (specs, arrays or trees of them) without allocating or running anything.
   template <class... A>
   Plan plan(const A&... arguments) const {
-    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-    return state_->plan(flatten(arguments...), flat_function<R>(arguments...), loc_);
+    return state_->plan(flatten(arguments...), flat_function(arguments...), loc_);
   }
   /// Returns what budgets cost: the usual plan, then ever lower peaks, down to the lowest. A budget gets the first that
   /// fits. It plans as often as a budget that cannot be met; the options' own budget and strategy are ignored.
   template <class... A>
   std::vector<Tradeoff> tradeoff(const A&... arguments) const {
-    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-    return state_->tradeoff(flatten(arguments...), flat_function<R>(arguments...), loc_);
+    return state_->tradeoff(flatten(arguments...), flat_function(arguments...), loc_);
   }
   /// Plans and compiles without running.
   template <class... A>
   void compile(const A&... arguments) const {
-    using R = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-    state_->compile(flatten(arguments...), flat_function<R>(arguments...), loc_);
+    state_->compile(flatten(arguments...), flat_function(arguments...), loc_);
   }
   /// Returns the plan of the latest call.
   Plan last_plan(std::source_location loc = std::source_location::current()) const { return state_->last_plan(loc); }
@@ -139,23 +141,28 @@ class Jitted {
     return call;
   }
 
-  template <class R, class... A>
+  template <class... A>
   FlatFunction flat_function(const A&... arguments) const {
-    return [this, &arguments...](const std::vector<Array>& leaves, std::any& prototype) {
-      size_t next = 0;
-      const auto rebuild = [&]<class T>(const T& argument) {
-        const size_t n = tree_leaves(argument).size();
-        T tree = tree_unflatten(argument, std::span<const Array>(leaves).subspan(next, n));
-        next += n;
-        return tree;
+    using R = typename CallOf<F, A...>::Result;
+    if constexpr (!CallOf<F, A...>::ok) {
+      return {};
+    } else {
+      return [this, &arguments...](const std::vector<Array>& leaves, std::any& prototype) {
+        size_t next = 0;
+        const auto rebuild = [&]<class T>(const T& argument) {
+          const size_t n = tree_leaves(argument).size();
+          T tree = tree_unflatten(argument, std::span<const Array>(leaves).subspan(next, n));
+          next += n;
+          return tree;
+        };
+        std::tuple<A...> trees{rebuild(arguments)...};  // braces: left to right
+        R result = std::apply([&](const A&... t) -> R { return f_(t...); }, trees);
+        std::vector<Array> outputs = tree_leaves(result);
+        // The prototype keeps the structure and static values, not the traced arrays.
+        prototype = tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size())));
+        return outputs;
       };
-      std::tuple<A...> trees{rebuild(arguments)...};  // braces: left to right
-      R result = std::apply([&](const A&... t) -> R { return f_(t...); }, trees);
-      std::vector<Array> outputs = tree_leaves(result);
-      // The prototype keeps the structure and static values, not the traced arrays.
-      prototype = tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size())));
-      return outputs;
-    };
+    }
   }
 
   F f_;

@@ -30,7 +30,8 @@ using LeafFunction = std::function<std::vector<Array>(const std::vector<Array>& 
 template <class F, class... A>
 class LeafwiseCall {
  public:
-  using Result = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
+  using Call = CallOf<F, A...>;
+  using Result = typename Call::Result;
 
   explicit LeafwiseCall(const F& f, const A&... arguments) : f_(f), arguments_(arguments...) {
     [[maybe_unused]] int number = 0;
@@ -52,7 +53,7 @@ class LeafwiseCall {
     return [this](const std::vector<Array>& other) {
       std::tuple<A...> trees = std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_);
       trees = tree_unflatten(trees, std::span<const Array>(other));
-      result_.emplace(std::apply([&](const A&... t) -> Result { return f_(t...); }, trees));
+      if constexpr (Call::ok) result_.emplace(std::apply([&](const A&... t) -> Result { return f_(t...); }, trees));
       return tree_leaves(*result_);
     };
   }
@@ -214,16 +215,19 @@ struct Grad {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
-    static_assert(((I < sizeof...(A)) && ...), "grad: the function is called with fewer arguments");
-    LeafwiseCall<F, A...> flat(f, arguments...);
-    const std::vector<Array> out =
-        grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...}, with_value, holomorphic, loc);
-    const std::tuple<std::decay_t<decltype(flat.template argument<I>())>...> whole(flat.template argument<I>()...);
-    auto gradients = unwrapped(tree_unflatten(whole, std::span<const Array>(out).subspan(with_value ? 1 : 0)));
-    if constexpr (with_value)
-      return std::pair{flat.result(std::span<const Array>(out).first(1)), std::move(gradients)};
-    else
-      return gradients;
+    constexpr bool there = ((I < sizeof...(A)) && ...);
+    static_assert(there, "neap: grad: there is no such argument: the function is called with fewer");
+    if constexpr (there) {
+      LeafwiseCall<F, A...> flat(f, arguments...);
+      const std::vector<Array> out = grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...},
+                                             with_value, holomorphic, loc);
+      const std::tuple<std::decay_t<decltype(flat.template argument<I>())>...> whole(flat.template argument<I>()...);
+      auto gradients = unwrapped(tree_unflatten(whole, std::span<const Array>(out).subspan(with_value ? 1 : 0)));
+      if constexpr (with_value)
+        return std::pair{flat.result(std::span<const Array>(out).first(1)), std::move(gradients)};
+      else
+        return gradients;
+    }
   }
 };
 
@@ -249,22 +253,24 @@ struct Jacobian {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
-    static_assert(I < sizeof...(A), "jacobian: the function is called with fewer arguments");
-    LeafwiseCall<F, A...> flat(f, arguments...);
-    const std::vector<Array> out =
-        jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, holomorphic, loc);
-    const auto& argument = flat.template argument<I>();
-    using Argument = std::decay_t<decltype(argument)>;
-    if constexpr (std::is_same_v<Argument, Array>) {
-      return flat.result(out);
-    } else if constexpr (std::is_same_v<typename LeafwiseCall<F, A...>::Result, Array>) {
-      return tree_unflatten(argument, std::span<const Array>(out));
-    } else {
-      const size_t columns = tree_leaves(argument).size();
-      std::vector<Argument> rows;
-      for (size_t i = 0; i < out.size(); i += columns)
-        rows.push_back(tree_unflatten(argument, std::span<const Array>(out).subspan(i, columns)));
-      return rows;
+    static_assert(I < sizeof...(A), "neap: jacobian: there is no such argument: the function is called with fewer");
+    if constexpr (I < sizeof...(A)) {
+      LeafwiseCall<F, A...> flat(f, arguments...);
+      const std::vector<Array> out =
+          jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, holomorphic, loc);
+      const auto& argument = flat.template argument<I>();
+      using Argument = std::decay_t<decltype(argument)>;
+      if constexpr (std::is_same_v<Argument, Array>) {
+        return flat.result(out);
+      } else if constexpr (std::is_same_v<typename LeafwiseCall<F, A...>::Result, Array>) {
+        return tree_unflatten(argument, std::span<const Array>(out));
+      } else {
+        const size_t columns = tree_leaves(argument).size();
+        std::vector<Argument> rows;
+        for (size_t i = 0; i < out.size(); i += columns)
+          rows.push_back(tree_unflatten(argument, std::span<const Array>(out).subspan(i, columns)));
+        return rows;
+      }
     }
   }
 };

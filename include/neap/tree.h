@@ -1,10 +1,13 @@
-// Trees: an Array, or a struct, vector, array, tuple, pair, optional or map of trees. Plain structs (aggregates of up
-// to twelve members) need no registration. Numbers, enums, strings and dtypes inside a tree are static values: part of
-// the signature under which a function is compiled, not inputs of it.
+// Trees: an Array, or a struct, vector, array, tuple, pair, optional, variant or map of trees. Structs need no
+// registration where all members are public and there is no base class nor constructor (aggregates), up to 32 members,
+// C arrays among them; other classes name theirs (NEAP_TREE, neap/tree_detail.h). Numbers, enums, strings and dtypes
+// inside a tree, and which alternative a variant holds, are static values: part of the signature under which a function
+// is compiled, not inputs of it.
 #pragma once
 
 #include <neap/api.h>
 #include <neap/array.h>
+#include <neap/tree_detail.h>
 
 #include <array>
 #include <cstring>
@@ -14,72 +17,12 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace NEAP_API neap {
 
 namespace detail {
-
-struct AnyMember {
-  template <class T>
-  operator T() const;  // only in unevaluated brace initialisation
-};
-template <class T, size_t... I>
-constexpr bool braces_take(std::index_sequence<I...>) {
-  return requires { T{(static_cast<void>(I), AnyMember{})...}; };
-}
-template <class T, size_t N = 12>
-constexpr size_t member_count() {
-  if constexpr (N == 0 || braces_take<T>(std::make_index_sequence<N>{}))
-    return N;
-  else
-    return member_count<T, N - 1>();
-}
-
-/// Calls f on the members of an aggregate: f(m0, m1, ...).
-template <class T, class F>
-decltype(auto) with_members(T&& t, F&& f) {
-  constexpr size_t n = member_count<std::remove_cvref_t<T>>();
-  if constexpr (n == 0) {
-    return f();
-  } else if constexpr (n == 1) {
-    auto& [a] = t;
-    return f(a);
-  } else if constexpr (n == 2) {
-    auto& [a, b] = t;
-    return f(a, b);
-  } else if constexpr (n == 3) {
-    auto& [a, b, c] = t;
-    return f(a, b, c);
-  } else if constexpr (n == 4) {
-    auto& [a, b, c, d] = t;
-    return f(a, b, c, d);
-  } else if constexpr (n == 5) {
-    auto& [a, b, c, d, e] = t;
-    return f(a, b, c, d, e);
-  } else if constexpr (n == 6) {
-    auto& [a, b, c, d, e, g] = t;
-    return f(a, b, c, d, e, g);
-  } else if constexpr (n == 7) {
-    auto& [a, b, c, d, e, g, h] = t;
-    return f(a, b, c, d, e, g, h);
-  } else if constexpr (n == 8) {
-    auto& [a, b, c, d, e, g, h, i] = t;
-    return f(a, b, c, d, e, g, h, i);
-  } else if constexpr (n == 9) {
-    auto& [a, b, c, d, e, g, h, i, j] = t;
-    return f(a, b, c, d, e, g, h, i, j);
-  } else if constexpr (n == 10) {
-    auto& [a, b, c, d, e, g, h, i, j, k] = t;
-    return f(a, b, c, d, e, g, h, i, j, k);
-  } else if constexpr (n == 11) {
-    auto& [a, b, c, d, e, g, h, i, j, k, l] = t;
-    return f(a, b, c, d, e, g, h, i, j, k, l);
-  } else {
-    auto& [a, b, c, d, e, g, h, i, j, k, l, m] = t;
-    return f(a, b, c, d, e, g, h, i, j, k, l, m);
-  }
-}
 
 template <class T>
 inline constexpr bool is_sequence = false;
@@ -102,7 +45,37 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T>
+inline constexpr bool is_variant = false;
+template <class... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+template <class T>
+inline constexpr bool names_members = requires(T& t) { t.tree_members(); };
+template <class T>
+inline constexpr bool members_are_named = requires(T& t) { tree_members(t); };  // found beside T
+template <class T>
 inline constexpr bool is_static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+
+/// Whether members of T can be found without a word from its author.
+template <class T>
+constexpr bool is_struct() {
+  if constexpr (!std::is_aggregate_v<T> || std::is_union_v<T> || has_base<T>) {
+    return false;
+  } else {
+    return member_count<T>() <= kMostMembers;
+  }
+}
+/// The compiler says once what is wanted in place of T.
+template <class T>
+struct NoTree {
+  static constexpr bool aggregate = std::is_aggregate_v<T> && !std::is_union_v<T>;
+  static_assert(aggregate,
+                "neap: not a tree: expected an Array, a number, a string, an enum, a struct of public members, or a "
+                "vector, array, tuple, pair, optional, variant or map of such; a class names its members by NEAP_TREE");
+  static_assert(!aggregate || !has_base<T>,
+                "neap: not a tree: a struct with a base class names its members by NEAP_TREE");
+  static_assert(!aggregate || has_base<T>,
+                "neap: not a tree: a struct of more than 32 members names them by NEAP_TREE");
+};
 
 /// Visits every leaf of a tree, in order: on_array(Array&) for arrays, on_static(data, bytes) for static values and the
 /// sizes of containers.
@@ -139,12 +112,46 @@ void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
   } else if constexpr (is_static<U>) {
     on_static(&t, sizeof t);
   } else if constexpr (std::is_same_v<U, std::monostate> || std::is_null_pointer_v<U>) {
+  } else if constexpr (is_variant<U>) {
+    const size_t which = t.index();
+    on_static(&which, sizeof which);
+    if (!t.valueless_by_exception()) std::visit([&](auto& e) { visit_tree(e, on_array, on_static); }, t);
+  } else if constexpr (std::is_array_v<U>) {
+    for (auto& e : t) visit_tree(e, on_array, on_static);
+  } else if constexpr (names_members<T>) {
+    std::apply([&](auto&... e) { (visit_tree(e, on_array, on_static), ...); }, t.tree_members());
+  } else if constexpr (members_are_named<T>) {
+    std::apply([&](auto&... e) { (visit_tree(e, on_array, on_static), ...); }, tree_members(t));
+  } else if constexpr (!is_struct<U>()) {
+    static_cast<void>(sizeof(NoTree<U>));
   } else {
-    static_assert(std::is_aggregate_v<U>,
-                  "not a tree: use Array, struct, vector, array, tuple, pair, optional or map of these");
     with_members(t, [&](auto&... m) { (visit_tree(m, on_array, on_static), ...); });
   }
 }
+
+/// CallOf is the call of a function on trees of these types. Where there can be none, or its result is no tree, the
+/// compiler says so in a sentence; `ok` is false then, and Result an Array, so that it says nothing else.
+template <class F, class... A>
+struct CallOf {
+  static constexpr bool takes = std::is_invocable_v<const F&, const A&...>;
+  static constexpr bool takes_if_mutable = std::is_invocable_v<F&, const A&...>;
+  static constexpr bool takes_references = std::is_invocable_v<F&, A&...>;
+  static_assert(takes || !takes_if_mutable,
+                "neap: the function is a mutable lambda, or its operator() is not const; it may be called at any time");
+  static_assert(takes || takes_if_mutable || !takes_references,
+                "neap: the function takes an argument by T&; take it by value or by const T&, and return what changed");
+  static_assert(takes || takes_if_mutable || takes_references,
+                "neap: the function does not take these arguments: it wants another number of them, or other types");
+  using Returned = typename decltype([] {
+    if constexpr (takes)
+      return std::type_identity<std::decay_t<std::invoke_result_t<const F&, const A&...>>>();
+    else
+      return std::type_identity<Array>();
+  }())::type;
+  static_assert(!std::is_void_v<Returned>, "neap: the function returns nothing; return an Array, or a tree of Arrays");
+  static constexpr bool ok = takes && !std::is_void_v<Returned>;
+  using Result = std::conditional_t<ok, Returned, Array>;
+};
 
 }  // namespace detail
 
