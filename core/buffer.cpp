@@ -68,7 +68,20 @@ struct Buffer::Access {
     return buffer;
   }
 
-  static BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
+  static BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
+    BufferPtr buffer = make(const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes);  // never written
+    detail::Heap::instance().count(buffer->bytes_, what);
+    buffer->counted_ = true;
+    buffer->lent_ = true;
+    buffer->owner_ = std::move(owner);
+    return buffer;
+  }
+
+  static BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
+    return Buffer::Access::lend(data, bytes, std::move(owner), what);
+  }
+
+  BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
     BufferPtr buffer = make(nullptr, bytes);
     buffer->set_residence(std::move(residence));
     buffer->await_residence();
@@ -123,7 +136,7 @@ struct Buffer::Access {
 
 Buffer::~Buffer() {
   residence_.reset();  // it may name the block
-  if (counted_) sanitize::forbid(data_, bytes_);
+  if (counted_ && !lent_) sanitize::forbid(data_, bytes_);
   if (slab_) {
     detail::Heap::instance().unmap(slab_, static_cast<size_t>(data_ - slab_->base));
   } else if (counted_) {

@@ -58,6 +58,8 @@ class Buffer {
   const std::shared_ptr<Residence>& residence() const { return residence_; }
   void set_residence(std::shared_ptr<Residence> residence) { residence_ = std::move(residence); }
   void await_residence() { pending_.store(true, std::memory_order_release); }
+  // Returns whether the memory is somebody else's, to be read alone: lend() made it.
+  bool lent() const { return lent_; }
   // Returns the block of the host that holds the bytes, whoever writes them; null for memory of a device. It never
   // waits.
   std::byte* block() const { return data_; }
@@ -75,6 +77,7 @@ class Buffer {
   std::shared_ptr<void> owner_;   // of a small block or of wrapped memory
   bool counted_ = true;
   bool carved_ = false;
+  bool lent_ = false;
 };
 
 // What allocate() accounts for a request: `bytes` rounded up to 64.
@@ -99,6 +102,10 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 
 // Returns a handle to memory that somebody else owns, kept alive through `owner`. It is not counted.
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
+
+// Does the same and counts it, as an array's memory: what a user lends. `what` is as in allocate(), which throws as
+// this does.
+BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what);
 
 // Returns a handle to `bytes` of a device's memory, which `residence` keeps alive; data() fetches it. The device counts
 // it.

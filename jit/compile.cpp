@@ -67,6 +67,9 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   for (size_t i = 0; i < arguments.size(); ++i) {  // all checks first: a call that is refused takes nothing
     if (!is_donated(i)) continue;
     const detail::ArrayImpl& impl = *arguments[i].impl();
+    if (impl.data->lent())
+      throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " is lent memory, which is read alone",
+                            "memory of its own", "make a copy of it first, or do not donate this argument", loc);
     if (impl.data.use_count() > 2) synchronize();  // a device may still be reading it
     if (impl.data.use_count() > 2)                 // the array's and ours
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",

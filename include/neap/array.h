@@ -11,12 +11,15 @@
 
 #include <complex>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -142,6 +145,14 @@ class Array {
   const T* data(std::source_location loc = std::source_location::current()) const {
     return static_cast<const T*>(raw_data(dtype_of<T>(), loc));
   }
+  /// Returns the elements themselves as data() does, as a span. Of an array that ends with the expression there is
+  /// none.
+  template <Scalar T>
+  std::span<const T> span(std::source_location loc = std::source_location::current()) const& {
+    return {data<T>(loc), static_cast<size_t>(size())};
+  }
+  template <Scalar T>
+  std::span<const T> span(std::source_location loc = std::source_location::current()) const&& = delete;
   /// Returns the elements as bytes.
   std::span<const std::byte> raw(std::source_location loc = std::source_location::current()) const;
   /// Returns when the elements are there. (On the CPU they are, when a call returns.)
@@ -153,6 +164,11 @@ class Array {
   Array operator[](const IndexList& index) const;
   /// Makes updates: x.at(i).add(y) is x with y added at x[i]; x itself does not change.
   IndexUpdate at(const IndexList& index, GatherMode mode = GatherMode::fill) const;
+
+  /// Makes `for (const Array& row : x)` go over x[0], x[1], ... of the first axis. Throws IndexError for a scalar.
+  class Rows;
+  Rows begin() const;
+  Rows end() const;
 
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
 
@@ -171,6 +187,27 @@ class Array {
   size_t count_elements(std::source_location loc) const;
   void read_elements(DType as, void* to, std::source_location loc) const;
   std::shared_ptr<detail::ArrayImpl> impl_;
+};
+
+/// Rows is an iterator over the first axis. Each row is an array of its own.
+class Array::Rows {
+ public:
+  using value_type = Array;
+  using difference_type = std::ptrdiff_t;
+
+  Rows() = default;
+  Rows(const Array& array, int64_t at) : array_(array), at_(at) {}
+  Array operator*() const;
+  Rows& operator++() {
+    ++at_;
+    return *this;
+  }
+  Rows operator++(int) { return Rows(array_, at_++); }
+  bool operator==(const Rows& other) const { return at_ == other.at_; }
+
+ private:
+  Array array_;
+  int64_t at_ = 0;
 };
 
 /// IndexUpdate is x.at(i): its functions update x at an index, and each gives a new array. Rows of repeated indices all
@@ -251,6 +288,18 @@ template <Scalar T>
 std::vector<T> to_vector(const Array& x, std::source_location loc = std::source_location::current()) {
   return x.to_vector<T>(loc);
 }
+
+/// Returns the one element of x, converted to T: x.item<T>().
+template <Scalar T>
+T item(const Array& x, std::source_location loc = std::source_location::current()) {
+  return x.item<T>(loc);
+}
+
+/// Writes dtype, shape and elements, these in NumPy's layout: at most three at either end of an axis where there are
+/// more than a thousand in all, lines of 75 columns. Of an array without elements (traced, a spec, donated,
+/// empty-handed) it says which it is, and never throws for that.
+std::string to_string(const Array& x);
+std::ostream& operator<<(std::ostream& out, const Array& x);
 
 /// Returns an array of shape and dtype only, for jit(f).plan(...). Throws UserError when an extent is negative (or NaN
 /// was cast to one).

@@ -4,9 +4,16 @@
 #include <neap/api.h>
 #include <neap/array.h>
 
+#include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#if defined(__has_include)
+#if __has_include(<mdspan>)
+#include <mdspan>
+#endif
+#endif
 
 namespace NEAP_API neap {
 
@@ -63,9 +70,40 @@ template <Scalar T>
 Array array(std::initializer_list<T> values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
   return array(std::span<const T>(values.begin(), values.size()), shape, loc);
 }
+/// Does the same for what a span can be made of: std::span<T>, std::array<T, n>.
+template <Scalar T, size_t N>
+Array array(std::span<T, N> values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
+  return array(std::span<const T>(values), shape, loc);
+}
+template <Scalar T, size_t N>
+Array array(const std::array<T, N>& values, std::optional<Shape> shape = {}, Loc loc = Loc::current()) {
+  return array(std::span<const T>(values), shape, loc);
+}
+/// Copies nested vectors, of any depth: [[..], [..]] -> [n, m]. Throws ShapeError where their lengths differ.
+template <class T>
+  requires(!Scalar<T>)
+Array array(const std::vector<T>& rows, Loc loc = Loc::current());
+#if defined(__cpp_lib_mdspan)
+/// Copies the elements of an mdspan of any layout, in the order of its indices.
+template <class T, class Extents, class Layout, class Accessor>
+Array array(std::mdspan<T, Extents, Layout, Accessor> values, Loc loc = Loc::current());
+#endif
 /// Copies a matrix, row by row.
 template <Scalar T>
 Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc::current());
+
+/// Makes an array of memory that is lent, without a copy: `data` holds the elements of `shape`, row-major, and is
+/// aligned as an element is. It must stay as it is while this array lives, or another that shares its memory (what a
+/// jitted function returns as it got it); it is read and never written: to donate it is a UserError. When the last of
+/// them goes, `deleter` is called with `data`, on any thread. It is counted, in plans and by memory::live_bytes(), as
+/// every array. Throws UserError where data is null or misaligned, and then does not call the deleter.
+Array borrow(const void* data, const Shape& shape, DType dtype, std::function<void(const void*)> deleter = {},
+             Loc loc = Loc::current());
+template <Scalar T>
+Array borrow(const T* data, const Shape& shape, std::function<void(const void*)> deleter = {},
+             Loc loc = Loc::current()) {
+  return borrow(static_cast<const void*>(data), shape, dtype_of<T>(), std::move(deleter), loc);
+}
 
 /// Reads a NumPy .npy file. Throws UserError when it is missing, damaged or of a type that Neap does not have.
 Array load_npy(const std::filesystem::path& path, Loc loc = Loc::current());
@@ -80,7 +118,13 @@ void save_safetensors(const std::filesystem::path& path, const std::map<std::str
 
 namespace detail {
 void check_count(int64_t count, const Shape& shape, Loc loc);
-}
+// Throws ShapeError where the rows of nested vectors have several lengths.
+void check_row(int64_t length, int64_t expected, Loc loc);
+template <class T>
+inline constexpr size_t depth_of = 0;
+template <class T>
+inline constexpr size_t depth_of<std::vector<T>> = 1 + depth_of<T>;
+}  // namespace detail
 
 template <Scalar T>
 Array array(std::span<const T> values, std::optional<Shape> shape, Loc loc) {
@@ -88,6 +132,64 @@ Array array(std::span<const T> values, std::optional<Shape> shape, Loc loc) {
   detail::check_count(static_cast<int64_t>(values.size()), s, loc);
   return detail::from_host(values.data(), s, dtype_of<T>(), loc);
 }
+
+namespace detail {
+
+template <class T>
+struct Flat {
+  Shape shape;
+  std::vector<T> values;
+
+  template <class Rows>
+  void add(const Rows& rows, size_t depth, Loc loc) {
+    const auto extent = static_cast<int64_t>(rows.size());
+    if (shape.size() == depth) shape.push_back(extent);
+    check_row(extent, shape[depth], loc);
+    if constexpr (Scalar<typename Rows::value_type>) {
+      values.insert(values.end(), rows.begin(), rows.end());
+    } else {
+      for (const auto& row : rows) add(row, depth + 1, loc);
+    }
+  }
+};
+
+template <class T>
+struct ScalarOf {
+  using type = T;
+};
+template <class T>
+struct ScalarOf<std::vector<T>> : ScalarOf<T> {};
+
+}  // namespace detail
+
+template <class T>
+  requires(!Scalar<T>)
+Array array(const std::vector<T>& rows, Loc loc) {
+  using Element = typename detail::ScalarOf<T>::type;
+  static_assert(Scalar<Element>, "neap: array: expected vectors of vectors of numbers");
+  using Held = std::conditional_t<std::same_as<Element, bool>, uint8_t, Element>;  // std::vector<bool> is one of bits
+  detail::Flat<Held> flat;
+  flat.add(rows, 0, loc);
+  for (size_t depth = flat.shape.size(); depth < detail::depth_of<std::vector<T>>; ++depth) flat.shape.push_back(0);
+  return detail::from_host(flat.values.data(), flat.shape, dtype_of<Element>(), loc);
+}
+
+#if defined(__cpp_lib_mdspan)
+template <class T, class Extents, class Layout, class Accessor>
+Array array(std::mdspan<T, Extents, Layout, Accessor> values, Loc loc) {
+  Shape shape;
+  for (size_t i = 0; i < values.rank(); ++i) shape.push_back(static_cast<int64_t>(values.extent(i)));
+  std::vector<std::remove_cv_t<T>> flat;
+  flat.reserve(values.size());
+  std::array<typename Extents::index_type, Extents::rank()> at{};
+  const auto add = [&](auto& self, size_t axis) -> void {
+    if (axis == values.rank()) return flat.push_back(values[at]);
+    for (at[axis] = 0; at[axis] < values.extent(axis); ++at[axis]) self(self, axis + 1);
+  };
+  add(add, 0);
+  return detail::from_host(flat.data(), shape, dtype_of<T>(), loc);
+}
+#endif
 
 template <Scalar T>
 Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {

@@ -78,6 +78,17 @@ size_t Array::count_elements(std::source_location loc) const {
 
 void Array::read_elements(DType as, void* to, std::source_location loc) const { read(*this, as, to, "to_vector", loc); }
 
+Array Array::Rows::operator*() const { return array_[at_]; }
+
+Array::Rows Array::begin() const {
+  if (ndim() == 0)
+    throw_user<IndexError>("a loop over rows", "a scalar", "an array with an axis", "read it with item",
+                           user_line(std::source_location::current()));
+  return Rows(*this, 0);
+}
+
+Array::Rows Array::end() const { return Rows(*this, shape(0)); }
+
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 
 const Shape& Operand::shape() const {
@@ -146,6 +157,13 @@ void check_count(int64_t count, const Shape& shape, Loc loc) {
                            std::to_string(element_count(shape)) + " values", "", loc);
 }
 
+void check_row(int64_t length, int64_t expected, Loc loc) {
+  if (length == expected) return;
+  throw_user<ShapeError>("array",
+                         "rows of " + std::to_string(expected) + " and of " + std::to_string(length) + " values",
+                         "rows of one length", "", loc);
+}
+
 Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc) {
   check_extents("array", shape, dtype, loc);
   Aval aval{shape, dtype};
@@ -155,6 +173,31 @@ Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc) {
 }
 
 }  // namespace detail
+
+Array borrow(const void* data, const Shape& shape, DType dtype, std::function<void(const void*)> deleter, Loc loc) {
+  check_extents("borrow", shape, dtype, loc);
+  Aval aval{shape, dtype};
+  const size_t bytes = aval.bytes(), alignment = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+  if (!data && bytes > 0)
+    throw_user<UserError>("borrow", "a null pointer", "the elements of " + to_string(aval), "", loc);
+  if (reinterpret_cast<uintptr_t>(data) % alignment != 0)
+    throw_user<UserError>("borrow",
+                          "memory that does not begin at a multiple of " + std::to_string(alignment) + " bytes",
+                          "memory aligned as " + std::string(name(dtype)) + " is", "or copy it with array()", loc);
+  struct Loan {
+    const void* data;
+    std::function<void(const void*)> deleter;
+    ~Loan() {
+      if (deleter) deleter(data);
+    }
+  };
+  auto loan = std::make_shared<Loan>(data, nullptr);
+  static constexpr std::byte nothing{};
+  BufferPtr buffer = at_line(loc, [&] { return lend(data ? data : &nothing, bytes, loan, "borrow"); });
+  Array array = detail::make_concrete(std::move(aval), std::move(buffer));
+  loan->deleter = std::move(deleter);  // after all that may throw
+  return array;
+}
 
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype, Loc loc) {
   const DType type = dtype.value_or(value.dtype());
