@@ -2,7 +2,8 @@
 """Makes a program of a page of docs/: docs_program.py PAGE.md OUT.cpp
 
 The page's ```cpp blocks, one after the other, are the program. A line `expression;  // == 1.5` or `// == {1, 2}` is
-checked when it runs (within 1e-4, relative above 1); so is `// throws UserError`. Blocks that begin with `// at the top` stand
+checked when it runs (within 1e-4, relative above 1); so are `// throws UserError` and `std::cout << x;  // prints text`, with
+the text's other lines as comments in the lines below. Blocks that begin with `// at the top` stand
 before main. So what a page says is what happens.
 """
 
@@ -12,6 +13,8 @@ import sys
 
 BLOCK = re.compile(r"^```cpp\n(.*?)^```", re.M | re.S)
 EQUALS = re.compile(r"^(\s*)(?:(?:const )?(?:auto|Array|float|size_t) (\w+) = )?(.*?);\s*// == (.*?)$")
+PRINTS = re.compile(r"^(\s*)std::cout << (.*?);\s*// prints (.*)$")
+MORE = re.compile(r"^\s*//        ?(.*)$")
 THROWS = re.compile(r"^(\s*)(.*);\s*// throws (\w+)")
 
 HEAD = """#include <neap/neap.h>
@@ -20,6 +23,7 @@ HEAD = """#include <neap/neap.h>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <sstream>
 
 namespace nr = neap::random;
 using neap::Array;
@@ -34,6 +38,10 @@ inline void expect(const char* what, const std::vector<double>& got, const std::
   std::printf("%s gives", what);
   for (const double x : got) std::printf(" %g", x);
   std::printf("\\n"), std::exit(1);
+}
+inline void expect_text(const std::string& got, const std::string& want) {
+  if (got == want) return;
+  std::printf("printed:\\n%s\\nexpected:\\n%s\\n", got.c_str(), want.c_str()), std::exit(1);
 }
 """
 
@@ -58,10 +66,26 @@ def checked(line):
     return line
 
 
+def with_texts(lines):
+    """The lines, what they say that is printed being checked."""
+    result = []
+    while lines:
+        line, *lines = lines
+        if m := PRINTS.match(line):
+            indent, what, text = m.groups()
+            while lines and (more := MORE.match(lines[0])):
+                text += "\n" + more.group(1)
+                lines = lines[1:]
+            written = quoted(text).replace("\n", "\\n")
+            line = f"{indent}{{ std::ostringstream out; out << {what}; expect_text(out.str(), {written}); }}"
+        result.append(line)
+    return result
+
+
 def program(page):
     top, body = [], []
     for block in BLOCK.findall(page.read_text()):
-        lines = [checked(line) for line in block.splitlines()]
+        lines = [checked(line) for line in with_texts(block.splitlines())]
         (top if block.startswith("// at the top") else body).append("\n".join(lines))
     return HEAD + "\n" + "\n".join(top) + "\nint main() {\n" + "\n".join(body) + "\n}\n"
 
