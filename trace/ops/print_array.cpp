@@ -1,5 +1,5 @@
 // Arrays as text, in NumPy's layout (numpy.set_printoptions' defaults): numbers have as many digits as tell them from
-// their neighbours, at most eight behind the point, and stand in columns. Tested in tests/trace/print_array_test.cpp.
+// their neighbours, at most eight behind the point, and stand in columns. Tested in tests/jit/values_test.cpp.
 #include <neap/array.h>
 
 #include <fmt/format.h>
