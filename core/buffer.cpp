@@ -77,11 +77,7 @@ struct Buffer::Access {
     return buffer;
   }
 
-  static BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
-    return Buffer::Access::lend(data, bytes, std::move(owner), what);
-  }
-
-  BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
+  static BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
     BufferPtr buffer = make(nullptr, bytes);
     buffer->set_residence(std::move(residence));
     buffer->await_residence();
@@ -167,6 +163,10 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
 
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
   return Buffer::Access::wrap(data, bytes, std::move(owner));
+}
+
+BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
+  return Buffer::Access::lend(data, bytes, std::move(owner), what);
 }
 
 BufferPtr remote(size_t bytes, std::shared_ptr<Residence> residence) {
