@@ -9,6 +9,8 @@ install(TARGETS neap EXPORT neap
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/neap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
         FILES_MATCHING PATTERN *.h PATTERN *.def)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_gdb.py ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_lldb.py
+              ${PROJECT_SOURCE_DIR}/tools/debuggers/neap.natvis DESTINATION ${CMAKE_INSTALL_DATADIR}/neap COMPONENT dev)
 if(NEAP_TOOLS)
   install(TARGETS neap-plan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()

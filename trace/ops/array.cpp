@@ -89,6 +89,18 @@ Array::Rows Array::begin() const {
 
 Array::Rows Array::end() const { return Rows(*this, shape(0)); }
 
+// What debuggers show (tools/debuggers): the text stays until the thread asks for another. Nothing in a program calls
+// it.
+extern "C" [[gnu::used]] NEAP_API const char* neap_debug_text(const Array* array) noexcept {
+  static thread_local std::string& text = *new std::string;  // never destroyed: statics may be looked at, too
+  try {
+    text = to_string(*array);
+  } catch (const std::exception& error) {
+    return "(its text cannot be made)";
+  }
+  return text.c_str();
+}
+
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 
 const Shape& Operand::shape() const {
