@@ -24,7 +24,7 @@
 #include "bench/report_html.h"
 #include "bench/scratch.h"
 #include "bench/trace.h"
-#include "core/system_memory.h"
+#include "core/os/os.h"
 #include "planner/plan/plan.h"
 
 namespace bench {
@@ -229,7 +229,7 @@ int fail(const std::string& message, int code) {
 
 size_t missing_memory(size_t needed) {
   const size_t margin = needed / 64 + (size_t{256} << 20);  // page tables, code, stacks
-  return needed + margin > neap::detail::available_memory().value_or(SIZE_MAX) ? needed : 0;
+  return needed + margin > neap::os::available_memory().value_or(SIZE_MAX) ? needed : 0;
 }
 
 int measure_one(const std::string& request_json) {

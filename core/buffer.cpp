@@ -10,6 +10,7 @@
 
 #include "core/check.h"
 #include "core/heap.h"
+#include "core/os/os.h"
 #include "core/sanitize.h"
 
 namespace neap {
@@ -50,11 +51,11 @@ struct Buffer::Access {
   static BufferPtr allocate_small(size_t bytes, std::string_view what) {
     const size_t rounded = round_up_64(bytes);
     BufferPtr buffer = make(nullptr, bytes);
-    void* memory = nullptr;
-    if (posix_memalign(&memory, bytes >= kPageAligned ? 4096 : 64, std::max<size_t>(rounded, 64)) != 0) {
+    void* const memory = os::allocate(std::max<size_t>(rounded, 64), bytes >= kPageAligned ? 4096 : 64);
+    if (!memory) {
       throw OutOfMemoryError(fmt::format("out of memory: {} needs {}; the system refuses", what, format_bytes(bytes)));
     }
-    buffer->owner_ = std::shared_ptr<void>(memory, std::free);
+    buffer->owner_ = std::shared_ptr<void>(memory, os::release);
     detail::Heap::instance().count(rounded, what);
     buffer->data_ = static_cast<std::byte*>(memory);
     buffer->counted_ = true;

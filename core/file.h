@@ -1,4 +1,5 @@
-// Files that are read in one go, and files that appear whole or not at all.
+// Files that are read in one go, and files that appear whole or not at all: core/os/file_linux.cpp, and
+// core/os/file_portable.cpp, which promises less, as it says.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,8 @@ class InputFile {
   bool read_at(uint64_t offset, void* data, size_t bytes) const;
 
  private:
-  int fd_;
+  std::filesystem::path path_;
+  [[maybe_unused]] int fd_ = -1;
   uint64_t size_ = 0;
 };
 
@@ -70,11 +72,11 @@ class AtomicFile {
   void truncate();
   void close() noexcept;
 
-  std::filesystem::path path_;  // as the user named it, for messages
-  std::string name_;            // of the file in folder_, links followed
-  std::string temporary_;       // likewise; empty where the file is written in place
-  bool truncate_ = false;       // whether what is there must be cut off before the first write in place
-  int folder_ = -1;
+  std::filesystem::path path_;              // as the user named it, for messages
+  std::string name_;                        // of the file in folder_, links followed
+  std::string temporary_;                   // likewise; empty where the file is written in place
+  [[maybe_unused]] bool truncate_ = false;  // whether what is there must be cut off before the first write in place
+  [[maybe_unused]] int folder_ = -1;
   std::FILE* file_ = nullptr;
 };
 

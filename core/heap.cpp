@@ -16,13 +16,12 @@
 #include <neap/bytes.h>
 #include <neap/error.h>
 #include <neap/memory.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "core/check.h"
-#include "core/system_memory.h"
+#include "core/os/os.h"
 
 namespace neap::detail {
 
@@ -41,19 +40,7 @@ constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
 
 // Maps pages; returns nullptr where the system refuses. From 1 MiB a mapping begins at a huge page; smaller ones may
 // lie side by side, for the kernel to merge, because it limits the number of mappings.
-std::byte* map_pages(size_t bytes) {
-  const size_t padding = bytes >= kHugeThreshold ? kHugePage : 0;
-  void* mapped =
-      mmap(nullptr, bytes + padding, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  auto* start = static_cast<std::byte*>(mapped);
-  if (padding == 0) return start;
-  const size_t head = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
-  if (head != 0) munmap(start, head);
-  munmap(start + head + bytes, kHugePage - head);
-  madvise(start + head, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages refuses, and nothing is lost
-  return start + head;
-}
+std::byte* map_pages(size_t bytes) { return os::map(bytes, bytes >= kHugeThreshold ? kHugePage : kPage); }
 
 // Returns the bytes of the slab's pages that some piece touches.
 size_t touched(const std::vector<Range>& pieces) {
@@ -133,7 +120,7 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
 void Heap::require_available(size_t pages, size_t bytes, std::string_view what) {
   unchecked_ += pages;
   if (unchecked_ < kCheckEvery) return;
-  const std::optional<size_t> available = available_memory();
+  const std::optional<size_t> available = os::available_memory();
   if (!available) return;
   // What live buffers have been promised and have not touched yet will come out of the available memory too.
   const size_t held = used_ + cached_;
@@ -159,7 +146,7 @@ void Heap::split(Slab* slab, std::vector<Range> pieces) {
   size_t kept = 0;
   size_t end = 0;  // pages before this belong to some piece
   auto give_back = [&](size_t from, size_t to) {
-    if (from < to) madvise(slab->base + from, to - from, MADV_DONTNEED);
+    if (from < to) os::drop(slab->base + from, to - from);
   };
   for (const Range& piece : pieces) {
     give_back(end, page_floor(piece.begin));
@@ -206,7 +193,7 @@ void Heap::add_free(Slab* slab) { free_.insert(std::move(slab->free_entry)); }
 
 // Unmaps a slab that is in neither map.
 void Heap::destroy(Slab* slab) {
-  munmap(slab->base, slab->capacity);
+  os::unmap(slab->base, slab->capacity);
   delete slab;
 }
 
@@ -252,7 +239,7 @@ size_t Heap::drop_idle(Slab* slab, size_t excess) {
   size_t begin = last.begin;
   if (excess < last.size()) begin = std::max(begin, (last.end - excess) & ~(kHugePage - 1));
   const size_t dropped = last.end - begin;
-  madvise(slab->base + begin, dropped, MADV_DONTNEED);
+  os::drop(slab->base + begin, dropped);
   last.end = begin;
   if (last.size() == 0) slab->idle.pop_back();
   return dropped;

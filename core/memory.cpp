@@ -1,83 +1,9 @@
-#include <fcntl.h>
 #include <neap/memory.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
-#include <string>
-#include <string_view>
-
-#include "core/ascii.h"
 #include "core/heap.h"
-#include "core/system_memory.h"
+#include "core/os/os.h"
 
 namespace neap {
-
-namespace {
-
-// Start reads the beginning of a file that the kernel writes, without allocating; it is empty if there is no such file.
-class Start {
- public:
-  explicit Start(const char* path) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    for (ssize_t got = 0; (got = read(fd, bytes_ + length_, sizeof bytes_ - length_)) > 0;) {
-      length_ += static_cast<size_t>(got);
-    }
-    close(fd);
-  }
-  std::string_view text() const { return {bytes_, length_}; }
-
- private:
-  char bytes_[8192];
-  size_t length_ = 0;
-};
-
-// Returns the number that the text begins with, after spaces; nullopt if there is none.
-std::optional<size_t> number(std::string_view text) {
-  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
-  size_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  return parsed.ec == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-// Returns the number after `key` in a file of lines "key number ..."; nullopt if there is none.
-std::optional<size_t> field(const char* path, std::string_view key) {
-  const Start file(path);
-  for (std::string_view rest = file.text(); !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    if (line.starts_with(key) && line.size() > key.size() && ascii::is_space(line[key.size()])) {
-      return number(line.substr(key.size()));
-    }
-  }
-  return std::nullopt;
-}
-
-// Returns what is left to the process's control group (version 2); nullopt without a limit.
-std::optional<size_t> control_group_available() {
-  static const std::string& folder = *new std::string([] {
-    const Start file("/proc/self/cgroup");
-    const size_t at = file.text().starts_with("0::") ? 0 : file.text().find("\n0::") + 1;
-    if (at == 0 && !file.text().starts_with("0::")) return std::string();
-    const std::string_view path = file.text().substr(at + 3);
-    return "/sys/fs/cgroup" + std::string(path.substr(0, path.find('\n')));
-  }());
-  if (folder.empty()) return std::nullopt;
-  const auto limit = number(Start((folder + "/memory.max").c_str()).text());
-  const auto used = number(Start((folder + "/memory.current").c_str()).text());
-  if (!limit || !used) return std::nullopt;
-  const size_t reclaimable = std::min(*used, field((folder + "/memory.stat").c_str(), "file").value_or(0));
-  return *limit - std::min(*limit, *used - reclaimable);
-}
-
-}  // namespace
-
-std::optional<size_t> detail::available_memory() {
-  const std::optional<size_t> kib = field("/proc/meminfo", "MemAvailable:");
-  if (!kib) return control_group_available();
-  return std::min(*kib << 10, control_group_available().value_or(SIZE_MAX));
-}
 
 namespace memory {
 
@@ -89,21 +15,9 @@ std::optional<size_t> limit() { return detail::Heap::instance().limit(); }
 size_t cached_bytes() { return detail::Heap::instance().cached(); }
 void release_cached() { detail::Heap::instance().release_cached(); }
 
-size_t resident_bytes() {
-  const Start file("/proc/self/statm");
-  const size_t first = std::min(file.text().find(' '), file.text().size());
-  return number(file.text().substr(first)).value_or(0) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
-size_t peak_resident_bytes() { return field("/proc/self/status", "VmHWM:").value_or(0) << 10; }
-
-bool reset_peak_resident() {
-  const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool done = write(fd, "5", 1) == 1;
-  close(fd);
-  return done;
-}
+size_t resident_bytes() { return os::resident_bytes(); }
+size_t peak_resident_bytes() { return os::peak_resident_bytes(); }
+bool reset_peak_resident() { return os::reset_peak_resident(); }
 
 }  // namespace memory
 }  // namespace neap

@@ -1,7 +1,6 @@
 #include "core/terminate.h"
 
 #include <neap/error.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +15,7 @@ std::terminate_handler previous = nullptr;
   std::fflush(stdout);
   for (const char* text : {"neap: ", error.what(), "\n"}) std::fputs(text, stderr);
   std::fflush(stderr);
-  _exit(2);
+  std::_Exit(2);
 }
 
 [[noreturn]] void on_terminate() {

@@ -15,7 +15,6 @@
 #include <llvm/TargetParser/SubtargetFeature.h>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -32,6 +31,7 @@
 #include "core/check.h"
 #include "core/dump.h"
 #include "core/isa.h"
+#include "core/os/os.h"
 #include "core/thread_pool.h"
 #include "trace/scalar/scalar_eval.h"
 
@@ -231,7 +231,7 @@ class Jit {
           "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
           "call the function with such arguments once before");
     }
-    process_ = getpid();
+    process_ = os::process();
     const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels.size());
     try {
       if (!session_ || !session_->ready) {
@@ -316,7 +316,7 @@ class Jit {
   std::unordered_map<std::string, KernelFunction> known_;
   size_t next_ = 0;
   std::atomic<bool> process_ends_ = false;
-  std::atomic<pid_t> process_ = 0;  // that compiled last
+  std::atomic<long> process_ = 0;  // that compiled last
 };
 
 // Never destroyed: code may run in the destructor of a static object.
@@ -330,7 +330,7 @@ void Jit::at_exit() {
   Jit& self = jit();
   if (self.process_ends_) return;
   std::unique_lock lock(self.mutex_, std::defer_lock);
-  if (!LlvmMemory::inside() && self.process_ == getpid()) lock.lock();
+  if (!LlvmMemory::inside() && self.process_ == os::process()) lock.lock();
   self.process_ends_ = true;
 }
 

@@ -4,10 +4,11 @@
 #include <llvm/Support/ErrorHandling.h>
 #include <neap/bytes.h>
 #include <neap/error.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
+
+#include "core/os/os.h"
 
 namespace neap::cpu {
 namespace {
@@ -22,7 +23,7 @@ thread_local bool at_work = false;
 bool give_back_reserve() {
   void* data = reserve.exchange(nullptr);
   if (!data) return false;
-  munmap(data, reserve_bytes);
+  os::unmap(static_cast<std::byte*>(data), reserve_bytes);
   return true;
 }
 
@@ -41,12 +42,14 @@ void on_failing_malloc(void*, const char*, bool) {
 }  // namespace
 
 LlvmMemory::LlvmMemory(size_t bytes) : lock_(one_at_a_time) {
-  void* data = mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
+  std::byte* const data = os::map(bytes, os::page_bytes());
+  std::byte* const more = data ? os::map(bytes, os::page_bytes()) : nullptr;
+  if (!more) {
+    if (data) os::unmap(data, bytes);
     throw OutOfMemoryError(
         fmt::format("out of memory: compiling needs {}; the system refuses the mapping", format_bytes(2 * bytes)));
   }
-  munmap(static_cast<std::byte*>(data) + bytes, bytes);
+  os::unmap(more, bytes);
   reserve_bytes = bytes;
   reserve = data;
   outer_ = std::get_new_handler();

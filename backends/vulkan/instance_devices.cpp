@@ -1,11 +1,11 @@
 // What a driver says of a device, as a DeviceRecord; and which of its features are turned on.
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "backends/vulkan/instance.h"
+#include "core/os/os.h"
 
 namespace neap::vk {
 
@@ -90,7 +90,7 @@ void describe_limits(const PhysicalDevice& d, const Properties& p, DeviceRecord&
   }
   r.max_buffer_size = p.maintenance4.maxBufferSize ? p.maintenance4.maxBufferSize : r.max_memory_allocation;
   // Around an array there may be nothing but its own pages: where imports take more, the device imports no array.
-  if (p.host.minImportedHostPointerAlignment <= static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
+  if (p.host.minImportedHostPointerAlignment <= os::page_bytes()) {
     r.imported_host_alignment = p.host.minImportedHostPointerAlignment;
   }
 }

@@ -7,7 +7,7 @@
 
 #include "backends/vulkan/device_impl.h"
 #include "core/check.h"
-#include "core/system_memory.h"
+#include "core/os/os.h"
 
 namespace neap::vk {
 
@@ -305,7 +305,7 @@ MemoryPtr MemoryPool::import(std::byte* data, size_t bytes) {
 size_t MemoryPool::available() const {
   const DeviceRecord& record = device_.record();
   if (record.type == "cpu") {  // its heap is the host's memory, whatever size the driver gives it
-    if (const auto bytes = detail::available_memory()) return *bytes;
+    if (const auto bytes = os::available_memory()) return *bytes;
   }
   const Use use = device_.choices().memory == Choices::Memory::staged ? Use::device : Use::visible;
   const std::vector<uint32_t> types = types_for(~0u, use);

@@ -1,7 +1,6 @@
 #include "backends/vulkan/spirv_cache.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "backends/vulkan/spirv.h"
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/os/os.h"
 
 namespace neap::vk {
 
@@ -43,7 +43,7 @@ std::optional<std::filesystem::path> cache_folder() {
   }
   std::error_code error;
   if (folder.has_parent_path()) std::filesystem::create_directories(folder.parent_path(), error);
-  mkdir(folder.c_str(), 0700);  // whose contents are this user's, as the XDG rules say
+  os::make_private_folder(folder);  // whose contents are this user's, as the XDG rules say
   if (!std::filesystem::is_directory(folder, error)) return std::nullopt;
   return folder;
 }

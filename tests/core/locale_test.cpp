@@ -12,8 +12,8 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/npy.h"
+#include "core/os/os.h"
 #include "core/safetensors.h"
-#include "core/system_memory.h"
 
 namespace neap {
 namespace {
@@ -39,7 +39,7 @@ void check_all() {
   out.begin_array().value(1234567.5).value(1234567).value(true).end_array();
   EXPECT_EQ(out.take(), "[1234567.5,1234567,true]");
   EXPECT_GT(memory::resident_bytes(), 1_MiB);
-  EXPECT_GT(detail::available_memory().value_or(SIZE_MAX), 1_MiB);
+  EXPECT_GT(os::available_memory().value_or(SIZE_MAX), 1_MiB);
 
   const auto folder = std::filesystem::temp_directory_path() / ("neap_locale_test_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);

@@ -1,0 +1,51 @@
+// What Neap asks of the operating system, beside the standard library and files (core/file.h): all of it stands in this
+// folder, once for Linux (*_linux.cpp) and once with the standard library alone (*_portable.cpp), which CMake takes for
+// other systems and where NEAP_PORTABLE is on. Tested in tests/core/os_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace neap::os {
+
+/// Returns the bytes of a page of memory.
+size_t page_bytes();
+
+/// Maps memory that begins at a multiple of `alignment`, a power of two; its pages are taken when they are first
+/// written, and are huge ones where the alignment is that of those. Returns nullptr where the system refuses.
+/// (Portable: all of it is taken at once.)
+std::byte* map(size_t bytes, size_t alignment);
+/// Gives back what map() returned.
+void unmap(std::byte* data, size_t bytes);
+/// Gives back the whole pages of a range of what map() returned; they come again, with any contents, when they are
+/// written. (Portable: nothing happens.)
+void drop(std::byte* data, size_t bytes);
+
+/// Returns `bytes` aligned so, or nullptr; to be freed by release().
+void* allocate(size_t bytes, size_t alignment);
+void release(void* data);
+
+/// Returns the bytes that the machine, or the control group that the process is in, can still give without swapping or
+/// killing; nullopt where the system does not tell.
+std::optional<size_t> available_memory();
+/// As neap::memory has them (neap/memory.h).
+size_t resident_bytes();
+size_t peak_resident_bytes();
+bool reset_peak_resident();
+
+/// The addresses that the calling thread's stack may have, from the lowest; size 0 where the system does not tell.
+struct Stack {
+  uintptr_t low = 0;
+  size_t size = 0;
+};
+Stack stack();
+
+/// Returns a number that a child of fork() does not share. (Portable: there are none.)
+long process();
+
+/// Makes a folder that is the user's alone, where there is none of that name.
+void make_private_folder(const std::filesystem::path& path);
+
+}  // namespace neap::os
