@@ -23,10 +23,10 @@ NEAP_ISAS(NEAP_DECLARE)
 
 namespace {
 
-using Run = decltype(&factor::run);
+using Factorize = decltype(&factor::run);
 
-std::vector<Run> runs() {
-  std::vector<Run> all;
+std::vector<Factorize> runs() {
+  std::vector<Factorize> all;
 #define NEAP_ADD(name) \
   if (Isa::name <= best_isa()) all.push_back(&factor::name::run);
   NEAP_ISAS(NEAP_ADD)
@@ -48,7 +48,7 @@ TEST(Isa, EachFactorsTheSameMatrix) {
   std::vector<std::byte> scratch(factor::layout(form).bytes() + 64);
   auto* const aligned = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
   std::vector<std::vector<double>> results;
-  for (const Run run : runs()) {
+  for (const Factorize run : runs()) {
     results.emplace_back(a.size());
     run(form, nullptr, a.data(), results.back().data(), aligned);
   }

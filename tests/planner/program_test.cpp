@@ -7,6 +7,7 @@
 
 #include "graphs.h"
 #include "planner/rewrite/simplify.h"
+#include "tests/count.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::planner {
@@ -15,7 +16,7 @@ namespace {
 using tracing::Arrays;
 
 Graph traced(DType dtype, Array (*f)(const Array&)) {
-  return tracing::trace_closed({{{64}, dtype}}, [&](const Arrays& in) { return Arrays{f(in[0])}; });
+  return tracing::trace_closed(std::vector<Aval>{{{64}, dtype}}, [&](const Arrays& in) { return Arrays{f(in[0])}; });
 }
 
 TEST(Program, OfRealNumbersIsTheGraphAsItWasGiven) {
@@ -36,7 +37,7 @@ TEST(Program, OfComplexNumbersHasPairsOfRealOnes) {
 }
 
 TEST(Program, DrawsWithAsManyKeysAsAreAskedFor) {
-  const Program program(traced(DType::u32, [](const Array& x) { return random::bits(slice_in_dim(x, 0, 2), {64}); }));
+  const Program program(traced(DType::u32, [](const Array& x) { return random::bits(x[slice(0, 2)], {64}); }));
   EXPECT_EQ(count(program.simple(), Op::random_fold_in), 0);
   EXPECT_EQ(count(program.with_subkeys(8), Op::random_fold_in), 1);
   EXPECT_EQ(count(program.with_subkeys(65), Op::random_fold_in), 0) << "more than there are elements";
