@@ -134,7 +134,7 @@ TEST(Values, ArePrintedWithWhatTheyAre) {
   std::ostringstream out;
   out << array({{1, 2}, {3, 4}}) << '|' << array(2.0f) << '|' << spec({2, 3}, bf16) << '|' << Array();
   EXPECT_EQ(out.str(), "i32[2,2]\n[[1 2]\n [3 4]]|f32[] 2.|bf16[2,3] (spec)|(an array without a value)");
-  EXPECT_EQ(fmt::format("{:>14}", array({1, 2})), "    i32[2] [1 2]");
+  EXPECT_EQ(fmt::format("{:>14}", array({1, 2})), "  i32[2] [1 2]");
   jit([](const Array& x) {
     EXPECT_EQ(to_string(x), "f32[2] (traced)");
     return x;

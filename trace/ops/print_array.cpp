@@ -180,6 +180,7 @@ class Printer {
       if (last) {
         const bool breaks = !first && column + 1 + item.size() > kColumns - 1;
         if (breaks) {
+          text.erase(text.find_last_not_of(' ') + 1);
           text += "\n" + std::string(indent, ' ');
           column = indent;
         } else if (!first) {
