@@ -44,6 +44,7 @@ set(linked "Libs: -L\${libdir} -lneap")
 if(NOT BUILD_SHARED_LIBS)
   set(linked "${linked} ${private}\nRequires: fmt tbb")
 endif()
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # it goes wherever --prefix says
 configure_file(${PROJECT_SOURCE_DIR}/cmake/neap.pc.in ${PROJECT_BINARY_DIR}/neap.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/neap.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
