@@ -1,6 +1,9 @@
 # Third-party components, as Debian 12 packages them (`./neap setup` installs them). What all object libraries are
 # compiled with goes into one interface target, neap_deps, so that they can share one precompiled header; it is not what
 # users of the library compile with: public headers include the standard library alone.
+find_package(Threads REQUIRED)
+find_package(TBB REQUIRED)
+find_package(fmt REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(nlohmann_json REQUIRED)
 # Checksums; header only (XXH_INLINE_ALL).
@@ -9,7 +12,7 @@ find_path(NEAP_XXHASH xxhash.h REQUIRED)
 if(NEAP_CPU)
   enable_language(C)  # LLVM's package file runs C checks
   find_package(LLVM 19.1 REQUIRED CONFIG)
-  set(NEAP_LLVM_LIBRARY_DIR ${LLVM_LIBRARY_DIRS})
+  set(neap_llvm_folders ${LLVM_LIBRARY_DIRS})
   add_library(neap_llvm_headers INTERFACE)
   target_include_directories(neap_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 endif()
@@ -18,6 +21,8 @@ if(NEAP_VULKAN)
   add_library(neap_vulkan_headers INTERFACE)
   target_include_directories(neap_vulkan_headers SYSTEM INTERFACE ${NEAP_VOLK})
 endif()
+set(neap_cpu ${NEAP_CPU})
+set(neap_vulkan ${NEAP_VULKAN})
 include(NeapLinked)
 
 add_library(neap_deps INTERFACE)

@@ -16,12 +16,8 @@ constexpr std::string_view kNames[] = {"baseline", "avx2", "avx512"};
 
 Isa supported() {
 #if defined(__x86_64__)
-  const auto has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const auto has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                          __builtin_cpu_supports("avx512vl");
-  if (has_avx2) return has_avx512 ? Isa::avx512 : Isa::avx2;
+  if (__builtin_cpu_supports("x86-64-v4")) return Isa::avx512;
+  if (__builtin_cpu_supports("x86-64-v3")) return Isa::avx2;
 #endif
   return Isa::baseline;
 }

@@ -94,9 +94,11 @@ Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc:
 
 /// Makes an array of memory that is lent, without a copy: `data` holds the elements of `shape`, row-major, and is
 /// aligned as an element is. It must stay as it is while this array lives, or another that shares its memory (what a
-/// jitted function returns as it got it); it is read and never written: to donate it is a UserError. When the last of
-/// them goes, `deleter` is called with `data`, on any thread. It is counted, in plans and by memory::live_bytes(), as
-/// every array. Throws UserError where data is null or misaligned, and then does not call the deleter.
+/// jitted function returns as it got it, or has captured), and on a GPU until the calls that read it are done
+/// (synchronize()). It is read and never written: to donate it is a UserError. When nothing needs it any more,
+/// `deleter`, which must not throw, is called with `data`, on any thread. It is counted, in plans and by
+/// memory::live_bytes(), as every array. Throws UserError where data is null or misaligned, and then does not call the
+/// deleter.
 Array borrow(const void* data, const Shape& shape, DType dtype, std::function<void(const void*)> deleter = {},
              Loc loc = Loc::current());
 template <Scalar T>

@@ -45,6 +45,9 @@ Array borrow(Derived&& x, Loc loc = Loc::current()) {
   return borrow(kept->data(), shape, [kept](const void*) {}, loc);
 }
 
+template <class Derived>
+Array borrow(const Eigen::PlainObjectBase<Derived>&&, Loc = Loc::current()) = delete;  // it ends with the expression
+
 /// Returns a view of the elements of x [n, m] as a matrix; a vector [n] is a matrix of one column. T is x's own element
 /// type (DTypeError). It is valid while an array of these elements lives.
 template <Scalar T>

@@ -100,7 +100,7 @@ class Jitted {
     if constexpr (!Call::ok) {
       return R();
     } else {
-      if (tracing_now(loc_)) return static_cast<R>(f_(arguments...));
+      if (tracing_now(loc_)) return static_cast<R>(std::invoke(f_, arguments...));
       FlatCall call = flatten(arguments...);
       const std::any* prototype = nullptr;
       const auto outputs = state_->call(call, flat_function(arguments...), prototype, loc_);
@@ -156,7 +156,7 @@ class Jitted {
           return tree;
         };
         std::tuple<A...> trees{rebuild(arguments)...};  // braces: left to right
-        R result = std::apply([&](const A&... t) -> R { return f_(t...); }, trees);
+        R result = std::apply([&](const A&... t) -> R { return std::invoke(f_, t...); }, trees);
         std::vector<Array> outputs = tree_leaves(result);
         // The prototype keeps the structure and static values, not the traced arrays.
         prototype = tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size())));

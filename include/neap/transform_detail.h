@@ -53,7 +53,8 @@ class LeafwiseCall {
     return [this](const std::vector<Array>& other) {
       std::tuple<A...> trees = std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_);
       trees = tree_unflatten(trees, std::span<const Array>(other));
-      if constexpr (Call::ok) result_.emplace(std::apply([&](const A&... t) -> Result { return f_(t...); }, trees));
+      if constexpr (Call::ok)
+        result_.emplace(std::apply([&](const A&... t) -> Result { return std::invoke(f_, t...); }, trees));
       return tree_leaves(*result_);
     };
   }

@@ -48,12 +48,25 @@ template <class T>
 inline constexpr bool is_variant = false;
 template <class... T>
 inline constexpr bool is_variant<std::variant<T...>> = true;
+template <class T, class U>
+inline constexpr bool is_named_by = true;
+template <class T, class Class, class... Members>
+inline constexpr bool is_named_by<T, MembersOf<Class, Members...>> = std::is_same_v<T, Class>;
+template <class... T>
+const std::tuple<T...>& tuple_of(const std::tuple<T...>& members) {
+  return members;
+}
+template <class... T>
+auto tuple_of(const MembersOf<T...>& members) {
+  return members.members;
+}
 template <class T>
 inline constexpr bool names_members = requires(T& t) { t.tree_members(); };
 template <class T>
 inline constexpr bool members_are_named = requires(T& t) { tree_members(t); };  // found beside T
 template <class T>
-inline constexpr bool is_static = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string>;
+inline constexpr bool is_static =
+    std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, std::string> || Scalar<T>;
 
 /// Whether members of T can be found without a word from its author.
 template <class T>
@@ -74,7 +87,8 @@ struct NoTree {
   static_assert(!aggregate || !has_base<T>,
                 "neap: not a tree: a struct with a base class names its members by NEAP_TREE");
   static_assert(!aggregate || has_base<T>,
-                "neap: not a tree: a struct of more than 32 members names them by NEAP_TREE");
+                "neap: not a tree: a struct of more than 32 members, or with references or arrays of more than 128 "
+                "elements, names its members by NEAP_TREE");
 };
 
 /// Visits every leaf of a tree, in order: on_array(Array&) for arrays, on_static(data, bytes) for static values and the
@@ -119,7 +133,10 @@ void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
   } else if constexpr (std::is_array_v<U>) {
     for (auto& e : t) visit_tree(e, on_array, on_static);
   } else if constexpr (names_members<T>) {
-    std::apply([&](auto&... e) { (visit_tree(e, on_array, on_static), ...); }, t.tree_members());
+    static_assert(
+        is_named_by<U, decltype(t.tree_members())>,
+        "neap: not a tree: the base class names its members by NEAP_TREE, and this class must name all of its own");
+    std::apply([&](auto&... e) { (visit_tree(e, on_array, on_static), ...); }, tuple_of(t.tree_members()));
   } else if constexpr (members_are_named<T>) {
     std::apply([&](auto&... e) { (visit_tree(e, on_array, on_static), ...); }, tree_members(t));
   } else if constexpr (!is_struct<U>()) {
@@ -134,8 +151,16 @@ void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
 template <class F, class... A>
 struct CallOf {
   static constexpr bool takes = std::is_invocable_v<const F&, const A&...>;
-  static constexpr bool takes_if_mutable = std::is_invocable_v<F&, const A&...>;
-  static constexpr bool takes_references = std::is_invocable_v<F&, A&...>;
+  // Asked only where it matters: to ask is to compile generic functions for such arguments.
+  template <class G, class... B>
+  static constexpr bool takes_else() {
+    if constexpr (takes)
+      return false;
+    else
+      return std::is_invocable_v<G, B...>;
+  }
+  static constexpr bool takes_if_mutable = takes_else<F&, const A&...>();
+  static constexpr bool takes_references = takes_else<F&, A&...>();
   static_assert(takes || !takes_if_mutable,
                 "neap: the function is a mutable lambda, or its operator() is not const; it may be called at any time");
   static_assert(takes || takes_if_mutable || !takes_references,

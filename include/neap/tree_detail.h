@@ -19,30 +19,41 @@
 ///       neap::Array weight_, bias_;
 ///     };
 ///
-/// It defines a function tree_members() that returns references to them (std::tie). Where a class is not one's own, a
-/// free function tree_members(x) beside it, for a const and for another x, does the same. What is not named stays as it
-/// is in copies.
-#define NEAP_TREE(...)                                  \
-  auto tree_members() { return std::tie(__VA_ARGS__); } \
-  auto tree_members() const { return std::tie(__VA_ARGS__); }
+/// Where a class is not one's own, a free function tree_members(x) beside it, for a const and for another x, returns
+/// references to its members (std::tie). What is not named stays as it is in copies and is no part of a signature: a
+/// jitted function keeps what it was when it was traced. So name the numbers, too, that the function reads. A class
+/// does not inherit the names of its base: it names those members again beside its own.
+#define NEAP_TREE(...)                                                           \
+  auto tree_members() { return ::neap::detail::members_of(*this, __VA_ARGS__); } \
+  auto tree_members() const { return ::neap::detail::members_of(*this, __VA_ARGS__); }
 
 namespace NEAP_API neap {
 namespace detail {
+
+/// The members that a class names, and which class that is.
+template <class Class, class... Members>
+struct MembersOf {
+  std::tuple<Members&...> members;
+};
+template <class Class, class... Members>
+MembersOf<std::remove_const_t<Class>, Members...> members_of(Class&, Members&... members) {
+  return {{members...}};
+}
 
 struct AnyMember {
   template <class T>
   operator T() const;  // only in unevaluated brace initialisation
 };
-struct AnyOf {
-  template <class T>
-  struct Base {
-    template <class U>
-      requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
-    operator U() const;
-  };
+/// Becomes a base class of T and nothing else.
+template <class T>
+struct AnyBase {
+  template <class U>
+    requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
+  operator U() const;
 };
+struct Nothing {};  // becomes only what is made of anything, such as std::any
 
-inline constexpr size_t kMostMembers = 32;
+inline constexpr size_t kMostMembers = 32, kMostElements = 128;
 
 template <size_t>
 using Any = AnyMember;
@@ -51,39 +62,52 @@ template <class T, size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
   return requires { T{Any<I>{}...}; };
 }
-/// T{any, ..., {}, any, ..., any}: the element in the middle is one member, not a part of an array.
-template <class T, size_t... Before, size_t... After>
-constexpr bool takes_empty(std::index_sequence<Before...>, std::index_sequence<After...>) {
-  return requires { T{Any<Before>{}..., {}, Any<After>{}...}; };
-}
 /// T{any, ..., {any, ..., any}, any, ..., any}
 template <class T, size_t... Before, size_t... Inside, size_t... After>
-constexpr bool takes_array(std::index_sequence<Before...>, std::index_sequence<Inside...>,
-                           std::index_sequence<After...>) {
+constexpr bool takes_inside(std::index_sequence<Before...>, std::index_sequence<Inside...>,
+                            std::index_sequence<After...>) {
   return requires { T{Any<Before>{}..., {Any<Inside>{}...}, Any<After>{}...}; };
 }
+template <class T, size_t kBefore, size_t kInside, size_t kAfter>
+constexpr bool takes_inside() {
+  return takes_inside<T>(std::make_index_sequence<kBefore>{}, std::make_index_sequence<kInside>{},
+                         std::make_index_sequence<kAfter>{});
+}
 
-/// Returns the most elements that T's braces take, those of arrays one by one.
-template <class T, size_t N = 4 * kMostMembers>
-constexpr size_t element_limit() {
-  if constexpr (N == 0 || takes<T>(std::make_index_sequence<N>{})) {
-    return N;
+/// Returns the most elements that T's braces take, those of arrays one by one: the end of the first run of numbers that
+/// they take; 0 where they take none.
+template <class T, bool kBegun = false, size_t N = 0>
+constexpr size_t element_count_of() {
+  constexpr bool here = takes<T>(std::make_index_sequence<N>{});
+  if constexpr (kBegun && !here) {
+    return N - 1;
+  } else if constexpr (N > kMostElements) {
+    return here ? N : 0;
   } else {
-    return element_limit<T, N - 1>();
+    return element_count_of<T, here, N + 1>();
   }
 }
 
-/// Returns how many of the elements of T from `at` on are one member: more than one where it is an array.
+/// Whether the element at kAt is a member of its own: then braces in its place, empty or with what its constructor
+/// wants, leave room for all others. Those of an array take several elements.
+template <class T, size_t kAt, size_t kAll, size_t kInside = 0>
+constexpr bool is_member() {
+  constexpr size_t kMostArguments = 4;
+  if constexpr (takes_inside<T, kAt, kInside, kAll - kAt - 1>()) {
+    return true;
+  } else if constexpr (kInside == kMostArguments) {
+    return false;
+  } else {
+    return is_member<T, kAt, kAll, kInside + 1>();
+  }
+}
+/// Returns how many elements the array has that begins at kAt.
 template <class T, size_t kAt, size_t kAll, size_t kLength>
-constexpr size_t length_at() {
-  if constexpr (kLength <= 1 ||
-                takes_empty<T>(std::make_index_sequence<kAt>{}, std::make_index_sequence<kAll - kAt - 1>{})) {
-    return 1;
-  } else if constexpr (takes_array<T>(std::make_index_sequence<kAt>{}, std::make_index_sequence<kLength>{},
-                                      std::make_index_sequence<kAll - kAt - kLength>{})) {
+constexpr size_t array_length() {
+  if constexpr (kLength <= 1 || takes_inside<T, kAt, kLength, kAll - kAt - kLength>()) {
     return kLength;
   } else {
-    return length_at<T, kAt, kAll, kLength - 1>();
+    return array_length<T, kAt, kAll, kLength - 1>();
   }
 }
 
@@ -91,18 +115,25 @@ template <class T, size_t kAt, size_t kAll>
 constexpr size_t members_from() {
   if constexpr (kAt == kAll) {
     return 0;
+  } else if constexpr (is_member<T, kAt, kAll>()) {
+    return 1 + members_from<T, kAt + 1, kAll>();
   } else {
-    return 1 + members_from<T, kAt + length_at<T, kAt, kAll, kAll - kAt>(), kAll>();
+    return 1 + members_from<T, kAt + array_length<T, kAt, kAll, kAll - kAt>(), kAll>();
   }
 }
 
 template <class T>
-inline constexpr bool has_base = requires { T{AnyOf::Base<T>{}}; };
+inline constexpr bool has_base = requires { T{AnyBase<T>{}}; } && !requires { T{Nothing{}}; };
 
+/// Returns how many members an aggregate has; more than kMostMembers where they cannot be counted.
 template <class T>
 constexpr size_t member_count() {
-  constexpr size_t kAll = element_limit<T, std::min(4 * kMostMembers, sizeof(T))>();
-  return members_from<T, 0, kAll>();
+  constexpr size_t kAll = element_count_of<T>();
+  if constexpr (kAll > kMostElements || (kAll == 0 && !std::is_empty_v<T>)) {
+    return kMostMembers + 1;
+  } else {
+    return members_from<T, 0, kAll>();
+  }
 }
 
 /// Calls f on the members of an aggregate: f(m0, m1, ...).

@@ -21,6 +21,11 @@ std::vector<float> values(const std::vector<Array>& leaves) {
 
 Array number(float x) { return array(x); }
 
+template <class T>
+constexpr size_t member_count_of() {
+  return detail::member_count<T>();
+}
+
 struct Small {
   Array a;
   int n = 0;
@@ -119,6 +124,42 @@ TEST(Tree, ClassesNameTheirMembers) {
   derived.a = number(1);
   derived.b = number(2);
   EXPECT_THAT(values(tree_leaves(derived)), ElementsAre(1, 2));
+}
+
+struct WithLayers {
+  Layer first, second;
+  Array c;
+  std::pair<Layer, Array> pair;
+  std::array<Layer, 2> two;
+  Layer three[3];
+};
+
+TEST(Tree, TakesMembersWithoutADefault) {
+  const auto layer = [](float x) { return Layer(number(x), number(x + 1)); };
+  const WithLayers tree{
+      layer(1), layer(3), number(5), {layer(6), number(8)}, {layer(9), layer(11)}, {layer(13), layer(15), layer(17)}};
+  EXPECT_THAT(values(tree_leaves(tree)), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18));
+}
+
+struct Bits {
+  unsigned a : 3, b : 5, c : 1, d : 7;
+  Array x;
+};
+struct Nothing {};
+struct Marked {
+  [[no_unique_address]] Nothing n;
+  Array x;
+  bool flag = false;
+};
+
+TEST(Tree, TakesWhatElseStructsHave) {
+  EXPECT_EQ(member_count_of<Marked>(), 3u);
+  EXPECT_EQ(tree_leaves(Marked{{}, number(1), true}).size(), 1u);
+  EXPECT_EQ(member_count_of<Bits>(), 5u);
+}
+
+TEST(Tree, TakesFunctionsOfMembers) {
+  EXPECT_EQ(jit(&Layer::operator())(Layer(number(2), number(1)), number(3)).item<float>(), 7);
 }
 
 }  // namespace

@@ -119,7 +119,16 @@ TEST(Values, ArePrintedAsNumPyDoes) {
             " [9.700e+03 9.701e+03 9.702e+03 ... 9.797e+03 9.798e+03 9.799e+03]\n"
             " [9.800e+03 9.801e+03 9.802e+03 ... 9.897e+03 9.898e+03 9.899e+03]\n"
             " [9.900e+03 9.901e+03 9.902e+03 ... 9.997e+03 9.998e+03 9.999e+03]]");
+  EXPECT_EQ(text(array({1e100, 1e-5})), "[1.e+100 1.e-005]");
+  EXPECT_EQ(text(array(std::vector<float16>{float16(0.1f), float16(3.14159f)})), "[0.1  3.14]");
+  EXPECT_EQ(text(array(std::vector<bfloat16>{bfloat16(0.1f), bfloat16(256.0f)})), "[1.00e-01 2.56e+02]");
   EXPECT_EQ(text(array(3.5)), "3.5");
+  EXPECT_EQ(text(array(2.0)), "2.0");
+  EXPECT_EQ(text(array(-0.0)), "-0.0");
+  EXPECT_EQ(text(array(1e300)), "1e+300");
+  EXPECT_EQ(text(array(123456789.123)), "123456789.123");
+  EXPECT_EQ(text(zeros({int64_t{1} << 40, 0})), "[]");
+  EXPECT_EQ(text(array({std::complex<float>(1, 1), std::complex<float>(1, -10)})), "[1. +1.j 1.-10.j]");
   EXPECT_EQ(text(zeros({0})), "[]");
   EXPECT_EQ(text(array({std::complex<float>(1, 2), std::complex<float>(3.5f, -4)})), "[1. +2.j 3.5-4.j]");
   EXPECT_EQ(text(linspace(0, 1, 30)),
@@ -133,7 +142,7 @@ TEST(Values, ArePrintedAsNumPyDoes) {
 TEST(Values, ArePrintedWithWhatTheyAre) {
   std::ostringstream out;
   out << array({{1, 2}, {3, 4}}) << '|' << array(2.0f) << '|' << spec({2, 3}, bf16) << '|' << Array();
-  EXPECT_EQ(out.str(), "i32[2,2]\n[[1 2]\n [3 4]]|f32[] 2.|bf16[2,3] (spec)|(an array without a value)");
+  EXPECT_EQ(out.str(), "i32[2,2]\n[[1 2]\n [3 4]]|f32[] 2.0|bf16[2,3] (spec)|(an array without a value)");
   EXPECT_EQ(fmt::format("{:>14}", array({1, 2})), "  i32[2] [1 2]");
   jit([](const Array& x) {
     EXPECT_EQ(to_string(x), "f32[2] (traced)");

@@ -12,14 +12,27 @@ class ArrayPrinter:
         self.value = value
 
     def to_string(self):
+        kept = gdb.parameter("unwindonsignal")
         try:
-            text = gdb.parse_and_eval("(const char *(*)(const void *)) neap_debug_text")
-            address = self.value.address
-            if address is None:
-                return "neap::Array (in no memory)"
-            return text(address.cast(gdb.lookup_type("void").pointer())).string()
-        except gdb.error as error:
+            gdb.execute("set unwindonsignal on", to_string=True)  # should the bytes be no array after all
+            return self.text()
+        except (gdb.error, RuntimeError) as error:
             return f"neap::Array ({error})"
+        finally:
+            gdb.execute(f"set unwindonsignal {'on' if kept else 'off'}", to_string=True)
+
+    def text(self):
+        address = self.value.address
+        if address is None:
+            return "neap::Array (in no memory)"
+        held, count = self.value["impl_"]["_M_ptr"], self.value["impl_"]["_M_refcount"]["_M_pi"]
+        for pointer in (held, count):  # of a variable before its construction they point anywhere
+            if int(pointer):
+                gdb.selected_inferior().read_memory(int(pointer), 16)
+        if bool(int(held)) != bool(int(count)):
+            return "neap::Array (not constructed)"
+        text = gdb.parse_and_eval("(const char *(*)(const void *)) neap_debug_text").dereference()
+        return text(address.cast(gdb.lookup_type("void").pointer())).string()
 
 
 def printers():

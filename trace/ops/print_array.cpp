@@ -89,7 +89,9 @@ class Column {
       if (!std::isfinite(x)) return fmt::format("{:>{}}", text.whole, width);
       const char fill = scientific_ ? '0' : ' ';
       const std::string fraction = text.fraction + std::string(fraction_ - text.fraction.size(), fill);
-      return fmt::format("{:>{}}", fmt::format("{:>{}}.{}{}", text.whole, whole_, fraction, text.exponent), width);
+      std::string exponent = text.exponent;  // "e-05"
+      if (scientific_) exponent.insert(2, exponent_ - exponent.size(), '0');
+      return fmt::format("{:>{}}", fmt::format("{:>{}}.{}{}", text.whole, whole_, fraction, exponent), width);
     }
   }
 
@@ -111,15 +113,30 @@ template <class T>
 struct Parts {
   static constexpr bool complex = false;
   using type = T;
+  static T shown(T x) { return x; }
 };
-// Halves are shown as the shortest text of the float that they are.
-template <>
-struct Parts<float16> {
+// The number with the fewest digits that is rounded to this half, as a double, whose digits those are.
+template <class Half>
+struct HalfParts {
   static constexpr bool complex = false;
-  using type = float;
+  using type = double;
+  static double shown(Half x) {
+    constexpr int kMostDigits = 5;  // tell any two halves apart
+    const auto value = static_cast<double>(static_cast<float>(x));
+    if (!std::isfinite(value)) return value;
+    for (int precision = 0; precision < kMostDigits; ++precision) {
+      const std::string text = digits(value, std::chars_format::scientific, precision);
+      double read = 0;
+      std::from_chars(text.data(), text.data() + text.size(), read);
+      if (Half::from_double(read).bits == x.bits) return read;
+    }
+    return value;
+  }
 };
 template <>
-struct Parts<bfloat16> : Parts<float16> {};
+struct Parts<float16> : HalfParts<float16> {};
+template <>
+struct Parts<bfloat16> : HalfParts<bfloat16> {};
 template <class T>
 struct Parts<std::complex<T>> {
   static constexpr bool complex = true;
@@ -130,12 +147,16 @@ template <class T>
 class Printer {
  public:
   Printer(const T* data, const Shape& shape) : data_(data), shape_(shape), all_(element_count(shape) <= kThreshold) {
+    if (element_count(shape) == 0) return;
     const auto each = [&](const auto& f) { visit(0, 0, f); };
     each([&](int64_t i) { look(i, [](auto& column, auto x) { column.see(x); }); });
     each([&](int64_t i) { look(i, [](auto& column, auto x) { column.measure(x); }); });
   }
 
-  std::string text() { return shape_.empty() ? element(0) : rows(0, 0, 1); }
+  std::string text() const {
+    if (element_count(shape_) == 0) return "[]";
+    return shape_.empty() ? scalar() : rows(0, 0, 1);
+  }
 
  private:
   using Part = typename Parts<T>::type;
@@ -155,7 +176,7 @@ class Printer {
       f(real_, data_[i].real());
       f(imag_, std::abs(data_[i].imag()));
     } else {
-      f(real_, static_cast<Part>(data_[i]));
+      f(real_, Parts<T>::shown(data_[i]));
     }
   }
 
@@ -163,11 +184,24 @@ class Printer {
     if constexpr (Parts<T>::complex) {
       const Part imag = data_[i].imag();
       std::string text = imag_.show(std::abs(imag));
-      const size_t digits = text.find_last_not_of(' ') + 1;
-      text.insert(digits, "j");
-      return real_.show(data_[i].real()) + (std::signbit(imag) ? "-" : "+") + text;
+      text.insert(text.find_last_not_of(' ') + 1, "j");
+      text.insert(text.find_first_not_of(' '), std::signbit(imag) ? "-" : "+");
+      return real_.show(data_[i].real()) + text;
     } else {
-      return real_.show(static_cast<Part>(data_[i]));
+      return real_.show(Parts<T>::shown(data_[i]));
+    }
+  }
+
+  // One number alone, with one digit behind the point at least.
+  std::string scalar() const {
+    if constexpr (std::is_floating_point_v<Part> && !Parts<T>::complex) {
+      const Part x = Parts<T>::shown(data_[0]), size = std::abs(x);
+      if (!std::isfinite(x)) return element(0);
+      if (size != 0 && (size < Part(1e-4) || size >= Part(1e16))) return digits(x, std::chars_format::scientific);
+      const std::string text = digits(x, std::chars_format::fixed);
+      return text.find('.') == std::string::npos ? text + ".0" : text;
+    } else {
+      return element(0);
     }
   }
 
