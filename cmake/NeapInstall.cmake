@@ -10,6 +10,7 @@ install(TARGETS neap EXPORT neap
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/neap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
         FILES_MATCHING PATTERN *.h PATTERN *.def)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_gdb.py ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_lldb.py
+              ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_text.py
               ${PROJECT_SOURCE_DIR}/tools/debuggers/neap.natvis DESTINATION ${CMAKE_INSTALL_DATADIR}/neap COMPONENT dev)
 if(NEAP_TOOLS)
   install(TARGETS neap-plan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)

@@ -7,12 +7,13 @@ struct Pair {
   neap::Array left, right;
 };
 
-[[gnu::noinline]] void look(const Pair& pair, const neap::Array& none) {
-  std::printf("%d\n", static_cast<int>(pair.left.size() + static_cast<int64_t>(none.is_concrete())));
+[[gnu::noinline]] void look_here(const Pair& pair, const neap::Array& none, const neap::Array& pi,
+                                 const neap::Array& many) {
+  std::printf("%d\n", static_cast<int>(pair.left.size() + pi.size() + many.size()) + (none.is_concrete() ? 1 : 0));
 }
 
 int main() {
   const Pair pair{neap::array({{1.5f, 2.0f}, {3.0f, 4.0f}}), neap::spec({2, 3}, neap::bf16)};
-  look(pair, neap::Array());
+  look_here(pair, neap::Array(), neap::array(neap::bfloat16(3.14159f)), neap::reshape(neap::arange(2000), {50, 40}));
   return 0;
 }

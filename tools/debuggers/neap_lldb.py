@@ -1,22 +1,28 @@
 """Arrays in lldb: `command script import neap_lldb.py` (from PREFIX/share/neap), then `frame variable` and `print` show dtype,
-shape and elements. It asks the library of the running program, as neap_gdb.py does.
+shape and elements, as neap_gdb.py does in gdb.
 """
+
+import pathlib
+import sys
 
 import lldb
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import neap_text
+
 
 def summary(value, _):
-    address = value.AddressOf().GetValueAsUnsigned()
-    options = lldb.SBExpressionOptions()
-    options.SetIgnoreBreakpoints(True)
-    options.SetTimeoutInMicroSeconds(1_000_000)
-    text = value.GetFrame().EvaluateExpression(
-        f"((const char *(*)(const void *))neap_debug_text)((const void *){address})", options
-    )
-    if text.GetError().Fail():
-        return f"neap::Array ({text.GetError().GetCString()})"
-    error = lldb.SBError()
-    return value.GetProcess().ReadCStringFromMemory(text.GetValueAsUnsigned(), 1 << 20, error)
+    def read(address, size):
+        error = lldb.SBError()
+        memory = value.GetProcess().ReadMemory(address, size, error)
+        if error.Fail():
+            raise ValueError(error.GetCString())
+        return memory
+
+    try:
+        return neap_text.text(value.AddressOf().GetValueAsUnsigned(), read)
+    except ValueError as error:
+        return f"({error})"
 
 
 def __lldb_init_module(debugger, _):

@@ -22,6 +22,11 @@ using tracing::check_extents;
 using tracing::Op;
 using tracing::user_line;
 
+// Where tools/debuggers/neap_text.py looks; the bytes of a Buffer come first in it.
+static_assert(sizeof(void*) != 8 || sizeof(Shape) != 24 ||
+              (offsetof(ArrayImpl, aval) == 0 && offsetof(Aval, dtype) == 24 && offsetof(ArrayImpl, kind) == 32 &&
+               offsetof(ArrayImpl, data) == 40));
+
 const Aval& Array::aval() const { return tracing::aval_of(*this, user_line(std::source_location::current())); }
 
 int64_t Array::shape(int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
@@ -88,18 +93,6 @@ Array::Rows Array::begin() const {
 }
 
 Array::Rows Array::end() const { return Rows(*this, shape(0)); }
-
-// What debuggers show (tools/debuggers): the text stays until the thread asks for another. Nothing in a program calls
-// it.
-extern "C" [[gnu::used]] NEAP_API const char* neap_debug_text(const Array* array) noexcept {
-  static thread_local std::string& text = *new std::string;  // never destroyed: statics may be looked at, too
-  try {
-    text = to_string(*array);
-  } catch (const std::exception& error) {
-    return "(its text cannot be made)";
-  }
-  return text.c_str();
-}
 
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 
