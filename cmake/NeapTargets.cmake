@@ -105,35 +105,42 @@ function(neap_add_folder folder)
   set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES neap_${folder})
 endfunction()
 
-# neap_add_library(): the library `neap` of all object libraries so far, static or shared by BUILD_SHARED_LIBS: what
-# programs link. And neap_internal, which has the symbols that a shared one hides, for tests and tools.
-function(neap_add_library)
+# neap_make_library(target kind): a library of all object libraries so far, static or shared, with what it is linked with.
+function(neap_make_library target kind)
   get_property(libraries GLOBAL PROPERTY NEAP_OBJECT_LIBRARIES)
   set(objects)
   foreach(library ${libraries})
     list(APPEND objects $<TARGET_OBJECTS:${library}>)
   endforeach()
-  set(linked TBB::tbb fmt::fmt Threads::Threads $<$<BOOL:${NEAP_CPU}>:neap::llvm> $<$<BOOL:${NEAP_VULKAN}>:neap::shaderc>)
-
-  add_library(neap ${objects})
-  add_library(neap::neap ALIAS neap)
-  set_target_properties(neap PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION}
-                                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-  target_compile_features(neap PUBLIC cxx_std_20)
-  target_include_directories(neap INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-  target_link_libraries(neap PRIVATE ${linked})
-  set(whole neap)
-  if(BUILD_SHARED_LIBS)
-    target_link_options(neap PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
-    if(NEAP_TESTS OR NEAP_BENCH)
-      add_library(neap_whole STATIC ${objects})
-      set_target_properties(neap_whole PROPERTIES LINKER_LANGUAGE CXX)
-      target_link_libraries(neap_whole PRIVATE ${linked})
-      set(whole neap_whole)
-    endif()
+  add_library(${target} ${kind} ${objects})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_link_libraries(${target} PRIVATE TBB::tbb fmt::fmt Threads::Threads $<$<BOOL:${NEAP_CPU}>:neap::llvm>
+                                          $<$<BOOL:${NEAP_VULKAN}>:neap::shaderc>)
+  if(kind STREQUAL SHARED)
+    target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL)
   endif()
+endfunction()
+
+# neap_add_library(): `neap`, static or shared by BUILD_SHARED_LIBS: what programs link. And neap_internal, which has the
+# symbols that a shared one hides, for tests and tools.
+function(neap_add_library)
+  if(BUILD_SHARED_LIBS)
+    neap_make_library(neap SHARED)
+  else()
+    neap_make_library(neap STATIC)
+  endif()
+  add_library(neap::neap ALIAS neap)
+  set_target_properties(neap PROPERTIES VERSION ${PROJECT_VERSION}
+                                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   add_library(neap_internal INTERFACE)
-  target_link_libraries(neap_internal INTERFACE ${whole} neap_deps)
+  if(BUILD_SHARED_LIBS AND (NEAP_TESTS OR NEAP_BENCH))
+    neap_make_library(neap_whole STATIC)
+    target_link_libraries(neap_internal INTERFACE neap_whole neap_deps)
+  else()
+    target_link_libraries(neap_internal INTERFACE neap neap_deps)
+  endif()
 endfunction()
 
 # neap_add_program(target source...): a program of a user, of the public interface alone, in build/<preset>/bin.

@@ -4,7 +4,6 @@
 // built), or a spec (shape and dtype only, for planning). Arrays never change after they are made.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/dtype.h>
 #include <neap/error.h>
 #include <neap/shape.h>
@@ -24,7 +23,9 @@
 #include <variant>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 class Array;
 class Operand;
@@ -305,4 +306,6 @@ std::ostream& operator<<(std::ostream& out, const Array& x);
 /// was cast to one).
 Array spec(const Shape& shape, DType dtype, std::source_location loc = std::source_location::current());
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

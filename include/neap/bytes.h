@@ -1,15 +1,15 @@
 // Byte counts: literals, printing, reading.
 #pragma once
 
-#include <neap/api.h>
-
 #include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// Bytes is a byte count that prints as format_bytes writes it; otherwise it is a size_t.
 struct Bytes {
@@ -32,4 +32,6 @@ std::string format_bytes(size_t bytes);
 // G, T are powers of 1024; KB, MB, GB, TB powers of 1000. nullopt for anything else, or where size_t overflows.
 std::optional<size_t> parse_bytes(std::string_view text);
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

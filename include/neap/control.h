@@ -2,7 +2,6 @@
 // runs is decided by values on the device, so a compiled program goes through them without returning to its caller.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/ops.h>
 #include <neap/transform_detail.h>
 
@@ -11,7 +10,9 @@
 #include <string>
 #include <string_view>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 namespace detail {
 
@@ -248,4 +249,6 @@ T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t 
   return tree_unflatten(elements, std::span<const Array>(out));
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,7 +1,6 @@
 // Making arrays: from scalars and C++ containers, filled, counted, and from files.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 
 #include <array>
@@ -15,7 +14,9 @@
 #endif
 #endif
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 using Loc = std::source_location;
 
@@ -204,4 +205,6 @@ Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {
   return array(std::span<const T>(flat), Shape{static_cast<int64_t>(rows.size()), columns}, loc);
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

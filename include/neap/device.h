@@ -1,7 +1,6 @@
 // Devices: where a compiled function runs, and what memory it holds there.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 
 #include <cstddef>
@@ -10,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 struct Device {
   std::string_view backend = "cpu";  // its name, which lives as long as the process
@@ -78,4 +79,6 @@ size_t peak_bytes(Device device);
 void reset_peak(Device device);
 
 }  // namespace memory
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

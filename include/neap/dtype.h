@@ -1,8 +1,6 @@
 // Element types: the enumeration, the two half types, and the promotion rules (JAX's lattice).
 #pragma once
 
-#include <neap/api.h>
-
 #include <bit>
 #include <complex>
 #include <cstddef>
@@ -11,7 +9,9 @@
 #include <string_view>
 #include <type_traits>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 enum class DType : uint8_t { bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
 
@@ -171,4 +171,6 @@ constexpr DType dtype_of() {
   }
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

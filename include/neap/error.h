@@ -3,15 +3,15 @@
 // as "neap: <message>" on standard error and ends the process with exit code 2.
 #pragma once
 
-#include <neap/api.h>
-
 #include <cstddef>
 #include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 struct UserError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -76,4 +76,6 @@ template <class E>
   throw E(user_message(op, got, expected, hint, loc));
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -7,13 +7,13 @@
 // tests/golden/fft.json.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <optional>
 
-namespace NEAP_API neap {
-namespace fft {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap::fft {
 
 /// Norm says which direction is scaled by 1/n: the inverse (backward), both by 1/sqrt(n) (ortho), or the forward one.
 enum class Norm : uint8_t { backward, ortho, forward };
@@ -65,5 +65,6 @@ Array rfftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location 
 Array fftshift(const Operand& x, const Axes& axes = {});
 Array ifftshift(const Operand& x, const Axes& axes = {});
 
-}  // namespace fft
-}  // namespace NEAP_API neap
+}  // namespace neap::fft
+
+#pragma GCC visibility pop

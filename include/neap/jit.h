@@ -6,7 +6,6 @@
 // outside.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/device.h>
 #include <neap/memory.h>
 #include <neap/plan.h>
@@ -18,7 +17,9 @@
 #include <string>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 enum class Pipeline { planned, naive };
 
@@ -194,4 +195,6 @@ class eager_reference {
 void set_num_threads(int threads);
 int num_threads();
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

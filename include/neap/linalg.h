@@ -6,14 +6,14 @@
 // compared with JAX's: tests/golden/linalg.json.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <limits>
 #include <variant>
 
-namespace NEAP_API neap {
-namespace linalg {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap::linalg {
 
 // --- factorizations
 /// Returns the lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. It is NaN where that matrix is
@@ -103,5 +103,6 @@ Array matrix_power(const Operand& a, int64_t n);  // negative: of the inverse
 Array expm(const Operand& a);  // by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as JAX's
 Array matrix_transpose(const Operand& a);  // the last two axes swapped
 
-}  // namespace linalg
-}  // namespace NEAP_API neap
+}  // namespace neap::linalg
+
+#pragma GCC visibility pop

@@ -1,13 +1,12 @@
 // What Neap's allocator holds, and what the process holds. Thread-safe.
 #pragma once
 
-#include <neap/api.h>
-
 #include <cstddef>
 #include <optional>
 
-namespace NEAP_API neap {
-namespace memory {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap::memory {
 
 // Returns the bytes of all arrays, arenas and scratch that are alive, each rounded up to 64.
 size_t live_bytes();
@@ -33,5 +32,6 @@ size_t peak_resident_bytes();
 // Makes peak_resident_bytes() equal to resident_bytes(); false where the kernel refuses.
 bool reset_peak_resident();
 
-}  // namespace memory
-}  // namespace NEAP_API neap
+}  // namespace neap::memory
+
+#pragma GCC visibility pop

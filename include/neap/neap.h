@@ -1,7 +1,6 @@
 // Includes the whole public interface.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 #include <neap/bytes.h>
 #include <neap/control.h>

@@ -5,13 +5,14 @@
 // `total`), so have these. Values are compared with JAX's: tests/golden/numpy.json.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/ops.h>
 
 #include <string_view>
 #include <utility>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 // --- elementwise
 Array round(const Operand& x, int64_t decimals = 0);  // halves to even
@@ -205,4 +206,6 @@ Array max_pool(const Operand& x, const Shape& window, const Windows& windows = {
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows = {});
 Array avg_pool(const Operand& x, const Shape& window, const Windows& windows = {});  // padding counts, as zeros
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

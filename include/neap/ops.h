@@ -1,12 +1,13 @@
 // Functions on arrays. Elementwise functions broadcast as NumPy does and promote as JAX does; C++ scalars are weak.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 
 #include <string_view>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 // --- elementwise: one function for each row of the op table (see ops.def for the meaning of each).
 #define NEAP_UNARY(name, ...) Array name(const Operand& x);
@@ -166,4 +167,6 @@ Array take_along_axis(const Operand& x, const Operand& index, int64_t axis, Gath
 /// Writes 1 where the class is the index, else 0; indices out of range give a row of zeros.
 Array one_hot(const Operand& index, int64_t classes, DType dtype = f32);
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,8 +1,6 @@
 // Plan: what a compiled function will do and hold, known before it runs.
 #pragma once
 
-#include <neap/api.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <iosfwd>
@@ -10,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 namespace planner {
 struct PlanData;
@@ -68,4 +68,6 @@ class Plan {
 
 std::ostream& operator<<(std::ostream& out, const Plan& plan);
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,14 +1,14 @@
 // Profiles: which step ran when. Every plan that runs while a Profile lives leaves one slice for each of its steps.
 #pragma once
 
-#include <neap/api.h>
-
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// Profile records the steps of every plan that any thread runs during its life. One may live at a time: a second
 /// throws UserError.
@@ -32,4 +32,6 @@ class Profile {
   void write_json(const std::filesystem::path& path) const;
 };
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -4,11 +4,11 @@
 // by row what each key alone draws. docs/random.md says which word of which block an element is.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 
-namespace NEAP_API neap {
-namespace random {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap::random {
 
 using Loc = std::source_location;
 
@@ -94,5 +94,6 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
 Array orthogonal(const Operand& key, int64_t n, const Shape& shape = {}, DType dtype = f32,
                  std::optional<int64_t> m = {});
 
-}  // namespace random
-}  // namespace NEAP_API neap
+}  // namespace neap::random
+
+#pragma GCC visibility pop

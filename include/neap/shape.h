@@ -1,7 +1,6 @@
 // Shapes, and the abstract value (shape and dtype) that is all a trace knows of an array.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/dtype.h>
 
 #include <cstddef>
@@ -13,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 using Shape = std::vector<int64_t>;  // empty: a scalar
 
@@ -51,4 +52,6 @@ int64_t normalize_axis(int64_t axis, int64_t ndim, std::string_view op,
 std::vector<int64_t> normalize_axes(std::span<const int64_t> axes, int64_t ndim, std::string_view op,
                                     std::source_location loc = std::source_location::current());
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

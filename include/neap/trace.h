@@ -1,14 +1,15 @@
 // trace: shows the graph of a function, before anything is planned.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/transform_detail.h>
 
 #include <iosfwd>
 #include <memory>
 #include <string>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// TracedGraph is the graph of a function: its operations in order, with shapes, dtypes and the lines that made them.
 class TracedGraph {
@@ -37,4 +38,6 @@ TracedGraph trace(const F& f, const A&... arguments) {
   return detail::trace_of(flat.function(), flat.leaves);
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,7 +1,6 @@
 // How transforms see a function on trees: as a function on the arrays in them.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/tree.h>
 
 #include <functional>
@@ -12,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// VmapOptions names the axes that vmap maps over. in_axes: one entry for each argument (for all its arrays), none for
 /// an argument that every call gets whole; empty: axis 0 of every argument. out_axes: where the results' axis goes.
@@ -277,4 +278,6 @@ struct Jacobian {
 };
 
 }  // namespace detail
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -3,10 +3,11 @@
 // Outside a trace a transformed function is traced, transformed and run at each call, as one program; jit keeps it.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/transform_detail.h>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// Pass holomorphic in the place of the caller's line for the derivative of a function of complex numbers that is
 /// holomorphic, which then is one complex number. All its arguments and results are complex.
@@ -167,4 +168,6 @@ auto custom_vjp(F f, Forward forward, Backward backward, std::source_location lo
   return detail::CustomVjp<F, Forward, Backward>{std::move(f), std::move(forward), std::move(backward), loc};
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -5,7 +5,6 @@
 // is compiled, not inputs of it.
 #pragma once
 
-#include <neap/api.h>
 #include <neap/array.h>
 #include <neap/tree_detail.h>
 
@@ -20,7 +19,9 @@
 #include <variant>
 #include <vector>
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 namespace detail {
 
@@ -220,4 +221,6 @@ T tree_map(F&& f, const T& tree, const R&... rest) {
   return tree_unflatten(tree, leaves);
 }
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

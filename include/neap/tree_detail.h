@@ -1,8 +1,6 @@
 // The members of a struct, one by one, without a word from its author: how many there are, and a call with all of them.
 #pragma once
 
-#include <neap/api.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
@@ -27,7 +25,9 @@
   auto tree_members() { return ::neap::detail::members_of(*this, __VA_ARGS__); } \
   auto tree_members() const { return ::neap::detail::members_of(*this, __VA_ARGS__); }
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 namespace detail {
 
 /// The members that a class names, and which class that is.
@@ -261,4 +261,6 @@ decltype(auto) with_members(T& t, F&& f) {
 }
 
 }  // namespace detail
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,8 +1,6 @@
 // The version of these headers, for the preprocessor, and of the library that a program runs with. CMake reads it here.
 #pragma once
 
-#include <neap/api.h>
-
 #define NEAP_VERSION_MAJOR 0
 #define NEAP_VERSION_MINOR 2
 #define NEAP_VERSION_PATCH 0
@@ -10,9 +8,13 @@
 /// 10000 x major + 100 x minor + patch: `#if NEAP_VERSION >= 200` is 0.2.0 and later.
 #define NEAP_VERSION (NEAP_VERSION_MAJOR * 10000 + NEAP_VERSION_MINOR * 100 + NEAP_VERSION_PATCH)
 
-namespace NEAP_API neap {
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
 
 /// NEAP_VERSION of the library itself: another than that of the headers means that a program was compiled with others.
 int version() noexcept;
 
-}  // namespace NEAP_API neap
+}  // namespace neap
+
+#pragma GCC visibility pop
