@@ -47,6 +47,7 @@ inline constexpr bool kCanFail = true;
 }  // namespace neap::failing
 
 #if !defined(NEAP_ASAN) && !defined(NEAP_TSAN)
+#pragma GCC visibility push(default)  // shared libraries must find them
 extern "C" {
 void* __libc_malloc(size_t);            // NOLINT: glibc's names
 void* __libc_calloc(size_t, size_t);    // NOLINT
@@ -68,4 +69,5 @@ void* mmap(void* at, size_t bytes, int protection, int flags, int file, off_t of
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
 }
 }
+#pragma GCC visibility pop
 #endif
