@@ -131,10 +131,4 @@ void AtomicFile::commit() {
   temporary_.clear();
 }
 
-void write_file_atomic(const std::filesystem::path& path, std::string_view contents) {
-  AtomicFile file(path);
-  file.write(contents.data(), contents.size());
-  file.commit();
-}
-
 }  // namespace neap

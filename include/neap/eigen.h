@@ -26,23 +26,28 @@ Array array(const Eigen::DenseBase<Derived>& x, Loc loc = Loc::current()) {
   }
 }
 
+namespace detail {
+
+template <class Derived>
+Shape shape_to_lend(const Eigen::PlainObjectBase<Derived>& x) {
+  static_assert(Derived::IsVectorAtCompileTime || Derived::IsRowMajor,
+                "neap: borrow: a column-major matrix lies in another order than an array; copy it with array()");
+  return Derived::IsVectorAtCompileTime ? Shape{x.size()} : Shape{x.rows(), x.cols()};
+}
+
+}  // namespace detail
+
 /// Lends a row-major matrix, or a vector, to an array, without a copy; it must outlive the array (see borrow()). A
 /// matrix that is moved in lives as long as the array.
 template <class Derived>
 Array borrow(const Eigen::PlainObjectBase<Derived>& x, Loc loc = Loc::current()) {
-  static_assert(Derived::IsVectorAtCompileTime || Derived::IsRowMajor,
-                "neap: borrow: a column-major matrix lies in another order than an array; copy it with array()");
-  const Shape shape = Derived::IsVectorAtCompileTime ? Shape{x.size()} : Shape{x.rows(), x.cols()};
-  return borrow(x.data(), shape, {}, loc);
+  return borrow(x.data(), detail::shape_to_lend(x), {}, loc);
 }
 template <class Derived>
   requires std::is_base_of_v<Eigen::PlainObjectBase<Derived>, Derived>
 Array borrow(Derived&& x, Loc loc = Loc::current()) {
-  static_assert(Derived::IsVectorAtCompileTime || Derived::IsRowMajor,
-                "neap: borrow: a column-major matrix lies in another order than an array; copy it with array()");
-  const Shape shape = Derived::IsVectorAtCompileTime ? Shape{x.size()} : Shape{x.rows(), x.cols()};
   const auto kept = std::make_shared<const Derived>(std::move(x));
-  return borrow(kept->data(), shape, [kept](const void*) {}, loc);
+  return borrow(kept->data(), detail::shape_to_lend(*kept), [kept](const void*) {}, loc);
 }
 
 template <class Derived>
