@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/executable.h"
+#include "backends/object.h"
 #include "core/buffer.h"
 #include "planner/plan/plan.h"
 
@@ -46,6 +47,8 @@ class Backend {
   /// or empty. Throws DeviceError or UserError.
   virtual std::shared_ptr<const Executable> compile(planner::PlanData plan, int device,
                                                     const std::string& dump_name) const = 0;
+  /// Returns the plan as an object file. Throws UserError where the backend makes none.
+  virtual Object object(const planner::PlanData& plan, const ObjectRequest& request) const;
   /// Returns the buffer in the device's memory, which is itself where that is the host's. Throws DeviceError or
   /// OutOfMemoryError.
   virtual BufferPtr bring(const BufferPtr& buffer, int device) const = 0;

@@ -8,7 +8,7 @@ namespace {
 
 class Host final : public Backend {
  public:
-  explicit Host(Compile* compile) : compile_(compile) {}
+  Host(Compile* compile, CompileObject* object) : compile_(compile), object_(object) {}
 
   std::string_view name() const override { return "cpu"; }
   std::vector<FoundDevice> list() const override {
@@ -30,6 +30,10 @@ class Host final : public Backend {
     return compile_(std::move(plan), dump_name);
   }
 
+  Object object(const planner::PlanData& plan, const ObjectRequest& request) const override {
+    return object_ ? object_(plan, request) : Backend::object(plan, request);
+  }
+
   BufferPtr bring(const BufferPtr& buffer, int device) const override {
     check(device);
     buffer->data();
@@ -42,10 +46,13 @@ class Host final : public Backend {
   }
 
   Compile* const compile_;
+  CompileObject* const object_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Backend> make_host(Compile* compile) { return std::make_unique<Host>(compile); }
+std::unique_ptr<const Backend> make_host(Compile* compile, CompileObject* object) {
+  return std::make_unique<Host>(compile, object);
+}
 
 }  // namespace neap::backends

@@ -10,6 +10,8 @@ namespace neap::backends {
 
 /// Makes an executable of a plan. Where `compile` of make_host is nullptr, the host only holds arrays.
 using Compile = std::shared_ptr<const Executable>(planner::PlanData plan, const std::string& dump_name);
-std::unique_ptr<const Backend> make_host(Compile* compile);
+/// Makes an object file of a plan.
+using CompileObject = Object(const planner::PlanData& plan, const ObjectRequest& request);
+std::unique_ptr<const Backend> make_host(Compile* compile, CompileObject* object);
 
 }  // namespace neap::backends

@@ -8,7 +8,13 @@
 namespace neap::backends {
 
 Compile compile_cpu;                                   // backends/cpu/executor.h
+CompileObject object_cpu;                              // backends/cpu/object.h
 std::unique_ptr<const Backend> make_vulkan_backend();  // backends/vulkan/backend.cpp
+
+Object Backend::object(const planner::PlanData&, const ObjectRequest&) const {
+  throw UserError(std::string(name()) +
+                  ": got a function to save; expected one that runs on the CPU; this backend makes no object files");
+}
 
 namespace {
 
@@ -16,9 +22,9 @@ class Registry {
  public:
   Registry() {
 #ifdef NEAP_CPU
-    add(make_host(compile_cpu));
+    add(make_host(compile_cpu, object_cpu));
 #else
-    add(make_host(nullptr));
+    add(make_host(nullptr, nullptr));
 #endif
 #ifdef NEAP_VULKAN
     add(make_vulkan_backend());

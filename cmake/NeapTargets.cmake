@@ -29,20 +29,11 @@ function(neap_pch target header)
   target_precompile_headers(${target} PRIVATE ${header})
 endfunction()
 
-# The instruction sets that files below a folder isa/ are compiled for, each in a namespace of its name (core/isa.h).
-set(NEAP_ISAS baseline)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  list(APPEND NEAP_ISAS avx2 avx512)
-  set(NEAP_FLAGS_avx2 -march=x86-64-v3)
-  set(NEAP_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)  # else they are halved
-endif()
+include(NeapIsas)
 
 # What goes into libneap.a is position-independent, so that a plug-in or a Python module can be made of it.
 neap_pch(neap_pch ${PROJECT_SOURCE_DIR}/cmake/pch.h)
 set_target_properties(neap_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
-
-# Within an expression; g++ knows that for whole functions alone.
-set(NEAP_CONTRACT -ffp-contract=$<IF:$<CXX_COMPILER_ID:GNU>,fast,on>)
 
 # neap_add_isas(folder source...): object libraries neap_<folder>_<isa> of sources below folders isa/, dense linear
 # algebra. They may multiply and add in one rounding, which nothing else does, and are optimised in every preset.
@@ -54,7 +45,7 @@ function(neap_add_isas folder)
     add_library(${target} OBJECT ${ARGN})
     neap_flags(${target})
     target_link_libraries(${target} PRIVATE neap_deps)
-    target_compile_options(${target} PRIVATE -O3 -Wno-psabi ${NEAP_CONTRACT} ${NEAP_FLAGS_${isa}})
+    target_compile_options(${target} PRIVATE -O3 -Wno-psabi -ffunction-sections ${NEAP_CONTRACT} ${NEAP_FLAGS_${isa}})
     target_compile_definitions(${target} PRIVATE NEAP_ISA=${isa} Eigen=NeapEigen_${isa})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES ${target})
@@ -65,7 +56,10 @@ endfunction()
 # backends/cpu and backends/vulkan are left out unless their option is on.
 function(neap_add_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/planner/tool/")  # a program: neap_add_plan_tool
+  list(FILTER sources EXCLUDE REGEX "/(planner|jit)/tool/")  # programs
+  list(FILTER sources EXCLUDE REGEX "/backends/cpu/runtime/")  # neap_add_runtime
+  list(TRANSFORM NEAP_RUNTIME_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE runtime_sources)
+  list(REMOVE_ITEM sources ${runtime_sources})
   if(NEAP_PORTABLE)
     list(FILTER sources EXCLUDE REGEX "/core/os/[^/]*_linux\\.cpp$")
   else()
@@ -103,6 +97,31 @@ function(neap_add_folder folder)
     target_link_libraries(neap_backends PRIVATE neap_vulkan_headers)
   endif()
   set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES neap_${folder})
+endfunction()
+
+# neap_add_runtime(): the files that the library shares with libneap-runtime.a, which saved functions are linked with, and
+# that library (backends/cpu/runtime).
+function(neap_add_runtime)
+  set(sources ${NEAP_RUNTIME_SOURCES})
+  if(NOT NEAP_CPU)
+    list(FILTER sources EXCLUDE REGEX "^backends/")
+  endif()
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(neap_core_runtime OBJECT ${sources})
+  neap_flags(neap_core_runtime)
+  target_link_libraries(neap_core_runtime PRIVATE neap_deps)
+  set_target_properties(neap_core_runtime PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES neap_core_runtime)
+  if(NEAP_CPU)
+    set(objects $<TARGET_OBJECTS:neap_core_runtime>)
+    foreach(isa ${NEAP_ISAS})
+      list(APPEND objects $<TARGET_OBJECTS:neap_core_${isa}> $<TARGET_OBJECTS:neap_backends_${isa}>)
+    endforeach()
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cpu/runtime/*.cpp)
+    add_library(neap_runtime STATIC ${sources} ${objects})
+    neap_flags(neap_runtime)
+    set_target_properties(neap_runtime PROPERTIES OUTPUT_NAME neap-runtime POSITION_INDEPENDENT_CODE ON)
+  endif()
 endfunction()
 
 # neap_make_library(target kind): a library of all object libraries so far, static or shared, with what it is linked with.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/round_up.h"
+
 namespace neap {
 
 namespace detail {
@@ -79,9 +81,6 @@ class Buffer {
   bool carved_ = false;
   bool lent_ = false;
 };
-
-// What allocate() accounts for a request: `bytes` rounded up to 64.
-constexpr size_t round_up_64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
 // Returns uninitialized memory: 64-byte aligned, page aligned from 64 KiB, with huge pages from 1 MiB. Zero bytes give
 // a valid handle with a non-null data(). `what` names the purpose in the message of OutOfMemoryError, which is thrown

@@ -7,13 +7,12 @@
 
 #include <source_location>
 #include <string>
-#include <string_view>
 
 namespace neap::detail {
 
-[[noreturn]] void check_failed(std::string_view condition, const std::string& message, std::source_location loc);
+[[noreturn]] void check_failed(const char* condition, std::source_location loc);
+[[noreturn]] void check_failed(const char* condition, const std::string& message, std::source_location loc);
 
-inline std::string check_message() { return {}; }
 template <class... Args>
 std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
   return fmt::format(format, std::forward<Args>(args)...);
@@ -22,11 +21,11 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace neap::detail
 
 // NEAP_CHECK(condition) or NEAP_CHECK(condition, "fmt {}", value) is always on; the message is built only on failure.
-#define NEAP_CHECK(condition, ...)                                                         \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]]                                                         \
-      ::neap::detail::check_failed(#condition, ::neap::detail::check_message(__VA_ARGS__), \
-                                   std::source_location::current());                       \
+#define NEAP_CHECK(condition, ...)                                                                               \
+  do {                                                                                                           \
+    if (!(condition)) [[unlikely]]                                                                               \
+      ::neap::detail::check_failed(                                                                              \
+          #condition, __VA_OPT__(::neap::detail::check_message(__VA_ARGS__), ) std::source_location::current()); \
   } while (false)
 
 // NEAP_DCHECK does the same, in builds without NDEBUG only: it is for checks that cost time.

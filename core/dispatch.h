@@ -30,7 +30,7 @@ decltype(auto) dispatch(DType t, F&& f) {
     case DType::c64:
     case DType::c128: break;
   }
-  detail::check_failed("dtype is real", std::string(name(t)), std::source_location::current());
+  detail::check_failed("dtype is real", std::source_location::current());
 }
 
 // Does the same for complex dtypes too: std::complex<float> and std::complex<double>.

@@ -38,9 +38,12 @@ std::string with_line(const std::string& message, std::source_location loc) {
   return has_line || loc.line() == 0 ? message : fmt::format("{}  [{}]", message, to_string(loc));
 }
 
-void detail::check_failed(std::string_view condition, const std::string& message, std::source_location loc) {
-  throw InternalError(
-      fmt::format("internal: {}{}{}  [{}]", condition, message.empty() ? "" : ": ", message, to_string(loc)));
+void detail::check_failed(const char* condition, std::source_location loc) {
+  throw InternalError(fmt::format("internal: {}  [{}]", condition, to_string(loc)));
+}
+
+void detail::check_failed(const char* condition, const std::string& message, std::source_location loc) {
+  throw InternalError(fmt::format("internal: {}: {}  [{}]", condition, message, to_string(loc)));
 }
 
 }  // namespace neap

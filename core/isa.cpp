@@ -37,6 +37,8 @@ Isa chosen() {
 
 }  // namespace
 
+std::string_view name(Isa isa) { return kNames[static_cast<size_t>(isa)]; }
+
 Isa best_isa() {
   static const Isa instance = supported();
   return instance;

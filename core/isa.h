@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace neap {
 
@@ -17,6 +18,8 @@ enum class Isa : uint8_t { baseline, avx2, avx512 };
 Isa isa();
 /// The best that the processor has.
 Isa best_isa();
+/// The name of its namespace, such as "avx2".
+std::string_view name(Isa isa);
 
 }  // namespace neap
 

@@ -43,7 +43,7 @@ class Size {
   constexpr bool fits() const { return fits_; }
   // Returns the number. Throws InternalError unless it fits.
   int64_t value() const {
-    NEAP_CHECK(fits_, "a size beyond int64");
+    NEAP_CHECK(fits_);
     return value_;
   }
   // Returns the number. Throws ShapeError unless it fits: "op: what is beyond 2^63; expected a smaller shape

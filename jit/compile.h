@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "backends/executable.h"
+#include "backends/object.h"
 #include "planner/plan/plan.h"
 #include "trace/tracing/tracing.h"
 
@@ -43,6 +44,10 @@ size_t memory_of(const Device& device);
 /// Compiles the plan by the device's backend. Throws DeviceError or UserError.
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name);
+
+/// Makes an object file of the plan. Throws UserError where the device's backend makes none.
+backends::Object object_for(const Device& device, const planner::PlanData& plan,
+                            const backends::ObjectRequest& request);
 
 /// Plans a graph without compiling anything, for Jitted::plan.
 Plan make_report(const tracing::Graph& graph, planner::PlanOptions options);

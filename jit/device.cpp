@@ -147,5 +147,10 @@ std::shared_ptr<const backends::Executable> compile_for(const Device& device, pl
   return backend_of(device).compile(std::move(plan), device.index, dump_name);
 }
 
+backends::Object object_for(const Device& device, const planner::PlanData& plan,
+                            const backends::ObjectRequest& request) {
+  return backend_of(device).object(plan, request);
+}
+
 }  // namespace jit_detail
 }  // namespace neap

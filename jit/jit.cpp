@@ -1,3 +1,4 @@
+#include <neap/aot.h>
 #include <neap/jit.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "core/at_line.h"
 #include "jit/compile.h"
+#include "jit/save.h"
 #include "planner/plan/limits.h"
 #include "planner/search/make_plan.h"
 
@@ -145,6 +147,15 @@ Plan JitState::last_plan(std::source_location loc) const {
   if (!last)
     throw_user<UserError>("last_plan", "the function has not been called", "", "call it, or use plan(...)", loc);
   return at_line(loc, [&] { return last->compiled->report(); });
+}
+
+Saved JitState::save(const FlatCall& call, const FlatFunction& f, const std::filesystem::path& stem,
+                     const SaveOptions& options, std::source_location loc) {
+  return at_line(loc, [&] {
+    std::any prototype;
+    auto [traced, p] = impl_->prepare(call, f, prototype, loc);
+    return jit_detail::save(traced, std::move(p), impl_->options.device, stem, options, loc);
+  });
 }
 
 void JitState::compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {

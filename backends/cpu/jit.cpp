@@ -6,13 +6,10 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/InitializePasses.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/PassRegistry.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
-#include <llvm/TargetParser/SubtargetFeature.h>
 
 #include <fmt/format.h>
 
@@ -30,7 +27,6 @@
 #include "backends/cpu/sanitize.h"
 #include "core/check.h"
 #include "core/dump.h"
-#include "core/isa.h"
 #include "core/os/os.h"
 #include "core/thread_pool.h"
 #include "trace/scalar/scalar_eval.h"
@@ -55,42 +51,6 @@ void check(llvm::Error error) {
 // measurement.
 constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10;
 
-struct Host {
-  std::string triple, cpu, features;
-  VectorUnit unit;
-
-  Host() {
-    const LlvmMemory memory(kMemoryOfKernel);
-    triple = llvm::sys::getProcessTriple();
-    unit.avx2 = isa() != Isa::baseline;
-    unit.bits = isa() == Isa::avx512 ? 512 : unit.avx2 ? 256 : 128;
-    if (isa() != best_isa()) {
-      cpu = unit.avx2 ? "x86-64-v3" : "x86-64";
-      return;
-    }
-    cpu = llvm::sys::getHostCPUName();
-    llvm::SubtargetFeatures list;
-    for (const auto& feature : llvm::sys::getHostCPUFeatures()) list.AddFeature(feature.first(), feature.second);
-    features = list.getString();
-  }
-};
-
-const Host& host() {
-  static const Host& instance = *new Host;  // never destroyed, as Jit
-  return instance;
-}
-
-std::unique_ptr<llvm::TargetMachine> new_machine() {
-  std::string message;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(host().triple, message);
-  NEAP_CHECK(target, "LLVM: {}", message);
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(host().triple, host().cpu, host().features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
-}
-
 std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
 
 // Some kernels on their way to one file.
@@ -101,13 +61,17 @@ struct Unit : Kept {
   llvm::raw_svector_ostream stream{out};
   llvm::legacy::PassManager passes;
 
+  void begin(const llvm::TargetMachine& machine, const CodeTarget& target) {
+    module.setDataLayout(machine.createDataLayout());
+    module.setTargetTriple(target.triple);
+  }
+
   // Kernels first, first + step, ... of the list, under the symbols of their numbers.
   void emit(const llvm::TargetMachine& machine, std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
             size_t step = 1) {
-    module.setDataLayout(machine.createDataLayout());
-    module.setTargetTriple(host().triple);
+    begin(machine, host_target());
     for (size_t i = first; i < kernels.size(); i += step) {
-      emit_kernel(*kernels[i], symbol(number + i), host().unit, module);
+      emit_kernel(*kernels[i], symbol(number + i), host_target().unit, module);
     }
   }
 
@@ -143,7 +107,7 @@ void initialize_llvm() {
   llvm::initializeGlobalISel(registry);
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  const std::unique_ptr<llvm::TargetMachine> machine = new_machine();
+  const std::unique_ptr<llvm::TargetMachine> machine = new_machine(host_target());
   // The code generator has passes of its own, which are registered as they are put together.
   with_fragile<Unit>([&](Unit& unit) { unit.add_passes(*machine, llvm::CodeGenFileType::ObjectFile); });
   done = true;
@@ -159,14 +123,15 @@ struct Session : Kept {
 
   void start() {
     initialize_llvm();
-    machines.push_back(new_machine());
-    llvm = take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host().triple)))
-                    .setDataLayout(machines[0]->createDataLayout())
-                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                    .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
-                      return new_linking_layer(session);
-                    })
-                    .create());
+    machines.push_back(new_machine(host_target()));
+    llvm =
+        take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host_target().triple)))
+                 .setDataLayout(machines[0]->createDataLayout())
+                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                 .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
+                   return new_linking_layer(session);
+                 })
+                 .create());
     llvm->getExecutionSession().setErrorReporter([this](llvm::Error error) {
       llvm::handleAllErrors(std::move(error), [this](const llvm::ErrorInfoBase& info) {
         if (info.convertToErrorCode() == std::errc::not_enough_memory) {
@@ -193,7 +158,7 @@ struct Session : Kept {
 
 class Jit {
  public:
-  Jit() { host(); }  // which has an LlvmMemory of its own
+  Jit() { host_target(); }  // which has an LlvmMemory of its own
 
   std::vector<KernelFunction> compile(std::span<const Kernel* const> kernels, const std::string& dump_name) {
     std::vector<std::string> texts;
@@ -209,7 +174,7 @@ class Jit {
       names.push_back(&texts[i]);
     }
     if (!missing.empty()) {
-      const auto added = in_llvm(missing, [&](Session& session) { return add(session, missing); });
+      const auto added = in_llvm(missing.size(), [&](Session& session) { return add(session, missing); });
       for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*names[i], added[i]);
     }
     std::vector<KernelFunction> result;
@@ -222,17 +187,31 @@ class Jit {
     return list_unlocked(kernels, what);
   }
 
+  std::string object(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
+    const std::lock_guard lock(mutex_);
+    return in_llvm(kernels, [&](Session&) {
+      const std::unique_ptr<llvm::TargetMachine> machine = new_machine(target);
+      machine->Options.FunctionSections = true;
+      return with_fragile<Unit>([&](Unit& unit) {
+        unit.begin(*machine, target);
+        fill(unit.module);
+        const auto out = unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
+        return std::string(out.begin(), out.end());
+      });
+    });
+  }
+
  private:
   // f(session), with memory in reserve. After an allocation in LLVM has failed the next one has a new session.
   template <class F>
-  std::invoke_result_t<F, Session&> in_llvm(std::span<const Kernel* const> kernels, F&& f) {
+  std::invoke_result_t<F, Session&> in_llvm(size_t kernels, F&& f) {
     if (process_ends_) {
       throw DeviceError(
           "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
           "call the function with such arguments once before");
     }
     process_ = os::process();
-    const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels.size());
+    const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels);
     try {
       if (!session_ || !session_->ready) {
         session_ = std::make_unique<Session>();
@@ -243,10 +222,10 @@ class Jit {
       if (std::atexit(at_exit) != 0) throw std::bad_alloc();
       return result;
     } catch (const std::bad_alloc&) {
-      give_up(kernels.size());
+      give_up(kernels);
     } catch (const InternalError&) {
       if (!session_ || !session_->out_of_memory) throw;
-      give_up(kernels.size());
+      give_up(kernels);
     }
   }
 
@@ -261,7 +240,7 @@ class Jit {
     const size_t number = next_;
     next_ += kernels.size();
     auto& machines = session.machines;
-    while (machines.size() < static_cast<size_t>(groups)) machines.push_back(new_machine());
+    while (machines.size() < static_cast<size_t>(groups)) machines.push_back(new_machine(host_target()));
     std::vector<llvm::SmallVector<char, 0>> objects(static_cast<size_t>(groups));
     parallel_tasks(groups, [&](int g) {
       const LlvmThread at_work;
@@ -284,7 +263,7 @@ class Jit {
   }
 
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
-    return in_llvm(kernels, [&](Session& session) {
+    return in_llvm(kernels.size(), [&](Session& session) {
       return with_fragile<Unit>([&](Unit& unit) {
         unit.emit(*session.machines[0], kernels, 0);
         std::string text;
@@ -336,10 +315,14 @@ void Jit::at_exit() {
 
 }  // namespace
 
-const VectorUnit& host_unit() { return host().unit; }
+const VectorUnit& host_unit() { return host_target().unit; }
 
 std::vector<KernelFunction> compile_kernels(std::span<const Kernel* const> kernels, const std::string& dump_name) {
   return kernels.empty() ? std::vector<KernelFunction>{} : jit().compile(kernels, dump_name);
+}
+
+std::string compile_module(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
+  return jit().object(target, kernels, fill);
 }
 
 std::string list(std::span<const Kernel* const> kernels, Listing what) { return jit().list(kernels, what); }

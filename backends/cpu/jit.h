@@ -6,7 +6,13 @@
 #include <vector>
 
 #include "backends/cpu/analysis.h"
+#include "backends/cpu/target.h"
 #include "backends/kernel.h"
+#include "core/function_ref.h"
+
+namespace llvm {
+class Module;
+}
 
 namespace neap::cpu {
 
@@ -17,6 +23,9 @@ const VectorUnit& host_unit();
 /// known are compiled together. With NEAP_DUMP it writes `dump_name`.kernels.txt, .ll and .s.
 std::vector<backends::KernelFunction> compile_kernels(std::span<const backends::Kernel* const> kernels,
                                                       const std::string& dump_name);
+
+/// Returns the object file of a module that `fill` writes, of about so many kernels. Nothing of it runs here.
+std::string compile_module(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill);
 
 /// Names the forms in which list() writes kernels, for NEAP_DUMP and for reading while tuning.
 enum class Listing { ir, assembly };

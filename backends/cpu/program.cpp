@@ -28,15 +28,9 @@ constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is comp
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
 constexpr int64_t kTile = 64;
 
-// A launch waiting for its code.
-struct Pending {
-  Launch launch;
-  LaunchCode* code;
-};
-
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-void choose_split(const Launch& launch, LaunchCode& code) {
+void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code) {
   const Kernel& kernel = launch.kernel;
   const auto [rows, columns] = kernel.extent;
   code.extent = kernel.extent;
@@ -54,7 +48,7 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
   // Tiles need loops of a vector's length, and elements that do not fit a small cache (neap-cost "transpose" measures).
   if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {
-    if (const Analysis analysis(kernel, host_unit()); analysis.crosses()) {
+    if (const Analysis analysis(kernel, unit); analysis.crosses()) {
       code.split = Split::tiles;
       code.tile = {kTile, kTile};
       code.tile[static_cast<size_t>(kernel.vector_level)] = analysis.lanes;
@@ -80,8 +74,10 @@ void choose_split(const Launch& launch, LaunchCode& code) {
   if (code.grain * 2 > columns) code.split = Split::none;
 }
 
-class Compiler {
+class Lowering {
  public:
+  explicit Lowering(const VectorUnit& unit) : unit_(unit) {}
+
   std::unique_ptr<Program> program(const PlanData& plan) {
     auto result = std::make_unique<Program>();
     const auto count = static_cast<int>(plan.buffers.size());
@@ -99,11 +95,13 @@ class Compiler {
     return result;
   }
 
-  void finish(const std::string& dump_name) {
-    std::vector<const Kernel*> kernels;
-    for (const Pending& p : pending_) kernels.push_back(&p.launch.kernel);
-    const auto code = compile_kernels(kernels, dump_name);
-    for (size_t i = 0; i < pending_.size(); ++i) pending_[i].code->function = code[i];
+  Lowered finish(std::unique_ptr<Program> program) {
+    Lowered lowered{std::move(program), std::move(launches_), {}, std::move(code_)};
+    for (size_t i = 0; i < lowered.launches.size(); ++i) {
+      lowered.kernels.push_back(&lowered.launches[i].kernel);
+      lowered.code[i]->kernel = i;
+    }
+    return lowered;
   }
 
  private:
@@ -147,14 +145,15 @@ class Compiler {
         NEAP_CHECK(o < static_cast<int>(operands.size()), "{}: operand {} of {}", step.op, o, operands.size());
         c.buffers.push_back(operands[o]);
       }
-      choose_split(all[i], c);
+      choose_split(all[i], unit_, c);
       for (const int o : all[i].zero_fill)
         c.zero_fill.emplace_back(operands[o], plan.buffers[operands[o]].aval.bytes());
       if (all[i].part0_operand >= 0) {
         c.part0_buffer = operands[all[i].part0_operand];
         c.table = all[i].kernel.scatters.at(0).buffer;
       }
-      pending_.push_back({std::move(all[i]), &c});
+      launches_.push_back(std::move(all[i]));
+      code_.push_back(&c);
     }
   }
 
@@ -235,16 +234,24 @@ class Compiler {
     }
   }
 
-  std::vector<Pending> pending_;
+  const VectorUnit& unit_;
+  std::vector<Launch> launches_;
+  std::vector<LaunchCode*> code_;
 };
 
 }  // namespace
 
+Lowered lower_program(const PlanData& plan, const VectorUnit& unit) {
+  Lowering lowering(unit);
+  auto program = lowering.program(plan);
+  return lowering.finish(std::move(program));
+}
+
 std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string& dump_name) {
-  Compiler compiler;
-  auto program = compiler.program(plan);
-  compiler.finish(dump_name);
-  return program;
+  Lowered lowered = lower_program(plan, host_unit());
+  const auto functions = compile_kernels(lowered.kernels, dump_name);
+  for (size_t i = 0; i < functions.size(); ++i) lowered.code[i]->function = functions[i];
+  return std::move(lowered.program);
 }
 
 }  // namespace neap::cpu

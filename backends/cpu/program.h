@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/analysis.h"
 #include "backends/kernel.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
@@ -24,6 +25,7 @@ enum class Split : uint8_t { none, rows, columns, tiles, partials };
 
 struct LaunchCode {
   backends::KernelFunction function = nullptr;
+  size_t kernel = 0;  // in Lowered::kernels
   std::array<int64_t, 2> extent{};
   std::vector<int> buffers;  // plan buffer of each of the kernel's
   Split split = Split::none;
@@ -93,7 +95,16 @@ struct Program {
   size_t arena_bytes = 0;
 };
 
-/// Lowers and compiles all kernels of the plan, those of loop bodies included, as one module.
+/// Holds a program whose kernels have no code yet, those of loop bodies included.
+struct Lowered {
+  std::unique_ptr<Program> program;
+  std::vector<backends::Launch> launches;  // in the order of their kernels
+  std::vector<const backends::Kernel*> kernels;
+  std::vector<LaunchCode*> code;  // in the program
+};
+Lowered lower_program(const planner::PlanData& plan, const VectorUnit& unit);
+
+/// Lowers and compiles all kernels of the plan as one module, for this machine.
 std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const std::string& dump_name);
 
 /// Runs a step. `memory` is where each plan buffer lies, aliases included.

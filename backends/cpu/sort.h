@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "planner/kernels/sort.h"
+#include "planner/kernels/sort_form.h"
 
 namespace neap::cpu {
 

@@ -38,7 +38,12 @@ struct JitOptions {
   std::optional<Limits> limits = {};
 };
 
+struct SaveOptions;  // <neap/aot.h>
+struct Saved;
+
 namespace detail {
+
+struct Saver;
 
 /// FlatCall is a call with its trees taken apart.
 struct FlatCall {
@@ -76,6 +81,9 @@ class JitState {
   Plan last_plan(std::source_location loc) const;
   /// Compiles for this signature without running.
   void compile(const FlatCall& call, const FlatFunction& f, std::source_location loc);
+  /// Writes an object file of it and a header.
+  Saved save(const FlatCall& call, const FlatFunction& f, const std::filesystem::path& stem, const SaveOptions& options,
+             std::source_location loc);
 
  private:
   struct Impl;
@@ -129,6 +137,8 @@ class Jitted {
   Plan last_plan(std::source_location loc = std::source_location::current()) const { return state_->last_plan(loc); }
 
  private:
+  friend Saver;
+
   template <class... A>
   static FlatCall flatten(const A&... arguments) {
     // F may be generic: calls with the same bytes in arguments of other types are other signatures.

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "planner/kernels/dot.h"
+#include "planner/kernels/dot_form.h"
 
 namespace neap::planner {
 

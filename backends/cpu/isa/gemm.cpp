@@ -249,16 +249,20 @@ void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, 
   });
 }
 
+template <class T>
+void gemm(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  if (form.k > 0) return multiply<T>(form, lhs, rhs, out, scratch);
+  if (!form.adds) std::memset(out, 0, static_cast<size_t>(form.batch * form.m * form.n) * sizeof(T));
+}
+
 }  // namespace
 
-void gemm(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  if (form.k == 0) {
-    if (!form.adds) std::memset(out, 0, static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype));
-  } else if (form.dtype == DType::f64) {
-    multiply<double>(form, lhs, rhs, out, scratch);
-  } else {
-    multiply<float>(form, lhs, rhs, out, scratch);
-  }
+// Apart, so that a program that needs one of them is linked with one of them.
+void gemm_f32(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  gemm<float>(form, lhs, rhs, out, scratch);
+}
+void gemm_f64(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  gemm<double>(form, lhs, rhs, out, scratch);
 }
 
 }  // namespace neap::cpu::NEAP_ISA

@@ -2,6 +2,9 @@
 #include "core/factor/isa/rotations.h"
 
 namespace neap::factor::NEAP_ISA {
+
+Layout layout(const Form& form);
+
 namespace {
 
 // The most matrices of a batch, or strips of one, in flight. bench/ has no case for it: time linalg functions on
@@ -54,7 +57,7 @@ void run_one(const Form& form, const T* triangle, const T* a, T* out, std::byte*
 
 template <class T>
 void run_all(const Form& form, const T* triangle, const T* a, T* out, std::byte* scratch) {
-  const Layout sizes = layout(form);
+  const Layout sizes = NEAP_ISA::layout(form);
   const int64_t result = result_size(form), operand = form.m * form.n, triangular = form.m * form.m;
   const auto one = [&](int64_t i, int slot) {
     std::byte* const room = scratch + static_cast<size_t>(slot) * sizes.slot_bytes();
@@ -76,7 +79,7 @@ void run_all(const Form& form, const T* triangle, const T* a, T* out, std::byte*
 }  // namespace
 
 Layout layout(const Form& form) {
-  NEAP_CHECK(form.dtype == DType::f32 || form.dtype == DType::f64, "{}", name(form.dtype));
+  NEAP_CHECK(form.dtype == DType::f32 || form.dtype == DType::f64);
   Layout sizes;
   const int64_t largest = std::max(form.m, form.n);
   if (form.batch == 0 || (result_size(form) == 0)) return sizes;

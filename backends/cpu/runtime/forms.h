@@ -1,0 +1,52 @@
+// How saved functions hand over the shape of a product, sort or factorization: as numbers, the same for every compiler.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/factor/factor.h"
+#include "planner/kernels/dot_form.h"
+#include "planner/kernels/sort_form.h"
+
+namespace neap::cpu::runtime {
+
+inline std::array<int64_t, 9> encode(const planner::DotForm& f) {
+  return {f.batch, f.m, f.n, f.k, f.lhs_transposed, f.rhs_transposed, static_cast<int64_t>(f.dtype), f.adds, f.whole_k};
+}
+inline planner::DotForm decode_dot(const int64_t* n) {
+  return {n[0], n[1], n[2], n[3], n[4] != 0, n[5] != 0, static_cast<DType>(n[6]), n[7] != 0, n[8]};
+}
+
+inline std::array<int64_t, 5> encode(const planner::SortForm& f) {
+  return {f.rows, f.length, static_cast<int64_t>(f.dtype), f.indices, f.descending};
+}
+inline planner::SortForm decode_sort(const int64_t* n) {
+  return {n[0], n[1], static_cast<DType>(n[2]), n[3] != 0, n[4] != 0};
+}
+
+inline std::array<int64_t, 10> encode(const factor::Form& f) {
+  return {static_cast<int64_t>(f.kind),
+          static_cast<int64_t>(f.dtype),
+          f.batch,
+          f.m,
+          f.n,
+          f.lower,
+          f.transposed,
+          f.unit,
+          f.full,
+          f.vectors};
+}
+inline factor::Form decode_factor(const int64_t* n) {
+  return {static_cast<factor::Kind>(n[0]),
+          static_cast<DType>(n[1]),
+          n[2],
+          n[3],
+          n[4],
+          n[5] != 0,
+          n[6] != 0,
+          n[7] != 0,
+          n[8] != 0,
+          n[9] != 0};
+}
+
+}  // namespace neap::cpu::runtime

@@ -1,0 +1,34 @@
+// For which processor code is made: the one that runs it, or one that is named. Tested in
+// tests/backends/cpu_object_test.cpp.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/cpu/analysis.h"
+#include "core/isa.h"
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace neap::cpu {
+
+struct CodeTarget {
+  std::string triple, cpu, features;  // as LLVM names them
+  VectorUnit unit;
+  Isa isa = Isa::baseline;  // of products and factorizations
+};
+
+/// Describes the machine that runs this, or what NEAP_ISA makes of it.
+const CodeTarget& host_target();
+
+/// Describes another: a triple such as "aarch64-linux-gnu" (empty: this machine's) and the name that LLVM has for a
+/// processor, such as "cortex-a72" or "x86-64-v3" (empty: this one, or the oldest of another triple). Throws UserError
+/// where this build makes no code for it; `op` begins the message.
+CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu);
+
+/// Makes LLVM's description of the target; products and sums stay two roundings.
+std::unique_ptr<llvm::TargetMachine> new_machine(const CodeTarget& target);
+
+}  // namespace neap::cpu
