@@ -1,4 +1,4 @@
-# `cmake --install`: the library, its headers, package files for CMake and pkg-config, neap-plan. `cpack -G DEB` makes
+# `cmake --install`: the library, its headers, package files for CMake and pkg-config, neap-plan and neap-aot. `cpack -G DEB` makes
 # three packages of it: libneap (shared builds alone), libneap-dev and neap-tools.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -12,8 +12,16 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/neap DESTINATION ${CMAKE_INSTALL
 install(FILES ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_gdb.py ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_lldb.py
               ${PROJECT_SOURCE_DIR}/tools/debuggers/neap_text.py
               ${PROJECT_SOURCE_DIR}/tools/debuggers/neap.natvis DESTINATION ${CMAKE_INSTALL_DATADIR}/neap COMPONENT dev)
+if(NEAP_CPU)
+  set_target_properties(neap_runtime PROPERTIES EXPORT_NAME runtime)
+  install(TARGETS neap_runtime EXPORT neap ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+endif()
 if(NEAP_TOOLS)
-  install(TARGETS neap-plan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  set(tools neap-plan)
+  if(TARGET neap-aot)
+    list(APPEND tools neap-aot)
+  endif()
+  install(TARGETS ${tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 
 # find_package(neap)

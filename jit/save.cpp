@@ -77,6 +77,12 @@ Saved save(const tracing::TracedFunction& function, planner::PlanOptions options
   } catch (const UserError& e) {
     throw UserError(with_line(e.what(), loc));
   }
+  const tracing::Graph& graph = function.graph;
+  for (backends::Parameter& p : object.parameters) {  // the plan has taken complex numbers apart
+    const auto number = static_cast<size_t>(p.number);
+    if (p.kind == backends::Parameter::Kind::argument) p.aval = graph.aval(graph.inputs[number]);
+    if (p.kind == backends::Parameter::Kind::result) p.aval = graph.aval(graph.outputs[number]);
+  }
   size_t peak = plan->peak_bytes;
   for (const backends::Parameter& p : object.parameters) peak += p.copied ? round_up_64(p.aval.bytes()) : 0;
   Saved saved{stem, stem, object.arena_bytes, peak, object.needs_runtime, Plan(plan)};

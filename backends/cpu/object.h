@@ -1,7 +1,7 @@
 // A plan becomes an object file with one function of C, which needs neither Neap nor LLVM where it runs: kernels, and
 // the code that runs steps one after the other on one thread, as run.cpp does. Products, sorts and factorizations are
-// calls into a small library (backends/cpu/runtime). Tested in tests/backends/cpu_object_test.cpp, and as a backend
-// that runs the conformance suite in tests/conformance/cpu_object_test.cpp.
+// calls into a small library (backends/cpu/runtime). Tested in tests/jit/save_test.cpp, and as a backend that
+// runs the conformance suite in tests/conformance/cpu_object_test.cpp.
 #pragma once
 
 #include <cstddef>

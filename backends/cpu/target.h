@@ -1,5 +1,5 @@
 // For which processor code is made: the one that runs it, or one that is named. Tested in
-// tests/backends/cpu_object_test.cpp.
+// tests/jit/save_test.cpp.
 #pragma once
 
 #include <memory>
