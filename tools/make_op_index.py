@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Makes docs/ops.md, the index of all functions and of the table of operations that they are made of.
+"""Makes docs/ops.md, the index of all functions and of the table of operations that they are made of, and docs/reference.md, the
+rest of the public interface: types, options, what programs read from the environment.
 
-From the public headers (their comments) and the rows of the tables. With --check only says whether it is up to date.
+From the public headers (their comments) and the rows of the tables. With --check only says whether both are up to date. What has no
+sentence of its own in its header fails both ways.
 """
 
 import pathlib
 import re
 import sys
 
+import make_reference
+from cpp_headers import items, opening, tidy
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-INDEX = ROOT / "docs" / "ops.md"
-HEADERS = [
-    ("creation.h", "neap"), ("ops.h", "neap"), ("numpy.h", "neap"), ("linalg.h", "neap::linalg"), ("fft.h", "neap::fft"),
-    ("control.h", "neap"), ("random.h", "neap::random"),
-]  # fmt: skip
+HEADERS = {
+    "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "linalg.h": "Linear algebra",
+    "fft.h": "Fourier transforms", "control.h": "Loops and branches", "random.h": "Random numbers",
+}  # fmt: skip
 ROW = re.compile(r'^NEAP_(UNARY|BINARY|TERNARY|STRUCTURAL)\((\w+),\s*(\w+),(.*)"((?:[^"\\]|\\.)*)"\)', re.M)
 OPERANDS = {"UNARY": "x", "BINARY": "x, y", "TERNARY": "x, y, z"}
 
@@ -23,92 +27,63 @@ def rows(path):
         yield kind, name, family, rest, doc.replace('\\"', '"')
 
 
-def declarations(text):
-    """(group, declaration, comment) of each function of a header outside namespace detail."""
-    text = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", text, flags=re.S)
-    text = text.split("// --- implementation")[0]
-    group, comment, pending, before = "", [], "", ("", "")
-    for line in text.splitlines():
-        if m := re.match(r"// --- (.*)", line):
-            group, comment, pending = m[1], [], ""
-        elif m := re.match(r"/// ?(.*)", line):
-            comment.append(m[1])
-        elif pending or re.match(r"[A-Za-z].*\w\(", line) and not re.match(r"(inline|class|struct|template)", line):
-            pending += " " + line.strip()
-            if pending.endswith("{"):  # a template's body follows
-                pending = pending[:-1] + ";"
-            if ";" not in pending:
-                continue
-            declaration, _, trailing = pending.partition(";")
-            said = " ".join(comment) or re.sub(r"^\s*//\s*", "", trailing.strip())
-            name = name_of(declaration)
-            if not said and before[0] == name:
-                said = before[1]
-            before = (name, said)
-            yield group, re.sub(r"\s+", " ", declaration).strip(), said
-            comment, pending = [], ""
-        elif not line.startswith(("  ", "template")):
-            comment = []
+def row(item):
+    if item.kind == "type":
+        return make_reference.row(f"{item.code}", make_reference.with_members(item))
+    return make_reference.row(tidy(item.code), item.doc)
 
 
-def tidy(declaration):
-    declaration = re.sub(r",?\s*(std::source_location|Loc) loc = [\w:]+\(\)", "", declaration)
-    return declaration.replace("const Operand& ", "").replace("const ", "").replace("&", "").replace("std::", "")
-
-
-def name_of(declaration):
-    return re.search(r"([\w:]+)\(", declaration)[1]
-
-
-def cell(text):
-    return text.replace("|", "\\|")
+def table(lines, title):
+    return ["", f"### {title}", "", "| | |", "|---|---|", *lines]
 
 
 def index():
-    out = [
-        "# Operations", "",
-        "Made by `tools/make_op_index.py` from the public headers and the op tables: change those.",
-        "Arguments are arrays or C++ scalars (`x`, `y`, ...) unless a type is given. All functions take part in every transform.", "",
-    ]  # fmt: skip
-    count = 0
-    table = list(rows(ROOT / "include/neap/ops.def"))
-    for header, namespace in HEADERS:
+    out, count = [], 0
+    for header, title in HEADERS.items():
         path = ROOT / "include/neap" / header
-        if not path.is_file():
-            continue
-        lines, last = [], None
         text = path.read_text(encoding="utf-8")
+        found = [i for i in items(text) if i.kind in ("function", "type") and i.name != "Loc"]
+        namespace = found[0].namespace
+        out += ["", f"## {title}", "", f"`#include <neap/{header}>`, in namespace `{namespace}`. " + make_reference.paragraphs(opening(text))]
         if header == "ops.h":
-            lines += ["", "### elementwise, one row of the table each", "", "| function | |", "|---|---|"]
-            for kind, name, family, _, doc in table:
-                lines.append(f"| `{name}({OPERANDS[kind]})` | {cell(doc)} ({family}) |")
-                count += 1
-        found = list(declarations(text))
-        for group, declaration, comment in found:
-            if group != last or last is None:
-                if group:
-                    lines += ["", f"### {group}"]
-                lines += ["", "| function | |", "|---|---|"]
-                last = group
-            lines.append(f"| `{cell(tidy(declaration))}` | {cell(comment)} |")
-            count += 1
-        if lines:
-            out += [f"## `neap/{header}`: {namespace}", *lines, ""]
-    out += ["## What graphs are made of", "",
+            elementwise = [make_reference.row(f"{name}({OPERANDS[kind]})", f"{doc} ({family})")
+                           for kind, name, family, _, doc in rows(ROOT / "include/neap/ops.def")]  # fmt: skip
+            out += table(elementwise, "elementwise, one row of the op table each")
+            count += len(elementwise)
+        groups = {}
+        for item in found:
+            groups.setdefault(item.group, []).append(row(item))
+            count += item.kind == "function"
+        for group, lines in groups.items():
+            out += table(lines, group) if group else ["", "| | |", "|---|---|", *lines]
+    out += ["", "## What graphs are made of", "",
             "The elementwise rows above and these. A plan's report and `NEAP_DUMP` name them.", "",
             "| operation | family | attributes, [optional] | |", "|---|---|---|---|"]  # fmt: skip
     for _, name, family, rest, doc in rows(ROOT / "trace/graph/ops_structural.def"):
         required, optional = re.findall(r"\(([\w, ]*)\)", rest)
         attributes = ", ".join(filter(None, [required, *(f"[{a}]" for a in filter(None, optional.split(", ")))]))
-        out.append(f"| `{name}` | {family} | {attributes} | {cell(doc)} |")
-    out[2] = f"{count} functions. " + out[2]
-    return "\n".join(out) + "\n"
+        out.append(f"| `{name}` | {family} | {attributes} | {make_reference.prose(doc)} |")
+    head = ["# Functions and operations", "",
+            f"{count} functions. Made by `tools/make_op_index.py` from the public headers and the op tables: change those.",
+            "Arguments are arrays or C++ scalars (`x`, `y`, ...) unless a type is given. All functions take part in every transform.",
+            "Types, options and the rest of the interface: [reference](reference.md)."]  # fmt: skip
+    return "\n".join(head + out) + "\n"
+
+
+def main():
+    pages = {ROOT / "docs/ops.md": index(), ROOT / "docs/reference.md": make_reference.page(ROOT, set(HEADERS))}
+    for complaint in (complaints := make_reference.complaints(ROOT)):
+        print(complaint)
+    if complaints:
+        return 1
+    for path, text in pages.items():
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.is_file() or path.read_text(encoding="utf-8") != text:
+            print(f"{path.relative_to(ROOT)} is not up to date; run tools/make_op_index.py")
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    text = index()
-    if sys.argv[1:] == ["--check"]:
-        if not INDEX.is_file() or INDEX.read_text(encoding="utf-8") != text:
-            sys.exit("docs/ops.md is not up to date; run tools/make_op_index.py")
-    else:
-        INDEX.write_text(text, encoding="utf-8")
+    sys.exit(main())

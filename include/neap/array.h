@@ -33,15 +33,17 @@ namespace detail {
 struct ArrayImpl;
 }
 
+/// ComplexScalar is a complex element type of C++.
 template <class T>
 concept ComplexScalar = std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+/// Scalar is an element type of C++: what dtypes are of, and what stands beside an array in an operation.
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || ComplexScalar<T>;
 
 /// Slice is start : stop : step along one axis, as in Python; negative bounds count from the end.
 struct Slice {
-  std::optional<int64_t> start, stop;
-  int64_t step = 1;
+  std::optional<int64_t> start, stop;  // its bounds; none: from the first, to the last
+  int64_t step = 1;                    // its step, negative to go backwards
 };
 /// slice() takes everything, slice(n) the first n, slice(a, b) a <= i < b.
 inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) {
@@ -49,10 +51,13 @@ inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> sto
 }
 inline Slice slice(int64_t stop) { return {std::nullopt, stop, 1}; }
 
+/// NewAxis is the type of newaxis.
 struct NewAxis {};
+/// Ellipsis is the type of ellipsis.
 struct Ellipsis {};
-inline constexpr NewAxis newaxis{};
-inline constexpr Ellipsis ellipsis{};
+inline constexpr NewAxis newaxis{};    // in x[...]: an axis of extent 1
+inline constexpr Ellipsis ellipsis{};  // in x[...]: all axes that the other entries leave
+/// none is no axis (VmapOptions), or no bound: slice(none, none, 2).
 inline constexpr std::nullopt_t none = std::nullopt;
 inline constexpr std::nullopt_t end = std::nullopt;  // slice(1, end): to the last
 
@@ -62,6 +67,7 @@ using Index = std::variant<int64_t, Slice, NewAxis, Ellipsis, std::shared_ptr<de
 /// IndexList holds everything between the brackets of x[...], and the caller's line.
 class IndexList {
  public:
+  /// Entry is one of them.
   struct Entry {
     Index index;
     Entry(std::integral auto i) : index(static_cast<int64_t>(i)) {}
@@ -78,7 +84,9 @@ class IndexList {
   IndexList(Ellipsis e, std::source_location loc = std::source_location::current()) : IndexList(Entry(e), loc) {}
   IndexList(const Array& a, std::source_location loc = std::source_location::current());
 
+  /// Returns the entries, in order.
   const std::vector<Index>& entries() const { return entries_; }
+  /// Returns the line that errors name.
   std::source_location loc() const { return loc_; }
 
  private:
@@ -97,6 +105,8 @@ enum class GatherMode {
 
 class IndexUpdate;
 
+/// Array is a handle to elements, to a value of a trace, or to a shape and dtype alone. Copies share what they hold,
+/// and what they hold never changes.
 class Array {
  public:
   Array() = default;  // no value; using it is a UserError
@@ -110,13 +120,19 @@ class Array {
   template <class T>
   void operator=(T&&) && = delete;  // instead of x[i] = y: x = x.at(i).set(y)
 
+  /// Returns the extents; none of a scalar.
   const Shape& shape() const { return aval().shape; }
   /// Returns the extent of one axis; negative axes count from the end.
   int64_t shape(int64_t axis) const;
+  /// Returns the element type.
   DType dtype() const { return aval().dtype; }
+  /// Returns the number of axes.
   int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
-  int64_t size() const { return element_count(shape()); }  // number of elements
+  /// Returns the number of elements.
+  int64_t size() const { return element_count(shape()); }
+  /// Returns the bytes of all elements.
   size_t bytes() const { return aval().bytes(); }
+  /// Returns shape and dtype. It and the functions above throw UserError for an array without a value.
   const Aval& aval() const;
 
   /// Returns true when the array holds elements: it is neither traced, nor a spec, nor donated away, nor empty-handed.
@@ -166,11 +182,14 @@ class Array {
   /// Makes updates: x.at(i).add(y) is x with y added at x[i]; x itself does not change.
   IndexUpdate at(const IndexList& index, GatherMode mode = GatherMode::fill) const;
 
-  /// Makes `for (const Array& row : x)` go over x[0], x[1], ... of the first axis. Throws IndexError for a scalar.
+  /// Rows is what `for (const Array& row : x)` goes over: x[0], x[1], ... of the first axis.
   class Rows;
+  /// Returns the place of x[0]. Throws IndexError for a scalar.
   Rows begin() const;
+  /// Returns the place behind the last.
   Rows end() const;
 
+  /// Returns convert(x, dtype): the array itself where it has that dtype.
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
 
   const std::shared_ptr<detail::ArrayImpl>& impl() const { return impl_; }
@@ -217,10 +236,15 @@ class IndexUpdate {
  public:
   IndexUpdate(Array array, IndexList index, GatherMode mode)
       : array_(std::move(array)), index_(std::move(index)), mode_(mode) {}
+  /// Returns x with y in the place of x[i].
   Array set(const Operand& y) const;
+  /// Returns x with y added to x[i].
   Array add(const Operand& y) const;
+  /// Returns x with x[i] multiplied by y.
   Array mul(const Operand& y) const;
+  /// Returns x with the smaller of x[i] and y there.
   Array min(const Operand& y) const;
+  /// Returns x with the larger of x[i] and y there.
   Array max(const Operand& y) const;
   IndexUpdate(const IndexUpdate&) = default;
   IndexUpdate(IndexUpdate&&) = default;
@@ -258,18 +282,27 @@ class Operand {
     }
   }
 
+  /// Returns whether it is a C++ scalar.
   bool is_scalar() const { return scalar_; }
+  /// Returns the array; one without a value of a scalar.
   const Array& array() const { return array_; }
+  /// Returns the scalar's kind.
   WeakKind kind() const { return kind_; }
+  /// Returns the scalar, or its real part, as a double.
   double real() const { return real_; }
+  /// Returns the scalar's imaginary part.
   double imag() const { return imag_; }
+  /// Returns an integer scalar, of which a double may not hold all digits.
   int64_t integer() const { return integer_; }
+  /// Returns the line that errors name.
   std::source_location loc() const { return loc_; }
   /// Returns the array's dtype, or the scalar's default (bool, i32, f32, c64).
   DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(); }
+  /// Returns the array's shape; a scalar has no axes.
   const Shape& shape() const;
   /// Returns an array of `dtype` (the scalar's value, or the array converted).
   Array as(DType dtype) const;
+  /// Returns the array, or one of the scalar in its default dtype.
   Array as_array() const { return scalar_ ? as(dtype()) : array_; }
 
  private:
@@ -300,6 +333,7 @@ T item(const Array& x, std::source_location loc = std::source_location::current(
 /// more than a thousand in all, lines of 75 columns. Of an array without elements (traced, a spec, donated,
 /// empty-handed) it says which it is, and never throws for that.
 std::string to_string(const Array& x);
+/// Writes what to_string() gives.
 std::ostream& operator<<(std::ostream& out, const Array& x);
 
 /// Returns an array of shape and dtype only, for jit(f).plan(...). Throws UserError when an extent is negative (or NaN

@@ -20,11 +20,15 @@ namespace neap {
 
 using Loc = std::source_location;
 
+/// Returns an array of zeros (false, of bool).
 Array zeros(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
+/// Returns an array of ones (true, of bool).
 Array ones(const Shape& shape, DType dtype = f32, Loc loc = Loc::current());
 /// Returns an array whose elements all equal `value`; dtype is the operand's own unless given.
 Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype = {}, Loc loc = Loc::current());
+/// Returns zeros of the shape and dtype of x.
 Array zeros_like(const Operand& x);
+/// Returns ones of the shape and dtype of x.
 Array ones_like(const Operand& x);
 
 /// Returns the numbers start, start + step, ... below stop; dtype is i32 unless given or a bound is floating (then
@@ -112,8 +116,9 @@ Array borrow(const T* data, const Shape& shape, std::function<void(const void*)>
 Array load_npy(const std::filesystem::path& path, Loc loc = Loc::current());
 /// Writes a NumPy .npy file, which appears whole or not at all.
 void save_npy(const std::filesystem::path& path, const Array& array, Loc loc = Loc::current());
-/// Reads and writes .safetensors files: arrays by name.
+/// Reads the arrays of a .safetensors file, by name. Throws UserError as load_npy() does.
 std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc = Loc::current());
+/// Writes arrays, by name, as a .safetensors file, which appears whole or not at all.
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, Array>& arrays,
                       Loc loc = Loc::current());
 

@@ -13,9 +13,10 @@
 
 namespace neap {
 
+/// Device names a device: a backend and a number.
 struct Device {
   std::string_view backend = "cpu";  // its name, which lives as long as the process
-  int index = 0;
+  int index = 0;                     // among the backend's devices
   bool operator==(const Device&) const = default;
 };
 
@@ -36,7 +37,7 @@ void set_default_device(std::optional<Device> device);
 
 /// DeviceInfo describes a device of this machine that Neap can run on.
 struct DeviceInfo {
-  Device device;
+  Device device;       // by which jit and to_device() know it
   std::string name;    // "NVIDIA H200", "llvmpipe (LLVM 15.0.6, 256 bits)"
   std::string driver;  // its driver's name; empty for the CPU
   size_t memory = 0;   // bytes of its own memory; 0 when it uses the host's
@@ -73,9 +74,11 @@ void synchronize();
 
 namespace memory {
 
-/// These are live_bytes(), peak_bytes() and reset_peak() of a device's own memory; of the host's where it uses that.
+/// Returns live_bytes() of a device's own memory; of the host's where it uses that.
 size_t live_bytes(Device device);
+/// Returns peak_bytes() of the same.
 size_t peak_bytes(Device device);
+/// Does reset_peak() for the same.
 void reset_peak(Device device);
 
 }  // namespace memory

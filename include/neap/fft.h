@@ -34,9 +34,9 @@ Array rfft(const Operand& x, const Options& options = {});
 /// Inverts rfft; the result is real. n is the length of the result, 2 (m - 1) of m inputs unless given. Imaginary parts
 /// of the first input, and for even n of the last, are ignored.
 Array irfft(const Operand& x, const Options& options = {});
-/// These are irfft and rfft with the roles of the directions exchanged: they transform what is symmetric, with a real
-/// spectrum.
+/// Does irfft with the direction exchanged: the real spectrum of what is symmetric, x[-j] = conj(x[j]).
 Array hfft(const Operand& x, const Options& options = {});
+/// Inverts hfft: rfft with the direction exchanged.
 Array ihfft(const Operand& x, const Options& options = {});
 
 /// ManyOptions say along which axes to transform: all of them (2: the last two) unless given; shape: their lengths, as
@@ -45,24 +45,30 @@ struct ManyOptions {
   std::optional<Shape> shape = {}, axes = {};
   Norm norm = Norm::backward;
 };
-/// Transforms by fft along two axes, and back.
+/// Transforms by fft along two axes.
 Array fft2(const Operand& x, const ManyOptions& options = {});
+/// Inverts fft2.
 Array ifft2(const Operand& x, const ManyOptions& options = {});
-/// Transforms the same way along all axes, or those given.
+/// Transforms by fft along all axes, or those given.
 Array fftn(const Operand& x, const ManyOptions& options = {});
+/// Inverts fftn.
 Array ifftn(const Operand& x, const ManyOptions& options = {});
-/// Transforms the last of the axes by rfft and irfft, the others by fft and ifft.
+/// Transforms the last of two axes by rfft, the other by fft.
 Array rfft2(const Operand& x, const ManyOptions& options = {});
+/// Inverts rfft2; the result is real.
 Array irfft2(const Operand& x, const ManyOptions& options = {});
+/// Transforms the last of the axes by rfft, the others by fft.
 Array rfftn(const Operand& x, const ManyOptions& options = {});
+/// Inverts rfftn; the result is real.
 Array irfftn(const Operand& x, const ManyOptions& options = {});
 
 /// Returns the frequency of each output of fft, in cycles per unit of the spacing d: 0, 1, ..., then the negative ones.
 Array fftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location loc = std::source_location::current());
 /// Returns the same for rfft: none is negative.
 Array rfftfreq(int64_t n, double d = 1, DType dtype = f32, std::source_location loc = std::source_location::current());
-/// Moves frequency 0 to the middle of the axes (all unless given), and back.
+/// Moves frequency 0 to the middle of the axes (all unless given).
 Array fftshift(const Operand& x, const Axes& axes = {});
+/// Inverts fftshift.
 Array ifftshift(const Operand& x, const Axes& axes = {});
 
 }  // namespace neap::fft

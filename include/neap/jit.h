@@ -21,18 +21,21 @@
 
 namespace neap {
 
+/// Pipeline is the planner's (planned), or each operation by itself in program order, as a framework without a planner
+/// runs it (naive).
 enum class Pipeline { planned, naive };
 
+/// JitOptions are jit's second argument: jit(f, {.memory_budget = 512_MiB}).
 struct JitOptions {
-  Device device = default_device();
+  Device device = default_device();          // where the function runs
   std::optional<size_t> memory_budget = {};  // bytes; planning throws BudgetError when it cannot be met
-  Pipeline pipeline = Pipeline::planned;
+  Pipeline pipeline = Pipeline::planned;     // planned, or naive to compare with
   bool deterministic = false;    // GPUs: sums of scattered floats in a fixed order, slower; a CPU always does so
   std::vector<int> donate = {};  // arguments whose memory the call may take; they cannot be used afterwards
   std::string name = {};         // in reports
   std::optional<std::string> strategy =
       {};                              // pins a choice (docs/transforms/jit.md); OptionError where it cannot be made
-  std::optional<int64_t> chunks = {};  // pins K
+  std::optional<int64_t> chunks = {};  // of a pinned strategy that cuts into slices: how many
   /// Makes plan() and tradeoff() plan for these limits in place of those of `device`, which need not be present; a
   /// call throws UserError.
   std::optional<Limits> limits = {};
@@ -200,9 +203,9 @@ class eager_reference {
   eager_reference& operator=(const eager_reference&) = delete;
 };
 
-/// Sets or returns the number of worker threads of the CPU backend, at first NEAP_NUM_THREADS; results never depend on
-/// it.
+/// Sets the number of worker threads of the CPU backend, at first NEAP_NUM_THREADS; results never depend on it.
 void set_num_threads(int threads);
+/// Returns that number.
 int num_threads();
 
 }  // namespace neap

@@ -28,34 +28,41 @@ struct Lu {
 /// Factors a by Gaussian elimination, with the largest element of each column as its pivot.
 Lu lu(const Operand& a);
 
+/// Qr holds the factors of qr().
 struct Qr {
   Array q, r;
 };
+/// QrMode says how many columns q has: as many as needed, or a square matrix.
 enum class QrMode : uint8_t { reduced, complete };
 /// Factors a = q r, q orthogonal, r upper triangular, with LAPACK's signs. a is [m, n]; reduced: q [m, k], r [k, n], k
 /// the smaller of m and n; complete: q [m, m], r [m, n].
 Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
 
+/// Eigh holds eigenvalues, ascending, and eigenvectors, in columns.
 struct Eigh {
   Array eigenvalues, eigenvectors;  // ascending; in columns
 };
 /// Returns the eigenvalues and eigenvectors of (a + a^T) / 2.
 Eigh eigh(const Operand& a);
-Array eigvalsh(const Operand& a);  // the eigenvalues alone
+/// Returns the eigenvalues of (a + a^T) / 2 alone, ascending.
+Array eigvalsh(const Operand& a);
 
+/// Svd holds the factors of a = u diag(s) vh; s descends.
 struct Svd {
   Array u, s, vh;  // a = u diag(s) vh; s descending
 };
 /// Factors a = u diag(s) vh: u is [m, k], vh [k, n], k the smaller of m and n; full_matrices: [m, m], [n, n].
 Svd svd(const Operand& a, bool full_matrices = true);
-Array svdvals(const Operand& a);  // s alone
+/// Returns the singular values alone, descending.
+Array svdvals(const Operand& a);
 
 // --- systems of equations
+/// TriangularOptions say which system triangular_solve() solves.
 struct TriangularOptions {
-  bool left_side = true;     // t x = b, else x t = b
-  bool lower = false;        // which triangle is read
-  bool transpose_a = false;  // of t^T
-  bool unit_diagonal = false;
+  bool left_side = true;       // t x = b, else x t = b
+  bool lower = false;          // which triangle is read
+  bool transpose_a = false;    // of t^T
+  bool unit_diagonal = false;  // with ones on the diagonal, which is not read
 };
 /// Solves t x = b (right side: x t = b) for batches of equal shape; b is [..., n, k] (right side: [..., k, n]).
 Array triangular_solve(const Operand& t, const Operand& b, TriangularOptions options = {});
@@ -66,11 +73,13 @@ Array solve(const Operand& a, const Operand& b, bool positive = false);
 Array cho_solve(const Operand& factor, const Operand& b, bool lower = true);
 /// Returns the same from lu(a) of one square matrix; transposed: a^T x = b.
 Array lu_solve(const Lu& factors, const Operand& b, bool transposed = false);
-Array inv(const Operand& a);  // of what is singular: infinities or NaN
+/// Returns the inverse; of what is singular: infinities or NaN.
+Array inv(const Operand& a);
 /// Returns the pseudo-inverse. Singular values up to rtol * the largest count as zero; rtol is 10 * max(m, n) * epsilon
 /// unless given.
 Array pinv(const Operand& a, std::optional<double> rtol = {});
 
+/// Lstsq holds the solution, the sums of the squares of a x - b of each column, the rank, and the singular values.
 struct Lstsq {
   Array x, residuals, rank, s;  // residuals: sums of squares, of each column
 };
@@ -79,7 +88,9 @@ struct Lstsq {
 Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
 
 // --- numbers
-Array det(const Operand& a);  // its first two derivatives are right where a is singular, too (second: of rank n - 1)
+/// Returns the determinant. Its first two derivatives are right where a is singular, too (second: of rank n - 1).
+Array det(const Operand& a);
+/// Slogdet holds the sign and the logarithm of the absolute value of a determinant.
 struct Slogdet {
   Array sign, logabsdet;
 };
@@ -88,10 +99,11 @@ Slogdet slogdet(const Operand& a);
 /// Counts the singular values above rtol * the largest; rtol is max(m, n) * epsilon unless given.
 Array matrix_rank(const Operand& a, std::optional<double> rtol = {});
 
-/// A NormOrder is a number (infinities too), or names the Frobenius or nuclear norm of a matrix.
+/// Norm names a norm of matrices: the root of the sum of squares, or the sum of singular values.
 enum class Norm : uint8_t { frobenius, nuclear };
+/// NormOrder is the order of a norm: a number (infinities too), or the name of one of matrices.
 using NormOrder = std::variant<double, Norm>;
-inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double inf = std::numeric_limits<double>::infinity();  // the order of the largest, for norm()
 /// Returns norms. Of vectors along one axis: sum(|x|^order)^(1/order), 0: how many are not zero. Of matrices in two
 /// axes: 1 and inf (columns, rows), 2 (the largest singular value), their negatives (the smallest), or a Norm. No axes:
 /// all of a vector or a matrix. No order: of all elements, the root of the sum of squares.
@@ -99,9 +111,13 @@ Array norm(const Operand& x, std::optional<NormOrder> order = {}, std::optional<
            bool keepdims = false);
 
 // --- powers
-Array matrix_power(const Operand& a, int64_t n);  // negative: of the inverse
-Array expm(const Operand& a);  // by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as JAX's
-Array matrix_transpose(const Operand& a);  // the last two axes swapped
+/// Multiplies a matrix by itself, n times; n negative: its inverse.
+Array matrix_power(const Operand& a, int64_t n);
+/// Returns the exponential of a matrix, by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as
+/// JAX's.
+Array expm(const Operand& a);
+/// Returns a with its last two axes exchanged.
+Array matrix_transpose(const Operand& a);
 
 }  // namespace neap::linalg
 

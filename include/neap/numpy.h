@@ -15,66 +15,113 @@
 namespace neap {
 
 // --- elementwise
-Array round(const Operand& x, int64_t decimals = 0);  // halves to even
-Array fix(const Operand& x);                          // toward zero
+/// Rounds to so many decimals (-1: to tens), halves to even.
+Array round(const Operand& x, int64_t decimals = 0);
+/// Rounds toward zero.
+Array fix(const Operand& x);
+/// Returns x.
 Array positive(const Operand& x);
-Array fmod(const Operand& x, const Operand& y);  // the sign of x
+/// Returns the remainder of truncated division, with the sign of x.
+Array fmod(const Operand& x, const Operand& y);
+/// Returns x to the y, integers as f32.
 Array float_power(const Operand& x, const Operand& y);
-std::pair<Array, Array> divmod(const Operand& x, const Operand& y);  // floor_divide, mod
-std::pair<Array, Array> modf(const Operand& x);          // fractional part (of infinity: NaN), integral part
-Array ldexp(const Operand& x, const Operand& exponent);  // x * 2^exponent
-Array fmax(const Operand& x, const Operand& y);          // where one is NaN, the other
+/// Returns floor_divide(x, y) and mod(x, y).
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y);
+/// Returns the fractional part (of infinity: NaN) and the integral part.
+std::pair<Array, Array> modf(const Operand& x);
+/// Returns x * 2^exponent, right also where 2^exponent alone is out of range.
+Array ldexp(const Operand& x, const Operand& exponent);
+/// Returns the larger of the two; where one is NaN, the other.
+Array fmax(const Operand& x, const Operand& y);
+/// Returns the smaller of the two; where one is NaN, the other.
 Array fmin(const Operand& x, const Operand& y);
+/// Returns 0 where x is below 0, 1 above, `at_zero` at 0, NaN where x is.
 Array heaviside(const Operand& x, const Operand& at_zero);
-Array sinc(const Operand& x);  // sin(pi x) / (pi x)
+/// Returns sin(pi x) / (pi x), 1 at 0.
+Array sinc(const Operand& x);
+/// Converts degrees to radians.
 Array deg2rad(const Operand& x);
+/// Converts radians to degrees.
 Array rad2deg(const Operand& x);
+/// Returns log2(2^x + 2^y) without overflow.
 Array logaddexp2(const Operand& x, const Operand& y);
+/// Returns whether just one of the two is true (not 0), as bool.
 Array logical_xor(const Operand& x, const Operand& y);
+/// Returns whether x is positive infinity.
 Array isposinf(const Operand& x);
+/// Returns whether x is negative infinity.
 Array isneginf(const Operand& x);
 /// Replaces NaN by `nan`, and infinities by the largest finite values unless given.
 Array nan_to_num(const Operand& x, double nan = 0, std::optional<double> posinf = {},
                  std::optional<double> neginf = {});
 /// Returns whether |x - y| <= atol + rtol * |y|, or both are the same infinity.
 Array isclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+/// Returns whether isclose() is true everywhere, a bool scalar.
 Array allclose(const Operand& x, const Operand& y, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
-Array array_equal(const Operand& x, const Operand& y);  // bool[]: same shape, all elements equal
+/// Returns whether shapes and all elements are equal, a bool scalar.
+Array array_equal(const Operand& x, const Operand& y);
 
 // --- special functions
+/// Returns log(x / (1 - x)), the inverse of sigmoid, for x in [0, 1]; NaN outside.
 Array logit(const Operand& x);
-Array expit(const Operand& x);                    // sigmoid
-Array xlogy(const Operand& x, const Operand& y);  // x * log(y), 0 where x is
+/// Returns sigmoid(x), by SciPy's name.
+Array expit(const Operand& x);
+/// Returns x * log(y), 0 where x is 0.
+Array xlogy(const Operand& x, const Operand& y);
+/// Returns x * log(1 + y), 0 where x is 0.
 Array xlog1py(const Operand& x, const Operand& y);
-Array entr(const Operand& x);  // -x * log(x); below 0: -inf
+/// Returns -x * log(x), 0 at 0; below 0: -inf.
+Array entr(const Operand& x);
+/// Returns x * log(x / y), 0 where x is 0 and y is not negative; infinite where x or y is out of range.
 Array rel_entr(const Operand& x, const Operand& y);
+/// Returns x * log(x / y) - x + y, y where x is 0; infinite where x or y is out of range.
 Array kl_div(const Operand& x, const Operand& y);
+/// Returns the logarithm of the beta function, gamma(x) gamma(y) / gamma(x + y).
 Array betaln(const Operand& x, const Operand& y);
-Array ndtr(const Operand& x);  // the normal distribution's cumulative function
+/// Returns the standard normal distribution's cumulative function.
+Array ndtr(const Operand& x);
 
 // --- activations
+/// Returns x where it is not negative, else slope * x.
 Array leaky_relu(const Operand& x, const Operand& slope = 0.01f);
+/// Returns x where it is positive, else alpha * (exp(x) - 1).
 Array elu(const Operand& x, const Operand& alpha = 1.0f);
+/// Returns max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
 Array celu(const Operand& x, const Operand& alpha = 1.0f);
+/// Returns 1.0507 elu(x, 1.6733), with the constants of self-normalizing networks.
 Array selu(const Operand& x);
-Array gelu_tanh(const Operand& x);  // gelu by a tanh
+/// Returns x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, which approximates gelu(x).
+Array gelu_tanh(const Operand& x);
+/// Returns min(max(x, 0), 6); the derivative is 0 at both bends.
 Array relu6(const Operand& x);
+/// Returns x cut to [-1, 1].
 Array hard_tanh(const Operand& x);
+/// Returns relu6(x + 3) / 6.
 Array hard_sigmoid(const Operand& x);
+/// Returns x * hard_sigmoid(x).
 Array hard_silu(const Operand& x);
+/// Returns log(sigmoid(x)) without overflow.
 Array log_sigmoid(const Operand& x);
+/// Returns x / (1 + |x|).
 Array soft_sign(const Operand& x);
+/// Returns (x + sqrt(x^2 + b)) / 2.
 Array squareplus(const Operand& x, const Operand& b = 4.0f);
+/// Returns x * tanh(softplus(x)).
 Array mish(const Operand& x);
-Array glu(const Operand& x, int64_t axis = -1);  // first half * sigmoid(second half)
+/// Returns the first half of x along an axis times sigmoid of the second; the extent is even (ShapeError).
+Array glu(const Operand& x, int64_t axis = -1);
 /// Computes (x - mean) / sqrt(var + epsilon) over the axes.
 Array standardize(const Operand& x, const Axes& axes = -1, double epsilon = 1e-5);
 
 // --- making
+/// Returns an array of the shape of x whose elements all equal `value`; its dtype is that of x unless given.
 Array full_like(const Operand& x, const Operand& value, std::optional<DType> dtype = {});
+/// Returns a matrix [n, m] with ones up to diagonal k and zeros above it; m is n unless given.
 Array tri(int64_t n, std::optional<int64_t> m = {}, int64_t k = 0, DType dtype = f32,
           std::source_location loc = std::source_location::current());
+/// Returns `count` numbers base^e, e evenly spaced from start to stop, both included.
 Array logspace(const Operand& start, const Operand& stop, int64_t count, double base = 10, DType dtype = f32);
+/// Returns `count` numbers from start to stop, both included, each the same multiple of the one before.
 Array geomspace(const Operand& start, const Operand& stop, int64_t count, DType dtype = f32);
 /// Returns powers of x [n] as columns: [n, columns], the highest first unless increasing.
 Array vander(const Operand& x, std::optional<int64_t> columns = {}, bool increasing = false);
@@ -82,30 +129,48 @@ Array vander(const Operand& x, std::optional<int64_t> columns = {}, bool increas
 /// second.
 std::vector<Array> meshgrid(const std::vector<Array>& axes, bool matrix = false,
                             std::source_location loc = std::source_location::current());
+/// Returns each element's index in an array of `shape`: [axes of shape, shape...].
 Array indices(const Shape& shape, DType dtype = i32, std::source_location loc = std::source_location::current());
 
 // --- shape
-Array roll(const Operand& x, int64_t shift, std::optional<int64_t> axis = {});  // of the flat array unless axis
+/// Moves elements on by `shift` along an axis, round its end; in the flat array unless an axis is given.
+Array roll(const Operand& x, int64_t shift, std::optional<int64_t> axis = {});
+/// Turns the plane of two axes by 90 degrees, `times` times, from the first axis towards the second.
 Array rot90(const Operand& x, int64_t times = 1, std::pair<int64_t, int64_t> axes = {0, 1});
+/// Turns round the order of the columns, axis 1; x has two axes or more (ShapeError).
 Array fliplr(const Operand& x);
+/// Turns round the order of the rows, axis 0; x has one axis or more (ShapeError).
 Array flipud(const Operand& x);
+/// Returns x; a scalar as [1].
 Array atleast_1d(const Operand& x);
+/// Returns x; a scalar as [1, 1], a vector [n] as [1, n].
 Array atleast_2d(const Operand& x);
+/// Returns x; a scalar as [1, 1, 1], a vector [n] as [1, n, 1], a matrix [m, n] as [m, n, 1].
 Array atleast_3d(const Operand& x);
+/// Joins arrays along axis 1, vectors along axis 0.
 Array hstack(const std::vector<Array>& arrays, std::source_location loc = std::source_location::current());
+/// Joins arrays along axis 0, vectors as rows.
 Array vstack(const std::vector<Array>& arrays, std::source_location loc = std::source_location::current());
+/// Joins what atleast_3d() makes of the arrays along axis 2.
 Array dstack(const std::vector<Array>& arrays, std::source_location loc = std::source_location::current());
+/// Joins arrays along axis 1, vectors as columns.
 Array column_stack(const std::vector<Array>& arrays, std::source_location loc = std::source_location::current());
+/// Joins y to x along an axis; the flat arrays unless it is given.
 Array append(const Operand& x, const Operand& y, std::optional<int64_t> axis = {});
+/// Returns the arrays in the shape that all of them broadcast to; ShapeError where there is none.
 std::vector<Array> broadcast_arrays(const std::vector<Array>& arrays,
                                     std::source_location loc = std::source_location::current());
 /// Splits into nearly equal parts, at most 2^20.
 std::vector<Array> array_split(const Operand& x, int64_t parts, int64_t axis = 0);
+/// Cuts x along an axis before each of these positions, in one part more than there are; negative ones count from the
+/// end.
 std::vector<Array> split_at(const Operand& x, const Shape& positions, int64_t axis = 0);
+/// Repeats each slice along an axis `times` times; each element of the flat array unless an axis is given.
 Array repeat(const Operand& x, int64_t times, std::optional<int64_t> axis = {});
 /// Repeats slice i of the axis counts[i] times, `total` slices in all: what is beyond is cut, the last one fills what
 /// is left (there must be one).
 Array repeat(const Operand& x, const Array& counts, int64_t total, int64_t axis = 0);
+/// PadMode says what an array goes on with beyond its ends.
 enum class PadMode {
   edge,       // a a | a b c | c c
   reflect,    // c b | a b c | b a
@@ -114,10 +179,15 @@ enum class PadMode {
 };
 /// Pads by {before, after} for each axis.
 Array pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, PadMode mode);
-Array tril(const Operand& x, int64_t k = 0);  // of the last two axes
+/// Returns x with zeros above diagonal k of the last two axes.
+Array tril(const Operand& x, int64_t k = 0);
+/// Returns x with zeros below diagonal k of the last two axes.
 Array triu(const Operand& x, int64_t k = 0);
-Array diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);  // it becomes the last axis
-Array diag(const Operand& x, int64_t k = 0);  // of a vector: the matrix; of a matrix: the vector
+/// Takes a diagonal of two axes, `offset` above the main one; it becomes the last axis.
+Array diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
+/// Returns the matrix with a vector on diagonal k, or of a matrix its diagonal k.
+Array diag(const Operand& x, int64_t k = 0);
+/// Subtracts each element along an axis from the next, `times` times over; the axis is shorter by `times`.
 Array diff(const Operand& x, int64_t times = 1, int64_t axis = -1);
 /// Takes central differences in the middle, one-sided ones at the ends.
 Array gradient(const Operand& x, double spacing = 1, int64_t axis = -1);
@@ -125,37 +195,58 @@ Array gradient(const Operand& x, double spacing = 1, int64_t axis = -1);
 // --- reductions
 /// Counts the elements that are not zero, as i32; as i64 where there are 2^31 elements or more to count.
 Array count_nonzero(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // max - min, in x's dtype
+/// Returns max(x) - min(x), in the dtype of x.
+Array ptp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns sum() of the elements that are not NaN.
 Array nansum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns prod() of the elements that are not NaN.
 Array nanprod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array nanmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // NaN where all are
+/// Returns max() of the elements that are not NaN; NaN where all are.
+Array nanmax(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns min() of the elements that are not NaN; NaN where all are.
 Array nanmin(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns mean() of the elements that are not NaN; NaN where all are.
 Array nanmean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns var() of the elements that are not NaN; NaN where all are.
 Array nanvar(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns std() of the elements that are not NaN; NaN where all are.
 Array nanstd(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns sum(x * weights) / sum(weights) along an axis, or of all. weights have the shape of x, or of that axis
+/// (ShapeError).
 Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis = {});
 /// Interpolates linearly between sorted elements; q [..] is in 0 to 1. The result has q's shape, then what is left of
 /// x's. It is NaN where any element is. axis is one axis, or all.
 Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis = {}, bool keepdims = false);
+/// Returns quantile(x, q / 100).
 Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis = {}, bool keepdims = false);
+/// Returns quantile(x, 0.5).
 Array median(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
-/// Takes variables in rows, observations in columns: x [v, n] -> [v, v].
+/// Returns covariances. Variables are rows, observations columns: x [v, n] -> [v, v].
 Array cov(const Operand& x);
+/// Returns correlation coefficients, from -1 to 1, of what cov() takes.
 Array corrcoef(const Operand& x);
+/// Integrates along an axis by the trapezoidal rule, `spacing` between neighbours.
 Array trapezoid(const Operand& y, double spacing = 1, int64_t axis = -1);
 
 // --- running results along an axis (of the flat array unless given): the same shape
+/// Adds up from the first element to each (reverse: from each to the last); dtypes as in sum().
 Array cumsum(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Multiplies from the first element to each; dtypes as in sum().
 Array cumprod(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Returns the largest element so far, NaN from the first NaN on.
 Array cummax(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Returns the smallest element so far, NaN from the first NaN on.
 Array cummin(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Returns logsumexp() of the elements so far.
 Array cumlogsumexp(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 
 // --- searching
 /// Returns where each v would go into a sorted x [n]: before equal elements, or after them where `right`. It is i32;
 /// i64 where n is 2^31 or more.
 Array searchsorted(const Operand& x, const Operand& v, bool right = false);
-Array digitize(const Operand& x, const Operand& bins, bool right = false);  // bins rise or fall
+/// Returns the number of the bin in which each element lies (i32), 0 before the first edge; bins rise or fall. right:
+/// bins hold their right edges.
+Array digitize(const Operand& x, const Operand& bins, bool right = false);
 /// Counts how often 0, 1, ..., length - 1 occur, or sums their weights; negative numbers count as 0, larger ones do
 /// not. Without weights it is i32; i64 for 2^31 numbers or more.
 Array bincount(const Operand& x, int64_t length);
@@ -170,21 +261,33 @@ Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
 std::vector<Array> nonzero(const Operand& x, int64_t size, int64_t fill = 0);
 /// Returns the k largest along the last axis, largest first, and their indices (i32).
 std::pair<Array, Array> top_k(const Operand& x, int64_t k);
-Array interp(const Operand& x, const Operand& xp, const Operand& fp);  // piecewise linear, constant outside
+/// Interpolates linearly between the points (xp, fp), xp ascending; beyond them the outermost fp.
+Array interp(const Operand& x, const Operand& xp, const Operand& fp);
 
 // --- products
 /// Works as NumPy's: "ij,jk->ik", "...ij->...ji", "ii". The pair with the smallest result is multiplied first.
 Array einsum(std::string_view formula, const std::vector<Array>& arrays,
              std::source_location loc = std::source_location::current());
+/// Contracts the last `axes` axes of x with as many first ones of y.
 Array tensordot(const Operand& x, const Operand& y, int64_t axes = 2);
+/// Contracts axis x_axes[i] of x with axis y_axes[i] of y; the result has the other axes of x, then of y.
 Array tensordot(const Operand& x, const Operand& y, const Shape& x_axes, const Shape& y_axes);
+/// Contracts the last axes of x and y; the result has the other axes of x, then of y. Scalars multiply.
 Array inner(const Operand& x, const Operand& y);
+/// Returns dot() of the flat arrays, x conjugated: a scalar.
 Array vdot(const Operand& x, const Operand& y);
+/// Returns the Kronecker product: each element of x times all of y.
 Array kron(const Operand& x, const Operand& y);
-Array cross(const Operand& x, const Operand& y, int64_t axis = -1);  // of three elements
-Array polyval(const Operand& coefficients, const Operand& x);        // the highest power first
+/// Returns cross products of the vectors of three elements along an axis (else ShapeError).
+Array cross(const Operand& x, const Operand& y, int64_t axis = -1);
+/// Returns the value at x of the polynomial with these coefficients [n], the highest power first.
+Array polyval(const Operand& coefficients, const Operand& x);
+/// ConvolveMode says which places of two vectors, of n and m elements, count: all where they overlap (n + m - 1), as
+/// many as the longer has, or those where the shorter lies within (|n - m| + 1).
 enum class ConvolveMode { full, same, valid };
+/// Convolves two vectors, neither of them empty (ShapeError).
 Array convolve(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveMode::full);
+/// Correlates two vectors: convolves x with y conjugated and turned round.
 Array correlate(const Operand& x, const Operand& y, ConvolveMode mode = ConvolveMode::valid);
 
 /// Windows describes the windows of a convolution or a pooling; each list has one entry for each spatial axis, or is
@@ -201,10 +304,12 @@ struct Windows {
 /// Convolves x [batch, channels, space...] with w [out, channels / groups, window...] -> [batch, out, windows...];
 /// there are one to three spatial axes. As in machine learning the window is not flipped.
 Array conv_general(const Operand& x, const Operand& w, const Windows& windows = {});
-/// Pools over the last axes of x, as many as `window` has.
+/// Returns the largest element of each window over the last axes of x, as many as `window` has.
 Array max_pool(const Operand& x, const Shape& window, const Windows& windows = {});
+/// Returns the smallest element of each such window.
 Array min_pool(const Operand& x, const Shape& window, const Windows& windows = {});
-Array avg_pool(const Operand& x, const Shape& window, const Windows& windows = {});  // padding counts, as zeros
+/// Returns the mean of each such window; padding counts, as zeros.
+Array avg_pool(const Operand& x, const Shape& window, const Windows& windows = {});
 
 }  // namespace neap
 

@@ -18,70 +18,130 @@ namespace neap {
 #undef NEAP_BINARY
 #undef NEAP_TERNARY
 
+// --- operators
+/// Returns negative(x).
 Array operator-(const Operand& x);
+/// Returns bitwise_not(x).
 Array operator~(const Operand& x);
+/// Returns logical_not(x), as bool.
 Array operator!(const Operand& x);
+/// Returns add(x, y).
 Array operator+(const Operand& x, const Operand& y);
+/// Returns subtract(x, y).
 Array operator-(const Operand& x, const Operand& y);
+/// Returns multiply(x, y): element by element, as all operators.
 Array operator*(const Operand& x, const Operand& y);
-Array operator/(const Operand& x, const Operand& y);  // true division: integers give f32
-Array operator%(const Operand& x, const Operand& y);  // mod: the sign of y
+/// Returns x / y, the true quotient: integers give f32.
+Array operator/(const Operand& x, const Operand& y);
+/// Returns mod(x, y), with the sign of y.
+Array operator%(const Operand& x, const Operand& y);
+/// Returns bitwise_and(x, y).
 Array operator&(const Operand& x, const Operand& y);
+/// Returns bitwise_or(x, y).
 Array operator|(const Operand& x, const Operand& y);
+/// Returns bitwise_xor(x, y).
 Array operator^(const Operand& x, const Operand& y);
-Array operator&&(const Operand& x, const Operand& y);  // both sides are evaluated
+/// Returns logical_and(x, y), as bool; both sides are evaluated.
+Array operator&&(const Operand& x, const Operand& y);
+/// Returns logical_or(x, y), as bool; both sides are evaluated.
 Array operator||(const Operand& x, const Operand& y);
+/// Returns shift_left(x, y).
 Array operator<<(const Operand& x, const Operand& y);
+/// Returns shift_right(x, y).
 Array operator>>(const Operand& x, const Operand& y);
+/// Returns equal(x, y): a bool for each element, not one for both arrays (array_equal()).
 Array operator==(const Operand& x, const Operand& y);
+/// Returns not_equal(x, y).
 Array operator!=(const Operand& x, const Operand& y);
+/// Returns less(x, y).
 Array operator<(const Operand& x, const Operand& y);
+/// Returns less_equal(x, y).
 Array operator<=(const Operand& x, const Operand& y);
+/// Returns greater(x, y).
 Array operator>(const Operand& x, const Operand& y);
+/// Returns greater_equal(x, y).
 Array operator>=(const Operand& x, const Operand& y);
+/// Makes x the array x + y; other arrays that were equal to x stay as they are.
 inline Array& operator+=(Array& x, const Operand& y) { return x = Operand(x, y.loc()) + y; }
+/// Makes x the array x - y.
 inline Array& operator-=(Array& x, const Operand& y) { return x = Operand(x, y.loc()) - y; }
+/// Makes x the array x * y.
 inline Array& operator*=(Array& x, const Operand& y) { return x = Operand(x, y.loc()) * y; }
+/// Makes x the array x / y.
 inline Array& operator/=(Array& x, const Operand& y) { return x = Operand(x, y.loc()) / y; }
 
-Array where(const Operand& condition, const Operand& x, const Operand& y);  // condition: bool, or compared with 0
-Array clamp(const Operand& x, const Operand& low, const Operand& high);     // min(max(x, low), high)
+// --- elementwise, made of these
+/// Takes x where the condition is true, else y; all three broadcast. The condition is bool, or compared with 0.
+Array where(const Operand& condition, const Operand& x, const Operand& y);
+/// Returns min(max(x, low), high).
+Array clamp(const Operand& x, const Operand& low, const Operand& high);
+/// Returns clamp(x, low, high), by NumPy's name.
 Array clip(const Operand& x, const Operand& low, const Operand& high);
-Array floor_divide(const Operand& x, const Operand& y);  // integers: by 0 as divide
-Array mod(const Operand& x, const Operand& y);           // x - floor_divide(x, y) * y
-Array power(const Operand& x, const Operand& y);         // pow; an integer scalar exponent multiplies repeatedly
+/// Returns x / y rounded down. Integers are divided by 0 as divide() does.
+Array floor_divide(const Operand& x, const Operand& y);
+/// Returns x - floor_divide(x, y) * y: the remainder, with the sign of y.
+Array mod(const Operand& x, const Operand& y);
+/// Returns x to the y, as pow; where y is an integer C++ scalar, by repeated multiplication.
+Array power(const Operand& x, const Operand& y);
+/// Returns log(exp(x) + exp(y)) without overflow.
 Array logaddexp(const Operand& x, const Operand& y);
-Array relu(const Operand& x);  // derivative 0 at 0
+/// Returns max(x, 0), NaN where x is; the derivative at 0 is 0.
+Array relu(const Operand& x);
+/// Returns log(1 + exp(x)) without overflow.
 Array softplus(const Operand& x);
-Array gelu(const Operand& x);  // with erf
+/// Returns x * ndtr(x), exactly (gelu_tanh() approximates it).
+Array gelu(const Operand& x);
+/// Returns x * sigmoid(x).
 Array silu(const Operand& x);
+/// Returns whether the sign bit is set: of negative numbers, -0.0 too.
 Array signbit(const Operand& x);
+/// Returns whether both are true (not 0), as bool.
 Array logical_and(const Operand& x, const Operand& y);
+/// Returns whether one of the two is true (not 0), as bool.
 Array logical_or(const Operand& x, const Operand& y);
+/// Returns whether x is false (0), as bool.
 Array logical_not(const Operand& x);
 
-Array real(const Operand& x);                         // of a real array: itself
-Array imag(const Operand& x);                         // of a real array: zeros
-Array conj(const Operand& x);                         // of a real array: itself
-Array complex(const Operand& re, const Operand& im);  // re + i im
-Array angle(const Operand& z);                        // in (-pi, pi], radians
+/// Returns the real part; a real array is its own.
+Array real(const Operand& x);
+/// Returns the imaginary part; zeros of a real array.
+Array imag(const Operand& x);
+/// Returns the complex conjugate; a real array is its own.
+Array conj(const Operand& x);
+/// Returns re + i im: c128 where a part is f64, else c64.
+Array complex(const Operand& re, const Operand& im);
+/// Returns the angle of z in (-pi, pi], radians.
+Array angle(const Operand& z);
 
 /// Converts to another dtype. Complex numbers become real by their real part (bool: whether they are not 0).
 Array convert(const Operand& x, DType dtype);
-Array bitcast(const Operand& x, DType dtype);  // to a dtype of the same width
+/// Returns the same bits as another dtype, whose elements are as wide.
+Array bitcast(const Operand& x, DType dtype);
 
 // --- shape
+/// Stretches x to `shape` by NumPy's rule: its axes, aligned at the last, are equal to those of `shape` or 1; else
+/// ShapeError.
 Array broadcast_to(const Operand& x, const Shape& shape);
-/// Operand axis i becomes axis axes[i] of `shape` (ascending).
+/// Makes axis i of x axis axes[i] of `shape` (ascending), of equal length or stretched from 1.
 Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& axes);
-Array reshape(const Operand& x, Shape shape);  // one extent may be -1
+/// Returns the same elements, row-major, in another shape, one extent of which may be -1; ShapeError where their number
+/// differs.
+Array reshape(const Operand& x, Shape shape);
+/// Returns the elements, row-major, along one axis.
 Array ravel(const Operand& x);
-Array transpose(const Operand& x, std::optional<Shape> permutation = {});  // reversed axes unless given
+/// Puts axis permutation[i] at place i; the axes are reversed unless a permutation is given.
+Array transpose(const Operand& x, std::optional<Shape> permutation = {});
+/// Exchanges two axes.
 Array swapaxes(const Operand& x, int64_t a, int64_t b);
+/// Moves one axis to another place; the others stay in order.
 Array moveaxis(const Operand& x, int64_t from, int64_t to);
+/// Inserts an axis of extent 1, which is axis `axis` of the result.
 Array expand_dims(const Operand& x, int64_t axis);
+/// Drops one axis of extent 1 (ShapeError where it is longer), or all such axes.
 Array squeeze(const Operand& x, std::optional<int64_t> axis = {});
+/// Turns round the order along one axis, or along all.
 Array flip(const Operand& x, std::optional<int64_t> axis = {});
+/// Turns round the order along each of these axes.
 Array reverse(const Operand& x, const Shape& axes);
 /// Takes the elements start + i * stride below limit, along every axis.
 Array strided_slice(const Operand& x, const Shape& start, const Shape& limit, std::optional<Shape> stride = {});
@@ -90,11 +150,15 @@ Array slice_in_dim(const Operand& x, int64_t start, int64_t limit, int64_t axis)
 /// Pads each axis with `value`. low and high may be negative (cut); interior: elements between neighbours.
 Array pad(const Operand& x, const Shape& low, const Shape& high, const Operand& value = 0,
           std::optional<Shape> interior = {});
+/// Joins arrays along an axis. Their other extents are equal (ShapeError); their dtypes promote.
 Array concatenate(const std::vector<Array>& arrays, int64_t axis = 0,
                   std::source_location loc = std::source_location::current());
+/// Joins arrays of one shape along a new axis, which is axis `axis` of the result.
 Array stack(const std::vector<Array>& arrays, int64_t axis = 0,
             std::source_location loc = std::source_location::current());
-std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);  // equal parts, at most 2^20
+/// Cuts x along an axis into equal parts, at most 2^20; ShapeError where they would not be equal (array_split()).
+std::vector<Array> split(const Operand& x, int64_t parts, int64_t axis = 0);
+/// Repeats x repeats[i] times along axis i, both aligned at the last axis.
 Array tile(const Operand& x, const Shape& repeats);
 /// Takes a window of `shape` starting at `start` (integers [ndim]). Negative starts count from the end; then the window
 /// is moved so that it fits.
@@ -110,29 +174,48 @@ class Axes {
   Axes(std::integral auto axis) : axes_(Shape{static_cast<int64_t>(axis)}) {}
   Axes(std::initializer_list<int64_t> axes) : axes_(Shape(axes)) {}
   Axes(Shape axes) : axes_(std::move(axes)) {}
+  /// Returns the axes of an array of `ndim` axes, ascending, each in [0, ndim). Throws IndexError, naming `op`.
   Shape resolve(int64_t ndim, std::string_view op, std::source_location loc) const;
 
  private:
   std::optional<Shape> axes_;
 };
-Array sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // bool and small integers: i32 (u32)
+/// Adds up the elements along these axes, all unless given. bool and small integers add up as i32 (u32); of nothing 0.
+Array sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Multiplies the elements, in the dtypes of sum(); of nothing 1.
 Array prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array max(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // NaN if any is; of nothing: ShapeError
-Array min(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // likewise
+/// Returns the largest element, NaN if any is; of nothing ShapeError.
+Array max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns the smallest element, NaN if any is; of nothing ShapeError.
+Array min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns whether any element is true (not 0); of nothing false.
 Array any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns whether all elements are true (not 0); of nothing true.
 Array all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array reduce_xor(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // bitwise, of integers
+/// Returns the bitwise exclusive or of integers.
+Array reduce_xor(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns the arithmetic mean; integers give f32.
 Array mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
-Array var(const Operand& x, const Axes& axes = {}, bool keepdims = false);  // of the population (ddof 0)
+/// Returns the variance of the population (ddof 0); real, of complex numbers too.
+Array var(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns the standard deviation, sqrt(var).
 Array std(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns log(sum(exp(x))) without overflow; of nothing -inf.
 Array logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns the index (i32) of the first largest element along an axis, unless given of the flat array; the first NaN
+/// wins.
 Array argmax(const Operand& x, std::optional<int64_t> axis = {},
              bool keepdims = false);  // i32; of the flat array unless axis
+/// Returns the index (i32) of the first smallest element along an axis, unless given of the flat array; the first NaN
+/// wins.
 Array argmin(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+/// Returns exp(x) / sum(exp(x)) along an axis, without overflow.
 Array softmax(const Operand& x, int64_t axis = -1);
+/// Returns log(softmax(x)) along an axis, without its underflow.
 Array log_softmax(const Operand& x, int64_t axis = -1);
 
 // --- sorting
+/// SortOptions says in which order sort() and argsort() put the elements.
 struct SortOptions {
   bool descending = false;  // largest first
 };
@@ -149,8 +232,12 @@ Array argsort(const Operand& x, int64_t axis = -1, SortOptions options = {});
 /// Contracts and batches the named axes; the result has batch axes, free axes of x, free axes of y.
 Array dot_general(const Operand& x, const Operand& y, const Shape& x_contract, const Shape& y_contract,
                   const Shape& x_batch = {}, const Shape& y_batch = {});
-Array matmul(const Operand& x, const Operand& y);  // NumPy's, with batch axes broadcast
-Array dot(const Operand& x, const Operand& y);     // NumPy's
+/// Multiplies matrices as NumPy does: [..., m, k] and [..., k, n] -> [..., m, n], batch axes broadcast; a vector is a
+/// row on the left, a column on the right, without that axis in the result. ShapeError where k differs.
+Array matmul(const Operand& x, const Operand& y);
+/// Contracts the last axis of x with the last but one of y (of a vector: its axis), as NumPy's; scalars multiply.
+Array dot(const Operand& x, const Operand& y);
+/// Multiplies each element of x with each of y, both flat: [size of x, size of y].
 Array outer(const Operand& x, const Operand& y);
 
 // --- indexing

@@ -20,15 +20,18 @@ struct PlanData;
 struct Strategies : std::vector<std::string> {
   using vector::vector;
 };
+/// Writes the names, with commas between.
 std::ostream& operator<<(std::ostream& out, const Strategies& strategies);
 
 /// Tradeoff is a plan that a budget could get: one point of the curve of peak against time.
 struct Tradeoff {
-  size_t peak_bytes = 0;
+  size_t peak_bytes = 0;         // in all, as Plan::peak_bytes()
   double predicted_seconds = 0;  // of the cost model, on two threads: for comparing
   std::string how;               // strategy and what it does
 };
 
+/// Plan is what jit(f).plan(...) returns: what a call does, step by step, and the memory that it holds. A default one
+/// is empty.
 class Plan {
  public:
   Plan() = default;
@@ -45,6 +48,7 @@ class Plan {
   /// what lies in the device's memory, and work space. It is 0 where the host works on arrays in place: then all is in
   /// the peak.
   size_t host_bytes() const;
+  /// Returns the number of steps, those in bodies of loops aside.
   size_t num_steps() const;
   /// Returns the names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad",
   /// ...
@@ -52,20 +56,26 @@ class Plan {
   /// Returns what the planner chose for the decision whose name contains `what`; empty when there is none.
   std::string decision(const std::string& what) const;
 
-  std::string to_text() const;  // a table: one line a step, peak marked; what std::cout << plan prints
-  std::string to_json() const;  // docs/plan-json.md
-  std::string to_html() const;  // one self-contained page
-  /// Writes the file whole or not at all; throws UserError when it cannot be written.
+  /// Returns a table, one line a step, the peak marked; `std::cout << plan` prints it.
+  std::string to_text() const;
+  /// Returns the plan as JSON (docs/plan-json.md).
+  std::string to_json() const;
+  /// Returns the plan as one self-contained page.
+  std::string to_html() const;
+  /// Writes the plan as JSON: the file whole or not at all. Throws UserError when it cannot be written.
   void write_json(const std::filesystem::path& path) const;
+  /// Writes the plan as a page, in the same way.
   void write_html(const std::filesystem::path& path) const;
 
   const planner::PlanData& data() const { return *data_; }
+  /// Returns whether it holds a plan.
   explicit operator bool() const { return data_ != nullptr; }
 
  private:
   std::shared_ptr<const planner::PlanData> data_;
 };
 
+/// Writes what to_text() gives.
 std::ostream& operator<<(std::ostream& out, const Plan& plan);
 
 }  // namespace neap

@@ -14,6 +14,7 @@ namespace neap {
 /// throws UserError.
 class Profile {
  public:
+  /// Slice is one step of one run.
   struct Slice {
     std::string plan, op, strategy;  // as in the plan's report
     double begin = 0, end = 0;       // seconds of std::chrono::steady_clock

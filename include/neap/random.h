@@ -39,13 +39,20 @@ Array normal(const Operand& key, const Shape& shape, DType dtype = f32, bool exa
 Array randint(const Operand& key, const Shape& shape, const Operand& low, const Operand& high, DType dtype = i32);
 /// Returns true with probability p (an array broadcasts). Throws UserError for a scalar p outside [0, 1].
 Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape = {});
+/// Draws from the standard normal distribution between low and high, which broadcast to shape.
 Array truncated_normal(const Operand& key, const Operand& low, const Operand& high, const Shape& shape,
                        DType dtype = f32);
+/// Draws from the exponential distribution of mean 1.
 Array exponential(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws from the standard Gumbel distribution, -log(-log(u)) of a uniform u.
 Array gumbel(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws from the Laplace distribution of mean 0 and scale 1.
 Array laplace(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws from the logistic distribution of mean 0 and scale 1.
 Array logistic(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws from the Cauchy distribution of median 0 and scale 1.
 Array cauchy(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws -1 or 1, each with probability 1/2.
 Array rademacher(const Operand& key, const Shape& shape, DType dtype = i32);
 /// Draws indices from softmax(logits) along axis; the noise is never stored. shape is that of logits without axis
 /// unless given.
@@ -55,13 +62,16 @@ Array categorical(const Operand& key, const Operand& logits, int64_t axis = -1, 
 /// the sample at a fixed probability (implicit reparametrisation). loggamma returns their logarithms, which do not
 /// underflow.
 Array gamma(const Operand& key, const Operand& a, std::optional<Shape> shape = {}, DType dtype = f32);
+/// Draws the logarithms of gamma numbers, which do not underflow.
 Array loggamma(const Operand& key, const Operand& a, std::optional<Shape> shape = {}, DType dtype = f32);
 /// Draws from (0, 1), with density proportional to x^(a - 1) (1 - x)^(b - 1).
 Array beta(const Operand& key, const Operand& a, const Operand& b, std::optional<Shape> shape = {}, DType dtype = f32);
 /// Draws points [shape..., n] whose coordinates add up to 1; alpha is [..., n], shape is alpha's leading axes unless
 /// given.
 Array dirichlet(const Operand& key, const Operand& alpha, std::optional<Shape> shape = {}, DType dtype = f32);
+/// Draws from Student's t distribution of df > 0 degrees of freedom; shape is that of df unless given.
 Array student_t(const Operand& key, const Operand& df, std::optional<Shape> shape = {}, DType dtype = f32);
+/// Draws from the chi-squared distribution of df > 0 degrees of freedom; shape is that of df unless given.
 Array chi_squared(const Operand& key, const Operand& df, std::optional<Shape> shape = {}, DType dtype = f32);
 /// Counts random arrivals where `mean` are expected. It has no derivative; shape is the mean's unless given.
 Array poisson(const Operand& key, const Operand& mean, std::optional<Shape> shape = {}, DType dtype = i32);

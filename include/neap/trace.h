@@ -25,6 +25,7 @@ class TracedGraph {
  private:
   std::shared_ptr<const Impl> impl_;
 };
+/// Writes its text.
 std::ostream& operator<<(std::ostream& out, const TracedGraph& graph);
 
 namespace detail {

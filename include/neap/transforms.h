@@ -12,7 +12,7 @@ namespace neap {
 /// Pass holomorphic in the place of the caller's line for the derivative of a function of complex numbers that is
 /// holomorphic, which then is one complex number. All its arguments and results are complex.
 struct Holomorphic {};
-inline constexpr Holomorphic holomorphic{};
+inline constexpr Holomorphic holomorphic{};  // grad(f, holomorphic)
 
 /// Returns the gradient of a function that returns one floating scalar, as a function of the same arguments. grad(f) is
 /// in the first argument and returns a tree like it; grad<0, 2>(f) returns a tuple. Arrays of those arguments must be
@@ -44,8 +44,8 @@ auto value_and_grad(F f, std::source_location loc = std::source_location::curren
 /// Jvp is what jvp() gives: two trees like the function's result.
 template <class T>
 struct Jvp {
-  T value;
-  T tangent;
+  T value;    // f(primals...)
+  T tangent;  // its derivative in the direction of the tangents
 };
 
 /// Returns f(primals...) and its derivative in the direction of the tangents. Primals and tangents are tuples of trees
@@ -107,14 +107,17 @@ template <size_t I = 0, class F>
 auto jacfwd(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, true, F>{std::move(f), loc};
 }
+/// Does the same by backward passes, one for each element of the result.
 template <size_t I = 0, class F>
 auto jacrev(F f, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, false, F>{std::move(f), loc};
 }
+/// Does what jacfwd(f) does for a holomorphic function: complex arguments, complex results.
 template <size_t I = 0, class F>
 auto jacfwd(F f, Holomorphic, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, true, F>{std::move(f), loc, true};
 }
+/// Does what jacrev(f) does for a holomorphic function.
 template <size_t I = 0, class F>
 auto jacrev(F f, Holomorphic, std::source_location loc = std::source_location::current()) {
   return detail::Jacobian<I, false, F>{std::move(f), loc, true};
@@ -128,12 +131,16 @@ auto hessian(F f, std::source_location loc = std::source_location::current()) {
 
 /// CheckpointPolicy says what checkpoint() keeps of a function for its backward pass beside its arguments.
 struct CheckpointPolicy {
-  std::string saveable = {};
+  std::string saveable = {};  // in the planner's own words; take one of checkpoint_policies
 };
+// Never destroyed, so that functions may be traced while the process ends.
 namespace checkpoint_policies {
-inline const CheckpointPolicy& nothing_saveable = *new CheckpointPolicy{};  // never destroyed, as the next two
+/// Keeps nothing: the usual policy.
+inline const CheckpointPolicy& nothing_saveable = *new CheckpointPolicy{};
+/// Keeps everything, as without checkpoint().
 inline const CheckpointPolicy& everything_saveable = *new CheckpointPolicy{"*"};
-inline const CheckpointPolicy& dots_saveable = *new CheckpointPolicy{"*dots"};  // results of matrix products
+/// Keeps the results of matrix products.
+inline const CheckpointPolicy& dots_saveable = *new CheckpointPolicy{"*dots"};
 /// Keeps what checkpoint_name() gave one of these names.
 CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,
                                        std::source_location loc = std::source_location::current());
