@@ -35,6 +35,7 @@ ENVIRONMENT = {
 }
 READ_IN = ["core", "trace", "autodiff", "planner", "backends", "jit", "bench"]
 OPTION = re.compile(r'^\s*option\((NEAP_\w+|BUILD_SHARED_LIBS) "([^"]*)" (\S+)\)', re.M)
+TEXT_OPTION = re.compile(r'^\s*set\((NEAP_\w+) "([^"]*)" CACHE STRING "([^"]*)"\)', re.M)
 
 
 def prose(text):
@@ -139,4 +140,5 @@ def page(root, elsewhere):
     cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
     defaults = {"${PROJECT_IS_TOP_LEVEL}": "ON where Neap is built by itself", "${other_system}": "ON but on Linux"}
     out += [f"| `{name}` | {said} | {defaults.get(default, default)} |" for name, said, default in OPTION.findall(cmake)]
+    out += [f"| `{name}` | {said} | {default} |" for name, default, said in TEXT_OPTION.findall(cmake)]
     return "\n".join(out) + "\n"

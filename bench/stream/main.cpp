@@ -46,7 +46,7 @@ Array words(const Array& key, const Array& chunk, Order order) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"The raw bits of a generator, as 32-bit words, on standard output"};
+  CLI::App app{"The raw bits of a generator, as 32-bit words, on standard output.", "neap-stream"};
   nr::Generator generator = nr::Generator::threefry;
   Order order = Order::sequential;
   uint64_t seed = 1;
@@ -55,12 +55,15 @@ int main(int argc, char** argv) {
                                                         {"philox", nr::Generator::philox}};
   const std::map<std::string, Order> orders{
       {"sequential", Order::sequential}, {"interleaved", Order::interleaved}, {"folded", Order::folded}};
-  app.add_option("--generator", generator)->transform(CLI::CheckedTransformer(generators));
+  app.add_option("--generator", generator, "threefry or philox")
+      ->transform(CLI::CheckedTransformer(generators))
+      ->option_text("NAME");
   app.add_option("--order", order,
                  "sequential: one key's elements; interleaved: 256 split keys in turns; folded: element 0 of "
                  "fold_in(key, 0), fold_in(key, 1), ...")
-      ->transform(CLI::CheckedTransformer(orders));
-  app.add_option("--seed", seed);
+      ->transform(CLI::CheckedTransformer(orders))
+      ->option_text("ORDER");
+  app.add_option("--seed", seed, "of the key (default: 1)");
   app.add_option("--bytes", bytes, "where to end; else when the reader does");
   CLI11_PARSE(app, argc, argv);
   const Array key = nr::key(seed, generator);
