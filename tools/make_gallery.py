@@ -47,7 +47,7 @@ def picture_of_plans(bin_, folder):
     mib = lambda p: f"{p['peak_bytes'] / MIB:.2f} MiB"
     series = [(f"by operation: {mib(plan['naive'])}", lived(plan["naive"])), (f"planned: {mib(plan)}", lived(plan)),
               (f"budget of 6 MB: {mib(tight)}", lived(tight))]  # fmt: skip
-    return svg.steps("A training step of a small transformer: bytes alive, step by step", series, "MiB",
+    return svg.steps("A training step of a small transformer: bytes alive", series, "MiB",
                      f"first to last step ({len(series[0][1])}, {len(series[1][1])} and {len(series[2][1])} of them)")  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def pictures(printed, bin_, folder):
     loss = r"step (\d+) loss ([\d.]+)"
     return {
         "plan.svg": picture_of_plans(bin_, folder),
-        "budget.svg": svg.bars("Attention, 16 heads of 16384 x 64 in bf16: the peak under ever smaller budgets",
+        "budget.svg": svg.bars("Attention, 16 heads of 16384 x 64 in bf16: peaks under budgets",
                                [*budgets, ("the least that there is", least)], lambda v: f"{v / MIB:.1f} MiB"),
         "gather_grad.svg": svg.bars("Gradient of a gather by 2^33 rows of i16 indices: peaks",
                                     [("by operation", float(gib["naive"])), ("planned", float(gib["peak"])), ("the indices alone", 48.0)],

@@ -63,7 +63,7 @@ def index():
         required, optional = re.findall(r"\(([\w, ]*)\)", rest)
         attributes = ", ".join(filter(None, [required, *(f"[{a}]" for a in filter(None, optional.split(", ")))]))
         out.append(f"| `{name}` | {family} | {attributes} | {make_reference.prose(doc)} |")
-    head = ["# Functions and operations", "",
+    head = ["# Functions", "",
             f"{count} functions. Made by `tools/make_op_index.py` from the public headers and the op tables: change those.",
             "Arguments are arrays or C++ scalars (`x`, `y`, ...) unless a type is given. All functions take part in every transform.",
             "Types, options and the rest of the interface: [reference](reference.md)."]  # fmt: skip

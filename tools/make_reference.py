@@ -126,8 +126,8 @@ def page(root, elsewhere):
     known = {h for _, names in sections for h in names} | NOT_SHOWN | elsewhere
     sections += [(f"neap/{h}", [h]) for h in texts if h not in known]
     out = ["# Reference", "",
-           "Made by `tools/make_op_index.py` from the public headers: change those. Functions on arrays: [functions and",
-           "operations](ops.md). Programs: [tools](tools.md). All is in namespace `neap` unless a name says otherwise, and",
+           "Made by `tools/make_op_index.py` from the public headers: change those. Functions on arrays:",
+           "[functions](ops.md). Programs: [tools](tools.md). All is in namespace `neap` unless a name says otherwise, and",
            "`#include <neap/neap.h>` has all of it but Eigen and {fmt}. The last argument of most functions, the caller's line",
            "(`std::source_location`), is left out here."]  # fmt: skip
     for title, names in sections:

@@ -2,8 +2,8 @@
 
 import math
 
-WIDTH, HEIGHT = 760, 320
-LEFT, RIGHT, TOP, BOTTOM = 64, 200, 40, 40
+WIDTH, HEIGHT = 640, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, 212, 44, 40
 COLOURS = ["#8a8f98", "#2f6fd0", "#1f8a5b", "#b3541e"]
 TEXT = "#24292f"
 
@@ -64,7 +64,7 @@ def steps(title, series, unit, under):
         peak = y_of(max(values))
         parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT + 8}" y1="{peak:.1f}" y2="{peak:.1f}" stroke="{colour}" stroke-dasharray="4 3"/>')
         parts.append(text(WIDTH - RIGHT + 12, at, label, fill=colour, font_weight=600))
-    parts.append(text(LEFT - 8, TOP - 2, unit, "end", fill="#57606a"))
+    parts.append(text(LEFT - 8, TOP - 4, unit, "end", fill="#57606a"))
     parts.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, under, "middle", fill="#57606a"))
     return picture(title, parts)
 
@@ -94,8 +94,8 @@ def bars(title, rows, written):
     most, height = max(v for _, v in rows), 44 + 32 * len(rows)
     parts = []
     for i, (label, value) in enumerate(rows):
-        y, width = 40 + 32 * i, value / most * (WIDTH - 330)
-        parts.append(text(196, y + 15, label, "end"))
-        parts.append(f'<rect x="208" y="{y}" width="{width:.1f}" height="20" rx="2" fill="{COLOURS[0 if label == "by operation" else 1]}"/>')
-        parts.append(text(216 + width, y + 15, written(value)))
+        y, width = 40 + 32 * i, value / most * (WIDTH - 310)
+        parts.append(text(188, y + 15, label, "end"))
+        parts.append(f'<rect x="198" y="{y}" width="{width:.1f}" height="20" rx="2" fill="{COLOURS[0 if label == "by operation" else 1]}"/>')
+        parts.append(text(206 + width, y + 15, written(value)))
     return picture(title, parts, height)
