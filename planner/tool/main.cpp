@@ -103,10 +103,16 @@ int run_plan(const PlanRequest& request) {
     options.target = target_of(limits);
     if (limits.memory > 0) options.memory_budget = std::min(options.memory_budget.value_or(SIZE_MAX), limits.memory);
   }
+  std::optional<AtomicFile> json, html;  // neither appears where the other cannot
+  if (!request.json.empty()) json.emplace(request.json);
+  if (!request.html.empty()) html.emplace(request.html);
+  const auto put = [](AtomicFile& file, const std::string& contents) { file.write(contents.data(), contents.size()); };
   try {
     const PlanData plan = make_plan(graph, options);
-    if (!request.json.empty()) write_file_atomic(request.json, to_json(plan));
-    if (!request.html.empty()) write_file_atomic(request.html, to_html(plan));
+    if (json) put(*json, to_json(plan));
+    if (html) put(*html, to_html(plan));
+    if (json) json->commit();
+    if (html) html->commit();
     print(to_text(plan));
     return 0;
   } catch (const BudgetError& e) {
@@ -159,7 +165,13 @@ int run(int argc, char** argv) {
   CLI::App* plan = app.add_subcommand("plan", "plans a graph, for a device that need not be here");
   plan->add_option("graph", plan_request.graph, "graph that NEAP_DUMP wrote (NUMBER-NAME.graph.txt)")->required();
   plan->add_option("--limits", plan_request.limits, "JSON of the device's limits (docs/devices.md)");
-  plan->add_option("--budget", plan_request.budget, "bytes that a run may hold")->type_name("BYTES");
+  plan->add_option_function<std::string>(
+          "--budget", [&](const std::string& text) { plan_request.budget = parse_bytes(text); },
+          "bytes that a run may hold, such as 512MiB")
+      ->type_name("BYTES")
+      ->check([](const std::string& text) {
+        return parse_bytes(text) ? "" : "expected bytes such as 4096 or 512MiB, got " + text;
+      });
   plan->add_option("--json", plan_request.json, "write the plan there");
   plan->add_option("--html", plan_request.html, "write the page there");
   CLI::App* check = app.add_subcommand("check", "whether a plan keeps its promises");
