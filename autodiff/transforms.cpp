@@ -17,7 +17,6 @@ namespace neap::detail {
 using namespace autodiff;
 using tracing::Arrays;
 using tracing::avals_of;
-using tracing::stage_or_run;
 using tracing::TracedFunction;
 using Loc = std::source_location;
 
@@ -33,6 +32,23 @@ std::vector<bool> floating_inputs(const TracedFunction& traced, size_t leaves) {
   std::vector<bool> active(traced.graph.inputs.size(), false);
   for (size_t i = 0; i < leaves; ++i) active[i] = is_inexact(traced.graph.aval(traced.graph.inputs[i]).dtype);
   return active;
+}
+
+// Returns the avals of leaves that a transform may take.
+std::vector<Aval> usable(std::string_view op, const Arrays& leaves, Loc loc) {
+  for (const Array& leaf : leaves) tracing::check_usable(leaf, op, loc);
+  return avals_of(leaves, loc);
+}
+
+// These have the line for errors that know no other. What is staged keeps the lines of its operations.
+TracedFunction traced_at(Loc loc, const std::vector<Aval>& avals, const LeafFunction& f) {
+  const tracing::AtLine line(loc);
+  return tracing::trace(avals, f);
+}
+Arrays stage_or_run_at(Loc loc, const Graph& graph, const Arrays& inputs) {
+  std::optional<tracing::AtLine> line;
+  if (!tracing::is_tracing()) line.emplace(loc);
+  return tracing::stage_or_run(graph, inputs);
 }
 
 void check_like(std::string_view op, std::string_view what, size_t i, const Aval& got, const Aval& expected, Loc loc) {
@@ -81,22 +97,22 @@ std::vector<size_t> differentiated(std::string_view op, const std::vector<Aval>&
 Arrays grad_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of,
                const std::vector<int>& wrt, bool with_value, bool holomorphic, Loc loc) {
   const std::string_view op = with_value ? "value_and_grad" : "grad";
-  const std::vector<Aval> avals = avals_of(leaves, loc);
+  const std::vector<Aval> avals = usable(op, leaves, loc);
   std::vector<size_t> inputs;
   for (const int argument : wrt)
     for (const size_t i : differentiated(op, avals, argument_of, argument, holomorphic ? kComplex : kInexact, loc))
       inputs.push_back(i);
-  const TracedFunction traced = tracing::trace(avals, f);
-  return stage_or_run(autodiff::grad(traced.graph, inputs, with_value, holomorphic, op, loc),
-                      joined(leaves, traced.captured));
+  const TracedFunction traced = traced_at(loc, avals, f);
+  return stage_or_run_at(loc, autodiff::grad(traced.graph, inputs, with_value, holomorphic, op, loc),
+                         joined(leaves, traced.captured));
 }
 
 Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangents, Loc loc) {
-  const std::vector<Aval> avals = avals_of(leaves, loc);
+  const std::vector<Aval> avals = usable("jvp", leaves, loc);
   if (tangents.size() != leaves.size())
     throw_user<ShapeError>("jvp", fmt::format("{} arrays of tangents", tangents.size()),
                            fmt::format("{}, as of primals", leaves.size()), "", loc);
-  const TracedFunction traced = tracing::trace(avals, f);
+  const TracedFunction traced = traced_at(loc, avals, f);
   const std::vector<bool> active = floating_inputs(traced, leaves.size());
   Arrays inputs = joined(leaves, traced.captured);
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -104,7 +120,7 @@ Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangent
     check_like("jvp", "tangent", i, tracing::aval_of(tangents[i], loc), avals[i], loc);
     inputs.push_back(tangents[i]);
   }
-  const Arrays out = stage_or_run(autodiff::jvp(traced.graph, active), inputs);
+  const Arrays out = stage_or_run_at(loc, autodiff::jvp(traced.graph, active), inputs);
   const size_t n = traced.graph.outputs.size();
   Arrays result(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n));
   for (size_t i = 0, next = n; i < n; ++i)
@@ -113,7 +129,7 @@ Arrays jvp_of(const LeafFunction& f, const Arrays& leaves, const Arrays& tangent
 }
 
 struct LinearMap::Impl {
-  std::string_view op, what;
+  std::string_view op, what, of;
   Graph graph;  // (residuals, floating inputs) -> floating outputs
   Arrays residuals;
   std::vector<Aval> inputs, outputs;  // of all leaves; those that are not floating are ignored, and zero
@@ -121,15 +137,15 @@ struct LinearMap::Impl {
 
 Arrays LinearMap::operator()(const Arrays& inputs, Loc loc) const {
   if (inputs.size() != impl_->inputs.size())
-    throw_user<ShapeError>(impl_->op, fmt::format("{} arrays", inputs.size()), fmt::format("{}", impl_->inputs.size()),
-                           "", loc);
+    throw_user<ShapeError>(impl_->op, fmt::format("{} arrays of {}s", inputs.size(), impl_->what),
+                           fmt::format("{}, as of {}", impl_->inputs.size(), impl_->of), "", loc);
   Arrays operands = impl_->residuals;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!is_inexact(impl_->inputs[i].dtype)) continue;
     check_like(impl_->op, impl_->what, i, tracing::aval_of(inputs[i], loc), impl_->inputs[i], loc);
     operands.push_back(inputs[i]);
   }
-  const Arrays out = stage_or_run(impl_->graph, operands);
+  const Arrays out = stage_or_run_at(loc, impl_->graph, operands);
   Arrays result;
   size_t next = 0;
   for (const Aval& aval : impl_->outputs)
@@ -148,12 +164,13 @@ struct Evaluated {
   std::shared_ptr<LinearMap::Impl> map = std::make_shared<LinearMap::Impl>();
 };
 
-Evaluated evaluate(const LeafFunction& f, const Arrays& leaves, Loc loc) {
+Evaluated evaluate(std::string_view op, const LeafFunction& f, const Arrays& leaves, Loc loc) {
   Evaluated e;
-  e.traced = tracing::trace(avals_of(leaves, loc), f);
+  e.map->op = op;
+  e.traced = traced_at(loc, usable(op, leaves, loc), f);
   e.active = floating_inputs(e.traced, leaves.size());
   e.linearized = autodiff::linearize(e.traced.graph, e.active);
-  const Arrays out = stage_or_run(e.linearized.primal, joined(leaves, e.traced.captured));
+  const Arrays out = stage_or_run_at(loc, e.linearized.primal, joined(leaves, e.traced.captured));
   const auto results = static_cast<std::ptrdiff_t>(e.traced.graph.outputs.size());
   e.value.assign(out.begin(), out.begin() + results);
   e.map->residuals.assign(out.begin() + results, out.end());
@@ -163,9 +180,9 @@ Evaluated evaluate(const LeafFunction& f, const Arrays& leaves, Loc loc) {
 }  // namespace
 
 Linear vjp_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
-  Evaluated e = evaluate(f, leaves, loc);
-  e.map->op = "vjp";
+  Evaluated e = evaluate("vjp", f, leaves, loc);
   e.map->what = "cotangent";
+  e.map->of = "results";
   e.map->graph = pullback(e.traced.graph, e.active, e.linearized);
   e.map->inputs = avals_of(e.value, loc);
   e.map->outputs = avals_of(leaves, loc);
@@ -173,9 +190,9 @@ Linear vjp_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
 }
 
 Linear linearize_of(const LeafFunction& f, const Arrays& leaves, Loc loc) {
-  Evaluated e = evaluate(f, leaves, loc);
-  e.map->op = "linearize";
+  Evaluated e = evaluate("linearize", f, leaves, loc);
   e.map->what = "tangent";
+  e.map->of = "primals";
   e.map->inputs = avals_of(leaves, loc);
   e.map->outputs = avals_of(e.value, loc);
   e.map->graph = tracing::trace_closed(e.linearized.tangent.avals(e.linearized.tangent.inputs), [&](const Arrays& in) {
@@ -200,7 +217,7 @@ Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
     throw_user<OptionError>("vmap",
                             fmt::format("in_axes has {} entries for {} arguments", options.in_axes.size(), arguments),
                             "one for each argument", "none leaves an argument whole", loc);
-  std::vector<Aval> avals = avals_of(leaves, loc);
+  std::vector<Aval> avals = usable("vmap", leaves, loc);
   std::vector<std::optional<int64_t>> axes;
   std::optional<int64_t> size;
   size_t sized_by = 0;
@@ -222,22 +239,22 @@ Arrays vmap_of(const LeafFunction& f, const Arrays& leaves, const std::vector<in
     avals[i].shape.erase(avals[i].shape.begin() + *axes[i]);
   }
   if (!size) throw_user<UserError>("vmap", "no array is mapped", "at least one", "give an axis in in_axes", loc);
-  const TracedFunction traced = tracing::trace(avals, f);
+  const TracedFunction traced = traced_at(loc, avals, f);
   axes.resize(traced.graph.inputs.size());  // captured arrays are whole
   std::vector<int64_t> out_axes;
   for (const tracing::ValueId v : traced.graph.outputs)
     out_axes.push_back(normalize_axis(options.out_axes, traced.graph.aval(v).ndim() + 1, "vmap", loc));
-  return stage_or_run(tracing::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
+  return stage_or_run_at(loc, tracing::vmap(traced.graph, axes, *size, out_axes), joined(leaves, traced.captured));
 }
 
 Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vector<int>& argument_of, int argument,
                    bool forward, bool holomorphic, Loc loc) {
   const std::string_view op = forward ? "jacfwd" : "jacrev";
-  const std::vector<Aval> avals = avals_of(leaves, loc);
+  const std::vector<Aval> avals = usable(op, leaves, loc);
   const Wanted of_arguments = holomorphic ? kComplex : forward ? kReal : kInexact;
   const Wanted of_results = holomorphic ? kComplex : forward ? kInexact : kReal;
   const std::vector<size_t> inputs = differentiated(op, avals, argument_of, argument, of_arguments, loc);
-  const TracedFunction traced = tracing::trace(avals, f);
+  const TracedFunction traced = traced_at(loc, avals, f);
   const Graph& g = traced.graph;
   for (const tracing::ValueId v : g.outputs)
     if (!of_results.takes(g.aval(v).dtype))
@@ -286,7 +303,7 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
   });
   jacobian = tracing::eliminate_dead_code(jacobian);
   jacobian.num_captured = g.num_captured;
-  return stage_or_run(jacobian, joined(leaves, traced.captured));
+  return stage_or_run_at(loc, jacobian, joined(leaves, traced.captured));
 }
 
 }  // namespace neap::detail

@@ -1,4 +1,4 @@
-// Adds the user's line to errors that are found where it is not known: in the allocator, and in the planner.
+// Adds the user's line to errors that are found where it is not known: in the allocator, the planner and backends.
 #pragma once
 
 #include <neap/error.h>
@@ -9,10 +9,11 @@
 
 namespace neap {
 
-// Returns the message with "  [model.cpp:41]" behind it, unless it has a line already or `loc` names none.
+// Returns the message with "  [model.cpp:41]" behind its first line, unless it has one already or `loc` names none.
 std::string with_line(const std::string& message, std::source_location loc);
 
-// Returns what f returns. An OutOfMemoryError or OptionError that f throws gets the line, if there is memory for it.
+// Returns what f returns. An OutOfMemoryError, OptionError, BudgetError or DeviceError that f throws gets the line, if
+// there is memory for it.
 template <class F>
 auto at_line(std::source_location loc, F&& f) {
   try {
@@ -27,6 +28,10 @@ auto at_line(std::source_location loc, F&& f) {
     throw OutOfMemoryError(message);
   } catch (const OptionError& e) {
     throw OptionError(with_line(e.what(), loc));
+  } catch (const BudgetError& e) {
+    throw BudgetError(with_line(e.what(), loc), e.smallest_peak_bytes());
+  } catch (const DeviceError& e) {
+    throw DeviceError(with_line(e.what(), loc));
   }
 }
 

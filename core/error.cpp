@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/at_line.h"
 #include "core/check.h"
 #include "core/terminate.h"
@@ -34,8 +36,11 @@ std::string user_message(std::string_view op, std::string_view got, std::string_
 }
 
 std::string with_line(const std::string& message, std::source_location loc) {
-  const bool has_line = message.ends_with(']') && message.find("  [") != std::string::npos;
-  return has_line || loc.line() == 0 ? message : fmt::format("{}  [{}]", message, to_string(loc));
+  const size_t end = std::min(message.find('\n'), message.size());
+  const std::string_view first = std::string_view(message).substr(0, end);
+  const bool has_line = first.ends_with(']') && first.find("  [") != first.npos;
+  if (has_line || loc.line() == 0) return message;
+  return fmt::format("{}  [{}]{}", first, to_string(loc), message.substr(end));
 }
 
 void detail::check_failed(const char* condition, std::source_location loc) {

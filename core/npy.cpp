@@ -207,9 +207,9 @@ HostArray read_npy(const std::filesystem::path& path, std::source_location loc) 
   try {
     return read(path);
   } catch (const BadFile& bad) {
-    throw_user<UserError>("read_npy", fmt::format("{}: {}", path.string(), bad.got), bad.expected, bad.hint, loc);
+    throw_user<UserError>("load_npy", fmt::format("{}: {}", path.string(), bad.got), bad.expected, bad.hint, loc);
   } catch (const std::system_error& error) {
-    throw_user<UserError>("read_npy", error.what(), "", "", loc);
+    throw_user<UserError>("load_npy", error.what(), "", "", loc);
   }
 }
 
@@ -221,7 +221,7 @@ void write_npy(const std::filesystem::path& path, const HostArray& array, std::s
     file.write(array.data->data(), array.aval.bytes());
     file.commit();
   } catch (const std::system_error& error) {
-    throw_user<UserError>("write_npy", error.what(), "", "", loc);
+    throw_user<UserError>("save_npy", error.what(), "", "", loc);
   }
 }
 

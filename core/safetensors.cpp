@@ -158,11 +158,11 @@ std::map<std::string, HostArray> read(const std::filesystem::path& path) {
 void check_names(const std::map<std::string, HostArray>& arrays, std::source_location loc) {
   for (const auto& [name, array] : arrays) {
     if (name == kMetadata) {
-      throw_user<UserError>("write_safetensors", "an array named '__metadata__'", "another name",
+      throw_user<UserError>("save_safetensors", "an array named '__metadata__'", "another name",
                             "the format keeps this one for texts about the file", loc);
     }
     if (array.aval.shape.size() > kMostAxes) {
-      throw_user<UserError>("write_safetensors", fmt::format("'{}' of {} axes", name, array.aval.shape.size()),
+      throw_user<UserError>("save_safetensors", fmt::format("'{}' of {} axes", name, array.aval.shape.size()),
                             fmt::format("at most {}", kMostAxes), "", loc);
     }
     if (!is_utf8(name)) {
@@ -170,7 +170,7 @@ void check_names(const std::map<std::string, HostArray>& arrays, std::source_loc
       for (const char c : name) {
         shown += c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
       }
-      throw_user<UserError>("write_safetensors", fmt::format("the name '{}'", shown), "UTF-8",
+      throw_user<UserError>("save_safetensors", fmt::format("the name '{}'", shown), "UTF-8",
                             "the file's header is a text of Unicode", loc);
     }
   }
@@ -187,9 +187,9 @@ std::map<std::string, HostArray> read_safetensors(const std::filesystem::path& p
   } catch (const JsonError& error) {
     what = fmt::format("its header is damaged: {}", error.what());
   } catch (const std::system_error& error) {
-    throw_user<UserError>("read_safetensors", error.what(), "", "", loc);
+    throw_user<UserError>("load_safetensors", error.what(), "", "", loc);
   }
-  throw_user<UserError>("read_safetensors", fmt::format("{}: {}", path.string(), what), "", "", loc);
+  throw_user<UserError>("load_safetensors", fmt::format("{}: {}", path.string(), what), "", "", loc);
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, HostArray>& arrays,
@@ -215,7 +215,7 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   }
   std::string text = header.end_object().take();
   if (text.size() + 8 > kLargestHeader) {
-    throw_user<UserError>("write_safetensors", fmt::format("names and shapes of {} bytes", text.size()),
+    throw_user<UserError>("save_safetensors", fmt::format("names and shapes of {} bytes", text.size()),
                           fmt::format("less than {}", kLargestHeader), "", loc);
   }
   text.append((8 - text.size() % 8) % 8, ' ');
@@ -227,7 +227,7 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
     for (const auto* item : order) file.write(item->second.data->data(), item->second.aval.bytes());
     file.commit();
   } catch (const std::system_error& error) {
-    throw_user<UserError>("write_safetensors", error.what(), "", "", loc);
+    throw_user<UserError>("save_safetensors", error.what(), "", "", loc);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "backends/backend.h"
+#include "core/at_line.h"
 #include "core/file.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
@@ -51,7 +52,7 @@ std::optional<Device> chosen;
 
 const backends::Backend& backend_of(const Device& device) {
   if (const backends::Backend* backend = backends::find_backend(device.backend)) return *backend;
-  throw DeviceError(to_string(device) + ": this build has no such backend");
+  throw DeviceError(user_message(to_string(device), "this build has no such backend", device_names(), "", {}));
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ std::vector<DeviceInfo> devices() {
 
 Array to_device(const Array& x, Device device, std::source_location loc) {
   const BufferPtr& buffer = tracing::concrete_buffer(x, "to_device", loc);
-  BufferPtr there = backend_of(device).bring(buffer, device.index);
+  BufferPtr there = at_line(loc, [&] { return backend_of(device).bring(buffer, device.index); });
   return there == buffer ? x : detail::make_concrete(x.aval(), std::move(there));
 }
 
@@ -100,20 +101,22 @@ void synchronize() {
   for (const backends::Backend* backend : backends::all_backends()) backend->synchronize();
 }
 
-Limits limits(Device device) {
-  Limits limits = backend_of(device).limits(device.index);
-  limits.memory = jit_detail::memory_of(device);
-  return limits;
+Limits limits(Device device, std::source_location loc) {
+  return at_line(loc, [&] {
+    Limits limits = backend_of(device).limits(device.index);
+    limits.memory = jit_detail::memory_of(device);
+    return limits;
+  });
 }
 
-Limits read_limits(const std::filesystem::path& path) {
-  std::string text;
+Limits read_limits(const std::filesystem::path& path, std::source_location loc) {
   try {
-    text = read_file(path);
+    return planner::parse_limits(read_file(path), path.string());
   } catch (const std::system_error& error) {
-    throw UserError(std::string("read_limits: ") + error.what());
+    throw_user<UserError>("read_limits", error.what(), "", "", loc);
+  } catch (const UserError& error) {
+    throw_user<UserError>("read_limits", error.what(), "", "", loc);
   }
-  return planner::parse_limits(text, path.string());
 }
 
 namespace memory {

@@ -95,7 +95,7 @@ class Executables : public Eager {
   Arrays run(const Graph& graph, const Arrays& inputs) const override {
     if (reference_depth) return run_reference(graph, inputs);
     static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
-    return cache.find_or_compile(graph)->run(inputs, {});
+    return cache.find_or_compile(graph)->run(inputs, user_line({}));
   }
 
   Arrays apply(Op op, const Arrays& inputs, const Attrs& attrs, std::source_location loc) const override {

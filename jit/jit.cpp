@@ -22,7 +22,7 @@ bool tracing_now(std::source_location loc) {
 
 struct CompiledCall {
   std::unique_ptr<jit_detail::Compiled> compiled;
-  std::any prototype;
+  Prototype prototype;
 };
 
 namespace {
@@ -69,15 +69,15 @@ struct JitState::Impl {
   }
 
   static tracing::TracedFunction trace_call(const FlatCall& call, const FlatFunction& f, const std::string& name,
-                                            std::any& prototype, std::source_location loc) {
-    std::vector<Aval> avals;
-    for (const Array& a : call.leaves) avals.push_back(tracing::aval_of(a, loc));
-    return tracing::trace(avals, [&](const tracing::Arrays& in) { return f(in, prototype); }, name);
+                                            Prototype& prototype, std::source_location loc) {
+    const tracing::AtLine line(loc);
+    return tracing::trace(
+        tracing::avals_of(call.leaves, loc), [&](const tracing::Arrays& in) { return f(in, prototype); }, name);
   }
 
   /// Returns the function's graph for this call, and the options to plan it with.
   std::pair<tracing::TracedFunction, planner::PlanOptions> prepare(const FlatCall& call, const FlatFunction& f,
-                                                                   std::any& prototype,
+                                                                   Prototype& prototype,
                                                                    std::source_location loc) const {
     tracing::TracedFunction traced = trace_call(call, f, options.name, prototype, loc);
     planner::PlanOptions p = plan_options(call, loc);
@@ -110,11 +110,11 @@ struct JitState::Impl {
 JitState::JitState(JitOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
 JitState::~JitState() = default;
 
-std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const std::any*& prototype,
+std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const void*& prototype,
                                   std::source_location loc) {
   return at_line(loc, [&] {
     const std::shared_ptr<CompiledCall> entry = impl_->compile(call, f, loc);
-    prototype = &entry->prototype;  // lives in the cache
+    prototype = entry->prototype.get();  // lives in the cache
     std::vector<Array> outputs = entry->compiled->run(call.leaves, loc);
     const std::unique_lock lock(impl_->mutex);
     impl_->last = entry;
@@ -124,7 +124,7 @@ std::vector<Array> JitState::call(FlatCall& call, const FlatFunction& f, const s
 
 Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
   return at_line(loc, [&] {
-    std::any prototype;
+    Prototype prototype;
     auto [traced, p] = impl_->prepare(call, f, prototype, loc);
     return jit_detail::make_report(traced.graph, std::move(p));
   });
@@ -132,7 +132,7 @@ Plan JitState::plan(const FlatCall& call, const FlatFunction& f, std::source_loc
 
 std::vector<Tradeoff> JitState::tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
   return at_line(loc, [&] {
-    std::any prototype;
+    Prototype prototype;
     auto [traced, p] = impl_->prepare(call, f, prototype, loc);
     return planner::tradeoff(traced.graph, p);
   });

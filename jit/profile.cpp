@@ -36,9 +36,10 @@ void record(const planner::PlanData& plan, std::span<const backends::StepTiming>
 
 }  // namespace jit_detail
 
-Profile::Profile() {
+Profile::Profile(std::source_location loc) {
   if (jit_detail::profiling.exchange(true))
-    throw UserError("Profile: one is recording already; end its life before making another");
+    throw_user<UserError>("Profile", "one is recording already", "one at a time", "end its life before making another",
+                          loc);
   const std::lock_guard lock(mutex);
   recorded().clear();
 }
@@ -50,7 +51,7 @@ std::vector<Profile::Slice> Profile::slices() const {
   return recorded();
 }
 
-void Profile::write_json(const std::filesystem::path& path) const {
+void Profile::write_json(const std::filesystem::path& path, std::source_location loc) const {
   JsonWriter out;
   out.begin_object().member("displayTimeUnit", "ms").key("traceEvents").begin_array();
   for (const Slice& s : slices()) {
@@ -64,7 +65,7 @@ void Profile::write_json(const std::filesystem::path& path) const {
   try {
     write_file_atomic(path, out.take());
   } catch (const std::system_error& error) {
-    throw UserError(std::string("write_json: ") + error.what());
+    throw_user<UserError>("write_json", error.what(), "", "", loc);
   }
 }
 

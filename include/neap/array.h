@@ -31,7 +31,9 @@ class Array;
 class Operand;
 namespace detail {
 struct ArrayImpl;
-}
+template <class...>
+inline constexpr bool kNever = false;  // of what no program may ask for: a static_assert says why
+}  // namespace detail
 
 /// ComplexScalar is a complex element type of C++.
 template <class T>
@@ -83,6 +85,10 @@ class IndexList {
   IndexList(NewAxis n, std::source_location loc = std::source_location::current()) : IndexList(Entry(n), loc) {}
   IndexList(Ellipsis e, std::source_location loc = std::source_location::current()) : IndexList(Entry(e), loc) {}
   IndexList(const Array& a, std::source_location loc = std::source_location::current());
+  IndexList(std::floating_point auto i) {
+    static_assert(detail::kNever<decltype(i)>,
+                  "neap: an index is an integer, a slice, newaxis, ellipsis or an array of integers");
+  }
 
   /// Returns the entries, in order.
   const std::vector<Index>& entries() const { return entries_; }
@@ -116,24 +122,31 @@ class Array {
   ~Array() = default;
   Array& operator=(const Array&) & = default;
   Array& operator=(Array&&) & = default;
-  // x[0] is an array of its own, which an assignment would change to no effect.
+  template <Scalar T>
+  void operator=(T) & {
+    static_assert(detail::kNever<T>, "neap: a number is no Array: write x = array(y), or x = full(x.shape(), y)");
+  }
   template <class T>
-  void operator=(T&&) && = delete;  // instead of x[i] = y: x = x.at(i).set(y)
+  void operator=(T&&) && {
+    static_assert(detail::kNever<T>,
+                  "neap: x[i] = y changes nothing: x[i] is an array of its own; write x = x.at(i).set(y)");
+  }
 
+  using Loc = std::source_location;
   /// Returns the extents; none of a scalar.
-  const Shape& shape() const { return aval().shape; }
+  const Shape& shape(Loc loc = Loc::current()) const { return aval(loc).shape; }
   /// Returns the extent of one axis; negative axes count from the end.
-  int64_t shape(int64_t axis) const;
+  int64_t shape(int64_t axis, Loc loc = Loc::current()) const;
   /// Returns the element type.
-  DType dtype() const { return aval().dtype; }
+  DType dtype(Loc loc = Loc::current()) const { return aval(loc).dtype; }
   /// Returns the number of axes.
-  int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
+  int64_t ndim(Loc loc = Loc::current()) const { return static_cast<int64_t>(shape(loc).size()); }
   /// Returns the number of elements.
-  int64_t size() const { return element_count(shape()); }
+  int64_t size(Loc loc = Loc::current()) const { return element_count(shape(loc)); }
   /// Returns the bytes of all elements.
-  size_t bytes() const { return aval().bytes(); }
+  size_t bytes(Loc loc = Loc::current()) const { return aval(loc).bytes(); }
   /// Returns shape and dtype. It and the functions above throw UserError for an array without a value.
-  const Aval& aval() const;
+  const Aval& aval(Loc loc = Loc::current()) const;
 
   /// Returns true when the array holds elements: it is neither traced, nor a spec, nor donated away, nor empty-handed.
   bool is_concrete() const;
@@ -185,9 +198,9 @@ class Array {
   /// Rows is what `for (const Array& row : x)` goes over: x[0], x[1], ... of the first axis.
   class Rows;
   /// Returns the place of x[0]. Throws IndexError for a scalar.
-  Rows begin() const;
+  Rows begin(Loc loc = Loc::current()) const;
   /// Returns the place behind the last.
-  Rows end() const;
+  Rows end(Loc loc = Loc::current()) const;
 
   /// Returns convert(x, dtype): the array itself where it has that dtype.
   Array astype(DType dtype, std::source_location loc = std::source_location::current()) const;
@@ -216,18 +229,19 @@ class Array::Rows {
   using difference_type = std::ptrdiff_t;
 
   Rows() = default;
-  Rows(const Array& array, int64_t at) : array_(array), at_(at) {}
+  Rows(const Array& array, int64_t at, Loc loc) : array_(array), at_(at), loc_(loc) {}
   Array operator*() const;
   Rows& operator++() {
     ++at_;
     return *this;
   }
-  Rows operator++(int) { return Rows(array_, at_++); }
+  Rows operator++(int) { return Rows(array_, at_++, loc_); }
   bool operator==(const Rows& other) const { return at_ == other.at_; }
 
  private:
   Array array_;
   int64_t at_ = 0;
+  Loc loc_;  // of the loop
 };
 
 /// IndexUpdate is x.at(i): its functions update x at an index, and each gives a new array. Rows of repeated indices all
@@ -252,7 +266,9 @@ class IndexUpdate {
   IndexUpdate& operator=(const IndexUpdate&) & = default;
   IndexUpdate& operator=(IndexUpdate&&) & = default;
   template <class T>
-  void operator=(T&&) && = delete;  // instead of x.at(i) = y: x = x.at(i).set(y)
+  void operator=(T&&) && {
+    static_assert(detail::kNever<T>, "neap: x.at(i) = y changes nothing: write x = x.at(i).set(y)");
+  }
 
  private:
   Array array_;
@@ -297,13 +313,13 @@ class Operand {
   /// Returns the line that errors name.
   std::source_location loc() const { return loc_; }
   /// Returns the array's dtype, or the scalar's default (bool, i32, f32, c64).
-  DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(); }
+  DType dtype() const { return scalar_ ? default_dtype(kind_) : array_.dtype(loc_); }
   /// Returns the array's shape; a scalar has no axes.
   const Shape& shape() const;
   /// Returns an array of `dtype` (the scalar's value, or the array converted).
   Array as(DType dtype) const;
   /// Returns the array, or one of the scalar in its default dtype.
-  Array as_array() const { return scalar_ ? as(dtype()) : array_; }
+  Array as_array() const { return scalar_ || !array_.impl() ? as(dtype()) : array_; }  // dtype() throws without a value
 
  private:
   Array array_;

@@ -175,11 +175,13 @@ template <class T>
 Array array(const std::vector<T>& rows, Loc loc) {
   using Element = typename detail::ScalarOf<T>::type;
   static_assert(Scalar<Element>, "neap: array: expected vectors of vectors of numbers");
-  using Held = std::conditional_t<std::same_as<Element, bool>, uint8_t, Element>;  // std::vector<bool> is one of bits
-  detail::Flat<Held> flat;
-  flat.add(rows, 0, loc);
-  for (size_t depth = flat.shape.size(); depth < detail::depth_of<std::vector<T>>; ++depth) flat.shape.push_back(0);
-  return detail::from_host(flat.values.data(), flat.shape, dtype_of<Element>(), loc);
+  if constexpr (Scalar<Element>) {
+    using Held = std::conditional_t<std::same_as<Element, bool>, uint8_t, Element>;  // std::vector<bool> is one of bits
+    detail::Flat<Held> flat;
+    flat.add(rows, 0, loc);
+    for (size_t depth = flat.shape.size(); depth < detail::depth_of<std::vector<T>>; ++depth) flat.shape.push_back(0);
+    return detail::from_host(flat.values.data(), flat.shape, dtype_of<Element>(), loc);
+  }
 }
 
 #if defined(__cpp_lib_mdspan)
@@ -204,7 +206,7 @@ Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {
   std::vector<T> flat;
   const int64_t columns = rows.size() ? static_cast<int64_t>(rows.begin()->size()) : 0;
   for (const auto& row : rows) {
-    detail::check_count(static_cast<int64_t>(row.size()), {columns}, loc);
+    detail::check_row(static_cast<int64_t>(row.size()), columns, loc);
     flat.insert(flat.end(), row.begin(), row.end());
   }
   return array(std::span<const T>(flat), Shape{static_cast<int64_t>(rows.size()), columns}, loc);

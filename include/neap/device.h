@@ -57,10 +57,10 @@ struct Limits {
   bool host_memory = true;        // memory is the host's: results may be cut out of the arena
 };
 /// Returns the limits of a device of this machine. Throws DeviceError where there is none.
-Limits limits(Device device);
+Limits limits(Device device, std::source_location loc = std::source_location::current());
 /// Reads limits from JSON: these by name, or what a Vulkan driver reports (docs/devices.md). Throws UserError where it
 /// cannot.
-Limits read_limits(const std::filesystem::path& path);
+Limits read_limits(const std::filesystem::path& path, std::source_location loc = std::source_location::current());
 
 /// Lists every device that this build and this machine offer. It never throws.
 std::vector<DeviceInfo> devices();

@@ -175,7 +175,10 @@ constexpr DType dtype_of() {
   } else if constexpr (std::is_same_v<U, std::complex<double>>) {
     return DType::c128;
   } else {
-    static_assert(std::is_integral_v<U> && sizeof(U) <= 8, "not an element type");
+    static_assert(
+        std::is_integral_v<U> && sizeof(U) <= 8,
+        "neap: not an element type: expected bool, an integer of up to 64 bits, float, double, float16, bfloat16 or "
+        "a std::complex of float or double");
     constexpr int kLog = std::countr_zero(sizeof(U));
     return static_cast<DType>(static_cast<int>(std::is_signed_v<U> ? DType::i8 : DType::u8) + kLog);
   }

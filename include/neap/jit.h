@@ -11,8 +11,8 @@
 #include <neap/plan.h>
 #include <neap/tree.h>
 
-#include <any>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +57,7 @@ struct FlatCall {
 };
 
 template <class T>
-void flatten_argument(const T& argument, int number, FlatCall& call) {
+constexpr void flatten_argument(const T& argument, int number, FlatCall& call) {
   visit_tree(
       argument,
       [&](const Array& a) {
@@ -67,9 +67,10 @@ void flatten_argument(const T& argument, int number, FlatCall& call) {
       [&](const void* bytes, size_t n) { call.statics.append(static_cast<const char*>(bytes), n); });
 }
 
-/// A FlatFunction returns the result's leaves for traced leaves; it sets `prototype` to the result (a tree whose arrays
-/// are to be replaced).
-using FlatFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves, std::any& prototype)>;
+/// A Prototype is a result, a tree whose arrays are to be replaced. Its type goes with the call's statics.
+using Prototype = std::shared_ptr<const void>;
+/// A FlatFunction returns the result's leaves for traced leaves, and sets `prototype`.
+using FlatFunction = std::function<std::vector<Array>(const std::vector<Array>& leaves, Prototype& prototype)>;
 
 struct CompiledCall;  // one entry of the signature cache
 
@@ -77,8 +78,9 @@ class JitState {
  public:
   explicit JitState(JitOptions options);
   ~JitState();
-  /// Runs the function, and compiles it first when the signature is new. Sets `prototype` to that of the trace.
-  std::vector<Array> call(FlatCall& call, const FlatFunction& f, const std::any*& prototype, std::source_location loc);
+  /// Runs the function, and compiles it first when the signature is new. Sets `prototype` to that of the trace, which
+  /// lives as long as this.
+  std::vector<Array> call(FlatCall& call, const FlatFunction& f, const void*& prototype, std::source_location loc);
   Plan plan(const FlatCall& call, const FlatFunction& f, std::source_location loc);
   std::vector<Tradeoff> tradeoff(const FlatCall& call, const FlatFunction& f, std::source_location loc);
   Plan last_plan(std::source_location loc) const;
@@ -110,13 +112,14 @@ class Jitted {
     using Call = CallOf<F, std::decay_t<A>...>;
     using R = typename Call::Result;
     if constexpr (!Call::ok) {
-      return R();
+      return no_call<R, F, std::decay_t<A>...>();
     } else {
+      check_function(f_, loc_);
       if (tracing_now(loc_)) return static_cast<R>(std::invoke(f_, arguments...));
       FlatCall call = flatten(arguments...);
-      const std::any* prototype = nullptr;
+      const void* prototype = nullptr;
       const auto outputs = state_->call(call, flat_function(arguments...), prototype, loc_);
-      return tree_unflatten(*std::any_cast<R>(prototype), std::span<const Array>(outputs));
+      return tree_unflatten(*static_cast<const R*>(prototype), std::span<const Array>(outputs));
     }
   }
 
@@ -143,7 +146,7 @@ class Jitted {
   friend Saver;
 
   template <class... A>
-  static FlatCall flatten(const A&... arguments) {
+  static auto flatten(const A&... arguments) {
     // F may be generic: calls with the same bytes in arguments of other types are other signatures.
     static const char types = 0;
     const void* const id = &types;
@@ -156,12 +159,12 @@ class Jitted {
   }
 
   template <class... A>
-  FlatFunction flat_function(const A&... arguments) const {
+  auto flat_function(const A&... arguments) const {
     using R = typename CallOf<F, A...>::Result;
     if constexpr (!CallOf<F, A...>::ok) {
-      return {};
+      return no_call<FlatFunction, F, A...>();
     } else {
-      return [this, &arguments...](const std::vector<Array>& leaves, std::any& prototype) {
+      return [this, &arguments...](const std::vector<Array>& leaves, Prototype& prototype) {
         size_t next = 0;
         const auto rebuild = [&]<class T>(const T& argument) {
           const size_t n = tree_leaves(argument).size();
@@ -173,7 +176,8 @@ class Jitted {
         R result = std::apply([&](const A&... t) -> R { return std::invoke(f_, t...); }, trees);
         std::vector<Array> outputs = tree_leaves(result);
         // The prototype keeps the structure and static values, not the traced arrays.
-        prototype = tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size())));
+        prototype = std::make_shared<const R>(
+            tree_unflatten(result, std::span<const Array>(std::vector<Array>(outputs.size()))));
         return outputs;
       };
     }

@@ -70,6 +70,27 @@ inline Array& operator*=(Array& x, const Operand& y) { return x = Operand(x, y.l
 /// Makes x the array x / y.
 inline Array& operator/=(Array& x, const Operand& y) { return x = Operand(x, y.loc()) / y; }
 
+namespace detail {
+template <class T>
+concept Element = std::same_as<T, Array> || std::same_as<T, IndexUpdate>;  // x[i] or x.at(i)
+}  // namespace detail
+template <detail::Element T>
+void operator+=(T&&, const Operand&) {
+  static_assert(detail::kNever<T>, "neap: x[i] += y changes nothing: write x = x.at(i).add(y)");
+}
+template <detail::Element T>
+void operator-=(T&&, const Operand&) {
+  static_assert(detail::kNever<T>, "neap: x[i] -= y changes nothing: write x = x.at(i).add(-y)");
+}
+template <detail::Element T>
+void operator*=(T&&, const Operand&) {
+  static_assert(detail::kNever<T>, "neap: x[i] *= y changes nothing: write x = x.at(i).mul(y)");
+}
+template <detail::Element T>
+void operator/=(T&&, const Operand&) {
+  static_assert(detail::kNever<T>, "neap: x[i] /= y changes nothing: write x = x.at(i).mul(1 / y)");
+}
+
 // --- elementwise, made of these
 /// Takes x where the condition is true, else y; all three broadcast. The condition is bool, or compared with 0.
 Array where(const Operand& condition, const Operand& x, const Operand& y);

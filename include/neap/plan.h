@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Tradeoff {
 /// is empty.
 class Plan {
  public:
-  Plan() = default;
+  Plan() = default;  // no plan; reading it is a UserError
   explicit Plan(std::shared_ptr<const planner::PlanData> data) : data_(std::move(data)) {}
 
   /// Returns the most bytes that a run holds at once: arguments, captured arrays, outputs, intermediates and scratch,
@@ -63,11 +64,11 @@ class Plan {
   /// Returns the plan as one self-contained page.
   std::string to_html() const;
   /// Writes the plan as JSON: the file whole or not at all. Throws UserError when it cannot be written.
-  void write_json(const std::filesystem::path& path) const;
+  void write_json(const std::filesystem::path& path, std::source_location loc = std::source_location::current()) const;
   /// Writes the plan as a page, in the same way.
-  void write_html(const std::filesystem::path& path) const;
+  void write_html(const std::filesystem::path& path, std::source_location loc = std::source_location::current()) const;
 
-  const planner::PlanData& data() const { return *data_; }
+  const planner::PlanData& data() const;
   /// Returns whether it holds a plan.
   explicit operator bool() const { return data_ != nullptr; }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Profile {
     size_t live_bytes = 0;           // that the plan holds during the step
   };
 
-  Profile();
+  explicit Profile(std::source_location loc = std::source_location::current());
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
@@ -30,7 +31,7 @@ class Profile {
   std::vector<Slice> slices() const;
   /// Writes Chrome's trace-event JSON, which Perfetto (ui.perfetto.dev) opens: steps are slices, live bytes a counter.
   /// The file appears whole or not at all.
-  void write_json(const std::filesystem::path& path) const;
+  void write_json(const std::filesystem::path& path, std::source_location loc = std::source_location::current()) const;
 };
 
 }  // namespace neap

@@ -29,14 +29,19 @@ class TracedGraph {
 std::ostream& operator<<(std::ostream& out, const TracedGraph& graph);
 
 namespace detail {
-TracedGraph trace_of(const LeafFunction& f, const std::vector<Array>& leaves);
+TracedGraph trace_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
 }
 
 /// Traces f on arguments (arrays, specs or trees of them) without running anything.
 template <class F, class... A>
 TracedGraph trace(const F& f, const A&... arguments) {
   detail::LeafwiseCall<F, A...> flat(f, arguments...);
-  return detail::trace_of(flat.function(), flat.leaves);
+  return detail::trace_of(flat.function(), flat.leaves, std::source_location{});
+}
+template <class F, class A>
+TracedGraph trace(const F& f, const A& argument, std::source_location loc = std::source_location::current()) {
+  detail::LeafwiseCall<F, A> flat(f, argument);
+  return detail::trace_of(flat.function(), flat.leaves, loc);
 }
 
 }  // namespace neap

@@ -33,8 +33,10 @@ class LeafwiseCall {
  public:
   using Call = CallOf<F, A...>;
   using Result = typename Call::Result;
+  static_assert(Call::ok || sizeof(NoCall<F, A...>) > 0);  // which says why
 
-  explicit LeafwiseCall(const F& f, const A&... arguments) : f_(f), arguments_(arguments...) {
+  constexpr explicit LeafwiseCall(const F& f, const A&... arguments) : f_(f), arguments_(arguments...) {
+    check_function(f, std::source_location{});
     [[maybe_unused]] int number = 0;
     [[maybe_unused]] const auto take = [&](const auto& argument) {
       for (Array& leaf : tree_leaves(argument)) {
@@ -50,10 +52,10 @@ class LeafwiseCall {
   std::vector<int> argument_of;  // each leaf's argument
 
   /// Returns a function that calls f on other leaves and keeps the structure of what f returned.
-  LeafFunction function() {
+  auto function() {
     return [this](const std::vector<Array>& other) {
-      std::tuple<A...> trees = std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_);
-      trees = tree_unflatten(trees, std::span<const Array>(other));
+      const std::tuple<A...> trees =
+          tree_unflatten(std::apply([](const A&... t) { return std::tuple<A...>(t...); }, arguments_), other);
       if constexpr (Call::ok)
         result_.emplace(std::apply([&](const A&... t) -> Result { return std::invoke(f_, t...); }, trees));
       return tree_leaves(*result_);
@@ -62,7 +64,7 @@ class LeafwiseCall {
   /// Returns what the latest call returned.
   const Result& returned() const { return *result_; }
   /// Returns the same with other arrays.
-  Result result(std::span<const Array> arrays) const { return tree_unflatten(*result_, arrays); }
+  constexpr Result result(std::span<const Array> arrays) const { return tree_unflatten(*result_, arrays); }
 
   template <size_t I>
   const auto& argument() const {
@@ -107,6 +109,38 @@ struct Linear {
   LinearMap map;
 };
 
+/// Pullback is the second of what vjp() returns.
+template <class Result, class... P>
+struct Pullback {
+  LinearMap map;
+  std::tuple<P...> primals;
+
+  auto operator()(const Result& cotangent, std::source_location loc = std::source_location::current()) const {
+    return unwrapped(tree_unflatten(primals, std::span<const Array>(map(tree_leaves(cotangent), loc))));
+  }
+  template <class... A>
+    requires(!std::is_invocable_v<void (*)(const Result&), const A&...>)
+  void operator()(const A&...) const {
+    static_assert(kNever<A...>, "neap: vjp: the pullback takes one cotangent, of the type that the function returns");
+  }
+};
+
+/// Linearization is the second of what linearize() returns.
+template <class Result, class... P>
+struct Linearization {
+  LinearMap map;
+  Result value;
+
+  auto operator()(const P&... tangents, std::source_location loc = std::source_location::current()) const {
+    return tree_unflatten(value, std::span<const Array>(map(tree_leaves(std::tie(tangents...)), loc)));
+  }
+  template <class... A>
+    requires(!std::is_invocable_v<void (*)(const P&...), const A&...>)
+  void operator()(const A&...) const {
+    static_assert(kNever<A...>, "neap: linearize: the map takes a tangent for each argument, of the argument's type");
+  }
+};
+
 // The following are the transforms on leaves (autodiff/transforms.cpp).
 /// Returns the value where with_value, then gradients of the leaves of each argument of `wrt`, in that order.
 std::vector<Array> grad_of(const LeafFunction& f, const std::vector<Array>& leaves, const std::vector<int>& argument_of,
@@ -122,6 +156,23 @@ std::vector<Array> vmap_of(const LeafFunction& f, const std::vector<Array>& leav
 std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& leaves,
                                const std::vector<int>& argument_of, int argument, bool forward, bool holomorphic,
                                std::source_location loc);
+
+template <class F, class... P>
+auto vjp_at(std::source_location loc, const F& f, const P&... primals) {
+  LeafwiseCall flat(f, primals...);
+  Linear linear = vjp_of(flat.function(), flat.leaves, loc);
+  auto out = flat.result(linear.value);
+  Pullback<decltype(out), P...> pullback{std::move(linear.map), std::tuple<P...>(primals...)};
+  return std::pair{std::move(out), std::move(pullback)};
+}
+template <class F, class... P>
+auto linearize_at(std::source_location loc, const F& f, const P&... primals) {
+  LeafwiseCall flat(f, primals...);
+  Linear linear = linearize_of(flat.function(), flat.leaves, loc);
+  auto out = flat.result(linear.value);
+  Linearization<decltype(out), P...> map{std::move(linear.map), out};
+  return std::pair{std::move(out), std::move(map)};
+}
 
 /// While one lives, what is traced is part of a checkpoint().
 class CheckpointScope {
@@ -153,8 +204,12 @@ struct Checkpoint {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
-    const CheckpointScope scope(saveable);
-    return f(arguments...);
+    if constexpr (!CallOf<F, A...>::ok) {
+      return no_call<Array, F, A...>();
+    } else {
+      const CheckpointScope scope(saveable);
+      return std::invoke(f, arguments...);
+    }
   }
 };
 
@@ -166,13 +221,22 @@ struct CustomJvp {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
-    LeafwiseCall<F, A...> flat(f, arguments...);
-    LeafwiseCall<Rule, A..., A...> derivative(rule, arguments..., arguments...);
-    using Result = typename LeafwiseCall<F, A...>::Result;
-    static_assert(
-        std::is_same_v<typename LeafwiseCall<Rule, A..., A...>::Result, Result>,
-        "custom_jvp: the rule takes the arguments, then their tangents, and returns a tangent like the result");
-    return flat.result(custom_jvp_of(flat.function(), derivative.function(), flat.leaves, loc));
+    using Call = CallOf<F, A...>;
+    using Tangent = CallOf<Rule, A..., A...>;
+    if constexpr (!Call::ok) {
+      return no_call<Array, F, A...>();
+    } else if constexpr (!Tangent::ok) {
+      return no_call<typename Call::Result, Rule, A..., A...>();
+    } else if constexpr (!std::is_same_v<typename Tangent::Result, typename Call::Result>) {
+      static_assert(
+          kNever<F, A...>,
+          "neap: custom_jvp: the rule takes the arguments, then their tangents, and returns a tangent like the result");
+      return never<typename Call::Result>();
+    } else {
+      LeafwiseCall<F, A...> flat(f, arguments...);
+      LeafwiseCall<Rule, A..., A...> derivative(rule, arguments..., arguments...);
+      return flat.result(custom_jvp_of(flat.function(), derivative.function(), flat.leaves, loc));
+    }
   }
 };
 
@@ -185,14 +249,47 @@ struct CustomVjp {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
+    using Call = CallOf<F, A...>;
+    using First = CallOf<Forward, A...>;
+    using Result = typename Call::Result;
+    if constexpr (!Call::ok) {
+      return no_call<Array, F, A...>();
+    } else if constexpr (!First::ok) {
+      return no_call<Result, Forward, A...>();
+    } else if constexpr (!is_forward<typename First::Result, Result>()) {
+      static_assert(kNever<F, A...>,
+                    "neap: custom_vjp: forward returns std::pair{what the function returns, residuals}");
+      return never<Result>();
+    } else {
+      using Residuals = std::tuple_element_t<1, typename First::Result>;
+      using Back = CallOf<Backward, Residuals, Result>;
+      if constexpr (!Back::ok) {
+        return no_call<Result, Backward, Residuals, Result>();
+      } else if constexpr (!std::is_same_v<decltype(as_tuple(std::declval<typename Back::Result>())),
+                                           std::tuple<A...>>) {
+        static_assert(kNever<F, A...>,
+                      "neap: custom_vjp: backward(residuals, cotangent) returns a tuple of trees like the arguments");
+        return never<Result>();
+      } else {
+        return call(arguments...);
+      }
+    }
+  }
+
+ private:
+  template <class Both, class Result>
+  static constexpr bool is_forward() {
+    if constexpr (is_pair<Both>)
+      return std::is_same_v<std::tuple_element_t<0, Both>, Result>;
+    else
+      return false;
+  }
+
+  template <class... A>
+  auto call(const A&... arguments) const {
     LeafwiseCall<F, A...> flat(f, arguments...);
     LeafwiseCall<Forward, A...> first(forward, arguments...);
-    using Result = typename LeafwiseCall<F, A...>::Result;
-    using Both = typename LeafwiseCall<Forward, A...>::Result;
-    static_assert(
-        is_tuple<Both> && std::tuple_size_v<Both> == 2 && std::is_same_v<std::tuple_element_t<0, Both>, Result>,
-        "custom_vjp: forward returns std::pair{what the function returns, residuals}");
-    std::optional<Both> made;
+    std::optional<typename CallOf<Forward, A...>::Result> made;
     const auto run_forward = [&](const std::vector<Array>& leaves) {
       made = first.result(first.function()(leaves));
       return std::pair{tree_leaves(std::get<0>(*made)), tree_leaves(std::get<1>(*made))};
@@ -200,10 +297,7 @@ struct CustomVjp {
     const auto run_backward = [&](const std::vector<Array>& residuals, const std::vector<Array>& of_results) {
       const auto residual = tree_unflatten(std::get<1>(*made), std::span<const Array>(residuals));
       const auto cotangent = tree_unflatten(std::get<0>(*made), std::span<const Array>(of_results));
-      const auto cotangents = backward(residual, cotangent);
-      static_assert(std::is_same_v<decltype(as_tuple(cotangents)), std::tuple<A...>>,
-                    "custom_vjp: backward(residuals, cotangent) returns a tuple of trees like the arguments");
-      return tree_leaves(cotangents);
+      return tree_leaves(std::invoke(backward, residual, cotangent));
     };
     return flat.result(custom_vjp_of(flat.function(), run_forward, run_backward, flat.leaves, loc));
   }

@@ -66,30 +66,31 @@ auto jvp(const F& f, const P& primals, const T& tangents, std::source_location l
 /// trees like the primals (the tree itself when there is one). Integer arrays have zeros as cotangents.
 template <class F, class... P>
 auto vjp(const F& f, const P&... primals) {
-  const auto loc = std::source_location{};
-  detail::LeafwiseCall flat(f, primals...);
-  detail::Linear linear = detail::vjp_of(flat.function(), flat.leaves, loc);
-  auto out = flat.result(linear.value);
-  std::tuple<P...> trees(primals...);
-  auto pullback = [map = std::move(linear.map), trees](const std::type_identity_t<decltype(out)>& cotangent,
-                                                       std::source_location at = std::source_location::current()) {
-    return detail::unwrapped(tree_unflatten(trees, std::span<const Array>(map(tree_leaves(cotangent), at))));
-  };
-  return std::pair{std::move(out), std::move(pullback)};
+  return detail::vjp_at(std::source_location{}, f, primals...);
+}
+template <class F, class P>
+auto vjp(const F& f, const P& primal, std::source_location loc = std::source_location::current()) {
+  return detail::vjp_at(loc, f, primal);
+}
+template <class F, class P, class Q>
+auto vjp(const F& f, const P& first, const Q& second, std::source_location loc = std::source_location::current()) {
+  return detail::vjp_at(loc, f, first, second);
 }
 
 /// Returns std::pair{f(primals...), linear}. linear(tangents...) is what jvp gives at these primals, without computing
 /// f again.
 template <class F, class... P>
 auto linearize(const F& f, const P&... primals) {
-  const auto loc = std::source_location{};
-  detail::LeafwiseCall flat(f, primals...);
-  detail::Linear linear = detail::linearize_of(flat.function(), flat.leaves, loc);
-  auto out = flat.result(linear.value);
-  auto map = [map = std::move(linear.map), out, loc](const P&... tangents) {
-    return tree_unflatten(out, std::span<const Array>(map(tree_leaves(std::tie(tangents...)), loc)));
-  };
-  return std::pair{std::move(out), std::move(map)};
+  return detail::linearize_at(std::source_location{}, f, primals...);
+}
+template <class F, class P>
+auto linearize(const F& f, const P& primal, std::source_location loc = std::source_location::current()) {
+  return detail::linearize_at(loc, f, primal);
+}
+template <class F, class P, class Q>
+auto linearize(const F& f, const P& first, const Q& second,
+               std::source_location loc = std::source_location::current()) {
+  return detail::linearize_at(loc, f, first, second);
 }
 
 /// Returns f mapped over an axis of its arguments, as one program without a loop. Inside, arrays do not have that axis.

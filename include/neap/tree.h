@@ -9,12 +9,10 @@
 #include <neap/tree_detail.h>
 
 #include <array>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -37,6 +35,18 @@ template <class... T>
 inline constexpr bool is_tuple<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
+template <class T>
+inline constexpr bool is_pair = false;  // or a tuple of two
+template <class A, class B>
+inline constexpr bool is_pair<std::tuple<A, B>> = true;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+template <class T>
+inline constexpr bool holds_references = false;
+template <class... T>
+inline constexpr bool holds_references<std::tuple<T...>> = (std::is_reference_v<T> || ...);
+template <class A, class B>
+inline constexpr bool holds_references<std::pair<A, B>> = std::is_reference_v<A> || std::is_reference_v<B>;
 template <class T>
 inline constexpr bool is_map = false;
 template <class K, class V, class... R>
@@ -93,12 +103,18 @@ struct NoTree {
 };
 
 /// Visits every leaf of a tree, in order: on_array(Array&) for arrays, on_static(data, bytes) for static values and the
-/// sizes of containers.
+/// sizes of containers. (constexpr, as what calls it: clang compiles it at once then, and so names the user's line.)
 template <class T, class OnArray, class OnStatic>
-void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
+constexpr void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
   using U = std::remove_cv_t<T>;
   if constexpr (std::is_same_v<U, Array>) {
-    on_array(t);
+    constexpr bool takes = std::is_invocable_v<OnArray&, T&>;
+    static_assert(takes, "neap: not a tree: a const Array in it cannot be replaced by another; make it an Array");
+    if constexpr (takes) on_array(t);
+  } else if constexpr (!std::is_const_v<T> && holds_references<U>) {
+    static_assert(kNever<T>,
+                  "neap: not a tree: a tuple or pair of references, as std::tie gives; make it one of values, as "
+                  "std::tuple(x, y)");
   } else if constexpr (is_sequence<U>) {
     const size_t n = t.size();
     on_static(&n, sizeof n);
@@ -147,43 +163,88 @@ void visit_tree(T& t, OnArray&& on_array, OnStatic&& on_static) {
   }
 }
 
-/// CallOf is the call of a function on trees of these types. Where there can be none, or its result is no tree, the
-/// compiler says so in a sentence; `ok` is false then, and Result an Array, so that it says nothing else.
+/// CallOf is the call of a function on trees of these types. `ok` says whether there can be one, and whether it gives a
+/// tree; where not, Result is an Array.
 template <class F, class... A>
 struct CallOf {
   static constexpr bool takes = std::is_invocable_v<const F&, const A&...>;
-  // Asked only where it matters: to ask is to compile generic functions for such arguments.
-  template <class G, class... B>
-  static constexpr bool takes_else() {
-    if constexpr (takes)
-      return false;
-    else
-      return std::is_invocable_v<G, B...>;
-  }
-  static constexpr bool takes_if_mutable = takes_else<F&, const A&...>();
-  static constexpr bool takes_references = takes_else<F&, A&...>();
-  static_assert(takes || !takes_if_mutable,
-                "neap: the function is a mutable lambda, or its operator() is not const; it may be called at any time");
-  static_assert(takes || takes_if_mutable || !takes_references,
-                "neap: the function takes an argument by T&; take it by value or by const T&, and return what changed");
-  static_assert(takes || takes_if_mutable || takes_references,
-                "neap: the function does not take these arguments: it wants another number of them, or other types");
   using Returned = typename decltype([] {
     if constexpr (takes)
       return std::type_identity<std::decay_t<std::invoke_result_t<const F&, const A&...>>>();
     else
       return std::type_identity<Array>();
   }())::type;
-  static_assert(!std::is_void_v<Returned>, "neap: the function returns nothing; return an Array, or a tree of Arrays");
-  static constexpr bool ok = takes && !std::is_void_v<Returned>;
+  static constexpr bool copies = (std::is_copy_constructible_v<A> && ...);
+  static constexpr bool ok = takes && copies && !std::is_void_v<Returned>;
   using Result = std::conditional_t<ok, Returned, Array>;
 };
+
+/// The compiler says in a sentence why there is no such call.
+template <class F, class... A>
+struct NoCall {
+  // Asked only where it matters: to ask is to compile generic functions for such arguments.
+  template <class G, class... B>
+  static constexpr bool takes_else() {
+    if constexpr (takes || is_value || !CallOf<F, A...>::copies)
+      return false;
+    else
+      return std::is_invocable_v<G, B...>;
+  }
+  static constexpr bool takes = CallOf<F, A...>::takes;
+  static constexpr bool is_value = std::is_same_v<F, Array> || is_static<F> || is_sequence<F> || is_tuple<F>;
+  static constexpr bool if_mutable = takes_else<F&, const A&...>();
+  static constexpr bool references = takes_else<F&, A&...>() || takes_else<F&, A&&...>();
+  static_assert(CallOf<F, A...>::copies,
+                "neap: not a tree: an argument cannot be copied; hold Arrays and containers of them by value");
+  static_assert(!is_value, "neap: an array or a number stands where a function is expected");
+  static_assert(!if_mutable,
+                "neap: the function is a mutable lambda, or its operator() is not const; it may be called at any time");
+  static_assert(if_mutable || !references,
+                "neap: the function takes an argument by T& or T&&; take it by value or by const T&, and return what "
+                "changed");
+  static_assert(takes || is_value || if_mutable || references || !CallOf<F, A...>::copies,
+                "neap: the function does not take these arguments: it wants another number of them, or other types");
+  static_assert(!std::is_void_v<typename CallOf<F, A...>::Returned>,
+                "neap: the function returns nothing; return an Array, or a tree of Arrays");
+};
+
+/// Stands for the result of what does not compile. no_call() has the compiler say why, at the caller's line.
+template <class Result>
+Result never() {
+  throw InternalError("internal: a call that does not compile");
+}
+template <class Result, class F, class... A>
+auto no_call() {
+  static_cast<void>(sizeof(NoCall<F, A...>));
+  return never<Result>();
+}
+
+/// Throws where f is a null pointer or an empty std::function.
+[[noreturn]] void no_function(std::source_location loc);
+template <class F>
+void check_function(const F& f, std::source_location loc) {
+  if constexpr (std::is_pointer_v<F> || requires {
+                  typename F::result_type;
+                  f.target_type();
+                }) {
+    if (!f) no_function(loc);
+  }
+}
+
+/// Returns what a tree holds beside its arrays: the sizes of containers and static values.
+template <class T>
+constexpr std::string structure_of(const T& tree) {
+  std::string bytes;
+  visit_tree(
+      tree, [](const Array&) {}, [&](const void* data, size_t n) { bytes.append(static_cast<const char*>(data), n); });
+  return bytes;
+}
 
 }  // namespace detail
 
 /// Returns the arrays of a tree, in order (struct members as declared, maps by key).
 template <class T>
-std::vector<Array> tree_leaves(const T& tree) {
+constexpr std::vector<Array> tree_leaves(const T& tree) {
   std::vector<Array> leaves;
   detail::visit_tree(tree, [&](const Array& a) { leaves.push_back(a); }, [](const void*, size_t) {});
   return leaves;
@@ -191,7 +252,7 @@ std::vector<Array> tree_leaves(const T& tree) {
 
 /// Returns the tree with its arrays replaced by `leaves`, in order.
 template <class T>
-T tree_unflatten(const T& tree, std::span<const Array> leaves) {
+constexpr T tree_unflatten(const T& tree, std::span<const Array> leaves) {
   T result = tree;
   size_t next = 0;
   detail::visit_tree(
@@ -205,20 +266,37 @@ T tree_unflatten(const T& tree, std::span<const Array> leaves) {
   return result;
 }
 
-/// Calls f on corresponding leaves of trees of equal structure; the result has the structure of the first.
+namespace detail {
+
+/// Throws the error for trees of so many arrays, side by side.
+[[noreturn]] void trees_differ(size_t first, size_t other, std::source_location loc);
 template <class F, class T, class... R>
-T tree_map(F&& f, const T& tree, const R&... rest) {
+T tree_map_at(std::source_location loc, F& f, const T& tree, const R&... rest) {
   std::vector<Array> leaves = tree_leaves(tree);
   const std::array<std::vector<Array>, sizeof...(R)> others{tree_leaves(rest)...};
   for (const auto& other : others)
-    if (other.size() != leaves.size())
-      throw ShapeError("tree_map: trees of " + std::to_string(leaves.size()) + " and " + std::to_string(other.size()) +
-                       " arrays; expected the same structure");
-  for (size_t i = 0; i < leaves.size(); ++i)
-    leaves[i] = [&]<size_t... J>(std::index_sequence<J...>) {
-      return f(leaves[i], others[J][i]...);
-    }(std::index_sequence_for<R...>{});
+    if (other.size() != leaves.size()) trees_differ(leaves.size(), other.size(), loc);
+  if constexpr (std::is_invocable_r_v<Array, F&, const Array&, std::conditional_t<true, const Array&, R>...>) {
+    for (size_t i = 0; i < leaves.size(); ++i)
+      leaves[i] = [&]<size_t... J>(std::index_sequence<J...>) {
+        return f(leaves[i], others[J][i]...);
+      }(std::index_sequence_for<R...>{});
+  } else {
+    static_assert(kNever<F>, "neap: tree_map: the function takes an Array of each tree, and returns an Array");
+  }
   return tree_unflatten(tree, leaves);
+}
+
+}  // namespace detail
+
+/// Calls f on corresponding leaves of trees of equal structure; the result has the structure of the first.
+template <class F, class T, class... R>
+T tree_map(F&& f, const T& tree, const R&... rest) {
+  return detail::tree_map_at({}, f, tree, rest...);
+}
+template <class F, class T, class R>
+T tree_map(F&& f, const T& tree, const R& other, std::source_location loc = std::source_location::current()) {
+  return detail::tree_map_at(loc, f, tree, other);
 }
 
 }  // namespace neap

@@ -1,7 +1,6 @@
 // The members of a struct, one by one, without a word from its author: how many there are, and a call with all of them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
@@ -136,128 +135,59 @@ constexpr size_t member_count() {
   }
 }
 
-/// Calls f on the members of an aggregate: f(m0, m1, ...).
+/// Calls f on the members of an aggregate: f(m1, m2, ...).
 template <class T, class F>
 decltype(auto) with_members(T& t, F&& f) {
   constexpr size_t n = member_count<std::remove_cv_t<T>>();
-  if constexpr (n == 0) {
-    return f();
-  } else if constexpr (n == 1) {
-    auto& [m1] = t;
-    return f(m1);
-  } else if constexpr (n == 2) {
-    auto& [m1, m2] = t;
-    return f(m1, m2);
-  } else if constexpr (n == 3) {
-    auto& [m1, m2, m3] = t;
-    return f(m1, m2, m3);
-  } else if constexpr (n == 4) {
-    auto& [m1, m2, m3, m4] = t;
-    return f(m1, m2, m3, m4);
-  } else if constexpr (n == 5) {
-    auto& [m1, m2, m3, m4, m5] = t;
-    return f(m1, m2, m3, m4, m5);
-  } else if constexpr (n == 6) {
-    auto& [m1, m2, m3, m4, m5, m6] = t;
-    return f(m1, m2, m3, m4, m5, m6);
-  } else if constexpr (n == 7) {
-    auto& [m1, m2, m3, m4, m5, m6, m7] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7);
-  } else if constexpr (n == 8) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8);
-  } else if constexpr (n == 9) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9);
-  } else if constexpr (n == 10) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10);
-  } else if constexpr (n == 11) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11);
-  } else if constexpr (n == 12) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12);
-  } else if constexpr (n == 13) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13);
-  } else if constexpr (n == 14) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14);
-  } else if constexpr (n == 15) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15);
-  } else if constexpr (n == 16) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16);
-  } else if constexpr (n == 17) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17);
-  } else if constexpr (n == 18) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18);
-  } else if constexpr (n == 19) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19);
-  } else if constexpr (n == 20) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20);
-  } else if constexpr (n == 21) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21);
-  } else if constexpr (n == 22) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22);
-  } else if constexpr (n == 23) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23] =
-        t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23);
-  } else if constexpr (n == 24) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24);
-  } else if constexpr (n == 25) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25);
-  } else if constexpr (n == 26) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26);
-  } else if constexpr (n == 27) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27);
-  } else if constexpr (n == 28) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27, m28] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27, m28);
-  } else if constexpr (n == 29) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27, m28, m29] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27, m28, m29);
-  } else if constexpr (n == 30) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27, m28, m29, m30] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27, m28, m29, m30);
-  } else if constexpr (n == 31) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27, m28, m29, m30, m31] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27, m28, m29, m30, m31);
-  } else if constexpr (n == 32) {
-    auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-           m24, m25, m26, m27, m28, m29, m30, m31, m32] = t;
-    return f(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23,
-             m24, m25, m26, m27, m28, m29, m30, m31, m32);
+#define NEAP_MEMBERS(count, ...) \
+  if constexpr (n == count) {    \
+    auto& [__VA_ARGS__] = t;     \
+    return f(__VA_ARGS__);       \
   }
+  if constexpr (n == 0) return f();
+  NEAP_MEMBERS(1, m1)
+  NEAP_MEMBERS(2, m1, m2)
+  NEAP_MEMBERS(3, m1, m2, m3)
+  NEAP_MEMBERS(4, m1, m2, m3, m4)
+  NEAP_MEMBERS(5, m1, m2, m3, m4, m5)
+  NEAP_MEMBERS(6, m1, m2, m3, m4, m5, m6)
+  NEAP_MEMBERS(7, m1, m2, m3, m4, m5, m6, m7)
+  NEAP_MEMBERS(8, m1, m2, m3, m4, m5, m6, m7, m8)
+  NEAP_MEMBERS(9, m1, m2, m3, m4, m5, m6, m7, m8, m9)
+  NEAP_MEMBERS(10, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10)
+  NEAP_MEMBERS(11, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11)
+  NEAP_MEMBERS(12, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12)
+  NEAP_MEMBERS(13, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13)
+  NEAP_MEMBERS(14, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14)
+  NEAP_MEMBERS(15, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15)
+  NEAP_MEMBERS(16, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16)
+  NEAP_MEMBERS(17, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17)
+  NEAP_MEMBERS(18, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18)
+  NEAP_MEMBERS(19, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19)
+  NEAP_MEMBERS(20, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20)
+  NEAP_MEMBERS(21, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21)
+  NEAP_MEMBERS(22, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22)
+  NEAP_MEMBERS(23, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23)
+  NEAP_MEMBERS(24, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24)
+  NEAP_MEMBERS(25, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25)
+  NEAP_MEMBERS(26, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26)
+  NEAP_MEMBERS(27, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27)
+  NEAP_MEMBERS(28, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28)
+  NEAP_MEMBERS(29, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29)
+  NEAP_MEMBERS(30, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29, m30)
+  NEAP_MEMBERS(31, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29, m30, m31)
+  NEAP_MEMBERS(32, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29, m30, m31, m32)
+#undef NEAP_MEMBERS
 }
 
 }  // namespace detail

@@ -191,14 +191,22 @@ Array irfftn(const Operand& x, const ManyOptions& options) {
   return many(x, {"irfftn", Kind::from_half, true}, options, false);
 }
 
+// Throws where frequencies, which are fractions, would be rounded to integers.
+static void require_floating(std::string_view op, DType dtype, std::source_location loc) {
+  if (!is_float(dtype))
+    throw_user<DTypeError>(op, fmt::format("dtype {}", name(dtype)), "a floating dtype", "", user_line(loc));
+}
+
 Array fftfreq(int64_t n, double d, DType dtype, std::source_location loc) {
   require_length("fftfreq", n, loc);
+  require_floating("fftfreq", dtype, loc);
   const AtLine line(loc);
   const Array i = neap::iota({n}, 0, i64);
   return frequencies(select(i < n - n / 2, i, i - n), n, d, dtype);
 }
 Array rfftfreq(int64_t n, double d, DType dtype, std::source_location loc) {
   require_length("rfftfreq", n, loc);
+  require_floating("rfftfreq", dtype, loc);
   const AtLine line(loc);
   return frequencies(neap::iota({n / 2 + 1}, 0, i64), n, d, dtype);
 }

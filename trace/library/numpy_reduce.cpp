@@ -124,6 +124,9 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
   const int64_t over = axis ? normalize_axis(*axis, a.ndim(), "quantile", user_line(x.loc())) : 0;
   if ((axis ? a.shape(over) : a.size()) == 0)
     throw_user<ShapeError>("quantile", to_string(a.aval()), "one element or more", "", user_line(x.loc()));
+  if (q.is_scalar() && !(q.real() >= 0 && q.real() <= 1))
+    throw_user<UserError>("quantile", fmt::format("q = {}", q.real()), "a number in [0, 1]",
+                          "percentile() counts from 0 to 100", user_line(x.loc()));
   const DType dtype = to_float_dtype(a.dtype()), computed = wide(dtype);
   const std::string key = fmt::format("quantile {} {} {}", axis.has_value(), over, keepdims);
   return composite(key, {a, q.as(computed)}, [&](const Arrays& in) {
@@ -152,6 +155,9 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
 }
 Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
   const AtLine line(x.loc());
+  if (q.is_scalar() && !(q.real() >= 0 && q.real() <= 100))
+    throw_user<UserError>("percentile", fmt::format("q = {}", q.real()), "a number in [0, 100]",
+                          "quantile() counts from 0 to 1", user_line(x.loc()));
   return quantile(Operand(x.as_array(), x.loc()), q.as(wide(to_float_dtype(x.dtype()))) / 100.0, axis, keepdims);
 }
 Array median(const Operand& x, std::optional<int64_t> axis, bool keepdims) {

@@ -27,9 +27,11 @@ static_assert(sizeof(void*) != 8 || sizeof(Shape) != 24 ||
               (offsetof(ArrayImpl, aval) == 0 && offsetof(Aval, dtype) == 24 && offsetof(ArrayImpl, kind) == 32 &&
                offsetof(ArrayImpl, data) == 40));
 
-const Aval& Array::aval() const { return tracing::aval_of(*this, user_line(std::source_location::current())); }
+const Aval& Array::aval(Loc loc) const { return tracing::aval_of(*this, user_line(loc)); }
 
-int64_t Array::shape(int64_t axis) const { return shape()[normalize_axis(axis, ndim(), "shape")]; }
+int64_t Array::shape(int64_t axis, Loc loc) const {
+  return shape(loc)[normalize_axis(axis, ndim(loc), "shape", user_line(loc))];
+}
 
 bool Array::is_concrete() const { return impl_ && impl_->kind == ArrayImpl::Kind::concrete; }
 
@@ -83,26 +85,26 @@ size_t Array::count_elements(std::source_location loc) const {
 
 void Array::read_elements(DType as, void* to, std::source_location loc) const { read(*this, as, to, "to_vector", loc); }
 
-Array Array::Rows::operator*() const { return array_[at_]; }
+Array Array::Rows::operator*() const { return array_[IndexList(at_, loc_)]; }
 
-Array::Rows Array::begin() const {
-  if (ndim() == 0)
+Array::Rows Array::begin(Loc loc) const {
+  if (ndim(loc) == 0)
     throw_user<IndexError>("a loop over rows", "a scalar", "an array with an axis", "read it with item",
-                           user_line(std::source_location::current()));
-  return Rows(*this, 0);
+                           user_line(loc));
+  return Rows(*this, 0, loc);
 }
 
-Array::Rows Array::end() const { return Rows(*this, shape(0)); }
+Array::Rows Array::end(Loc loc) const { return Rows(*this, shape(0, loc), loc); }
 
 Array Array::astype(DType dtype, std::source_location loc) const { return convert(Operand(*this, loc), dtype); }
 
 const Shape& Operand::shape() const {
   static const Shape& scalar = *new Shape;
-  return scalar_ ? scalar : array_.shape();
+  return scalar_ ? scalar : array_.shape(loc_);
 }
 
 Array Operand::as(DType dtype) const {
-  if (!scalar_ && is_complex(array_.dtype()) && dtype == DType::bool_) return *this != 0;
+  if (!scalar_ && is_complex(array_.dtype(loc_)) && dtype == DType::bool_) return *this != 0;
   if (!scalar_) return array_.dtype() == dtype ? array_ : apply(Op::convert, {array_}, {{Attr::dtype, dtype}}, loc_);
   tracing::check_fits(*this, dtype);
   return detail::scalar_constant(real_, integer_, dtype, loc_, imag_);
@@ -319,7 +321,8 @@ Array load_npy(const std::filesystem::path& path, Loc loc) {
 }
 
 void save_npy(const std::filesystem::path& path, const Array& array, Loc loc) {
-  write_npy(path, {array.aval(), tracing::concrete_buffer(array, "save_npy", loc)}, loc);
+  BufferPtr data = tracing::concrete_buffer(array, "save_npy", loc);
+  write_npy(path, {array.aval(), std::move(data)}, loc);
 }
 
 std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc) {
@@ -332,8 +335,10 @@ std::map<std::string, Array> load_safetensors(const std::filesystem::path& path,
 
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, Array>& arrays, Loc loc) {
   std::map<std::string, HostArray> host;
-  for (const auto& [name, array] : arrays)
-    host.emplace(name, HostArray{array.aval(), tracing::concrete_buffer(array, "save_safetensors", loc)});
+  for (const auto& [name, array] : arrays) {
+    BufferPtr data = tracing::concrete_buffer(array, "save_safetensors", loc);
+    host.emplace(name, HostArray{array.aval(), std::move(data)});
+  }
   write_safetensors(path, host, loc);
 }
 

@@ -112,6 +112,16 @@ void check_carry(std::string_view op, const Graph& body, std::span<const Aval> c
 
 namespace neap::detail {
 
+void trees_differ(size_t first, size_t other, std::source_location loc) {
+  throw_user<ShapeError>("tree_map", fmt::format("a tree of {} arrays beside one of {}", first, other),
+                         "the same structure", "", loc);
+}
+
+void no_function(std::source_location loc) {
+  throw_user<UserError>("call", "a null pointer or an empty std::function stands for the function", "a function", "",
+                        user_line(loc));
+}
+
 void carry_changes(std::string_view op, size_t in, size_t out, std::source_location loc) {
   if (in != out)
     throw_user<ShapeError>(op, fmt::format("the body returns a carry of {} arrays", out),

@@ -139,10 +139,12 @@ Array logical_not(const Operand& x) {
 
 Array where(const Operand& condition, const Operand& x, const Operand& y) {
   const AtLine line(condition.loc());
+  common_shape("where", std::array{&condition, &x, &y});
   return select(as_bool(condition), x, y);
 }
 Array clamp(const Operand& x, const Operand& low, const Operand& high) {
   const AtLine line(x.loc());
+  common_shape("clamp", std::array{&x, &low, &high});
   return minimum(maximum(x, low), high);
 }
 Array clip(const Operand& x, const Operand& low, const Operand& high) { return clamp(x, low, high); }

@@ -65,12 +65,21 @@ Array gather(const Operand& x, const Operand& index, GatherMode mode) {
   return gather_axes(a, index.as_array(), all_axes(a.ndim()), mode, x.loc());
 }
 
+// Returns updates of an array for a place of this shape.
+static Array fit_updates(std::string_view op, const Operand& y, const Shape& place, DType dtype,
+                         std::source_location loc) {
+  if (broadcast_shapes(y.shape(), place) != place)
+    throw_user<ShapeError>(op, "updates of shape " + to_string(y.shape()) + " for a place of shape " + to_string(place),
+                           "a shape that broadcasts to the place's", "", user_line(loc));
+  return fit(y, place, dtype);
+}
+
 Array scatter_add(const Operand& x, const Operand& index, const Operand& updates, GatherMode mode) {
   const AtLine line(x.loc());
   const Array a = x.as_array(), i = index.as_array();
   Shape rows = i.shape();
   if (!rows.empty()) rows.pop_back();
-  return scatter(Op::scatter_add, a, i, fit(updates, rows, a.dtype()), mode, x.loc());
+  return scatter(Op::scatter_add, a, i, fit_updates("scatter_add", updates, rows, a.dtype(), x.loc()), mode, x.loc());
 }
 
 Array take(const Operand& x, const Operand& index, int64_t axis, GatherMode mode) {
@@ -325,11 +334,11 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
     if (w.reversed.empty() && std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
       Shape window;
       for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
-      return update_window(op, x, w.start, window, fit(y, basic_shape(entries, window), x.dtype()));
+      return update_window(op, x, w.start, window, fit_updates("at", y, basic_shape(entries, window), x.dtype(), loc));
     }
   }
   const Array where_to = positions(x, list);
-  const Array updates = fit(y, where_to.shape(), x.dtype());
+  const Array updates = fit_updates("at", y, where_to.shape(), x.dtype(), loc);
   const Array flat = scatter(op, ravel(x), expand_dims(where_to, -1), updates, mode, loc);
   return reshape(flat, x.shape());
 }

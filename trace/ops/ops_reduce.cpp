@@ -67,7 +67,9 @@ Array keep(const Array& reduced, const Shape& shape, const Shape& axes, bool kee
 }
 
 Array reduce(Op op, const Array& x, const Axes& axes, bool keepdims, std::source_location loc) {
-  const Shape resolved = axes.resolve(x.ndim(), name(op), user_line(loc));
+  std::string_view what = name(op);
+  if (op != Op::reduce_xor) what.remove_prefix(std::string_view("reduce_").size());  // as users know it
+  const Shape resolved = axes.resolve(x.ndim(), what, user_line(loc));
   const Array r = resolved.empty() ? x : apply(op, {x}, {{Attr::axes, resolved}}, loc);
   return keep(r, x.shape(), resolved, keepdims);
 }
@@ -247,7 +249,12 @@ Array matmul(const Operand& x, const Operand& y) {
 Array dot(const Operand& x, const Operand& y) {
   if (x.shape().empty() || y.shape().empty()) return x * y;
   const int64_t a = static_cast<int64_t>(x.shape().size()), b = static_cast<int64_t>(y.shape().size());
-  return dot_general(x, y, {a - 1}, {std::max<int64_t>(b - 2, 0)});
+  const int64_t rows = std::max<int64_t>(b - 2, 0);
+  if (x.shape().back() != y.shape()[rows])
+    throw_user<ShapeError>("dot", to_string(x.as_array().aval()) + " and " + to_string(y.as_array().aval()),
+                           "as many elements along the contracted axes, the last and the last but one", "",
+                           user_line(x.loc()));
+  return dot_general(x, y, {a - 1}, {rows});
 }
 
 Array outer(const Operand& x, const Operand& y) {

@@ -20,12 +20,13 @@ Array broadcast_in_dim(const Operand& x, const Shape& shape, const Shape& axes) 
 Array broadcast_to(const Operand& x, const Shape& shape) {
   const Array a = x.as_array();
   if (a.shape() == shape) return a;
+  check_extents("broadcast_to", shape, a.dtype(), user_line(x.loc()));
   if (broadcast_shapes(a.shape(), shape) != shape)
     throw_user<ShapeError>("broadcast_to", to_string(a.aval()) + " does not broadcast to " + to_string(shape),
                            "axes, aligned at the last, that are equal or 1", "", user_line(x.loc()));
   Shape axes(a.shape().size());
   std::iota(axes.begin(), axes.end(), static_cast<int64_t>(shape.size() - axes.size()));
-  return broadcast_in_dim(a, shape, axes);
+  return broadcast_in_dim(Operand(a, x.loc()), shape, axes);
 }
 
 Array reshape(const Operand& x, Shape shape) {
@@ -176,9 +177,15 @@ Array concatenate(const std::vector<Array>& arrays, int64_t axis, std::source_lo
 Array stack(const std::vector<Array>& arrays, int64_t axis, std::source_location loc) {
   const AtLine line(loc);
   if (arrays.empty()) throw_user<ShapeError>("stack", "no arrays", "one or more", "", user_line(loc));
+  const int64_t at = normalize_axis(axis, arrays[0].ndim(loc) + 1, "stack", user_line(loc));
   std::vector<Array> expanded;
-  for (const Array& a : arrays) expanded.push_back(expand_dims(Operand(a, loc), axis));
-  return concatenate(expanded, normalize_axis(axis, arrays[0].ndim() + 1, "stack", user_line(loc)), loc);
+  for (const Array& a : arrays) {
+    if (a.shape(loc) != arrays[0].shape())
+      throw_user<ShapeError>("stack", to_string(arrays[0].aval()) + " and " + to_string(a.aval()), "equal shapes", "",
+                             user_line(loc));
+    expanded.push_back(expand_dims(Operand(a, loc), at));
+  }
+  return concatenate(expanded, at, loc);
 }
 
 void tracing::check_parts(std::string_view op, int64_t parts, std::source_location loc) {
@@ -259,7 +266,11 @@ Array start_of(std::string_view op, const Operand& start, const Shape& whole, co
   if (!is_integer(dtype))
     throw_user<DTypeError>(op, "the start is " + to_string(Aval{start.shape(), dtype}), "integers",
                            "convert it, for example with astype(i32)", user_line(start.loc()));
-  if (start.shape() != Shape{std::ssize(whole)} || window.size() != whole.size()) return start.as(DType::i64);
+  if (start.shape() != Shape{std::ssize(whole)})
+    throw_user<ShapeError>(op, "the start is " + to_string(Aval{start.shape(), dtype}),
+                           "[" + std::to_string(whole.size()) + "], one entry for each dimension", "",
+                           user_line(start.loc()));
+  if (window.size() != whole.size()) return start.as(DType::i64);
   if (dtype == DType::u64) return minimum(start, std::numeric_limits<int64_t>::max()).astype(DType::i64);
   const Array first = start.as(DType::i64);
   const Shape lengths = lengths_that_count(whole, window);

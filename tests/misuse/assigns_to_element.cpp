@@ -1,3 +1,0 @@
-// expect: deleted
-#include <neap/neap.h>
-void f(neap::Array& x) { x[0] = 1.0f; }
