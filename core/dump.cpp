@@ -30,7 +30,11 @@ int next_dump_number() {
 void dump_text(std::string_view name, std::string_view text) {
   if (!dump_dir()) return;
   try {
-    write_file_atomic(*dump_dir() / name, text);
+    const std::filesystem::path path = *dump_dir() / name;
+    if (std::error_code ignored; name.find('/') != name.npos) {
+      std::filesystem::create_directories(path.parent_path(), ignored);
+    }
+    write_file_atomic(path, text);
   } catch (const std::exception& error) {
     static std::atomic<bool> reported{false};
     // Not fmt::print, which throws where standard error cannot be written.

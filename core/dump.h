@@ -15,8 +15,8 @@ const std::optional<std::filesystem::path>& dump_dir();
 // unique.
 int next_dump_number();
 
-// Writes dump_dir() / name, whole or not at all; does nothing where dumping is off. A dump that cannot be written is
-// reported once on standard error and does not stop the program.
+// Writes dump_dir() / name, whole or not at all; does nothing where dumping is off. A folder in the name is made. A
+// dump that cannot be written is reported once on standard error and does not stop the program.
 void dump_text(std::string_view name, std::string_view text);
 
 }  // namespace neap

@@ -21,21 +21,33 @@ void dump_passes(const planner::PlanData& plan, const std::string& stem) {
   }
 }
 
+// Returns the text as part of a file's name, on any system: letters, digits, '-' and '_', of a length that all allow.
+std::string in_a_file_name(std::string text) {
+  constexpr size_t kLongest = 64;
+  if (text.size() > kLongest) text.resize(kLongest);
+  for (char& c : text)
+    if (!ascii::is_alnum(c) && c != '-') c = '_';
+  while (text.ends_with('_')) text.pop_back();  // of "add f32[3]"
+  return text.empty() ? "graph" : text;
+}
+
 /// Writes graph and plan to NEAP_DUMP; returns the stem of the files' names, which is empty where nothing is dumped.
-std::string dump(const tracing::Graph& graph, const planner::PlanOptions& options, const Device& device, int& number) {
+std::string dump(const tracing::Graph& graph, const planner::PlanOptions& options, const Device& device,
+                 const std::string& label, bool eager, int& number) {
   if (!dump_dir()) return {};
-  std::string stem = fmt::format("{:04}-{}", next_dump_number(), options.name.empty() ? "graph" : options.name);
-  for (char& c : stem)
-    if (!ascii::is_alnum(c) && c != '-' && c != '_') c = '_';
+  const std::string stem = fmt::format("{}{:04}-{}", eager ? "eager/" : "", next_dump_number(), in_a_file_name(label));
   dump_text(stem + ".graph.txt", tracing::print(graph));
   planner::PlanOptions keeping = options;
   keeping.keep_passes = true;
+  keeping.name = label;
   const Plan plan = make_report(graph, keeping);
   dump_text(stem + ".plan.txt", plan.to_text());
   dump_text(stem + ".plan.json", plan.to_json());
   dump_text(stem + ".plan.html", plan.to_html());
   dump_passes(plan.data(), stem);
-  number = add_to_index(planner::indexed(plan.data(), stem, to_string(device)));
+  planner::IndexedPlan entry = planner::indexed(plan.data(), stem, to_string(device));
+  entry.eager = eager;
+  number = add_to_index(std::move(entry));
   return stem;
 }
 
@@ -46,14 +58,18 @@ Plan make_report(const tracing::Graph& graph, planner::PlanOptions options) {
   return Plan(std::make_shared<const planner::PlanData>(planner::make_plan(graph, options)));
 }
 
-Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device)
-    : function_(std::move(function)), options_(std::move(options)), device_(device) {
+Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device, Origin origin)
+    : function_(std::move(function)),
+      options_(std::move(options)),
+      device_(device),
+      label_(options_.name.empty() ? std::move(origin.label) : options_.name) {
 #ifndef NDEBUG
   tracing::verify(function_.graph);
 #endif
   options_.want_alternatives = false;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
-  executable_ = compile_for(device, std::move(plan), dump(function_.graph, options_, device, number_));
+  executable_ =
+      compile_for(device, std::move(plan), dump(function_.graph, options_, device, label_, origin.eager, number_));
 }
 
 tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_location loc) const {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "backends/executable.h"
 #include "backends/object.h"
@@ -13,10 +14,16 @@
 
 namespace neap::jit_detail {
 
+/// Says what to call a program that has no name of its own (PlanOptions::name), and whether it is an eager operation.
+struct Origin {
+  std::string label;  // the user's line, or the operation
+  bool eager = false;
+};
+
 /// This is a graph compiled for a device, with the arrays that it captured.
 class Compiled {
  public:
-  Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device);
+  Compiled(tracing::TracedFunction function, planner::PlanOptions options, const Device& device, Origin origin = {});
 
   /// Runs on concrete arrays, one for each parameter. Those whose flag is set in PlanOptions::donated are consumed.
   tracing::Arrays run(const tracing::Arrays& arguments, std::source_location loc) const;
@@ -32,7 +39,8 @@ class Compiled {
   planner::PlanOptions options_;
   std::shared_ptr<const backends::Executable> executable_;
   Device device_;
-  int number_ = -1;  // in the index of NEAP_DUMP; -1: not dumped
+  std::string label_;  // the program's name, or what stands for it
+  int number_ = -1;    // in the index of NEAP_DUMP; -1: not dumped
   mutable std::once_flag reported_;
   mutable Plan report_;
 };

@@ -7,6 +7,7 @@
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "jit/compile.h"
+#include "trace/graph/op_table.h"
 #include "trace/reference/reference.h"
 #include "trace/tracing/eager.h"
 
@@ -41,6 +42,13 @@ planner::PlanOptions eager_options(const std::string& name, Device device) {
   return options;
 }
 
+// A single operation is called by its name, a graph of several by that of what it returns.
+std::string label_of(const Graph& graph) {
+  if (!graph.name.empty() || graph.outputs.empty()) return graph.name;
+  const Node* node = graph.def(graph.outputs[0]);
+  return node ? std::string(name(node->op)) : "";
+}
+
 /// Holds one executable for each graph and device.
 class GraphCache {
  public:
@@ -54,8 +62,8 @@ class GraphCache {
         if (it->second.device == device && it->second.graph == graph && it->second.compiled->usable())
           return it->second.compiled;
     }
-    auto compiled =
-        std::make_shared<const Compiled>(TracedFunction{graph, {}}, eager_options(graph.name, device), device);
+    auto compiled = std::make_shared<const Compiled>(TracedFunction{graph, {}}, eager_options(graph.name, device),
+                                                     device, jit_detail::Origin{label_of(graph), true});
     const std::unique_lock lock(mutex_);
     return entries_.emplace(hash, Entry{graph, device, std::move(compiled)})->second.compiled;
   }
@@ -137,7 +145,8 @@ class Executables : public Eager {
           compiled = it->second;
       }
       if (!compiled) {
-        auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device);
+        auto fresh = std::make_shared<const Compiled>(TracedFunction{traced(), {}}, eager_options(key, device), device,
+                                                      jit_detail::Origin{key, true});
         const std::unique_lock lock(cache.mutex);
         compiled = cache.entries.insert_or_assign(std::move(full_key), std::move(fresh)).first->second;
       }

@@ -98,7 +98,8 @@ struct JitState::Impl {
     auto [traced, p] = prepare(call, f, entry->prototype, loc);
     if (const size_t memory = jit_detail::memory_of(options.device); memory > 0)
       p.memory_budget = std::min(p.memory_budget.value_or(memory), memory);
-    entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device);
+    entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device,
+                                                             jit_detail::Origin{to_string(loc), false});
     const std::unique_lock lock(mutex);
     std::shared_ptr<CompiledCall>& kept = cache[std::move(key)];
     if (kept && kept->compiled->usable()) return kept;

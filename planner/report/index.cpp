@@ -26,7 +26,7 @@ void write_plan(JsonWriter& out, const IndexedPlan& plan) {
     out.begin_object().member("arrays", results.arrays).member("bytes", results.bytes).member("plan", results.plan);
     out.member("what", results.what).end_object();
   }
-  out.end_array().member("calls", plan.calls).member("device", plan.device);
+  out.end_array().member("calls", plan.calls).member("device", plan.device).member("eager", plan.eager);
   write_file(out, plan, "html");
   out.member("input_bytes", plan.input_bytes);
   write_file(out, plan, "json");

@@ -20,6 +20,7 @@ struct AliveResults {
 struct IndexedPlan {
   std::string name, stem, device;  // stem: of the files beside the index; empty: none
   bool naive = false;
+  bool eager = false;  // an operation outside of jit
   size_t peak_bytes = 0, lower_bound_bytes = 0, naive_peak_bytes = 0;
   size_t input_bytes = 0, output_bytes = 0;  // arguments and captured arrays; results
   int64_t calls = 0;

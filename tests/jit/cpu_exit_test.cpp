@@ -107,7 +107,7 @@ TEST(ExitDeathTest, DumpsWhatIsPlannedInADestructor) {
       },
       testing::ExitedWithCode(0), "refused");
   size_t plans = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     plans += entry.path().string().ends_with(".plan.json");
   }
   EXPECT_GE(plans, 2u);
