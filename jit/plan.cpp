@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/file.h"
+#include "jit/step_kernels.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
 
@@ -45,7 +46,7 @@ std::string Plan::decision(const std::string& what) const {
 
 std::string Plan::to_text() const { return planner::to_text(data()); }
 std::string Plan::to_json() const { return planner::to_json(data()); }
-std::string Plan::to_html() const { return planner::to_html(data()); }
+std::string Plan::to_html() const { return planner::to_html(data(), jit_detail::step_kernels); }
 void Plan::write_json(const std::filesystem::path& path, std::source_location loc) const {
   write("write_json", path, to_json(), loc);
 }

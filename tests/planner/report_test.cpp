@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <source_location>
 #include <sstream>
 
 #include "graphs.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
+#include "planner/report/source_lines.h"
 #include "planner/search/make_plan.h"
+#include "programs.h"
 
 namespace neap::planner {
 namespace {
@@ -16,6 +21,14 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
+
+// Lines of a file that the test writes.
+// clang-format off
+#line 2 "neap-lines.cpp"
+constexpr std::source_location kSecondLine = std::source_location::current();
+constexpr std::source_location kThirdLine = std::source_location::current();
+#line 30 "report_test.cpp"
+// clang-format on
 
 PlanData gradient() {
   PlanOptions options;
@@ -69,6 +82,82 @@ TEST(Report, HtmlIsOneFileThatShowsNaiveBesidePlanned) {
   EXPECT_THAT(page, Not(HasSubstr("http")));
   EXPECT_THAT(page, HasSubstr("loss\\u003c/script>"));
   EXPECT_THAT(page, Not(HasSubstr("/*DATA*/")));
+}
+
+// The data of a page, as its script reads it.
+json data_of(const std::string& page) {
+  const size_t begin = page.find("const D=") + 8;
+  return json::parse(page.substr(begin, page.find(";\n", begin) - begin));
+}
+
+size_t count_steps(const json& plan) {
+  size_t count = 0;
+  for (const json& step : plan["steps"]) count += 1 + (step.contains("d") ? count_steps(step["d"]) : 0);
+  return count;
+}
+
+size_t count_steps(const PlanData& plan) {
+  size_t count = 0;
+  for (const PlanStep& step : plan.steps) count += 1 + (step.body ? count_steps(*step.body) : 0);
+  return count;
+}
+
+TEST(Report, HtmlHasEveryStepOfLoops) {
+  const PlanData plan = make_plan(loop_of_products(), {.name = "steps"});
+  const json planned = data_of(to_html(plan))["plans"][0];
+  EXPECT_EQ(count_steps(planned), count_steps(plan));
+  EXPECT_GT(count_steps(planned), planned["steps"].size()) << "the program has a loop";
+}
+
+TEST(Report, HtmlFoldsOutOperandsOperationsKernelAndLines) {
+  const PlanData plan = gradient();
+  const auto kernels = [](const PlanStep& step) { return "kernel of " + step.op; };
+  const json data = data_of(to_html(plan, kernels)), planned = data["plans"][0], naive = data["plans"][1];
+  ASSERT_EQ(planned["steps"].size(), plan.steps.size());
+  ASSERT_EQ(planned["buffers"].size(), plan.buffers.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const json& step = planned["steps"][s];
+    EXPECT_EQ(step["r"].get<std::vector<int>>(), plan.steps[s].reads);
+    EXPECT_EQ(step["w"].get<std::vector<int>>(), plan.steps[s].writes);
+    EXPECT_EQ(step["k"], "kernel of " + plan.steps[s].op);
+    EXPECT_THAT(step["g"].get<std::string>(), HasSubstr("scatter_add"));
+    ASSERT_FALSE(step["c"].empty());
+    EXPECT_THAT(step["c"][0][0].get<std::string>(), HasSubstr("graphs.h:"));
+  }
+  EXPECT_EQ(naive["peak"], plan.naive_peak_bytes);
+  EXPECT_FALSE(naive["steps"][0].contains("k")) << "the naive plan is drawn, and not listed";
+}
+
+TEST(Report, HtmlShowsTheTextOfLinesThatAreThere) {
+  const std::string folder = testing::TempDir(), path = folder + "neap-lines.cpp";
+  std::ofstream(path) << "one\n  two; \n";
+  SourceLines sources;
+  // A source_location of another file is what a line marker makes.
+  EXPECT_EQ(sources.text(kSecondLine), "");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  EXPECT_EQ(SourceLines().text(kSecondLine), "two;");
+  EXPECT_EQ(SourceLines().text(kThirdLine), "");
+  std::filesystem::current_path(before);
+  std::filesystem::remove(path);
+}
+
+TEST(Report, HtmlNamesTheLinesOfAPlanThatWasRead) {
+  PlanData plan = gradient();
+  plan.steps[0].group.nodes.clear();
+  plan.steps[0].source = {};
+  plan.steps[0].origin = "model.cpp:41";
+  EXPECT_EQ(data_of(to_html(plan))["plans"][0]["steps"][0]["c"], json::parse(R"([["model.cpp:41",""]])"));
+}
+
+TEST(Report, HtmlTellsTheBudget) {
+  PlanData plan = gradient();
+  EXPECT_TRUE(data_of(to_html(plan))["budget"].is_null());
+  plan.budget = plan.peak_bytes + 1;
+  const std::string page = to_html(plan);
+  EXPECT_EQ(data_of(page)["budget"], plan.peak_bytes + 1);
+  EXPECT_THAT(page, HasSubstr("\"budget \"+size(D.budget)"));
+  EXPECT_THAT(page, HasSubstr("\"peak \"+size(p.peak)"));
 }
 
 TEST(Report, NamesMayBeAnyBytes) {
