@@ -163,7 +163,9 @@ void write_results(const Options& o, const Outcome& out, const ScratchFolder& sc
   if (!o.trace_file.empty() && std::filesystem::exists(scratch.file("trace.json"))) {
     write_file(o.trace_file, neap::read_file(scratch.file("trace.json")));
   }
-  if (!o.html_file.empty()) write_file(o.html_file, render_html(out.rows, out.plans));
+  if (!o.html_file.empty()) {
+    write_file(o.html_file, render_html(out.rows, out.plans, facts_of_run(o.device, o.threads)));
+  }
   if (o.json_file == "-") {
     print(Json(out.rows).dump(1) + "\n");
   } else {

@@ -1,134 +1,95 @@
 #include "bench/report_html.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <neap/bytes.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
-#include "bench/table.h"
+#include "bench/case.h"
+#include "bench/report_case.h"
 #include "core/file.h"
 
 namespace bench {
 namespace {
 
-constexpr const char* kHead = R"(<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>Neap report</title><style>
-:root{color-scheme:light dark;--fg:#1c2430;--bg:#fbfcfd;--line:#d5dbe3;--naive:#c98a3c;--planned:#2f7f86}
-@media(prefers-color-scheme:dark){:root{--fg:#dfe6ee;--bg:#12171d;--line:#34404d}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);margin:2rem auto;max-width:80rem;padding:0 1rem}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2rem 0 .4rem}table{border-collapse:collapse;width:100%;
-font-variant-numeric:tabular-nums}th,td{padding:.25rem .6rem;border-bottom:1px solid var(--line);text-align:right}
-td{white-space:nowrap}th:first-child,td:first-child{text-align:left}th{font-weight:600}.bar{height:.7rem;border-radius:2px;min-width:1px}
-.naive{background:var(--naive)}.planned,.other{background:var(--planned)}.note{opacity:.8;margin:.3rem 0}
-iframe{width:100%;height:46rem;border:1px solid var(--line);background:#fff}summary{cursor:pointer;margin:.4rem 0}
-.wide{overflow-x:auto}</style></head><body><h1>Neap report</h1>
-<p>Each row is a run in a process of its own. <em>naive</em>: the same compiler, every operation stored, in program
-order. Peaks count arguments, outputs, intermediates and scratch; resident growth is what the operating system saw.</p>
-)";
+constexpr const char* kHead =
+#include "bench/report_style.inc"
+    ;
 
-std::string escape(const std::string& text) {
+std::string facts_html(const Facts& facts) {
+  std::string out = "<ul class=\"facts\">";
+  for (const auto& [name, value] : facts) out += fmt::format("<li><b>{}</b> {}</li>", name, escape(value));
+  return out + "</ul>\n";
+}
+
+// What the bars' colors mean, of those that there are.
+std::string key_html(const std::vector<CaseRows>& cases) {
+  constexpr std::pair<const char*, const char*> kKinds[] = {
+      {"naive", "naive"}, {"planned", "planned"}, {"hand", "by hand"}, {"peer", "other libraries"}};
   std::string out;
-  out.reserve(text.size() + text.size() / 8);
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
+  for (const auto& [kind, name] : kKinds) {
+    const auto has = [&](const CaseRows& c) {
+      return std::ranges::any_of(c.rows, [&](const Json* row) { return kind_of(*row) == kind; });
+    };
+    if (std::ranges::any_of(cases, has)) out += fmt::format("<i class=\"{}\"></i>{}", kind, name);
   }
   return out;
 }
 
-std::string bytes_cell(const Json& row, const char* key) {
-  const Json v = row.value(key, Json());
-  if (v.is_null()) return "<td>-</td>";
-  const auto n = v.get<int64_t>();
-  return fmt::format("<td title=\"{} bytes\">{}{}</td>", n, n < 0 ? "-" : "",
-                     neap::format_bytes(static_cast<size_t>(n < 0 ? -n : n)));
-}
-
-double number(const Json& row, const char* key) {
-  const Json v = row.value(key, Json());
-  return v.is_null() ? 0 : v.get<double>();
-}
-
-double peak(const Json& row) {
-  const double measured = number(row, "measured_peak_bytes");
-  return measured > 0 ? measured : number(row, "planned_peak_bytes");
-}
-
-std::string over(double a, double b) { return a > 0 && b > 0 ? fmt::format("{:.3g}", a / b) : "-"; }
-
-std::string row_html(std::span<const Json> rows, const Json& r, double widest) {
-  const std::string pipeline = r.value("pipeline", "");
-  const double median = number(r, "seconds_median");
-  const Json* naive = naive_of(rows, r);
-  if (naive == &r) naive = nullptr;
-  std::string out = fmt::format("<tr><td>{}</td>", escape(pipeline));
-  for (const char* key : {"planned_peak_bytes", "measured_peak_bytes", "rss_growth_bytes", "output_bytes"}) {
-    out += bytes_cell(r, key);
+// The picture: a line for each case, and its bars of peak and of time, each set in a scale of its own.
+std::string picture_html(const std::vector<CaseRows>& cases) {
+  std::string out = "<div class=\"picture\"><div class=\"case head\"><span class=\"key\">" + key_html(cases) +
+                    "</span><span>peak of memory</span><span>time of a run</span></div>\n";
+  const std::string none = "<span class=\"dim\">not measured</span>";
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const std::string peak = bars_html(cases[i], Bars::peak, false), time = bars_html(cases[i], Bars::time, false);
+    out += fmt::format(
+        "<div class=\"case\"><div><a href=\"#case{}\">{}</a><div class=\"line\">{}</div></div>{}{}</div>\n", i,
+        escape(cases[i].title), escape(headline(cases[i])), peak.empty() ? none : peak, time.empty() ? none : time);
   }
-  out += fmt::format("<td>{}</td>", over(peak(r), number(r, "output_bytes"))) + bytes_cell(r, "lower_bound_bytes");
-  out += fmt::format("<td>{}</td><td>{}</td><td>{}</td>", median > 0 ? format_seconds(median) : "-",
-                     median > 0 ? format_seconds(number(r, "seconds_min")) : "-",
-                     median > 0 ? format_rate(number(r, "elements_per_second")) : "-");
-  out += fmt::format("<td>{}</td><td>{}</td>", naive ? over(peak(*naive), peak(r)) : "-",
-                     naive ? over(number(*naive, "seconds_median"), median) : "-");
-  const char* kind = pipeline == "naive" ? "naive" : pipeline == "planned" ? "planned" : "other";
-  return out +
-         fmt::format(
-             "<td style=\"width:9rem\"><div class=\"bar {}\" style=\"width:{:.2f}%\" title=\"peak\"></div></td></tr>\n",
-             kind, widest > 0 ? 100 * peak(r) / widest : 0);
+  return out + "</div>\n";
 }
 
-std::string notes_html(const Json& r) {
-  std::string text = fmt::format("{}: ", escape(r.value("pipeline", "")));
-  const Json strategies = r.value("strategies", Json());
-  if (strategies.is_array())
-    text += escape(fmt::format("{}", fmt::join(strategies.get<std::vector<std::string>>(), ", ")));
-  if (const Json n = r.value("note", Json()); n.is_string()) text += " - " + escape(n.get<std::string>());
-  if (const Json c = r.value("checksum", Json()); c.is_string()) text += " - checksum " + c.get<std::string>();
-  return "<p class=\"note\">" + text + "</p>\n";
+std::string case_html(const CaseRows& c, size_t number, std::span<const PlanPage> plans) {
+  const std::string name = c.rows.front()->value("case", "");
+  std::string out = fmt::format("<h2 id=\"case{}\">{}</h2>\n<p class=\"line\">{}</p>\n", number, escape(c.title),
+                                escape(headline(c)));
+  out += fmt::format("<p>What it is: {}.</p>\n<p class=\"dim\">{}</p>\n", escape(find_case(name).what),
+                     escape(origin_of(name)));
+  const std::string peak = bars_html(c, Bars::peak, true), time = bars_html(c, Bars::time, true);
+  out += "<div class=\"two\">";
+  if (!peak.empty()) out += "<div><h3>peak of memory</h3>" + peak + "</div>";
+  if (!time.empty()) out += "<div><h3>time of a run, median</h3>" + time + "</div>";
+  out += "</div>\n<details><summary>All numbers</summary>\n" + table_html(c) + notes_html(c) + "</details>\n";
+  for (const PlanPage& p : plans) {
+    if (!p.title.starts_with(c.title + " (")) continue;
+    out += fmt::format(
+        "<details><summary>Plan of {}</summary><iframe loading=\"lazy\" title=\"Plan of {}\" "
+        "srcdoc=\"{}\"></iframe></details>\n",
+        escape(p.title), escape(p.title), escape(p.html));
+  }
+  return out;
 }
 
 UsageError cannot_write(const std::system_error& error) { return {fmt::format("cannot write {}", error.what())}; }
 
 }  // namespace
 
-std::string render_html(std::span<const Json> rows, std::span<const PlanPage> plans) {
+std::string render_html(std::span<const Json> rows, std::span<const PlanPage> plans, const Facts& facts) {
+  const std::vector<CaseRows> cases = by_case(rows);
   std::string out = kHead;
-  std::vector<std::string> seen;
-  for (const Json& first : rows) {
-    const std::string name = title(first);
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
-    seen.push_back(name);
-    std::vector<const Json*> group;
-    double widest = 0;
-    for (const Json& r : rows) {
-      if (title(r) == name) group.push_back(&r), widest = std::max(widest, peak(r));
-    }
-    out += fmt::format(
-        "<h2>{}</h2>\n<div class=\"wide\"><table><tr><th>pipeline</th><th>planned peak</th>"
-        "<th>measured peak</th><th>resident growth</th><th>output</th><th>peak / output</th>"
-        "<th>lower bound</th><th>median</th><th>minimum</th><th>elements</th><th>naive / this, bytes</th>"
-        "<th>time</th><th>peak</th></tr>\n",
-        escape(name));
-    for (const Json* r : group) out += row_html(rows, *r, widest);
-    out += "</table></div>\n";
-    for (const Json* r : group) out += notes_html(*r);
-    for (const PlanPage& p : plans) {
-      if (!p.title.starts_with(name + " (")) continue;
-      out += fmt::format(
-          "<details><summary>Plan of {}</summary><iframe loading=\"lazy\" title=\"Plan of {}\" "
-          "srcdoc=\"{}\"></iframe></details>\n",
-          escape(p.title), escape(p.title), escape(p.html));
-    }
-  }
+  out += "<h1>Neap: peaks and times</h1>\n" + facts_html(facts);
+  out += picture_html(cases);
+  out +=
+      "<p class=\"note dim\">Each measured run is a process of its own. <em>naive</em> is the same compiler with every "
+      "operation stored, in program order; <em>planned</em> is what Neap does. A peak counts arguments, outputs, "
+      "intermediates and scratch; where a case was run it is the allocator's high-water mark. <em>by hand</em> is a "
+      "kernel written for the one case; other names are other libraries, with peaks as they count them. Bars of a "
+      "picture share its scale, which begins at zero.</p>\n";
+  for (size_t i = 0; i < cases.size(); ++i) out += case_html(cases[i], i, plans);
   return out + "</body></html>\n";
 }
 
