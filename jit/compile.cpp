@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/ascii.h"
 #include "core/dump.h"
+#include "core/progress.h"
 #include "jit/dump_index.h"
 #include "jit/profile.h"
 #include "planner/search/make_plan.h"
@@ -66,8 +69,11 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
 #ifndef NDEBUG
   tracing::verify(function_.graph);
 #endif
+  std::optional<Progress> all, compiling;
+  if (progress_on()) all.emplace(label_, "", 0);
   options_.want_alternatives = false;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
+  if (progress_on()) compiling.emplace("compiling", "", 0, Progress::Clock::ticks);
   executable_ =
       compile_for(device, std::move(plan), dump(function_.graph, options_, device, label_, origin.eager, number_));
 }
@@ -92,6 +98,8 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
   }
   const BegunCall begun = number_ < 0 ? BegunCall() : begin_call(device_, buffers);
+  std::optional<Progress> progress;
+  if (progress_on()) progress.emplace(label_, "step", static_cast<int64_t>(plan.steps.size()));
   const bool profiled = profiling.load(std::memory_order_relaxed);
   std::vector<backends::StepTiming> timings;
   std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/program.h"
 #include "core/check.h"
+#include "core/progress.h"
 
 namespace neap::cpu {
 namespace {
@@ -67,6 +68,7 @@ class CpuExecutable final : public backends::Executable {
       enter(program_->steps[s], slab);
       const double begin = timings ? now() : 0;
       run_step(program_->steps[s], memory.data());
+      if (progress_on() && Progress::current()) Progress::current()->add();
       if (timings) timings->push_back({static_cast<int>(s), begin, now()});
       leave(program_->steps[s], slab);
       if (plan_.naive) {

@@ -7,6 +7,7 @@
 #include "backends/cpu/jit.h"
 #include "core/check.h"
 #include "planner/kernels/cost.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/loop.h"
 
 namespace neap::cpu {
@@ -193,6 +194,9 @@ class Lowering {
     code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
     if (node.op == tracing::Op::while_loop) code.condition = step.writes.at(0);
+    const std::string line = planner::where(step);
+    code.label = line.empty() ? step.op : step.op + " at " + line;
+    code.counted = code.condition < 0;
     code.reverse = node.attrs.integer_or(Attr::reverse, 0) != 0;
     if (!step.scratch.empty()) code.arena = step.scratch[0];
     const auto read = [&](size_t i) {

@@ -43,6 +43,8 @@ struct ScanCode {
   int64_t length = 0;  // at most
   int condition = -1;  // plan buffer of a bool: the loop ends where it is false; -1: none
   bool reverse = false;
+  std::string label;                       // "scan at model.cpp:41", for NEAP_PROGRESS
+  bool counted = false;                    // whether `length` is how often it runs
   int arena = -1;                          // plan buffer
   std::vector<std::pair<int, int>> fixed;  // (body buffer, plan buffer): consts and carries
   struct Sliced {

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/sort.h"
 #include "core/buffer.h"
+#include "core/progress.h"
 #include "core/sanitize.h"
 #include "core/thread_pool.h"
 
@@ -97,6 +99,8 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
   for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
   for (const auto& [buffer, root] : scan.aliases) inner[buffer] = inner[root] + body.shift[buffer];
   const auto goes_on = [&] { return scan.condition < 0 || *reinterpret_cast<const bool*>(memory[scan.condition]); };
+  std::optional<Progress> progress;
+  if (progress_on() && scan.length > 1) progress.emplace(scan.label, "iteration", scan.counted ? scan.length : 0);
   for (int64_t i = 0; i < scan.length && goes_on(); ++i) {
     const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
     for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
@@ -108,6 +112,7 @@ void run_scan(const ScanCode& scan, std::byte* const* memory) {
       leave(step, arena);
     }
     for (const auto& copy : scan.carried) std::memcpy(memory[copy.to], inner[copy.from], copy.bytes);
+    if (progress) progress->at(i + 1);
   }
   if (arena) sanitize::permit(arena, body.arena_bytes);
 }

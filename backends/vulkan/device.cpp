@@ -10,6 +10,7 @@
 
 #include "backends/vulkan/device_impl.h"
 #include "core/file.h"
+#include "core/progress.h"
 
 namespace neap::vk {
 
@@ -261,7 +262,15 @@ VkResult DeviceImpl::await(Ticket ticket) {
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
   info.pValues = &ticket;
-  return call_.vkWaitSemaphores(device_, &info, static_cast<uint64_t>(patience_.count()));
+  const auto wait = [&](std::chrono::nanoseconds time) {
+    return call_.vkWaitSemaphores(device_, &info, static_cast<uint64_t>(time.count()));
+  };
+  const std::chrono::nanoseconds silent = progress_delay.load();
+  if (!progress_on() || patience_ <= silent) return wait(patience_);
+  const VkResult result = wait(silent);
+  if (result != VK_TIMEOUT) return result;
+  const Progress waiting("waiting for " + label(), "", 0, Progress::Clock::ticks);
+  return wait(patience_ - silent);
 }
 
 void DeviceImpl::wait(Ticket ticket) {

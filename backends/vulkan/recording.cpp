@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include "core/progress.h"
 
 namespace neap::vk {
 
@@ -81,9 +84,13 @@ void Recording::run(std::span<const Part> parts, const Host& host) {
       std::memcpy(addresses.data(), table_->mapped() + part.command->first * sizeof(uint64_t), addresses.size() * 8);
       host(program_.host_steps[static_cast<size_t>(part.command->host)], addresses);
     } else {
+      std::optional<Progress> progress;
+      if (progress_on() && part.command->times > 1)
+        progress.emplace("loop", "iteration", part.command->flag < 0 ? part.command->times : 0);
       for (int64_t i = 0; i < part.command->times; ++i) {
         if (part.command->flag >= 0 && !is_set(part.command->flag)) break;
         run(part.body, host);
+        if (progress) progress->at(i + 1);
       }
     }
   }

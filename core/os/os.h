@@ -42,6 +42,9 @@ struct Stack {
 };
 Stack stack();
 
+/// Returns how many columns the terminal has that standard error goes to; 0 where it goes elsewhere. (Portable: 0.)
+int columns_of_errors();
+
 /// Returns a number that a child of fork() does not share. (Portable: there are none.)
 long process();
 

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -140,6 +141,12 @@ Stack stack() {
   const bool known = pthread_attr_getstack(&attributes, &low, &size) == 0;
   pthread_attr_destroy(&attributes);
   return known ? Stack{reinterpret_cast<uintptr_t>(low), size} : Stack{};
+}
+
+int columns_of_errors() {
+  if (isatty(STDERR_FILENO) != 1) return 0;
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 long process() { return getpid(); }

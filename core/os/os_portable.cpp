@@ -41,6 +41,8 @@ bool reset_peak_resident() { return false; }
 
 Stack stack() { return {}; }
 
+int columns_of_errors() { return 0; }
+
 long process() { return 0; }
 
 void make_private_folder(const std::filesystem::path& path) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/progress.h"
 #include "planner/fuse/in_place.h"
 #include "planner/fuse/insert_copies.h"
 #include "planner/fuse/steps.h"
@@ -154,6 +155,7 @@ std::optional<Planned> run_passes(Draft draft) {
 std::optional<Planned> plan_whole(Graph simplified, const PlanOptions& options, const FuseOptions& fuse_options,
                                   Placing placing, const Trial* trial) {
   const std::string name = name_of(options, simplified);
+  if (progress_on() && Progress::current()) Progress::current()->add();
   std::optional<Planned> result = run_passes({.options = options,
                                               .fuse_options = fuse_options,
                                               .order = {.carves = options.target.carves},

@@ -5,11 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "core/progress.h"
 #include "planner/plan/limits.h"
+#include "planner/plan/queries.h"
 #include "planner/search/budget.h"
 #include "planner/search/candidates.h"
 #include "planner/search/decisions.h"
@@ -73,6 +76,13 @@ PlanData plan_freely(const Program& program, const PlanOptions& options) {
   return plan;
 }
 
+// What planning is called while it goes on. Who compiles has said the name.
+std::string title_of(const Graph& graph, const PlanOptions& options) {
+  const std::string& name = options.name.empty() ? graph.name : options.name;
+  const bool named = !name.empty() && !Progress::current();
+  return fmt::format("planning{}{} ({} operations)", named ? " " : "", named ? name : "", count_nodes(graph));
+}
+
 PlanData plan_chosen(const Program& program, const PlanOptions& options) {
   if (options.naive || options.strategy == Strategy::naive) return plan_naive(program, options);
   return options.strategy ? plan_pinned(program, options, plan_freely) : plan_freely(program, options);
@@ -84,6 +94,8 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
+  std::optional<Progress> progress;
+  if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph);
   const Search search = search_candidates(program, unbounded);
   std::vector<Tradeoff> curve = first_of(search);
@@ -94,6 +106,8 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   check_options(options);
+  std::optional<Progress> progress;
+  if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph);
   PlanData plan = plan_chosen(program, options);
   if (options.memory_budget) check_budget(plan);
