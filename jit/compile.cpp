@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "jit/dump_index.h"
 #include "jit/profile.h"
+#include "jit/profile_file.h"
 #include "planner/search/make_plan.h"
 
 namespace neap::jit_detail {
@@ -72,10 +73,16 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
   std::optional<Progress> all, compiling;
   if (progress_on()) all.emplace(label_, "", 0);
   options_.want_alternatives = false;
+  const bool filed = profile_file_on();
+  const double began = filed ? steady_seconds() : 0;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
+  const double planned = filed ? steady_seconds() : 0;
   if (progress_on()) compiling.emplace("compiling", "", 0, Progress::Clock::ticks);
   executable_ =
       compile_for(device, std::move(plan), dump(function_.graph, options_, device, label_, origin.eager, number_));
+  if (!filed) return;
+  note_in_profile_file(label_, "planning", began, planned);
+  note_in_profile_file(label_, "compiling", planned, steady_seconds());
 }
 
 tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_location loc) const {
@@ -100,14 +107,15 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   const BegunCall begun = number_ < 0 ? BegunCall() : begin_call(device_, buffers);
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(label_, "step", static_cast<int64_t>(plan.steps.size()));
-  const bool profiled = profiling.load(std::memory_order_relaxed);
+  const bool recorded = profiling.load(std::memory_order_relaxed), filed = profile_file_on();
   std::vector<backends::StepTiming> timings;
-  std::vector<BufferPtr> results = executable_->run(buffers, profiled ? &timings : nullptr);
+  std::vector<BufferPtr> results = executable_->run(buffers, recorded || filed ? &timings : nullptr);
   tracing::Arrays outputs;
   outputs.reserve(results.size());
   for (size_t i = 0; i < results.size(); ++i)
     outputs.push_back(detail::make_concrete(function_.graph.aval(function_.graph.outputs[i]), results[i]));
-  if (profiled) record(plan, timings);
+  if (recorded) record(plan, timings);
+  if (filed) note_in_profile_file(label_, plan, timings);
   for (size_t i = 0; i < arguments.size(); ++i) {  // after all that may lack memory and throw
     if (!is_donated(i)) continue;
     detail::ArrayImpl& impl = *arguments[i].impl();

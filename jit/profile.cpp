@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "jit/profile_file.h"
 
 namespace neap {
 namespace {
@@ -55,11 +56,8 @@ void Profile::write_json(const std::filesystem::path& path, std::source_location
   JsonWriter out;
   out.begin_object().member("displayTimeUnit", "ms").key("traceEvents").begin_array();
   for (const Slice& s : slices()) {
-    out.begin_object().key("args").begin_object().member("live bytes", s.live_bytes).member("plan", s.plan);
-    out.member("strategy", s.strategy).end_object().member("cat", s.strategy).member("dur", (s.end - s.begin) * 1e6);
-    out.member("name", s.op).member("ph", "X").member("pid", 1).member("tid", 1).member("ts", s.begin * 1e6);
-    out.end_object().begin_object().key("args").begin_object().member("bytes", s.live_bytes).end_object();
-    out.member("name", "live bytes").member("ph", "C").member("pid", 1).member("ts", s.begin * 1e6).end_object();
+    jit_detail::write_slice(out, {s.plan, s.op, s.strategy, s.begin, s.end, s.live_bytes});
+    jit_detail::write_live_bytes(out, s.begin, s.live_bytes);
   }
   out.end_array().end_object();
   try {
