@@ -9,7 +9,7 @@ import re
 
 LOC = re.compile(r",?\s*(?:std::source_location|Loc) \w+(?: = [\w:]+\(\))?(?=\))")
 INTERNAL = re.compile(r"\bdetail::\w*Impl\b|\bdetail::Linear|\bImpl\b|\bPlanData\b|= delete|= default;$|^friend |^static_assert|"
-                      r"^explicit |^~|^operator=|^constexpr operator|^template .*void operator=")  # fmt: skip
+                      r"^explicit |^~|^operator=|^constexpr operator|^template .*void operator[-+*/]?=")  # fmt: skip
 
 TYPE = re.compile(r"(?:template <.*?>\s*)?(?:struct|class|enum class)\s+([\w:]+)(?:\s+:[^{;]*)?\s*\{(.*)\}(?:;|$)", re.S)
 

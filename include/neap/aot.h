@@ -14,6 +14,7 @@
 
 namespace neap {
 
+/// SaveOptions says for which processor a function is saved, and what its header calls the arrays.
 struct SaveOptions {
   std::string target = {};  // a triple of x86-64 or aarch64, such as "aarch64-linux-gnu"; empty: this machine's
   std::string cpu = {};  // LLVM's name of a processor, such as "cortex-a72"; empty: this one, or the oldest of `target`
@@ -24,8 +25,8 @@ struct SaveOptions {
 
 /// Saved says what save() wrote.
 struct Saved {
-  std::filesystem::path object, header;
-  size_t arena_bytes = 0;      // that a call needs beside arguments and results
+  std::filesystem::path object, header;  // the two files
+  size_t arena_bytes = 0;                // that a call needs beside arguments and results
   size_t peak_bytes = 0;       // arguments, captured arrays, results and the arena, each array's rounded up to 64
   bool needs_runtime = false;  // link libneap-runtime.a: a product, sort, factorization or special function is used
   Plan plan;                   // what the function does
