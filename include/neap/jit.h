@@ -104,7 +104,9 @@ template <class F>
 class Jitted {
  public:
   Jitted(F f, JitOptions options, std::source_location loc)
-      : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))), loc_(loc) {}
+      : f_(std::move(f)), state_(std::make_shared<JitState>(std::move(options))), loc_(loc) {
+    check_function(f_, loc_);
+  }
 
   /// Runs on arrays. On the CPU the result is there when it returns.
   template <class... A>
@@ -114,7 +116,6 @@ class Jitted {
     if constexpr (!Call::ok) {
       return no_call<R, F, std::decay_t<A>...>();
     } else {
-      check_function(f_, loc_);
       if (tracing_now(loc_)) return static_cast<R>(std::invoke(f_, arguments...));
       FlatCall call = flatten(arguments...);
       const void* prototype = nullptr;

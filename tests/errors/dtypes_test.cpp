@@ -17,7 +17,7 @@ MISTAKE(DTypes, ComparesComplexNumbers, DTypeError,
 }
 
 MISTAKE(DTypes, LargestComplexNumber, DTypeError,
-        "reduce_max: c64[3]; expected a real dtype; take abs(), real() or imag() of it") {
+        "max: c64[3]; expected a real dtype; take abs(), real() or imag() of it") {
   max(zeros({3}, c64));  // here
 }
 

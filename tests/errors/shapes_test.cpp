@@ -192,6 +192,11 @@ MISTAKE(Shapes, EinsumOfOtherExtents, ShapeError,
   einsum("ij,jk->ik", {zeros({2, 3}), zeros({4, 5})});  // here
 }
 
+MISTAKE(Shapes, EinsumOfAnAccent, ShapeError,
+        "einsum: byte 0xc3; expected letters, commas, ... and one ->; in \"\u00e9->\u00e9\"") {
+  einsum("\u00e9->\u00e9", {zeros({2})});  // here
+}
+
 MISTAKE(Shapes, EinsumToAnUnknownAxis, ShapeError,
         "einsum: a result with an axis twice, or one that no array has; expected each axis of the result once; in "
         "\"ij->ik\"") {
@@ -241,13 +246,13 @@ MISTAKE(Shapes, InvertsOneFrequency, ShapeError, "irfft: 0 elements along axis 0
 }
 
 MISTAKE(Shapes, MakesANegativeExtent, ShapeError,
-        "full: shape [2,-1] has a negative extent; expected extents of 0 or more; a NaN or an overflow cast to an "
+        "zeros: shape [2,-1] has a negative extent; expected extents of 0 or more; a NaN or an overflow cast to an "
         "integer also looks like this") {
   zeros({2, -1});  // here
 }
 
 MISTAKE(Shapes, MakesMoreThanBytesCount, ShapeError,
-        "full: shape [4611686018427387904,8] has more than 2^63 bytes; expected a smaller shape") {
+        "zeros: shape [4611686018427387904,8] has more than 2^63 bytes; expected a smaller shape") {
   zeros({int64_t{1} << 62, 8});  // here
 }
 

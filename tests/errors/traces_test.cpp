@@ -259,6 +259,12 @@ MISTAKE(Traces, CallsAnEmptyFunction, UserError,
   f(ones({3}));
 }
 
+MISTAKE(Traces, PlansAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const std::function<Array(const Array&)> empty;
+  jit(empty).plan(spec({3}, f32));  // here
+}
+
 MISTAKE(Traces, CallsANullPointer, UserError,
         "call: a null pointer or an empty std::function stands for the function; expected a function") {
   Array (*const null)(const Array&) = nullptr;
@@ -270,4 +276,32 @@ MISTAKE(Traces, SwitchesToAnEmptyFunction, UserError,
         "call: a null pointer or an empty std::function stands for the function; expected a function") {
   const std::vector<std::function<Array(const Array&)>> branches(2);
   switch_(0, branches, ones({3}));  // here
+}
+
+MISTAKE(Traces, KeepsAPullback, TracerError,
+        "jit: a traced f32[3] made at {there} is used after its trace has ended; return it from the traced function "
+        "instead of storing it elsewhere") {
+  std::function<Array(const Array&)> kept;
+  const auto f = jit([&](const Array& x) {  // there
+    const auto [y, pullback] = vjp([](const Array& a) { return a * a; }, x);
+    kept = [pullback](const Array& c) { return pullback(c); };  // here
+    return y;
+  });
+  f(ones({3}));
+  kept(ones({3}));
+}
+
+MISTAKE(
+    Traces, KeepsAFunctionOfATracedValue, TracerError,
+    "multiply: a traced f32[3] made at {there} is used after its trace has ended; return it from the traced function "
+    "instead of storing it elsewhere") {
+  std::function<Array(const Array&)> kept;
+  const auto f = jit([&](const Array& x) {  // there
+    kept = jit([x](const Array& a) {
+      return a * x;  // here
+    });
+    return x;
+  });
+  f(ones({3}));
+  kept(ones({3}));
 }

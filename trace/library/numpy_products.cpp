@@ -81,7 +81,9 @@ class Einsum {
       } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
         current.push_back(c);
       } else {
-        fail(fmt::format("'{}'", c), "letters, commas, ... and one ->");
+        const bool prints = c >= ' ' && c <= '~';  // not a byte of what is beyond ASCII
+        fail(prints ? fmt::format("'{}'", c) : fmt::format("byte {:#04x}", static_cast<unsigned char>(c)),
+             "letters, commas, ... and one ->");
       }
     }
     if (arrow)

@@ -218,8 +218,14 @@ Array full(const Shape& shape, const Operand& value, std::optional<DType> dtype,
   return apply(Op::constant, {}, {{Attr::value, v}, {Attr::dtype, type}, {Attr::shape, shape}}, loc);
 }
 
-Array zeros(const Shape& shape, DType dtype, Loc loc) { return full(shape, 0, dtype, loc); }
-Array ones(const Shape& shape, DType dtype, Loc loc) { return full(shape, 1, dtype, loc); }
+Array zeros(const Shape& shape, DType dtype, Loc loc) {
+  check_extents("zeros", shape, dtype, user_line(loc));
+  return full(shape, 0, dtype, loc);
+}
+Array ones(const Shape& shape, DType dtype, Loc loc) {
+  check_extents("ones", shape, dtype, user_line(loc));
+  return full(shape, 1, dtype, loc);
+}
 Array zeros_like(const Operand& x) { return full(x.shape(), 0, x.dtype(), x.loc()); }
 Array ones_like(const Operand& x) { return full(x.shape(), 1, x.dtype(), x.loc()); }
 

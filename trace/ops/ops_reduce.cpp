@@ -74,8 +74,11 @@ Array reduce(Op op, const Array& x, const Axes& axes, bool keepdims, std::source
   return keep(r, x.shape(), resolved, keepdims);
 }
 
-// Throws where there is no element: an extreme needs one.
+// Throws where there is no element, or no order: an extreme needs both.
 void require_elements(const Operand& x, const Axes& axes, std::string_view op) {
+  if (is_complex(x.dtype()))
+    throw_user<DTypeError>(op, to_string(x.as_array().aval()), "a real dtype", "take abs(), real() or imag() of it",
+                           user_line(x.loc()));
   const Shape& shape = x.shape();
   for (const int64_t axis : axes.resolve(static_cast<int64_t>(shape.size()), op, user_line(x.loc())))
     if (shape[axis] == 0)
