@@ -10,8 +10,9 @@ function(neap_flags target)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # Wrong of variants and of its own intrinsics, and with -O3 of its own strings.
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-stringop-overflow)
+    # Wrong of variants and of its own intrinsics; the others, with -O3, of its own strings.
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-array-bounds -Wno-free-nonheap-object
+                                             -Wno-restrict -Wno-stringop-overflow)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE $<$<BOOL:${NEAP_CPU}>:NEAP_CPU=1>
