@@ -26,6 +26,21 @@ TEST(ParsePlan, WritesWhatItRead) {
   }
 }
 
+// The data of a page without what the JSON does not hold: the operations in steps, and all their lines but the first.
+json of_page(const std::string& page) {
+  const auto reduce = [](const auto& self, json& plan) -> void {
+    for (json& step : plan["steps"]) {
+      step.erase("g");
+      if (step.contains("c")) step["c"] = step["c"].empty() ? json() : step["c"][0][0];
+      if (step.contains("d")) self(self, step["d"]);
+    }
+  };
+  const size_t begin = page.find("const D=") + 8;
+  json data = json::parse(page.substr(begin, page.find(";\n", begin) - begin));
+  for (json& plan : data["plans"]) reduce(reduce, plan);
+  return data;
+}
+
 TEST(ParsePlan, TheReportsAreThoseOfThePlan) {
   PlanOptions options;
   options.name = "f";
@@ -34,7 +49,7 @@ TEST(ParsePlan, TheReportsAreThoseOfThePlan) {
     const PlanData plan = make_plan(g, options);
     const PlanData read = parse_plan(to_json(plan), "plan.json");
     EXPECT_EQ(to_text(read), to_text(plan));
-    EXPECT_EQ(to_html(read), to_html(plan));
+    EXPECT_EQ(of_page(to_html(read)), of_page(to_html(plan)));
     EXPECT_EQ(where(read.steps[0]), where(plan.steps[0]));
   }
 }
