@@ -16,6 +16,8 @@ TOOLS = [
     ("neap-plan", "Shows, checks and compares plans that `Plan::write_json` or `NEAP_DUMP` wrote, makes plans of graphs for devices that"
      " need not be here, and places live ranges of any origin. Installed with the library; it needs no LLVM. The tables of"
      " [plans as JSON](plan-json.md) say what it reads.", ["", "place", "show", "plan", "check", "diff"]),
+    ("neap-aot", "Compiles a graph that `NEAP_DUMP` wrote into an object file and a header of C, as `neap::save` does with a function"
+     " ([ahead of time](ahead-of-time.md)). Installed with a library that has the CPU backend.", [""]),
     ("neap-bench", "Measures: each case in a fresh process, planned beside naive. [`bench/`](../bench/README.md) has the command behind"
      " each number of the README.", [""]),
     ("neap-stream", "Writes a generator's random words for programs that test them; how they fared:"
