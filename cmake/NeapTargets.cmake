@@ -122,6 +122,7 @@ function(neap_add_runtime)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cpu/runtime/*.cpp)
     add_library(neap_runtime STATIC ${sources} ${objects})
     neap_flags(neap_runtime)
+    target_link_libraries(neap_runtime INTERFACE m stdc++)  # of Eigen, in factorizations
     set_target_properties(neap_runtime PROPERTIES OUTPUT_NAME neap-runtime POSITION_INDEPENDENT_CODE ON)
   endif()
 endfunction()

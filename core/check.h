@@ -3,14 +3,29 @@
 
 #include <neap/error.h>
 
-#include <fmt/format.h>
-
 #include <source_location>
 #include <string>
 
 namespace neap::detail {
 
 [[noreturn]] void check_failed(const char* condition, std::source_location loc);
+
+}  // namespace neap::detail
+
+#ifdef NEAP_RUNTIME  // what saved functions call has no library to make messages with (backends/cpu/runtime)
+
+#define NEAP_CHECK(condition, ...)                                                                              \
+  do {                                                                                                          \
+    if (!(condition)) [[unlikely]]                                                                              \
+      ::neap::detail::check_failed(#condition, std::source_location::current());                                \
+  } while (false)
+
+#else
+
+#include <fmt/format.h>
+
+namespace neap::detail {
+
 [[noreturn]] void check_failed(const char* condition, const std::string& message, std::source_location loc);
 
 template <class... Args>
@@ -27,6 +42,8 @@ std::string check_message(fmt::format_string<Args...> format, Args&&... args) {
       ::neap::detail::check_failed(                                                                              \
           #condition, __VA_OPT__(::neap::detail::check_message(__VA_ARGS__), ) std::source_location::current()); \
   } while (false)
+
+#endif
 
 // NEAP_DCHECK does the same, in builds without NDEBUG only: it is for checks that cost time.
 #ifdef NDEBUG

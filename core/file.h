@@ -62,6 +62,8 @@ class AtomicFile {
   ~AtomicFile();
 
   void write(const void* data, size_t bytes);
+  // Writes out what is held back, so that commit() only has to put the file in its place.
+  void finish();
   void commit();
 
  private:

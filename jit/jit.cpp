@@ -153,7 +153,10 @@ Plan JitState::last_plan(std::source_location loc) const {
 Saved JitState::save(const FlatCall& call, const FlatFunction& f, const std::filesystem::path& stem,
                      const SaveOptions& options, std::source_location loc) {
   return at_line(loc, [&] {
-    std::any prototype;
+    if (impl_->options.limits)
+      throw_user<UserError>("save", "a function that is planned for the limits of " + impl_->options.limits->name,
+                            "one that is planned for the CPU", "leave JitOptions::limits out", loc);
+    Prototype prototype;
     auto [traced, p] = impl_->prepare(call, f, prototype, loc);
     return jit_detail::save(traced, std::move(p), impl_->options.device, stem, options, loc);
   });

@@ -1,6 +1,7 @@
 #include "jit/save.h"
 
 #include <fmt/format.h>
+#include <neap/bytes.h>
 #include <neap/error.h>
 
 #include <algorithm>
@@ -12,15 +13,11 @@
 #include "core/at_line.h"
 #include "core/file.h"
 #include "jit/compile.h"
+#include "jit/saved_names.h"
 #include "planner/search/make_plan.h"
 
 namespace neap::jit_detail {
 namespace {
-
-bool is_identifier(const std::string& name) {
-  const auto good = [](char c) { return ascii::is_alnum(c) || c == '_'; };
-  return !name.empty() && !ascii::is_digit(name[0]) && std::ranges::all_of(name, good);
-}
 
 // The given names, or the letter with numbers.
 std::vector<std::string> names_of(const std::vector<std::string>& given, size_t count, const std::string& what,
@@ -44,12 +41,51 @@ HeaderNames header_names(const planner::PlanData& plan, const SaveOptions& how, 
   std::unordered_set<std::string> seen{"arena"};
   for (const auto* list : {&names.inputs, &names.results}) {
     for (const std::string& name : *list) {
-      if (is_identifier(name) && seen.insert(name).second) continue;
-      throw_user<OptionError>("save", "the name \"" + name + "\"", "identifiers of C that differ, and from arena", "",
+      if (is_free_identifier(name) && seen.insert(name).second) continue;
+      throw_user<OptionError>("save", "the name \"" + name + "\"", "identifiers that are no words of C or C++, and differ from each other and from arena", "",
                               loc);
     }
   }
   return names;
+}
+
+// The result of f, whose UserErrors get the line.
+template <class F>
+auto with_user_line(std::source_location loc, F&& f) {
+  try {
+    return f();
+  } catch (const OptionError& e) {
+    throw OptionError(with_line(e.what(), loc));
+  } catch (const UserError& e) {
+    throw UserError(with_line(e.what(), loc));
+  }
+}
+
+// Bytes of results that are an argument, a captured array or another result: a caller has them, a plan does not.
+size_t copied_bytes(const planner::PlanData& plan) {
+  size_t bytes = 0;
+  for (const int i : backends::copied_results(plan)) bytes += round_up_64(plan.output_avals[static_cast<size_t>(i)].bytes());
+  return bytes;
+}
+
+// A plan whose peak fits the budget with these.
+std::shared_ptr<const planner::PlanData> plan_with_copies(const tracing::Graph& graph, planner::PlanOptions options,
+                                                          std::source_location loc) {
+  const std::optional<size_t> budget = options.memory_budget;
+  auto plan = std::make_shared<const planner::PlanData>(planner::make_plan(graph, options));
+  if (!budget || plan->peak_bytes + copied_bytes(*plan) <= *budget) return plan;
+  const size_t copied = copied_bytes(*plan);
+  options.memory_budget = *budget - std::min(*budget, copied);
+  try {
+    plan = std::make_shared<const planner::PlanData>(planner::make_plan(graph, options));
+    if (plan->peak_bytes + copied_bytes(*plan) <= *budget) return plan;
+  } catch (const BudgetError&) {
+  }
+  throw BudgetError(user_message("save", fmt::format("a budget of {}", format_bytes(*budget)),
+                                 fmt::format("more: {} of the results are copies of arguments or of each other",
+                                             format_bytes(copied)),
+                                 "", loc),
+                    plan->peak_bytes + copied);
 }
 
 }  // namespace
@@ -57,31 +93,28 @@ HeaderNames header_names(const planner::PlanData& plan, const SaveOptions& how, 
 Saved save(const tracing::TracedFunction& function, planner::PlanOptions options, const Device& device,
            const std::filesystem::path& stem, const SaveOptions& how, std::source_location loc) {
   const std::string name = stem.filename().string();
-  if (!is_identifier(name)) {
-    throw_user<UserError>("save", "the file name \"" + name + "\"", "an identifier of C, which the function gets", "",
-                          loc);
+  if (!is_free_identifier(name) || is_taken_function(name)) {
+    throw_user<UserError>("save", "the file name \"" + name + "\"",
+                          "an identifier for the function, which is no word or header of C or C++", "", loc);
   }
-  if (options.naive) {
-    throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "",
-                          loc);
+  if (options.naive || options.strategy == planner::Strategy::naive) {
+    throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "", loc);
   }
   options.target.carves = false;  // results lie where the caller says
+  options.naive_too = false;
   options.want_alternatives = false;
-  const auto plan = std::make_shared<const planner::PlanData>(planner::make_plan(function.graph, options));
+  const auto plan = plan_with_copies(function.graph, options, loc);
   backends::ObjectRequest request{name, {}, how.target, how.cpu};
   for (const Array& a : function.captured) request.constants.push_back(tracing::concrete_buffer(a, "save", loc));
   const HeaderNames names = header_names(*plan, how, request.constants.empty(), loc);
-  backends::Object object;
-  try {
-    object = object_for(device, *plan, request);
-  } catch (const UserError& e) {
-    throw UserError(with_line(e.what(), loc));
-  }
+  backends::Object object = with_user_line(loc, [&] { return object_for(device, *plan, request); });
   const tracing::Graph& graph = function.graph;
   for (backends::Parameter& p : object.parameters) {  // the plan has taken complex numbers apart
     const auto number = static_cast<size_t>(p.number);
     if (p.kind == backends::Parameter::Kind::argument) p.aval = graph.aval(graph.inputs[number]);
     if (p.kind == backends::Parameter::Kind::result) p.aval = graph.aval(graph.outputs[number]);
+    const size_t arguments = graph.inputs.size() - static_cast<size_t>(graph.num_captured);
+    if (p.kind == backends::Parameter::Kind::captured) p.aval = graph.aval(graph.inputs[arguments + number]);
   }
   size_t peak = plan->peak_bytes;
   for (const backends::Parameter& p : object.parameters) peak += p.copied ? round_up_64(p.aval.bytes()) : 0;
@@ -93,10 +126,12 @@ Saved save(const tracing::TracedFunction& function, planner::PlanOptions options
     const std::string text = saved_header(name, object, peak, names);
     code.write(object.code.data(), object.code.size());
     header.write(text.data(), text.size());
+    code.finish();
+    header.finish();
     code.commit();
     header.commit();
   } catch (const std::system_error& e) {
-    throw_user<UserError>("save", e.what(), "a folder that can be written to", "", loc);
+    throw_user<UserError>("save", e.what(), "", "", loc);
   }
   return saved;
 }

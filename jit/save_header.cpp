@@ -91,9 +91,17 @@ std::string list(const Object& object, const HeaderNames& names) {
   return text;
 }
 
-std::string upper(std::string text) {
+// The name in macros, which differ where names do.
+std::string in_macros(std::string text) {
+  if (std::ranges::any_of(text, ascii::is_upper)) return text;
   for (char& c : text) c = 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return text;
+}
+
+std::string_view link(const Object& object) {
+  return object.needs_cxx       ? "-lneap-runtime -lm -lstdc++"
+         : object.needs_runtime ? "-lneap-runtime -lm"
+                                : "-lm";
 }
 
 constexpr std::string_view kHeader =
@@ -102,11 +110,11 @@ constexpr std::string_view kHeader =
 {list}
    Arrays lie row by row without gaps, aligned as their elements are, and do not overlap. What is taken has no meaning
    afterwards. The arena is memory of {caps}_ARENA_BYTES bytes, aligned to {caps}_ARENA_ALIGNMENT, which is the call's own
-   until it returns and may be null where there are none. A call holds that, and what lies in arguments, results and
+   until it returns; where it is 1 byte, none is used and it may be null. A call holds it, and what lies in arguments, results and
    constants: {caps}_PEAK_BYTES bytes, each array's rounded up to 64. It runs on the thread that calls it, allocates
    nothing and keeps nothing: calls with other arenas and results may run at the same time.
 
-   Link {link}. */
+   Link with {link}. */
 #ifndef NEAP_SAVED_{caps}_H
 #define NEAP_SAVED_{caps}_H
 
@@ -154,7 +162,7 @@ std::string saved_header(const std::string& name, const Object& object, size_t p
     spans.push_back(fmt::format("std::span<{}, {}> {}", type, c_length(p.aval), parameter));
     pass.push_back(parameter + ".data()");
   }
-  const std::string caps = upper(name);
+  const std::string caps = in_macros(name);
   c.emplace_back("void* arena");
   spans.push_back(fmt::format("std::span<std::byte, {}_ARENA_BYTES> arena", caps));
   pass.emplace_back("arena.data()");
@@ -162,8 +170,8 @@ std::string saved_header(const std::string& name, const Object& object, size_t p
       kHeader, fmt::arg("name", name), fmt::arg("caps", caps),
       fmt::arg("version", fmt::format("{}.{}.{}", NEAP_VERSION_MAJOR, NEAP_VERSION_MINOR, NEAP_VERSION_PATCH)),
       fmt::arg("triple", object.triple), fmt::arg("cpu", object.cpu), fmt::arg("list", list(object, names)),
-      fmt::arg("arena", object.arena_bytes), fmt::arg("peak", peak_bytes),
-      fmt::arg("link", object.needs_runtime ? "libneap-runtime.a and the C library's -lm" : "the C library's -lm"),
+      fmt::arg("arena", std::max<size_t>(object.arena_bytes, 1)), fmt::arg("peak", peak_bytes),
+      fmt::arg("link", link(object)),
       fmt::arg("c_parameters", fmt::join(c, ", ")), fmt::arg("spans", fmt::join(spans, ", ")),
       fmt::arg("pass", fmt::join(pass, ", ")));
 }

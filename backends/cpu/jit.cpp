@@ -187,6 +187,11 @@ class Jit {
     return list_unlocked(kernels, what);
   }
 
+  CodeTarget target(const std::string& op, const std::string& triple, const std::string& cpu) {
+    const std::lock_guard lock(mutex_);
+    return in_llvm(1, [&](Session&) { return named_target(op, triple, cpu); });
+  }
+
   std::string object(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
     const std::lock_guard lock(mutex_);
     return in_llvm(kernels, [&](Session&) {
@@ -319,6 +324,10 @@ const VectorUnit& host_unit() { return host_target().unit; }
 
 std::vector<KernelFunction> compile_kernels(std::span<const Kernel* const> kernels, const std::string& dump_name) {
   return kernels.empty() ? std::vector<KernelFunction>{} : jit().compile(kernels, dump_name);
+}
+
+CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu) {
+  return jit().target(op, triple, cpu);
 }
 
 std::string compile_module(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {

@@ -24,6 +24,8 @@ const VectorUnit& host_unit();
 std::vector<backends::KernelFunction> compile_kernels(std::span<const backends::Kernel* const> kernels,
                                                       const std::string& dump_name);
 
+/// Returns named_target() of these (backends/cpu/target.h).
+CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu);
 /// Returns the object file of a module that `fill` writes, of about so many kernels. Nothing of it runs here.
 std::string compile_module(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill);
 

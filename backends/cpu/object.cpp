@@ -35,10 +35,10 @@ class Driver {
 
   void emit(const PlanData& plan, const std::string& name, const Object& object,
             const std::vector<BufferPtr>& constants) {
-    emit_kernels();
     const std::vector<llvm::Type*> types(object.parameters.size() + 1, b_.getPtrTy());
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
                                        llvm::Function::ExternalLinkage, name, module_);
+    emit_kernels();
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     entry_ = llvm::BasicBlock::Create(b_.getContext(), "entry", function_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "steps", function_));
@@ -69,9 +69,13 @@ class Driver {
     b_.CreateBr(steps);
   }
 
-  bool needs_runtime() const {
+  // Tells whether the function's own name is that of one that it calls.
+  bool calls_itself() const { return !function_->use_empty(); }
+
+  // Tells whether it calls a function of another file whose name begins so.
+  bool calls(llvm::StringRef prefix) const {
     return std::ranges::any_of(
-        module_, [](const llvm::Function& f) { return f.isDeclaration() && f.getName().starts_with("neap_"); });
+        module_, [&](const llvm::Function& f) { return f.isDeclaration() && f.getName().starts_with(prefix); });
   }
 
  private:
@@ -105,7 +109,7 @@ class Driver {
     for (const Kernel* kernel : lowered_.kernels) {
       llvm::Function*& function = known[kernel->print()];
       if (!function) {
-        const std::string name = fmt::format("kernel_{}", known.size() - 1);
+        const std::string name = fmt::format("kernel.{}", known.size() - 1);
         emit_kernel(*kernel, name, target_.unit, module_);
         function = module_.getFunction(name);
         function->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -326,23 +330,13 @@ class Driver {
   std::map<size_t, llvm::AllocaInst*> tables_;  // by length
 };
 
-// Returns the argument that a result lies in: one that the plan donates; -1 where it lies elsewhere.
-int donated_home(const PlanData& plan, int result) {
-  const int root = plan.root(plan.outputs[static_cast<size_t>(result)]);
-  if (plan.shift(plan.outputs[static_cast<size_t>(result)]) != 0) return -1;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    if (plan.inputs[i] == root && i < plan.donated.size() && plan.donated[i]) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 }  // namespace
 
 backends::Object compile_object(const PlanData& plan, const backends::ObjectRequest& request) {
   const std::vector<BufferPtr>& constants = request.constants;
   NEAP_CHECK(!plan.naive && (constants.empty() || static_cast<int>(constants.size()) == plan.num_captured),
              "{}: not a plan for an object", plan.name);
-  const CodeTarget target = named_target("save", request.triple, request.cpu);
+  const CodeTarget target = find_target("save", request.triple, request.cpu);
   size_t bytes = 0;
   for (const BufferPtr& constant : constants) bytes += constant->bytes();
   if (bytes > kMostConstants) {
@@ -361,26 +355,28 @@ backends::Object compile_object(const PlanData& plan, const backends::ObjectRequ
                                  captured ? i - arguments : i, plan.buffers[plan.inputs[i]].aval,
                                  static_cast<size_t>(i) < plan.donated.size() && plan.donated[i]});
   }
-  std::vector<int> taken;   // donated arguments that hold a result
-  std::vector<int> placed;  // buffers that lie where a result's parameter points
+  const std::vector<int> copied = backends::copied_results(plan);
+  std::vector<int> taken;  // donated arguments that hold a result
   for (int i = 0; i < static_cast<int>(plan.outputs.size()); ++i) {
-    const int home = donated_home(plan, i);
+    const int home = backends::argument_of(plan, i);
     if (home >= 0 && std::ranges::count(taken, home) == 0) {
       taken.push_back(home);
       object.in_arguments.push_back({i, home});
-    } else {
-      const int root = plan.root(plan.outputs[i]);
-      const bool copied = std::ranges::count(plan.inputs, root) > 0 || std::ranges::count(placed, root) > 0;
-      if (!copied) placed.push_back(root);
-      NEAP_CHECK(copied || plan.buffers[root].offset < 0, "result {} lies in the arena", i);
-      object.parameters.push_back({Parameter::Kind::result, i, plan.output_avals[i], true, copied});
+      continue;
     }
+    const bool is_copied = std::ranges::count(copied, i) > 0;
+    NEAP_CHECK(is_copied || plan.buffers[plan.root(plan.outputs[i])].offset < 0, "result {} lies in the arena", i);
+    object.parameters.push_back({Parameter::Kind::result, i, plan.output_avals[i], true, is_copied});
   }
   const Lowered lowered = lower_program(plan, target.unit);
   object.code = compile_module(target, lowered.kernels.size(), [&](llvm::Module& module) {
     Driver driver(lowered, target, module);
     driver.emit(plan, request.function, object, constants);
-    object.needs_runtime = driver.needs_runtime();
+    if (driver.calls_itself()) {
+      throw UserError("save: got the name " + request.function + ", which is a function that this one calls; expected another");
+    }
+    object.needs_runtime = driver.calls("neap_");
+    object.needs_cxx = driver.calls("neap_runtime_factor_");
   });
   return object;
 }

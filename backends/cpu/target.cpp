@@ -12,7 +12,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/cpu/llvm_memory.h"
+#include "core/ascii.h"
 #include "core/check.h"
 
 namespace neap::cpu {
@@ -64,8 +67,18 @@ void add_targets() {
   static_cast<void>(once);
 }
 
-const llvm::Target* find(const llvm::Triple& triple) {
-  if (triple.getArch() != llvm::Triple::x86_64 && triple.getArch() != llvm::Triple::aarch64) return nullptr;
+// Object files of systems as Linux is one, with pointers of 64 bits.
+bool is_known(const llvm::Triple& triple) {
+  using T = llvm::Triple;
+  const bool arch = triple.getArch() == T::x86_64 || triple.getArch() == T::aarch64;
+  const T::EnvironmentType abi = triple.getEnvironment();
+  const bool narrow = triple.isX32() || abi == T::GNUILP32;
+  return arch && triple.isOSBinFormatELF() && !narrow && !triple.isOSWindows() && triple.getOS() != T::UEFI;
+}
+
+const llvm::Target* find(const std::string& text, const llvm::Triple& triple) {
+  const auto plain = [](char c) { return ascii::is_alnum(c) || c == '_' || c == '.' || c == '-'; };
+  if (!std::ranges::all_of(text, plain) || !is_known(triple)) return nullptr;
   std::string message;
   return llvm::TargetRegistry::lookupTarget(triple.str(), message);
 }
@@ -79,22 +92,26 @@ const CodeTarget& host_target() {
 
 CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu) {
   if (triple.empty() && cpu.empty()) return host_target();
-  const std::string host_triple = host_target().triple;
-  const LlvmMemory memory(kMemory);
   add_targets();
-  const llvm::Triple named(llvm::Triple::normalize(triple.empty() ? host_triple : triple));
-  const llvm::Target* target = find(named);
+  const llvm::Triple named(llvm::Triple::normalize(triple.empty() ? host_target().triple : triple));
+  const llvm::Target* target = find(triple, named);
   if (!target) {
     throw UserError(op + ": got the target \"" + triple +
-                    "\"; expected a triple of x86-64 or aarch64, such as aarch64-linux-gnu");
+                    "\"; expected a triple of x86_64 or aarch64 with 64-bit pointers and ELF files, such as aarch64-linux-gnu");
   }
   CodeTarget result;
   result.triple = named.str();
   const bool x86 = named.getArch() == llvm::Triple::x86_64;
   result.cpu = !cpu.empty() ? cpu : x86 ? "x86-64" : "generic";
   const std::unique_ptr<llvm::MCSubtargetInfo> plain(target->createMCSubtargetInfo(result.triple, "", ""));
-  if (!plain || !plain->isCPUStringValid(result.cpu)) {
-    throw UserError(fmt::format("{}: got the processor \"{}\"; expected one that LLVM knows of {}, such as {}", op, cpu,
+  const auto known = [&] {
+    if (!plain || !plain->isCPUStringValid(result.cpu)) return false;
+    if (!x86) return true;
+    const std::unique_ptr<llvm::MCSubtargetInfo> of_it(target->createMCSubtargetInfo(result.triple, result.cpu, ""));
+    return of_it && of_it->checkFeatures("+64bit");
+  };
+  if (!known()) {
+    throw UserError(fmt::format("{}: got the processor \"{}\"; expected one of 64 bits that LLVM knows of {}, such as {}", op, cpu,
                                 result.triple, x86 ? "x86-64-v3 or znver4" : "cortex-a72 or neoverse-n1"));
   }
   const std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(result.triple, result.cpu, ""));
@@ -111,9 +128,11 @@ std::unique_ptr<llvm::TargetMachine> new_machine(const CodeTarget& code) {
   NEAP_CHECK(target, "LLVM: {}", message);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a * b + c is two roundings
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(code.triple, code.cpu, code.features, options,
-                                                                          llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                                          llvm::CodeGenOptLevel::Less, true));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(code.triple, code.cpu, code.features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Less, true));
+  NEAP_CHECK(machine, "LLVM makes no code for {}", code.triple);
+  return machine;
 }
 
 }  // namespace neap::cpu

@@ -25,7 +25,8 @@ const CodeTarget& host_target();
 
 /// Describes another: a triple such as "aarch64-linux-gnu" (empty: this machine's) and the name that LLVM has for a
 /// processor, such as "cortex-a72" or "x86-64-v3" (empty: this one, or the oldest of another triple). Throws UserError
-/// where this build makes no code for it; `op` begins the message.
+/// where this build makes no code for it; `op` begins the message. Only for the thread that is at work in LLVM:
+/// find_target (backends/cpu/jit.h) is for all.
 CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu);
 
 /// Makes LLVM's description of the target; products and sums stay two roundings.

@@ -239,11 +239,15 @@ void AtomicFile::write(const void* data, size_t bytes) {
   if (bytes != 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail(errno, path_);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
   truncate();
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(errno, path_);
+}
+
+void AtomicFile::commit() {
+  if (file_) finish();
   if (temporary_.empty()) return;
   if (renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) fail(errno, path_);
   temporary_.clear();

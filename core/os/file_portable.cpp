@@ -121,11 +121,15 @@ void AtomicFile::write(const void* data, size_t bytes) {
   if (bytes != 0 && std::fwrite(data, 1, bytes, file_) != bytes) fail(path_);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::finish() {
   errno = 0;
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(path_);
+}
+
+void AtomicFile::commit() {
+  if (file_) finish();
   if (temporary_.empty()) return;
   std::filesystem::rename(temporary_, path_);  // which replaces what is there, on every system
   temporary_.clear();

@@ -62,9 +62,10 @@ struct SavePath {
 ///
 /// for C, with the arena's size as STEP_ARENA_BYTES, and a wrapper of spans for C++. The function runs on the thread
 /// that calls it and on no other, keeps no state, and gives the same bits as f does on such a processor. The last part
-/// of `stem` is its name. The options of jit hold: budget, strategy, donated arguments (the function writes to them).
-/// Arrays that f captured become part of the object file. Throws UserError where the name is no identifier of C, where
-/// the target or the processor is unknown, where f runs on a GPU, and where a file cannot be written.
+/// of `stem` is its name. The options of jit hold: budget, strategy, donated arguments (the function writes to them);
+/// a naive plan is never taken. Arrays that f captured become part of the object file. Throws UserError where the name
+/// is no identifier of C and C++, where the target or the processor is unknown, where f runs on a GPU or is planned for
+/// limits, and where a file cannot be written.
 template <class F, class... A>
 Saved save(const detail::Jitted<F>& f, const detail::SavePath& stem, const SaveOptions& options,
            const A&... arguments) {

@@ -45,7 +45,7 @@ int run(const Request& request) {
   options.donated.resize(function.graph.inputs.size(), false);
   for (const int i : request.donated) {
     if (i < 0 || i >= arguments) {
-      throw UserError(fmt::format("--donate: got {}; expected an argument from 0 to {}", i, arguments - 1));
+      throw UserError(fmt::format("--donate: got {}; expected an array from 0 to {}", i, arguments - 1));
     }
     options.donated[static_cast<size_t>(i)] = true;
   }
@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
   app.add_option("--target", request.how.target, "x86-64 or aarch64 (default: this machine's)")->type_name("TRIPLE");
   app.add_option("--cpu", request.how.cpu, "as LLVM names it (default: this one)")->type_name("NAME");
   app.add_option("--budget", request.budget, "bytes that a call may hold")->type_name("BYTES");
-  app.add_option("--donate", request.donated, "arguments that the function takes: 0,2")->delimiter(',');
+  app.add_option("--donate", request.donated, "arrays that the function takes: 0,2")->delimiter(',');
   app.add_option("--arguments", request.how.arguments, "their names: state,goal")->delimiter(',');
   app.add_option("--results", request.how.results, "their names")->delimiter(',');
   app.footer(

@@ -181,6 +181,8 @@ bool separate(Search& s) {
   return true;
 }
 
+bool may_be_naive(Search& s) { return s.options.naive_too && is_far_above_naive(s); }
+
 bool run_naively(Search& s) {
   s.other = s.naive;
   return true;
@@ -197,7 +199,7 @@ constexpr Candidate kCandidates[] = {
     {"parted", false, could_part, part},                 // planner/fuse/fuse.h
     {"stored", false, is_above_naive, store},            // planner/fuse/fuse.h
     {"separated", false, is_far_above_naive, separate},  // planner/search/separate.h
-    {"naive", false, is_far_above_naive, run_naively},
+    {"naive", false, may_be_naive, run_naively},
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ PlanData plan_freely(const Program& program, const PlanOptions& options) {
   };
   search_from(search.simple, search.planned.plan);
   if (search.unsunk && !fits(plan, options)) search_from(search.unsunk->simple, search.unsunk->plan);
-  if (search.naive && !fits(plan, options)) take_lower(*std::move(search.naive));
+  if (search.naive && options.naive_too && !fits(plan, options)) take_lower(*std::move(search.naive));
   plan.tradeoff = std::move(curve);
   return plan;
 }

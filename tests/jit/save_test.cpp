@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "planner/plan/plan.h"
+
 namespace neap {
 namespace {
 
@@ -46,7 +48,7 @@ TEST_F(Save, SaysWhatACallHolds) {
   EXPECT_FALSE(saved.needs_runtime);
   const std::string header = text(saved.header);
   EXPECT_THAT(header, HasSubstr("void twice(const float* x0, float* y0, void* arena);"));
-  EXPECT_THAT(header, HasSubstr("#define TWICE_ARENA_BYTES ((size_t)0)"));
+  EXPECT_THAT(header, HasSubstr("#define TWICE_ARENA_BYTES ((size_t)1)"));
   EXPECT_THAT(header, HasSubstr("#define TWICE_PEAK_BYTES ((size_t)896)"));
   EXPECT_THAT(header, HasSubstr("std::span<const float, 100> x0"));
   EXPECT_EQ(text(saved.object).substr(1, 3), "ELF");
@@ -125,14 +127,48 @@ TEST_F(Save, ABudgetHolds) {
 
 // Each is refused by one sentence that names this file, and nothing is written.
 template <class Error = UserError, class F>
-void expect_refused(const F& f, const std::string& part, unsigned line) {
+void expect_refused(const F& f, const std::string& part, int line) {
   try {
     f();
     ADD_FAILURE() << "accepted: " << part;
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr(part));
-    EXPECT_THAT(e.what(), HasSubstr("[save_test.cpp:" + std::to_string(line) + "]"));
+    const std::string said = e.what(), mark = "[save_test.cpp:";
+    const size_t at = said.find(mark);
+    ASSERT_NE(at, std::string::npos) << said;
+    EXPECT_NEAR(std::stoi(said.substr(at + mark.size())), line, 2);  // __LINE__ is that of the statement's end
   }
+}
+
+// Programs for which jit chooses a naive plan, whose buffers lie apart.
+TEST_F(Save, NeverNaively) {
+  const auto sorts = jit([](const Array& x) { return std::pair{sort(x, 0), argsort(x, 1)}; });
+  EXPECT_FALSE(save(sorts, folder_ / "sorts", spec({24, 24}, f32)).plan.data().naive);
+  const auto values = jit([](const Array& x) { return std::pair{linalg::svdvals(x), linalg::pinv(x)}; });
+  const Saved saved = save(values, folder_ / "values", spec({100, 100}, f32));
+  EXPECT_FALSE(saved.plan.data().naive);
+  EXPECT_THAT(text(saved.header), HasSubstr("-lneap-runtime -lm -lstdc++"));
+}
+
+TEST_F(Save, ABudgetCountsResultsThatAreCopies) {
+  const auto thrice = [](const Array& x) { return std::vector{x, x, x}; };
+  const Array x = spec({16}, f32);
+  EXPECT_THROW(save(jit(thrice, {.memory_budget = 64}), folder_ / "a", x), BudgetError);
+  EXPECT_EQ(save(jit(thrice, {.memory_budget = 256}), folder_ / "a", x).peak_bytes, 256u);
+}
+
+TEST_F(Save, NamesThatDifferByCase) {
+  const std::string header = text(save(jit(twice), folder_ / "Twice", spec({4}, f32)).header);
+  EXPECT_THAT(header, HasSubstr("NEAP_SAVED_Twice_H"));
+  EXPECT_THAT(header, HasSubstr("Twice_ARENA_BYTES"));
+}
+
+// The symbol is what the header says, whatever the module's own functions are called.
+TEST_F(Save, NamesOfItsOwnFunctions) {
+  const auto f = jit([](const Array& x) { return tan(x); });
+  EXPECT_THAT(text(save(jit(twice), folder_ / "kernel_0", spec({4}, f32)).object), Not(HasSubstr("kernel_0.")));
+  EXPECT_THROW(save(f, folder_ / "tan", spec({4}, f64)), UserError);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "tan.o"));
 }
 
 TEST_F(Save, Refuses) {
@@ -147,7 +183,28 @@ TEST_F(Save, Refuses) {
   expect_refused([&] { save(f, folder_ / "a", {.cpu = "z80"}, x); }, "the processor \"z80\"; expected one", __LINE__);
   expect_refused([&] { save(f, folder_ / "a", {.target = "aarch64-linux-gnu", .cpu = "znver4"}, x); }, "such as cortex",
                  __LINE__);
-  expect_refused([&] { save(f, folder_ / "no" / "a", x); }, "expected a folder that can be written to", __LINE__);
+  for (const char* name : {"int", "class", "main", "std", "float", "math", "memcpy", "size_t", "uint8_t", "_x", "a__b",
+                           "neap_runtime_sort", "x_ARENA_BYTES", "co_await", "saved"}) {
+    expect_refused([&] { save(f, folder_ / name, x); }, "the file name \"" + std::string(name) + "\"", __LINE__);
+  }
+  for (const char* cpu : {"pentium4", "i386", "athlon"}) {
+    expect_refused([&] { save(f, folder_ / "a", {.cpu = cpu}, x); }, "expected one of 64 bits", __LINE__);
+  }
+  for (const char* target :
+       {"x86_64-unknown-linux-xcoff", "x86_64-linux-gnux32", "aarch64-linux-gnu_ilp32", "x86_64-pc-windows-msvc",
+        "x86_64-uefi", "aarch64-linux-wasm", "x86_64-*/-linux", "arm64-apple-macos"}) {
+    expect_refused([&] { save(f, folder_ / "a", {.target = target}, x); }, "expected a triple of x86_64 or aarch64",
+                   __LINE__);
+  }
+  expect_refused([&] { save(jit(twice, {.limits = Limits{.name = "gpu", .gpu = true}}), folder_ / "a", x); },
+                 "the limits of gpu", __LINE__);
+  expect_refused([&] { save(jit(twice, {.strategy = "naive"}), folder_ / "a", x); }, "the naive pipeline", __LINE__);
+  expect_refused<OptionError>([&] { save(f, folder_ / "a", {.arguments = {"this"}}, x); }, "the name \"this\"",
+                              __LINE__);
+  expect_refused([&] { save(f, folder_ / "no" / "a", x); }, "No such file", __LINE__);
+  std::filesystem::create_symlink("/dev/full", folder_ / "full.h");
+  expect_refused([&] { save(f, folder_ / "full", x); }, "No space left", __LINE__);
+  std::filesystem::remove(folder_ / "full.h");
   expect_refused<OptionError>([&] { save(f, folder_ / "a", {.arguments = {"p", "q"}}, x); },
                               "2 names of arguments; expected 1", __LINE__);
   expect_refused<OptionError>([&] { save(f, folder_ / "a", {.results = {"x0"}}, x); }, "the name \"x0\"; expected",
