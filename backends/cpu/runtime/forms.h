@@ -10,21 +10,23 @@
 
 namespace neap::cpu::runtime {
 
-inline std::array<int64_t, 9> encode(const planner::DotForm& f) {
+// Static: files for several processors have these, and none of them may take another one's.
+
+static inline std::array<int64_t, 9> encode(const planner::DotForm& f) {
   return {f.batch, f.m, f.n, f.k, f.lhs_transposed, f.rhs_transposed, static_cast<int64_t>(f.dtype), f.adds, f.whole_k};
 }
-inline planner::DotForm decode_dot(const int64_t* n) {
+static inline planner::DotForm decode_dot(const int64_t* n) {
   return {n[0], n[1], n[2], n[3], n[4] != 0, n[5] != 0, static_cast<DType>(n[6]), n[7] != 0, n[8]};
 }
 
-inline std::array<int64_t, 5> encode(const planner::SortForm& f) {
+static inline std::array<int64_t, 5> encode(const planner::SortForm& f) {
   return {f.rows, f.length, static_cast<int64_t>(f.dtype), f.indices, f.descending};
 }
-inline planner::SortForm decode_sort(const int64_t* n) {
+static inline planner::SortForm decode_sort(const int64_t* n) {
   return {n[0], n[1], static_cast<DType>(n[2]), n[3] != 0, n[4] != 0};
 }
 
-inline std::array<int64_t, 10> encode(const factor::Form& f) {
+static inline std::array<int64_t, 10> encode(const factor::Form& f) {
   return {static_cast<int64_t>(f.kind),
           static_cast<int64_t>(f.dtype),
           f.batch,
@@ -36,7 +38,7 @@ inline std::array<int64_t, 10> encode(const factor::Form& f) {
           f.full,
           f.vectors};
 }
-inline factor::Form decode_factor(const int64_t* n) {
+static inline factor::Form decode_factor(const int64_t* n) {
   return {static_cast<factor::Kind>(n[0]),
           static_cast<DType>(n[1]),
           n[2],
