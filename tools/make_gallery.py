@@ -23,7 +23,7 @@ GROUPS = {
     "Memory": ["budget", "gather_grad"],
     "Finance": ["black_scholes", "sampling"],
     "Learning": ["transformer", "mlp", "digits_cnn", "word_embeddings", "logistic_regression"],
-    "Simulation and control": ["pendulum", "rollout", "batched_jacobian"],
+    "Simulation and control": ["pendulum", "controller", "rollout", "batched_jacobian"],
     "Statistics": ["hmc"],
     "Transforms": ["curvature", "custom", "how_it_works"],
 }
