@@ -41,11 +41,11 @@ struct Object {
   size_t arena_bytes = 0;      // aligned to 64
   std::string triple, cpu;     // what it is for
   bool needs_runtime = false;  // it calls libneap-runtime.a
-  bool needs_cxx = false;  // of which it calls what needs the library of C++
+  bool needs_cxx = false;      // of which it calls what needs the library of C++
 };
 
-/// Returns the results of a plan whose bytes are an argument's, a captured array's or another result's: those that lie in
-/// no donated argument are copied to where the caller wants them.
+/// Returns the results of a plan whose bytes are an argument's, a captured array's or another result's: those that lie
+/// in no donated argument are copied to where the caller wants them.
 std::vector<int> copied_results(const planner::PlanData& plan);
 /// Returns the donated argument that a result lies in; -1 where it lies elsewhere.
 int argument_of(const planner::PlanData& plan, int result);

@@ -159,7 +159,7 @@ Facts facts_of_run(const std::string& device, int threads) {
   add("Date", fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(now)));
   const int version = neap::version();
   add("Neap", fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100));
-  add("Commit", commit());
+  add("Commit of the sources now", commit());
   add("Build", build());
   return facts;
 }

@@ -6,6 +6,7 @@
 #include <new>
 #include <source_location>
 #include <string>
+#include <typeinfo>
 
 namespace neap {
 
@@ -26,11 +27,14 @@ auto at_line(std::source_location loc, F&& f) {
       throw e;
     }
     throw OutOfMemoryError(message);
-  } catch (const OptionError& e) {
+  } catch (const OptionError& e) {  // a user's own error, derived from one of these, stays what it is
+    if (typeid(e) != typeid(OptionError)) throw;
     throw OptionError(with_line(e.what(), loc));
   } catch (const BudgetError& e) {
+    if (typeid(e) != typeid(BudgetError)) throw;
     throw BudgetError(with_line(e.what(), loc), e.smallest_peak_bytes());
   } catch (const DeviceError& e) {
+    if (typeid(e) != typeid(DeviceError)) throw;
     throw DeviceError(with_line(e.what(), loc));
   }
 }

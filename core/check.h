@@ -14,10 +14,10 @@ namespace neap::detail {
 
 #ifdef NEAP_RUNTIME  // what saved functions call has no library to make messages with (backends/cpu/runtime)
 
-#define NEAP_CHECK(condition, ...)                                                                              \
-  do {                                                                                                          \
-    if (!(condition)) [[unlikely]]                                                                              \
-      ::neap::detail::check_failed(#condition, std::source_location::current());                                \
+#define NEAP_CHECK(condition, ...)                                               \
+  do {                                                                           \
+    if (!(condition)) [[unlikely]]                                               \
+      ::neap::detail::check_failed(#condition, std::source_location::current()); \
   } while (false)
 
 #else

@@ -20,7 +20,7 @@
 namespace neap::jit_detail {
 namespace {
 
-constexpr size_t kMost = 1'000'000;  // slices that are kept, some 50 MB; later ones are counted
+constexpr size_t kMost = 1'000'000;  // slices and counts of live bytes, some 50 MB here and three times that as a file
 
 int this_thread() {
   static std::atomic<int> threads{0};
@@ -101,7 +101,7 @@ class ProfileFile {
       if (!names_[e.name]->empty())
         write_slice(out, {*names_[e.program], *names_[e.name], *names_[e.strategy], e.begin - start, e.end - start,
                           e.live, e.thread});
-      if (e.counts) write_live_bytes(out, e.begin - start, e.live);
+      if (e.counts) write_live_bytes(out, e.begin - start, e.live, e.thread);
     }
     out.end_array().end_object();
     return out.take();
@@ -139,15 +139,21 @@ void note_in_profile_file(std::string_view program, const planner::PlanData& pla
 }
 
 void write_slice(JsonWriter& out, const TraceSlice& slice) {
-  out.begin_object().key("args").begin_object().member("live bytes", slice.live_bytes).member("plan", slice.program);
+  out.begin_object().key("args").begin_object();
+  if (slice.live_bytes > 0) out.member("live bytes", slice.live_bytes);
+  out.member("plan", slice.program);
   out.member("strategy", slice.strategy).end_object().member("cat", slice.strategy);
   out.member("dur", (slice.end - slice.begin) * 1e6).member("name", slice.name).member("ph", "X").member("pid", 1);
   out.member("tid", slice.thread).member("ts", slice.begin * 1e6).end_object();
 }
 
-void write_live_bytes(JsonWriter& out, double at, size_t bytes) {
+void write_live_bytes(JsonWriter& out, double at, size_t bytes, int thread) {
   out.begin_object().key("args").begin_object().member("bytes", bytes).end_object();
-  out.member("name", "live bytes").member("ph", "C").member("pid", 1).member("ts", at * 1e6).end_object();
+  out.member("name", thread == 0 ? std::string("live bytes") : fmt::format("live bytes, thread {}", thread))
+      .member("ph", "C")
+      .member("pid", 1)
+      .member("ts", at * 1e6)
+      .end_object();
 }
 
 double steady_seconds() {

@@ -42,8 +42,9 @@ HeaderNames header_names(const planner::PlanData& plan, const SaveOptions& how, 
   for (const auto* list : {&names.inputs, &names.results}) {
     for (const std::string& name : *list) {
       if (is_free_identifier(name) && seen.insert(name).second) continue;
-      throw_user<OptionError>("save", "the name \"" + name + "\"", "identifiers that are no words of C or C++, and differ from each other and from arena", "",
-                              loc);
+      throw_user<OptionError>("save", "the name \"" + name + "\"",
+                              "identifiers that are no words of C or C++, and differ from each other and from arena",
+                              "", loc);
     }
   }
   return names;
@@ -64,7 +65,8 @@ auto with_user_line(std::source_location loc, F&& f) {
 // Bytes of results that are an argument, a captured array or another result: a caller has them, a plan does not.
 size_t copied_bytes(const planner::PlanData& plan) {
   size_t bytes = 0;
-  for (const int i : backends::copied_results(plan)) bytes += round_up_64(plan.output_avals[static_cast<size_t>(i)].bytes());
+  for (const int i : backends::copied_results(plan))
+    bytes += round_up_64(plan.output_avals[static_cast<size_t>(i)].bytes());
   return bytes;
 }
 
@@ -79,8 +81,7 @@ std::shared_ptr<const planner::PlanData> plan_with_copies(const tracing::Graph& 
   try {
     plan = std::make_shared<const planner::PlanData>(planner::make_plan(graph, options));
     if (plan->peak_bytes + copied_bytes(*plan) <= *budget) return plan;
-  } catch (const BudgetError&) {
-  }
+  } catch (const BudgetError&) {}
   throw BudgetError(user_message("save", fmt::format("a budget of {}", format_bytes(*budget)),
                                  fmt::format("more: {} of the results are copies of arguments or of each other",
                                              format_bytes(copied)),
@@ -98,7 +99,8 @@ Saved save(const tracing::TracedFunction& function, planner::PlanOptions options
                           "an identifier for the function, which is no word or header of C or C++", "", loc);
   }
   if (options.naive || options.strategy == planner::Strategy::naive) {
-    throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "", loc);
+    throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "",
+                          loc);
   }
   options.target.carves = false;  // results lie where the caller says
   options.naive_too = false;

@@ -99,9 +99,7 @@ std::string in_macros(std::string text) {
 }
 
 std::string_view link(const Object& object) {
-  return object.needs_cxx       ? "-lneap-runtime -lm -lstdc++"
-         : object.needs_runtime ? "-lneap-runtime -lm"
-                                : "-lm";
+  return object.needs_cxx ? "-lneap-runtime -lm -lstdc++" : object.needs_runtime ? "-lneap-runtime -lm" : "-lm";
 }
 
 constexpr std::string_view kHeader =
@@ -171,9 +169,8 @@ std::string saved_header(const std::string& name, const Object& object, size_t p
       fmt::arg("version", fmt::format("{}.{}.{}", NEAP_VERSION_MAJOR, NEAP_VERSION_MINOR, NEAP_VERSION_PATCH)),
       fmt::arg("triple", object.triple), fmt::arg("cpu", object.cpu), fmt::arg("list", list(object, names)),
       fmt::arg("arena", std::max<size_t>(object.arena_bytes, 1)), fmt::arg("peak", peak_bytes),
-      fmt::arg("link", link(object)),
-      fmt::arg("c_parameters", fmt::join(c, ", ")), fmt::arg("spans", fmt::join(spans, ", ")),
-      fmt::arg("pass", fmt::join(pass, ", ")));
+      fmt::arg("link", link(object)), fmt::arg("c_parameters", fmt::join(c, ", ")),
+      fmt::arg("spans", fmt::join(spans, ", ")), fmt::arg("pass", fmt::join(pass, ", ")));
 }
 
 }  // namespace neap::jit_detail

@@ -15,19 +15,19 @@ constexpr std::string_view kWords[] = {
     "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
     "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
     "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short",
-    "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local",
-    "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union", "unsigned", "using",
-    "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return",
+    "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
+    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "typeof_unqual", "union",
+    "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
     // Macros and names of <stdbool.h>, <stddef.h>, <stdint.h>, <cstddef> and <span>, and of compilers.
     "NULL", "offsetof", "size_t", "ptrdiff_t", "max_align_t", "nullptr_t", "linux", "unix", "std"};
 
 // Headers of C, and functions that compilers call on their own.
 constexpr std::string_view kTaken[] = {
-    "assert", "complex", "ctype", "errno", "fenv", "inttypes", "iso646", "limits", "locale", "math", "setjmp", "signal",
-    "stdalign", "stdarg", "stdatomic", "stdbit", "stdbool", "stdckdint", "stddef", "stdint", "stdio", "stdlib",
-    "stdnoreturn", "string", "tgmath", "threads", "time", "uchar", "unistd", "wchar", "wctype",
-    "main", "memcmp", "memcpy", "memmove", "memset", "saved"};
+    "assert", "complex", "ctype",       "errno",  "fenv",      "inttypes", "iso646",  "limits",    "locale", "math",
+    "setjmp", "signal",  "stdalign",    "stdarg", "stdatomic", "stdbit",   "stdbool", "stdckdint", "stddef", "stdint",
+    "stdio",  "stdlib",  "stdnoreturn", "string", "tgmath",    "threads",  "time",    "uchar",     "unistd", "wchar",
+    "wctype", "main",    "memcmp",      "memcpy", "memmove",   "memset",   "saved"};
 
 bool ends_with_type(std::string_view name) {  // int32_t and its kin
   return name.ends_with("_t") && (name.starts_with("int") || name.starts_with("uint"));

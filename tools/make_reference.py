@@ -23,7 +23,8 @@ ENVIRONMENT = {
     "NEAP_NUM_THREADS": "Worker threads of the CPU backend, 1 to 1024. Else as many as the machine has. Results do not depend on it.",
     "NEAP_DUMP": "A folder, into which every plan (text, JSON, HTML), graph, kernel, LLVM IR and assembly is written, with an"
     " `index.html` over all ([plans as JSON](plan-json.md)).",
-    "NEAP_PROFILE": "A file, into which is written when each step ran, for Perfetto or chrome://tracing ([devices](devices.md)).",
+    "NEAP_PROFILE": "A file, into which is written when each step ran, for Perfetto or chrome://tracing ([devices](devices.md)). Of several"
+    " processes that write the same file the last one's stays.",
     "NEAP_PROGRESS": "`1`: standard error tells how far long loops, plannings and compilations are.",
     "NEAP_POISON": "`1`: memory in the arena is overwritten when the plan says that it is dead.",
     "NEAP_ISA": "The best instruction set to use: `baseline` (SSE2), `avx2` or `avx512`. Else the best that the processor has.",

@@ -373,7 +373,8 @@ backends::Object compile_object(const PlanData& plan, const backends::ObjectRequ
     Driver driver(lowered, target, module);
     driver.emit(plan, request.function, object, constants);
     if (driver.calls_itself()) {
-      throw UserError("save: got the name " + request.function + ", which is a function that this one calls; expected another");
+      throw UserError("save: got the name " + request.function +
+                      ", which is a function that this one calls; expected another");
     }
     object.needs_runtime = driver.calls("neap_");
     object.needs_cxx = driver.calls("neap_runtime_factor_");

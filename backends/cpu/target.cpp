@@ -96,8 +96,9 @@ CodeTarget named_target(const std::string& op, const std::string& triple, const 
   const llvm::Triple named(llvm::Triple::normalize(triple.empty() ? host_target().triple : triple));
   const llvm::Target* target = find(triple, named);
   if (!target) {
-    throw UserError(op + ": got the target \"" + triple +
-                    "\"; expected a triple of x86_64 or aarch64 with 64-bit pointers and ELF files, such as aarch64-linux-gnu");
+    throw UserError(
+        op + ": got the target \"" + triple +
+        "\"; expected a triple of x86_64 or aarch64 with 64-bit pointers and ELF files, such as aarch64-linux-gnu");
   }
   CodeTarget result;
   result.triple = named.str();
@@ -111,8 +112,9 @@ CodeTarget named_target(const std::string& op, const std::string& triple, const 
     return of_it && of_it->checkFeatures("+64bit");
   };
   if (!known()) {
-    throw UserError(fmt::format("{}: got the processor \"{}\"; expected one of 64 bits that LLVM knows of {}, such as {}", op, cpu,
-                                result.triple, x86 ? "x86-64-v3 or znver4" : "cortex-a72 or neoverse-n1"));
+    throw UserError(
+        fmt::format("{}: got the processor \"{}\"; expected one of 64 bits that LLVM knows of {}, such as {}", op, cpu,
+                    result.triple, x86 ? "x86-64-v3 or znver4" : "cortex-a72 or neoverse-n1"));
   }
   const std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(result.triple, result.cpu, ""));
   if (x86 && info->checkFeatures("+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe")) {

@@ -149,7 +149,7 @@ class Jitted {
   template <class... A>
   static auto flatten(const A&... arguments) {
     // F may be generic: calls with the same bytes in arguments of other types are other signatures.
-    static const char types = 0;
+    static char types = 0;  // not const: compilers may merge constants
     const void* const id = &types;
     FlatCall call;
     call.statics.assign(reinterpret_cast<const char*>(&id), sizeof id);

@@ -276,7 +276,7 @@ T tree_map_at(std::source_location loc, F& f, const T& tree, const R&... rest) {
   const std::array<std::vector<Array>, sizeof...(R)> others{tree_leaves(rest)...};
   for (const auto& other : others)
     if (other.size() != leaves.size()) trees_differ(leaves.size(), other.size(), loc);
-  if constexpr (std::is_invocable_r_v<Array, F&, const Array&, std::conditional_t<true, const Array&, R>...>) {
+  if constexpr (std::is_invocable_r_v<Array, F&, Array&, std::conditional_t<true, const Array&, R>...>) {
     for (size_t i = 0; i < leaves.size(); ++i)
       leaves[i] = [&]<size_t... J>(std::index_sequence<J...>) {
         return f(leaves[i], others[J][i]...);

@@ -189,7 +189,7 @@ struct PlanOptions {
   std::optional<Strategy> strategy;  // pinned: planner/search/pins.h
   std::optional<int64_t> chunks;     // pinned K
   Target target = {};
-  bool naive_too = true;  // a naive plan, whose buffers lie apart, may be the one that is chosen
+  bool naive_too = true;                         // a naive plan, whose buffers lie apart, may be the one that is chosen
   bool part_steps = false;                       // of fuse() (planner/fuse/fuse.h); the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null
   bool keep_passes = false;                      // fill PlanData::passes

@@ -1,6 +1,7 @@
 #include "planner/report/source_lines.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -20,8 +21,10 @@ std::string trimmed(std::string_view line) {
   return line.size() <= kLongest ? std::string(line) : std::string(line.substr(0, kLongest)) + " ..";
 }
 
+// Where a compiler was given a path from its own folder, the file that it names here may be another one.
 std::vector<std::string> read_lines(const std::string& path) {
   std::vector<std::string> lines;
+  if (!std::filesystem::path(path).is_absolute()) return lines;
   try {
     const InputFile file(path);
     if (file.size() > kLargest) return lines;

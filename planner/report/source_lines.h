@@ -13,10 +13,10 @@ class SourceLines {
  public:
   /// Returns the line without the spaces around it; "" where the file, or the line in it, is not there.
   std::string text(const std::source_location& line);
-
- private:
+  /// Returns the lines of a file, which must be named from the root; none where it is not there.
   const std::vector<std::string>& file(const std::string& path);
 
+ private:
   std::map<std::string, std::vector<std::string>> files_;
 };
 
