@@ -8,7 +8,6 @@
 #include <llvm/InitializePasses.h>
 #include <llvm/PassRegistry.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <fmt/format.h>
@@ -105,8 +104,7 @@ void initialize_llvm() {
   llvm::initializeTarget(registry);
   llvm::initializeCodeGen(registry);
   llvm::initializeGlobalISel(registry);
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  add_targets();
   const std::unique_ptr<llvm::TargetMachine> machine = new_machine(host_target());
   // The code generator has passes of its own, which are registered as they are put together.
   with_fragile<Unit>([&](Unit& unit) { unit.add_passes(*machine, llvm::CodeGenFileType::ObjectFile); });

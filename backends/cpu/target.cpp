@@ -47,7 +47,24 @@ CodeTarget host() {
   return host;
 }
 
-// What a build of LLVM has; those that it lacks are not found later.
+// Object files of systems as Linux is one, with pointers of 64 bits.
+bool is_known(const llvm::Triple& triple) {
+  using T = llvm::Triple;
+  const bool arch = triple.getArch() == T::x86_64 || triple.getArch() == T::aarch64;
+  const T::EnvironmentType abi = triple.getEnvironment();
+  const bool narrow = triple.isX32() || abi == T::GNUILP32;
+  return arch && triple.isOSBinFormatELF() && !narrow && !triple.isOSWindows() && triple.getOS() != T::UEFI;
+}
+
+const llvm::Target* find(const std::string& text, const llvm::Triple& triple) {
+  const auto plain = [](char c) { return ascii::is_alnum(c) || c == '_' || c == '.' || c == '-'; };
+  if (!std::ranges::all_of(text, plain) || !is_known(triple)) return nullptr;
+  std::string message;
+  return llvm::TargetRegistry::lookupTarget(triple.str(), message);
+}
+
+}  // namespace
+
 void add_targets() {
   static const bool once = [] {
 #if LLVM_HAS_X86_TARGET
@@ -66,24 +83,6 @@ void add_targets() {
   }();
   static_cast<void>(once);
 }
-
-// Object files of systems as Linux is one, with pointers of 64 bits.
-bool is_known(const llvm::Triple& triple) {
-  using T = llvm::Triple;
-  const bool arch = triple.getArch() == T::x86_64 || triple.getArch() == T::aarch64;
-  const T::EnvironmentType abi = triple.getEnvironment();
-  const bool narrow = triple.isX32() || abi == T::GNUILP32;
-  return arch && triple.isOSBinFormatELF() && !narrow && !triple.isOSWindows() && triple.getOS() != T::UEFI;
-}
-
-const llvm::Target* find(const std::string& text, const llvm::Triple& triple) {
-  const auto plain = [](char c) { return ascii::is_alnum(c) || c == '_' || c == '.' || c == '-'; };
-  if (!std::ranges::all_of(text, plain) || !is_known(triple)) return nullptr;
-  std::string message;
-  return llvm::TargetRegistry::lookupTarget(triple.str(), message);
-}
-
-}  // namespace
 
 const CodeTarget& host_target() {
   static const CodeTarget& instance = *new CodeTarget(host());  // never destroyed, as Jit

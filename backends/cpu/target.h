@@ -29,6 +29,9 @@ const CodeTarget& host_target();
 /// find_target (backends/cpu/jit.h) is for all.
 CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu);
 
+/// Tells LLVM of the processors that its build has of those above. Only for the thread that is at work in LLVM.
+void add_targets();
+
 /// Makes LLVM's description of the target; products and sums stay two roundings.
 std::unique_ptr<llvm::TargetMachine> new_machine(const CodeTarget& target);
 

@@ -131,8 +131,8 @@ TEST(Report, HtmlShowsTheTextOfLinesThatAreThere) {
   const std::string folder = testing::TempDir(), path = folder + "neap-lines.cpp";
   std::ofstream(path) << "one\n  two; \n";
   SourceLines sources;
-  // A source_location of another file is what a line marker makes. Where it has no folder, a file of that name here may be
-  // another one.
+  // A source_location of another file is what a line marker makes. Where it has no folder, a file of that name here may
+  // be another one.
   EXPECT_EQ(sources.text(kSecondLine), "");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder);
