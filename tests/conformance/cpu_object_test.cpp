@@ -61,8 +61,8 @@ std::filesystem::path folder() {
 void* load(const Object& object) {
   const std::string stem = folder() / std::to_string(++compiled);
   std::ofstream(stem + ".o", std::ios::binary) << object.code;
-  const std::string command =
-      std::string(NEAP_COMPILER) + " -shared -fuse-ld=lld -o " + stem + ".so " + stem + ".o " + NEAP_RUNTIME + " -lm";
+  const std::string command = std::string(NEAP_COMPILER) + " -shared -fuse-ld=lld -o " + stem + ".so " + stem + ".o " +
+                              NEAP_RUNTIME_LIBRARY + " -lm";
   NEAP_CHECK(std::system(command.c_str()) == 0, "{}", command);
   void* const library = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   NEAP_CHECK(library, "{}", dlerror());
