@@ -9,7 +9,6 @@
 #include <system_error>
 #include <unordered_set>
 
-#include "core/ascii.h"
 #include "core/at_line.h"
 #include "core/file.h"
 #include "jit/compile.h"

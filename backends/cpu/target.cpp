@@ -66,22 +66,18 @@ const llvm::Target* find(const std::string& text, const llvm::Triple& triple) {
 }  // namespace
 
 void add_targets() {
-  static const bool once = [] {
 #if LLVM_HAS_X86_TARGET
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
 #endif
 #if LLVM_HAS_AARCH64_TARGET
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
 #endif
-    return true;
-  }();
-  static_cast<void>(once);
 }
 
 const CodeTarget& host_target() {
@@ -91,7 +87,6 @@ const CodeTarget& host_target() {
 
 CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu) {
   if (triple.empty() && cpu.empty()) return host_target();
-  add_targets();
   const llvm::Triple named(llvm::Triple::normalize(triple.empty() ? host_target().triple : triple));
   const llvm::Target* target = find(triple, named);
   if (!target) {
@@ -104,18 +99,14 @@ CodeTarget named_target(const std::string& op, const std::string& triple, const 
   const bool x86 = named.getArch() == llvm::Triple::x86_64;
   result.cpu = !cpu.empty() ? cpu : x86 ? "x86-64" : "generic";
   const std::unique_ptr<llvm::MCSubtargetInfo> plain(target->createMCSubtargetInfo(result.triple, "", ""));
-  const auto known = [&] {
-    if (!plain || !plain->isCPUStringValid(result.cpu)) return false;
-    if (!x86) return true;
-    const std::unique_ptr<llvm::MCSubtargetInfo> of_it(target->createMCSubtargetInfo(result.triple, result.cpu, ""));
-    return of_it && of_it->checkFeatures("+64bit");
-  };
-  if (!known()) {
+  const bool valid = plain && plain->isCPUStringValid(result.cpu);
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(valid ? target->createMCSubtargetInfo(result.triple, result.cpu, "")
+                                                          : nullptr);
+  if (!info || (x86 && !info->checkFeatures("+64bit"))) {
     throw UserError(
         fmt::format("{}: got the processor \"{}\"; expected one of 64 bits that LLVM knows of {}, such as {}", op, cpu,
                     result.triple, x86 ? "x86-64-v3 or znver4" : "cortex-a72 or neoverse-n1"));
   }
-  const std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(result.triple, result.cpu, ""));
   if (x86 && info->checkFeatures("+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe")) {
     result.isa = info->checkFeatures("+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl") ? Isa::avx512 : Isa::avx2;
   }

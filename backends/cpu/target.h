@@ -25,11 +25,11 @@ const CodeTarget& host_target();
 
 /// Describes another: a triple such as "aarch64-linux-gnu" (empty: this machine's) and the name that LLVM has for a
 /// processor, such as "cortex-a72" or "x86-64-v3" (empty: this one, or the oldest of another triple). Throws UserError
-/// where this build makes no code for it; `op` begins the message. Only for the thread that is at work in LLVM:
+/// where this build makes no code for it; `op` begins the message. Only within a session of jit.cpp:
 /// find_target (backends/cpu/jit.h) is for all.
 CodeTarget named_target(const std::string& op, const std::string& triple, const std::string& cpu);
 
-/// Tells LLVM of the processors that its build has of those above. Only for the thread that is at work in LLVM.
+/// Tells LLVM of the processors that its build has of those above. jit.cpp does so once, as it starts LLVM.
 void add_targets();
 
 /// Makes LLVM's description of the target; products and sums stay two roundings.
