@@ -1,6 +1,7 @@
 // Every backend makes executables: compiled plans that run.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -9,7 +10,12 @@
 
 namespace neap::backends {
 
-/// Says when one step ran, in seconds since an arbitrary start; for neap::Profile and --trace.
+/// Returns the seconds since an arbitrary start, the same for all that is timed.
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Says when one step ran, by steady_seconds(); for neap::Profile, NEAP_PROFILE and --trace.
 struct StepTiming {
   int step = 0;
   double begin = 0, end = 0;

@@ -74,15 +74,15 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
   if (progress_on()) all.emplace(label_, "", 0);
   options_.want_alternatives = false;
   const bool filed = profile_file_on();
-  const double began = filed ? steady_seconds() : 0;
+  const double began = filed ? backends::steady_seconds() : 0;
   planner::PlanData plan = planner::make_plan(function_.graph, options_);
-  const double planned = filed ? steady_seconds() : 0;
+  const double planned = filed ? backends::steady_seconds() : 0;
   if (progress_on()) compiling.emplace("compiling", "", 0, Progress::Clock::ticks);
   executable_ =
       compile_for(device, std::move(plan), dump(function_.graph, options_, device, label_, origin.eager, number_));
   if (!filed) return;
   note_in_profile_file(label_, "planning", began, planned);
-  note_in_profile_file(label_, "compiling", planned, steady_seconds());
+  note_in_profile_file(label_, "compiling", planned, backends::steady_seconds());
 }
 
 tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_location loc) const {

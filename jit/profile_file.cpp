@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -154,10 +153,6 @@ void write_live_bytes(JsonWriter& out, double at, size_t bytes, int thread) {
       .member("pid", 1)
       .member("ts", at * 1e6)
       .end_object();
-}
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace neap::jit_detail

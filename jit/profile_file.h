@@ -34,7 +34,4 @@ struct TraceSlice {
 void write_slice(JsonWriter& out, const TraceSlice& slice);
 void write_live_bytes(JsonWriter& out, double at, size_t bytes, int thread = 0);
 
-/// Returns the seconds of std::chrono::steady_clock.
-double steady_seconds();
-
 }  // namespace neap::jit_detail

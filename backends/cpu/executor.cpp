@@ -1,7 +1,6 @@
 // A run takes memory as the plan lays it out, then runs the steps.
 #include "backends/cpu/executor.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "backends/cpu/program.h"
@@ -12,8 +11,6 @@ namespace neap::cpu {
 namespace {
 
 using planner::PlanData;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class CpuExecutable final : public backends::Executable {
  public:
@@ -66,10 +63,10 @@ class CpuExecutable final : public backends::Executable {
         for (const int b : births_[s]) own(b, memory, owned);
       }
       enter(program_->steps[s], slab);
-      const double begin = timings ? now() : 0;
+      const double begin = timings ? backends::steady_seconds() : 0;
       run_step(program_->steps[s], memory.data());
       if (progress_on() && Progress::current()) Progress::current()->add();
-      if (timings) timings->push_back({static_cast<int>(s), begin, now()});
+      if (timings) timings->push_back({static_cast<int>(s), begin, backends::steady_seconds()});
       leave(program_->steps[s], slab);
       if (plan_.naive) {
         for (const int b : deaths_[s]) owned[b].reset();

@@ -1,7 +1,6 @@
 // Commands recorded once and replayed, addresses written anew for each run.
 #include "backends/vulkan/executor.h"
 
-#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <span>
@@ -18,8 +17,6 @@ namespace neap::vk {
 namespace {
 
 using planner::PlanData;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class VulkanExecutable final : public backends::Executable {
  public:
@@ -69,7 +66,7 @@ class VulkanExecutable final : public backends::Executable {
       form = plain_.get();
       recording = &free_recording(*form, timings != nullptr);
     }
-    const double begin = now();
+    const double begin = backends::steady_seconds();
     const Ticket ticket =
         plan_.naive ? run_naive(*recording, form->program, memory) : run_planned(*recording, form->program, memory);
     if (timings) {
