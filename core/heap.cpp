@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "core/check.h"
 #include "core/os/os.h"

@@ -4,6 +4,7 @@
 #include <neap/error.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <vector>

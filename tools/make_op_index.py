@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = {
     "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "linalg.h": "Linear algebra",
     "fft.h": "Fourier transforms", "control.h": "Loops and branches", "random.h": "Random numbers",
+    "safetensors.h": "Arrays by name, in files (not in neap.h)",
 }  # fmt: skip
 ROW = re.compile(r'^NEAP_(UNARY|BINARY|TERNARY|STRUCTURAL)\((\w+),\s*(\w+),(.*)"((?:[^"\\]|\\.)*)"\)', re.M)
 OPERANDS = {"UNARY": "x", "BINARY": "x, y", "TERNARY": "x, y, z"}

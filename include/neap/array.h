@@ -85,10 +85,7 @@ class IndexList {
   IndexList(NewAxis n, std::source_location loc = std::source_location::current()) : IndexList(Entry(n), loc) {}
   IndexList(Ellipsis e, std::source_location loc = std::source_location::current()) : IndexList(Entry(e), loc) {}
   IndexList(const Array& a, std::source_location loc = std::source_location::current());
-  IndexList(std::floating_point auto i) {
-    static_assert(detail::kNever<decltype(i)>,
-                  "neap: an index is an integer, a slice, newaxis, ellipsis or an array of integers");
-  }
+  IndexList(std::floating_point auto) NEAP_DELETE("neap: an index is an integer, a slice, newaxis, ellipsis or Array");
 
   /// Returns the entries, in order.
   const std::vector<Index>& entries() const { return entries_; }
@@ -123,14 +120,9 @@ class Array {
   Array& operator=(const Array&) & = default;
   Array& operator=(Array&&) & = default;
   template <Scalar T>
-  void operator=(T) & {
-    static_assert(detail::kNever<T>, "neap: a number is no Array: write x = array(y), or x = full(x.shape(), y)");
-  }
+      void operator=(T) & NEAP_DELETE("neap: a number is no Array: write x = array(y), or x = full(x.shape(), y)");
   template <class T>
-  void operator=(T&&) && {
-    static_assert(detail::kNever<T>,
-                  "neap: x[i] = y changes nothing: x[i] is an array of its own; write x = x.at(i).set(y)");
-  }
+      void operator=(T&&) && NEAP_DELETE("neap: x[i] = y changes nothing: write x = x.at(i).set(y)");
 
   using Loc = std::source_location;
   /// Returns the extents; none of a scalar.
@@ -266,9 +258,7 @@ class IndexUpdate {
   IndexUpdate& operator=(const IndexUpdate&) & = default;
   IndexUpdate& operator=(IndexUpdate&&) & = default;
   template <class T>
-  void operator=(T&&) && {
-    static_assert(detail::kNever<T>, "neap: x.at(i) = y changes nothing: write x = x.at(i).set(y)");
-  }
+      void operator=(T&&) && NEAP_DELETE("neap: x.at(i) = y changes nothing: write x = x.at(i).set(y)");
 
  private:
   Array array_;

@@ -79,7 +79,7 @@ auto scan_as(std::string_view op, const F& f, const Carry& init, const Xs& xs, s
     static_assert(kNever<F, Carry>, "neap: scan: the body returns std::pair{carry, y}");
     return never<std::pair<Carry, Array>>();
   } else {
-    LeafwiseCall<F, Carry, Xs> call(f, init, xs);
+    LeafwiseCall<F, Carry, Xs> call(loc, f, init, xs);
     // A function is traced once for all steps and for every choice, so what is no array in a carry may not change.
     const auto body = [&, run = call.function()](const std::vector<Array>& in) {
       std::vector<Array> out = run(in);
@@ -109,8 +109,8 @@ Carry while_as(std::string_view op, size_t counters, const Condition& condition,
     static_assert(kNever<Body>, "neap: while_loop: the body returns a carry of the type that it takes");
     return init;
   } else {
-    LeafwiseCall<Condition, Carry> test(condition, init);
-    LeafwiseCall<Body, Carry> step(body, init);
+    LeafwiseCall<Condition, Carry> test(loc, condition, init);
+    LeafwiseCall<Body, Carry> step(loc, body, init);
     const auto next = [&, run = step.function()](const std::vector<Array>& in) {
       std::vector<Array> out = run(in);
       check_carry_tree(op, counters, init, step.returned(), loc);
@@ -176,6 +176,7 @@ Carry fori_loop(Lo lo, Hi hi, const F& f, const Carry& init,
   if constexpr (!detail::is_fori_body<F, Carry>) {
     return detail::no_fori_body<F, Carry>();
   } else {
+    detail::check_function(f, loc);
     const auto step = [&](const Carry& carry, const Array& i) {
       return std::pair<Carry, std::nullptr_t>(std::invoke(f, i, carry), nullptr);
     };
@@ -200,12 +201,14 @@ Carry fori_loop(const Operand& lo, const Operand& hi, const F& f, const Carry& i
   if constexpr (!detail::is_fori_body<F, Carry>) {
     return detail::no_fori_body<F, Carry>();
   } else {
+    const std::source_location loc = (lo.is_scalar() ? hi : lo).loc();
+    detail::check_function(f, loc);
     const auto [first, last] = detail::bounds_of(lo, hi);
     using State = std::pair<Array, Carry>;
     return detail::while_as(
                "fori_loop", 1, [&last = last](const State& s) { return less(s.first, last); },
                [&](const State& s) { return State(s.first + 1, std::invoke(f, s.first, s.second)); },
-               State(first, init), (lo.is_scalar() ? hi : lo).loc())
+               State(first, init), loc)
         .second;
   }
 }
@@ -225,8 +228,8 @@ auto cond(const Operand& predicate, const F& true_fn, const G& false_fn, const A
     static_assert(detail::kNever<F, G>, "neap: cond: both functions return the same type");
     return detail::never<typename Yes::Result>();
   } else {
-    detail::LeafwiseCall<F, A...> yes(true_fn, arguments...);
-    detail::LeafwiseCall<G, A...> no(false_fn, arguments...);
+    detail::LeafwiseCall<F, A...> yes(predicate.loc(), true_fn, arguments...);
+    detail::LeafwiseCall<G, A...> no(predicate.loc(), false_fn, arguments...);
     const std::vector<Array> out = detail::cond_of(predicate, yes.function(), no.function(), yes.leaves);
     detail::check_branch_tree("cond", yes.returned(), no.returned(), predicate.loc());
     return yes.result(out);
@@ -257,8 +260,7 @@ auto switch_(const Operand& index, const Branches& branches, const A&... argumen
     std::vector<std::unique_ptr<Call>> calls;
     std::vector<detail::LeafFunction> leafwise;
     for (const Function& f : functions) {
-      detail::check_function(f, index.loc());
-      leafwise.push_back(calls.emplace_back(new Call(f, arguments...))->function());
+      leafwise.push_back(calls.emplace_back(new Call(index.loc(), f, arguments...))->function());
     }
     const std::vector<Array> out =
         detail::switch_of(index, leafwise, calls.empty() ? std::vector<Array>() : calls[0]->leaves);
@@ -276,6 +278,7 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
   if constexpr (!detail::CallOf<F, Xs>::ok) {
     return detail::no_call<Array, F, Xs>();
   } else {
+    detail::check_function(f, loc);
     const auto loop = [&](const auto& body, const std::vector<Array>& leaves) {
       return detail::scan_as(
                  "map", [&](std::nullptr_t, const Xs& x) { return std::pair(nullptr, std::invoke(body, x)); }, nullptr,
@@ -309,7 +312,7 @@ T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t 
     static_assert(detail::kNever<F>, "neap: associative_scan: f takes two trees and gives one like them");
     return elements;
   } else {
-    detail::LeafwiseCall<F, T, T> call(f, elements, elements);
+    detail::LeafwiseCall<F, T, T> call(loc, f, elements, elements);
     const auto join = [&, run = call.function()](const std::vector<Array>& in) {
       std::vector<Array> joined = run(in);
       if (detail::structure_of(elements) != detail::structure_of(call.returned()))

@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
 #if defined(__has_include)
 #if __has_include(<mdspan>)
@@ -116,11 +115,6 @@ Array borrow(const T* data, const Shape& shape, std::function<void(const void*)>
 Array load_npy(const std::filesystem::path& path, Loc loc = Loc::current());
 /// Writes a NumPy .npy file, which appears whole or not at all.
 void save_npy(const std::filesystem::path& path, const Array& array, Loc loc = Loc::current());
-/// Reads the arrays of a .safetensors file, by name. Throws UserError as load_npy() does.
-std::map<std::string, Array> load_safetensors(const std::filesystem::path& path, Loc loc = Loc::current());
-/// Writes arrays, by name, as a .safetensors file, which appears whole or not at all.
-void save_safetensors(const std::filesystem::path& path, const std::map<std::string, Array>& arrays,
-                      Loc loc = Loc::current());
 
 // --- implementation of the templates
 

@@ -9,6 +9,17 @@
 #include <string>
 #include <string_view>
 
+// NEAP_DELETE deletes a function, and has the compiler say why where one is called: clang in its error, others as they
+// show the line that declares it. (A static_assert in the function would say so too, but is_assignable and the like
+// would then be true.)
+#if defined(__clang__) && defined(__cpp_deleted_function)
+#define NEAP_DELETE(why)                                                                        \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc++26-extensions\"") = \
+      delete (why)_Pragma("clang diagnostic pop")
+#else
+#define NEAP_DELETE(why) = delete
+#endif
+
 #pragma GCC visibility push(default)  // a shared library shows what is declared here
 
 namespace neap {

@@ -75,21 +75,13 @@ template <class T>
 concept Element = std::same_as<T, Array> || std::same_as<T, IndexUpdate>;  // x[i] or x.at(i)
 }  // namespace detail
 template <detail::Element T>
-void operator+=(T&&, const Operand&) {
-  static_assert(detail::kNever<T>, "neap: x[i] += y changes nothing: write x = x.at(i).add(y)");
-}
+void operator+=(T&&, const Operand&) NEAP_DELETE("neap: x[i] += y changes nothing: write x = x.at(i).add(y)");
 template <detail::Element T>
-void operator-=(T&&, const Operand&) {
-  static_assert(detail::kNever<T>, "neap: x[i] -= y changes nothing: write x = x.at(i).add(-y)");
-}
+void operator-=(T&&, const Operand&) NEAP_DELETE("neap: x[i] -= y changes nothing: write x = x.at(i).add(-y)");
 template <detail::Element T>
-void operator*=(T&&, const Operand&) {
-  static_assert(detail::kNever<T>, "neap: x[i] *= y changes nothing: write x = x.at(i).mul(y)");
-}
+void operator*=(T&&, const Operand&) NEAP_DELETE("neap: x[i] *= y changes nothing: write x = x.at(i).mul(y)");
 template <detail::Element T>
-void operator/=(T&&, const Operand&) {
-  static_assert(detail::kNever<T>, "neap: x[i] /= y changes nothing: write x = x.at(i).mul(1 / y)");
-}
+void operator/=(T&&, const Operand&) NEAP_DELETE("neap: x[i] /= y changes nothing: write x = x.at(i).mul(1 / y)");
 
 // --- elementwise, made of these
 /// Takes x where the condition is true, else y; all three broadcast. The condition is bool, or compared with 0.

@@ -35,12 +35,12 @@ TracedGraph trace_of(const LeafFunction& f, const std::vector<Array>& leaves, st
 /// Traces f on arguments (arrays, specs or trees of them) without running anything.
 template <class F, class... A>
 TracedGraph trace(const F& f, const A&... arguments) {
-  detail::LeafwiseCall<F, A...> flat(f, arguments...);
+  detail::LeafwiseCall<F, A...> flat(std::source_location{}, f, arguments...);
   return detail::trace_of(flat.function(), flat.leaves, std::source_location{});
 }
 template <class F, class A>
 TracedGraph trace(const F& f, const A& argument, std::source_location loc = std::source_location::current()) {
-  detail::LeafwiseCall<F, A> flat(f, argument);
+  detail::LeafwiseCall<F, A> flat(loc, f, argument);
   return detail::trace_of(flat.function(), flat.leaves, loc);
 }
 

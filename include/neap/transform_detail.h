@@ -35,8 +35,9 @@ class LeafwiseCall {
   using Result = typename Call::Result;
   static_assert(Call::ok || sizeof(NoCall<F, A...>) > 0);  // which says why
 
-  constexpr explicit LeafwiseCall(const F& f, const A&... arguments) : f_(f), arguments_(arguments...) {
-    check_function(f, std::source_location{});
+  constexpr explicit LeafwiseCall(std::source_location loc, const F& f, const A&... arguments)
+      : f_(f), arguments_(arguments...) {
+    check_function(f, loc);
     [[maybe_unused]] int number = 0;
     [[maybe_unused]] const auto take = [&](const auto& argument) {
       for (Array& leaf : tree_leaves(argument)) {
@@ -120,9 +121,7 @@ struct Pullback {
   }
   template <class... A>
     requires(!std::is_invocable_v<void (*)(const Result&), const A&...>)
-  void operator()(const A&...) const {
-    static_assert(kNever<A...>, "neap: vjp: the pullback takes one cotangent, of the type that the function returns");
-  }
+  void operator()(const A&...) const NEAP_DELETE("neap: vjp: the pullback takes one cotangent, like the result");
 };
 
 /// Linearization is the second of what linearize() returns.
@@ -136,9 +135,7 @@ struct Linearization {
   }
   template <class... A>
     requires(!std::is_invocable_v<void (*)(const P&...), const A&...>)
-  void operator()(const A&...) const {
-    static_assert(kNever<A...>, "neap: linearize: the map takes a tangent for each argument, of the argument's type");
-  }
+  void operator()(const A&...) const NEAP_DELETE("neap: linearize: the map takes a tangent like each argument");
 };
 
 // The following are the transforms on leaves (autodiff/transforms.cpp).
@@ -159,7 +156,7 @@ std::vector<Array> jacobian_of(const LeafFunction& f, const std::vector<Array>& 
 
 template <class F, class... P>
 auto vjp_at(std::source_location loc, const F& f, const P&... primals) {
-  LeafwiseCall flat(f, primals...);
+  LeafwiseCall flat(loc, f, primals...);
   Linear linear = vjp_of(flat.function(), flat.leaves, loc);
   auto out = flat.result(linear.value);
   Pullback<decltype(out), P...> pullback{std::move(linear.map), std::tuple<P...>(primals...)};
@@ -167,7 +164,7 @@ auto vjp_at(std::source_location loc, const F& f, const P&... primals) {
 }
 template <class F, class... P>
 auto linearize_at(std::source_location loc, const F& f, const P&... primals) {
-  LeafwiseCall flat(f, primals...);
+  LeafwiseCall flat(loc, f, primals...);
   Linear linear = linearize_of(flat.function(), flat.leaves, loc);
   auto out = flat.result(linear.value);
   Linearization<decltype(out), P...> map{std::move(linear.map), out};
@@ -233,8 +230,8 @@ struct CustomJvp {
           "neap: custom_jvp: the rule takes the arguments, then their tangents, and returns a tangent like the result");
       return never<typename Call::Result>();
     } else {
-      LeafwiseCall<F, A...> flat(f, arguments...);
-      LeafwiseCall<Rule, A..., A...> derivative(rule, arguments..., arguments...);
+      LeafwiseCall<F, A...> flat(loc, f, arguments...);
+      LeafwiseCall<Rule, A..., A...> derivative(loc, rule, arguments..., arguments...);
       return flat.result(custom_jvp_of(flat.function(), derivative.function(), flat.leaves, loc));
     }
   }
@@ -287,8 +284,8 @@ struct CustomVjp {
 
   template <class... A>
   auto call(const A&... arguments) const {
-    LeafwiseCall<F, A...> flat(f, arguments...);
-    LeafwiseCall<Forward, A...> first(forward, arguments...);
+    LeafwiseCall<F, A...> flat(loc, f, arguments...);
+    LeafwiseCall<Forward, A...> first(loc, forward, arguments...);
     std::optional<typename CallOf<Forward, A...>::Result> made;
     const auto run_forward = [&](const std::vector<Array>& leaves) {
       made = first.result(first.function()(leaves));
@@ -314,7 +311,7 @@ struct Grad {
     constexpr bool there = ((I < sizeof...(A)) && ...);
     static_assert(there, "neap: grad: there is no such argument: the function is called with fewer");
     if constexpr (there) {
-      LeafwiseCall<F, A...> flat(f, arguments...);
+      LeafwiseCall<F, A...> flat(loc, f, arguments...);
       const std::vector<Array> out = grad_of(flat.function(), flat.leaves, flat.argument_of, {static_cast<int>(I)...},
                                              with_value, holomorphic, loc);
       const std::tuple<std::decay_t<decltype(flat.template argument<I>())>...> whole(flat.template argument<I>()...);
@@ -335,7 +332,7 @@ struct Vmap {
 
   template <class... A>
   auto operator()(const A&... arguments) const {
-    LeafwiseCall<F, A...> flat(f, arguments...);
+    LeafwiseCall<F, A...> flat(loc, f, arguments...);
     const std::vector<Array> out = vmap_of(flat.function(), flat.leaves, flat.argument_of, sizeof...(A), options, loc);
     return flat.result(out);
   }
@@ -351,7 +348,7 @@ struct Jacobian {
   auto operator()(const A&... arguments) const {
     static_assert(I < sizeof...(A), "neap: jacobian: there is no such argument: the function is called with fewer");
     if constexpr (I < sizeof...(A)) {
-      LeafwiseCall<F, A...> flat(f, arguments...);
+      LeafwiseCall<F, A...> flat(loc, f, arguments...);
       const std::vector<Array> out =
           jacobian_of(flat.function(), flat.leaves, flat.argument_of, static_cast<int>(I), forward, holomorphic, loc);
       const auto& argument = flat.template argument<I>();

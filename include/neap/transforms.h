@@ -54,7 +54,7 @@ template <class F, class P, class T>
 auto jvp(const F& f, const P& primals, const T& tangents, std::source_location loc = std::source_location::current()) {
   return std::apply(
       [&](const auto&... p) {
-        detail::LeafwiseCall flat(f, p...);
+        detail::LeafwiseCall flat(loc, f, p...);
         const auto out = detail::jvp_of(flat.function(), flat.leaves, tree_leaves(tangents), loc);
         const std::span<const Array> all(out);
         return Jvp{flat.result(all.first(out.size() / 2)), flat.result(all.last(out.size() / 2))};
@@ -155,7 +155,8 @@ Array checkpoint_name(const Array& x, const std::string& name,
 /// memory budget has the planner find by itself what to compute again: see JitOptions.) Inside another checkpoint it is
 /// part of that.
 template <class F>
-auto checkpoint(F f, CheckpointPolicy policy = {}) {
+auto checkpoint(F f, CheckpointPolicy policy = {}, std::source_location loc = std::source_location::current()) {
+  detail::check_function(f, loc);
   return detail::Checkpoint<F>{std::move(f), std::move(policy.saveable)};
 }
 
@@ -173,6 +174,7 @@ auto custom_jvp(F f, Rule rule, std::source_location loc = std::source_location:
 /// cotangents.
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward, std::source_location loc = std::source_location::current()) {
+  detail::check_function(backward, loc);
   return detail::CustomVjp<F, Forward, Backward>{std::move(f), std::move(forward), std::move(backward), loc};
 }
 

@@ -9,7 +9,6 @@
 #include <neap/tree_detail.h>
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -48,9 +47,11 @@ inline constexpr bool holds_references<std::tuple<T...>> = (std::is_reference_v<
 template <class A, class B>
 inline constexpr bool holds_references<std::pair<A, B>> = std::is_reference_v<A> || std::is_reference_v<B>;
 template <class T>
-inline constexpr bool is_map = false;
-template <class K, class V, class... R>
-inline constexpr bool is_map<std::map<K, V, R...>> = true;
+inline constexpr bool is_map = requires {  // std::map, and what is like it: ordered, of pairs that stay where they are
+  typename T::mapped_type;
+  typename T::key_compare;
+  typename T::node_type;
+};
 template <class T>
 inline constexpr bool is_optional = false;
 template <class T>
@@ -223,7 +224,7 @@ auto no_call() {
 [[noreturn]] void no_function(std::source_location loc);
 template <class F>
 void check_function(const F& f, std::source_location loc) {
-  if constexpr (std::is_pointer_v<F> || requires {
+  if constexpr (std::is_pointer_v<F> || std::is_member_pointer_v<F> || requires {
                   typename F::result_type;
                   f.target_type();
                 }) {
@@ -272,6 +273,7 @@ namespace detail {
 [[noreturn]] void trees_differ(size_t first, size_t other, std::source_location loc);
 template <class F, class T, class... R>
 T tree_map_at(std::source_location loc, F& f, const T& tree, const R&... rest) {
+  check_function(f, loc);
   std::vector<Array> leaves = tree_leaves(tree);
   const std::array<std::vector<Array>, sizeof...(R)> others{tree_leaves(rest)...};
   for (const auto& other : others)
@@ -291,8 +293,13 @@ T tree_map_at(std::source_location loc, F& f, const T& tree, const R&... rest) {
 
 /// Calls f on corresponding leaves of trees of equal structure; the result has the structure of the first.
 template <class F, class T, class... R>
+  requires(sizeof...(R) > 1)
 T tree_map(F&& f, const T& tree, const R&... rest) {
   return detail::tree_map_at({}, f, tree, rest...);
+}
+template <class F, class T>
+T tree_map(F&& f, const T& tree, std::source_location loc = std::source_location::current()) {
+  return detail::tree_map_at(loc, f, tree);
 }
 template <class F, class T, class R>
 T tree_map(F&& f, const T& tree, const R& other, std::source_location loc = std::source_location::current()) {

@@ -1,6 +1,7 @@
 #include "planner/slice/chunk.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/check.h"

@@ -1,6 +1,7 @@
 #include "planner/slice/split_scan.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>

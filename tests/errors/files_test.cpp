@@ -1,4 +1,6 @@
 // Mistakes with files, devices and profiles.
+#include <neap/safetensors.h>
+
 #include "mistake.h"
 
 #ifdef NEAP_VULKAN

@@ -278,6 +278,107 @@ MISTAKE(Traces, SwitchesToAnEmptyFunction, UserError,
   switch_(0, branches, ones({3}));  // here
 }
 
+using unary = std::function<Array(const Array&)>;
+
+MISTAKE(Traces, MapsAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  map(unary(), ones({3}));  // here
+}
+
+MISTAKE(Traces, LoopsOverAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  fori_loop(0, 3, std::function<Array(const Array&, const Array&)>(), ones({3}));  // here
+}
+
+MISTAKE(Traces, LoopsToATracedBoundOverAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  fori_loop(0, array(3), std::function<Array(const Array&, const Array&)>(), ones({3}));  // here
+}
+
+MISTAKE(Traces, ScansAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  scan(std::function<std::pair<Array, Array>(const Array&, const Array&)>(), array(0.0f), ones({3}));  // here
+}
+
+MISTAKE(Traces, LoopsWhileAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  while_loop(unary(), [](const Array& x) { return x; }, ones({}));  // here
+}
+
+MISTAKE(Traces, TakesAnEmptyBranch, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  cond(array(true), [](const Array& x) { return x; }, unary(), ones({3}));  // here
+}
+
+MISTAKE(Traces, JoinsByAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  associative_scan(std::function<Array(const Array&, const Array&)>(), ones({3}));  // here
+}
+
+MISTAKE(Traces, DifferentiatesAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const auto slope = grad(unary());  // here
+  slope(ones({}));
+}
+
+MISTAKE(Traces, PushesThroughAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  jvp(unary(), ones({}), ones({}));  // here
+}
+
+MISTAKE(Traces, PullsThroughAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  vjp(unary(), ones({}));  // here
+}
+
+MISTAKE(Traces, VectorizesAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const auto f = vmap(unary());  // here
+  f(ones({3}));
+}
+
+MISTAKE(Traces, ChecksPointsOfAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const auto f = checkpoint(unary());  // here
+  f(ones({3}));
+}
+
+MISTAKE(Traces, HasAnEmptyRule, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const auto f =
+      custom_jvp([](const Array& x) { return x; }, std::function<Array(const Array&, const Array&)>());  // here
+  grad(f)(ones({}));
+}
+
+MISTAKE(Traces, HasAnEmptyWayBack, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  const auto forward = [](const Array& x) { return std::pair(x, x); };
+  const std::function<Array(const Array&, const Array&)> backward;
+  const auto f = custom_vjp([](const Array& x) { return x; }, forward, backward);  // here
+  grad(f)(ones({}));
+}
+
+MISTAKE(Traces, MapsATreeByNothing, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  tree_map(static_cast<Array (*)(const Array&)>(nullptr), ones({3}));  // here
+}
+
+MISTAKE(Traces, CallsANullMember, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  struct Layer {
+    Array weight;
+    Array twice() const { return weight * 2; }
+  };
+  Array (Layer::* const null)() const = nullptr;
+  const auto f = jit(null);  // here
+  f(Layer{ones({3})});
+}
+
+MISTAKE(Traces, TracesAnEmptyFunction, UserError,
+        "call: a null pointer or an empty std::function stands for the function; expected a function") {
+  trace(unary(), ones({3}));  // here
+}
+
 MISTAKE(Traces, KeepsAPullback, TracerError,
         "jit: a traced f32[3] made at {there} is used after its trace has ended; return it from the traced function "
         "instead of storing it elsewhere") {

@@ -2,6 +2,7 @@
 // memory that is measured memory.
 #include <neap/neap.h>
 
+#include <map>
 #include <thread>
 
 namespace neap {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <neap/neap.h>
+#include <neap/safetensors.h>
 #include <sys/wait.h>
 
 #include <cmath>

@@ -3,10 +3,10 @@
 
 using neap::Array;
 
-// expect: x[i] = y changes nothing: x[i] is an array of its own; write x = x.at(i).set(y)
+// expect: x[i] = y changes nothing: write x = x.at(i).set(y)
 void assigns_to_an_element(Array& x) { x[0] = 1.0f; }
 
-// expect: x[i] = y changes nothing: x[i] is an array of its own; write x = x.at(i).set(y)
+// expect: x[i] = y changes nothing: write x = x.at(i).set(y)
 void assigns_an_array_to_a_slice(Array& x, const Array& y) { x[neap::slice(2)] = y; }
 
 // expect: x.at(i) = y changes nothing: write x = x.at(i).set(y)
@@ -30,7 +30,7 @@ void divides_an_element(Array& x) { x[0] /= 2; }
 // expect: a number is no Array: write x = array(y), or x = full(x.shape(), y)
 void assigns_a_number(Array& x) { x = 1.0f; }
 
-// expect: an index is an integer, a slice, newaxis, ellipsis or an array of integers
+// expect: an index is an integer, a slice, newaxis, ellipsis or Array
 void index_is_a_fraction(const Array& x) { x[1.5]; }
 
 // expect: not an element type: expected bool, an integer of up to 64 bits, float, double, float16, bfloat16

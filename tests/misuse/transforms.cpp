@@ -66,31 +66,31 @@ void vjp_with_one_of_two(const Array& x) {
   neap::vjp([](const Array& a, const Array& b) { return a * b; }, x);
 }
 
-// expect: vjp: the pullback takes one cotangent, of the type that the function returns
+// expect: vjp: the pullback takes one cotangent, like the result
 void pullback_of_a_tuple(const Array& x) {
   const auto [y, pullback] = neap::vjp([](const Array& a) { return a; }, x);
   pullback(std::tuple(x));
 }
 
-// expect: vjp: the pullback takes one cotangent, of the type that the function returns
+// expect: vjp: the pullback takes one cotangent, like the result
 void pullback_of_a_number(const Array& x) {
   const auto [y, pullback] = neap::vjp([](const Array& a) { return a * 2; }, x);
   pullback(1.0f);
 }
 
-// expect: vjp: the pullback takes one cotangent, of the type that the function returns
+// expect: vjp: the pullback takes one cotangent, like the result
 void pullback_of_two(const Array& x) {
   const auto [y, pullback] = neap::vjp([](const Array& a) { return std::pair(a, a); }, x);
   pullback(x, x);
 }
 
-// expect: linearize: the map takes a tangent for each argument, of the argument's type
+// expect: linearize: the map takes a tangent like each argument
 void linear_map_of_two(const Array& x) {
   const auto [y, linear] = neap::linearize([](const Array& a) { return a; }, x);
   linear(x, x);
 }
 
-// expect: linearize: the map takes a tangent for each argument, of the argument's type
+// expect: linearize: the map takes a tangent like each argument
 void linear_map_of_a_number(const Array& x) {
   const auto [y, linear] = neap::linearize([](const Array& a) { return a * 2; }, x);
   linear(1.0f);

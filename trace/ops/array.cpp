@@ -1,10 +1,12 @@
 #include <neap/array.h>
 #include <neap/creation.h>
 #include <neap/ops.h>
+#include <neap/safetensors.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "core/at_line.h"
 #include "core/convert.h"
