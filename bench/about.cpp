@@ -61,6 +61,9 @@ constexpr Origin kOrigins[] = {
      "Paths of a simulation, as pricing and reinforcement learning have them: vmap of a loop, and its gradient."},
     {"embedding-step", kModel},
     {"graph-net", kModel},
+    {"reports",
+     "Programs that ran out of memory in JAX, MLX, PyTorch and their libraries, as their users wrote and reported "
+     "them."},
     {"first-call", "What a framework costs before it computes: tracing, planning and compiling, with nothing cached."},
     {"dispatch", "What a framework costs for each call: finding the compiled program and calling it."},
 };
