@@ -5,6 +5,7 @@
 #include "autodiff/copier.h"
 #include "autodiff/jvp.h"
 #include "autodiff/linear_control.h"
+#include "autodiff/min_cut.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
@@ -25,6 +26,8 @@ std::vector<bool> depends_on(const Graph& g, const std::vector<bool>& inputs) {
 }
 
 namespace {
+
+constexpr size_t kMostNodes = 5000;  // of graphs of which the cheapest residuals are sought
 
 // Returns whether the node is such a node; for a call, whether a result of its body comes from one.
 bool gives(const Node& node, const std::function<bool(const Node&)>& such) {
@@ -48,10 +51,12 @@ bool is_saveable(const Node& node) {
 // UnknownHalf builds the unknown half, and fetches the known values that it needs.
 class UnknownHalf {
  public:
-  UnknownHalf(const Graph& g, const std::vector<bool>& unknown, const std::function<Worth(ValueId)>& worth)
+  UnknownHalf(const Graph& g, const std::vector<bool>& unknown, const std::function<Worth(ValueId)>& worth,
+              const std::function<int64_t(ValueId)>& cost)
       : g_(g),
         unknown_(unknown),
         worth_(worth),
+        cost_(cost),
         needed_(g.values.size(), Need::no),
         named_(g.values.size(), false),
         copy_(g) {}
@@ -67,6 +72,7 @@ class UnknownHalf {
       if (!unknown_[node->out()] && !is_fetched(*node)) continue;
       for (const ValueId v : node->inputs) need(v, &*node);
     }
+    if (cost_ && g_.nodes.size() <= kMostNodes && !in_regions()) keep_cheapest(outputs);
     std::vector<ValueId> residuals;
     for (size_t v = 0; v < needed_.size(); ++v)
       if (needed_[v] == Need::kept) residuals.push_back(static_cast<ValueId>(v));
@@ -106,6 +112,39 @@ class UnknownHalf {
       return worth == Worth::residual;
     return is_saveable(*node) || named_[v];
   }
+  bool in_regions() const {
+    return std::ranges::any_of(g_.nodes, [](const Node& node) { return node.attrs.has(Attr::region); });
+  }
+  // Keeps, of what was found and of what is rematerialized from that, the values that cost least and give all the rest.
+  void keep_cheapest(const std::vector<ValueId>& outputs) {
+    const size_t count = g_.values.size();
+    CutProblem problem{std::vector<int64_t>(count, 0), std::vector<std::vector<int>>(count),
+                       std::vector<bool>(count, false), std::vector<bool>(count, false)};
+    for (size_t v = 0; v < count; ++v) {
+      problem.source[v] = needed_[v] == Need::kept;
+      if (needed_[v] != Need::no) problem.cost[v] = cost_(static_cast<ValueId>(v));
+    }
+    for (const ValueId v : outputs) problem.sink[v] = !unknown_[v];
+    for (const Node& node : g_.nodes) {
+      const bool again = is_fetched(node);
+      for (const ValueId x : node.inputs) {
+        if (unknown_[x]) continue;
+        if (unknown_[node.out()]) problem.sink[x] = true;
+        if (!again) continue;
+        for (const ValueId v : node.outputs)
+          if (needed_[v] == Need::again) problem.successors[x].push_back(v);
+      }
+    }
+    const std::vector<bool> cut = min_vertex_cut(problem);
+    std::ranges::fill(needed_, Need::no);
+    const auto name = [&](ValueId v) { needed_[v] = cut[v] ? Need::kept : Need::again; };
+    for (size_t v = 0; v < count; ++v)
+      if (problem.sink[v]) name(static_cast<ValueId>(v));
+    for (auto node = g_.nodes.rbegin(); node != g_.nodes.rend(); ++node) {
+      if (unknown_[node->out()] || !is_fetched(*node)) continue;
+      for (const ValueId v : node->inputs) name(v);
+    }
+  }
   // Returns whether the known node runs again in this half.
   bool is_fetched(const Node& node) const {
     return std::ranges::any_of(node.outputs, [&](ValueId v) { return needed_[v] == Need::again; });
@@ -114,6 +153,7 @@ class UnknownHalf {
   const Graph& g_;
   const std::vector<bool>& unknown_;
   const std::function<Worth(ValueId)>& worth_;
+  const std::function<int64_t(ValueId)>& cost_;
   std::vector<Need> needed_;  // of known values
   std::vector<bool> named_;   // has a name that is kept
   Copier copy_;
@@ -122,7 +162,7 @@ class UnknownHalf {
 }  // namespace
 
 Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
-            const std::function<Worth(ValueId)>& worth) {
+            const std::function<Worth(ValueId)>& worth, const std::function<int64_t(ValueId)>& cost) {
   const std::vector<bool> unknown = depends_on(g, unknown_inputs);
   Split result;
   std::vector<ValueId> unknown_outputs;
@@ -130,7 +170,7 @@ Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::
     result.unknown_outputs.push_back(unknown[g.outputs[i]] || forced[i]);
     if (result.unknown_outputs[i]) unknown_outputs.push_back(g.outputs[i]);
   }
-  UnknownHalf half(g, unknown, worth);
+  UnknownHalf half(g, unknown, worth, cost);
   result.residuals = half.find_residuals(unknown_outputs);
   result.unknown = half.build(result.residuals, unknown_outputs);
 

@@ -44,8 +44,10 @@ struct Split {
 /// except for values that are the same for all inputs.
 enum class Worth : uint8_t { nothing, little, residual };
 /// Splits the graph. `unknown_inputs` and all values that depend on them are unknown; so are the outputs marked in
-/// `forced`. Known inputs that are used are always residuals.
+/// `forced`. Known inputs that are used are always residuals. With `cost`, what a residual costs, the residuals are
+/// those that cost least in all, of the ones that `worth` names and what it has rematerialized from them; but not where
+/// there is a checkpoint().
 Split split(const Graph& g, const std::vector<bool>& unknown_inputs, const std::vector<bool>& forced,
-            const std::function<Worth(ValueId)>& worth);
+            const std::function<Worth(ValueId)>& worth, const std::function<int64_t(ValueId)>& cost = {});
 
 }  // namespace neap::autodiff

@@ -33,7 +33,13 @@ CutBody cut(const LoopView& scan, std::vector<bool> unknown) {
   std::vector<bool> changing(scan.operands);
   for (size_t i = 0; i < scan.operands; ++i) changing[i] = !scan.is_const(i);
   const std::vector<bool> varies = depends_on(body, changing);
-  return {split(body, unknown, forced, [&](ValueId v) { return worth_in_body(body, varies, v); }), unknown};
+  // Constants and stacked inputs are there in any case; all else is stacked.
+  const auto cost = [&](ValueId v) {
+    const tracing::Value& value = body.values[v];
+    const bool at_hand = value.def == tracing::no_node && !scan.is_carry(static_cast<size_t>(value.index));
+    return at_hand ? int64_t{0} : static_cast<int64_t>(value.aval.bytes());
+  };
+  return {split(body, unknown, forced, [&](ValueId v) { return worth_in_body(body, varies, v); }, cost), unknown};
 }
 
 // Emits the two scans into copy.to.
