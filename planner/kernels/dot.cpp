@@ -12,12 +12,19 @@ namespace neap::planner {
 
 using namespace tracing;
 
+namespace {
+
+Half half_of(DType dtype) { return dtype == DType::f16 ? Half::f16 : dtype == DType::bf16 ? Half::bf16 : Half::no; }
+
+}  // namespace
+
 bool is_canonical_dot(const Graph& graph, const Node& node) {
   if (node.op != Op::dot_general) return false;
   const Aval& lhs = graph.aval(node.inputs[0]);
   const Aval& rhs = graph.aval(node.inputs[1]);
   return lhs.ndim() == 3 && rhs.ndim() == 3 &&
-         (lhs.dtype == DType::f32 || lhs.dtype == DType::f64 || lhs.dtype == DType::f16) &&
+         (node.attrs.has(Attr::dtype) || lhs.dtype == DType::f32 || lhs.dtype == DType::f64 ||
+          lhs.dtype == DType::f16) &&
          node.attrs.ints(Attr::lhs_batch) == Ints{0} && node.attrs.ints(Attr::rhs_batch) == Ints{0} &&
          node.attrs.ints(Attr::lhs_contract).size() == 1;
 }
@@ -34,6 +41,11 @@ DotForm dot_form(const Graph& graph, const Node& node) {
   form.k = lhs.shape[form.lhs_transposed ? 1 : 2];
   form.n = rhs.shape[form.rhs_transposed ? 1 : 2];
   form.dtype = lhs.dtype;
+  if (node.attrs.has(Attr::dtype)) {
+    form.dtype = node.attrs.dtype(Attr::dtype);
+    form.lhs_half = half_of(lhs.dtype);
+    form.rhs_half = half_of(rhs.dtype);
+  }
   form.adds = node.inputs.size() == 3;
   if (node.attrs.has(Attr::full_shape)) form.whole_k = node.attrs.ints(Attr::full_shape)[form.lhs_transposed ? 1 : 2];
   return form;

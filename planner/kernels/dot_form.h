@@ -7,14 +7,18 @@
 
 namespace neap::planner {
 
+/// Half says how an operand lies in memory: as the product's dtype, or as one of the halves, converted as it is packed.
+enum class Half : uint8_t { no, f16, bf16 };
+
 /// Describes a canonical dot_general in terms of matrix products.
 struct DotForm {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool lhs_transposed = false;  // lhs is [batch, k, m]
   bool rhs_transposed = false;  // rhs is [batch, n, k]
   DType dtype = DType::f32;
-  bool adds = false;    // to what out holds
-  int64_t whole_k = 0;  // of the product of which this is a part along k; or 0
+  bool adds = false;                              // to what out holds
+  int64_t whole_k = 0;                            // of the product of which this is a part along k; or 0
+  Half lhs_half = Half::no, rhs_half = Half::no;  // of products in f32
   bool operator==(const DotForm&) const = default;
 };
 

@@ -145,12 +145,22 @@ const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, con
   return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
 }
 
-// The f16 value that was widened, then perhaps reshaped or transposed, to become v.
-ValueId widened(const Graph& graph, ValueId v) {
+// The value that was widened from f16 or bf16, then perhaps reshaped or transposed, to become v.
+ValueId half_of(const Graph& graph, ValueId v) {
   while (graph.is(v, Op::reshape) || graph.is(v, Op::transpose)) v = graph.def(v)->inputs[0];
   if (!graph.is(v, Op::convert) || graph.aval(v).dtype != DType::f32) return no_value;
   const ValueId half = graph.def(v)->inputs[0];
-  return graph.aval(half).dtype == DType::f16 ? half : no_value;
+  const DType dtype = graph.aval(half).dtype;
+  return dtype == DType::f16 || dtype == DType::bf16 ? half : no_value;
+}
+
+bool is_f16(const Graph& graph, ValueId v) { return v != no_value && graph.aval(v).dtype == DType::f16; }
+
+// The same reshapes and transposes of what was widened.
+ValueId narrow(Graph& to, const Graph& graph, const std::vector<ValueId>& renamed, ValueId v) {
+  const Node& node = *graph.def(v);
+  if (node.op == Op::convert) return renamed[node.inputs[0]];
+  return to.add(node.op, {narrow(to, graph, renamed, node.inputs[0])}, node.attrs, node.loc);
 }
 
 // The canonical product of halves that this conversion, its only reader but for reshapes, rounds to f16.
@@ -166,7 +176,7 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
   if (graph.aval(v).dtype != DType::f32) return nullptr;
   const DotForm form = dot_form(graph, *dot);
   if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
-  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return widened(graph, in) != no_value; });
+  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return is_f16(graph, half_of(graph, in)); });
   return halves ? dot : nullptr;
 }
 
@@ -175,7 +185,7 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
 ValueId lower_dot(Builder& b, const Term& term) {
   if (term.op != Op::dot_general || term.inputs.size() == 3) return no_value;
   const Attrs& attrs = term.attrs;
-  if (has_mark(attrs, Mark::dot_slice)) return no_value;
+  if (has_mark(attrs, Mark::dot_slice) || attrs.has(Attr::dtype)) return no_value;
   const DType dtype = b.aval(term.inputs[0]).dtype;
 
   Ints lhs_contract = attrs.ints(Attr::lhs_contract), rhs_contract = attrs.ints(Attr::rhs_contract);
@@ -259,24 +269,48 @@ Graph narrow_dots(const Graph& graph) {
   if (std::ranges::none_of(graph.nodes, narrows)) return graph;
   Graph result;
   std::vector<ValueId> renamed = copy_inputs(result, graph);
-  // The same reshapes and transposes of what was widened.
-  const auto narrow = [&](auto&& self, ValueId v) -> ValueId {
-    const Node& node = *graph.def(v);
-    if (node.op == Op::convert) return renamed[node.inputs[0]];
-    return result.add(node.op, {self(self, node.inputs[0])}, node.attrs, node.loc);
-  };
   for (const Node& node : graph.nodes) {
     const Node* dot = rounded_dot(graph, uses, node);
     if (!dot) {
       append_renamed(result, graph, node, renamed);
       continue;
     }
-    const ValueId product = result.add(
-        Op::dot_general, {narrow(narrow, dot->inputs[0]), narrow(narrow, dot->inputs[1])}, dot->attrs, dot->loc);
+    const ValueId product =
+        result.add(Op::dot_general,
+                   {narrow(result, graph, renamed, dot->inputs[0]), narrow(result, graph, renamed, dot->inputs[1])},
+                   dot->attrs, dot->loc);
     const Shape& shape = graph.aval(node.out()).shape;
     renamed[node.out()] = result.aval(product).shape == shape
                               ? product
                               : result.add(Op::reshape, {product}, {{Attr::shape, shape}}, node.loc);
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return eliminate_dead_code(result);
+}
+
+Graph read_halves(const Graph& graph) {
+  const auto reads = [&](const Node& node, size_t i) {
+    return is_canonical_dot(graph, node) && graph.aval(node.out()).dtype == DType::f32 &&
+           half_of(graph, node.inputs[i]) != no_value;
+  };
+  if (std::ranges::none_of(graph.nodes, [&](const Node& node) { return reads(node, 0) || reads(node, 1); })) {
+    return graph;
+  }
+  Graph result;
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
+  for (const Node& node : graph.nodes) {
+    if (node.op != Op::dot_general || !(reads(node, 0) || reads(node, 1))) {
+      append_renamed(result, graph, node, renamed);
+      continue;
+    }
+    std::vector<ValueId> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_half = i < 2 && reads(node, i);
+      inputs.push_back(is_half ? narrow(result, graph, renamed, node.inputs[i]) : renamed[node.inputs[i]]);
+    }
+    Attrs attrs = node.attrs;
+    attrs.set(Attr::dtype, DType::f32);
+    renamed[node.out()] = result.add(Op::dot_general, std::move(inputs), std::move(attrs), node.loc);
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
   return eliminate_dead_code(result);

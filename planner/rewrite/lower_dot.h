@@ -17,6 +17,10 @@ tracing::ValueId lower_dot(Builder& b, const Term& term);
 /// Products with fewer than 16 rows, columns or terms stay as they are.
 tracing::Graph narrow_dots(const tracing::Graph& graph);
 
+/// Lets canonical products in f32 read operands that were widened from f16 or bf16 as they were: they are converted as
+/// they are packed, and never stored wide for the product's sake. No bit changes. For targets that pack.
+tracing::Graph read_halves(const tracing::Graph& graph);
+
 /// Computes a canonical product that is only read transposed as the transposed one, by (a b)^T = b^T a^T.
 tracing::Graph transpose_dots(tracing::Graph graph);
 

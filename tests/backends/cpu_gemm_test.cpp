@@ -61,6 +61,69 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
   }
 }
 
+// Operands that are halves in memory give the bits of what they convert to.
+template <class H>
+void check_halves(DotForm f, planner::Half half) {
+  const auto narrow = [](const std::vector<float>& wide) {
+    std::vector<H> halves;
+    for (const float x : wide) halves.push_back(H(x));
+    return halves;
+  };
+  const auto widened = [](const std::vector<H>& halves) { return std::vector<float>(halves.begin(), halves.end()); };
+  const auto lhs = narrow(product_operand<float>(f.batch * f.m * f.k, 1));
+  const auto rhs = narrow(product_operand<float>(f.batch * f.k * f.n, 2));
+  const auto wide_lhs = widened(lhs), wide_rhs = widened(rhs);
+  const auto expected = product(f, wide_lhs, wide_rhs);
+  const auto expect_same = [&](const DotForm& form, const void* a, const void* b) {
+    std::vector<float> out(expected.size(), 77);
+    const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
+    gemm(form, a, b, out.data(), scratch->data());
+    EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
+  };
+  f.lhs_half = half;
+  expect_same(f, lhs.data(), wide_rhs.data());
+  f.rhs_half = half;
+  expect_same(f, lhs.data(), rhs.data());
+  f.lhs_half = planner::Half::no;
+  expect_same(f, wide_lhs.data(), rhs.data());
+}
+
+TEST(Gemm, WidensHalvesAsItPacksThem) {
+  for (const bool lhs : {false, true}) {
+    for (const bool rhs : {false, true}) {
+      for (const auto& [m, n, k] :
+           {std::array<int64_t, 3>{1, 1, 1}, {2, 5, 7}, {17, 33, 65}, {130, 70, 300}, {9, 20, 0}}) {
+        check_halves<bfloat16>({2, m, n, k, lhs, rhs}, planner::Half::bf16);
+        check_halves<float16>({2, m, n, k, lhs, rhs}, planner::Half::f16);
+      }
+    }
+  }
+}
+
+TEST(Gemm, ConvertsEveryHalf) {
+  const DotForm plain{1, 256, 16, 1};
+  std::vector<float> ones(16, 1);
+  for (const planner::Half half : {planner::Half::f16, planner::Half::bf16}) {
+    DotForm form = plain;
+    form.lhs_half = half;
+    for (uint32_t high = 0; high < 256; ++high) {
+      std::vector<uint16_t> bits;
+      for (uint32_t low = 0; low < 256; ++low) bits.push_back(static_cast<uint16_t>(high << 8 | low));
+      std::vector<float> out(256 * 16);
+      const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
+      gemm(form, bits.data(), ones.data(), out.data(), scratch->data());
+      for (size_t i = 0; i < 256; ++i) {
+        const float value = half == planner::Half::f16 ? static_cast<float>(float16::from_bits(bits[i]))
+                                                       : static_cast<float>(bfloat16::from_bits(bits[i]));
+        if (std::isnan(value))
+          EXPECT_TRUE(std::isnan(out[i * 16])) << bits[i];
+        else
+          EXPECT_EQ(out[i * 16], value) << bits[i];
+      }
+    }
+  }
+}
+
 // However a product is cut along its axes, k included, its bits stay; along k, a long one in whole blocks.
 template <class T>
 void check_parts(DotForm f) {

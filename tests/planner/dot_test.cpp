@@ -5,6 +5,7 @@
 #include <neap/error.h>
 
 #include "graphs.h"
+#include "planner/kernels/dot_scratch.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
 #include "planner/rewrite/lower_dot.h"
@@ -120,6 +121,27 @@ TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
     EXPECT_EQ(plan.arena_bytes, 0u) << to_text(plan);
     options.target.half_products = false;
     EXPECT_GE(make_plan(g, options).arena_bytes, 4u * (64 * 48 + 48 * 32));
+  }
+}
+
+TEST(Dot, HalvesAreConvertedWhereTheyArePacked) {
+  for (const DType half : {DType::f16, DType::bf16}) {
+    for (const bool transposed : {false, true}) {
+      Graph g;
+      const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, half});
+      const ValueId b = g.add_input({{48, 32}, DType::f32});
+      g.outputs = {dot(g, convert(g, a, DType::f32), b, {}, {}, {transposed ? 0 : 1}, {0})};
+      const Graph simple = simplify(g), narrow = read_halves(simple);
+      verify(narrow);
+      EXPECT_EQ(count(narrow, Op::convert), 0) << print(narrow);
+      DotForm form{1, 64, 32, 48, transposed, false, DType::f32};
+      form.lhs_half = half == DType::f16 ? Half::f16 : Half::bf16;
+      EXPECT_EQ(only_form(narrow), form);
+      EXPECT_EQ(simplify(narrow), narrow) << "it stays so";
+      const PlanData plan = make_plan(g, {});
+      EXPECT_EQ(plan.steps.size(), 1u);
+      EXPECT_EQ(plan.arena_bytes, dot_scratch_bytes(form)) << to_text(plan);
+    }
   }
 }
 

@@ -155,7 +155,18 @@ Aval infer_dot(const Site& site) {
   site.check_axes(rhs_used, site.in[1].ndim(), /*ascending=*/false);
   check_dot_axes(site, lhs_batch, rhs_batch, "batch");
   check_dot_axes(site, lhs_contract, rhs_contract, "contracted");
-  site.check_same_dtype();
+  DType dtype = site.in[0].dtype;
+  if (site.attrs.has(Attr::dtype)) {
+    dtype = site.attrs.dtype(Attr::dtype);
+    for (const Aval& x : site.in) {
+      const bool is_half = is_float(x.dtype) && size_of(x.dtype) == 2;
+      if (x.dtype != dtype && !(is_half && dtype == DType::f32)) {
+        throw InternalError("dot_general: an operand is neither of the output's dtype nor a half");
+      }
+    }
+  } else {
+    site.check_same_dtype();
+  }
   require_numeric(site, site.in[0]);
   Shape shape;
   for (const int64_t axis : lhs_batch) shape.push_back(site.in[0].shape[axis]);
@@ -164,7 +175,7 @@ Aval infer_dot(const Site& site) {
   if (site.in.size() == 3 && site.in[2].shape != shape) {
     site.fail<ShapeError>(fmt::format("{} to add to", to_string(site.in[2])), to_string(shape));
   }
-  return {site.check_shape(shape), site.in[0].dtype};
+  return {site.check_shape(shape), dtype};
 }
 
 Aval infer_gather(const Site& site) {

@@ -135,7 +135,10 @@ HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out
 }
 
 HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval out) {
-  const HostValue &lhs = in[0], &rhs = in[1];
+  const auto as_out = [&](const HostValue& x) {
+    return x.aval.dtype == out.dtype ? x : reference_convert(Op::convert, x, {x.aval.shape, out.dtype});
+  };
+  const HostValue lhs = as_out(in[0]), rhs = as_out(in[1]);
   const auto along = [](const HostValue& x, const Ints& batch, const Ints& contract) {
     Ints used = batch;
     used.insert(used.end(), contract.begin(), contract.end());

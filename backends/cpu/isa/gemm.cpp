@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <type_traits>
 
 #include "core/thread_pool.h"
 #include "planner/kernels/dot_scratch.h"
@@ -138,12 +139,59 @@ int64_t transpose(const T* from, int64_t stride, int64_t k, T* to, int64_t to_st
   return p;
 }
 
-// Where rows (of rhs: columns) and k lead in memory; one of the two is 1.
+// Where rows (of rhs: columns) and k lead in memory, in elements; one of the two is 1.
 template <class T>
 struct Operand {
   const T* data;
   int64_t along_row, along_k;
 };
+
+// f16 and bf16 as they lie in memory. What they convert to is exact.
+struct F16 {
+  uint16_t bits;
+};
+struct BF16 {
+  uint16_t bits;
+};
+
+template <int kLength>
+using Words = typename VectorOf<uint32_t, kLength>::type;
+
+template <int kLength>
+[[gnu::always_inline]] inline Words<kLength> value_bits(Words<kLength> bits, BF16) {
+  return bits << 16;
+}
+// A half is a float of 5 bits of exponent: subnormal ones, whose value is their digits times 2^-24, are shifted up by a
+// subtraction, and those of the largest exponent (infinite, NaN) get the float's.
+template <int kLength>
+[[gnu::always_inline]] inline Words<kLength> value_bits(Words<kLength> bits, F16) {
+  using Floats = typename VectorOf<float, kLength>::type;
+  const Words<kLength> sign = (bits & 0x8000) << 16, digits = (bits & 0x7fff) << 13;
+  const Words<kLength> exponent = digits & 0x0f800000;
+  const Words<kLength> raised = digits + ((127 - 15) << 23);
+  const Floats floor = (Floats)(Words<kLength>{} + ((127 - 14) << 23));
+  const Words<kLength> small = (Words<kLength>)((Floats)(raised + (1 << 23)) - floor);
+  const Words<kLength> large = raised + ((128 - 16) << 23);
+  const Words<kLength> is_small = (Words<kLength>)(exponent == 0), is_large = (Words<kLength>)(exponent == 0x0f800000);
+  return sign | (small & is_small) | (large & is_large) | (raised & ~(is_small | is_large));
+}
+
+// to[i] = from[i], as float.
+template <class H>
+void widen(const H* from, int64_t count, float* to) {
+  constexpr int64_t kLength = kVectorBytes / 4;
+  for (int64_t i = 0; i < count; i += kLength) {
+    const int64_t here = std::min(kLength, count - i);
+    Words<kLength> bits{};
+    if (here == kLength) {
+      for (int64_t j = 0; j < kLength; ++j) bits[j] = from[i + j].bits;
+    } else {
+      for (int64_t j = 0; j < here; ++j) bits[j] = from[i + j].bits;
+    }
+    bits = value_bits<kLength>(bits, H{});
+    std::memcpy(to + i, &bits, static_cast<size_t>(here) * sizeof(float));
+  }
+}
 
 // Rows [0, count), each k long, as panels in which the rows of a block lie side by side.
 template <class T, int kSize>
@@ -183,15 +231,61 @@ void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
   });
 }
 
+// The same of halves: a block of rows is widened, then packed.
+template <class H, int kSize>
+void pack_halves(const Operand<H>& from, int64_t count, int64_t k, float* to) {
+  const auto [data, along_row, along_k] = from;
+  in_blocks<kSize>(0, count, [=]<int kBlock>(int64_t begin) {
+    const H* block = data + begin * along_row;
+    float* panel = to + begin * k;
+    if (along_row == 1) {
+      for (int64_t p = 0; p < k; ++p) widen(block + p * along_k, kBlock, panel + p * kBlock);
+      return;
+    }
+    constexpr int64_t kTerms = 64;
+    float wide[kBlock * kTerms];
+    for (int64_t p = 0; p < k; p += kTerms) {
+      const int64_t terms = std::min(kTerms, k - p);
+      for (int r = 0; r < kBlock; ++r) widen(block + r * along_row + p, terms, wide + r * kTerms);
+      pack<float, kBlock>({wide, kTerms, 1}, kBlock, terms, panel + p * kBlock);
+    }
+  });
+}
+
+// One side of a product, from an element on. Elements are of the product's type, or halves.
+template <class T>
+struct Side {
+  const void* data;
+  planner::Half half;
+  int64_t along_row, along_k, begin = 0;
+
+  Side from(int64_t row, int64_t term) const {
+    return {data, half, along_row, along_k, begin + row * along_row + term * along_k};
+  }
+  template <class E>
+  Operand<E> as() const {
+    return {static_cast<const E*>(data) + begin, along_row, along_k};
+  }
+  template <int kSize>
+  void pack_into(T* to, int64_t count, int64_t k) const {
+    if constexpr (std::is_same_v<T, float>) {
+      if (half == planner::Half::bf16) return pack_halves<BF16, kSize>(as<BF16>(), count, k, to);
+      if (half == planner::Half::f16) return pack_halves<F16, kSize>(as<F16>(), count, k, to);
+    }
+    pack<T, kSize>(as<T>(), count, k, to);
+  }
+};
+
 // kDirect: rows of lhs are read where they lie.
 template <class T, int kM, int kN, bool kDirect>
-void multiply_panels(int64_t m, int64_t n, int64_t k, const Operand<T>& lhs, const Operand<T>& rhs, T* out,
-                     int64_t stride, Sums how, T* packed_lhs, T* packed_rhs) {
-  if (!kDirect) pack<T, kM>(lhs, m, k, packed_lhs);
-  pack<T, kN>(rhs, n, k, packed_rhs);
+void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const Side<T>& rhs, T* out, int64_t stride,
+                     Sums how, T* packed_lhs, T* packed_rhs) {
+  if (!kDirect) lhs.template pack_into<kM>(packed_lhs, m, k);
+  rhs.template pack_into<kN>(packed_rhs, n, k);
+  const T* direct = kDirect ? lhs.template as<T>().data : nullptr;
   in_blocks<kM>(0, m, [=]<int kRowsHere>(int64_t row) {
     in_blocks<kN>(0, n, [=]<int kColumnsHere>(int64_t column) {
-      const T* a = kDirect ? lhs.data + row * lhs.along_row : packed_lhs + row * k;
+      const T* a = kDirect ? direct + row * lhs.along_row : packed_lhs + row * k;
       multiply_block<T, kRowsHere, kColumnsHere, kDirect>(k, a, lhs.along_row, packed_rhs + column * k,
                                                           out + row * stride + column, stride, how);
     });
@@ -202,7 +296,7 @@ template <class T>
 struct Product {
   const DotForm& form;
   const DotTiles tiles;
-  const T *lhs, *rhs;
+  const void *lhs, *rhs;
   T* out;
 
   void run(int64_t number, std::byte* slot) const {
@@ -211,20 +305,19 @@ struct Product {
     const int64_t m = std::min(tiles.tile_m, form.m - i), n = std::min(tiles.tile_n, form.n - j);
     const int64_t lhs_row = form.lhs_transposed ? 1 : form.k, lhs_k = form.lhs_transposed ? form.m : 1;
     const int64_t rhs_column = form.rhs_transposed ? form.k : 1, rhs_k = form.rhs_transposed ? 1 : form.n;
-    const T* a = lhs + batch * form.m * form.k + i * lhs_row;
-    const T* b = rhs + batch * form.k * form.n + j * rhs_column;
+    const Side<T> a = Side<T>{lhs, form.lhs_half, lhs_row, lhs_k, batch * form.m * form.k}.from(i, 0);
+    const Side<T> b = Side<T>{rhs, form.rhs_half, rhs_column, rhs_k, batch * form.k * form.n}.from(j, 0);
     T* const to = out + (batch * form.m + i) * form.n + j;
     Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
     const auto go = [&]<int kM, int kN, bool kDirect>() {
       for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
         const int64_t k = std::min(tiles.block_k, form.k - p);
-        multiply_panels<T, kM, kN, kDirect>(m, n, k, {a + p * lhs_k, lhs_row, lhs_k},
-                                            {b + p * rhs_k, rhs_column, rhs_k}, to, form.n, how,
+        multiply_panels<T, kM, kN, kDirect>(m, n, k, a.from(0, p), b.from(0, p), to, form.n, how,
                                             reinterpret_cast<T*>(slot), reinterpret_cast<T*>(slot + tiles.lhs_bytes));
       }
     };
     // Enough sums at once that none waits for the one before. What is read once is not worth packing.
-    const bool direct = n <= kColumns<T> && !form.lhs_transposed;
+    const bool direct = n <= kColumns<T> && !form.lhs_transposed && form.lhs_half == planner::Half::no;
     if (n >= kColumns<T>) {
       direct ? go.template operator()<kRows, kColumns<T>, true>() : go.template operator()<kRows, kColumns<T>, false>();
     } else {
@@ -236,8 +329,7 @@ struct Product {
 
 template <class T>
 void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  const Product<T> product{form, planner::dot_tiles(form), static_cast<const T*>(lhs), static_cast<const T*>(rhs),
-                           static_cast<T*>(out)};
+  const Product<T> product{form, planner::dot_tiles(form), lhs, rhs, static_cast<T*>(out)};
   const DotTiles& tiles = product.tiles;
   std::atomic<int64_t> next{0};
   const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));

@@ -12,11 +12,31 @@ namespace neap::cpu::runtime {
 
 // Static: files for several processors have these, and none of them may take another one's.
 
-static inline std::array<int64_t, 9> encode(const planner::DotForm& f) {
-  return {f.batch, f.m, f.n, f.k, f.lhs_transposed, f.rhs_transposed, static_cast<int64_t>(f.dtype), f.adds, f.whole_k};
+static inline std::array<int64_t, 11> encode(const planner::DotForm& f) {
+  return {f.batch,
+          f.m,
+          f.n,
+          f.k,
+          f.lhs_transposed,
+          f.rhs_transposed,
+          static_cast<int64_t>(f.dtype),
+          f.adds,
+          f.whole_k,
+          static_cast<int64_t>(f.lhs_half),
+          static_cast<int64_t>(f.rhs_half)};
 }
 static inline planner::DotForm decode_dot(const int64_t* n) {
-  return {n[0], n[1], n[2], n[3], n[4] != 0, n[5] != 0, static_cast<DType>(n[6]), n[7] != 0, n[8]};
+  return {n[0],
+          n[1],
+          n[2],
+          n[3],
+          n[4] != 0,
+          n[5] != 0,
+          static_cast<DType>(n[6]),
+          n[7] != 0,
+          n[8],
+          static_cast<planner::Half>(n[9]),
+          static_cast<planner::Half>(n[10])};
 }
 
 static inline std::array<int64_t, 5> encode(const planner::SortForm& f) {
