@@ -18,7 +18,9 @@
 #include <neap/memory.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "core/check.h"
@@ -59,6 +61,14 @@ size_t touched(const std::vector<Range>& pieces) {
 Heap& Heap::instance() {
   static Heap& heap = *new Heap;  // never destroyed: arrays in static objects die after it would
   return heap;
+}
+
+Heap::Heap() {
+  const char* text = std::getenv("NEAP_MEMORY");
+  if (!text || !*text) return;
+  limit_ = parse_bytes(text);
+  if (!limit_) throw OptionError(fmt::format("NEAP_MEMORY: got '{}'; expected bytes, such as 8GiB", text));
+  asks_machine_ = false;
 }
 
 Slab* Heap::map(size_t bytes, std::string_view what) {
@@ -118,15 +128,20 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
   return slab.release();
 }
 
+// Bytes; and how many of them what is live or cached has been promised and has not touched yet.
+std::optional<size_t> Heap::available(size_t& promised) const {
+  const std::optional<size_t> bytes = asks_machine_ ? os::available_memory() : std::nullopt;
+  const size_t held = used_ + cached_, resident = bytes ? memory::resident_bytes() : 0;
+  promised = held > resident ? held - resident : 0;
+  return bytes;
+}
+
 void Heap::require_available(size_t pages, size_t bytes, std::string_view what) {
   unchecked_ += pages;
   if (unchecked_ < kCheckEvery) return;
-  const std::optional<size_t> available = os::available_memory();
+  size_t promised = 0;
+  const std::optional<size_t> available = this->available(promised);
   if (!available) return;
-  // What live buffers have been promised and have not touched yet will come out of the available memory too.
-  const size_t held = used_ + cached_;
-  const size_t resident = memory::resident_bytes();
-  const size_t promised = held > resident ? held - resident : 0;
   const size_t wanted = pages + promised;
   if (wanted <= *available) {
     unchecked_ = 0;
@@ -137,6 +152,18 @@ void Heap::require_available(size_t pages, size_t bytes, std::string_view what) 
     out_of_memory(bytes, what, fmt::format("the machine has {} available", format_bytes(*available + cached_)));
   }
   trim(used_ + cached_ - missing);
+}
+
+std::optional<size_t> Heap::room() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<size_t> room;
+  size_t promised = 0;
+  if (const std::optional<size_t> available = this->available(promised)) {
+    const size_t all = *available + cached_;
+    room = all - std::min(all, promised);
+  }
+  if (limit_) room = std::min(room.value_or(SIZE_MAX), *limit_ - std::min(*limit_, live_));
+  return room;
 }
 
 void Heap::split(Slab* slab, std::vector<Range> pieces) {

@@ -65,14 +65,18 @@ class Heap {
   void release_cached();
   std::optional<size_t> limit() const;
   void set_limit(std::optional<size_t> bytes);
+  // Returns the bytes that may be allocated beside those that are live, by the limit and by what the machine has
+  // available; nullopt where neither says.
+  std::optional<size_t> room() const;
 
  private:
-  Heap() = default;
+  Heap();  // throws OptionError for what NEAP_MEMORY must not be
   void check_limit(size_t bytes, std::string_view what) const;
   void check_refusal(size_t bytes, std::string_view what);
   void add_live(size_t bytes);
   Slab* reuse(size_t pages);
   Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
+  std::optional<size_t> available(size_t& promised) const;
   void require_available(size_t pages, size_t bytes, std::string_view what);
   size_t ceiling() const;
   void trim(size_t kept);
@@ -87,7 +91,8 @@ class Heap {
   size_t live_ = 0;
   size_t peak_ = 0;
   std::optional<size_t> limit_;
-  size_t refuse_ = 0;  // how many allocations from now
+  bool asks_machine_ = true;  // what it has available: not where NEAP_MEMORY says what may be had
+  size_t refuse_ = 0;         // how many allocations from now
   bool refused_ = false;
 
   // Of slabs alone, in whole pages.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "backends/executable.h"
@@ -49,6 +50,9 @@ class Compiled {
 planner::Target target_of(const Device& device);
 /// Returns the bytes that can be had of the device's own memory, which no plan may exceed; 0 means no such limit.
 size_t memory_of(const Device& device);
+/// Returns the bytes that a plan for the device may hold now, when it is called on these arrays: of its own memory, or
+/// of the host's by the limit (memory::limit) and by what the machine has available. nullopt where neither says.
+std::optional<size_t> room_on(const Device& device, const tracing::Arrays& arguments, const tracing::Arrays& captured);
 /// Compiles the plan by the device's backend. Throws DeviceError or UserError.
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name);

@@ -10,12 +10,15 @@
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 
 #include "backends/backend.h"
 #include "core/at_line.h"
 #include "core/file.h"
+#include "core/heap.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
 #include "trace/tracing/tracing.h"
@@ -144,6 +147,21 @@ namespace jit_detail {
 planner::Target target_of(const Device& device) { return planner::target_of(backend_of(device).limits(device.index)); }
 
 size_t memory_of(const Device& device) { return backend_of(device).capacity(device.index); }
+
+std::optional<size_t> room_on(const Device& device, const tracing::Arrays& arguments, const tracing::Arrays& captured) {
+  if (const size_t own = memory_of(device); own > 0) return own;
+  std::optional<size_t> room = neap::detail::Heap::instance().room();
+  if (!room) return std::nullopt;
+  std::set<const void*> counted;  // what the plan counts is there already
+  for (const tracing::Arrays* arrays : {&arguments, &captured}) {
+    for (const Array& x : *arrays) {
+      if (!x.is_concrete()) continue;
+      const BufferPtr& buffer = tracing::concrete_buffer(x, "jit", {});
+      if (counted.insert(buffer.get()).second) *room += (x.bytes() + 63) / 64 * 64;
+    }
+  }
+  return room;
+}
 
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name) {

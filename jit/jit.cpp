@@ -96,8 +96,7 @@ struct JitState::Impl {
     }
     auto entry = std::make_shared<CompiledCall>();
     auto [traced, p] = prepare(call, f, entry->prototype, loc);
-    if (const size_t memory = jit_detail::memory_of(options.device); memory > 0)
-      p.memory_budget = std::min(p.memory_budget.value_or(memory), memory);
+    p.machine_memory = jit_detail::room_on(options.device, call.leaves, traced.captured);
     entry->compiled = std::make_unique<jit_detail::Compiled>(std::move(traced), std::move(p), options.device,
                                                              jit_detail::Origin{to_string(loc), false});
     const std::unique_lock lock(mutex);

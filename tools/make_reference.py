@@ -28,6 +28,7 @@ ENVIRONMENT = {
     "NEAP_PROGRESS": "`1`: standard error tells how far long loops, plannings and compilations are.",
     "NEAP_POISON": "`1`: memory in the arena is overwritten when the plan says that it is dead.",
     "NEAP_ISA": "The best instruction set to use: `baseline` (SSE2), `avx2` or `avx512`. Else the best that the processor has.",
+    "NEAP_MEMORY": "Bytes that arrays may hold in all, such as `8GiB`: the first `memory::limit()`. Else what the machine, or the control group, has available ([devices](devices.md)).",
     "NEAP_CACHE_DIR": "Where compiled Vulkan kernels are kept. Else `~/.cache/neap`; empty: nowhere.",
     "NEAP_VULKAN_DEVICE": "Shows only the Vulkan devices whose name contains this, in either case.",
     "NEAP_VULKAN_TIMEOUT": "Seconds after which a call on a Vulkan device that does not end is a `DeviceError`.",

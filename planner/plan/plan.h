@@ -155,6 +155,7 @@ struct PlanData {
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
+  bool budget_of_machine = false;       // nobody set it: it is what the machine had
   std::vector<Tradeoff> tradeoff;       // what other budgets would get, as far as the search went
   std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
   std::vector<PassRecord> passes;       // in their order, the graph that they began with first; with keep_passes
@@ -185,9 +186,10 @@ struct PlanOptions {
   std::string name;
   bool naive = false;
   std::optional<size_t> memory_budget;
-  std::vector<bool> donated;         // of each input; empty: none
-  std::optional<Strategy> strategy;  // pinned: planner/search/pins.h
-  std::optional<int64_t> chunks;     // pinned K
+  std::optional<size_t> machine_memory;  // the budget of a plan that would hold more than this
+  std::vector<bool> donated;             // of each input; empty: none
+  std::optional<Strategy> strategy;      // pinned: planner/search/pins.h
+  std::optional<int64_t> chunks;         // pinned K
   Target target = {};
   bool naive_too = true;                         // a naive plan, whose buffers lie apart, may be the one that is chosen
   bool part_steps = false;                       // of fuse() (planner/fuse/fuse.h); the planner's own choice

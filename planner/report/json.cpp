@@ -66,6 +66,7 @@ void write_plan(JsonWriter& out, const PlanData& plan) {
   out.begin_object().member("arena_blocks", plan.arena_blocks).member("arena_bytes", plan.arena_bytes);
   out.key("budget_bytes");
   plan.budget ? out.value(*plan.budget) : out.null();
+  if (plan.budget_of_machine) out.key("budget_of_machine").value(true);
   out.key("buffers").begin_array();
   for (size_t b = 0; b < plan.buffers.size(); ++b) write_buffer(out, plan.buffers[b], b);
   out.end_array().key("decisions").begin_array();

@@ -162,6 +162,7 @@ PlanData read_plan(const At& at, int depth) {
   }
   plan.slab = at["outputs_in_arena"].boolean();
   if (!at["budget_bytes"].is_null()) plan.budget = at["budget_bytes"].bytes();
+  plan.budget_of_machine = at.has("budget_of_machine") && at["budget_of_machine"].boolean();
   plan.predicted_seconds = at["predicted_seconds"].real();
   at["strategies"].each([&](const At& item) { plan.strategies.push_back(item.text()); });
   size_t count = 0;

@@ -74,7 +74,9 @@ std::string to_text(const PlanData& plan) {
   if (const size_t host = host_bytes(plan)) {
     out += fmt::format("on the host  {:>11}  ({} bytes, beside the peak)\n", format_bytes(host), host);
   }
-  if (plan.budget) out += fmt::format("budget       {:>11}\n", format_bytes(*plan.budget));
+  if (plan.budget)
+    out += fmt::format("budget       {:>11}{}\n", format_bytes(*plan.budget),
+                       plan.budget_of_machine ? "  (the memory that was left)" : "");
   out += "\nalive at the peak:\n" + describe_alive(plan, "  ");
   if (!plan.decisions.empty()) out += "\ndecisions:\n";
   for (const Decision& decision : plan.decisions) {

@@ -56,11 +56,13 @@ std::vector<Tradeoff> tradeoff_of(const Graph& simplified, const PlanData& usual
 
 void check_budget(const PlanData& plan) {
   if (!plan.budget || plan.peak_bytes <= *plan.budget) return;
-  throw BudgetError(fmt::format("{}: no plan fits a memory budget of {} ({} bytes); the smallest peak that the planner "
-                                "finds is {} ({} bytes).\n"
-                                "alive at its peak:\n{}raise the budget to that, or make these values smaller",
-                                plan.name.empty() ? "jit" : plan.name, format_bytes(*plan.budget), *plan.budget,
-                                format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  ")),
+  const char* what = plan.budget_of_machine ? "the memory that is left," : "a memory budget of";
+  const char* hint = plan.budget_of_machine ? "make these values smaller, or free others"
+                                            : "raise the budget to that, or make these values smaller";
+  throw BudgetError(fmt::format("{}: no plan fits {} {} ({} bytes); the smallest peak that the planner finds is {} ({} "
+                                "bytes).\nalive at its peak:\n{}{}",
+                                plan.name.empty() ? "jit" : plan.name, what, format_bytes(*plan.budget), *plan.budget,
+                                format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  "), hint),
                     plan.peak_bytes);
 }
 

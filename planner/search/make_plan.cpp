@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -110,7 +111,14 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph);
   PlanData plan = plan_chosen(program, options);
-  if (options.memory_budget) check_budget(plan);
+  const bool is_too_large = plan.peak_bytes > options.machine_memory.value_or(SIZE_MAX);
+  if (is_too_large && plan.budget.value_or(SIZE_MAX) > *options.machine_memory) {
+    PlanOptions within = options;
+    within.memory_budget = options.machine_memory;
+    plan = plan_chosen(program, within);
+    plan.budget_of_machine = true;
+  }
+  if (plan.budget) check_budget(plan);
   check_limits(plan, options.target);
   check_pin(plan, program, options);
   std::set<std::string> names;

@@ -163,8 +163,10 @@ MISTAKE(Memory, AllocationAboveTheLimit, OutOfMemoryError,
   ones({3000});  // here
 }
 
-MISTAKE(Memory, CallAboveTheLimit, OutOfMemoryError,
-        "out of memory: add needs 11.75 KiB (12032 bytes) with 11.75 KiB live; the limit is 12.75 KiB") {
+MISTAKE(
+    Memory, CallAboveTheLimit, BudgetError,
+    "jit: no plan fits the memory that is left, 12.75 KiB (13056 bytes); the smallest peak that the planner finds is "
+    "23.50 KiB (24064 bytes).") {
   const Array x = ones({3000});
   const auto f = jit([](const Array& a) { return a + 1; });  // here
   memory::set_limit(memory::live_bytes() + 1_KiB);
