@@ -4,12 +4,14 @@
 #include <neap/error.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "planner/rewrite/simplify.h"
+#include "planner/search/loop_checkpoints.h"
 #include "planner/search/rematerialize.h"
 #include "trace/graph/op_table.h"
 
@@ -19,19 +21,22 @@ using namespace tracing;
 
 namespace {
 
+constexpr double kPartsOfLoops[] = {0.25, 0.5, 0.75, 1};  // of what loops in segments would save
 constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};  // between values that are kept
 
 // How to make a plan that computes again, and what it comes to.
 struct Recipe {
   FusedPlan from;
   std::optional<std::vector<ValueId>> kept;  // none: `from` itself
+  std::optional<LoopCheckpoints> loops;      // `from` is a plan of this
   const Node* first = nullptr;               // that waits; in `from`
   size_t peak_bytes = 0;
   double seconds = 0;
 
   std::string how() const {
-    return kept ? fmt::format("{} values kept, others computed again from them", kept->size())
-                : "values with several readers are computed by each";
+    if (!kept) return loops ? loops->how : "values with several readers are computed by each";
+    const std::string again = fmt::format("{} values kept, others computed again from them", kept->size());
+    return loops ? loops->how + "; " + again : again;
   }
 };
 
@@ -40,9 +45,10 @@ class Rematerialization {
   Rematerialization(BudgetLedger& ledger, const Graph& graph) : ledger_(ledger), graph_(graph) {}
 
   void run(const FusedPlan& usual, const FusedPlan& again) {
-    recipes_.push_back({again, {}, nullptr, again.planned.plan.peak_bytes, again.planned.plan.predicted_seconds});
+    add_plan(again, {});
     add_checkpoints(usual);
     add_checkpoints(again);
+    add_loops(usual.fuse_options);
     std::vector<const Recipe*> fastest_first;
     for (const Recipe& recipe : recipes_) fastest_first.push_back(&recipe);
     std::ranges::sort(fastest_first, {}, [](const Recipe* r) { return std::tie(r->seconds, r->peak_bytes, r->kept); });
@@ -57,9 +63,31 @@ class Rematerialization {
   }
 
  private:
+  void add_plan(const FusedPlan& from, const std::optional<LoopCheckpoints>& loops) {
+    const PlanData& plan = from.planned.plan;
+    recipes_.push_back({from, {}, loops, nullptr, plan.peak_bytes, plan.predicted_seconds});
+  }
+
+  // Loops run in segments of their steps: some of them, all of them, on more and more levels.
+  void add_loops(const FuseOptions& fuse_options) {
+    std::optional<Recipe> lowest;
+    for (int levels = 1; levels <= kMostLevels; ++levels) {
+      std::string before;
+      for (const double part : kPartsOfLoops) {
+        std::optional<LoopCheckpoints> loops = checkpoint_stacked_loops(graph_, levels, part);
+        if (!loops || ledger_.exhausted()) return;
+        if (std::exchange(before, loops->how) == loops->how) continue;  // the same loops
+        const Planned& planned = plans_.emplace_back(ledger_.plan(loops->graph, fuse_options));
+        add_plan({planned, fuse_options}, loops);
+        if (!lowest || recipes_.back().peak_bytes < lowest->peak_bytes) lowest.emplace(recipes_.back());
+      }
+    }
+    if (lowest) add_checkpoints(lowest->from, lowest->loops);
+  }
+
   // Only some of what waits across the peak step is kept: the values between two parts of what comes before it, or
   // those that wait, one out of several; or of the part of them that is read last.
-  void add_checkpoints(const FusedPlan& from) {
+  void add_checkpoints(const FusedPlan& from, const std::optional<LoopCheckpoints>& loops = {}) {
     const Graph& graph = from.planned.graph;
     const std::vector<ValueId> all = live_across_peak(from.planned);
     if (all.empty()) return;
@@ -68,7 +96,7 @@ class Rematerialization {
     std::set<std::vector<ValueId>> tried{all};
     const auto add = [&](std::vector<ValueId> kept) {
       if (ledger_.exhausted() || !tried.insert(kept).second) return;
-      Recipe recipe{from, std::move(kept), graph.def(all.front())};
+      Recipe recipe{from, std::move(kept), loops, graph.def(all.front())};
       const PlanData plan = expand(recipe).plan;
       recipe.peak_bytes = plan.peak_bytes;
       recipe.seconds = plan.predicted_seconds;
@@ -93,8 +121,12 @@ class Rematerialization {
   BudgetCandidate expand(const Recipe& recipe) {
     BudgetCandidate candidate;
     if (!recipe.kept) {
-      candidate.graph = graph_;
+      candidate.graph = recipe.loops ? recipe.loops->graph : graph_;
       candidate.plan = recipe.from.planned.plan;
+      if (!recipe.loops) return candidate;
+      candidate.what = fmt::format("what {} at {} leaves for the way back", name(recipe.loops->first.op),
+                                   to_string(recipe.loops->first.loc));
+      candidate.how = recipe.how();
       return candidate;
     }
     candidate.graph = simplify(rematerialize_from(recipe.from.planned, *recipe.kept));
@@ -107,6 +139,7 @@ class Rematerialization {
   BudgetLedger& ledger_;
   const Graph& graph_;
   std::vector<Recipe> recipes_;
+  std::deque<Planned> plans_;  // of loops in segments
 };
 
 }  // namespace

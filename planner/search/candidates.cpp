@@ -9,6 +9,7 @@
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/free_slices.h"
+#include "planner/search/loop_checkpoints.h"
 #include "planner/search/separate.h"
 #include "planner/search/sink.h"
 
@@ -121,6 +122,25 @@ bool sink(Search& s) {
   return true;
 }
 
+// Loops that run backwards begin again at checkpoints, where what each step would leave is far more.
+bool checkpoint_loops(Search& s) {
+  const std::optional<LoopCheckpoints> loops = checkpoint_stacked_loops(s.simple, 1, 1);
+  if (!loops) return false;
+  const Program program(loops->graph);
+  Search segmented = begin_search(program, s.options);
+  if (segmented.planned.plan.peak_bytes >= s.plan().peak_bytes) return false;
+  try_steps(segmented);
+  if (!better(segmented.price(), s.price())) return false;
+  record(segmented.plan(), "checkpointed",
+         loops->how + ": what each step would leave is computed again from checkpoints",
+         {alternative("stacked", s.plan()), alternative("checkpointed", segmented.plan())});
+  s.simple = program.simple();
+  s.planned = std::move(segmented.planned);
+  s.plain = std::move(segmented.plain);
+  s.other = std::move(segmented.other);
+  return true;
+}
+
 bool could_part(Search& s) { return s.plain_plan().could_part; }
 
 // Steps are merged for what they share once it is known what is stored, not for what they might share before.
@@ -194,11 +214,12 @@ constexpr Candidate kCandidates[] = {
     {"rematerialized", true, always, rematerialize_cheap},  // planner/search/rematerialize_cheap.h
     {"chunked", true, always, slice_freely},                // planner/search/free_slices.h
     {"rematerialized products", true, is_whole, rematerialize_products},
-    {"placed", true, always, place},                     // planner/place/place.h
-    {"sunk", false, is_small, sink},                     // planner/search/sink.h
-    {"parted", false, could_part, part},                 // planner/fuse/fuse.h
-    {"stored", false, is_above_naive, store},            // planner/fuse/fuse.h
-    {"separated", false, is_far_above_naive, separate},  // planner/search/separate.h
+    {"placed", true, always, place},                      // planner/place/place.h
+    {"sunk", false, is_small, sink},                      // planner/search/sink.h
+    {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
+    {"parted", false, could_part, part},                  // planner/fuse/fuse.h
+    {"stored", false, is_above_naive, store},             // planner/fuse/fuse.h
+    {"separated", false, is_far_above_naive, separate},   // planner/search/separate.h
     {"naive", false, may_be_naive, run_naively},
 };
 

@@ -71,6 +71,19 @@ Graph distances_in_a_loop() {
   });
 }
 
+// A recurrent net with gates, whose steps leave much and cost little.
+Graph gated_loop() {
+  return traced({{256, 256}, {8, 256}}, [](const tracing::Arrays& in) {
+    return grad([&](const Array& w) {
+      const auto step = [&](const Array&, const std::pair<Array, Array>& s) {
+        const Array gate = sigmoid(matmul(s.first, w)), cell = gate * s.second + (1 - gate) * tanh(s.first);
+        return std::pair(sigmoid(cell) * tanh(cell), cell);
+      };
+      return sum(fori_loop(0, 5000, step, std::pair(in[1], in[1])).first);
+    })(in[0]);
+  });
+}
+
 struct Case {
   std::string_view candidate;
   Graph graph;
@@ -82,6 +95,7 @@ std::vector<Case> cases() {
   donated.donated = {true, false, false};
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
           {"sunk", distances_in_a_loop(), {}},
+          {"checkpointed", gated_loop(), {}},
           {"laid out", batch_of_tangents(), {}},
           {"rematerialized", layers(), {}},
           {"chunked", heads(), {}},

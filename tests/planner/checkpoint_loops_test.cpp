@@ -1,0 +1,219 @@
+// Loops in segments, whose residuals are computed again from checkpoints: the same values, less that is held.
+#include "planner/rewrite/checkpoint_loops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <neap/neap.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "planner/rewrite/simplify.h"
+#include "planner/search/budget.h"
+#include "planner/search/loop_checkpoints.h"
+#include "programs.h"
+#include "tests/trace/host.h"
+#include "trace/graph/loop.h"
+#include "trace/reference/reference.h"
+#include "trace/tracing/tracing.h"
+
+namespace neap::planner {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Le;
+using testing::SizeIs;
+using tracing::HostValue;
+
+using Program2 = std::function<Array(const Array&, const Array&)>;
+
+constexpr int64_t kSize = 6;
+
+Graph traced(const Program2& f, const Shape& x, const Shape& p) {
+  const std::vector<Aval> avals{{x, f32}, {p, f32}};
+  return simplify(
+      tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in[0], in[1])}; }));
+}
+
+Array energy(const Array& x) { return sum(x * x); }
+
+// x = x + sin(p x) + cos(p sin(p x)), so many times.
+Array steps(const Array& x, const Array& p, int64_t length) {
+  return fori_loop(0, length, [&](const Array&, const Array& c) { return c + sin(p * c) + cos(p * sin(p * c)); }, x);
+}
+
+// A loop with constants, two carries, of which one has no derivative, stacked inputs and results, run either way.
+Array mixed(const Array& x, const Array& p, int64_t length, bool reverse) {
+  const Array xs = sin(arange(length * kSize).astype(f32)) / 7;
+  const auto body = [&](const std::pair<Array, Array>& c, const Array& row) {
+    const Array next = tanh(c.first * p + row) + c.first * (c.second % 3).astype(f32);
+    return std::pair(std::pair(next, c.second + 1), sum(next * row));
+  };
+  const auto [last, ys] = scan(body, std::pair(x, array(1)), reshape(xs, {length, kSize}), std::nullopt, reverse);
+  return sum(last.first) + sum(ys * ys);
+}
+
+std::vector<HostValue> values_of(const Graph& g) {
+  std::mt19937 random(1);
+  std::vector<HostValue> values;
+  for (const ValueId v : g.inputs) {
+    HostValue x{g.aval(v), allocate(g.aval(v).bytes(), "test")};
+    for (int64_t i = 0; i < x.aval.size(); ++i) x.data->as<float>()[i] = static_cast<float>(random() % 1000) / 1999;
+    values.push_back(std::move(x));
+  }
+  return values;
+}
+
+void expect_same_values(const Graph& a, const Graph& b) {
+  const auto inputs = values_of(a);
+  const auto x = tracing::evaluate_reference(a, inputs), y = tracing::evaluate_reference(b, inputs);
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(x[i].aval, y[i].aval);
+    EXPECT_EQ(std::memcmp(x[i].data->data(), y[i].data->data(), x[i].aval.bytes()), 0);
+  }
+}
+
+// The only loop with residuals, in these segments.
+Graph in_segments(const Graph& g, std::vector<int64_t> segments) {
+  const std::vector<StackedLoop> loops = stacked_loops(g);
+  EXPECT_THAT(loops, SizeIs(1));
+  Graph result = checkpoint_loops(g, {{loops.at(0), std::move(segments)}});
+  verify(result);
+  return result;
+}
+
+TEST(CheckpointLoops, FindsWhatReverseModeStacks) {
+  const Graph g = traced(
+      [](const Array& x, const Array& p) { return grad([&](const Array& a) { return energy(steps(a, p, 40)); })(x); },
+      {kSize}, {kSize});
+  const std::vector<StackedLoop> loops = stacked_loops(g);
+  ASSERT_THAT(loops, SizeIs(1));
+  EXPECT_EQ(loops[0].length, 40);
+  EXPECT_EQ(loops[0].carry_bytes, kSize * 4);
+  EXPECT_THAT(loops[0].readers, SizeIs(1));
+  EXPECT_GE(loops[0].stacked_bytes, kSize * 4);
+}
+
+TEST(CheckpointLoops, AreNotWhereNothingRunsBackwards) {
+  EXPECT_THAT(stacked_loops(traced([](const Array& x, const Array& p) { return steps(x, p, 40); }, {kSize}, {kSize})),
+              IsEmpty());
+  // Stacked results that leave, or are read as a whole, are no residuals.
+  const auto all = [](const Array& x, const Array& p) {
+    return scan([&](const Array& c, std::nullptr_t) { return std::pair(c * p, c); }, x, nullptr, 10).second;
+  };
+  EXPECT_THAT(stacked_loops(traced(all, {kSize}, {kSize})), IsEmpty());
+  EXPECT_THAT(
+      stacked_loops(traced([&](const Array& x, const Array& p) { return sum(all(x, p), {0}); }, {kSize}, {kSize})),
+      IsEmpty());
+}
+
+TEST(CheckpointLoops, KeepTheValues) {
+  for (const int64_t length : {2, 3, 7, 12, 13}) {
+    for (const bool reverse : {false, true}) {
+      const Graph g = traced(
+          [&](const Array& x, const Array& p) {
+            const auto [gx, gp] =
+                grad<0, 1>([&](const Array& a, const Array& b) { return mixed(a, b, length, reverse); })(x, p);
+            return concatenate({gx, gp});
+          },
+          {kSize}, {kSize});
+      for (const std::vector<int64_t>& segments :
+           {std::vector<int64_t>{1}, {2}, {3}, {5}, {6, 2}, {6, 1}, {5, 2, 1}, {4, 3, 2}}) {
+        SCOPED_TRACE(testing::Message() << length << (reverse ? " reversed, " : ", ")
+                                        << testing::PrintToString(segments));
+        const Graph result = in_segments(g, segments);
+        expect_same_values(g, result);
+        const Graph simple = simplify(result);
+        verify(simple);
+        expect_same_values(g, simple);
+      }
+    }
+  }
+}
+
+TEST(CheckpointLoops, OfLoopsInLoops) {
+  const Graph g = traced(
+      [](const Array& x, const Array& p) {
+        return grad([&](const Array& a) {
+          return energy(fori_loop(0, 6, [&](const Array&, const Array& c) { return steps(c, p, 9) / 3; }, a));
+        })(x);
+      },
+      {kSize}, {kSize});
+  for (int levels = 1; levels <= kMostLevels; ++levels) {
+    const std::optional<LoopCheckpoints> result = checkpoint_stacked_loops(g, levels, 1);
+    ASSERT_TRUE(result);
+    verify(result->graph);
+    expect_same_values(g, result->graph);
+  }
+}
+
+TEST(CheckpointLoops, OfSecondDerivatives) {
+  const Graph g = traced(
+      [](const Array& x, const Array& p) {
+        const auto slope = grad([&](const Array& a) { return energy(steps(a, p, 20)); });
+        return grad([&](const Array& a) { return sum(slope(a) * p); })(x);
+      },
+      {kSize}, {kSize});
+  const std::optional<LoopCheckpoints> result = checkpoint_stacked_loops(g, 1, 1);
+  ASSERT_TRUE(result);
+  verify(result->graph);
+  expect_same_values(g, result->graph);
+}
+
+TEST(CheckpointLoops, SegmentsHoldLittle) {
+  StackedLoop loop;
+  loop.length = 1000;
+  loop.stacked_bytes = loop.carry_bytes = 1000;
+  EXPECT_THAT(best_segments(loop, 0), IsEmpty());
+  EXPECT_EQ(segmented_bytes(loop, {}), 1'000'000u);
+  for (const auto& [levels, most] : {std::pair(1, 66'000), {2, 31'000}, {3, 24'000}}) {
+    const std::vector<int64_t> segments = best_segments(loop, levels);
+    EXPECT_THAT(segments, SizeIs(static_cast<size_t>(levels)));
+    EXPECT_LE(segmented_bytes(loop, segments), static_cast<size_t>(most));
+  }
+  loop.stacked_bytes = 100'000;  // what a step leaves is far more than what it begins with
+  EXPECT_THAT(best_segments(loop, 1), ElementsAre(4));
+  loop.stacked_bytes = 1;  // and far less
+  EXPECT_THAT(best_segments(loop, 1), IsEmpty());
+  loop.length = 997;  // a prime, of large inputs
+  loop.stacked_bytes = 1000;
+  loop.input_bytes = 1000;
+  EXPECT_THAT(best_segments(loop, 2), IsEmpty()) << "the inputs would be copied";
+}
+
+TEST(CheckpointLoops, ABudgetGetsThem) {
+  const auto f = [](const Array& x, const Array& p) {
+    return grad([&](const Array& a) { return energy(steps(a, p, 1000)); })(x);
+  };
+  const Graph g = traced(f, {30'000}, {30'000});
+  const size_t usual = make_plan(g, {}).peak_bytes;
+  PlanOptions options;
+  for (const size_t most : {size_t{30} << 20, size_t{8} << 20, size_t{5} << 20}) {
+    options.memory_budget = most;
+    const PlanData plan = make_plan(g, options);
+    EXPECT_LE(plan.peak_bytes, most) << "of " << usual;
+  }
+}
+
+TEST(CheckpointLoops, KeepTheBits) {
+  const auto f = [](const Array& x, const Array& p) {
+    return grad([&](const Array& a) { return energy(steps(a, p, 100)); })(x);
+  };
+  const Array x = random::uniform(random::key(1), {1000}), p = random::uniform(random::key(2), {1000}) / 100;
+  const Array naive = jit(f, {.pipeline = Pipeline::naive})(x, p);
+  for (const size_t budget : {size_t{200'000}, size_t{60'000}}) {
+    const auto small = jit(f, {.memory_budget = budget});
+    EXPECT_EQ(small(x, p).to_vector<float>(), naive.to_vector<float>());
+    EXPECT_LE(small.last_plan().peak_bytes(), budget);
+  }
+}
+
+}  // namespace
+}  // namespace neap::planner
