@@ -177,9 +177,10 @@ Planned plan_simplified(const Graph& simplified, const PlanOptions& options, con
   return *plan_whole(simplified, options, fuse_options, placing, nullptr);
 }
 
-std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth, const Planned* like) {
+std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth, const Planned* like,
+                                const FuseOptions& fuse_options) {
   const Trial trial{worth, like};
-  return plan_whole(std::move(simplified), options, {}, Placing::nowhere, &trial);
+  return plan_whole(std::move(simplified), options, fuse_options, Placing::nowhere, &trial);
 }
 
 Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOptions& options,

@@ -24,7 +24,8 @@ namespace {
 constexpr int kRounds = 16;                    // slicings, one after the other
 constexpr int64_t kTrialChunks[] = {256, 16};  // what an axis gives at best may show only in many slices
 constexpr int kPatience = 3;                   // so many K without gain end a round
-constexpr double kNearPeak = 0.75;             // of the peak: live bytes from here on count as load
+constexpr double kNearPeak = 0.05;             // of the peak: live bytes from here on count as load
+constexpr double kLeastLess = 0.05;            // of the load, by more slices where the peak stays
 constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
 constexpr double kVisit = 0.02;                // of planning a node: looking at a value for a region
 constexpr double kTrialNodes = 10'000;         // planned in a round to choose a slicing,
@@ -184,7 +185,7 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
   const Region& region = slicing.regions[0];
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
   int64_t length = region.extent;
-  size_t least = std::numeric_limits<size_t>::max();
+  Score least{std::numeric_limits<size_t>::max()};
   int idle = 0;
   for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !ledger_.exhausted();
        chunks += few ? (chunks + 3) / 4 : chunks) {
@@ -192,10 +193,13 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
     length = slice_length(region, chunks);
     auto trial = try_slices(level, slicing, chunks);
     if (!trial) break;
-    const bool gain = trial->plan.peak_bytes + trial->plan.peak_bytes / 256 < least;
+    // Where something else holds the peak, less is held beside it: the next slicing is of that.
+    const Score now = score(trial->plan, levels_[level].planned.plan);
+    const bool gain =
+        now.peak_bytes + now.peak_bytes / 256 < least.peak_bytes || now.load < (1 - kLeastLess) * least.load;
     idle = gain ? 0 : idle + 1;
-    if (trial->plan.peak_bytes >= least) continue;
-    least = trial->plan.peak_bytes;
+    if (std::tie(now.peak_bytes, now.load) >= std::tie(least.peak_bytes, least.load)) continue;
+    least = now;
     BudgetCandidate sliced = complete(std::move(*trial));
     if (ledger_.enter(sliced, decisions_, previous_) && ledger_.done()) break;
     previous_ = alternative(fmt::format("chunked, K = {}", chunks), sliced.plan);

@@ -43,9 +43,10 @@ Decision decision_of(const Level& level, const Slicing& slicing, int64_t chunks,
 }
 
 // The best slices of what `from` computes, that are better than `usual`.
-std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const PlanOptions& options) {
+std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const PlanOptions& options,
+                              const FuseOptions& fuse_options) {
   const double least_gain = kSliced.least_saved * static_cast<double>(usual.peak_bytes);
-  const Level level{nullptr, std::nullopt, from, fuse(from.graph).stored};
+  const Level level{nullptr, std::nullopt, from, fuse(from.graph, fuse_options).stored};
   Price least = price_of(usual);
   std::optional<PlanData> best;
   int trials = 0;
@@ -61,7 +62,7 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
         const Price price{peak_bytes, seconds};
         return better(price, price_of(usual), Policy::sliced) && saves(price, least, kSliced.least_saved);
       };
-      std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better);
+      std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better, nullptr, fuse_options);
       if (!planned || !is_better(planned->plan.peak_bytes, planned->plan.predicted_seconds)) continue;
       PlanData& next = planned->plan;
       least = price_of(next);
@@ -79,9 +80,13 @@ std::optional<PlanData> slice_for_free(const Planned& plain, const Planned& usua
   if (options.target.gpu || usual.plan.peak_bytes < kWorthwhile || usual.graph.nodes.size() > kMostNodes) {
     return std::nullopt;
   }
-  if (auto sliced = slice(usual, usual.plan, options)) return sliced;
-  if (usual.graph == plain.graph) return std::nullopt;  // looked at
-  return slice(plain, usual.plan, options);
+  if (auto sliced = slice(usual, usual.plan, options, {})) return sliced;
+  if (usual.graph != plain.graph) {
+    if (auto sliced = slice(plain, usual.plan, options, {})) return sliced;
+  }
+  // What has several readers may be computed by each of them in the same slice.
+  const Planned again = plan_simplified(simplify(plain.graph), options, kComputeShared, Placing::near);
+  return slice(again, usual.plan, options, kComputeShared);
 }
 
 }  // namespace neap::planner
