@@ -8,6 +8,7 @@
 #include "planner/rewrite/compact_updates.h"
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/simplify.h"
+#include "planner/rewrite/unroll_sums.h"
 #include "planner/search/free_slices.h"
 #include "planner/search/loop_checkpoints.h"
 #include "planner/search/separate.h"
@@ -104,18 +105,43 @@ void try_steps(Search& s) {
   }
 }
 
+// Sums of a few terms are additions, computed where they are read.
+bool unroll(Search& s) {
+  const std::optional<Graph> graph = unroll_sums(s.simple);
+  if (!graph) return false;
+  const Program program(simplify(*graph));
+  Search unrolled = begin_search(program, s.options);
+  s.unrolled = unrolled.planned;
+  try_steps(unrolled);
+  if (unrolled.plan().peak_bytes >= s.plan().peak_bytes || !better(unrolled.price(), s.price())) {
+    s.others.push_back({program.simple(), std::move(unrolled.planned.plan)});
+    return false;
+  }
+  record(unrolled.plan(), "unrolled", "sums of a few terms are computed where they are read",
+         {alternative("summed", s.plan()), alternative("unrolled", unrolled.plan())});
+  s.simple = program.simple();
+  s.planned = std::move(unrolled.planned);
+  s.plain = std::move(unrolled.plain);
+  s.other = std::move(unrolled.other);
+  return true;
+}
+
 // What loops read in every iteration is computed in their bodies, of less.
 bool sink(Search& s) {
-  const std::optional<Graph> graph = sink_into_loops(s.plain_plan());
+  std::optional<Graph> graph = sink_into_loops(s.plain_plan());
+  if (!graph && s.unrolled) graph = sink_into_loops(*s.unrolled);
   if (!graph) return false;
   const Program program(simplify(*graph));  // axes are not laid out before
   Search sunk = begin_search(program, s.options);
   if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
   try_steps(sunk);
-  if (!better(sunk.price(), s.price())) return false;
+  if (!better(sunk.price(), s.price())) {
+    s.others.push_back({program.simple(), std::move(sunk.planned.plan)});
+    return false;
+  }
   record(sunk.plan(), "sunk", "what loops read in every iteration is computed there, and not stored",
          {alternative("stored before", s.plan()), alternative("sunk", sunk.plan())});
-  s.unsunk = Search::Start{std::exchange(s.simple, program.simple()), std::move(s.planned.plan)};
+  s.others.push_back({std::exchange(s.simple, program.simple()), std::move(s.planned.plan)});
   s.planned = std::move(sunk.planned);
   s.plain = std::move(sunk.plain);
   s.other = std::move(sunk.other);
@@ -215,6 +241,7 @@ constexpr Candidate kCandidates[] = {
     {"chunked", true, always, slice_freely},                // planner/search/free_slices.h
     {"rematerialized products", true, is_whole, rematerialize_products},
     {"placed", true, always, place},                      // planner/place/place.h
+    {"unrolled", false, is_small, unroll},                // planner/rewrite/unroll_sums.h
     {"sunk", false, is_small, sink},                      // planner/search/sink.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
     {"parted", false, could_part, part},                  // planner/fuse/fuse.h

@@ -28,6 +28,7 @@ struct Search {
   std::vector<std::string_view> taken{};           // names of the candidates that were better, in their order
   std::optional<Planned> plain{};                  // the plan of `simple` before another took its place
   std::optional<Rematerializer> rematerializer{};  // of `planned`, while its values may be made again
+  std::optional<Planned> unrolled{};               // of `simple` with small sums as additions
   std::optional<Planned> fused{};                  // what "stored" took the place of
   std::optional<size_t> naive_at_least{};          // bytes that the naive plan holds
   std::optional<PlanData> naive{};                 // the naive plan, where this one might hold more
@@ -36,7 +37,8 @@ struct Search {
     tracing::Graph simple;
     PlanData plan;
   };
-  std::optional<Start> unsunk{};  // where a search for less begins as well, as not all budgets are met with "sunk"
+  std::vector<Start> others{};  // where a search for less begins as well: what "sunk" took the place of, what was
+                                // smaller and too slow
 
   PlanData& plan() { return other ? *other : planned.plan; }
   const PlanData& plan() const { return other ? *other : planned.plan; }

@@ -71,7 +71,9 @@ PlanData plan_freely(const Program& program, const PlanOptions& options) {
     take_lower(std::move(lower));
   };
   search_from(search.simple, search.planned.plan);
-  if (search.unsunk && !fits(plan, options)) search_from(search.unsunk->simple, search.unsunk->plan);
+  for (const Search::Start& other : search.others) {
+    if (!fits(plan, options)) search_from(other.simple, other.plan);
+  }
   if (search.naive && options.naive_too && !fits(plan, options)) take_lower(*std::move(search.naive));
   plan.tradeoff = std::move(curve);
   return plan;
@@ -101,7 +103,9 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   const Search search = search_candidates(program, unbounded);
   std::vector<Tradeoff> curve = first_of(search);
   go_on(curve, tradeoff_of(search.simple, search.planned.plan, search.options));
-  if (search.unsunk) go_on(curve, tradeoff_of(search.unsunk->simple, search.unsunk->plan, search.options));
+  for (const Search::Start& other : search.others) {
+    go_on(curve, tradeoff_of(other.simple, other.plan, search.options));
+  }
   return curve;
 }
 

@@ -84,6 +84,13 @@ Graph gated_loop() {
   });
 }
 
+Graph potential() {
+  return traced({{1500, 3}}, [](const tracing::Arrays& in) {
+    const Array apart = sum(square(expand_dims(in[0], 1) - expand_dims(in[0], 0)), {2});
+    return sum(1 / sqrt(apart + 0.1f), {1});
+  });
+}
+
 struct Case {
   std::string_view candidate;
   Graph graph;
@@ -96,6 +103,7 @@ std::vector<Case> cases() {
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
           {"sunk", distances_in_a_loop(), {}},
           {"checkpointed", gated_loop(), {}},
+          {"unrolled", potential(), {}},
           {"laid out", batch_of_tangents(), {}},
           {"rematerialized", layers(), {}},
           {"chunked", heads(), {}},

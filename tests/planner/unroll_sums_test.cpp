@@ -1,0 +1,106 @@
+// Sums of a few terms as additions: the same values, and nothing of them in memory.
+#include "planner/rewrite/unroll_sums.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <neap/neap.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "graphs.h"
+#include "planner/rewrite/simplify.h"
+#include "planner/search/candidates.h"
+#include "planner/search/make_plan.h"
+#include "tests/count.h"
+#include "tests/trace/host.h"
+#include "trace/reference/reference.h"
+#include "trace/tracing/tracing.h"
+
+namespace neap::planner {
+namespace {
+
+using tracing::HostValue;
+
+template <class F>
+Graph traced(const std::vector<Shape>& shapes, const F& f, DType dtype = f32) {
+  std::vector<Aval> avals;
+  for (const Shape& shape : shapes) avals.push_back({shape, dtype});
+  return simplify(tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; }));
+}
+
+Array distances(const Array& x, const Array& y) { return sum(square(expand_dims(x, 1) - expand_dims(y, 0)), {2}); }
+
+void expect_same_values(const Graph& a, const Graph& b) {
+  std::mt19937 random(1);
+  std::vector<HostValue> inputs;
+  for (const ValueId v : a.inputs) {
+    HostValue x{a.aval(v), allocate(a.aval(v).bytes(), "test")};
+    for (int64_t i = 0; i < x.aval.size(); ++i)
+      x.data->as<float>()[i] = static_cast<float>(random()) * (random() % 2 == 0 ? 1e-20f : -1e-9f);
+    inputs.push_back(std::move(x));
+  }
+  const auto x = tracing::evaluate_reference(a, inputs), y = tracing::evaluate_reference(b, inputs);
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(x[i].aval, y[i].aval);
+    EXPECT_EQ(std::memcmp(x[i].data->data(), y[i].data->data(), x[i].aval.bytes()), 0);
+  }
+}
+
+TEST(UnrollSums, KeepsTheValues) {
+  for (const int64_t terms : {1, 2, 3, 4}) {
+    const Graph g =
+        traced({{300, terms}, {250, terms}}, [](const tracing::Arrays& in) { return exp(-distances(in[0], in[1])); });
+    const std::optional<Graph> unrolled = unroll_sums(g);
+    if (terms == 1) continue;  // no sum is left of it
+    ASSERT_TRUE(unrolled);
+    verify(*unrolled);
+    EXPECT_EQ(count(*unrolled, Op::reduce_sum), 0);
+    expect_same_values(g, *unrolled);
+    const Graph simple = simplify(*unrolled);
+    verify(simple);
+    expect_same_values(g, simple);
+  }
+}
+
+TEST(UnrollSums, OfBodiesToo) {
+  const Graph g = traced({{300, 3}, {250, 3}}, [](const tracing::Arrays& in) {
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& c) { return sum(exp(-distances(c, in[1])), {1}, true) + c; }, in[0]);
+  });
+  const std::optional<Graph> unrolled = unroll_sums(g);
+  ASSERT_TRUE(unrolled);
+  verify(*unrolled);
+  expect_same_values(g, *unrolled);
+}
+
+TEST(UnrollSums, OthersStay) {
+  const auto stays = [](const Shape& shape, DType dtype = f32) {
+    return !unroll_sums(traced({shape}, [](const tracing::Arrays& in) { return sum(in[0] * in[0], {1}) * 2; }, dtype));
+  };
+  EXPECT_FALSE(stays({70'000, 3}));
+  EXPECT_TRUE(stays({70'000, 5})) << "too many terms";
+  EXPECT_TRUE(stays({60'000, 3})) << "little memory";
+  EXPECT_TRUE(stays({70'000, 3}, f64)) << "whose order shows";
+  EXPECT_TRUE(stays({70'000, 3}, i32)) << "no floats";
+}
+
+TEST(UnrollSums, DistancesTakeNoMemory) {
+  const Graph g =
+      traced({{2000, 3}}, [](const tracing::Arrays& in) { return sum(1 / sqrt(distances(in[0], in[0]) + 0.1f), {1}); });
+  const PlanData plan = make_plan(g, {});
+  EXPECT_LT(plan.peak_bytes, 100'000u) << "16 MB of distances";
+}
+
+TEST(UnrollSums, KeepsTheBits) {
+  const auto f = [](const Array& x) { return sum(1 / sqrt(distances(x, x) + 0.1f), {1}); };
+  const Array x = random::normal(random::key(1), {1000, 3});
+  const Array planned = jit(f)(x), naive = jit(f, {.pipeline = Pipeline::naive})(x);
+  EXPECT_EQ(planned.to_vector<float>(), naive.to_vector<float>());
+}
+
+}  // namespace
+}  // namespace neap::planner
