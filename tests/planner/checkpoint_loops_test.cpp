@@ -167,6 +167,82 @@ TEST(CheckpointLoops, OfSecondDerivatives) {
   expect_same_values(g, result->graph);
 }
 
+// A random body of a loop, made of what has a derivative: of a carry, a step's row, a matrix and the number of the
+// step.
+class RandomBody {
+ public:
+  explicit RandomBody(uint32_t seed) : random_(seed) {}
+
+  Array operator()(const Array& carry, const Array& row, const Array& w, const Array& number, int depth) {
+    Array x = carry;
+    for (int ops = 1 + pick(4); ops > 0; --ops) {
+      switch (pick(depth > 0 ? 9 : 8)) {
+        case 0: x = sin(x) + row; break;
+        case 1: x = tanh(matmul(x, w)); break;
+        case 2: x = x * 0.9f + roll(x, 1 + pick(3)) * row; break;
+        case 3: x = x.at({number % static_cast<int>(kSize)}).set(sum(x) / static_cast<float>(kSize)); break;
+        case 4: x = where(x > row, x, cos(x)); break;
+        case 5: x = x / (1 + sum(x * x)); break;
+        case 6: x = x + w[0] * exp(-x * x); break;
+        case 7: x = cumsum(x * row) / static_cast<float>(kSize); break;
+        default: {
+          const int64_t length = 2 + pick(5);
+          const std::mt19937 before = random_;  // a body may be traced more than once
+          x = fori_loop(
+              0, length,
+              [&](const Array& i, const Array& c) {
+                random_ = before;
+                return (*this)(c, row, w, i, depth - 1);
+              },
+              x);
+        }
+      }
+    }
+    return x;
+  }
+
+  int pick(int choices) { return static_cast<int>(random_() % static_cast<uint32_t>(choices)); }
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST(CheckpointLoops, OfRandomLoops) {
+  int found = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto loss = [&](const Array& x, const Array& w) {
+      RandomBody make(seed);
+      const int64_t length = 2 + make.pick(30);
+      const bool reverse = make.pick(2) == 0, stacks = make.pick(2) == 0;
+      const Array rows = reshape(sin(arange(length * kSize).astype(f32)), {length, kSize});
+      const auto step = [&](const std::pair<Array, Array>& c, const Array& row) {
+        RandomBody body(seed + 1000);
+        const Array next = body(c.first, row, w, c.second, 2);
+        return std::pair(std::pair(next, c.second + 1), stacks ? next * row : row);
+      };
+      const auto [last, ys] = scan(step, std::pair(x, array(0)), rows, std::nullopt, reverse);
+      return sum(last.first) + sum(ys * ys);
+    };
+    const Graph g = traced(
+        [&](const Array& x, const Array& w) {
+          const auto [gx, gw] = grad<0, 1>(loss)(x, w);
+          return concatenate({gx, reshape(gw, {kSize * kSize})});
+        },
+        {kSize}, {kSize, kSize});
+    for (int levels = 1; levels <= kMostLevels; ++levels) {
+      for (const double part : {0.25, 1.0}) {
+        const std::optional<LoopCheckpoints> result = checkpoint_stacked_loops(g, levels, part);
+        if (!result) continue;
+        ++found;
+        verify(result->graph);
+        expect_same_values(g, result->graph);
+      }
+    }
+  }
+  EXPECT_GE(found, 100);
+}
+
 TEST(CheckpointLoops, SegmentsHoldLittle) {
   StackedLoop loop;
   loop.length = 1000;
