@@ -27,6 +27,7 @@ inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
 inline constexpr double kRead = 1.9, kWrite = 3;  // of a byte
 inline constexpr double kGather = 50;             // of a row, whatever its columns
 inline constexpr double kLine = 64;               // bytes that reading one element fetches
+inline constexpr double kUpdate = 80;             // of an element of a long row that a scatter updates
 inline constexpr double kScatterScalar = 11;      // what a scatter's updates compute is not vectorised
 inline constexpr double kFold = 6;                // of an element that a reduction reads,
 inline constexpr double kFoldLeading = 30;        // where it reduces the first axis,

@@ -1,6 +1,7 @@
 #include "planner/kernels/predict.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/kernels/cost.h"
 #include "planner/kernels/dot.h"
@@ -45,6 +46,28 @@ double fold_cost(const Graph& group, const Node& node) {
   return std::ranges::count(axes, last) > 0 ? predicted::kFold : predicted::kFoldMiddle;
 }
 
+// The cost of an element that a scatter updates: a row's position is computed once.
+double update_cost(const Graph& group, const Node& node) {
+  const auto rows = static_cast<double>(group.aval(node.inputs[1]).size()) /
+                    static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
+  const double in_row = static_cast<double>(group.aval(node.inputs[2]).size()) / std::max(1.0, rows);
+  const double alone = element_cost(group, node);
+  return std::min(alone, predicted::kUpdate + (alone - predicted::kUpdate) / std::max(1.0, in_row));
+}
+
+// What a step reads of an input: no more than its slices, where nothing else reads it.
+double read_bytes(const Graph& group, ValueId v) {
+  double sliced = 0;
+  for (const Node& node : group.nodes) {
+    if (std::ranges::find(node.inputs, v) == node.inputs.end()) continue;
+    const bool slices = node.op == Op::slice || node.op == Op::dynamic_slice;
+    if (!slices || node.inputs[0] != v) return static_cast<double>(group.aval(v).bytes());
+    sliced += static_cast<double>(group.aval(node.out()).bytes());
+  }
+  const auto whole = static_cast<double>(group.aval(v).bytes());
+  return sliced > 0 ? std::min(whole, sliced) : whole;
+}
+
 // The traffic of a scatter's tables, which are filled with zeros and added up.
 double tables_traffic(const PlanStep& step) {
   if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
@@ -67,7 +90,7 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
   const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
   double units = 0, traffic = tables_traffic(step);
   std::vector<double> read(group.values.size());  // bytes of each input
-  for (const ValueId v : group.inputs) read[v] = bytes(v);
+  for (const ValueId v : group.inputs) read[v] = read_bytes(group, v);
   const int64_t short_rows = in_short_rows(group);
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
@@ -85,18 +108,26 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
       units += fold_cost(group, node) * size(node.inputs[0]);
       continue;
     }
-    const ValueId domain = node.op == Op::scatter_add ? node.inputs[2] : node.out();
+    const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
     const bool scattered = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
     const double scalar = scattered ? predicted::kScatterScalar : in_short_row ? kLanes : 1;
-    units += element_cost(group, node) * size(domain) * scalar;
+    units += (family == Family::scatter ? update_cost(group, node) : element_cost(group, node)) * size(domain) * scalar;
+  }
+  // What is updated where it lies is read and written in the rows that are updated.
+  double updated = std::numeric_limits<double>::infinity();
+  if (step.kind == PlanStep::Kind::scatter && step.operand_in_place) {
+    const Node& scatter = *group.def(group.outputs[0]);
+    updated = bytes(scatter.inputs[2]);
+    double& operand = read[scatter.inputs[0]];
+    operand = std::min(operand, updated);
   }
   const auto share_of = [&](int buffer) { return share.empty() ? 1 : share[buffer]; };
   for (size_t i = 0; i < group.inputs.size(); ++i) {
     traffic += predicted::kRead * read[group.inputs[i]] * share_of(step.reads[i]);
   }
   for (size_t i = 0; i < group.outputs.size(); ++i) {
-    traffic += predicted::kWrite * bytes(group.outputs[i]) * share_of(step.writes[i]);
+    traffic += predicted::kWrite * std::min(bytes(group.outputs[i]), updated) * share_of(step.writes[i]);
   }
   if (step.kind == PlanStep::Kind::dot) {
     const DotForm form = dot_form(group, group.nodes[0]);

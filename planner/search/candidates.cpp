@@ -13,6 +13,7 @@
 #include "planner/search/loop_checkpoints.h"
 #include "planner/search/separate.h"
 #include "planner/search/sink.h"
+#include "planner/slice/stencil.h"
 
 namespace neap::planner {
 
@@ -167,6 +168,28 @@ bool checkpoint_loops(Search& s) {
   return true;
 }
 
+// Tables that follow from their own rows nearby are written over themselves, band by band.
+bool update_bands(Search& s) {
+  if (s.options.target.gpu) return false;  // bands are one after the other
+  const std::optional<Graph> graph = update_in_bands(s.simple);
+  if (!graph) return false;
+  const Program program(simplify(*graph));
+  Search banded = begin_search(program, s.options);
+  if (banded.planned.plan.peak_bytes >= s.plan().peak_bytes) return false;
+  try_steps(banded);
+  if (!better(banded.price(), s.price())) {
+    s.others.push_back({program.simple(), std::move(banded.planned.plan)});
+    return false;
+  }
+  record(banded.plan(), "banded", "tables that follow from their own rows nearby are written over themselves in bands",
+         {alternative("whole", s.plan()), alternative("banded", banded.plan())});
+  s.simple = program.simple();
+  s.planned = std::move(banded.planned);
+  s.plain = std::move(banded.plain);
+  s.other = std::move(banded.other);
+  return true;
+}
+
 bool could_part(Search& s) { return s.plain_plan().could_part; }
 
 // Steps are merged for what they share once it is known what is stored, not for what they might share before.
@@ -244,6 +267,7 @@ constexpr Candidate kCandidates[] = {
     {"unrolled", false, is_small, unroll},                // planner/rewrite/unroll_sums.h
     {"sunk", false, is_small, sink},                      // planner/search/sink.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
+    {"banded", false, is_small, update_bands},            // planner/slice/stencil.h
     {"parted", false, could_part, part},                  // planner/fuse/fuse.h
     {"stored", false, is_above_naive, store},             // planner/fuse/fuse.h
     {"separated", false, is_far_above_naive, separate},   // planner/search/separate.h

@@ -19,16 +19,6 @@ ValueId scaled(Graph& g, ValueId offset, int64_t block) {
   return g.add(Op::multiply, {offset, g.constant(static_cast<double>(block), DType::i64, {})}, {}, kNowhere);
 }
 
-// i64[rank] with `offset`, a scalar, at `axis` and zeros elsewhere.
-ValueId offset_vector(Graph& g, ValueId offset, int64_t rank, int64_t axis) {
-  const Shape shape{rank};
-  const ValueId axes =
-      g.add(Op::iota, {}, {{Attr::dtype, DType::i64}, {Attr::shape, shape}, {Attr::axis, int64_t{0}}}, kNowhere);
-  const ValueId here = g.add(Op::equal, {axes, g.constant(static_cast<double>(axis), DType::i64, shape)}, {}, kNowhere);
-  const ValueId spread = g.add(Op::broadcast_in_dim, {offset}, {{Attr::shape, shape}, {Attr::axes, Ints{}}}, kNowhere);
-  return g.add(Op::select, {here, spread, g.constant(0, DType::i64, shape)}, {}, kNowhere);
-}
-
 // Indices less `offset` in one column: they count in the slice.
 ValueId counted_from(Graph& g, ValueId indices, int64_t column, ValueId offset) {
   const auto [shape, dtype] = g.aval(indices);
@@ -69,6 +59,15 @@ ValueId split_keys(Graph& g, const Node& node, ValueId key, Shape shape, ValueId
 
 }  // namespace
 
+ValueId start_of(Graph& g, ValueId offset, int64_t rank, int64_t axis) {
+  const Shape shape{rank};
+  const ValueId axes =
+      g.add(Op::iota, {}, {{Attr::dtype, DType::i64}, {Attr::shape, shape}, {Attr::axis, int64_t{0}}}, kNowhere);
+  const ValueId here = g.add(Op::equal, {axes, g.constant(static_cast<double>(axis), DType::i64, shape)}, {}, kNowhere);
+  const ValueId spread = g.add(Op::broadcast_in_dim, {offset}, {{Attr::shape, shape}, {Attr::axes, Ints{}}}, kNowhere);
+  return g.add(Op::select, {here, spread, g.constant(0, DType::i64, shape)}, {}, kNowhere);
+}
+
 ValueId convert_to(Graph& g, ValueId v, DType dtype) {
   return g.aval(v).dtype == dtype ? v : g.add(Op::convert, {v}, {{Attr::dtype, dtype}}, kNowhere);
 }
@@ -81,7 +80,7 @@ Shape sliced_shape(Shape shape, Cut cut, int64_t size) {
 ValueId slice_of(Graph& g, ValueId v, Cut cut, SliceAt at) {
   const Shape& shape = g.aval(v).shape;
   const Shape part = sliced_shape(shape, cut, at.size);
-  const ValueId start = offset_vector(g, scaled(g, at.offset, cut.block), std::ssize(part), cut.axis);
+  const ValueId start = start_of(g, scaled(g, at.offset, cut.block), std::ssize(part), cut.axis);
   return g.add(Op::dynamic_slice, {v, start}, {{Attr::shape, part}}, kNowhere);
 }
 
@@ -115,7 +114,7 @@ ValueId write_slice(Graph& g, const Graph& from, const Node& node, std::vector<V
       resize(Attr::shape, axis - batch);
       const Ints& shape = attrs.ints(Attr::shape);
       const ValueId first = scaled(g, at.offset, cut.block);
-      return split_keys(g, node, inputs[0], shape, offset_vector(g, first, std::ssize(shape), axis - batch));
+      return split_keys(g, node, inputs[0], shape, start_of(g, first, std::ssize(shape), axis - batch));
     }
     case Op::random_bits: {
       const int64_t batch = from.aval(node.inputs[0]).ndim() - 1;
@@ -123,7 +122,7 @@ ValueId write_slice(Graph& g, const Graph& from, const Node& node, std::vector<V
       attrs.set(Attr::full_shape, attrs.ints(Attr::shape));
       resize(Attr::shape, axis - batch);
       const auto rank = std::ssize(attrs.ints(Attr::shape));
-      inputs.push_back(offset_vector(g, scaled(g, at.offset, cut.block), rank, axis - batch));
+      inputs.push_back(start_of(g, scaled(g, at.offset, cut.block), rank, axis - batch));
       break;
     }
     case Op::reduce_sum:

@@ -22,6 +22,9 @@ tracing::ValueId convert_to(tracing::Graph& g, tracing::ValueId v, DType dtype);
 /// Returns the shape of a slice by `cut`, of `size` of the region's elements.
 Shape sliced_shape(Shape shape, Cut cut, int64_t size);
 
+/// Writes i64[rank] with `offset`, a scalar, at `axis` and zeros elsewhere: where a dynamic slice begins.
+tracing::ValueId start_of(tracing::Graph& g, tracing::ValueId offset, int64_t rank, int64_t axis);
+
 /// Writes a slice by `cut` of `v`, which is whole.
 tracing::ValueId slice_of(tracing::Graph& g, tracing::ValueId v, Cut cut, SliceAt at);
 

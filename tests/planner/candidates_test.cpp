@@ -113,9 +113,9 @@ std::vector<Case> cases() {
 }
 
 // "placed" is the same plan again; "stored" and "naive" are for what nothing else keeps near the naive plan, and no
-// program of this size is known for them.
+// program of this size is known for them; "banded" is predicted to be slower than it is, and is left to budgets.
 TEST(Candidates, EachIsTakenBySomeProgram) {
-  std::vector<std::string_view> names{"placed", "stored", "naive"};
+  std::vector<std::string_view> names{"placed", "stored", "naive", "banded"};
   for (const Case& one : cases()) names.push_back(one.candidate);
   for (const Candidate& candidate : candidates()) EXPECT_THAT(names, Contains(candidate.name));
   for (const auto& [name, graph, options] : cases()) {
