@@ -23,6 +23,8 @@ namespace {
 
 // Storing takes bytes and a launch; computing again takes time and code. `neap-bench --case first-call` measures
 // compiling, neap-plan-speed planning, tests/bench/check_peaks the bytes of every case; the numbers are not fitted.
+constexpr double kOften = 4;               // evaluations by one reader,
+constexpr double kDear = 16;               // of what costs more units than so many
 constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
 constexpr double kNodeCost = 12;           // units of one element; dearer nodes are long code and count as several
 constexpr double kWorthAStep = 64;         // nodes of a scalar from which on it is stored for a kernel with too many
@@ -228,7 +230,10 @@ class Fuser {
     const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * expression.cost;
     const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
     const bool random = !expression.random_nodes.empty() && !small;
-    const bool keep = work > traffic * (random ? options_.random_weight : options_.keep_weight);
+    // What costs something may be computed by each reader, but not again and again by one of them.
+    const bool often = expression.cost > kDear && std::min(evaluations, hoisted) > kOften * groups * n;
+    const auto weight = [&](const FuseOptions& o) { return random ? o.random_weight : o.keep_weight; };
+    const bool keep = work > traffic * (often ? std::min(weight(options_), weight({})) : weight(options_));
     // Choices about fewer units of an element are not worth a user's attention.
     if (groups > 1 && expression.cost >= 8) record(node, expression, keep, work, traffic);
     if (keep) {

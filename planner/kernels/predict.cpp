@@ -46,6 +46,31 @@ double fold_cost(const Graph& group, const Node& node) {
   return std::ranges::count(axes, last) > 0 ? predicted::kFold : predicted::kFoldMiddle;
 }
 
+// How often each element of an operand is computed for one of the result: a broadcast repeats what it spreads along all
+// its new axes but the innermost, in whose loop nothing changes.
+double repeats(const Graph& group, const Node& node) {
+  if (node.op != Op::broadcast_in_dim) return 1;
+  const Shape &from = group.aval(node.inputs[0]).shape, &to = group.aval(node.out()).shape;
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  std::vector<bool> is_new(to.size(), true);
+  for (size_t i = 0; i < axes.size(); ++i) is_new[axes[i]] = from[i] != to[axes[i]];
+  auto axis = std::ssize(to);
+  while (axis > 0 && (is_new[axis - 1] || to[axis - 1] == 1)) --axis;
+  double times = 1;
+  for (int64_t i = 0; i < axis; ++i) times *= is_new[i] ? static_cast<double>(to[i]) : 1;
+  return times;
+}
+
+// The same of each value of a group for its results.
+std::vector<double> times_computed(const Graph& group) {
+  std::vector<double> times(group.values.size(), 1);
+  for (auto node = group.nodes.rbegin(); node != group.nodes.rend(); ++node) {
+    const double of_operands = times[node->out()] * repeats(group, *node);
+    for (const ValueId v : node->inputs) times[v] = std::max(times[v], of_operands);
+  }
+  return times;
+}
+
 // The cost of an element that a scatter updates: a row's position is computed once.
 double update_cost(const Graph& group, const Node& node) {
   const auto rows = static_cast<double>(group.aval(node.inputs[1]).size()) /
@@ -92,6 +117,7 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
   std::vector<double> read(group.values.size());  // bytes of each input
   for (const ValueId v : group.inputs) read[v] = read_bytes(group, v);
   const int64_t short_rows = in_short_rows(group);
+  const std::vector<double> times = times_computed(group);
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
     const bool folds = family == Family::reduce || family == Family::argreduce;
@@ -112,7 +138,8 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
     const bool scattered = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
     const double scalar = scattered ? predicted::kScatterScalar : in_short_row ? kLanes : 1;
-    units += (family == Family::scatter ? update_cost(group, node) : element_cost(group, node)) * size(domain) * scalar;
+    units += (family == Family::scatter ? update_cost(group, node) : element_cost(group, node)) * size(domain) *
+             scalar * times[node.out()];
   }
   // What is updated where it lies is read and written in the rows that are updated.
   double updated = std::numeric_limits<double>::infinity();

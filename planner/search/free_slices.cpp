@@ -4,6 +4,7 @@
 #include <neap/error.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ namespace {
 constexpr size_t kWorthwhile = size_t{16} << 20;         // smaller plans are not looked at,
 constexpr size_t kMostNodes = 600;                       // nor those that take long to plan
 constexpr double kSliceBytes = 1 << 20;                  // less of the large values in a slice keeps no core busy
+constexpr double kSavedBySums = 0.75;                    // of the peak, by slices that add up sums of floats in blocks
 constexpr int kMostTrials = 8;                           // plans made
 constexpr int64_t kFewest = 4, kStep = 8, kMost = 4096;  // slices tried
 
@@ -51,8 +53,11 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
   std::optional<PlanData> best;
   int trials = 0;
   size_t visits = 0;
-  for (const Slicing& slicing : slicings(level, false, visits)) {
-    if (slicing.splits_sums || slicing.gain < least_gain) continue;
+  std::vector<Slicing> all = slicings(level, false, visits);
+  std::ranges::sort(all, {}, [](const Slicing& s) { return std::tuple(s.splits_sums, -s.gain, s.number); });
+  for (const Slicing& slicing : all) {
+    if (slicing.gain < least_gain) continue;
+    const double least_saved = slicing.splits_sums ? kSavedBySums : kSliced.least_saved;
     for (int64_t chunks = kFewest; chunks <= kMost && trials < kMostTrials; chunks *= kStep) {
       if (chunks > slicing.regions[0].extent || slicing.gain < kSliceBytes * static_cast<double>(chunks)) break;
       const std::optional<Graph> sliced = chunk(from.graph, slicing.regions, chunks);
@@ -60,7 +65,7 @@ std::optional<PlanData> slice(const Planned& from, const PlanData& usual, const 
       ++trials;
       const auto is_better = [&](size_t peak_bytes, double seconds) {
         const Price price{peak_bytes, seconds};
-        return better(price, price_of(usual), Policy::sliced) && saves(price, least, kSliced.least_saved);
+        return better(price, price_of(usual), Policy::sliced) && saves(price, least, least_saved);
       };
       std::optional<Planned> planned = try_plan(simplify(*sliced), options, is_better, nullptr, fuse_options);
       if (!planned || !is_better(planned->plan.peak_bytes, planned->plan.predicted_seconds)) continue;

@@ -11,7 +11,8 @@ namespace neap::planner {
 
 /// A plan with a region of `usual`, else of `plain` (whose layout may differ, and which makes nothing again), in slices
 /// (planner/search/slices.h) that lowers the peak by a third or more in about the same predicted time; nullopt where
-/// there is none. No float sum is split, so the bits do not change.
+/// there is none. Slices that split a sum of floats, whose last bit may differ then (docs/how-it-works.md), are taken
+/// only where they lower the peak to a quarter.
 std::optional<PlanData> slice_for_free(const Planned& plain, const Planned& usual, const PlanOptions& options);
 
 }  // namespace neap::planner

@@ -51,7 +51,8 @@ void check_square_root(int n, Layer layer) {
   const Plan lean = jit(f, {.memory_budget = budget}).plan(w, x);
   EXPECT_LE(lean.peak_bytes(), budget);
   EXPECT_LE(products(lean), products(free) + n);  // one forward pass
-  EXPECT_THAT(lean.strategies(), testing::Contains("recompute"));
+  // Slices of the batch, where there are any, do without one.
+  EXPECT_THAT(lean.strategies(), testing::AnyOf(testing::Contains("recompute"), testing::Contains("chunked")));
 }
 
 TEST(Rematerialize, LayersFitInTheSquareRoot) {
