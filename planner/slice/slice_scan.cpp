@@ -75,7 +75,8 @@ class SliceWriter {
       body.outputs.push_back(names_.at(Form(from_.outputs[o], cut_.outputs[o])));
       made.push_back(o);
     }
-    for (const ValueId v : cut_.sums) body.outputs.push_back(total.at(v));
+    // A loop inside another has no totals where nobody reads what follows from them.
+    for (const auto& [v, sum] : total) body.outputs.push_back(sum);
     const std::vector<ValueId> results = loop_.close(g_, node_);
     ScanSlice slice{std::vector<ValueId>(cut_.outputs.size(), no_value), {}};
     for (size_t k = 0; k < made.size(); ++k) slice.outputs[made[k]] = results[k];

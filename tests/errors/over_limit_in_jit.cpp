@@ -1,4 +1,4 @@
-// expect: the limit is
+// expect: no plan fits the memory that is left
 // expect: [over_limit_in_jit.cpp:8]
 // A compiled call over the hard limit.
 #include <neap/neap.h>
