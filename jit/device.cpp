@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -152,12 +151,10 @@ std::optional<size_t> room_on(const Device& device, const tracing::Arrays& argum
   if (const size_t own = memory_of(device); own > 0) return own;
   std::optional<size_t> room = neap::detail::Heap::instance().room();
   if (!room) return std::nullopt;
-  std::set<const void*> counted;  // what the plan counts is there already
+  // The plan counts each argument, also one that is passed twice, and they are there already.
   for (const tracing::Arrays* arrays : {&arguments, &captured}) {
     for (const Array& x : *arrays) {
-      if (!x.is_concrete()) continue;
-      const BufferPtr& buffer = tracing::concrete_buffer(x, "jit", {});
-      if (counted.insert(buffer.get()).second) *room += (x.bytes() + 63) / 64 * 64;
+      if (x.is_concrete()) *room += (x.bytes() + 63) / 64 * 64;
     }
   }
   return room;

@@ -59,11 +59,13 @@ void check_budget(const PlanData& plan) {
   const char* what = plan.budget_of_machine ? "the memory that is left," : "a memory budget of";
   const char* hint = plan.budget_of_machine ? "make these values smaller, or free others"
                                             : "raise the budget to that, or make these values smaller";
-  throw BudgetError(fmt::format("{}: no plan fits {} {} ({} bytes); the smallest peak that the planner finds is {} ({} "
-                                "bytes).\nalive at its peak:\n{}{}",
-                                plan.name.empty() ? "jit" : plan.name, what, format_bytes(*plan.budget), *plan.budget,
-                                format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  "), hint),
-                    plan.peak_bytes);
+  const char* least = plan.naive ? "that of the naive pipeline, which is asked for, has a peak of"
+                                 : "the smallest peak that the planner finds is";
+  throw BudgetError(
+      fmt::format("{}: no plan fits {} {} ({} bytes); {} {} ({} bytes).\nalive at its peak:\n{}{}",
+                  plan.name.empty() ? "jit" : plan.name, what, format_bytes(*plan.budget), *plan.budget, least,
+                  format_bytes(plan.peak_bytes), plan.peak_bytes, describe_alive(plan, "  "), hint),
+      plan.peak_bytes);
 }
 
 PlanData plan_in_chunks(const Graph& simplified, const PlanOptions& options, int64_t chunks) {

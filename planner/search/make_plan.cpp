@@ -119,7 +119,10 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   if (is_too_large && plan.budget.value_or(SIZE_MAX) > *options.machine_memory) {
     PlanOptions within = options;
     within.memory_budget = options.machine_memory;
-    plan = plan_chosen(program, within);
+    if (plan.naive)  // there is no other
+      plan.budget = within.memory_budget;
+    else
+      plan = plan_chosen(program, within);
     plan.budget_of_machine = true;
   }
   if (plan.budget) check_budget(plan);

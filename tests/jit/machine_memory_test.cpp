@@ -62,6 +62,16 @@ TEST_F(MachineMemory, IsCountedWithArgumentsThatAreThere) {
   EXPECT_EQ(y.shape(0), 1 << 20);
 }
 
+// A plan counts an array that is passed twice twice, and it is there once.
+TEST_F(MachineMemory, IsEnoughForWhatIsPassedTwice) {
+  const Array x = ones({1 << 20});
+  const auto dot = jit([](const Array& a, const Array& b) { return sum(a * b); });
+  const auto own = jit([x](const Array& a) { return sum(a * x); });
+  memory::set_limit(memory::live_bytes() + 65536);
+  EXPECT_EQ(dot(x, x).item<float>(), 1 << 20);
+  EXPECT_EQ(own(x).item<float>(), 1 << 20);
+}
+
 TEST_F(MachineMemory, ReportsSayWhatTheBudgetIs) {
   const auto f = [](const Array& x) {
     return grad([](const Array& a) {
