@@ -18,6 +18,7 @@
 #include "core/at_line.h"
 #include "core/file.h"
 #include "core/heap.h"
+#include "core/round_up.h"
 #include "jit/compile.h"
 #include "planner/plan/limits.h"
 #include "trace/tracing/tracing.h"
@@ -154,7 +155,7 @@ std::optional<size_t> room_on(const Device& device, const tracing::Arrays& argum
   // The plan counts each argument, also one that is passed twice, and they are there already.
   for (const tracing::Arrays* arrays : {&arguments, &captured}) {
     for (const Array& x : *arrays) {
-      if (x.is_concrete()) *room += (x.bytes() + 63) / 64 * 64;
+      if (x.is_concrete()) *room += round_up_64(x.bytes());
     }
   }
   return room;

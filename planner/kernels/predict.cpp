@@ -80,17 +80,25 @@ double update_cost(const Graph& group, const Node& node) {
   return std::min(alone, predicted::kUpdate + (alone - predicted::kUpdate) / std::max(1.0, in_row));
 }
 
-// What a step reads of an input: no more than its slices, where nothing else reads it.
-double read_bytes(const Graph& group, ValueId v) {
-  double sliced = 0;
+// What a step reads of each input: no more than its slices, where nothing else reads it.
+std::vector<double> bytes_read(const Graph& group) {
+  const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
+  std::vector<double> read(group.values.size()), sliced(group.values.size());
+  std::vector<bool> whole(group.values.size(), false);
   for (const Node& node : group.nodes) {
-    if (std::ranges::find(node.inputs, v) == node.inputs.end()) continue;
     const bool slices = node.op == Op::slice || node.op == Op::dynamic_slice;
-    if (!slices || node.inputs[0] != v) return static_cast<double>(group.aval(v).bytes());
-    sliced += static_cast<double>(group.aval(node.out()).bytes());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId v = node.inputs[i];
+      if (slices && i == 0)
+        sliced[v] += bytes(node.out());
+      else
+        whole[v] = true;
+    }
   }
-  const auto whole = static_cast<double>(group.aval(v).bytes());
-  return sliced > 0 ? std::min(whole, sliced) : whole;
+  for (const ValueId v : group.inputs) {
+    read[v] = whole[v] || sliced[v] == 0 ? bytes(v) : std::min(bytes(v), sliced[v]);
+  }
+  return read;
 }
 
 // The traffic of a scatter's tables, which are filled with zeros and added up.
@@ -114,8 +122,7 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
   const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
   const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
   double units = 0, traffic = tables_traffic(step);
-  std::vector<double> read(group.values.size());  // bytes of each input
-  for (const ValueId v : group.inputs) read[v] = read_bytes(group, v);
+  std::vector<double> read = bytes_read(group);
   const int64_t short_rows = in_short_rows(group);
   const std::vector<double> times = times_computed(group);
   for (const Node& node : group.nodes) {

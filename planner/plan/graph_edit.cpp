@@ -45,6 +45,14 @@ NodeId append_renamed(Graph& to, const Graph& from, const Node& node, std::vecto
   return id;
 }
 
+ValueId append_slice(Graph& to, ValueId v, int64_t axis, int64_t begin, int64_t end, std::source_location loc) {
+  const Shape& shape = to.aval(v).shape;
+  Ints start(shape.size(), 0), limit = shape, stride(shape.size(), 1);
+  start[axis] = begin;
+  limit[axis] = end;
+  return to.add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride}}, loc);
+}
+
 bool holds(DType dtype, int64_t hi) {
   if (!is_integer(dtype)) return false;
   const size_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);

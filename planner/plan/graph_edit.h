@@ -1,6 +1,7 @@
 // These functions copy parts of a graph into another, and say what dtypes and views allow where a graph is rewritten.
 #pragma once
 
+#include <source_location>
 #include <vector>
 
 #include "trace/graph/graph.h"
@@ -23,6 +24,10 @@ tracing::NodeId append_copy(tracing::Graph& to, const tracing::Graph& from, cons
 /// it.
 tracing::NodeId append_renamed(tracing::Graph& to, const tracing::Graph& from, const tracing::Node& node,
                                std::vector<tracing::ValueId>& renamed);
+
+/// Appends a slice of `v`: the elements [begin, end) of an axis.
+tracing::ValueId append_slice(tracing::Graph& to, tracing::ValueId v, int64_t axis, int64_t begin, int64_t end,
+                              std::source_location loc = {});
 
 /// Tells whether the dtype is an integer one that holds 0 to `hi`.
 bool holds(DType dtype, int64_t hi);

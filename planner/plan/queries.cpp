@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "trace/graph/op_table.h"
 
@@ -29,6 +30,24 @@ std::vector<bool> holds_output(const Graph& graph) {
   std::vector<bool> holds(graph.values.size(), false);
   for (const ValueId v : graph.outputs) holds[view_root(graph, v)] = true;
   return holds;
+}
+
+void mark_read(const Graph& body, std::span<const ValueId> carry_in, std::span<const ValueId> carry_out,
+               std::vector<bool>& read, std::vector<bool>& live) {
+  for (size_t j = 0; j < live.size(); ++j) {
+    if (live[j]) read[carry_out[j]] = true;
+  }
+  for (bool changed = true; std::exchange(changed, false);) {
+    for (size_t i = body.nodes.size(); i-- > 0;) {
+      const Node& node = body.nodes[i];
+      if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
+      for (const ValueId v : node.inputs) read[v] = true;
+    }
+    for (size_t j = 0; j < live.size(); ++j) {
+      if (live[j] || !read[carry_in[j]]) continue;
+      live[j] = read[carry_out[j]] = changed = true;
+    }
+  }
 }
 
 int peak_step(const PlanData& plan) {

@@ -3,6 +3,7 @@
 
 #include <neap/error.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,12 @@ std::vector<bool> holds_output(const tracing::Graph& graph);
 
 /// Counts the nodes of the graph and of its loops' bodies, which are planned with it.
 size_t count_nodes(const tracing::Graph& graph);
+
+/// Marks in `read`, beside the values of a loop's body that are marked, all that they follow from, in this iteration or
+/// those before: a carry that is read is live, and what it becomes is read. Carries that are `live` to begin with are
+/// wanted for themselves.
+void mark_read(const tracing::Graph& body, std::span<const tracing::ValueId> carry_in,
+               std::span<const tracing::ValueId> carry_out, std::vector<bool>& read, std::vector<bool>& live);
 
 /// Returns "file:line" of the user's code that a buffer or step comes from, or nothing where that is unknown.
 std::string where(const auto& item) {

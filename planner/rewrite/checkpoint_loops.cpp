@@ -31,13 +31,10 @@ ValueId reshaped(Graph& g, ValueId v, Shape shape) {
 
 // Steps [begin, end) of what is stacked.
 ValueId steps_of(Graph& g, ValueId v, int64_t begin, int64_t end) {
-  const Shape shape = g.aval(v).shape;
-  if (begin == 0 && end == shape[0]) return v;
-  Ints start(shape.size(), 0), limit = shape;
-  start[0] = begin;
-  limit[0] = end;
-  return g.add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints(shape.size(), 1)}}, {});
+  return begin == 0 && end == g.aval(v).shape[0] ? v : append_slice(g, v, 0, begin, end);
 }
+
+bool contains(const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); }
 
 // The steps of a loop, apart from the operands on which it runs.
 struct Steps {
@@ -147,7 +144,7 @@ Forward forward_of(const Node& node, const StackedLoop& which) {
   const Steps steps = steps_of(node);
   std::vector<size_t> outputs = numbers(steps.carries);
   for (size_t o = steps.carries; o < node.outputs.size(); ++o) {
-    if (std::ranges::find(which.residuals, o) == which.residuals.end()) outputs.push_back(o);
+    if (!contains(which.residuals, o)) outputs.push_back(o);
   }
   Forward result;
   result.plain = with_outputs(steps, outputs);
@@ -338,8 +335,6 @@ Results write_reader(Graph& g, const Reader& reader, const Again& again, const O
   join(g, cut, result.ys, rest.ys);
   return result;
 }
-
-bool contains(const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); }
 
 // Writes a graph in which some loops, and those that read their residuals, run in segments.
 class LoopWriter {

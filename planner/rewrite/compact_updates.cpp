@@ -112,13 +112,7 @@ class Compacter {
                {{Attr::value, std::move(value)}, {Attr::dtype, dtype}, {Attr::shape, std::move(shape)}});
   }
   // Rows [start, end).
-  ValueId slice(ValueId v, int64_t start, int64_t end) {
-    Ints from(to_.aval(v).shape.size(), 0), limit = to_.aval(v).shape;
-    const Ints stride(limit.size(), 1);
-    from[0] = start;
-    limit[0] = end;
-    return add(Op::slice, {v}, {{Attr::start, from}, {Attr::limit, limit}, {Attr::stride, stride}});
-  }
+  ValueId slice(ValueId v, int64_t start, int64_t end) { return append_slice(to_, v, 0, start, end, loc_); }
   ValueId reshape(ValueId v, Shape shape) { return add(Op::reshape, {v}, {{Attr::shape, std::move(shape)}}); }
 
   // All updates lie in one array, row by row; those of one row of the table are added up where the last of them lies,

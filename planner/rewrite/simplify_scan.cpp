@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/plan/graph_edit.h"
+#include "planner/plan/queries.h"
 #include "planner/rewrite/builder.h"
 #include "planner/rewrite/simplify.h"
 #include "trace/graph/loop.h"
@@ -37,18 +38,8 @@ void erase_at(std::vector<T>& list, size_t i) {
 std::vector<bool> read_values(const Scan& scan, const std::vector<bool>& used) {
   std::vector<bool> read(scan.body.values.size(), false), live(scan.carry_out.size(), false);
   for (const ValueId v : scan.ys) read[v] = true;
-  if (scan.has_condition) live[0] = read[scan.carry_out[0]] = true;
-  for (bool changed = true; std::exchange(changed, false);) {
-    for (size_t i = scan.body.nodes.size(); i-- > 0;) {
-      const Node& node = scan.body.nodes[i];
-      if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
-      for (const ValueId v : node.inputs) read[v] = true;
-    }
-    for (size_t j = 0; j < live.size(); ++j) {
-      if (live[j] || !(used[scan.carry_index[j]] || read[scan.carry_in[j]])) continue;
-      live[j] = read[scan.carry_out[j]] = changed = true;
-    }
-  }
+  for (size_t j = 0; j < live.size(); ++j) live[j] = used[scan.carry_index[j]] || (j == 0 && scan.has_condition);
+  mark_read(scan.body, scan.carry_in, scan.carry_out, read, live);
   return read;
 }
 

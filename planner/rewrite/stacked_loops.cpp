@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "planner/plan/queries.h"
 #include "trace/graph/loop.h"
 
 namespace neap::planner {
@@ -16,26 +17,16 @@ constexpr int64_t kMostDivisors = 4096;  // numbers up to this are tried as divi
 
 // Of each carry of the body: whether one of these outputs follows from it, in this iteration or a later one.
 std::vector<bool> carries_of(const LoopView& loop, const std::vector<size_t>& outputs) {
-  const Graph& body = loop.body;
-  std::vector<bool> read(body.values.size(), false), needed(loop.carries, false);
-  for (const size_t o : outputs) read[body.outputs[o]] = true;
-  for (bool changed = true; std::exchange(changed, false);) {
-    for (size_t i = body.nodes.size(); i-- > 0;) {
-      const Node& node = body.nodes[i];
-      if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
-      for (const ValueId v : node.inputs) read[v] = true;
-    }
-    for (size_t i = 0; i < loop.carries; ++i) {
-      if (needed[i] || !read[body.inputs[loop.consts + i]]) continue;
-      needed[i] = read[body.outputs[i]] = changed = true;
-    }
-  }
+  const std::span in = loop.body.inputs, out = loop.body.outputs;
+  std::vector<bool> read(loop.body.values.size(), false), needed(loop.carries, false);
+  for (const size_t o : outputs) read[out[o]] = true;
+  mark_read(loop.body, in.subspan(loop.consts, loop.carries), out.first(loop.carries), read, needed);
   return needed;
 }
 
 bool contains(const auto& list, const auto& value) { return std::ranges::find(list, value) != list.end(); }
 
-// How often a loop stacks or reads in a step.
+// Bytes of a stack that a loop writes or reads in a step.
 size_t step_bytes(const Graph& graph, ValueId stack) {
   const Aval& aval = graph.aval(stack);
   return aval.shape[0] == 0 ? 0 : aval.bytes() / static_cast<size_t>(aval.shape[0]);

@@ -25,7 +25,7 @@ ValueId subkeyed(Graph& g, ValueId key, const Shape& shape, DType dtype, int64_t
   const ValueId keys = add(Op::random_fold_in, {copies, numbers}, {});
   const ValueId bits = add(Op::random_bits, {keys}, {{Attr::shape, Shape{length}}, {Attr::dtype, dtype}});
   ValueId flat = add(Op::reshape, {bits}, {{Attr::shape, Shape{chunks * length}}});
-  flat = add(Op::slice, {flat}, {{Attr::start, Ints{0}}, {Attr::limit, Ints{count}}, {Attr::stride, Ints{1}}});
+  flat = append_slice(g, flat, 0, 0, count, loc);
   return add(Op::reshape, {flat}, {{Attr::shape, shape}});
 }
 

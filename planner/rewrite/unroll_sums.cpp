@@ -35,18 +35,13 @@ bool is_small_sum(const Graph& graph, const Node& node) {
 }
 
 ValueId add_terms(Graph& g, const Node& node, ValueId of, const Aval& sums) {
-  const Shape shape = g.aval(of).shape;
-  const auto axis = static_cast<size_t>(node.attrs.ints(Attr::axes)[0]);
+  const int64_t axis = node.attrs.ints(Attr::axes)[0], terms = g.aval(of).shape[axis];
   const auto convert = [&](ValueId v, DType dtype) {
     return g.add(Op::convert, {v}, {{Attr::dtype, dtype}}, node.loc);
   };
   ValueId total = g.constant(0, DType::f64, sums.shape);  // 0 + -0 is 0
-  for (int64_t i = 0; i < shape[axis]; ++i) {
-    Ints start(shape.size(), 0), limit = shape;
-    start[axis] = i;
-    limit[axis] = i + 1;
-    ValueId term = g.add(Op::slice, {of},
-                         {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints(shape.size(), 1)}}, node.loc);
+  for (int64_t i = 0; i < terms; ++i) {
+    ValueId term = append_slice(g, of, axis, i, i + 1, node.loc);
     term = g.add(Op::reshape, {term}, {{Attr::shape, sums.shape}}, node.loc);
     total = g.add(Op::add, {total, convert(term, DType::f64)}, {}, node.loc);
   }

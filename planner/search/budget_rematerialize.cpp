@@ -28,7 +28,7 @@ constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48,
 struct Recipe {
   FusedPlan from;
   std::optional<std::vector<ValueId>> kept;  // none: `from` itself
-  std::optional<LoopCheckpoints> loops;      // `from` is a plan of this
+  const LoopCheckpoints* loops = nullptr;    // `from` is a plan of this
   const Node* first = nullptr;               // that waits; in `from`
   size_t peak_bytes = 0;
   double seconds = 0;
@@ -40,12 +40,18 @@ struct Recipe {
   }
 };
 
+// Loops in segments, and their plan.
+struct Segmented {
+  LoopCheckpoints loops;
+  Planned planned;
+};
+
 class Rematerialization {
  public:
   Rematerialization(BudgetLedger& ledger, const Graph& graph) : ledger_(ledger), graph_(graph) {}
 
   void run(const FusedPlan& usual, const FusedPlan& again) {
-    add_plan(again, {});
+    add_plan(again, nullptr);
     add_checkpoints(usual);
     add_checkpoints(again);
     add_loops(usual.fuse_options);
@@ -63,31 +69,34 @@ class Rematerialization {
   }
 
  private:
-  void add_plan(const FusedPlan& from, const std::optional<LoopCheckpoints>& loops) {
+  void add_plan(const FusedPlan& from, const LoopCheckpoints* loops) {
     const PlanData& plan = from.planned.plan;
     recipes_.push_back({from, {}, loops, nullptr, plan.peak_bytes, plan.predicted_seconds});
   }
 
   // Loops run in segments of their steps: some of them, all of them, on more and more levels.
   void add_loops(const FuseOptions& fuse_options) {
-    std::optional<Recipe> lowest;
+    const Segmented* lowest = nullptr;
     for (int levels = 1; levels <= kMostLevels; ++levels) {
-      std::string before;
+      const LoopsToSegment loops(graph_, levels);
+      size_t before = 0;
       for (const double part : kPartsOfLoops) {
-        std::optional<LoopCheckpoints> loops = checkpoint_stacked_loops(graph_, levels, part);
-        if (!loops || ledger_.exhausted()) return;
-        if (std::exchange(before, loops->how) == loops->how) continue;  // the same loops
-        const Planned& planned = plans_.emplace_back(ledger_.plan(loops->graph, fuse_options));
-        add_plan({planned, fuse_options}, loops);
-        if (!lowest || recipes_.back().peak_bytes < lowest->peak_bytes) lowest.emplace(recipes_.back());
+        if (loops.empty() || ledger_.exhausted()) return;
+        const size_t count = loops.count(part);
+        if (std::exchange(before, count) == count) continue;
+        LoopCheckpoints checkpoints = loops.checkpoint(count);
+        Planned planned = ledger_.plan(checkpoints.graph, fuse_options);
+        const Segmented& made = segmented_.emplace_back(std::move(checkpoints), std::move(planned));
+        add_plan({made.planned, fuse_options}, &made.loops);
+        if (!lowest || made.planned.plan.peak_bytes < lowest->planned.plan.peak_bytes) lowest = &made;
       }
     }
-    if (lowest) add_checkpoints(lowest->from, lowest->loops);
+    if (lowest) add_checkpoints({lowest->planned, fuse_options}, &lowest->loops);
   }
 
   // Only some of what waits across the peak step is kept: the values between two parts of what comes before it, or
   // those that wait, one out of several; or of the part of them that is read last.
-  void add_checkpoints(const FusedPlan& from, const std::optional<LoopCheckpoints>& loops = {}) {
+  void add_checkpoints(const FusedPlan& from, const LoopCheckpoints* loops = nullptr) {
     const Graph& graph = from.planned.graph;
     const std::vector<ValueId> all = live_across_peak(from.planned);
     if (all.empty()) return;
@@ -139,7 +148,7 @@ class Rematerialization {
   BudgetLedger& ledger_;
   const Graph& graph_;
   std::vector<Recipe> recipes_;
-  std::deque<Planned> plans_;  // of loops in segments
+  std::deque<Segmented> segmented_;
 };
 
 }  // namespace

@@ -106,6 +106,24 @@ void try_steps(Search& s) {
   }
 }
 
+// Takes what was found of another graph of the program, where that is better; gives what it took the place of.
+std::optional<Search::Start> take_better(Search& s, Search& next, const char* instead, const char* chosen,
+                                         std::string reason) {
+  if (!better(next.price(), s.price())) return std::nullopt;
+  record(next.plan(), chosen, std::move(reason), {alternative(instead, s.plan()), alternative(chosen, next.plan())});
+  Search::Start replaced{std::exchange(s.simple, std::move(next.simple)), std::move(s.planned.plan)};
+  s.planned = std::move(next.planned);
+  s.plain = std::move(next.plain);
+  s.other = std::move(next.other);
+  return replaced;
+}
+
+// What was not taken: a search for less may begin there.
+bool leave(Search& s, Search& next) {
+  s.others.push_back({std::move(next.simple), std::move(next.planned.plan)});
+  return false;
+}
+
 // Sums of a few terms are additions, computed where they are read.
 bool unroll(Search& s) {
   const std::optional<Graph> graph = unroll_sums(s.simple);
@@ -114,17 +132,9 @@ bool unroll(Search& s) {
   Search unrolled = begin_search(program, s.options);
   s.unrolled = unrolled.planned;
   try_steps(unrolled);
-  if (unrolled.plan().peak_bytes >= s.plan().peak_bytes || !better(unrolled.price(), s.price())) {
-    s.others.push_back({program.simple(), std::move(unrolled.planned.plan)});
-    return false;
-  }
-  record(unrolled.plan(), "unrolled", "sums of a few terms are computed where they are read",
-         {alternative("summed", s.plan()), alternative("unrolled", unrolled.plan())});
-  s.simple = program.simple();
-  s.planned = std::move(unrolled.planned);
-  s.plain = std::move(unrolled.plain);
-  s.other = std::move(unrolled.other);
-  return true;
+  const bool is_smaller = unrolled.plan().peak_bytes < s.plan().peak_bytes;
+  const char* reason = "sums of a few terms are computed where they are read";
+  return (is_smaller && take_better(s, unrolled, "summed", "unrolled", reason)) || leave(s, unrolled);
 }
 
 // What loops read in every iteration is computed in their bodies, of less.
@@ -136,20 +146,15 @@ bool sink(Search& s) {
   Search sunk = begin_search(program, s.options);
   if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
   try_steps(sunk);
-  if (!better(sunk.price(), s.price())) {
-    s.others.push_back({program.simple(), std::move(sunk.planned.plan)});
-    return false;
-  }
-  record(sunk.plan(), "sunk", "what loops read in every iteration is computed there, and not stored",
-         {alternative("stored before", s.plan()), alternative("sunk", sunk.plan())});
-  s.others.push_back({std::exchange(s.simple, program.simple()), std::move(s.planned.plan)});
-  s.planned = std::move(sunk.planned);
-  s.plain = std::move(sunk.plain);
-  s.other = std::move(sunk.other);
+  std::optional<Search::Start> replaced = take_better(
+      s, sunk, "stored before", "sunk", "what loops read in every iteration is computed there, and not stored");
+  if (!replaced) return leave(s, sunk);
+  s.others.push_back(*std::move(replaced));  // not all budgets are met with "sunk"
   return true;
 }
 
-// Loops that run backwards begin again at checkpoints, where what each step would leave is far more.
+// Loops that run backwards begin again at checkpoints, where what each step would leave is far more. (Searches for less
+// do so by themselves.)
 bool checkpoint_loops(Search& s) {
   const std::optional<LoopCheckpoints> loops = checkpoint_stacked_loops(s.simple, 1, 1);
   if (!loops) return false;
@@ -157,15 +162,9 @@ bool checkpoint_loops(Search& s) {
   Search segmented = begin_search(program, s.options);
   if (segmented.planned.plan.peak_bytes >= s.plan().peak_bytes) return false;
   try_steps(segmented);
-  if (!better(segmented.price(), s.price())) return false;
-  record(segmented.plan(), "checkpointed",
-         loops->how + ": what each step would leave is computed again from checkpoints",
-         {alternative("stacked", s.plan()), alternative("checkpointed", segmented.plan())});
-  s.simple = program.simple();
-  s.planned = std::move(segmented.planned);
-  s.plain = std::move(segmented.plain);
-  s.other = std::move(segmented.other);
-  return true;
+  return take_better(s, segmented, "stacked", "checkpointed",
+                     loops->how + ": what each step would leave is computed again from checkpoints")
+      .has_value();
 }
 
 // Tables that follow from their own rows nearby are written over themselves, band by band.
@@ -177,17 +176,8 @@ bool update_bands(Search& s) {
   Search banded = begin_search(program, s.options);
   if (banded.planned.plan.peak_bytes >= s.plan().peak_bytes) return false;
   try_steps(banded);
-  if (!better(banded.price(), s.price())) {
-    s.others.push_back({program.simple(), std::move(banded.planned.plan)});
-    return false;
-  }
-  record(banded.plan(), "banded", "tables that follow from their own rows nearby are written over themselves in bands",
-         {alternative("whole", s.plan()), alternative("banded", banded.plan())});
-  s.simple = program.simple();
-  s.planned = std::move(banded.planned);
-  s.plain = std::move(banded.plain);
-  s.other = std::move(banded.other);
-  return true;
+  const char* reason = "tables that follow from their own rows nearby are written over themselves in bands";
+  return take_better(s, banded, "whole", "banded", reason) || leave(s, banded);
 }
 
 bool could_part(Search& s) { return s.plain_plan().could_part; }

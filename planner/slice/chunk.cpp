@@ -259,12 +259,9 @@ class RegionWriter {
     for (const ValueId v : region_.inputs) {
       slice.names[v] = slice.wholes[v] = renamed_[v];
       if (!region_.cut.contains(v)) continue;
-      const Shape& shape = graph_.aval(v).shape;
-      Ints start(shape.size(), 0), limit = shape, stride(shape.size(), 1);
       const Cut cut = region_.cut.at(v);
-      start[cut.axis] = count_ * length_ * cut.block;
-      slice.names[v] = result_.add(Op::slice, {renamed_[v]},
-                                   {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, stride}}, kNowhere);
+      slice.names[v] =
+          append_slice(result_, renamed_[v], cut.axis, count_ * length_ * cut.block, graph_.aval(v).shape[cut.axis]);
     }
     const ValueId offset = result_.constant(static_cast<double>(count_ * length_), DType::i64, {});
     emit_slice(result_, slice, {offset, tail_});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -132,13 +133,7 @@ class Bands {
   }
 
  private:
-  static ValueId rows_of(Graph& g, ValueId v, int64_t begin, int64_t end) {
-    const Shape shape = g.aval(v).shape;
-    Ints start(shape.size(), 0), limit = shape;
-    start[0] = begin, limit[0] = end;
-    return g.add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints(shape.size(), 1)}},
-                 {});
-  }
+  static ValueId rows_of(Graph& g, ValueId v, int64_t begin, int64_t end) { return append_slice(g, v, 0, begin, end); }
   // Rows as they were, while the table is written.
   static ValueId stored(Graph& g, ValueId rows) {
     set_mark(g.nodes[g.values[rows].def].attrs, Mark::materialize);
@@ -165,7 +160,7 @@ class Bands {
       halo_ = std::max(halo_, std::abs(shift));
       return true;
     }
-    if (!seen_.try_emplace({v, shift}, true).second) return true;
+    if (!seen_.insert({v, shift}).second) return true;
     if (seen_.size() > kMostRows) return false;
     if (graph_.aval(v).ndim() == 0 || graph_.aval(v).shape[0] != rows_) return false;
     const Node* node = graph_.def(v);
@@ -215,7 +210,7 @@ class Bands {
   ValueId table_, result_;
   int64_t rows_;
   std::vector<bool> depends_;  // of each value, on the table
-  std::map<std::pair<ValueId, int64_t>, bool> seen_;
+  std::set<std::pair<ValueId, int64_t>> seen_;
   Values wholes_;  // read as wholes, or in slices
   int64_t halo_ = 0, length_ = 0, count_ = 0;
 };

@@ -7,23 +7,19 @@
 #include <neap/neap.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
-#include <random>
 
 #include "planner/rewrite/simplify.h"
 #include "planner/search/budget.h"
 #include "programs.h"
-#include "tests/trace/host.h"
+#include "same_values.h"
 #include "trace/graph/loop.h"
-#include "trace/reference/reference.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {
 
 using testing::Contains;
-using tracing::HostValue;
 
 constexpr int64_t kRows = 40, kColumns = 30;
 
@@ -67,27 +63,6 @@ size_t constants_of(const Graph& g) {
     if (node.op == Op::scan) return tracing::LoopLayout(node.attrs).consts;
   }
   return 0;
-}
-
-std::vector<HostValue> values_of(const Graph& g) {
-  std::mt19937 random(1);
-  std::vector<HostValue> values;
-  for (const ValueId v : g.inputs) {
-    HostValue x{g.aval(v), allocate(g.aval(v).bytes(), "test")};
-    for (int64_t i = 0; i < x.aval.size(); ++i) x.data->as<float>()[i] = static_cast<float>(random() % 1000) / 999;
-    values.push_back(std::move(x));
-  }
-  return values;
-}
-
-void expect_same_values(const Graph& a, const Graph& b) {
-  const auto inputs = values_of(a);
-  const auto x = tracing::evaluate_reference(a, inputs), y = tracing::evaluate_reference(b, inputs);
-  ASSERT_EQ(x.size(), y.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    ASSERT_EQ(x[i].aval, y[i].aval);
-    EXPECT_EQ(std::memcmp(x[i].data->data(), y[i].data->data(), x[i].aval.bytes()), 0);
-  }
 }
 
 std::optional<Graph> sunk(const Graph& g) { return sink_into_loops(plan_simplified(simplify(g), {}, {})); }

@@ -6,9 +6,7 @@
 
 #include <neap/neap.h>
 
-#include <cstring>
 #include <functional>
-#include <random>
 #include <vector>
 
 #include "graphs.h"
@@ -16,14 +14,12 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
-#include "tests/trace/host.h"
-#include "trace/reference/reference.h"
+#include "same_values.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {
 
-using tracing::HostValue;
 using Step = std::function<Array(const Array&)>;
 
 Array around(const Array& u) { return roll(u, 1, 0) + roll(u, -1, 0) + roll(u, 1, 1) + roll(u, -1, 1); }
@@ -34,22 +30,6 @@ Graph traced(const Step& step, const Shape& shape, int64_t steps = 3) {
   return simplify(tracing::trace_closed(avals, [&](const tracing::Arrays& in) {
     return tracing::Arrays{fori_loop(0, steps, [&](const Array&, const Array& u) { return step(u); }, in[0])};
   }));
-}
-
-void expect_same_values(const Graph& a, const Graph& b) {
-  std::mt19937 random(1);
-  std::vector<HostValue> inputs;
-  for (const ValueId v : a.inputs) {
-    HostValue x{a.aval(v), allocate(a.aval(v).bytes(), "test")};
-    for (int64_t i = 0; i < x.aval.size(); ++i) x.data->as<float>()[i] = static_cast<float>(random() % 1000) / 999;
-    inputs.push_back(std::move(x));
-  }
-  const auto x = tracing::evaluate_reference(a, inputs), y = tracing::evaluate_reference(b, inputs);
-  ASSERT_EQ(x.size(), y.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    ASSERT_EQ(x[i].aval, y[i].aval);
-    EXPECT_EQ(std::memcmp(x[i].data->data(), y[i].data->data(), x[i].aval.bytes()), 0);
-  }
 }
 
 TEST(Stencil, KeepsTheValues) {
