@@ -330,6 +330,7 @@ void add_report_cases(std::vector<Case>& cases) {
   c.size_means = "thousandths of the report's size";
   c.size = {20};
   c.full = {1000};
+  c.has_peers = true;
   c.forms.clear();
   for (const Report& report : kReports) c.forms.emplace_back(report.form);
   c.build = build;

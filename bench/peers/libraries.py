@@ -1,7 +1,7 @@
 """JAX and MLX behind one small set of names, for models.py: what the two write differently, and how each is measured.
 
-`prepare` gives (call, peak): call() runs the function on its arguments and waits, peak() is in bytes. A step that donates
-its state goes on from it: each call takes the memory of what the one before gave.
+`prepare` gives (call, peak): call() runs the function on its arguments and waits (JAX's also returns what came out),
+peak() is in bytes. A step that donates its state goes on from it: each call takes the memory of what the last gave.
 """
 
 
@@ -54,6 +54,7 @@ class Jax:
             out = self.jax.block_until_ready(compiled(*held))
             if donated:
                 held[0] = out[0]
+            return out
 
         return call, lambda: peak
 

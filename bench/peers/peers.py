@@ -3,7 +3,8 @@
 
 Prints one JSON object a line: case, peer, version, dtype, shape, seconds_median, seconds_min, elements_per_second,
 peak_bytes (arguments, temporaries and output, as the peer itself counts them; null where it does not), resident_bytes
-(of the models: arguments, and by how much the process grew in its first call).
+(of models and reports: arguments, and by how much the process grew in its first call), output_sum (of reports: on
+Neap's own arguments).
 
     pip install 'mlx[cpu]' jax ml_dtypes
     python peers.py --case random-normal --size 4096x4096 --peers mlx,jax,numpy
@@ -18,10 +19,14 @@ import subprocess
 import sys
 import time
 
-from models import MODELS
+import models
+from reports import REPORTS, report
 
+MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS))}
 CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad", *MODELS)
 PEERS = ("mlx", "mlx-compiled", "jax", "numpy")
+PEERS_OF = {"reports": ("jax",), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
+            "gather": ("mlx", "jax", "numpy")}
 SIDE = 128
 
 
@@ -147,9 +152,17 @@ def model_case(peer, case, shape, form, reps, plan_only):
     held = sum(a.nbytes for a in lib.leaves(arguments) if hasattr(a, "nbytes"))
     call, peak = lib.prepare(f, arguments, donated)
     resident = Resident()
-    call()
+    out = call()
     first_peak, grown = peak(), held + resident.growth()
-    return *measure(call, reps), first_peak, lib.version, grown
+    total = sum_of(lib, out) if case == "reports" else None
+    del out
+    return *measure(call, reps), first_peak, lib.version, grown, total
+
+
+def sum_of(lib, out):
+    import numpy as np
+
+    return sum(float(np.sum(leaf, dtype=np.float64)) for leaf in map(np.asarray, lib.leaves(out)))
 
 
 def one(arguments):
@@ -159,26 +172,27 @@ def one(arguments):
     else:
         run = {"mlx": mlx_case, "jax": jax_case, "numpy": numpy_case}[arguments.peer]
         result = run(arguments.case, shape, arguments.dtype, arguments.reps)
-    median, least, peak, version, *grown = result
+    median, least, peak, version, *more = result
+    grown, total = more or (None, None)
     count = 1
     for n in shape:
         count *= n
     print(json.dumps({"case": arguments.case, "peer": arguments.peer, "version": version, "dtype": arguments.dtype,
                       "shape": list(shape), "form": arguments.form, "seconds_median": median, "seconds_min": least,
                       "elements_per_second": count / median if median else None, "peak_bytes": peak,
-                      "resident_bytes": grown[0] if grown else None}), flush=True)
+                      "resident_bytes": grown, "output_sum": total}), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", choices=CASES, action="append", help="default: all")
-    parser.add_argument("--form", default="", help="as neap-bench has it; of the models only")
+    parser.add_argument("--form", default="", help="as neap-bench has it; of models and reports")
     parser.add_argument("--size", help="4096x4096, or rows for the gather cases (default 4096x4096 and 16777216)")
     parser.add_argument("--dtype", help="of the numbers (default bf16), or of the indices (default i32)")
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--reps", type=int, default=3)
-    parser.add_argument("--plan-only", action="store_true", help="JAX's peak from shapes alone; nothing runs; models only")
+    parser.add_argument("--plan-only", action="store_true", help="JAX's peak from shapes; of models and reports")
     arguments = parser.parse_args()
     if arguments.peer:
         arguments.case = arguments.case[0]
@@ -189,7 +203,7 @@ def main():
         size = {"model": MODELS.get(case, [()])[0], "random": (4096, 4096), "gather": (1 << 24,)}[kind]
         dtype = {"model": "f32", "random": "bf16", "gather": "i32"}[kind]
         for peer in arguments.peers.split(","):
-            if peer == ("numpy" if kind == "model" else "mlx-compiled"):
+            if peer not in PEERS_OF.get(case, PEERS_OF[kind]):
                 continue  # models have no NumPy version; single calls have nothing to compile
             if arguments.plan_only and (peer != "jax" or kind != "model"):
                 continue
