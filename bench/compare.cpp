@@ -200,7 +200,11 @@ void add_peers(const Request& r, std::vector<Json>& rows) {
     const Json peer = Json::parse(text.substr(at, end - at), nullptr, false);
     if (peer.is_discarded()) continue;
     Json row = row_like(before, peer.value("peer", "peer"));
-    for (const char* key : {"seconds_median", "seconds_min", "elements_per_second"}) row[key] = peer[key];
+    for (const char* key : {"seconds_median", "seconds_min", "output_sum"}) row[key] = peer.value(key, Json());
+    if (!r.plan_only) {  // the work of the same call, however a peer would count it
+      const double work = before["elements_per_second"].get<double>() * before["seconds_median"].get<double>();
+      row["elements_per_second"] = work / row["seconds_median"].get<double>();
+    }
     row[r.plan_only ? "planned_peak_bytes" : "measured_peak_bytes"] = peer["peak_bytes"];
     row["rss_growth_bytes"] = peer.value("resident_bytes", Json());
     row["note"] = fmt::format("version {}", peer.value("version", "?"));
