@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/rewrite/complex.h"
+#include "planner/rewrite/narrow_totals.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 
@@ -13,7 +14,9 @@ using tracing::Graph;
 Program::Program(Graph graph) : graph_(lower_complex(std::move(graph))) {}
 
 const Graph& Program::simple() const {
-  if (!simple_) simple_ = simplify(graph_);
+  if (simple_) return *simple_;
+  simple_ = simplify(graph_);
+  if (const std::optional<Graph> narrowed = narrow_totals(*simple_)) simple_ = simplify(*narrowed);
   return *simple_;
 }
 
