@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "planner/kernels/cost.h"
 #include "planner/kernels/dot.h"
+#include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
 #include "trace/graph/op_table.h"
@@ -15,10 +17,31 @@ using namespace tracing;
 
 namespace {
 
-// An arena of so few bytes stays in caches, and reading or writing it costs this share of what memory costs. No
-// measurement is recorded: compare predicted_seconds with seconds_median of `neap-bench --case rollout --json -`.
-constexpr size_t kCacheBytes = size_t{16} << 20;
-constexpr double kCachedShare = 0.5;
+// A body's arena of so few bytes stays in a cache, and reading or writing it costs this share of what memory costs:
+// half a MiB of a core's own cache, 16 MiB of the shared one. neap-cost's "add" shows the shares by its sizes.
+struct Cache {
+  size_t bytes;
+  double share;
+};
+constexpr Cache kCaches[] = {{size_t{1} << 20, 0.25}, {size_t{16} << 20, 0.5}};
+
+double share_in_caches(size_t arena_bytes) {
+  for (const Cache& cache : kCaches) {
+    if (arena_bytes <= cache.bytes) return cache.share;
+  }
+  return 1;
+}
+
+// The units of a product: its arithmetic, what it packs (each tile packs its rows of both operands), and its result,
+// which is added to once for every block of terms.
+double dot_units(const DotForm& form) {
+  const DotTiles tiles = dot_tiles(form);
+  const auto m = static_cast<double>(form.m), n = static_cast<double>(form.n), k = static_cast<double>(form.k);
+  const double packed = static_cast<double>(tiles.count_n) * m * k + static_cast<double>(tiles.count_m) * k * n;
+  const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);  // threads
+  return idle * static_cast<double>(form.batch) *
+         (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
+}
 
 // Elements that a reduction reads in rows shorter than a vector; 0 where none does.
 int64_t in_short_rows(const Graph& group) {
@@ -142,9 +165,8 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
       continue;
     }
     const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
-    const bool scattered = step.kind == PlanStep::Kind::scatter && family == Family::elementwise;
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
-    const double scalar = scattered ? predicted::kScatterScalar : in_short_row ? kLanes : 1;
+    const double scalar = in_short_row ? kLanes : 1;
     units += (family == Family::scatter ? update_cost(group, node) : element_cost(group, node)) * size(domain) *
              scalar * times[node.out()];
   }
@@ -163,10 +185,8 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
   for (size_t i = 0; i < group.outputs.size(); ++i) {
     traffic += predicted::kWrite * std::min(bytes(group.outputs[i]), updated) * share_of(step.writes[i]);
   }
-  if (step.kind == PlanStep::Kind::dot) {
-    const DotForm form = dot_form(group, group.nodes[0]);
-    units += predicted::kDotMultiply * static_cast<double>(form.batch) * static_cast<double>(form.m) *
-             static_cast<double>(form.n) * static_cast<double>(form.k);
+  if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
+    units += dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
   }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
@@ -191,7 +211,7 @@ void predict(PlanData& plan) {
 void predict_body(PlanData& body) {
   std::vector<double> share(body.buffers.size(), 1);
   for (size_t b = 0; b < share.size(); ++b) {
-    if (body.buffers[b].offset >= 0 && body.arena_bytes <= kCacheBytes) share[b] = kCachedShare;
+    if (body.buffers[b].offset >= 0) share[b] = share_in_caches(body.arena_bytes);
   }
   body.predicted_seconds = 0;
   for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, share);
