@@ -55,6 +55,7 @@ bool better(Price plan, Price than, Policy policy) {
     case Policy::fewer_bytes: return plan.peak_bytes < than.peak_bytes;
     case Policy::rematerialized: return meets(kRematerialized, plan, than);
     case Policy::sliced: return meets(kSliced, plan, than);
+    case Policy::lowered: return meets(kLowered, plan, than);
   }
   return false;
 }

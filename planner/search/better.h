@@ -29,6 +29,7 @@ enum class Policy : uint8_t {
   fewer_bytes,     // what holds less moves less: less is copied
   rematerialized,  // saves 5 % of the peak or more; may take 30 % longer for all of the peak, half of that for half
   sliced,          // saves a third of the peak or more; may take 3 % longer for all of the peak, half of that for half
+  lowered,         // saves 5 % of the peak or more; may take 25 % longer for all of the peak, half of that for half
 };
 
 /// What a policy asks of a plan that holds less than another.
@@ -38,6 +39,13 @@ struct Terms {
 };
 inline constexpr Terms kRematerialized{0.05, 0.3};
 inline constexpr Terms kSliced{1.0 / 3, 0.03};
+inline constexpr Terms kLowered{0.05, 0.25};
+
+/// What slices that split sums of floats, whose last bit may differ then (docs/how-it-works.md), save of the peak at
+/// least where no budget asks for them.
+inline constexpr double kSavedBySums = 0.75;
+/// A slice with less of the large values keeps no core busy: none asks for it but a budget.
+inline constexpr double kSliceBytes = 1 << 20;
 
 /// Whether a plan holds less than another by this part of what the other holds, or more.
 bool saves(Price plan, Price than, double part);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "planner/plan/queries.h"
 #include "planner/search/budget_ledger.h"
 #include "planner/search/budget_rematerialize.h"
@@ -19,13 +21,15 @@ namespace {
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
 constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
 
-// All that is tried, in its order, until something fits.
+constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
+
+// All that is tried, in its order.
 void search(BudgetLedger& ledger, const Graph& graph) {
   const Planned usual = ledger.plan(graph, {});
   const Planned again = ledger.plan(graph, kComputeShared);
   ledger.allow(kUntilRecompute);
   enter_rematerialized(ledger, graph, {usual, {}}, {again, kComputeShared});
-  const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.best();
+  const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.lowest();
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);
@@ -46,6 +50,14 @@ PlanData meet_budget(const Graph& simplified, const PlanData& usual, const PlanO
   PlanData plan = ledger.take();
   plan.tradeoff = ledger.curve();
   return plan;
+}
+
+std::optional<PlanData> lower_for_free(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
+  BudgetLedger ledger(usual, options, Wanted::better);
+  ledger.limit(std::max(kFewestNodes, kNodesPerSecond * usual.predicted_seconds));
+  search(ledger, simplified);
+  if (!ledger.answered()) return std::nullopt;
+  return ledger.take();
 }
 
 std::vector<Tradeoff> tradeoff_of(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "planner/place/place.h"
@@ -19,17 +21,49 @@ namespace {
 constexpr double kMostNodes = 80'000;
 constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place/place.h)
 constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
+constexpr double kLongest = 1.1;                 // what no budget asks for may take, of the usual plan's time
 
 }  // namespace
 
-BudgetLedger::BudgetLedger(const PlanData& usual, PlanOptions options)
-    : options_(std::move(options)), usual_(alternative("fused", usual)) {
-  if (!options_.placing) options_.placing = std::make_shared<SharedPlacing>(kMostPlacing);
-  best_.plan = usual;
-  curve_.push_back({usual.peak_bytes, usual.predicted_seconds, "fused"});
+std::vector<Tradeoff> curve_of(std::vector<Tradeoff> points) {
+  std::vector<Tradeoff> curve;
+  std::ranges::sort(points.begin() + 1, points.end(), {},
+                    [](const Tradeoff& t) { return std::tie(t.peak_bytes, t.predicted_seconds, t.how); });
+  for (auto point = points.begin() + 1; point != points.end() && point->peak_bytes < points[0].peak_bytes; ++point) {
+    const bool is_faster = curve.empty() || point->predicted_seconds < curve.back().predicted_seconds;
+    if (is_faster) curve.push_back(std::move(*point));
+  }
+  curve.push_back(std::move(points[0]));
+  std::ranges::reverse(curve);
+  return curve;
 }
 
-bool BudgetLedger::exhausted() const { return spent_ > kMostNodes * until_; }
+BudgetLedger::BudgetLedger(const PlanData& usual, PlanOptions options, Wanted wanted)
+    : options_(std::move(options)), wanted_(wanted), usual_(alternative("fused", usual)), most_(kMostNodes) {
+  if (!options_.placing) options_.placing = std::make_shared<SharedPlacing>(kMostPlacing);
+  lowest_.plan = usual;
+  if (wants(price_of(usual))) answer_ = lowest_;
+  points_.push_back({usual.peak_bytes, usual.predicted_seconds, "fused"});
+}
+
+bool BudgetLedger::done() const {
+  return wanted_ == Wanted::fitting && answer_ && answer_->plan.predicted_seconds <= kAsFast * usual_.cost;
+}
+
+bool BudgetLedger::wants(Price price, const SliceMarks& slices) const {
+  if (wanted_ == Wanted::fitting) {
+    if (!options_.memory_budget || price.peak_bytes > *options_.memory_budget) return false;
+    return !answer_ || price.seconds < answer_->plan.predicted_seconds;
+  }
+  const Price usual{usual_.peak_bytes, usual_.cost};
+  if (slices.split_sums && !saves(price, usual, kSavedBySums)) return false;
+  if (slices.bytes < kSliceBytes || price.seconds > kLongest * usual.seconds) return false;
+  return better(price, usual) && better(price, answer_ ? price_of(answer_->plan) : usual, Policy::lowered);
+}
+
+std::vector<Tradeoff> BudgetLedger::curve() const { return curve_of(points_); }
+
+bool BudgetLedger::exhausted() const { return spent_ > most_ * until_; }
 
 void BudgetLedger::charge(const Graph& graph) { charge(kPlanNodes + static_cast<double>(count_nodes(graph))); }
 
@@ -40,21 +74,29 @@ Planned BudgetLedger::plan(const Graph& graph, const FuseOptions& fuse_options) 
 
 bool BudgetLedger::enter(const BudgetCandidate& candidate, const std::vector<Decision>& before,
                          const std::optional<Alternative>& instead) {
-  if (candidate.plan.peak_bytes >= best_.plan.peak_bytes) return false;
-  BudgetCandidate taken = candidate;
-  if (!taken.how.empty()) {
-    const std::string reason = !fits(taken.plan.peak_bytes) ? "lowers the peak"
-                               : taken.chunks > 0
-                                   ? fmt::format("the fewest slices that fit {}", format_bytes(*options_.memory_budget))
-                                   : fmt::format("fits {}", format_bytes(*options_.memory_budget));
-    std::vector<Decision>& decisions = taken.plan.decisions;
-    const Decision own = decision_of(taken, reason, instead);
-    decisions.insert(decisions.end(), before.begin(), before.end());
-    decisions.push_back(own);
-  }
-  if (taken.chunks > 0) note({taken.plan.peak_bytes, taken.plan.predicted_seconds, "chunked: " + taken.how});
-  best_ = std::move(taken);
-  return true;
+  const PlanData& plan = candidate.plan;
+  const bool is_wanted = wants(price_of(plan), candidate.slices);
+  const bool is_lower = plan.peak_bytes < lowest_.plan.peak_bytes;
+  if (candidate.chunks > 0) note({plan.peak_bytes, plan.predicted_seconds, "chunked: " + candidate.how});
+  if (!is_wanted && !is_lower) return false;
+  BudgetCandidate taken = decided(candidate, before, instead);
+  if (is_wanted) answer_ = taken;
+  if (is_lower) lowest_ = std::move(taken);
+  return is_lower;
+}
+
+// With the decision that it is.
+BudgetCandidate BudgetLedger::decided(const BudgetCandidate& candidate, const std::vector<Decision>& before,
+                                      const std::optional<Alternative>& instead) const {
+  BudgetCandidate result = candidate;
+  if (result.how.empty()) return result;
+  const bool fits = options_.memory_budget && result.plan.peak_bytes <= *options_.memory_budget;
+  const std::string reason = fits ? fmt::format("fits {}", format_bytes(*options_.memory_budget)) : "lowers the peak";
+  std::vector<Decision>& decisions = result.plan.decisions;
+  const Decision own = decision_of(result, reason, instead);
+  decisions.insert(decisions.end(), before.begin(), before.end());
+  decisions.push_back(own);
+  return result;
 }
 
 Decision BudgetLedger::decision_of(const BudgetCandidate& candidate, const std::string& reason,

@@ -1,8 +1,11 @@
-// What a search for a plan that fits a budget has come to: the best plan, what every budget gets, the work that is
-// left. How plans are found is the business of those who enter them here: budget_rematerialize.h and budget_slices.h.
+// What a search for less memory has come to: the plan that was asked for, the lowest one, what every budget gets, the
+// work that is left. How plans are found is the business of those who enter them here: budget_rematerialize.h and
+// budget_slices.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,12 +13,22 @@
 #include "planner/fuse/fuse.h"
 #include "planner/pipeline/pipeline.h"
 #include "planner/plan/plan.h"
+#include "planner/search/better.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
 
 /// Up to so many nodes many checkpoints and slices are tried.
 inline constexpr size_t kFewNodes = 300;
+
+/// A plan that takes as much longer than the fastest is as fast.
+inline constexpr double kAsFast = 1.03;
+
+/// The slices of a plan, all of them together.
+struct SliceMarks {
+  bool split_sums = false;                                 // of floats
+  double bytes = std::numeric_limits<double>::infinity();  // of the large values in the smallest slice
+};
 
 /// A candidate plan, and where it came from.
 struct BudgetCandidate {
@@ -24,22 +37,40 @@ struct BudgetCandidate {
   std::string strategy = "recompute";
   std::string what, how;  // for its decision
   int64_t chunks = 0;
+  SliceMarks slices = {};
 };
+
+/// What a search is for.
+enum class Wanted : uint8_t {
+  fitting,  // the fastest plan within options.memory_budget; where there is none, the lowest
+  better,   // the lowest that is better than the usual one (planner/search/better.h)
+};
+
+/// What every budget gets of these points: the first, the usual plan, then of all below it those that are faster than
+/// all that hold less.
+std::vector<Tradeoff> curve_of(std::vector<Tradeoff> points);
 
 class BudgetLedger {
  public:
   /// `usual`: the plan that fits where the budget is large.
-  BudgetLedger(const PlanData& usual, PlanOptions options);
+  BudgetLedger(const PlanData& usual, PlanOptions options, Wanted wanted = Wanted::fitting);
 
   const PlanOptions& options() const { return options_; }
-  const BudgetCandidate& best() const { return best_; }
-  PlanData take() { return std::move(best_.plan); }
-  /// What every budget gets, from the usual plan to the one with the lowest peak.
-  const std::vector<Tradeoff>& curve() const { return curve_; }
+  /// The lowest so far.
+  const BudgetCandidate& lowest() const { return lowest_; }
+  /// What was asked for, if that was found; else the lowest.
+  PlanData take() { return std::move(answer_ ? answer_->plan : lowest_.plan); }
+  bool answered() const { return answer_.has_value(); }
+  /// What every budget gets, from the usual plan to the one with the lowest peak, the faster first.
+  std::vector<Tradeoff> curve() const;
 
-  bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
-  bool done() const { return fits(best_.plan.peak_bytes); }
+  /// Whether nothing better can be found: what fits is as fast as the usual plan.
+  bool done() const;
+  /// Whether such a plan would be taken for an answer.
+  bool wants(Price price, const SliceMarks& slices = {}) const;
 
+  /// The search has so much work to do, in nodes planned.
+  void limit(double nodes) { most_ = std::min(most_, nodes); }
   /// What follows may go on until this part of all work is done.
   void allow(double part) { until_ = part; }
   bool exhausted() const;
@@ -52,24 +83,29 @@ class BudgetLedger {
   /// A plan, charged.
   Planned plan(const tracing::Graph& graph, const FuseOptions& fuse_options);
 
-  /// Takes a candidate if its peak is below those of all before, which did not fit, or there would be none after.
+  /// Takes a candidate that is wanted for an answer, and one whose peak is below those of all before: then true.
   /// `before`: the decisions that led to it; `instead`: what was tried in its place.
   bool enter(const BudgetCandidate& candidate, const std::vector<Decision>& before = {},
              const std::optional<Alternative>& instead = {});
   /// Takes a candidate as it is.
-  void set_best(BudgetCandidate candidate) { best_ = std::move(candidate); }
-  /// Another point of the curve, below those before.
-  void note(Tradeoff point) { curve_.push_back(std::move(point)); }
+  void set_answer(BudgetCandidate candidate) { answer_ = std::move(candidate); }
+  /// Another point of the curve.
+  void note(Tradeoff point) { points_.push_back(std::move(point)); }
 
   Decision decision_of(const BudgetCandidate& candidate, const std::string& reason,
                        const std::optional<Alternative>& instead = {}) const;
 
  private:
+  BudgetCandidate decided(const BudgetCandidate& candidate, const std::vector<Decision>& before,
+                          const std::optional<Alternative>& instead) const;
+
   PlanOptions options_;
-  BudgetCandidate best_;
+  Wanted wanted_;
+  BudgetCandidate lowest_;
+  std::optional<BudgetCandidate> answer_;
   Alternative usual_;
-  std::vector<Tradeoff> curve_;
-  double spent_ = 0, until_ = 1;
+  std::vector<Tradeoff> points_;
+  double most_, spent_ = 0, until_ = 1;
 };
 
 }  // namespace neap::planner

@@ -60,12 +60,13 @@ class Rematerialization {
     std::ranges::sort(fastest_first, {}, [](const Recipe* r) { return std::tie(r->seconds, r->peak_bytes, r->kept); });
     const Recipe* lowest = nullptr;
     for (const Recipe* recipe : fastest_first) {
-      if (recipe->peak_bytes >= ledger_.curve().back().peak_bytes) continue;
+      if (ledger_.done()) return;
+      if (recipe->peak_bytes >= (lowest ? lowest->peak_bytes : ledger_.lowest().plan.peak_bytes)) continue;
       lowest = recipe;
       ledger_.note({recipe->peak_bytes, recipe->seconds, "recompute: " + recipe->how()});
-      if (ledger_.fits(recipe->peak_bytes)) break;
+      if (ledger_.wants({recipe->peak_bytes, recipe->seconds})) ledger_.enter(expand(*recipe));
     }
-    if (lowest) ledger_.enter(expand(*lowest));
+    if (lowest && !ledger_.done()) ledger_.enter(expand(*lowest));
   }
 
  private:

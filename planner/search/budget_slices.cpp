@@ -54,7 +54,7 @@ bool SliceSearch::run_once(const Planned& planned, int64_t chunks) {
   }
   if (!best) return false;
   best->plan.decisions.push_back(ledger_.decision_of(*best, "as pinned"));
-  ledger_.set_best(std::move(*best));
+  ledger_.set_answer(std::move(*best));
   return true;
 }
 
@@ -63,6 +63,7 @@ void SliceSearch::run(const BudgetCandidate& start, bool nested) {
     if (ledger_.done() || ledger_.exhausted()) return;
     move_to(start.graph);
     decisions_.clear();
+    slices_ = start.slices;
     if (!start.how.empty()) decisions_.push_back(ledger_.decision_of(start, "lowers the peak", previous_));
     if (nested && !slice_outside(path)) return;
     for (int round = 0; round < kRounds && !ledger_.done() && !ledger_.exhausted(); ++round) {
@@ -106,6 +107,8 @@ BudgetCandidate SliceSearch::complete(Trial trial) {
   result.strategy = "chunked";
   const int64_t length = slice_length(region, trial.chunks);
   result.chunks = (region.extent + length - 1) / length;
+  result.slices.split_sums = slices_.split_sums || trial.slicing->splits_sums;
+  result.slices.bytes = std::min(slices_.bytes, trial.slicing->gain / static_cast<double>(result.chunks));
   const Node& subject = subject_of(at, *trial.slicing);
   result.what = fmt::format("{} at {}", name(subject.op), to_string(subject.loc));
   result.how = fmt::format("{} slices of {} along axis {} of {}{}", result.chunks, slice_length(region, result.chunks),
@@ -174,7 +177,8 @@ bool SliceSearch::slice_one() {
   }
   if (!best) return false;
   std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing);
-  if (ledger_.done() || (ledger_.enter(*best, decisions_, previous_) && ledger_.done())) return true;
+  ledger_.enter(*best, decisions_, previous_);
+  if (ledger_.done()) return true;
   if (!lowest || score(best->plan) < score(lowest->plan)) lowest = std::move(best);
   return go_on_from(std::move(*lowest));
 }
@@ -201,7 +205,8 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
     if (std::tie(now.peak_bytes, now.load) >= std::tie(least.peak_bytes, least.load)) continue;
     least = now;
     BudgetCandidate sliced = complete(std::move(*trial));
-    if (ledger_.enter(sliced, decisions_, previous_) && ledger_.done()) break;
+    ledger_.enter(sliced, decisions_, previous_);
+    if (ledger_.done()) break;
     previous_ = alternative(fmt::format("chunked, K = {}", chunks), sliced.plan);
     if (!lowest || score(sliced.plan) < score(lowest->plan)) lowest = std::move(sliced);
   }
@@ -212,6 +217,7 @@ bool SliceSearch::go_on_from(BudgetCandidate candidate) {
   const Score before = score(planned_.plan), after = score(candidate.plan);
   if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
   decisions_.push_back(ledger_.decision_of(candidate, "lowers the peak", previous_));
+  slices_ = candidate.slices;
   move_to(std::move(candidate.graph));
   return true;
 }
@@ -226,7 +232,7 @@ bool SliceSearch::slice_outside(size_t path) {
     if (ledger_.exhausted()) break;
     if (auto trial = try_slices(0, slicing, slicing.regions[0].extent)) {
       const size_t outside = peak_outside_bodies(trial->plan);
-      if (outside < ledger_.best().plan.peak_bytes) trials.emplace_back(outside, trials.size(), std::move(*trial));
+      if (outside < ledger_.lowest().plan.peak_bytes) trials.emplace_back(outside, trials.size(), std::move(*trial));
     }
   }
   if (path >= trials.size()) return false;
@@ -234,6 +240,7 @@ bool SliceSearch::slice_outside(size_t path) {
   BudgetCandidate sliced = complete(std::move(std::get<2>(trials[path])));
   ledger_.enter(sliced, decisions_, previous_);
   decisions_.push_back(ledger_.decision_of(sliced, "leaves room to slice inside", previous_));
+  slices_ = sliced.slices;
   move_to(std::move(sliced.graph));
   return true;
 }

@@ -15,7 +15,8 @@ class SliceSearch {
  public:
   SliceSearch(BudgetLedger& ledger, FuseOptions fuse_options) : ledger_(ledger), fuse_options_(fuse_options) {}
 
-  /// From a candidate on, one thing after the other in slices, each lower than the one before, until one fits.
+  /// From a candidate on, one thing after the other in slices, each lower than the one before, until the ledger is
+  /// done.
   /// `nested`: the first ones are those after which most could be gained by slicing inside.
   void run(const BudgetCandidate& start, bool nested);
   /// One region of a plan in a fixed number of slices; false where there is none.
@@ -56,6 +57,7 @@ class SliceSearch {
   std::vector<Level> levels_;            // of planned_
   std::optional<Alternative> previous_;  // tried before what a decision is about
   std::vector<Decision> decisions_;      // of rounds that are done
+  SliceMarks slices_;                    // of those
 };
 
 }  // namespace neap::planner

@@ -9,6 +9,7 @@
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/unroll_sums.h"
+#include "planner/search/budget.h"
 #include "planner/search/free_slices.h"
 #include "planner/search/loop_checkpoints.h"
 #include "planner/search/separate.h"
@@ -21,7 +22,8 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostNodes = 4000;  // beyond, one plan takes time enough
+constexpr size_t kMostNodes = 4000;                 // beyond, one plan takes time enough
+constexpr size_t kWorthASearch = size_t{16} << 20;  // bytes; smaller plans get no search for less
 
 bool always(Search&) { return true; }
 
@@ -180,6 +182,24 @@ bool update_bands(Search& s) {
   return take_better(s, banded, "whole", "banded", reason) || leave(s, banded);
 }
 
+bool is_worth_a_search(Search& s) {
+  return is_small(s) && !s.options.target.gpu && s.plain_plan().plan.peak_bytes >= kWorthASearch;
+}
+
+// Of what budgets would get, what takes about as long.
+bool lower(Search& s) {
+  bool is_lower = false;
+  const auto search_from = [&](const Graph& simple) {
+    std::optional<PlanData> lower = lower_for_free(simple, s.plan(), s.options);
+    if (!lower) return;
+    s.other = *std::move(lower);
+    is_lower = true;
+  };
+  search_from(s.simple);
+  for (const Search::Start& other : s.others) search_from(other.simple);
+  return is_lower;
+}
+
 bool could_part(Search& s) { return s.plain_plan().could_part; }
 
 // Steps are merged for what they share once it is known what is stored, not for what they might share before.
@@ -258,6 +278,7 @@ constexpr Candidate kCandidates[] = {
     {"sunk", false, is_small, sink},                      // planner/search/sink.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
     {"banded", false, is_small, update_bands},            // planner/slice/stencil.h
+    {"lowered", false, is_worth_a_search, lower},         // planner/search/budget.h
     {"parted", false, could_part, part},                  // planner/fuse/fuse.h
     {"stored", false, is_above_naive, store},             // planner/fuse/fuse.h
     {"separated", false, is_far_above_naive, separate},   // planner/search/separate.h

@@ -24,8 +24,6 @@ namespace {
 
 constexpr size_t kWorthwhile = size_t{16} << 20;         // smaller plans are not looked at,
 constexpr size_t kMostNodes = 600;                       // nor those that take long to plan
-constexpr double kSliceBytes = 1 << 20;                  // less of the large values in a slice keeps no core busy
-constexpr double kSavedBySums = 0.75;                    // of the peak, by slices that add up sums of floats in blocks
 constexpr int kMostTrials = 8;                           // plans made
 constexpr int64_t kFewest = 4, kStep = 8, kMost = 4096;  // slices tried
 

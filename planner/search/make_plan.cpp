@@ -15,6 +15,7 @@
 #include "planner/plan/limits.h"
 #include "planner/plan/queries.h"
 #include "planner/search/budget.h"
+#include "planner/search/budget_ledger.h"
 #include "planner/search/candidates.h"
 #include "planner/search/decisions.h"
 #include "planner/search/pins.h"
@@ -43,39 +44,41 @@ void check_options(const PlanOptions& options) {
   }
 }
 
-// What budgets get, down to a lower and lower peak.
-void go_on(std::vector<Tradeoff>& curve, const std::vector<Tradeoff>& lower) {
-  for (const Tradeoff& point : lower) {
-    if (curve.empty() || point.peak_bytes < curve.back().peak_bytes) curve.push_back(point);
-  }
-}
-
-// The curve so far: the plan that a program gets without a budget, where no search for less begins with it.
+// The plan that a program gets without a budget, where no search for less begins with it: the first of the curve.
 std::vector<Tradeoff> first_of(const Search& search) {
   if (!search.other) return {};
   const PlanData& plan = *search.other;
   return {{plan.peak_bytes, plan.predicted_seconds, plan.naive ? "naive" : "chunked"}};
 }
 
+void append(std::vector<Tradeoff>& points, const std::vector<Tradeoff>& more) {
+  points.insert(points.end(), more.begin(), more.end());
+}
+
 PlanData plan_freely(const Program& program, const PlanOptions& options) {
   Search search = search_candidates(program, options);
   PlanData plan = search.plan();
-  const auto take_lower = [&](PlanData other) {
-    if (other.peak_bytes < plan.peak_bytes) plan = std::move(other);
-  };
   if (fits(plan, options)) return plan;
-  std::vector<Tradeoff> curve = first_of(search);
+  const double usual_seconds = plan.predicted_seconds;
+  const auto take_better = [&](PlanData other) {
+    const bool fit = fits(plan, options), other_fits = fits(other, options);
+    const bool is_better =
+        fit && other_fits ? other.predicted_seconds < plan.predicted_seconds : other.peak_bytes < plan.peak_bytes;
+    if (is_better) plan = std::move(other);
+  };
+  const auto done = [&] { return fits(plan, options) && plan.predicted_seconds <= kAsFast * usual_seconds; };
+  std::vector<Tradeoff> points = first_of(search);
   const auto search_from = [&](const Graph& simple, const PlanData& usual) {
     PlanData lower = meet_budget(simple, usual, search.options);
-    go_on(curve, lower.tradeoff);
-    take_lower(std::move(lower));
+    append(points, lower.tradeoff);
+    take_better(std::move(lower));
   };
   search_from(search.simple, search.planned.plan);
   for (const Search::Start& other : search.others) {
-    if (!fits(plan, options)) search_from(other.simple, other.plan);
+    if (!done()) search_from(other.simple, other.plan);
   }
-  if (search.naive && options.naive_too && !fits(plan, options)) take_lower(*std::move(search.naive));
-  plan.tradeoff = std::move(curve);
+  if (search.naive && options.naive_too && !fits(plan, options)) take_better(*std::move(search.naive));
+  plan.tradeoff = curve_of(std::move(points));
   return plan;
 }
 
@@ -101,12 +104,12 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph);
   const Search search = search_candidates(program, unbounded);
-  std::vector<Tradeoff> curve = first_of(search);
-  go_on(curve, tradeoff_of(search.simple, search.planned.plan, search.options));
+  std::vector<Tradeoff> points = first_of(search);
+  append(points, tradeoff_of(search.simple, search.planned.plan, search.options));
   for (const Search::Start& other : search.others) {
-    go_on(curve, tradeoff_of(other.simple, other.plan, search.options));
+    append(points, tradeoff_of(other.simple, other.plan, search.options));
   }
-  return curve;
+  return curve_of(std::move(points));
 }
 
 PlanData make_plan(const Graph& graph, const PlanOptions& options) {

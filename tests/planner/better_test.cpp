@@ -47,6 +47,12 @@ TEST(Better, SlicesMayTakeHardlyLonger) {
   EXPECT_FALSE(better({50, 1.0151}, {100, 1}, Policy::sliced));
 }
 
+TEST(Better, WhatASearchFindsMayTakeLongerByWhatItSaves) {
+  EXPECT_FALSE(better({96, 0.9}, {100, 1}, Policy::lowered)) << "less than 5 %";
+  EXPECT_TRUE(better({90, 1.024}, {100, 1}, Policy::lowered));
+  EXPECT_FALSE(better({90, 1.026}, {100, 1}, Policy::lowered));
+}
+
 TEST(Better, WhatCopiesLessHoldsLess) {
   EXPECT_TRUE(better({99, 9}, {100, 1}, Policy::fewer_bytes));
   EXPECT_FALSE(better({100, 0.1}, {100, 1}, Policy::fewer_bytes));

@@ -5,14 +5,23 @@
 #include <gtest/gtest.h>
 
 #include <neap/error.h>
+#include <neap/neap.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "graphs.h"
 #include "planner/place/place.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
+#include "planner/search/budget_ledger.h"
 #include "planner/search/make_plan.h"
+#include "planner/search/program.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {
@@ -247,6 +256,100 @@ TEST(Budget, WhatIsTriedIsPlacedWithinSharedWork) {
   options.placing = std::make_shared<SharedPlacing>(kWork);
   options.memory_budget = least;
   EXPECT_EQ(make_plan(g, options).peak_bytes, least);
+}
+
+template <class F>
+Graph traced(const std::vector<Shape>& shapes, const F& f) {
+  std::vector<Aval> avals;
+  for (const Shape& shape : shapes) avals.push_back({shape, f32});
+  return tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; });
+}
+
+Graph attention_gradient() {
+  return traced({{4, 1024, 32}, {4, 1024, 32}}, [](const tracing::Arrays& in) {
+    return grad(
+        [&](const Array& q) { return sum(square(matmul(softmax(matmul(q, swapaxes(in[1], -1, -2))), in[1]))); })(in[0]);
+  });
+}
+
+Graph density_gradient() {
+  return traced({{400, 2}, {20'000, 2}}, [](const tracing::Arrays& in) {
+    return grad([&](const Array& q) {
+      const Array squares = sum(square(expand_dims(q, 1) - expand_dims(in[1], 0)), {2});
+      return sum(logsumexp(-0.5f * squares, {1}));
+    })(in[0]);
+  });
+}
+
+Graph recurrence_gradient() {
+  return traced({{2000, 8}, {64, 64}}, [](const tracing::Arrays& in) {
+    return grad([&](const Array& w) {
+      const auto step = [&](const Array& h, const Array& x) {
+        return std::pair(tanh(matmul(h, w) + expand_dims(x, 1)), nullptr);
+      };
+      return sum(scan(step, zeros({8, 64}), in[0]).first);
+    })(in[1]);
+  });
+}
+
+// Sinkhorn iterations, whose distances are made before the loop.
+Graph distances() {
+  return traced({{900, 2}, {800, 2}}, [](const tracing::Arrays& in) {
+    const Array cost = sum(square(expand_dims(in[0], 1) - expand_dims(in[1], 0)), {2});
+    const auto step = [&](const Array& g, std::nullptr_t) {
+      const Array f = -logsumexp(expand_dims(g, 0) - cost, {1});
+      return std::pair(-logsumexp(expand_dims(f, 1) - cost, {0}), nullptr);
+    };
+    return scan(step, zeros({800}), nullptr, 10).first;
+  });
+}
+
+// Whoever gives more memory waits no longer: budgets from the least peak to the one without any.
+TEST(Budget, MoreMemoryTakesNoLonger) {
+  for (const Graph& g : {attention_gradient(), density_gradient(), recurrence_gradient(), distances()}) {
+    PlanOptions options;
+    options.want_alternatives = false;
+    const PlanData usual = make_plan(g, options);
+    const size_t least = tradeoff(g, options).back().peak_bytes;
+    ASSERT_LT(least, usual.peak_bytes);
+    double fastest = std::numeric_limits<double>::infinity();
+    constexpr int kBudgets = 8;
+    for (int i = 0; i < kBudgets; ++i) {
+      const double part = i / (kBudgets - 1.0);
+      const double range = static_cast<double>(usual.peak_bytes) / static_cast<double>(least);
+      options.memory_budget = static_cast<size_t>(static_cast<double>(least) * std::pow(range, part)) + 1;
+      const PlanData plan = make_plan(g, options);
+      EXPECT_LE(plan.peak_bytes, *options.memory_budget);
+      EXPECT_LE(plan.predicted_seconds, kAsFast * fastest) << i;
+      fastest = std::min(fastest, plan.predicted_seconds);
+    }
+  }
+}
+
+// Without a budget, no more is held than takes about as long.
+TEST(Budget, WhatCostsNoTimeIsLowered) {
+  const Graph g = traced({{4000, 256}, {256, 3000}},
+                         [](const tracing::Arrays& in) { return sum(log(sum(exp(matmul(in[0], in[1])), {1}))); });
+  const Program program(g);
+  const Planned fused = plan_simplified(program.simple(), {}, {});
+  const std::optional<PlanData> lowered = lower_for_free(program.simple(), fused.plan, {});
+  ASSERT_TRUE(lowered);
+  EXPECT_LT(lowered->peak_bytes, fused.plan.peak_bytes / 2);
+  EXPECT_LE(lowered->predicted_seconds, 1.1 * fused.plan.predicted_seconds);
+}
+
+TEST(Budget, TheCurveHasNoPointThatIsWorseInBoth) {
+  const std::vector<Tradeoff> curve = curve_of({{100, 1, "usual"},
+                                                {90, 3, "a"},
+                                                {120, 0.1, "more"},
+                                                {80, 2, "b"},
+                                                {80, 4, "c"},
+                                                {70, 5, "d"},
+                                                {60, 5, "e"},
+                                                {100, 0.5, "same"}});
+  std::vector<std::string> names;
+  for (const Tradeoff& point : curve) names.push_back(point.how);
+  EXPECT_EQ(names, (std::vector<std::string>{"usual", "b", "e"}));
 }
 
 }  // namespace

@@ -91,6 +91,15 @@ Graph potential() {
   });
 }
 
+// The log likelihood of a Gaussian process.
+Graph covariance() {
+  return traced({{3000}, {3000}}, [](const tracing::Arrays& in) {
+    const Array k = exp(-square(expand_dims(in[0], 1) - expand_dims(in[0], 0))) + 0.1f * eye(3000);
+    const Array l = linalg::cholesky(k);
+    return sum(square(linalg::triangular_solve(l, expand_dims(in[1], 1)))) + sum(log(diagonal(l)));
+  });
+}
+
 struct Case {
   std::string_view candidate;
   Graph graph;
@@ -108,6 +117,7 @@ std::vector<Case> cases() {
           {"rematerialized", layers(), {}},
           {"chunked", heads(), {}},
           {"rematerialized products", self_attention(), {}},
+          {"lowered", covariance(), {}},
           {"parted", residual_convolution(), {}},
           {"separated", transposed_sum(), {}}};
 }
