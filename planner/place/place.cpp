@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/place/place_fit.h"
+#include "planner/place/place_pieces.h"
 #include "planner/place/place_search.h"
 
 namespace neap::planner {
@@ -16,7 +17,8 @@ namespace {
 constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
-constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
+constexpr int64_t kPuzzleWork = 3'000'000'000;  // of blocks that leave no byte free: there is no near miss
+constexpr size_t kMuch = 100, kSome = 1000;     // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.
 struct Part {
@@ -147,9 +149,18 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
     best = *known;
   } else if (best.extent > goal) {
     const size_t gap = best.extent - goal;
-    int64_t work = limits.work.value_or(gap > goal / kMuch ? kMuchWork : gap > goal / kSome ? kSomeWork : kLittleWork);
+    const bool is_puzzle = fill_rectangle(taking);
+    int64_t work = limits.work.value_or(is_puzzle            ? kPuzzleWork
+                                        : gap > goal / kMuch ? kMuchWork
+                                        : gap > goal / kSome ? kSomeWork
+                                                             : kLittleWork);
     if (limits.shared) work = limits.shared->lend(work);
     Meter meter(work, deadline);
+    if (is_puzzle) {
+      Meter most(work - work / 4, deadline);
+      if (std::optional<Placement> whole = place_pieces(taking, most)) best = std::move(*whole);
+      meter.spend(work - work / 4 - most.left());
+    }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
     if (limits.shared) limits.shared->store(std::move(taking), goal, best, work - meter.left());
   }

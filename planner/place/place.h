@@ -63,7 +63,8 @@ class SharedPlacing {
 /// Returns the largest sum of bytes needed at once, which no placement is below.
 size_t live_bytes_bound(std::span<const Block> blocks);
 
-/// Places greedily (place_fit.h). Where the result is above the bound and not enough, it searches (place_search.h) for
+/// Places greedily (place_fit.h). Where the result is above the bound and not enough, it puts blocks that leave no byte
+/// free together like a puzzle (place_pieces.h), and searches (place_search.h) for
 /// a placement at the bound, then between, until the best so far is proven the lowest or the limits are reached. It
 /// does not search where too many blocks are alive together.
 Placement place(std::span<const Block> blocks, const PlaceLimits& limits = {});

@@ -166,7 +166,7 @@ TEST(Place, ProvesThatTheBoundIsOutOfReach) {
 }
 
 // A rectangle of steps x bytes cut into blocks: all of it is needed at every step.
-std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& random) {
+std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& random, bool pinwheels = true) {
   struct Piece {
     int begin, end;
     size_t bottom, top;
@@ -179,7 +179,8 @@ std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& rand
     const bool can_cut_steps = piece.end - piece.begin > 1, can_cut_bytes = piece.top - piece.bottom > 1;
     if (!can_cut_steps && !can_cut_bytes) continue;
     pieces.push_back(piece);
-    if (piece.end - piece.begin > 3 && piece.top - piece.bottom > 3 && random() % 3 == 0) {  // five, like a pinwheel
+    if (pinwheels && piece.end - piece.begin > 3 && piece.top - piece.bottom > 3 &&
+        random() % 3 == 0) {  // five, like a pinwheel
       const int x1 = between(piece.begin + 1, piece.end - 1), x2 = between(x1 + 1, piece.end);
       const size_t y1 = between(piece.bottom + 1, piece.top - 1), y2 = between(y1 + 1, piece.top);
       pieces[at] = {piece.begin, x2, piece.bottom, y1};
@@ -216,6 +217,20 @@ TEST(Place, PutsACutRectangleTogetherAgain) {
   EXPECT_LT(greedily, 20);  // or there was nothing to search
 }
 
+// Of thousands of pieces too, in any number of steps: guillotine cuts, and with pinwheels among them.
+TEST(Place, PutsThousandsOfPiecesTogetherAgain) {
+  std::mt19937 random(11);
+  for (const int steps : {1000, 40'000}) {
+    for (const bool pinwheels : {false, true}) {
+      const size_t count = pinwheels ? 300 : steps == 1000 ? 1000 : 3000;
+      const std::vector<Block> blocks = cut(steps, 100'000, count, random, pinwheels);
+      const Placement placement = place(blocks);
+      check(blocks, placement);
+      EXPECT_EQ(placement.extent, live_bytes_bound(blocks)) << steps << " steps, " << blocks.size() << " blocks";
+    }
+  }
+}
+
 TEST(Place, IsNeverAboveTheGreedyPlacement) {
   std::mt19937 random(4);
   int below = 0;
@@ -240,7 +255,7 @@ TEST(Place, IsNeverAboveTheGreedyPlacement) {
 TEST(Place, TheSameWorkGivesTheSameOffsets) {
   std::mt19937 random(5);
   const std::vector<Block> blocks = cut(200, 4000, 300, random);
-  const Placement one = place(blocks), two = place(blocks);
+  const Placement one = place(blocks, {.work = 100'000'000}), two = place(blocks, {.work = 100'000'000});
   EXPECT_EQ(one.offsets, two.offsets);
   EXPECT_EQ(one.extent, two.extent);
 }
