@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/place/place_evict.h"
 #include "planner/place/place_fit.h"
 #include "planner/place/place_pieces.h"
 #include "planner/place/place_search.h"
@@ -18,6 +19,8 @@ constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capa
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
 constexpr int64_t kPuzzleWork = 3'000'000'000;  // of blocks that leave no byte free: there is no near miss
+constexpr int64_t kEvictWork = 12'000;          // for each block, at one capacity
+constexpr int kEvictRounds = 3;                 // of that, in all
 constexpr size_t kMuch = 100, kSome = 1000;     // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.
@@ -97,6 +100,24 @@ class Descent {
   size_t unit_ = 0;  // extents are its multiples
 };
 
+// Goes down to the goal in steps of a fourth of what is above it, then, where that fails, smaller ones with more work.
+void evict(std::span<const Block> blocks, size_t goal, Placement& best, Meter& meter) {
+  constexpr size_t kNear = 1000;  // a gap of which the goal itself is tried
+  Eviction eviction(blocks, best);
+  int64_t work = kEvictWork * std::ssize(blocks);
+  for (size_t part = 4; best.extent > goal && !meter.spent();) {
+    const size_t gap = best.extent - goal;
+    const size_t target = part == 4 && gap < goal / kNear ? goal : best.extent - std::max(gap / part, size_t{1});
+    if (eviction.fit(target, work, meter)) {
+      best.offsets = eviction.placement().offsets;
+      best.extent = eviction.placement().extent;
+    } else {
+      part *= 4;
+      work *= 2;
+    }
+  }
+}
+
 }  // namespace
 
 size_t live_bytes_bound(std::span<const Block> blocks) {
@@ -162,6 +183,10 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
       meter.spend(work - work / 4 - most.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
+    const bool may_spend_more = !limits.work && !limits.shared && !is_puzzle;
+    Meter more(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : meter.left(), deadline);
+    if (best.extent > goal) evict(taking, goal, best, more);
+    if (!may_spend_more) meter.spend(meter.left() - more.left());
     if (limits.shared) limits.shared->store(std::move(taking), goal, best, work - meter.left());
   }
   std::vector<int64_t> offsets(blocks.size(), 0);

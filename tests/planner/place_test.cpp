@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <numeric>
@@ -96,6 +97,22 @@ TEST(Place, ThousandsOfBlocksAreSoundToo) {
     check(blocks, {std::vector(placement.offsets.begin(), placement.offsets.end() - 1), placement.extent});
     EXPECT_LT(static_cast<double>(placement.extent), 1.25 * static_cast<double>(live_bytes_bound(blocks)));
   }
+}
+
+// Too many are alive together to search for places from below: blocks that end too high take the place of others.
+TEST(Place, LongAndShortLivedBlocksLieNearTheBound) {
+  std::mt19937 random(1);
+  const auto one_to = [&](double most) { return std::exp(random() / 4294967296.0 * std::log(most)); };
+  std::vector<Block> blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    const int first = static_cast<int>(random() % 10'000);
+    blocks.push_back({first, first + static_cast<int>(one_to(100)), 64 * static_cast<size_t>(one_to(20'000))});
+  }
+  const size_t bound = live_bytes_bound(blocks);
+  EXPECT_GT(static_cast<double>(place_greedily(blocks, bound).extent), 1.02 * static_cast<double>(bound));
+  const Placement placement = place(blocks);
+  check(blocks, placement);
+  EXPECT_LT(static_cast<double>(placement.extent), 1.003 * static_cast<double>(bound));
 }
 
 TEST(Place, RandomProgramsAreSoundAndNearTheBound) {
