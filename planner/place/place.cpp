@@ -18,10 +18,11 @@ namespace {
 constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capacity
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
-constexpr int64_t kPuzzleWork = 3'000'000'000;  // of blocks that leave no byte free: there is no near miss
-constexpr int64_t kEvictWork = 12'000;          // for each block, at one capacity
-constexpr int kEvictRounds = 3;                 // of that, in all
-constexpr size_t kMuch = 100, kSome = 1000;     // a gap above a 100th of the goal gets much work, above a 1000th some
+constexpr int64_t kPuzzleWork = 1'000'000;  // for each of blocks that leave no byte free: there is no near miss
+constexpr int64_t kMostPuzzleWork = 3'000'000'000;
+constexpr int64_t kEvictWork = 12'000;       // for each block, at one capacity
+constexpr int kEvictRounds = 3;              // of that, in all
+constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.
 struct Part {
@@ -171,19 +172,17 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
   } else if (best.extent > goal) {
     const size_t gap = best.extent - goal;
     const bool is_puzzle = fill_rectangle(taking);
-    int64_t work = limits.work.value_or(is_puzzle            ? kPuzzleWork
-                                        : gap > goal / kMuch ? kMuchWork
-                                        : gap > goal / kSome ? kSomeWork
-                                                             : kLittleWork);
+    int64_t work = limits.work.value_or(gap > goal / kMuch ? kMuchWork : gap > goal / kSome ? kSomeWork : kLittleWork);
     if (limits.shared) work = limits.shared->lend(work);
+    const bool may_spend_more = !limits.work && !limits.shared;
     Meter meter(work, deadline);
     if (is_puzzle) {
-      Meter most(work - work / 4, deadline);
-      if (std::optional<Placement> whole = place_pieces(taking, most)) best = std::move(*whole);
-      meter.spend(work - work / 4 - most.left());
+      const int64_t part = may_spend_more ? std::min(kPuzzleWork * std::ssize(taking), kMostPuzzleWork) : work / 4;
+      Meter own(part, deadline);
+      if (std::optional<Placement> whole = place_pieces(taking, own)) best = std::move(*whole);
+      if (!may_spend_more) meter.spend(part - own.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
-    const bool may_spend_more = !limits.work && !limits.shared && !is_puzzle;
     Meter more(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : meter.left(), deadline);
     if (best.extent > goal) evict(taking, goal, best, more);
     if (!may_spend_more) meter.spend(meter.left() - more.left());

@@ -64,9 +64,10 @@ class SharedPlacing {
 size_t live_bytes_bound(std::span<const Block> blocks);
 
 /// Places greedily (place_fit.h). Where the result is above the bound and not enough, it puts blocks that leave no byte
-/// free together like a puzzle (place_pieces.h), and searches (place_search.h) for
-/// a placement at the bound, then between, until the best so far is proven the lowest or the limits are reached. It
-/// does not search where too many blocks are alive together.
+/// free together like a puzzle (place_pieces.h), and searches (place_search.h) for a placement at the bound, then
+/// between, until the best so far is proven the lowest or the limits are reached. It does not search where too many
+/// blocks are alive together; there, and where the search leaves a gap, blocks take the place of others
+/// (place_evict.h).
 Placement place(std::span<const Block> blocks, const PlaceLimits& limits = {});
 
 }  // namespace neap::planner
