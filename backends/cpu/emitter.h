@@ -114,6 +114,7 @@ class Emitter {
   Value* load(Body& body, int32_t id);
   Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets);
+  void prefetch(Value* pointer, const Linear& linear, int64_t element_bytes);
   void store(Body& body, const backends::Store& s);
   /// Stores the lanes that count (of the memory type) contiguously.
   void store_contiguous(Body& body, Value* pointer, Value* lanes, DType type);

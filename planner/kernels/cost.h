@@ -19,18 +19,18 @@ inline constexpr double kLanes = 16;              // a scalar instruction costs 
 
 /// Predicted times count these units instead. They are fitted by neap-cost (bench/cost/) on two cores of Zen 3 at
 /// 3.2 GHz: within 2 x for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x
-/// faster. Those of products, and of sums over the first axis, are fitted on two cores of a Xeon with AVX-512, where
-/// most others take 0.6 of what they took there, and scaled by that.
+/// faster. Those of products, folds and bytes are fitted on two cores of a Xeon with AVX-512, where most others take
+/// 0.6 of what they took there, and scaled by that.
 namespace predicted {
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
 inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
-inline constexpr double kRead = 1.9, kWrite = 3;  // of a byte
+inline constexpr double kRead = 2.4, kWrite = 3.4;  // of a byte
 inline constexpr double kGather = 50;             // of a row, whatever its columns
 inline constexpr double kLine = 64;               // bytes that reading one element fetches
 inline constexpr double kUpdate = 80;             // of an element of a long row that a scatter updates
 inline constexpr double kFold = 6;                // of an element that a reduction reads,
-inline constexpr double kFoldLeading = 15;        // where it reduces the first axis,
+inline constexpr double kFoldLeading = 5;         // where it reduces the first axis,
 inline constexpr double kFoldMiddle = 20;         // or neither that nor the last
 inline constexpr double kDotMultiply = 1;         // of a product's multiplication and addition,
 inline constexpr double kDotPack = 6;             // of an element that it packs, beside reading it,
