@@ -24,20 +24,20 @@ inline constexpr double kLanes = 16;              // a scalar instruction costs 
 namespace predicted {
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
-inline constexpr double kStep = 1.5e4;            // units: 0.3 microseconds
+inline constexpr double kStep = 1.5e4;              // units: 0.3 microseconds
 inline constexpr double kRead = 2.4, kWrite = 3.4;  // of a byte
-inline constexpr double kGather = 50;             // of a row, whatever its columns
-inline constexpr double kLine = 64;               // bytes that reading one element fetches
-inline constexpr double kUpdate = 80;             // of an element of a long row that a scatter updates
-inline constexpr double kFold = 6;                // of an element that a reduction reads,
-inline constexpr double kFoldLeading = 5;         // where it reduces the first axis,
-inline constexpr double kFoldMiddle = 20;         // or neither that nor the last
-inline constexpr double kDotMultiply = 1;         // of a product's multiplication and addition,
-inline constexpr double kDotPack = 6;             // of an element that it packs, beside reading it,
-inline constexpr double kDotResult = 4;           // of an element of the result, beside writing it
-inline constexpr double kFactorFlop = 5;          // of a factorization's arithmetic (core/factor/factor.h)
-inline constexpr double kSortPass = 260;          // of an element
-inline constexpr double kTrips = 16;              // iterations of a while_loop: a guess, as nothing is known of them
+inline constexpr double kGather = 50;               // of a row, whatever its columns
+inline constexpr double kLine = 64;                 // bytes that reading one element fetches
+inline constexpr double kUpdate = 80;               // of an element of a long row that a scatter updates
+inline constexpr double kFold = 6;                  // of an element that a reduction reads,
+inline constexpr double kFoldLeading = 5;           // where it reduces the first axis,
+inline constexpr double kFoldMiddle = 20;           // or neither that nor the last
+inline constexpr double kDotMultiply = 1;           // of a product's multiplication and addition,
+inline constexpr double kDotPack = 6;               // of an element that it packs, beside reading it,
+inline constexpr double kDotResult = 4;             // of an element of the result, beside writing it
+inline constexpr double kFactorFlop = 5;            // of a factorization's arithmetic (core/factor/factor.h)
+inline constexpr double kSortPass = 260;            // of an element
+inline constexpr double kTrips = 16;                // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 
 /// Returns the cost of one element of the node's result, its operands aside; for a reduction or scatter, that of one

@@ -48,7 +48,6 @@ bool is_linear(const Node& node, const std::vector<bool>& follows) {
     case Op::add:
     case Op::subtract: return follows[node.inputs[0]] && follows[node.inputs[1]];
     case Op::multiply: return follows[node.inputs[0]] != follows[node.inputs[1]];
-    case Op::divide: return !follows[node.inputs[1]];
     default: return false;
   }
 }
@@ -72,7 +71,8 @@ class TotalFinder {
     const Graph& body = loop_.body;
     ValueId v = body.inputs[loop_.consts + total.carry];
     const Aval& aval = body.aval(v);
-    if (!is_float(aval.dtype) || aval.bytes() < least_bytes_) return false;
+    const bool is_wide = aval.dtype == DType::f32 || aval.dtype == DType::f64;  // halves overflow in sums of their own
+    if (!is_wide || aval.bytes() < least_bytes_) return false;
     if (!is_zero(graph_, loop_.node.inputs[loop_.consts + total.carry])) return false;
     const std::vector<int> uses = count_uses(body);
     for (size_t n = 0; n < body.nodes.size(); ++n) {

@@ -1,8 +1,9 @@
 // What a loop adds up over its steps and what is then read only through linear functions of fewer elements: those are
 // added up in its place. The gradient of points through the distances of all pairs is the case: backwards, each step
 // adds to a matrix of all pairs, of which in the end a sum over rows is taken; a step that takes its own sum adds to
-// the gradient of the points. Last bits differ from those of the sum of matrices, so no budget decides about this.
-// Tested in tests/planner/narrow_totals_test.cpp.
+// the gradient of the points. The sums are those of the program in another order: their last bits differ, and where
+// what is added cancels, so does what overflows on the way. Of f32 and f64 alone. Tested in
+// tests/planner/narrow_totals_test.cpp.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include "planner/plan/queries.h"
 #include "planner/rewrite/compact_updates.h"
 #include "planner/rewrite/layouts.h"
+#include "planner/rewrite/narrow_totals.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/unroll_sums.h"
 #include "planner/search/budget.h"
@@ -155,6 +156,23 @@ bool sink(Search& s) {
   return true;
 }
 
+// What a loop adds up is added up as what is read of it. That is another order of the same sums: without a budget it is
+// taken where it saves as much as slices that split sums must.
+bool narrow(Search& s) {
+  const std::optional<Graph> graph = narrow_totals(s.simple);
+  if (!graph) return false;
+  const Program program(simplify(*graph));
+  Search narrowed = begin_search(program, s.options);
+  try_steps(narrowed);
+  unroll(narrowed);
+  sink(narrowed);
+  for (Search::Start& other : narrowed.others) s.others.push_back(std::move(other));
+  const char* reason = "of what a loop adds up, the sums that are read of it are added up";
+  return (saves(narrowed.price(), s.price(), kSavedBySums) &&
+          take_better(s, narrowed, "added up", "narrowed", reason)) ||
+         leave(s, narrowed);
+}
+
 // Loops that run backwards begin again at checkpoints, where what each step would leave is far more. (Searches for less
 // do so by themselves.)
 bool checkpoint_loops(Search& s) {
@@ -276,6 +294,7 @@ constexpr Candidate kCandidates[] = {
     {"placed", true, always, place},                      // planner/place/place.h
     {"unrolled", false, is_small, unroll},                // planner/rewrite/unroll_sums.h
     {"sunk", false, is_small, sink},                      // planner/search/sink.h
+    {"narrowed", false, is_small, narrow},                // planner/rewrite/narrow_totals.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
     {"banded", false, is_small, update_bands},            // planner/slice/stencil.h
     {"lowered", false, is_worth_a_search, lower},         // planner/search/budget.h

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -48,7 +49,8 @@ void check_options(const PlanOptions& options) {
 std::vector<Tradeoff> first_of(const Search& search) {
   if (!search.other) return {};
   const PlanData& plan = *search.other;
-  return {{plan.peak_bytes, plan.predicted_seconds, plan.naive ? "naive" : "chunked"}};
+  const char* how = plan.decisions.empty() ? "computed again" : plan.decisions.back().chosen.c_str();
+  return {{plan.peak_bytes, plan.predicted_seconds, plan.naive ? "naive" : how}};
 }
 
 void append(std::vector<Tradeoff>& points, const std::vector<Tradeoff>& more) {
@@ -108,6 +110,10 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   append(points, tradeoff_of(search.simple, search.planned.plan, search.options));
   for (const Search::Start& other : search.others) {
     append(points, tradeoff_of(other.simple, other.plan, search.options));
+  }
+  const auto lowest = std::ranges::min_element(points, {}, &Tradeoff::peak_bytes);
+  if (search.naive && options.naive_too && search.naive->peak_bytes < lowest->peak_bytes) {  // where nothing else fits
+    points.push_back({search.naive->peak_bytes, search.naive->predicted_seconds, "naive"});
   }
   return curve_of(std::move(points));
 }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "planner/rewrite/complex.h"
-#include "planner/rewrite/narrow_totals.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 
@@ -14,9 +13,7 @@ using tracing::Graph;
 Program::Program(Graph graph) : graph_(lower_complex(std::move(graph))) {}
 
 const Graph& Program::simple() const {
-  if (simple_) return *simple_;
-  simple_ = simplify(graph_);
-  if (const std::optional<Graph> narrowed = narrow_totals(*simple_)) simple_ = simplify(*narrowed);
+  if (!simple_) simple_ = simplify(graph_);
   return *simple_;
 }
 

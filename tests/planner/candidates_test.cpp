@@ -100,6 +100,16 @@ Graph covariance() {
   });
 }
 
+// A loop that adds up pairs, of which the sums of rows are read.
+Graph weighted_pairs() {
+  return traced({{2100}, {2100}, {4}}, [](const tracing::Arrays& in) {
+    const auto step = [&](const Array& total, const Array& w) {
+      return std::pair(total + cos(w * expand_dims(in[0], 1) * expand_dims(in[1], 0)), nullptr);
+    };
+    return sum(scan(step, zeros({2100, 2100}), in[2]).first, {1});
+  });
+}
+
 struct Case {
   std::string_view candidate;
   Graph graph;
@@ -111,6 +121,7 @@ std::vector<Case> cases() {
   donated.donated = {true, false, false};
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
           {"sunk", distances_in_a_loop(), {}},
+          {"narrowed", weighted_pairs(), {}},
           {"checkpointed", gated_loop(), {}},
           {"unrolled", potential(), {}},
           {"laid out", batch_of_tangents(), {}},

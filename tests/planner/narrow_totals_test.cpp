@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "planner/rewrite/simplify.h"
@@ -100,6 +101,65 @@ TEST(NarrowTotals, SlicesAndDifferences) {
       kColumns + kRows + 2);
 }
 
+// Two totals, each of which a step adds to from the left, of a loop that runs backwards and stacks two results.
+TEST(NarrowTotals, BackwardsBesideStackedResults) {
+  const std::vector<Aval> avals{{{kRows}, f32}, {{kColumns}, f32}, {{5}, f32}};
+  const Graph graph = simplify(trace_closed(avals, [&](const Arrays& in) {
+    const Array zero = zeros({kRows, kColumns});
+    const auto step = [&](const std::tuple<Array, Array, Array>& carry, const Array& w) {
+      const auto& [a, last, b] = carry;
+      const Array pairs = expand_dims(in[0], 1) * expand_dims(in[1], 0);
+      return std::pair(std::tuple(pairs * w + a, w * 2, (pairs - last) + b), std::pair(w + last, w * 3));
+    };
+    const auto [totals, stacked] = scan(step, std::tuple(zero, zeros({}), zero), in[2], {}, true);
+    const auto& [a, last, b] = totals;
+    return Arrays{sum(a, {1}), sum(b, {0}), last, stacked.first, stacked.second};
+  }));
+  const std::optional<Graph> narrowed = narrow_totals(graph, 1 << 20);
+  ASSERT_TRUE(narrowed);
+  verify(*narrowed);
+  EXPECT_EQ(carried(*narrowed), kRows + kColumns + 1);
+  expect_same_values(graph, *narrowed, small_integer);
+}
+
+TEST(NarrowTotals, InBodiesToo) {
+  const std::vector<Aval> avals{{{kRows}, f32}, {{kColumns}, f32}};
+  const Graph graph = simplify(trace_closed(avals, [&](const Arrays& in) {
+    const auto inner = [&](const Array&, const Array& total) {
+      return total + expand_dims(in[0], 1) * expand_dims(in[1], 0);
+    };
+    const auto outer = [&](const Array&, const Array& c) {
+      return c - sum(fori_loop(0, 2, inner, zeros({kRows, kColumns})), {1});
+    };
+    return Arrays{fori_loop(0, 2, outer, in[0])};
+  }));
+  const std::optional<Graph> narrowed = narrow_totals(graph, 1 << 20);
+  ASSERT_TRUE(narrowed);
+  EXPECT_EQ(carried(*find_scan(*narrowed)->attrs.graph(Attr::body)), kRows);
+  expect_same_values(graph, *narrowed, small_integer);
+}
+
+// Carries that change places, a total that is stacked too.
+TEST(NarrowTotals, OnlyWhatStaysATotal) {
+  const auto narrows = [](bool swaps, bool stacks) {
+    const std::vector<Aval> avals{{{kRows, 1}, f32}};
+    const Graph graph = simplify(trace_closed(avals, [&](const Arrays& in) {
+      const Array zero = zeros({kRows, kColumns});
+      const auto step = [&](const std::pair<Array, Array>& c, std::nullptr_t) {
+        const Array a = c.first + in[0], b = c.second - in[0];
+        const std::pair both = swaps ? std::pair(b, a) : std::pair(a, b);
+        return std::pair(both, stacks ? both.first : in[0]);
+      };
+      const auto [c, stacked] = scan(step, std::pair(zero, zero), nullptr, 3);
+      return Arrays{sum(c.first, {1}), sum(square(c.second), {1}), stacked};
+    }));
+    return narrow_totals(graph, 1 << 20).has_value();
+  };
+  EXPECT_TRUE(narrows(false, false));
+  EXPECT_FALSE(narrows(true, false));
+  EXPECT_FALSE(narrows(false, true));
+}
+
 TEST(NarrowTotals, OthersStay) {
   const auto stays = [](const Function& read, DType dtype = f32) {
     return !narrow_totals(program(read, dtype), 1 << 20);
@@ -114,6 +174,15 @@ TEST(NarrowTotals, OthersStay) {
   EXPECT_TRUE(stays([](const Array& t, const Array&, const Array&) {
     return std::vector{sum(t * expand_dims(sum(t, {1}), 1), {1})};
   })) << "a square";
+  EXPECT_TRUE(stays([](const Array& t, const Array&, const Array&) {
+    return std::vector{sum(t * expand_dims(t[{neap::slice(), 2}], 1), {1})};
+  })) << "a square";
+  EXPECT_TRUE(stays([](const Array& t, const Array&, const Array&) { return std::vector{sum(t * (2.0f * t), {1})}; }))
+      << "a square";
+  EXPECT_TRUE(stays([](const Array& t, const Array&, const Array& y) { return std::vector{sum(t / y, {1})}; }))
+      << "zeros would be divided by zero";
+  EXPECT_TRUE(stays([](const Array& t, const Array&, const Array&) { return std::vector{sum(t, {1})}; }, f16))
+      << "which overflow in sums of their own";
   EXPECT_TRUE(stays([](const Array& t, const Array&, const Array&) {
     return std::vector{t[{neap::slice(), neap::slice(400)}]};
   })) << "hardly less";
@@ -149,7 +218,7 @@ TEST(NarrowTotals, OnlyOfSums) {
 
 // The gradient in the points of what is iterated over the distances of all pairs.
 TEST(NarrowTotals, TheGradientOfPointsHoldsNoPairs) {
-  constexpr int64_t kPoints = 2100;
+  constexpr int64_t kPoints = 2100;  // 17 MiB of pairs
   const auto loss = [](const Array& x, const Array& y) {
     const Array cost = square(expand_dims(x, 1) - expand_dims(y, 0));
     const auto step = [&](const Array& g, std::nullptr_t) {
@@ -161,7 +230,7 @@ TEST(NarrowTotals, TheGradientOfPointsHoldsNoPairs) {
   const std::vector<Aval> avals{{{kPoints}, f32}, {{kPoints}, f32}};
   const Graph graph = trace_closed(avals, [&](const Arrays& in) { return Arrays{grad(loss)(in[0], in[1])}; });
   PlanOptions options;
-  options.memory_budget = size_t{1} << 20;  // a matrix of pairs takes 17 MiB
+  options.memory_budget = size_t{1} << 20;
   EXPECT_LE(make_plan(graph, options).peak_bytes, *options.memory_budget);
 }
 
