@@ -58,8 +58,7 @@ bool BudgetLedger::wants(Price price, const SliceMarks& slices) const {
   const Price usual{usual_.peak_bytes, usual_.cost};
   if (slices.split_sums && !saves(price, usual, kSavedBySums)) return false;
   if (slices.bytes < kSliceBytes || price.seconds > kLongest * usual.seconds) return false;
-  const Price before = answer_ ? price_of(answer_->plan) : usual;
-  return better(price, usual) && (better(price, before, Policy::lowered) || better(price, before, Policy::no_worse));
+  return better(price, usual) && better(price, answer_ ? price_of(answer_->plan) : usual, Policy::lowered);
 }
 
 std::vector<Tradeoff> BudgetLedger::curve() const { return curve_of(points_); }
