@@ -18,6 +18,13 @@ ValueId view_root(const Graph& graph, ValueId v) {
   return v;
 }
 
+bool is_zero(const Graph& graph, ValueId v) {
+  const Node* node = graph.def(v);
+  while (node && (node->op == Op::broadcast_in_dim || node->op == Op::reshape || node->op == Op::convert))
+    node = graph.def(node->inputs[0]);
+  return node && node->op == Op::constant && node->attrs.real(Attr::value) == 0;
+}
+
 size_t count_nodes(const Graph& graph) {
   size_t nodes = graph.nodes.size();
   for (const Node& node : graph.nodes) {

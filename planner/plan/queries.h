@@ -16,6 +16,9 @@ namespace neap::planner {
 /// Returns the value whose bytes `v` shares: `v` itself or, if that is a reshape, what is reshaped.
 tracing::ValueId view_root(const tracing::Graph& graph, tracing::ValueId v);
 
+/// Tells whether a value is a constant zero everywhere, seen through layouts and conversions.
+bool is_zero(const tracing::Graph& graph, tracing::ValueId v);
+
 /// Tells of each value whether an output of the graph lies in its bytes.
 std::vector<bool> holds_output(const tracing::Graph& graph);
 

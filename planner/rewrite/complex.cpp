@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/call.h"
 #include "trace/graph/op_table.h"
 #include "trace/tracing/interpret.h"
@@ -54,14 +55,6 @@ std::vector<Parts> joined(const Arrays& flat, const std::vector<Aval>& avals) {
     if (is_complex(aval.dtype)) values.back().im = flat[next++];
   }
   return values;
-}
-
-// Whether a value is zero everywhere.
-bool is_zero(const Graph& g, ValueId v) {
-  const Node* node = g.def(v);
-  while (node && (node->op == Op::broadcast_in_dim || node->op == Op::reshape || node->op == Op::convert))
-    node = g.def(node->inputs[0]);
-  return node && node->op == Op::constant && node->attrs.real(Attr::value) == 0;
 }
 
 bool is_real(const Graph& g, ValueId v) {

@@ -7,6 +7,7 @@
 
 #include "planner/kernels/cost.h"
 #include "planner/plan/graph_edit.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
@@ -30,11 +31,6 @@ struct Total {
   std::vector<ValueId> leaves;   // of the graph: read by those, and small
   std::vector<ValueId> results;  // of the graph: what takes its place
 };
-
-bool is_zero(const Graph& graph, ValueId v) {
-  const Node* node = graph.def(v);
-  return node && node->op == Op::constant && node->attrs.real(Attr::value) == 0;
-}
 
 // Whether a node is linear in operands of which it is known which follow from the total.
 bool is_linear(const Node& node, const std::vector<bool>& follows) {

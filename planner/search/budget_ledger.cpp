@@ -52,8 +52,7 @@ bool BudgetLedger::done() const {
 
 bool BudgetLedger::wants(Price price, const SliceMarks& slices) const {
   if (wanted_ == Wanted::fitting) {
-    if (!options_.memory_budget || price.peak_bytes > *options_.memory_budget) return false;
-    return !answer_ || price.seconds < answer_->plan.predicted_seconds;
+    return fits(price.peak_bytes) && (!answer_ || price.seconds < answer_->plan.predicted_seconds);
   }
   const Price usual{usual_.peak_bytes, usual_.cost};
   if (slices.split_sums && !saves(price, usual, kSavedBySums)) return false;
@@ -90,8 +89,8 @@ BudgetCandidate BudgetLedger::decided(const BudgetCandidate& candidate, const st
                                       const std::optional<Alternative>& instead) const {
   BudgetCandidate result = candidate;
   if (result.how.empty()) return result;
-  const bool fits = options_.memory_budget && result.plan.peak_bytes <= *options_.memory_budget;
-  const std::string reason = fits ? fmt::format("fits {}", format_bytes(*options_.memory_budget)) : "lowers the peak";
+  const std::string reason =
+      fits(result.plan.peak_bytes) ? fmt::format("fits {}", format_bytes(*options_.memory_budget)) : "lowers the peak";
   std::vector<Decision>& decisions = result.plan.decisions;
   const Decision own = decision_of(result, reason, instead);
   decisions.insert(decisions.end(), before.begin(), before.end());

@@ -96,6 +96,7 @@ class BudgetLedger {
                        const std::optional<Alternative>& instead = {}) const;
 
  private:
+  bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
   BudgetCandidate decided(const BudgetCandidate& candidate, const std::vector<Decision>& before,
                           const std::optional<Alternative>& instead) const;
 

@@ -58,15 +58,17 @@ class Rematerialization {
     std::vector<const Recipe*> fastest_first;
     for (const Recipe& recipe : recipes_) fastest_first.push_back(&recipe);
     std::ranges::sort(fastest_first, {}, [](const Recipe* r) { return std::tie(r->seconds, r->peak_bytes, r->kept); });
-    const Recipe* lowest = nullptr;
+    const Recipe *lowest = nullptr, *entered = nullptr;
     for (const Recipe* recipe : fastest_first) {
       if (ledger_.done()) return;
       if (recipe->peak_bytes >= (lowest ? lowest->peak_bytes : ledger_.lowest().plan.peak_bytes)) continue;
       lowest = recipe;
       ledger_.note({recipe->peak_bytes, recipe->seconds, "recompute: " + recipe->how()});
-      if (ledger_.wants({recipe->peak_bytes, recipe->seconds})) ledger_.enter(expand(*recipe));
+      if (!ledger_.wants({recipe->peak_bytes, recipe->seconds})) continue;
+      entered = recipe;
+      ledger_.enter(expand(*recipe));
     }
-    if (lowest && !ledger_.done()) ledger_.enter(expand(*lowest));
+    if (lowest != entered && !ledger_.done()) ledger_.enter(expand(*lowest));
   }
 
  private:

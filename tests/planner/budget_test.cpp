@@ -14,14 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "graphs.h"
 #include "planner/place/place.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
 #include "planner/search/budget_ledger.h"
 #include "planner/search/make_plan.h"
 #include "planner/search/program.h"
-#include "trace/tracing/tracing.h"
+#include "programs.h"
 
 namespace neap::planner {
 namespace {
@@ -256,13 +255,6 @@ TEST(Budget, WhatIsTriedIsPlacedWithinSharedWork) {
   options.placing = std::make_shared<SharedPlacing>(kWork);
   options.memory_budget = least;
   EXPECT_EQ(make_plan(g, options).peak_bytes, least);
-}
-
-template <class F>
-Graph traced(const std::vector<Shape>& shapes, const F& f) {
-  std::vector<Aval> avals;
-  for (const Shape& shape : shapes) avals.push_back({shape, f32});
-  return tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; });
 }
 
 Graph attention_gradient() {

@@ -7,19 +7,11 @@
 #include <neap/neap.h>
 
 #include "programs.h"
-#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {
 
 using testing::Contains;
-
-template <class F>
-Graph traced(const std::vector<Shape>& shapes, const F& f) {
-  std::vector<Aval> avals;
-  for (const Shape& shape : shapes) avals.push_back({shape, DType::f32});
-  return tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; });
-}
 
 Graph layers() {
   return traced({{64, 256}, {256, 64}, {4096, 64}}, [](const tracing::Arrays& in) {

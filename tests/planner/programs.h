@@ -10,8 +10,17 @@
 #include "planner/plan/plan.h"
 #include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
+
+/// What f makes of inputs of these shapes.
+template <class F>
+Graph traced(const std::vector<Shape>& shapes, const F& f, DType dtype = DType::f32) {
+  std::vector<Aval> avals;
+  for (const Shape& shape : shapes) avals.push_back({shape, dtype});
+  return tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; });
+}
 
 /// Products that are all made before they are read, in the opposite order.
 inline Graph products(int count, int64_t side = 64) {

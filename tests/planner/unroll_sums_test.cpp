@@ -9,22 +9,18 @@
 #include <random>
 #include <vector>
 
-#include "graphs.h"
 #include "planner/rewrite/simplify.h"
-#include "planner/search/candidates.h"
 #include "planner/search/make_plan.h"
+#include "programs.h"
 #include "same_values.h"
 #include "tests/count.h"
-#include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 namespace {
 
 template <class F>
-Graph traced(const std::vector<Shape>& shapes, const F& f, DType dtype = f32) {
-  std::vector<Aval> avals;
-  for (const Shape& shape : shapes) avals.push_back({shape, dtype});
-  return simplify(tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{f(in)}; }));
+Graph simplified(const std::vector<Shape>& shapes, const F& f, DType dtype = f32) {
+  return simplify(traced(shapes, f, dtype));
 }
 
 Array distances(const Array& x, const Array& y) { return sum(square(expand_dims(x, 1) - expand_dims(y, 0)), {2}); }
@@ -39,8 +35,8 @@ void expect_same(const Graph& a, const Graph& b) {
 
 TEST(UnrollSums, KeepsTheValues) {
   for (const int64_t terms : {1, 2, 3, 4}) {
-    const Graph g =
-        traced({{300, terms}, {250, terms}}, [](const tracing::Arrays& in) { return exp(-distances(in[0], in[1])); });
+    const Graph g = simplified({{300, terms}, {250, terms}},
+                               [](const tracing::Arrays& in) { return exp(-distances(in[0], in[1])); });
     const std::optional<Graph> unrolled = unroll_sums(g);
     if (terms == 1) continue;  // no sum is left of it
     ASSERT_TRUE(unrolled);
@@ -54,7 +50,7 @@ TEST(UnrollSums, KeepsTheValues) {
 }
 
 TEST(UnrollSums, OfBodiesToo) {
-  const Graph g = traced({{300, 3}, {250, 3}}, [](const tracing::Arrays& in) {
+  const Graph g = simplified({{300, 3}, {250, 3}}, [](const tracing::Arrays& in) {
     return fori_loop(
         0, 3, [&](const Array&, const Array& c) { return sum(exp(-distances(c, in[1])), {1}, true) + c; }, in[0]);
   });
@@ -66,7 +62,8 @@ TEST(UnrollSums, OfBodiesToo) {
 
 TEST(UnrollSums, OthersStay) {
   const auto stays = [](const Shape& shape, DType dtype = f32) {
-    return !unroll_sums(traced({shape}, [](const tracing::Arrays& in) { return sum(in[0] * in[0], {1}) * 2; }, dtype));
+    return !unroll_sums(
+        simplified({shape}, [](const tracing::Arrays& in) { return sum(in[0] * in[0], {1}) * 2; }, dtype));
   };
   EXPECT_FALSE(stays({70'000, 3}));
   EXPECT_TRUE(stays({70'000, 5})) << "too many terms";
@@ -76,8 +73,8 @@ TEST(UnrollSums, OthersStay) {
 }
 
 TEST(UnrollSums, DistancesTakeNoMemory) {
-  const Graph g =
-      traced({{2000, 3}}, [](const tracing::Arrays& in) { return sum(1 / sqrt(distances(in[0], in[0]) + 0.1f), {1}); });
+  const Graph g = simplified(
+      {{2000, 3}}, [](const tracing::Arrays& in) { return sum(1 / sqrt(distances(in[0], in[0]) + 0.1f), {1}); });
   const PlanData plan = make_plan(g, {});
   EXPECT_LT(plan.peak_bytes, 100'000u) << "16 MB of distances";
 }
