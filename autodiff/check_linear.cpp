@@ -50,6 +50,7 @@ class LinearCheck {
       case Op::select: return !depends_[in(0)] && adds(in(1)) && adds(in(2));
       case Op::triangular_solve: return !depends_[in(0)];
       case Op::convert: return is_inexact(g_.aval(node.out()).dtype);
+      case Op::cumsum:
       case Op::reduce_sum: return true;
       case Op::scatter_mul: return !depends_[in(2)];
       case Op::scatter_add:

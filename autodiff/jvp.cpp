@@ -25,6 +25,7 @@ Array tangent_of(const JvpSite& site) {
     case Family::layout: return jvp_layout(site);
     case Family::reduce: return jvp_reduce(site);
     case Family::sort: return jvp_sort(site);
+    case Family::cumulative: return jvp_cumulative(site);
     case Family::dot: return jvp_dot(site);
     case Family::gather: return jvp_gather(site);
     case Family::scatter: return jvp_scatter(site);

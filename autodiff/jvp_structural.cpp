@@ -1,7 +1,9 @@
 // Tangents of the ops that move, reduce, sort and multiply.
 #include <algorithm>
 
+#include "autodiff/jvp.h"
 #include "autodiff/jvp_rules.h"
+#include "trace/library/cumulative.h"
 
 namespace neap::autodiff {
 namespace {
@@ -87,6 +89,17 @@ Array jvp_reduce(const JvpSite& site) {
 Array jvp_sort(const JvpSite& site) {
   const Array order = tracing::apply(Op::argsort, {site.in[0]}, site.node.attrs, site.node.loc);
   return take_along_axis(site.tangent[0], order, site.node.attrs.integer(Attr::axis), GatherMode::promise_in_bounds);
+}
+
+// That of a product or an extreme is that of the blocks which it could be made of.
+Array jvp_cumulative(const JvpSite& site) {
+  if (site.node.op == Op::cumsum) return site.apply(site.tangent);
+  const tracing::Attrs& attrs = site.node.attrs;
+  const Graph by_blocks = tracing::trace_closed(std::array{site.in[0].aval()}, [&](const Arrays& in) {
+    return Arrays{tracing::cumulative_by_blocks(site.node.op, in[0], attrs.integer(Attr::axis),
+                                                attrs.integer(Attr::reverse) != 0)};
+  });
+  return tracing::inline_graph(jvp_active(by_blocks, {true}).graph, {site.in[0], site.tangent[0]})[1];
 }
 
 Array jvp_dot(const JvpSite& site) {

@@ -23,6 +23,7 @@ Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId 
     case Family::reduce:
     case Family::argreduce:
     case Family::sort:
+    case Family::cumulative:
     case Family::factor:
     case Family::scatter:
     case Family::control:

@@ -50,6 +50,9 @@ Arrays transpose_node(const TransposeSite& site) {
     case Family::elementwise: return transpose_elementwise(site);
     case Family::complex: return transpose_complex(site);
     case Family::fft: return {tracing::apply(Op::fft, {site.ct()}, site.node.attrs, site.node.loc)};
+    case Family::cumulative:
+      if (site.node.op == Op::cumsum) return {transpose_cumsum(site)};
+      break;
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
     case Family::scatter: return transpose_scatter(site);

@@ -26,6 +26,7 @@ struct TransposeSite {
 [[noreturn]] void no_way_back(const Node& node);
 
 Arrays transpose_elementwise(const TransposeSite& site);
+Array transpose_cumsum(const TransposeSite& site);
 Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
 /// Adds the cotangent to `so_far`, which earlier gathers of the same operand gave; half types are added in f32.

@@ -137,6 +137,12 @@ Arrays transpose_elementwise(const TransposeSite& site) {
   not_linear(site.node);
 }
 
+Array transpose_cumsum(const TransposeSite& site) {
+  tracing::Attrs attrs = site.node.attrs;
+  attrs.set(Attr::reverse, int64_t{attrs.integer(Attr::reverse) == 0});
+  return tracing::apply(Op::cumsum, {site.ct()}, std::move(attrs), site.node.loc);
+}
+
 Arrays transpose_layout(const TransposeSite& site) {
   const Array& ct = site.ct();
   switch (site.node.op) {

@@ -145,6 +145,7 @@ class Driver {
     switch (step.kind) {
       case Kind::scan: return loop(step.scan, memory);
       case Kind::sort: return sort(step.sort, memory);
+      case Kind::cumulative: return cumulative(step.cumulative, memory);
       case Kind::factor: return factor(step.factor, memory);
       case Kind::dot: return dot(step.dot, memory);
       default:
@@ -304,6 +305,11 @@ class Driver {
     if (sort.scratch < 0) return;
     call_runtime("neap_runtime_sort", runtime::encode(sort.form),
                  {place(memory, sort.in), place(memory, sort.out), place(memory, sort.scratch)});
+  }
+
+  void cumulative(const CumulativeCode& code, const Memory& memory) {
+    call_runtime("neap_runtime_cumulate", runtime::encode(code.form),
+                 {place(memory, code.in), place(memory, code.out), place_or_null(memory, code.scratch)});
   }
 
   void factor(const FactorCode& factor, const Memory& memory) {

@@ -128,6 +128,7 @@ class Lowering {
     switch (step.kind) {
       case PlanStep::Kind::dot: return dot(plan, step, code.dot);
       case PlanStep::Kind::sort: return sort(step, code.sort);
+      case PlanStep::Kind::cumulative: return cumulative(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
       default: return launches(plan, step, code);
@@ -174,6 +175,13 @@ class Lowering {
 
   static void sort(const PlanStep& step, SortCode& code) {
     code.form = planner::sort_form(step.group, step.group.nodes.at(0));
+    code.in = step.reads.at(0);
+    code.out = step.writes.at(0);
+    if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  static void cumulative(const PlanStep& step, CumulativeCode& code) {
+    code.form = planner::cumulative_form(step.group, step.group.nodes.at(0));
     code.in = step.reads.at(0);
     code.out = step.writes.at(0);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/analysis.h"
 #include "backends/kernel.h"
+#include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
@@ -73,6 +74,11 @@ struct SortCode {
   int in = -1, out = -1, scratch = -1;  // plan buffers; without elements there is no scratch
 };
 
+struct CumulativeCode {
+  planner::CumulativeForm form;
+  int in = -1, out = -1, scratch = -1;  // plan buffers; scratch may be none
+};
+
 struct FactorCode {
   factor::Form form;
   int triangle = -1, in = -1, out = -1, scratch = -1;  // plan buffers; triangle and scratch may be none
@@ -83,6 +89,7 @@ struct StepCode {
   std::vector<LaunchCode> launches;
   DotCode dot;
   SortCode sort;
+  CumulativeCode cumulative;
   FactorCode factor;
   ScanCode scan;
   std::vector<std::pair<int64_t, size_t>> born;  // (offset, bytes) in the arena that nobody touches before this step

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/cpu/cumulative.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/sort.h"
@@ -152,6 +153,10 @@ void run_step(const StepCode& step, std::byte** memory) {
       const SortCode& code = step.sort;
       if (code.scratch < 0) return;
       return sort(code.form, memory[code.in], memory[code.out], memory[code.scratch]);
+    }
+    case Kind::cumulative: {
+      const CumulativeCode& code = step.cumulative;
+      return cumulate(code.form, memory[code.in], memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
     case Kind::factor: {
       const FactorCode& code = step.factor;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <bit>
 #include <type_traits>
 
+#include "backends/cpu/select.h"
+#include "backends/cpu/sort_rows.h"
 #include "core/check.h"
 #include "core/dispatch.h"
 #include "core/thread_pool.h"
@@ -18,40 +18,6 @@ using planner::SortLayout;
 
 constexpr int kBits = 8;  // of a digit
 using Counts = std::array<int64_t, size_t{1} << kBits>;
-
-template <size_t kBytes>
-using Bits =
-    std::conditional_t<kBytes == 1, uint8_t,
-                       std::conditional_t<kBytes == 2, uint16_t, std::conditional_t<kBytes == 4, uint32_t, uint64_t>>>;
-
-// The order of T as that of unsigned integers: equal where elements are, zeros of both signs and NaNs among each other.
-template <class T>
-struct Key {
-  using U = Bits<sizeof(T)>;
-  static constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(T) - 1));
-  U flip;  // all ones where descending
-
-  explicit Key(bool descending) : flip(descending ? static_cast<U>(~U{0}) : U{0}) {}
-
-  U operator()(U bits) const { return static_cast<U>(ascending(bits) ^ flip); }
-
- private:
-  static U infinity() {
-    if constexpr (std::is_same_v<T, float16>) return 0x7C00;
-    if constexpr (std::is_same_v<T, bfloat16>) return 0x7F80;
-    if constexpr (std::is_same_v<T, float>) return 0x7F800000;
-    if constexpr (std::is_same_v<T, double>) return static_cast<U>(0x7FF0000000000000);
-    return 0;
-  }
-  static U ascending(U bits) {
-    if constexpr (!std::is_integral_v<T>) {
-      const U magnitude = bits & static_cast<U>(~kSign);
-      const U ordered = bits & kSign ? static_cast<U>(~bits) : static_cast<U>(bits | kSign);
-      return magnitude == 0 ? kSign : magnitude > infinity() ? static_cast<U>(~U{0}) : ordered;
-    }
-    return std::is_signed_v<T> ? static_cast<U>(bits ^ kSign) : bits;
-  }
-};
 
 template <class T, bool kIndices>
 class Sorter {
@@ -68,23 +34,13 @@ class Sorter {
   explicit Sorter(const SortForm& form) : layout_(planner::sort_layout(form)), n_(form.length), key_(form.descending) {}
 
   void run(int64_t rows, const U* in, Out* out, std::byte* scratch) const {
-    std::atomic<int64_t> next{0};
-    const int64_t chunk = std::max<int64_t>(1, std::max<int64_t>(kChunk / n_, rows / (int64_t{64} * layout_.slots)));
-    const auto slots = static_cast<int>(std::min<int64_t>(layout_.slots, (rows + chunk - 1) / chunk));
-    parallel_tasks(slots, [&](int slot) {
-      std::byte* const own = scratch + static_cast<size_t>(slot) * layout_.slot_bytes;
-      for (int64_t begin; (begin = next.fetch_add(chunk)) < rows;) {
-        for (int64_t row = begin; row < std::min(begin + chunk, rows); ++row) {
-          layout_.merges ? merge_sort(in + row * n_, out + row * n_, own)
-                         : radix_sort(in + row * n_, out + row * n_, own);
-        }
-      }
+    for_rows(rows, n_, layout_, scratch, [&](int64_t row, std::byte* own) {
+      layout_.merges ? merge_sort(in + row * n_, out + row * n_, own) : radix_sort(in + row * n_, out + row * n_, own);
     });
   }
 
  private:
-  static constexpr int64_t kChunk = 4096;  // elements that are worth a task; no measurement is recorded
-  static constexpr int64_t kRun = 16;      // elements that insertion sorts before merging; no measurement is recorded
+  static constexpr int64_t kRun = 16;  // elements that insertion sorts before merging; no measurement is recorded
 
   // --- short rows
 
@@ -226,6 +182,7 @@ class Sorter {
 }  // namespace
 
 void sort(const SortForm& form, const void* in, void* out, std::byte* scratch) {
+  if (form.selects()) return select(form, in, out, scratch);
   dispatch(form.dtype, [&]<class T>() {
     using U = Bits<sizeof(T)>;
     if (form.indices) {

@@ -7,7 +7,8 @@
 
 namespace neap::cpu {
 
-/// Writes each row of `in` sorted to `out`, or (form.indices) the i32 positions that sort it. Rows are spread over
+/// Writes each row of `in` sorted to `out`, or (form.indices) the i32 positions that sort it, or the ranks of either
+/// that the form names (backends/cpu/select.h). Rows are spread over
 /// threads, and the blocks of long rows. `scratch` is as planner/kernels/sort.h lays it out; nothing is allocated.
 void sort(const planner::SortForm& form, const void* in, void* out, std::byte* scratch);
 

@@ -18,6 +18,7 @@
 
 #include "backends/kernel.h"
 #include "backends/vulkan/features.h"
+#include "planner/kernels/cumulative_form.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/sort.h"
 
@@ -79,14 +80,15 @@ Shader emit(const backends::Launch& launch, const Choices& choices, std::span<co
 /// Returns the canonical matrix product (planner/kernels/dot.h); its operands are lhs, rhs and out.
 Shader matmul_shader(const planner::DotForm& form, const Choices& choices);
 
-/// SortDispatch is one of the dispatches of the canonical sort (planner/kernels/sort.h), which run one after the other.
-/// Its operands are numbers in the list of the step's operand, its result and its scratch.
-struct SortDispatch {
+/// OpaqueDispatch is one of the dispatches of a sort (planner/kernels/sort.h) or of a cumulative op, which run one
+/// after the other. Its operands are numbers in the list of the step's operand, its result and its scratch.
+struct OpaqueDispatch {
   Shader shader;
   std::vector<int> operands, writes;
   uint32_t number = 0;  // Push::count
 };
-std::vector<SortDispatch> sort_dispatches(const planner::SortForm& form, const Choices& choices);
+std::vector<OpaqueDispatch> sort_dispatches(const planner::SortForm& form, const Choices& choices);
+std::vector<OpaqueDispatch> cumulative_dispatches(const planner::CumulativeForm& form, const Choices& choices);
 
 /// Returns a shader that fills `bytes` (any number) of operand 0, and touches nothing behind them.
 Shader fill_shader(uint64_t bytes, const Choices& choices, uint8_t value = 0);

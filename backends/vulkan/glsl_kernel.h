@@ -113,6 +113,8 @@ struct Grid {
 };
 Grid grid(uint64_t groups, const std::string& index_type);
 
+/// Returns the bits of what a reduction begins with.
+uint64_t identity_bits(backends::Combine combine, DType type);
 /// Returns an expression that combines `a` with `b` (names), as kernel_eval.cpp's combined does.
 std::string combined(Module& m, backends::Combine combine, DType type, const std::string& a, const std::string& b);
 /// Returns a statement that combines `value` into memory at `address` where nobody else is.

@@ -23,25 +23,6 @@ constexpr int64_t kShort = 32;                       // a range that one invocat
 
 bool is_arg(const Reduction& r) { return r.combine == Combine::argmax || r.combine == Combine::argmin; }
 
-uint64_t identity(Combine combine, DType type) {
-  const bool largest = combine == Combine::min || combine == Combine::argmin;
-  const bool picks = largest || combine == Combine::max || combine == Combine::argmax;
-  const auto bits = 8 * size_of(type);
-  if (combine == Combine::all || (type == DType::bool_ && (largest || combine == Combine::mul))) return 1;
-  if (type == DType::bool_) return 0;
-  if (is_float(type)) {
-    const uint64_t one = type == DType::f64 ? 0x3ff0000000000000 : 0x3f800000;
-    const uint64_t infinity = type == DType::f64 ? 0x7ff0000000000000 : 0x7f800000;
-    const uint64_t sign = uint64_t{1} << (bits - 1);
-    if (picks) return largest ? infinity : infinity | sign;
-    return combine == Combine::mul ? one : 0;
-  }
-  if (!picks) return combine == Combine::mul ? 1 : 0;
-  const uint64_t all = ~uint64_t{0} >> (64 - bits), high = uint64_t{1} << (bits - 1);
-  if (is_signed(type)) return largest ? all ^ high : high;
-  return largest ? all : 0;
-}
-
 constexpr int64_t kMostCopies = 128;  // of the body in a loop
 
 class Reduce {
@@ -96,7 +77,7 @@ class Reduce {
     for (size_t i = 0; i < kernel_.reductions.size(); ++i) {
       const Reduction& r = kernel_.reductions[i];
       text += fmt::format("  {} r{} = {};\n", m_.type(r.accumulator), i,
-                          literal(m_, identity(r.combine, r.accumulator), r.accumulator));
+                          literal(m_, identity_bits(r.combine, r.accumulator), r.accumulator));
       if (r.initial >= 0) text += fmt::format("  if (i0 < {}) {}\n", body_.number(kept_), begin(i));
       if (is_arg(r)) text += fmt::format("  uint n{} = 0xffffffffu;\n", i);
     }

@@ -8,6 +8,25 @@ namespace neap::vk {
 
 using backends::Combine;
 
+uint64_t identity_bits(Combine combine, DType type) {
+  const bool largest = combine == Combine::min || combine == Combine::argmin;
+  const bool picks = largest || combine == Combine::max || combine == Combine::argmax;
+  const auto bits = 8 * size_of(type);
+  if (combine == Combine::all || (type == DType::bool_ && (largest || combine == Combine::mul))) return 1;
+  if (type == DType::bool_) return 0;
+  if (is_float(type)) {
+    const uint64_t one = type == DType::f64 ? 0x3ff0000000000000 : 0x3f800000;
+    const uint64_t infinity = type == DType::f64 ? 0x7ff0000000000000 : 0x7f800000;
+    const uint64_t sign = uint64_t{1} << (bits - 1);
+    if (picks) return largest ? infinity : infinity | sign;
+    return combine == Combine::mul ? one : 0;
+  }
+  if (!picks) return combine == Combine::mul ? 1 : 0;
+  const uint64_t all = ~uint64_t{0} >> (64 - bits), high = uint64_t{1} << (bits - 1);
+  if (is_signed(type)) return largest ? all ^ high : high;
+  return largest ? all : 0;
+}
+
 std::string combined(Module& m, Combine combine, DType type, const std::string& a, const std::string& b) {
   const bool pair = m.held(type) == Register::pair;
   const bool truth = type == DType::bool_;

@@ -245,7 +245,7 @@ Shader move_elements(const SortForm& form, const Choices& choices, const Move& m
 
 }  // namespace
 
-std::vector<SortDispatch> sort_dispatches(const SortForm& form, const Choices& choices) {
+std::vector<OpaqueDispatch> sort_dispatches(const SortForm& form, const Choices& choices) {
   if (form.rows * form.length == 0) return {};
   NEAP_CHECK(form.length < planner::kSortTooLong, "a row of {} elements", form.length);
   constexpr int kIn = 0, kOut = 1, kCounts = 2;
@@ -256,7 +256,7 @@ std::vector<SortDispatch> sort_dispatches(const SortForm& form, const Choices& c
   // Between passes: elements here and there (of argsort; else in the output), indices here (and in the output).
   const int elements[] = {3, form.indices ? 4 : kOut};
   const int indices[] = {passes > 2 ? 5 : 4, kOut};
-  std::vector<SortDispatch> all;
+  std::vector<OpaqueDispatch> all;
   int from = kIn, from_indices = -1;
   for (int pass = 0; pass < passes; ++pass) {
     const size_t side = (passes - 1 - pass) % 2 == 0 ? 1 : 0;
@@ -265,7 +265,8 @@ std::vector<SortDispatch> sort_dispatches(const SortForm& form, const Choices& c
     all.push_back({count, {from, kCounts}, {kCounts}, number});
     all.push_back({add, {kCounts}, {kCounts}, number});
     const Move move{from_indices >= 0, form.indices, !(form.indices && last)};
-    SortDispatch& d = all.emplace_back(SortDispatch{move_elements(form, choices, move), {from, kCounts}, {}, number});
+    OpaqueDispatch& d =
+        all.emplace_back(OpaqueDispatch{move_elements(form, choices, move), {from, kCounts}, {}, number});
     if (move.reads_indices) d.operands.push_back(from_indices);
     if (move.writes_elements) d.writes.push_back(elements[side]);
     if (move.writes_indices) d.writes.push_back(indices[side]);

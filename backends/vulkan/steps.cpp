@@ -6,6 +6,7 @@
 #include "backends/vulkan/glsl_module.h"
 #include "backends/vulkan/loop.h"
 #include "core/buffer.h"
+#include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 
 namespace neap::vk {
@@ -46,7 +47,12 @@ class StepLowering {
     }
     switch (step.kind) {
       case PlanStep::Kind::dot: dot(step); break;
-      case PlanStep::Kind::sort: sort(step); break;
+      case PlanStep::Kind::sort:
+        opaque(step, sort_dispatches(planner::sort_form(step.group, step.group.nodes.at(0)), choices()));
+        break;
+      case PlanStep::Kind::cumulative:
+        opaque(step, cumulative_dispatches(planner::cumulative_form(step.group, step.group.nodes.at(0)), choices()));
+        break;
       case PlanStep::Kind::scan: lower_loop(assembly_, scope_, step, list_); break;
       case PlanStep::Kind::factor: factor(step); break;
       default: launches(step);
@@ -138,7 +144,8 @@ class StepLowering {
     assembly_.dispatch(scope_, list_, matmul_shader(form, choices()), step.op, {{lhs, rhs, out}, {lhs, rhs}, {out}});
   }
 
-  void sort(const PlanStep& step) {
+  // One dispatch after the other, on the step's operand, its result and its scratch.
+  void opaque(const PlanStep& step, const std::vector<OpaqueDispatch>& dispatches) {
     std::vector<int> all{step.reads.at(0), step.writes.at(0)};
     all.insert(all.end(), step.scratch.begin(), step.scratch.end());
     const auto buffers_of = [&](const std::vector<int>& operands) {
@@ -146,8 +153,7 @@ class StepLowering {
       for (const int o : operands) buffers.push_back(all.at(static_cast<size_t>(o)));
       return buffers;
     };
-    const auto form = planner::sort_form(step.group, step.group.nodes.at(0));
-    for (const SortDispatch& d : sort_dispatches(form, choices())) {
+    for (const OpaqueDispatch& d : dispatches) {
       const std::vector<int> operands = buffers_of(d.operands);
       assembly_.dispatch(scope_, list_, d.shader, step.op, {operands, operands, buffers_of(d.writes)}, d.number);
     }

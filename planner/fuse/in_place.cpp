@@ -62,6 +62,7 @@ bool can_alias(const PlanStep& step, int in, int out) {
     if (node.op != Op::cholesky && node.op != Op::triangular_solve) return false;
     return std::ranges::count(step.reads, in) == 1 && step.reads.back() == in;
   }
+  if (step.kind == PlanStep::Kind::cumulative) return true;
   if (step.kind == PlanStep::Kind::dot) {  // what it adds to, and no factor
     const ValueId input = step.group.inputs[index_of(step.reads, in)];
     const std::vector<ValueId>& operands = step.group.nodes[0].inputs;

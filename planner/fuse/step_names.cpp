@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/kernels/cost.h"
+#include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
@@ -101,6 +102,14 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       step.op = name(group.nodes[0].op);
       step.strategy = naive ? Strategy::naive : Strategy::opaque;
       step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
+      if (form.selects()) step.reason += fmt::format(", ranks {} to {}", form.start, form.limit - 1);
+      return;
+    }
+    case PlanStep::Kind::cumulative: {
+      const CumulativeForm form = cumulative_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? Strategy::naive : Strategy::opaque;
+      step.reason = fmt::format("{} of {}", form.outer * form.inner, form.length);
       return;
     }
     case PlanStep::Kind::factor: {
@@ -148,6 +157,7 @@ std::string scratch_label(const PlanStep& step) {
                                                  : "partial tables";
     case PlanStep::Kind::dot: return "packing";
     case PlanStep::Kind::sort: return "elements between passes";
+    case PlanStep::Kind::cumulative: return "totals of blocks";
     case PlanStep::Kind::factor: return "work space";
     case PlanStep::Kind::scan: return "arena of the body";
     case PlanStep::Kind::map: break;

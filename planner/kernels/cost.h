@@ -36,7 +36,11 @@ inline constexpr double kDotMultiply = 1;           // of a product's multiplica
 inline constexpr double kDotPack = 6;               // of an element that it packs, beside reading it,
 inline constexpr double kDotResult = 4;             // of an element of the result, beside writing it
 inline constexpr double kFactorFlop = 5;            // of a factorization's arithmetic (core/factor/factor.h)
-inline constexpr double kSortPass = 260;            // of an element
+inline constexpr double kSortPass = 260;            // of an element;
+inline constexpr double kSelectPass = 90;           // where ranks are found by digits,
+inline constexpr double kSelect = 30;               // or the best are held
+inline constexpr double kCumulate = 20;             // of an element of a cumulative op,
+inline constexpr double kCumulateRow = 60;          // where its row lies side by side
 inline constexpr double kTrips = 16;                // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "planner/plan/marks.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -46,6 +47,7 @@ DotForm dot_form(const Graph& graph, const Node& node) {
     form.lhs_half = half_of(lhs.dtype);
     form.rhs_half = half_of(rhs.dtype);
   }
+  form.of_bf16 = has_mark(node, Mark::of_bf16);
   form.adds = node.inputs.size() == 3;
   if (node.attrs.has(Attr::full_shape)) form.whole_k = node.attrs.ints(Attr::full_shape)[form.lhs_transposed ? 1 : 2];
   return form;

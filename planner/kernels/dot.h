@@ -8,8 +8,10 @@
 // An element of an f32 or f64 product is one chain: the third operand's element, or 0, then fma(lhs, rhs, sum) for k
 // from 0 up. So the bits do not change when a product is cut along any of its axes, k included, where each part adds to
 // what those before it made. Where k is more than kLongDot the CPU begins a chain at 0 for every kDotBlock terms, so
-// that roundings do not pile up, and adds the chains one after the other; parts are then whole blocks. Tested in
-// tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
+// that roundings do not pile up, and adds the chains one after the other; parts are then whole blocks. In
+// products that are of bf16 in the program (Mark::of_bf16) subnormal numbers, below 2^-126 in size, may count as zeros,
+// as they do in processors' own instructions for such products: on x86-64 they do. Tested in tests/planner/dot_test.cpp
+// and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include "planner/kernels/dot_form.h"

@@ -19,6 +19,7 @@ struct DotForm {
   bool adds = false;                              // to what out holds
   int64_t whole_k = 0;                            // of the product of which this is a part along k; or 0
   Half lhs_half = Half::no, rhs_half = Half::no;  // of products in f32
+  bool of_bf16 = false;                           // in the program: subnormal numbers may count as zeros
   bool operator==(const DotForm&) const = default;
 };
 

@@ -25,6 +25,7 @@ constexpr std::array kFamilies = {
     FamilyTraits{Family::reduce,      Kind::reduce,  no,      no,         no,       1},
     FamilyTraits{Family::argreduce,   Kind::reduce,  no,      no,         no,       3},
     FamilyTraits{Family::sort,        Kind::sort,    no,      no,         no,       0},
+    FamilyTraits{Family::cumulative,  Kind::cumulative, no,   no,         yes,      0},
     FamilyTraits{Family::dot,         Kind::dot,     no,      no,         no,       0},
     FamilyTraits{Family::factor,      Kind::factor,  no,      no,         yes,      0},
     FamilyTraits{Family::gather,      Kind::map,     yes,     no,         no,       10},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/kernels/cost.h"
+#include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/factor.h"
@@ -41,6 +42,15 @@ double dot_units(const DotForm& form) {
   const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);  // threads
   return idle * static_cast<double>(form.batch) *
          (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
+}
+
+// The units of an element of a sorted row.
+double sort_units(const SortForm& form) {
+  switch (sort_layout(form).selection) {
+    case Selection::none: return predicted::kSortPass * sort_passes(form);
+    case Selection::digits: return predicted::kSelectPass * (1 + std::min(2, sort_passes(form, kSelectDigitBits)));
+    default: return predicted::kSelect;
+  }
 }
 
 // Elements that a reduction reads in rows shorter than a vector; 0 where none does.
@@ -195,10 +205,13 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
       traffic += (predicted::kRead + predicted::kWrite) * static_cast<double>(step.host->sent + step.host->returned);
     }
   }
+  if (step.kind == PlanStep::Kind::cumulative) {
+    const CumulativeForm form = cumulative_form(group, group.nodes[0]);
+    units += (form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate) * static_cast<double>(form.size());
+  }
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
-    units +=
-        predicted::kSortPass * sort_passes(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+    units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
   return (std::max(units, traffic) / predicted::kThreads + predicted::kStep) / kUnitsPerSecond;
 }

@@ -29,6 +29,10 @@ SortForm sort_form(const Graph& graph, const Node& node) {
   form.dtype = x.dtype;
   form.indices = node.op == Op::argsort;
   form.descending = node.attrs.integer(Attr::descending) != 0;
+  if (node.attrs.has(Attr::limit)) {
+    form.start = node.attrs.ints(Attr::start)[0];
+    form.limit = node.attrs.ints(Attr::limit)[0];
+  }
   return form;
 }
 

@@ -8,10 +8,23 @@ namespace {
 
 // Blocks and slots let threads work apart and take scratch. No measurement is recorded; neap-cost's "sort" and
 // "argsort" take the time of long rows.
-constexpr int64_t kRowsByDigits = 128;                // elements that are worth a pass; shorter rows are merged
-constexpr int64_t kBlock = 65536;                     // elements of a block, at least
-constexpr int64_t kMostBlocks = 64, kMostSlots = 16;  // of a row; of rows in flight
-constexpr size_t kLittle = size_t{1} << 20;           // bytes of scratch that any sort may take
+constexpr int64_t kRowsByDigits = 128;       // elements that are worth a pass; shorter rows are merged
+constexpr int64_t kBlock = 65536;            // elements of a block, at least
+constexpr int64_t kMostSlots = 16;           // rows in flight
+constexpr size_t kLittle = size_t{1} << 20;  // bytes of scratch that any sort may take
+constexpr int64_t kFewOf = 64;        // elements for each of the best that a pass holds; for more, digits are counted
+constexpr int64_t kHeldRow = 1;       // elements of a row that is held as a whole
+constexpr int64_t kManyRows = 8;      // threads take whole rows, whose blocks would wait for each other
+constexpr int64_t kHeldBeside = 16;   // elements that a pass holds beside twice the best,
+constexpr int64_t kShortRow = 2048;   // elements for which counts of 8 bits are cheaper to clear and add up than of 11
+constexpr int64_t kHeldApart = 1024;  // or beside those that are written, to count fewer digits
+
+Selection selection_of(const SortForm& form) {
+  if (!form.selects()) return Selection::none;
+  if (form.limit * kFewOf <= form.length || form.length <= kHeldRow) return Selection::leading;
+  if ((form.length - form.start) * kFewOf <= form.length) return Selection::last;
+  return Selection::digits;
+}
 
 }  // namespace
 
@@ -22,6 +35,7 @@ int sort_passes(const SortForm& form, int digit_bits) {
 
 SortLayout sort_layout(const SortForm& form) {
   SortLayout layout;
+  layout.selection = selection_of(form);
   const int passes = sort_passes(form);
   const auto n = static_cast<size_t>(form.length);
   const auto take = [&](size_t bytes) {
@@ -30,12 +44,25 @@ SortLayout sort_layout(const SortForm& form) {
     return at;
   };
   const size_t element = size_of(form.dtype), index = sizeof(int32_t);
-  layout.merges = form.length < kRowsByDigits * passes;
-  if (layout.merges) {
+  const auto blocks = static_cast<int>(std::clamp<int64_t>(form.length / kBlock, 1, kMostSortBlocks));
+  layout.merges = layout.selection == Selection::none && form.length < kRowsByDigits * passes;
+  if (layout.selection != Selection::none) {
+    layout.blocks = form.rows < kManyRows ? blocks : 1;
+    if (layout.selection == Selection::digits) {
+      layout.held = std::min(form.length, form.written() + kHeldApart);
+      layout.digit_bits = form.length <= kShortRow ? 8 : kSelectDigitBits;
+      layout.counts_at = take(static_cast<size_t>(layout.blocks) * 2 * (sizeof(int32_t) << layout.digit_bits));
+    } else {
+      const int64_t best = layout.selection == Selection::leading ? form.limit : form.length - form.start;
+      const int64_t block = (form.length + layout.blocks - 1) / layout.blocks;
+      layout.held = layout.blocks * std::min(block, 2 * best + kHeldBeside);
+    }
+    layout.held_at = take(static_cast<size_t>(layout.held + 1) * (element == 8 ? 16 : 8));
+  } else if (layout.merges) {
     layout.elements_at[0] = layout.indices_at = take(n * (form.indices ? index : element));
   } else {
-    layout.blocks = static_cast<int>(std::clamp<int64_t>(form.length / kBlock, 1, kMostBlocks));
-    layout.counts_at = take(static_cast<size_t>(layout.blocks) * 256 * sizeof(int64_t));
+    layout.blocks = blocks;
+    layout.counts_at = take(static_cast<size_t>(blocks) * 256 * sizeof(int64_t));
     if (passes > 1) layout.elements_at[0] = take(n * element);
     if (passes > 2 && form.indices) layout.elements_at[1] = take(n * element);
     if (passes > 1 && form.indices) layout.indices_at = take(n * index);

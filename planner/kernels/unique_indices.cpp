@@ -76,9 +76,10 @@ class Analysis {
       case Op::iota:
       case Op::argsort: {
         const int64_t axis = node.attrs.integer(Attr::axis);
+        const Shape& counted = node.op == Op::iota ? shape : graph_.aval(node.inputs[0]).shape;
         if (node.op == Op::iota && !holds(node.attrs.dtype(Attr::dtype), shape[axis] - 1)) return std::nullopt;
         const Axes others = node.op == Op::iota ? 0 : (bit(last + 1) - 1) & ~bit(axis);
-        return Injective{bit(axis), others, 0, shape[axis] - 1};
+        return Injective{bit(axis), others, 0, counted[axis] - 1};
       }
       case Op::convert: {
         const auto inner = of(node.inputs[0], column, depth);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 
 namespace neap::planner {
 
@@ -12,8 +11,17 @@ using namespace tracing;
 namespace {
 
 std::string_view name_of(PlanStep::Kind kind) {
-  constexpr std::array<std::string_view, 7> kNames{"map", "reduce", "scatter", "dot", "sort", "factor", "scan"};
-  return kNames[static_cast<size_t>(kind)];
+  switch (kind) {
+    case PlanStep::Kind::map: return "map";
+    case PlanStep::Kind::reduce: return "reduce";
+    case PlanStep::Kind::scatter: return "scatter";
+    case PlanStep::Kind::dot: return "dot";
+    case PlanStep::Kind::sort: return "sort";
+    case PlanStep::Kind::cumulative: return "cumulative";
+    case PlanStep::Kind::factor: return "factor";
+    case PlanStep::Kind::scan: return "scan";
+  }
+  return "";
 }
 
 // As tracing::print() numbers them.

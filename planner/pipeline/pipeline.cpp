@@ -13,6 +13,7 @@
 #include "planner/pipeline/pass_text.h"
 #include "planner/plan/limits.h"
 #include "planner/rewrite/lower_dot.h"
+#include "planner/rewrite/lower_sort.h"
 
 namespace neap::planner {
 
@@ -48,6 +49,11 @@ bool narrow_products(Draft& d) {
   if (d.options.naive) return true;
   if (d.options.target.half_products) d.planned.graph = narrow_dots(d.planned.graph);
   if (!d.options.target.gpu) d.planned.graph = read_halves(d.planned.graph);
+  return true;
+}
+
+bool select_ranks_alone(Draft& d) {
+  if (!d.options.naive && !d.options.target.gpu) d.planned.graph = select_ranks(std::move(d.planned.graph));
   return true;
 }
 
@@ -131,6 +137,7 @@ struct Pass {
 
 constexpr Pass kPasses[] = {
     {"narrow-products", narrow_products, graph_of},  // planner/rewrite/lower_dot.h
+    {"select-ranks", select_ranks_alone, graph_of},  // planner/rewrite/lower_sort.h
     {"insert-copies", give_copies, graph_of},        // planner/fuse/insert_copies.h
     {"fuse", choose_steps, fusion_of},               // planner/fuse/fuse.h
     {"steps", write_steps, steps_of},                // planner/fuse/steps.h

@@ -19,6 +19,7 @@ enum class Mark : uint16_t {
   dot_slice = 1 << 7,       // of a canonical dot_general that stays one whatever its extents: a slice of another
   chunked = 1 << 8,         // of a loop: it runs over the slices of a region
   unmerged = 1 << 9,        // of a materialized value: its step makes nothing else
+  of_bf16 = 1 << 10,        // of a canonical dot_general: of bf16 in the program (planner/kernels/dot.h)
 };
 
 void set_mark(tracing::Attrs& attrs, Mark mark);

@@ -76,13 +76,14 @@ struct HostWork {
 
 struct PlanStep {
   enum class Kind : uint8_t {
-    map,      // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
-    reduce,   // the same below, outputs are reductions (same operand shape and axes) of it
-    scatter,  // one scatter node at the output, its operand, indices and updates fused
-    dot,      // one canonical dot_general (see planner/kernels/dot.h); opaque
-    sort,     // one canonical sort or argsort (see planner/kernels/sort.h); opaque
-    factor,   // one dense factorization (see core/factor/factor.h); opaque
-    scan,     // body run `length` times, or while carry 0 is true
+    map,         // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
+    reduce,      // the same below, outputs are reductions (same operand shape and axes) of it
+    scatter,     // one scatter node at the output, its operand, indices and updates fused
+    dot,         // one canonical dot_general (see planner/kernels/dot.h); opaque
+    sort,        // one canonical sort or argsort (see planner/kernels/sort.h); opaque
+    cumulative,  // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
+    factor,      // one dense factorization (see core/factor/factor.h); opaque
+    scan,        // body run `length` times, or while carry 0 is true
   };
   Kind kind = Kind::map;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
@@ -113,8 +114,8 @@ struct PlanStep {
 
 /// Tells whether a step of the kind is one node that runs by itself: nothing can be fused into it.
 inline bool is_opaque(PlanStep::Kind kind) {
-  return kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::factor ||
-         kind == PlanStep::Kind::scan;
+  return kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::cumulative ||
+         kind == PlanStep::Kind::factor || kind == PlanStep::Kind::scan;
 }
 
 struct Alternative {

@@ -133,6 +133,7 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
       return {node.op == Op::real ? in[0].re : in[0].im, {}};
     case Family::dot: return lower_dot(node, in);
     case Family::layout:
+    case Family::cumulative:
     case Family::reduce:
     case Family::gather:
     case Family::scatter: return part_by_part(node, in);

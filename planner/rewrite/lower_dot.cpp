@@ -230,12 +230,12 @@ ValueId lower_dot(Builder& b, const Term& term) {
                                         : as_matrices(b, wide_lhs, lhs.free, lhs.contract, term.loc);
     const ValueId right = rhs_transposed ? as_matrices(b, wide_rhs, rhs.free, rhs.contract, term.loc)
                                          : as_matrices(b, wide_rhs, rhs.contract, rhs.free, term.loc);
-    product = b.add(Op::dot_general, {left, right},
-                    {{Attr::lhs_batch, Ints{0}},
-                     {Attr::rhs_batch, Ints{0}},
-                     {Attr::lhs_contract, Ints{lhs_transposed ? 1 : 2}},
-                     {Attr::rhs_contract, Ints{rhs_transposed ? 2 : 1}}},
-                    term.loc);
+    Attrs canonical{{Attr::lhs_batch, Ints{0}},
+                    {Attr::rhs_batch, Ints{0}},
+                    {Attr::lhs_contract, Ints{lhs_transposed ? 1 : 2}},
+                    {Attr::rhs_contract, Ints{rhs_transposed ? 2 : 1}}};
+    if (dtype == DType::bf16 || has_mark(attrs, Mark::of_bf16)) set_mark(canonical, Mark::of_bf16);
+    product = b.add(Op::dot_general, {left, right}, std::move(canonical), term.loc);
   }
   return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
 }
@@ -248,12 +248,11 @@ Graph transpose_dots(Graph graph) {
   std::vector<ValueId> renamed = copy_inputs(result, graph);
   for (const Node& node : graph.nodes) {
     if (const Node* dot = transposed_dot(graph, uses, node)) {
-      const ValueId product = result.add(Op::dot_general, {renamed[dot->inputs[1]], renamed[dot->inputs[0]]},
-                                         {{Attr::lhs_batch, Ints{0}},
-                                          {Attr::rhs_batch, Ints{0}},
-                                          {Attr::lhs_contract, dot->attrs.ints(Attr::rhs_contract)},
-                                          {Attr::rhs_contract, dot->attrs.ints(Attr::lhs_contract)}},
-                                         dot->loc);
+      Attrs attrs = dot->attrs;
+      attrs.set(Attr::lhs_contract, dot->attrs.ints(Attr::rhs_contract));
+      attrs.set(Attr::rhs_contract, dot->attrs.ints(Attr::lhs_contract));
+      const ValueId product =
+          result.add(Op::dot_general, {renamed[dot->inputs[1]], renamed[dot->inputs[0]]}, std::move(attrs), dot->loc);
       renamed[node.out()] = result.add(Op::reshape, {product}, {{Attr::shape, graph.aval(node.out()).shape}}, node.loc);
       continue;
     }

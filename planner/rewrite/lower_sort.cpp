@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "planner/plan/graph_edit.h"
 #include "trace/graph/op_table.h"
@@ -66,10 +67,10 @@ Graph share_sorts(Graph graph) {
   const auto key = [](const Node& node) { return std::pair(node.inputs[0], node.attrs.integer(Attr::descending)); };
   std::map<std::pair<ValueId, int64_t>, const Node*> orders;  // all along the last axis
   for (const Node& node : graph.nodes) {
-    if (node.op == Op::argsort) orders.emplace(key(node), &node);
+    if (node.op == Op::argsort && !node.attrs.has(Attr::limit)) orders.emplace(key(node), &node);
   }
   const auto order_of = [&](const Node& node) -> const Node* {
-    if (node.op != Op::sort || graph.aval(node.out()).size() == 0) return nullptr;
+    if (node.op != Op::sort || node.attrs.has(Attr::limit) || graph.aval(node.out()).size() == 0) return nullptr;
     const auto it = orders.find(key(node));
     return it == orders.end() ? nullptr : it->second;
   };
@@ -85,6 +86,109 @@ Graph share_sorts(Graph graph) {
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
   return result;
+}
+
+namespace {
+
+// Along an axis, [begin, end).
+struct Ranks {
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = 0;
+};
+
+class RankSelection {
+ public:
+  explicit RankSelection(const Graph& graph) : graph_(graph), readers_(graph.values.size()), moved_(readers_.size()) {
+    for (const Node& node : graph.nodes) {
+      for (const ValueId v : node.inputs) readers_[v].push_back(&node);
+    }
+    for (const ValueId v : graph.outputs) readers_[v].push_back(nullptr);
+  }
+
+  Graph run() {
+    Graph result;
+    std::vector<ValueId> renamed = copy_inputs(result, graph_);
+    for (const Node& node : graph_.nodes) {
+      const std::optional<Ranks> ranks = few_of(node);
+      if (ranks) {
+        Attrs attrs = node.attrs;
+        attrs.set(Attr::start, Ints{ranks->begin});
+        attrs.set(Attr::limit, Ints{ranks->end});
+        renamed[node.out()] = result.add(node.op, {renamed[node.inputs[0]]}, std::move(attrs), node.loc);
+        moved_[node.out()] = {node.attrs.integer(Attr::axis), ranks->begin};
+        continue;
+      }
+      const Moved from = node.inputs.empty() ? Moved{} : moved_[node.inputs[0]];
+      if (from.axis < 0) {
+        append_renamed(result, graph_, node, renamed);
+      } else if (node.op == Op::transpose) {
+        moved_[node.out()] = {axis_after(node, from.axis), from.by};
+        renamed[node.out()] = result.add(node.op, {renamed[node.inputs[0]]}, node.attrs, node.loc);
+      } else {
+        Attrs attrs = node.attrs;
+        for (const Attr key : {Attr::start, Attr::limit}) {
+          Ints at = attrs.ints(key);
+          at[static_cast<size_t>(from.axis)] -= from.by;
+          attrs.set(key, std::move(at));
+        }
+        const ValueId v = renamed[node.inputs[0]];
+        const bool whole = graph_.aval(node.out()).shape == result.aval(v).shape;
+        renamed[node.out()] = whole ? v : result.add(node.op, {v}, std::move(attrs), node.loc);
+      }
+    }
+    for (const ValueId v : graph_.outputs) result.outputs.push_back(renamed[v]);
+    return result;
+  }
+
+  // The ranks of a sort that are read, where they are few.
+  std::optional<Ranks> few_of(const Node& node) const {
+    constexpr int64_t kLeast = 32, kFewOf = 4;  // elements of a row, and for each rank that is read; not measured
+    if (op_info(node.op).family != Family::sort || node.attrs.has(Attr::limit)) return std::nullopt;
+    const int64_t axis = node.attrs.integer(Attr::axis), n = graph_.aval(node.out()).shape[axis];
+    Ranks ranks;
+    if (n < kLeast || n > std::numeric_limits<int32_t>::max() || graph_.aval(node.out()).size() == 0) return {};
+    if (!add_read(node.out(), axis, ranks) || (ranks.end - ranks.begin) * kFewOf > n) return std::nullopt;
+    return ranks;
+  }
+
+ private:
+  // Of a value whose ranks do not begin at 0: along which axis, and at which they do.
+  struct Moved {
+    int64_t axis = -1, by = 0;
+  };
+
+  static int64_t axis_after(const Node& transpose, int64_t axis) {
+    const Ints& permutation = transpose.attrs.ints(Attr::permutation);
+    return std::ranges::find(permutation, axis) - permutation.begin();
+  }
+
+  bool add_read(ValueId v, int64_t axis, Ranks& ranks) const {
+    for (const Node* reader : readers_[v]) {
+      if (!reader) return false;
+      if (reader->op == Op::transpose) {
+        if (!add_read(reader->out(), axis_after(*reader, axis), ranks)) return false;
+      } else if (reader->op == Op::slice) {
+        ranks.begin = std::min(ranks.begin, reader->attrs.ints(Attr::start)[static_cast<size_t>(axis)]);
+        ranks.end = std::max(ranks.end, reader->attrs.ints(Attr::limit)[static_cast<size_t>(axis)]);
+      } else {
+        return false;
+      }
+    }
+    return ranks.begin < ranks.end;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<const Node*>> readers_;  // nullptr: an output
+  std::vector<Moved> moved_;
+};
+
+}  // namespace
+
+Graph select_ranks(Graph graph) {
+  RankSelection selection(graph);
+  if (std::ranges::none_of(graph.nodes, [&](const Node& node) { return selection.few_of(node).has_value(); })) {
+    return graph;
+  }
+  return selection.run();
 }
 
 }  // namespace neap::planner

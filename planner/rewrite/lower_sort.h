@@ -15,4 +15,8 @@ tracing::ValueId lower_sort(Builder& b, const Term& term);
 /// and the sorted values need not be stored.
 tracing::Graph share_sorts(tracing::Graph graph);
 
+/// Canonical sorts of which only few ranks are read, by slices, perhaps transposed, give those alone (Attr::start and
+/// Attr::limit): top_k, medians. For targets that select.
+tracing::Graph select_ranks(tracing::Graph graph);
+
 }  // namespace neap::planner

@@ -116,6 +116,9 @@ ValueId simplify_algebra(Builder& b, const Term& term) {
   const OpInfo& info = op_info(term.op);
   if (info.family == Family::convert) return convert_rule(b, term);
   if (info.family == Family::reduce) return reduce_rule(b, term);
+  if (info.family == Family::cumulative) {  // of one element
+    return b.aval(term.inputs[0]).shape[term.attrs.integer(Attr::axis)] == 1 ? term.inputs[0] : no_value;
+  }
   if (info.family != Family::elementwise) return no_value;
   if (term.op == Op::stop_gradient) return term.inputs[0];
   if (term.op == Op::select) return select_rule(b, term);

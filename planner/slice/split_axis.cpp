@@ -132,6 +132,7 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
       if (i == 1) return cut;
       return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
+    case Family::cumulative:
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
     case Family::factor: return factor_cut(graph, node, cut, i);
     case Family::gather: return gather_cut(graph, node, cut, i);

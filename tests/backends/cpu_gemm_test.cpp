@@ -100,6 +100,26 @@ TEST(Gemm, WidensHalvesAsItPacksThem) {
   }
 }
 
+// In products of bf16, and in no others, subnormal numbers are zeros; the thread's own arithmetic stays as it was.
+TEST(Gemm, SubnormalsOfBf16CountAsZeros) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "processors differ";
+#endif
+  const float tiny = 1e-39f, large = 1e30f;
+  DotForm form{1, 16, 32, 8};
+  form.lhs_half = form.rhs_half = planner::Half::bf16;
+  const std::vector<bfloat16> lhs(16 * 8, bfloat16(tiny)), rhs(8 * 32, bfloat16(large));
+  for (const bool of_bf16 : {false, true}) {
+    form.of_bf16 = of_bf16;
+    std::vector<float> out(16 * 32, 77);
+    const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
+    gemm(form, lhs.data(), rhs.data(), out.data(), scratch->data());
+    for (const float x : out) EXPECT_EQ(x > 0, !of_bf16) << x;
+    volatile float still = tiny;
+    EXPECT_GT(still * 0.5f, 0);
+  }
+}
+
 TEST(Gemm, ConvertsEveryHalf) {
   const DotForm plain{1, 256, 16, 1};
   std::vector<float> ones(16, 1);

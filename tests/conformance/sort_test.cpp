@@ -65,6 +65,43 @@ TEST_P(Sort, LongRows) {
   s.run();
 }
 
+// What of a sorted row is read by a slice is found without sorting it: the best, the last, and ranks between.
+TEST_P(Sort, RanksOfIt) {
+  Random random(400 + static_cast<uint64_t>(GetParam()));
+  const auto same_bytes = [](const Array& a, const Array& b) {
+    return a.dtype() == b.dtype() && a.shape() == b.shape() && std::ranges::equal(a.raw(), b.raw());
+  };
+  const auto check = [&](const Shape& shape, int64_t axis, int64_t begin, int64_t end, Fill fill) {
+    const Array x = random_array({shape, GetParam()}, fill, random);
+    for (const bool descending : {false, true}) {
+      for (const bool order : {false, true}) {
+        const auto whole = [&](const Array& a) {
+          return order ? argsort(a, axis, {.descending = descending}) : sort(a, axis, {.descending = descending});
+        };
+        const Array ranks = jit([&](const Array& a) { return slice_in_dim(whole(a), begin, end, axis); })(x);
+        EXPECT_TRUE(same_bytes(ranks, slice_in_dim(jit(whole)(x), begin, end, axis)))
+            << fmt::format("{} along {}, ranks {} to {}{}{}", to_string(x.aval()), axis, begin, end,
+                           order ? ", their order" : "", descending ? ", descending" : "");
+      }
+    }
+  };
+  for (const Fill fill : {Fill::tame, Fill::wild}) {
+    for (const int64_t n : {32, 100, 1000, 5000, 70'000}) {
+      check({n}, 0, 0, 1, fill);
+      check({n}, 0, 0, n / 20 + 1, fill);
+      check({n}, 0, n - 1, n, fill);
+      check({n}, 0, n - n / 20 - 1, n - n / 40, fill);
+      check({n}, 0, n / 2 - 1, n / 2 + 1, fill);
+      check({n}, 0, n / 3, n / 3 + n / 4, fill);
+    }
+    check({7, 3000}, 1, 2, 7, fill);
+    check({3000, 7}, 0, 2990, 3000, fill);
+    check({20, 1500}, 1, 700, 801, fill);
+    check({3, 140'000}, 1, 70'000, 70'001, fill);
+    check({2, 200'000}, 1, 0, 10'000, fill);
+  }
+}
+
 // -0 and 0 are equal, NaNs of any sign and payload too: they keep their order, each with its own bits.
 TEST(SortOrder, ZerosAndNaNsKeepTheirOrder) {
   constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();

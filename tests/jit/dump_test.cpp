@@ -118,8 +118,8 @@ TEST(DumpDeathTest, IndexesAllPlansOfTheProcess) {
         run_program();
       },
       testing::ExitedWithCode(0), "");
-  for (const char* pass : {"00-simplified", "01-narrow-products", "02-insert-copies", "03-fuse", "04-steps", "05-order",
-                           "06-in-place", "07-place"}) {
+  for (const char* pass : {"00-simplified", "01-narrow-products", "02-select-ranks", "03-insert-copies", "04-fuse",
+                           "05-steps", "06-order", "07-in-place", "08-place"}) {
     const auto path = folder / ("0000-square." + std::string(pass) + ".txt");
     EXPECT_TRUE(std::filesystem::exists(path)) << path;
     EXPECT_GT(std::filesystem::file_size(path), 0u) << path;

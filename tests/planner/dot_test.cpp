@@ -145,6 +145,19 @@ TEST(Dot, HalvesAreConvertedWhereTheyArePacked) {
   }
 }
 
+TEST(Dot, ProductsOfBf16KnowThatTheyAre) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    Graph g;
+    const ValueId product = matmul(g, g.add_input({{64, 48}, dtype}), g.add_input({{48, 32}, dtype}));
+    g.outputs = {g.add(Op::transpose, {product}, {{Attr::permutation, tracing::Ints{1, 0}}})};
+    for (const auto level : {Builder::Level::light, Builder::Level::full}) {
+      const Graph simple = simplify(g, level);
+      EXPECT_EQ(only_form(simple).of_bf16, dtype == DType::bf16) << "also where it is computed transposed";
+      EXPECT_EQ(only_form(read_halves(simple)).of_bf16, dtype == DType::bf16);
+    }
+  }
+}
+
 TEST(Dot, OtherProductsAreNotNarrowed) {
   const auto stays = [](DType dtype, int64_t m, bool reads_f32) {
     Graph g;

@@ -25,13 +25,13 @@ TEST(Pipeline, KeepsWhatEachPassLeft) {
   EXPECT_TRUE(plan_simplified(simple, options, {}).plan.passes.empty());
   options.keep_passes = true;
   const PlanData plan = plan_simplified(simple, options, {}).plan;
-  const auto all =
-      ElementsAre("simplified", "narrow-products", "insert-copies", "fuse", "steps", "order", "in-place", "place");
+  const auto all = ElementsAre("simplified", "narrow-products", "select-ranks", "insert-copies", "fuse", "steps",
+                               "order", "in-place", "place");
   EXPECT_THAT(names_of(plan), all);
   EXPECT_EQ(tracing::parse(plan.passes[0].text), simple);
-  EXPECT_NO_THROW(tracing::parse(plan.passes[3].text)) << "what fuse chose follows the graph as comments";
-  EXPECT_THAT(plan.passes[3].text, HasSubstr("// step 0, "));
-  EXPECT_THAT(plan.passes[7].text, HasSubstr(" at 0"));
+  EXPECT_NO_THROW(tracing::parse(plan.passes[4].text)) << "what fuse chose follows the graph as comments";
+  EXPECT_THAT(plan.passes[4].text, HasSubstr("// step 0, "));
+  EXPECT_THAT(plan.passes[8].text, HasSubstr(" at 0"));
   bool has_body = false;
   for (const PlanStep& step : plan.steps) {
     if (!step.body) continue;
@@ -45,8 +45,8 @@ TEST(Pipeline, TheNaiveOneHasTheSamePasses) {
   PlanOptions options;
   options.naive = options.keep_passes = true;
   const PlanData plan = plan_simplified(simplify(products(3), Builder::Level::light), options, {}).plan;
-  EXPECT_EQ(plan.passes.size(), 8u);
-  EXPECT_EQ(plan.passes[4].text, plan.passes[5].text) << "its order is the program's";
+  EXPECT_EQ(plan.passes.size(), 9u);
+  EXPECT_EQ(plan.passes[5].text, plan.passes[6].text) << "its order is the program's";
 }
 
 }  // namespace

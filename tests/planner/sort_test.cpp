@@ -6,7 +6,9 @@
 #include <neap/error.h>
 
 #include "graphs.h"
+#include "planner/plan/graph_edit.h"
 #include "planner/plan/plan.h"
+#include "planner/rewrite/lower_sort.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
 #include "tests/count.h"
@@ -74,6 +76,52 @@ TEST(Sort, ScratchIsInThePlan) {
       EXPECT_LT(plan.peak_bytes, least + least / 16);
     }
   }
+}
+
+TEST(Sort, FewRanksAreSelected) {
+  const auto slice = [](Graph& g, ValueId v, int64_t axis, int64_t begin, int64_t end) {
+    return append_slice(g, v, axis, begin, end);
+  };
+  const auto only_sort = [](const Graph& g) {
+    const auto it = std::ranges::find_if(
+        g.nodes, [](const tracing::Node& n) { return op_info(n.op).family == tracing::Family::sort; });
+    return sort_form(g, *it);
+  };
+  Graph g;
+  const ValueId x = g.add_input({{1000, 600}, DType::f32});
+  const ValueId order = sort(g, Op::argsort, x, 0, 1);
+  g.outputs = {slice(g, order, 0, 3, 5), slice(g, order, 0, 10, 21)};
+  const Graph selected = select_ranks(simplify(g));
+  verify(selected);
+  EXPECT_EQ(only_sort(selected), (SortForm{600, 1000, DType::f32, true, true, 3, 21}));
+  EXPECT_EQ(selected.aval(selected.outputs[1]), (Aval{{11, 600}, DType::i32}));
+  EXPECT_EQ(simplify(selected), selected) << "it stays so";
+  EXPECT_EQ(select_ranks(selected), selected);
+  const auto written = [&](bool gpu) {
+    PlanOptions options;
+    options.target.gpu = gpu;
+    size_t bytes = 0;
+    for (const PlanStep& step : make_plan(g, options).steps) {
+      if (step.kind == PlanStep::Kind::sort) bytes = step.group.aval(step.group.outputs[0]).bytes();
+    }
+    return bytes;
+  };
+  EXPECT_EQ(written(false), 600u * 18 * 4);
+  EXPECT_EQ(written(true), 600u * 1000 * 4) << "a GPU sorts whole rows";
+
+  const auto stays = [&](auto outputs) {
+    Graph h;
+    const ValueId sorted = sort(h, Op::sort, h.add_input({{4, 100}, DType::f32}), 1);
+    h.outputs = outputs(h, sorted);
+    const Graph simple = simplify(h);
+    return select_ranks(simple) == simple;
+  };
+  using Values = std::vector<ValueId>;
+  EXPECT_FALSE(stays([&](Graph& h, ValueId v) { return Values{slice(h, v, 1, 90, 100)}; }));
+  EXPECT_TRUE(stays([&](Graph& h, ValueId v) { return Values{slice(h, v, 1, 0, 26)}; })) << "too many";
+  EXPECT_TRUE(stays([&](Graph& h, ValueId v) { return Values{slice(h, v, 0, 0, 1)}; })) << "whole rows";
+  EXPECT_TRUE(stays([&](Graph& h, ValueId v) { return Values{slice(h, v, 1, 0, 1), v}; })) << "and all of them";
+  EXPECT_TRUE(stays([&](Graph& h, ValueId v) { return Values{slice(h, v, 1, 0, 1), h.add(Op::negative, {v}, {})}; }));
 }
 
 TEST(Sort, RefusesRowsThatAreTooLongForAGpu) {

@@ -156,6 +156,10 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::reduce_min: return finish({input({2, 3}, f32)}, {{Attr::axes, Ints{0}}});
     case Op::argmax:
     case Op::argmin: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}});
+    case Op::cumsum:
+    case Op::cumprod:
+    case Op::cummax:
+    case Op::cummin: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
     case Op::sort:
     case Op::argsort: return finish({input({2, 3}, f32)}, {{Attr::axis, 1}, {Attr::descending, 0}});
     case Op::dot_general:

@@ -56,7 +56,7 @@ enum class Attr : uint8_t {
   length,        // int: trip count of scan; of while_loop, where there is one, the largest
   lhs_batch,     // ints: dot_general
   lhs_contract,  // ints
-  limit,         // ints: slice
+  limit,         // ints: slice; sort, argsort: one
   low,           // ints: pad
   lower,         // int (0/1): triangular_solve: which triangle is read
   marks,         // int: bits that passes of the planner set for those after them (any op)
@@ -66,12 +66,12 @@ enum class Attr : uint8_t {
   otherwise,     // graph: cond: what is computed where it is false
   permutation,   // ints: transpose
   region,        // int: the checkpoint() that the node is in (any op)
-  reverse,       // int (0/1): scan; fft: the other sign of the exponent
+  reverse,       // int (0/1): scan, cumsum and its kin: from the end; fft: the other sign of the exponent
   rhs_batch,     // ints
   rhs_contract,  // ints
   saveable,      // string: what of a region is kept for the backward pass: "", "*" (all), "*dots" or names (linear.h)
   shape,         // ints
-  start,         // ints: slice
+  start,         // ints: slice; sort, argsort: one
   stride,        // ints: slice
   transposed,    // int (0/1): triangular_solve
   unit,          // int (0/1): triangular_solve: the diagonal is taken as ones

@@ -70,6 +70,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::reduce: return {infer_reduce(site)};
     case Family::argreduce: return {infer_argreduce(site)};
     case Family::sort: return {infer_sort(site)};
+    case Family::cumulative: return {infer_cumulative(site)};
     case Family::dot: return {infer_dot(site)};
     case Family::factor: return {infer_factor(site)};
     case Family::gather: return {infer_gather(site)};

@@ -135,12 +135,26 @@ Aval infer_sort(const Site& site) {
   const Aval& x = site.in[0];
   const int64_t axis = site.attrs.integer(Attr::axis);
   site.check_axis(axis, x.ndim());
-  if (site.op == Op::sort) return x;
+  Shape shape = x.shape;
+  if (site.attrs.has(Attr::limit)) {
+    const Ints &start = site.attrs.ints(Attr::start), &limit = site.attrs.ints(Attr::limit);
+    if (start.size() != 1 || limit.size() != 1 || start[0] < 0 || start[0] >= limit[0] || limit[0] > shape[axis])
+      throw InternalError("sort: ranks that are not there");
+    shape[axis] = limit[0] - start[0];
+  }
+  if (site.op == Op::sort) return {shape, x.dtype};
   if (x.shape[axis] > std::numeric_limits<int32_t>::max()) {
     site.fail<ShapeError>(fmt::format("axis {} of {}", axis, to_string(x)), "fewer than 2^31 elements",
                           "the index is an i32: reshape, and sort the pieces");
   }
-  return {x.shape, DType::i32};
+  return {shape, DType::i32};
+}
+
+Aval infer_cumulative(const Site& site) {
+  const Aval& x = site.in[0];
+  site.check_axis(site.attrs.integer(Attr::axis), x.ndim());
+  if (is_complex(x.dtype) && site.op != Op::cumsum) throw InternalError("cumulative: of complex numbers");
+  return x;
 }
 
 Aval infer_dot(const Site& site) {

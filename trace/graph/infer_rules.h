@@ -46,6 +46,7 @@ Aval infer_layout(const Site&);
 Aval infer_reduce(const Site&);
 Aval infer_argreduce(const Site&);
 Aval infer_sort(const Site&);
+Aval infer_cumulative(const Site&);
 Aval infer_dot(const Site&);
 Aval infer_factor(const Site&);
 Aval infer_gather(const Site&);

@@ -28,6 +28,7 @@ enum class Family : uint8_t {
   reduce,
   argreduce,
   sort,
+  cumulative,  // running sums and their kin along an axis
   dot,
   factor,  // dense factorizations of matrices: the last two axes
   gather,

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/library/cumulative.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap {
@@ -128,11 +129,13 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
     throw_user<UserError>("quantile", fmt::format("q = {}", q.real()), "a number in [0, 1]",
                           "percentile() counts from 0 to 100", user_line(x.loc()));
   const DType dtype = to_float_dtype(a.dtype()), computed = wide(dtype);
-  const std::string key = fmt::format("quantile {} {} {}", axis.has_value(), over, keepdims);
+  // Of a q that is known only the ranks beside it are read, which is less than to sort.
+  const std::optional<double> known = q.is_scalar() ? std::optional(q.real()) : std::nullopt;
+  const std::string key = fmt::format("quantile {} {} {} {}", axis.has_value(), over, keepdims, known.value_or(-1));
   return composite(key, {a, q.as(computed)}, [&](const Arrays& in) {
     const Array& where_at = in[1];
     const Array values = in[0].astype(computed);
-    const Array sorted = axis ? sort(moveaxis(values, over, 0), 0) : sort(ravel(values));
+    const Array unsorted = axis ? moveaxis(values, over, 0) : ravel(values), sorted = sort(unsorted, 0);
     const int64_t n = sorted.shape(0);
     const Array position = where_at * static_cast<double>(n - 1);
     const Array low = floor(position), high = ceil(position);
@@ -140,11 +143,20 @@ Array quantile(const Operand& x, const Operand& q, std::optional<int64_t> axis, 
     aligned.resize(aligned.size() + sorted.shape().size() - 1, 1);
     const Array above = reshape(position - low, aligned);
     const auto at = [&](const Array& i) { return take(sorted, clip(i, 0, n - 1).astype(DType::i64)); };
-    const Array below = at(low), next = at(high);
+    const auto rank = [&](double i) {
+      const auto first = std::clamp(static_cast<int64_t>(i), int64_t{0}, n - 1);
+      return squeeze(slice_in_dim(sorted, first, first + 1, 0), {0});
+    };
+    // Its product with n - 1 is rounded as the graph's own is.
+    const double place = !known                   ? 0
+                         : computed == DType::f64 ? *known * static_cast<double>(n - 1)
+                                                  : static_cast<float>(*known) * static_cast<float>(n - 1);
+    const Array below = known ? rank(std::floor(place)) : at(low), next = known ? rank(std::ceil(place)) : at(high);
     // Between equal elements neither's share of the derivative is lost; equal infinities have no difference.
     const Array between = where(isinf(below), below, below - (below - next) * above);
     Array result = where(below == next, between, below * (1 - above) + next * above);
-    result = where(any(isnan(sorted), 0) | isnan(above), std::numeric_limits<double>::quiet_NaN(), result);
+    result = where(any(isnan(known ? unsorted : sorted), 0) | isnan(above), std::numeric_limits<double>::quiet_NaN(),
+                   result);
     if (keepdims) {
       Shape kept = position.shape();
       for (int64_t i = 0; i < in[0].ndim(); ++i) kept.push_back(!axis || i == over ? 1 : in[0].shape(i));
@@ -204,8 +216,7 @@ struct Running {
 };
 
 // Elements of a block. Within a block the work is its square, and each doubling halves the blocks' totals that remain;
-// the order of a float sum, and so its bits, depend on it. bench/ has no case for cumsum: time neap::cumsum of 10^7
-// elements to choose it again.
+// the order of a float sum, and so its bits, depend on it.
 constexpr int64_t kBlock = 32;
 
 // Runs along the last axis: within blocks each element reduces those before it, which a fused kernel does in registers;
@@ -241,49 +252,80 @@ Array running(const Running& r, const Array& x) {
   return slice_in_dim(reshape(joined, with({blocks * block})), 0, n, -1);
 }
 
+// Of an array whose last axis is to be axis `to`.
+Array running_along(const Running& r, const Array& x, int64_t to, bool reversed) {
+  if (x.size() == 0) return moveaxis(x, -1, to);
+  Array a = x.astype(wide(x.dtype()));
+  if (reversed) a = flip(a, -1);
+  a = running(r, a);
+  if (reversed) a = flip(a, -1);
+  return moveaxis(a, -1, to).astype(x.dtype());
+}
+
 Array run_along(std::string_view name, const Operand& x, const Array& values, std::optional<int64_t> axis,
                 bool reversed, const Running& r) {
   const int64_t along = axis ? normalize_axis(*axis, values.ndim(), name, user_line(x.loc())) : 0;
   return composite(fmt::format("{} {} {} {}", name, axis.has_value(), along, reversed), {values},
                    [&](const Arrays& in) {
-                     Array a = axis ? moveaxis(in[0], along, -1) : ravel(in[0]);
-                     if (a.size() == 0) return axis ? in[0] : a;
-                     const DType dtype = a.dtype();
-                     a = a.astype(wide(dtype));
-                     if (reversed) a = flip(a, -1);
-                     a = running(r, a);
-                     if (reversed) a = flip(a, -1);
-                     return (axis ? moveaxis(a, -1, along) : a).astype(dtype);
+                     return axis ? running_along(r, moveaxis(in[0], along, -1), along, reversed)
+                                 : running_along(r, ravel(in[0]), 0, reversed);
                    });
 }
 
 }  // namespace
 
+namespace {
+
+Array cumulate(Op op, const Operand& x, const Array& values, std::optional<int64_t> axis, bool reverse) {
+  const std::string_view called = tracing::name(op);
+  const int64_t along = axis ? normalize_axis(*axis, values.ndim(), called, user_line(x.loc())) : 0;
+  return composite(
+      fmt::format("{} {} {} {}", called, axis.has_value(), along, reverse), {values}, [&](const Arrays& in) {
+        const Array a = axis ? in[0] : ravel(in[0]);
+        return tracing::apply(op, {a}, {{Attr::axis, along}, {Attr::reverse, int64_t{reverse}}}, user_line(x.loc()));
+      });
+}
+
+Running running_of(Op op, DType dtype) {
+  switch (op) {
+    case Op::cumsum:
+      return {[](const Array& a, const Array& of, const Axes& axes) { return sum(where(of, a, 0), axes); },
+              [](const Array& a, const Array& b) { return a + b; }, 0};
+    case Op::cumprod:
+      return {[](const Array& a, const Array& of, const Axes& axes) { return prod(where(of, a, 1), axes); },
+              [](const Array& a, const Array& b) { return a * b; }, 1};
+    case Op::cummax:
+      return {[](const Array& a, const Array& of, const Axes& axes) { return extreme_of(a, of, axes, false, true); },
+              [](const Array& a, const Array& b) { return maximum(a, b); }, lowest_of(dtype)};
+    default:
+      return {[](const Array& a, const Array& of, const Axes& axes) { return extreme_of(a, of, axes, false, false); },
+              [](const Array& a, const Array& b) { return minimum(a, b); }, std::numeric_limits<double>::infinity()};
+  }
+}
+
+}  // namespace
+
+Array tracing::cumulative_by_blocks(Op op, const Array& x, int64_t axis, bool reverse) {
+  return running_along(running_of(op, x.dtype()), moveaxis(x, axis, -1), axis, reverse);
+}
+
 Array cumsum(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along("cumsum", x, x.as(sum_dtype(x.dtype())), axis, reverse,
-                   {[](const Array& a, const Array& of, const Axes& axes) { return sum(where(of, a, 0), axes); },
-                    [](const Array& a, const Array& b) { return a + b; }, 0});
+  return cumulate(Op::cumsum, x, x.as(sum_dtype(x.dtype())), axis, reverse);
 }
 Array cumprod(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along("cumprod", x, x.as(sum_dtype(x.dtype())), axis, reverse,
-                   {[](const Array& a, const Array& of, const Axes& axes) { return prod(where(of, a, 1), axes); },
-                    [](const Array& a, const Array& b) { return a * b; }, 1});
+  const Array values = x.as(sum_dtype(x.dtype()));
+  if (!is_complex(values.dtype())) return cumulate(Op::cumprod, x, values, axis, reverse);
+  return run_along("cumprod", x, values, axis, reverse, running_of(Op::cumprod, values.dtype()));
 }
 Array cummax(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  return run_along(
-      "cummax", x, x.as_array(), axis, reverse,
-      {[](const Array& a, const Array& of, const Axes& axes) { return extreme_of(a, of, axes, false, true); },
-       [](const Array& a, const Array& b) { return maximum(a, b); }, lowest_of(x.dtype())});
+  return cumulate(Op::cummax, x, x.as_array(), axis, reverse);
 }
 Array cummin(const Operand& x, std::optional<int64_t> axis, bool reverse) {
   const AtLine line(x.loc());
-  if (!is_float(x.dtype())) {  // the highest integer is no double: ~x falls where x rises
-    return ~cummax(Operand(~x, x.loc()), axis, reverse);
-  }
-  return -cummax(Operand(-x, x.loc()), axis, reverse);
+  return cumulate(Op::cummin, x, x.as_array(), axis, reverse);
 }
 
 namespace {

@@ -24,6 +24,7 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::reduce: return {reference_reduce(op, in, attrs, out[0])};
     case Family::argreduce: return {reference_argreduce(op, in[0], attrs, out[0])};
     case Family::sort: return {reference_sort(op, in[0], attrs, out[0])};
+    case Family::cumulative: return {reference_cumulative(op, in[0], attrs)};
     case Family::dot: return {reference_dot(in, attrs, out[0])};
     case Family::factor: return {reference_factor(op, in, attrs, out[0])};
     case Family::gather: return {reference_gather(in[0], in[1], attrs, out[0])};

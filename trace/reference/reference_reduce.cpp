@@ -112,26 +112,66 @@ HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out
     using C = Compute<T>;
     const auto from = elements<T>(x);
     const int64_t stride = row_major_strides(x.aval.shape)[axis];
+    const Ints others = other_axes(x.aval.ndim(), {axis});
+    const std::vector<int64_t> rows = offsets_along(x.aval.shape, others),
+                               to_rows = offsets_along(result.aval.shape, others);
+    const int64_t first = attrs.has(Attr::start) ? attrs.ints(Attr::start)[0] : 0;
     const auto less = [](C a, C b) { return a < b || (a == a && b != b); };  // NaN is larger than anything
     const auto before = [&](C a, C b) { return descending ? less(b, a) : less(a, b); };
     std::vector<int64_t> order(static_cast<size_t>(x.aval.shape[axis]));
-    for (const int64_t start : offsets_along(x.aval.shape, other_axes(x.aval.ndim(), {axis}))) {
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const int64_t start = rows[row];
       const auto at = [&](int64_t i) { return static_cast<C>(from[start + i * stride]); };
       std::iota(order.begin(), order.end(), 0);
       std::ranges::sort(order, [&](int64_t i, int64_t j) {
         if (before(at(i), at(j))) return true;
         return i < j && !before(at(j), at(i));
       });
-      for (int64_t i = 0; i < std::ssize(order); ++i) {
-        const int64_t to = start + i * stride;
+      for (int64_t i = 0; i < result.aval.shape[axis]; ++i) {
+        const int64_t to = to_rows[row] + i * stride, from_rank = order[static_cast<size_t>(first + i)];
         if (op == Op::sort)
-          copy_element(result, to, x, start + order[i] * stride);
+          copy_element(result, to, x, start + from_rank * stride);
         else
-          elements<int32_t>(result)[to] = static_cast<int32_t>(order[i]);
+          elements<int32_t>(result)[to] = static_cast<int32_t>(from_rank);
       }
     }
   });
   return result;
+}
+
+HostValue reference_cumulative(Op op, const HostValue& x, const Attrs& attrs) {
+  const int64_t axis = attrs.integer(Attr::axis), n = x.aval.shape[axis];
+  const bool reverse = attrs.integer(Attr::reverse) != 0;
+  const int64_t stride = row_major_strides(x.aval.shape)[axis];
+  return dispatch_all(x.aval.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const auto from = elements<T>(x);
+    const auto along = [&]<class A>(A first, auto join) {
+      std::vector<A> result(static_cast<size_t>(x.aval.size()));
+      for (const int64_t start : offsets_along(x.aval.shape, other_axes(x.aval.ndim(), {axis}))) {
+        A total = first;
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t at = start + (reverse ? n - 1 - i : i) * stride;
+          result[static_cast<size_t>(at)] = total = join(total, static_cast<A>(from[at]));
+        }
+      }
+      return encode(result, Aval(x.aval));
+    };
+    if constexpr (kIsComplex<T>) {
+      return along(C(0), sum<C>);
+    } else {
+      using A = Accumulator<T>;
+      switch (op) {
+        case Op::cumsum: return along(A(0), sum<A>);
+        case Op::cumprod: return along(A(1), product<A>);
+        case Op::cummax:
+          return along(std::is_integral_v<C> ? C(std::numeric_limits<T>::lowest()) : lowest<C>(), ref::maximum<C>);
+        case Op::cummin:
+          return along(std::is_integral_v<C> ? C(std::numeric_limits<T>::max()) : highest<C>(), ref::minimum<C>);
+        default: throw InternalError("not cumulative");
+      }
+    }
+  });
 }
 
 HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval out) {

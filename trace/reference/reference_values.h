@@ -117,6 +117,7 @@ HostValue reference_layout(Op op, std::span<const HostValue> in, const Attrs& at
 HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out);
+HostValue reference_cumulative(Op op, const HostValue& x, const Attrs& attrs);
 HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_gather(const HostValue& x, const HostValue& indices, const Attrs& attrs, Aval out);

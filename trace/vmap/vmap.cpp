@@ -81,6 +81,7 @@ Array vmap_node(const VmapSite& site) {
     case Family::reduce: attrs.set(Attr::axes, shifted(attrs.ints(Attr::axes))); return site.apply(site.in, attrs);
     case Family::fft:
     case Family::argreduce:
+    case Family::cumulative:
     case Family::sort: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
     case Family::dot: return vmap_dot(site);
     case Family::factor: return vmap_factor(site);

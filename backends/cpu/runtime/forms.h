@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/factor/factor.h"
+#include "planner/kernels/cumulative_form.h"
 #include "planner/kernels/dot_form.h"
 #include "planner/kernels/sort_form.h"
 
@@ -12,7 +13,7 @@ namespace neap::cpu::runtime {
 
 // Static: files for several processors have these, and none of them may take another one's.
 
-static inline std::array<int64_t, 11> encode(const planner::DotForm& f) {
+static inline std::array<int64_t, 12> encode(const planner::DotForm& f) {
   return {f.batch,
           f.m,
           f.n,
@@ -23,7 +24,8 @@ static inline std::array<int64_t, 11> encode(const planner::DotForm& f) {
           f.adds,
           f.whole_k,
           static_cast<int64_t>(f.lhs_half),
-          static_cast<int64_t>(f.rhs_half)};
+          static_cast<int64_t>(f.rhs_half),
+          f.of_bf16};
 }
 static inline planner::DotForm decode_dot(const int64_t* n) {
   return {n[0],
@@ -36,14 +38,22 @@ static inline planner::DotForm decode_dot(const int64_t* n) {
           n[7] != 0,
           n[8],
           static_cast<planner::Half>(n[9]),
-          static_cast<planner::Half>(n[10])};
+          static_cast<planner::Half>(n[10]),
+          n[11] != 0};
 }
 
-static inline std::array<int64_t, 5> encode(const planner::SortForm& f) {
-  return {f.rows, f.length, static_cast<int64_t>(f.dtype), f.indices, f.descending};
+static inline std::array<int64_t, 7> encode(const planner::SortForm& f) {
+  return {f.rows, f.length, static_cast<int64_t>(f.dtype), f.indices, f.descending, f.start, f.limit};
 }
 static inline planner::SortForm decode_sort(const int64_t* n) {
-  return {n[0], n[1], static_cast<DType>(n[2]), n[3] != 0, n[4] != 0};
+  return {n[0], n[1], static_cast<DType>(n[2]), n[3] != 0, n[4] != 0, n[5], n[6]};
+}
+
+static inline std::array<int64_t, 6> encode(const planner::CumulativeForm& f) {
+  return {f.outer, f.length, f.inner, static_cast<int64_t>(f.dtype), static_cast<int64_t>(f.kind), f.reverse};
+}
+static inline planner::CumulativeForm decode_cumulative(const int64_t* n) {
+  return {n[0], n[1], n[2], static_cast<DType>(n[3]), static_cast<planner::Cumulation>(n[4]), n[5] != 0};
 }
 
 static inline std::array<int64_t, 10> encode(const factor::Form& f) {
