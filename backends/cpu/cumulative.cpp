@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/dispatch.h"
 #include "core/thread_pool.h"
@@ -14,10 +15,10 @@ using planner::Cumulation;
 using planner::CumulativeForm;
 using planner::CumulativeLayout;
 
-// What begins a cumulation and what joins two; A is what accumulates.
+// What begins a cumulation and what joins two; A is what accumulates. Nothing but -0 added to -0 is -0.
 template <class A>
 struct Sum {
-  static constexpr A kFirst = 0;
+  static constexpr A kFirst = std::is_floating_point_v<A> ? static_cast<A>(-0.0) : A{0};
   static A join(A a, A b) { return a + b; }
 };
 template <class A>
@@ -43,96 +44,100 @@ template <class T, class A, class Joins>
 class Cumulate {
  public:
   Cumulate(const CumulativeForm& form, const T* in, T* out, A* totals)
-      : form_(form), layout_(planner::cumulative_layout(form)), in_(in), out_(out), totals_(totals) {}
+      : form_(form),
+        layout_(planner::cumulative_layout(form)),
+        block_(planner::cumulative_block(form)),
+        in_(in),
+        out_(out),
+        totals_(totals) {}
 
   void run() const {
     if (layout_.blocks > 1) {
-      each_task([&](const Task& task) { walk<false>(task, totals_ + task.total); });
+      each_task([&](const Task& task) { walk<false>(task); });
       for (int64_t o = 0; o < form_.outer; ++o) totals_before(totals_ + o * layout_.blocks * form_.inner);
     }
-    each_task([&](const Task& task) { walk<true>(task, layout_.blocks > 1 ? totals_ + task.total : nullptr); });
+    each_task([&](const Task& task) { walk<true>(task); });
   }
 
  private:
-  static constexpr int64_t kMostColumns = 512, kGrain = 4096;
+  static constexpr int64_t kGrain = 4096;  // elements that are worth a task; no measurement is recorded
 
   struct Task {
-    int64_t first, begin, end, columns, total;  // of the first element in the arrays; of the length; of its totals
+    int64_t first;       // of its elements in the arrays
+    int64_t begin, end;  // along the length, counted from where it begins: one block, or all
+    int64_t columns;
+    A* totals;  // null: all blocks
   };
 
   template <class Work>
   void each_task(const Work& work) const {
     const int64_t groups = (form_.inner + layout_.columns - 1) / layout_.columns, blocks = layout_.blocks;
-    const int64_t elements = std::max<int64_t>(form_.length / blocks * layout_.columns, 1);
-    parallel_for(form_.outer * blocks * groups, std::max<int64_t>(kGrain / elements, 1), [&](int64_t from, int64_t to) {
+    const int64_t length = blocks > 1 ? block_ : form_.length;
+    const int64_t grain = std::max<int64_t>(kGrain / (length * layout_.columns), 1);
+    parallel_for(form_.outer * blocks * groups, grain, [&](int64_t from, int64_t to) {
       for (int64_t t = from; t < to; ++t) {
         const int64_t group = t % groups, block = t / groups % blocks, o = t / groups / blocks;
         const int64_t column = group * layout_.columns;
-        Task task{o * form_.length * form_.inner + column, form_.length * block / blocks,
-                  form_.length * (block + 1) / blocks, std::min(layout_.columns, form_.inner - column),
-                  (o * blocks + block) * form_.inner + column};
-        work(task);
+        work(Task{o * form_.length * form_.inner + column, length * block, std::min(length * (block + 1), form_.length),
+                  std::min(layout_.columns, form_.inner - column),
+                  blocks > 1 ? totals_ + (o * blocks + block) * form_.inner + column : nullptr});
       }
     });
   }
 
   // Of each block, what those before it give.
   void totals_before(A* totals) const {
-    const int64_t blocks = layout_.blocks, inner = form_.inner;
-    for (int64_t column = 0; column < inner; ++column) {
+    for (int64_t column = 0; column < form_.inner; ++column) {
       A sum = Joins::kFirst;
-      for (int64_t b = 0; b < blocks; ++b) {
-        A& total = totals[(form_.reverse ? blocks - 1 - b : b) * inner + column];
-        const A next = Joins::join(sum, total);
-        total = sum;
-        sum = next;
+      for (int64_t b = 0; b < layout_.blocks; ++b) {
+        A& total = totals[b * form_.inner + column];
+        total = std::exchange(sum, Joins::join(sum, total));
       }
     }
   }
 
-  // Writes what a block's elements give after `start` (null: nothing), or leaves what they give together there.
+  // Writes what the elements give, or leaves what those of a block give together in its totals.
   template <bool kWrites>
-  void walk(const Task& task, A* start) const {
-    if (task.columns == 1) return kWrites ? walk_row(task, start) : total_of_row(task, *start);
-    A sums[kMostColumns];
-    for (int64_t c = 0; c < task.columns; ++c) sums[c] = kWrites && start ? start[c] : Joins::kFirst;
+  void walk(const Task& task) const {
+    if (task.columns == 1) return walk_row<kWrites>(task);
+    A before[planner::kMostCumulativeColumns], sums[planner::kMostCumulativeColumns];
+    for (int64_t c = 0; c < task.columns; ++c) {
+      before[c] = kWrites && task.totals ? task.totals[c] : Joins::kFirst;
+      sums[c] = Joins::kFirst;
+    }
     for (int64_t n = task.begin; n < task.end; ++n) {
-      const int64_t row = task.first + at(task, n) * form_.inner;
+      if (n > task.begin && n % block_ == 0) {
+        for (int64_t c = 0; c < task.columns; ++c) {
+          before[c] = Joins::join(before[c], sums[c]);
+          sums[c] = Joins::kFirst;
+        }
+      }
+      const int64_t row = task.first + at(n) * form_.inner;
       // Two loops: in one, what is written might be what is read next.
       for (int64_t c = 0; c < task.columns; ++c) sums[c] = Joins::join(sums[c], value(in_[row + c]));
       if constexpr (kWrites) {
-        for (int64_t c = 0; c < task.columns; ++c) out_[row + c] = rounded(sums[c]);
+        for (int64_t c = 0; c < task.columns; ++c) out_[row + c] = rounded(Joins::join(before[c], sums[c]));
       }
     }
-    if constexpr (!kWrites) std::copy_n(sums, task.columns, start);
+    if constexpr (!kWrites) std::copy_n(sums, task.columns, task.totals);
   }
 
-  void walk_row(const Task& task, const A* start) const {
-    A sum = start ? *start : Joins::kFirst;
-    for (int64_t n = task.begin; n < task.end; ++n) {
-      const int64_t i = task.first + at(task, n) * form_.inner;
-      sum = Joins::join(sum, value(in_[i]));
-      out_[i] = rounded(sum);
-    }
-  }
-
-  // Of every eighth element at a time, so that none waits for the one before.
-  void total_of_row(const Task& task, A& total) const {
-    constexpr int64_t kApart = 8;
-    A sums[kApart];
-    std::fill_n(sums, kApart, Joins::kFirst);
-    int64_t n = task.begin;
-    for (; n + kApart <= task.end; n += kApart) {
-      for (int64_t j = 0; j < kApart; ++j) {
-        sums[j] = Joins::join(sums[j], value(in_[task.first + (n + j) * form_.inner]));
+  template <bool kWrites>
+  void walk_row(const Task& task) const {
+    A before = kWrites && task.totals ? *task.totals : Joins::kFirst;
+    for (int64_t begin = task.begin; begin < task.end; begin += block_) {
+      A sum = Joins::kFirst;
+      for (int64_t n = begin; n < std::min(begin + block_, task.end); ++n) {
+        const int64_t i = task.first + at(n) * form_.inner;
+        sum = Joins::join(sum, value(in_[i]));
+        if constexpr (kWrites) out_[i] = rounded(Joins::join(before, sum));
       }
+      before = Joins::join(before, sum);
+      if constexpr (!kWrites) *task.totals = sum;
     }
-    total = Joins::kFirst;
-    for (const A sum : sums) total = Joins::join(total, sum);
-    for (; n < task.end; ++n) total = Joins::join(total, value(in_[task.first + n * form_.inner]));
   }
 
-  int64_t at(const Task& task, int64_t n) const { return form_.reverse ? task.begin + task.end - 1 - n : n; }
+  int64_t at(int64_t n) const { return form_.reverse ? form_.length - 1 - n : n; }
 
   static A value(T x) {
     if constexpr (std::is_arithmetic_v<T>)
@@ -143,12 +148,15 @@ class Cumulate {
   static T rounded(A sum) {
     if constexpr (std::is_arithmetic_v<T>)
       return static_cast<T>(sum);
+    else if constexpr (std::is_same_v<A, double>)
+      return T::from_double(sum);
     else
-      return T(static_cast<float>(sum));
+      return T(sum);
   }
 
   const CumulativeForm& form_;
   const CumulativeLayout layout_;
+  const int64_t block_;
   const T* in_;
   T* out_;
   A* totals_;

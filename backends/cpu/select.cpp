@@ -46,7 +46,7 @@ class Selector {
   using U = Bits<sizeof(T)>;
   using Out = std::conditional_t<kIndices, int32_t, U>;
 
-  // Parts of a row between which its elements are divided, and those that are held of each.
+  // A row, what is made of it, and where; `held` lies in the scratch.
   struct Row {
     const U* in;
     Out* out;
@@ -165,7 +165,8 @@ class Selector {
     int64_t count = counts[0];
     for (int block = 1; block < layout_.blocks; ++block) {
       const Held<U>* const held = row.held + block * room;
-      count = std::copy(held, held + counts[static_cast<size_t>(block)], row.held + count) - row.held;
+      if (held != row.held + count) std::copy_n(held, counts[static_cast<size_t>(block)], row.held + count);
+      count += counts[static_cast<size_t>(block)];
     }
     write<kBackwards>(row, 0, count);
   }

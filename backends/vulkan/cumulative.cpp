@@ -1,5 +1,5 @@
 // cumsum and its kin as GLSL shaders (planner/kernels/cumulative.h). An invocation walks over a block of a row; where a
-// row has several, over each twice: for its total, and again from what those before it give.
+// row has several, over each twice: for its total, and again to add what those before it give.
 #include <fmt/format.h>
 
 #include "backends/vulkan/glsl_kernel.h"
@@ -34,24 +34,27 @@ class Cumulate {
   Shader walk(bool writes) const {
     Module m(choices_);
     const std::string totals = writes ? "a2" : "a1", total = element(totals, "id");
-    const std::string start = writes && blocks_ > 1 ? load(m, total, accumulator_) : first(m);
+    const bool joins = writes && blocks_ > 1;  // what the blocks before give
     const size_t bytes = size_of(form_.dtype);
     std::string text = fmt::format(
         R"(  const uint64_t c = id % {0}ul, b = id / {0}ul % {1}ul, o = id / {0}ul / {1}ul;
   const uint64_t begin = b * {2}ul, end = min(begin + {2}ul, {3}ul);
   {4} sum = {5};
-  for (uint64_t n = begin; n < end; ++n) {{
+{9}  for (uint64_t n = begin; n < end; ++n) {{
     const uint64_t i = (o * {3}ul + {6}) * {0}ul + c;
     const {4} x = {7};
     sum = {8};
 )",
-        form_.inner, blocks_, block_, form_.length, m.type(accumulator_), start,
+        form_.inner, blocks_, block_, form_.length, m.type(accumulator_), first(m),
         form_.reverse ? fmt::format("({}ul - n)", form_.length - 1) : "n",
         convert(m, load(m, element_address("a0", "i", DType::u64, bytes), form_.dtype), form_.dtype, accumulator_),
-        joined(m, "x"));
+        joined(m, "x"),
+        joins ? fmt::format("  const {} before = {};\n", m.type(accumulator_), load(m, total, accumulator_)) : "");
     if (writes) {
+      text += fmt::format("    const {} whole = {};\n", m.type(accumulator_),
+                          joins ? combined(m, combine(), accumulator_, "before", "sum") : "sum");
       text += "    " +
-              store(m, element_address("a1", "i", DType::u64, bytes), convert(m, "sum", accumulator_, form_.dtype),
+              store(m, element_address("a1", "i", DType::u64, bytes), convert(m, "whole", accumulator_, form_.dtype),
                     form_.dtype) +
               "\n";
     }
@@ -108,7 +111,11 @@ class Cumulate {
     return Combine::min;
   }
   std::string joined(Module& m, const std::string& x) const { return combined(m, combine(), accumulator_, "sum", x); }
-  std::string first(Module& m) const { return literal(m, identity_bits(combine(), accumulator_), accumulator_); }
+  // Nothing but -0 added to -0 is -0.
+  std::string first(Module& m) const {
+    const bool adds = form_.kind == Cumulation::sum && is_float(form_.dtype);
+    return literal(m, adds ? uint64_t{1} << 63 : identity_bits(combine(), accumulator_), accumulator_);
+  }
 
   const CumulativeForm& form_;
   const Choices& choices_;

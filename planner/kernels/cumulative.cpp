@@ -1,7 +1,5 @@
 #include "planner/kernels/cumulative.h"
 
-#include <algorithm>
-
 #include "core/check.h"
 #include "trace/graph/op_table.h"
 
@@ -10,8 +8,6 @@ namespace neap::planner {
 using namespace tracing;
 
 namespace {
-
-constexpr int64_t kGpuTasks = 65536, kMostGpuBlocks = 1024, kLeastGpuBlock = 32;  // no measurement is recorded
 
 Cumulation kind_of(Op op) {
   switch (op) {
@@ -44,12 +40,6 @@ DType cumulative_accumulator(const CumulativeForm& form) {
   if (!is_float(form.dtype)) return form.dtype;
   if (form.kind == Cumulation::sum || form.kind == Cumulation::prod) return DType::f64;
   return form.dtype == DType::f64 ? DType::f64 : DType::f32;
-}
-
-int64_t cumulative_block(const CumulativeForm& form) {
-  const int64_t rows = std::max<int64_t>(form.outer * form.inner, 1);
-  const int64_t blocks = std::clamp<int64_t>(kGpuTasks / rows, 1, kMostGpuBlocks);
-  return std::max(kLeastGpuBlock, (form.length + blocks - 1) / blocks);
 }
 
 std::vector<Aval> cumulative_scratch(const CumulativeForm& form, bool gpu) {

@@ -12,16 +12,16 @@ constexpr int64_t kRowsByDigits = 128;       // elements that are worth a pass; 
 constexpr int64_t kBlock = 65536;            // elements of a block, at least
 constexpr int64_t kMostSlots = 16;           // rows in flight
 constexpr size_t kLittle = size_t{1} << 20;  // bytes of scratch that any sort may take
+// Of selection; measured with top_k and medians of rows of 4,096 and of 2^24 elements.
 constexpr int64_t kFewOf = 64;        // elements for each of the best that a pass holds; for more, digits are counted
-constexpr int64_t kHeldRow = 1;       // elements of a row that is held as a whole
+constexpr int64_t kShortRow = 2048;   // elements for which counts of 8 bits are cheaper to clear and add up than of 11
 constexpr int64_t kManyRows = 8;      // threads take whole rows, whose blocks would wait for each other
 constexpr int64_t kHeldBeside = 16;   // elements that a pass holds beside twice the best,
-constexpr int64_t kShortRow = 2048;   // elements for which counts of 8 bits are cheaper to clear and add up than of 11
-constexpr int64_t kHeldApart = 1024;  // or beside those that are written, to count fewer digits
+constexpr int64_t kHeldApart = 1024;  // or, where digits are counted, beside those that are written
 
 Selection selection_of(const SortForm& form) {
   if (!form.selects()) return Selection::none;
-  if (form.limit * kFewOf <= form.length || form.length <= kHeldRow) return Selection::leading;
+  if (form.limit * kFewOf <= form.length) return Selection::leading;
   if ((form.length - form.start) * kFewOf <= form.length) return Selection::last;
   return Selection::digits;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 namespace neap::planner {
 
 using namespace tracing;

@@ -38,7 +38,7 @@ ValueId Builder::rewrite(Term term) {
 
 ValueId Builder::intern(Term term) {
   const Family family = op_info(term.op).family;
-  if (copy_ > 0 && family != Family::leaf && family != Family::layout) term.attrs.set(Attr::copy, copy_);
+  if (copy_ > 0 && family != Family::leaf && term.op != Op::reshape) term.attrs.set(Attr::copy, copy_);
   const bool alone = term.op == Op::constant && has_mark(term.attrs, Mark::uninitialized);
   if (level_ == Level::light || alone)
     return graph.add(term.op, std::move(term.inputs), std::move(term.attrs), term.loc);

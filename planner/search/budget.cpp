@@ -11,6 +11,7 @@
 #include "planner/search/budget_ledger.h"
 #include "planner/search/budget_rematerialize.h"
 #include "planner/search/budget_slices.h"
+#include "planner/search/rematerialize_cheap.h"
 
 namespace neap::planner {
 
@@ -19,12 +20,33 @@ using namespace tracing;
 namespace {
 
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
-constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1;
+constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1,
+                 kUntilSlicesAgain = 1.3;
 
+constexpr double kPlans = 100;                                   // of a large program, in all
+constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
 constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
+
+// What waits in a plan with slices is computed again as well, where that is cheap; then more is sliced.
+void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sliced) {
+  if (sliced.decisions.empty() || ledger.done() || ledger.exhausted()) return;
+  Rematerializer rematerializer(sliced.planned, ledger.options());
+  rematerializer.rematerialize_cheap();
+  rematerializer.rematerialize_products();
+  ledger.charge(kRematerializerPlans * static_cast<double>(count_nodes(sliced.planned.graph)));
+  std::optional<Planned> next = rematerializer.take();
+  if (!next) return;
+  BudgetCandidate again{std::move(next->graph), std::move(next->plan)};
+  again.what = "what waits beside slices";
+  again.how = "what is cheap is computed again";
+  again.slices = sliced.slices;
+  ledger.enter(again, sliced.decisions);
+  slices.run(again, false, sliced.decisions);
+}
 
 // All that is tried, in its order.
 void search(BudgetLedger& ledger, const Graph& graph) {
+  ledger.grant(kPlans * static_cast<double>(count_nodes(graph)));
   const Planned usual = ledger.plan(graph, {});
   const Planned again = ledger.plan(graph, kComputeShared);
   ledger.allow(kUntilRecompute);
@@ -33,6 +55,7 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);
+  const SlicedPlan sliced = slices.reached();
   if (!checkpointed.how.empty()) {
     ledger.allow(kUntilCheckpointed);
     slices.run(checkpointed, false);
@@ -40,6 +63,8 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   ledger.allow(kUntilNested);
   slices.run(start, true);
   if (!checkpointed.how.empty()) slices.run(checkpointed, true);
+  ledger.allow(kUntilSlicesAgain);
+  slice_again(ledger, slices, sliced);
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 // tries the usual plan; those that compute again instead of keeping, from ever fewer checkpoints
 // (planner/search/rematerialize.h), the fastest first; then regions in slices (planner/search/slices.h), for each the
 // slicing that lowers the peak most, in more and more slices, here or inside the slices made before; the same of the
-// lowest plan with checkpoints; last, slicings that leave most to gain inside them. The search ends after a fixed
-// amount of work, and so do all the placements together of what it tries. Tested in tests/planner/budget_test.cpp.
+// lowest plan with checkpoints; slicings that leave most to gain inside them; last, what waits in the plan in slices is
+// computed again where that is cheap, and more of it is sliced. The search ends after a fixed amount of work, and so do
+// all the placements together of what it tries. Tested in tests/planner/budget_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,12 @@ class BudgetLedger {
   bool wants(Price price, const SliceMarks& slices = {}) const;
 
   /// The search has so much work to do, in nodes planned.
-  void limit(double nodes) { most_ = std::min(most_, nodes); }
+  void limit(double nodes) {
+    most_ = std::min(most_, nodes);
+    limited_ = true;
+  }
+  /// As much at least, for a large program, up to a limit, if it has none of its own.
+  void grant(double nodes);
   /// What follows may go on until this part of all work is done.
   void allow(double part) { until_ = part; }
   bool exhausted() const;
@@ -107,6 +112,7 @@ class BudgetLedger {
   Alternative usual_;
   std::vector<Tradeoff> points_;
   double most_, spent_ = 0, until_ = 1;
+  bool limited_ = false;
 };
 
 }  // namespace neap::planner

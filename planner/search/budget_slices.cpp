@@ -58,11 +58,11 @@ bool SliceSearch::run_once(const Planned& planned, int64_t chunks) {
   return true;
 }
 
-void SliceSearch::run(const BudgetCandidate& start, bool nested) {
+void SliceSearch::run(const BudgetCandidate& start, bool nested, std::vector<Decision> before) {
   for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
     if (ledger_.done() || ledger_.exhausted()) return;
     move_to(start.graph);
-    decisions_.clear();
+    decisions_ = before;
     slices_ = start.slices;
     if (!start.how.empty()) decisions_.push_back(ledger_.decision_of(start, "lowers the peak", previous_));
     if (nested && !slice_outside(path)) return;

@@ -11,6 +11,13 @@
 
 namespace neap::planner {
 
+/// A plan in slices, the decisions that led to it, and the slices that they made.
+struct SlicedPlan {
+  Planned planned;
+  std::vector<Decision> decisions;
+  SliceMarks slices;
+};
+
 class SliceSearch {
  public:
   SliceSearch(BudgetLedger& ledger, FuseOptions fuse_options) : ledger_(ledger), fuse_options_(fuse_options) {}
@@ -18,7 +25,10 @@ class SliceSearch {
   /// From a candidate on, one thing after the other in slices, each lower than the one before, until the ledger is
   /// done.
   /// `nested`: the first ones are those after which most could be gained by slicing inside.
-  void run(const BudgetCandidate& start, bool nested);
+  /// `before`: the decisions that led to the start.
+  void run(const BudgetCandidate& start, bool nested, std::vector<Decision> before = {});
+  /// Where the last run ended.
+  SlicedPlan reached() const { return {planned_, decisions_, slices_}; }
   /// One region of a plan in a fixed number of slices; false where there is none.
   bool run_once(const Planned& planned, int64_t chunks);
 

@@ -58,6 +58,37 @@ TEST(CumulativeRows, LongOnesAreExact) {
   }
 }
 
+// However many rows are taken at once, and however they lie: blocks follow from the length alone.
+TEST(CumulativeRows, BitsDoNotDependOnSlicesOrLayout) {
+  const Array y = random::normal(random::key(4), {64, 20'000}, f64);
+  const auto f = [](const Array& x) { return max(cumsum(sin(x), 1), {1}); };
+  const Array whole = jit(f)(y);
+  const auto same = [&](const Array& got) { return array_equal(got, whole).item<bool>(); };
+  EXPECT_TRUE(same(jit(f, {.pipeline = Pipeline::naive})(y)));
+  EXPECT_TRUE(same(jit(f, {.memory_budget = y.bytes() + y.bytes() / 8})(y)));
+  const auto columns = [](const Array& x) { return max(cumsum(sin(x), 0), {0}); };
+  EXPECT_TRUE(same(jit(columns)(transpose(y))));
+  EXPECT_TRUE(same(jit(vmap([](const Array& row) { return max(cumsum(sin(row))); }))(y)));
+  EXPECT_EQ(jit([](const Array& row) { return max(cumsum(sin(row))); })(y[{0}]).item<double>(),
+            whole[{0}].item<double>());
+}
+
+// What blocks of a product alone would overflow or vanish in is no part of the result.
+TEST(CumulativeRows, ProductsHaveOneBlock) {
+  const Array even = iota({40'000}, 0, i32) % 2 == 0;
+  const Array products = cumprod(where(even, 2.0f, 0.5f));
+  EXPECT_TRUE(array_equal(products, where(even, 2.0f, 1.0f)).item<bool>());
+  EXPECT_TRUE(array_equal(cumprod(iota({40'000}, 0, f32)), zeros({40'000})).item<bool>());
+}
+
+TEST(CumulativeRows, ZerosKeepTheirSigns) {
+  const Array minus = cumsum(full({3}, -0.0f, f32));
+  EXPECT_TRUE(all(signbit(minus)).item<bool>());
+  std::vector<float> values(40'000, -1);
+  values[1] = 0.0f, values[8] = -0.0f;
+  EXPECT_FALSE(any(signbit(cummax(array(values))[{slice(1, 40'000)}])).item<bool>()) << "the first of equal ones";
+}
+
 TEST(CumulativeRows, SumsDoNotDrift) {
   const Array sums = cumsum(full({1 << 20}, 0.1f, f32));
   EXPECT_FLOAT_EQ(sums[{-1}].item<float>(), 104857.6f);

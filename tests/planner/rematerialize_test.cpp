@@ -277,6 +277,24 @@ TEST(Rematerialize, CopiesStayApartFromTheirOriginals) {
   EXPECT_LT(plan_simplified(again, {}, {}).plan.peak_bytes, planned.plan.peak_bytes);
 }
 
+// Also where they are copies of what only moves elements: a shared slice would wait from the one reader to the other.
+TEST(Rematerialize, CopiesOfSlicesStayApart) {
+  Graph g;
+  const ValueId x = g.add_input({{66, 64}, DType::f32});
+  const ValueId cut =
+      g.add(Op::slice, {x}, {{Attr::start, Ints{1, 0}}, {Attr::limit, Ints{65, 64}}, {Attr::stride, Ints{1, 1}}});
+  const ValueId again = g.add(
+      Op::slice, {x},
+      {{Attr::start, Ints{1, 0}}, {Attr::limit, Ints{65, 64}}, {Attr::stride, Ints{1, 1}}, {Attr::copy, int64_t{1}}});
+  g.outputs = {g.add(Op::dot_general, {cut, again},
+                     {{Attr::lhs_batch, Ints{}},
+                      {Attr::rhs_batch, Ints{}},
+                      {Attr::lhs_contract, Ints{1}},
+                      {Attr::rhs_contract, Ints{0}}})};
+  EXPECT_EQ(count(simplify(g), Op::slice), 2);
+  EXPECT_EQ(simplify(simplify(g)), simplify(g));
+}
+
 TEST(Rematerialize, NothingChangesWhereAllIsKept) {
   const Planned planned = chain(5);
   EXPECT_EQ(simplify(rematerialize_from(planned, live_across_peak(planned))).nodes.size(), planned.graph.nodes.size());

@@ -170,7 +170,9 @@ Array percentile(const Operand& x, const Operand& q, std::optional<int64_t> axis
   if (q.is_scalar() && !(q.real() >= 0 && q.real() <= 100))
     throw_user<UserError>("percentile", fmt::format("q = {}", q.real()), "a number in [0, 100]",
                           "quantile() counts from 0 to 1", user_line(x.loc()));
-  return quantile(Operand(x.as_array(), x.loc()), q.as(wide(to_float_dtype(x.dtype()))) / 100.0, axis, keepdims);
+  const Operand a(x.as_array(), x.loc());
+  if (q.is_scalar()) return quantile(a, Operand(q.real() / 100, q.loc()), axis, keepdims);
+  return quantile(a, q.as(wide(to_float_dtype(x.dtype()))) / 100.0, axis, keepdims);
 }
 Array median(const Operand& x, std::optional<int64_t> axis, bool keepdims) {
   return quantile(Operand(x.as_array(), x.loc()), 0.5, axis, keepdims);
@@ -271,10 +273,6 @@ Array run_along(std::string_view name, const Operand& x, const Array& values, st
                                  : running_along(r, ravel(in[0]), 0, reversed);
                    });
 }
-
-}  // namespace
-
-namespace {
 
 Array cumulate(Op op, const Operand& x, const Array& values, std::optional<int64_t> axis, bool reverse) {
   const std::string_view called = tracing::name(op);

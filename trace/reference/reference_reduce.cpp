@@ -158,11 +158,12 @@ HostValue reference_cumulative(Op op, const HostValue& x, const Attrs& attrs) {
       return encode(result, Aval(x.aval));
     };
     if constexpr (kIsComplex<T>) {
-      return along(C(0), sum<C>);
+      return along(C(-0.0, -0.0), sum<C>);
     } else {
       using A = Accumulator<T>;
+      constexpr A kNothing = std::is_floating_point_v<A> ? static_cast<A>(-0.0) : A(0);  // added to -0, that is -0
       switch (op) {
-        case Op::cumsum: return along(A(0), sum<A>);
+        case Op::cumsum: return along(kNothing, sum<A>);
         case Op::cumprod: return along(A(1), product<A>);
         case Op::cummax:
           return along(std::is_integral_v<C> ? C(std::numeric_limits<T>::lowest()) : lowest<C>(), ref::maximum<C>);

@@ -332,13 +332,18 @@ struct Product {
 class SubnormalsAreZero {
  public:
 #if defined(__SSE2__)
-  explicit SubnormalsAreZero(bool so) : before_(__builtin_ia32_stmxcsr()) {
-    if (so) __builtin_ia32_ldmxcsr(before_ | 0x8040);
+  explicit SubnormalsAreZero(bool so) : changed_(so ? kBoth & ~__builtin_ia32_stmxcsr() : 0) {
+    if (changed_) __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | changed_);
   }
-  ~SubnormalsAreZero() { __builtin_ia32_ldmxcsr(before_); }
+  ~SubnormalsAreZero() {
+    if (changed_) __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~changed_);
+  }
+  SubnormalsAreZero(const SubnormalsAreZero&) = delete;
+  SubnormalsAreZero& operator=(const SubnormalsAreZero&) = delete;
 
  private:
-  unsigned before_;
+  static constexpr unsigned kBoth = 0x8040;  // flush to zero, denormals are zero
+  const unsigned changed_;
 #else
   explicit SubnormalsAreZero(bool) {}
 #endif
