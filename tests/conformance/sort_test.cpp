@@ -3,6 +3,7 @@
 #include <neap/neap.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "tests/conformance/harness.h"
@@ -85,15 +86,20 @@ TEST_P(Sort, RanksOfIt) {
       }
     }
   };
-  for (const Fill fill : {Fill::tame, Fill::wild}) {
-    for (const int64_t n : {32, 100, 1000, 5000, 70'000}) {
-      check({n}, 0, 0, 1, fill);
+  const bool few = std::getenv("NEAP_DEVICE") != nullptr;  // compilers of other devices are slow
+  for (const int64_t n : few ? std::vector<int64_t>{5000} : std::vector<int64_t>{32, 100, 1000, 5000, 70'000}) {
+    for (const Fill fill : {Fill::tame, Fill::wild}) {
       check({n}, 0, 0, n / 20 + 1, fill);
+      check({n}, 0, n / 2 - 1, n / 2 + 1, fill);
+      if (few) break;
+      check({n}, 0, 0, 1, fill);
       check({n}, 0, n - 1, n, fill);
       check({n}, 0, n - n / 20 - 1, n - n / 40, fill);
-      check({n}, 0, n / 2 - 1, n / 2 + 1, fill);
       check({n}, 0, n / 3, n / 3 + n / 4, fill);
     }
+  }
+  if (few) return;
+  for (const Fill fill : {Fill::tame, Fill::wild}) {
     check({7, 3000}, 1, 2, 7, fill);
     check({3000, 7}, 0, 2990, 3000, fill);
     check({20, 1500}, 1, 700, 801, fill);
