@@ -224,7 +224,7 @@ class Selector {
       shift -= bits;
     } while (shift > 0 && candidates > layout_.held);
     if (candidates <= layout_.held) {
-      hold(row, [&](U key, int64_t, int) { return key >> shift >= low.known && key >> shift <= high.known; });
+      hold(row, [&](U key, int) { return key >> shift >= low.known && key >> shift <= high.known; });
       return write<false>(row, form_.start - low.left, candidates);
     }
     // Elements with either's key are taken by their number among those like them, which the last counts tell.
@@ -237,7 +237,7 @@ class Selector {
       return first;
     };
     auto of_low = numbers(of_both[0], low.known), of_high = numbers(of_both[1], high.known);
-    hold(row, [&, low_key = low.known, high_key = high.known](U key, int64_t, int block) {
+    hold(row, [&, low_key = low.known, high_key = high.known](U key, int block) {
       const auto b = static_cast<size_t>(block);
       const bool after_low = key != low_key ? key > low_key : of_low[b]++ >= low.left;
       const bool before_high = key != high_key ? key < high_key : of_high[b]++ <= high.left;
@@ -268,7 +268,7 @@ class Selector {
     });
   }
 
-  // Holds the elements for which takes(key, index, block) is true, called in each block in their order.
+  // Holds the elements for which takes(key, block) is true, called in each block in their order.
   template <class Takes>
   void hold(const Row& row, const Takes& takes) const {
     if (layout_.blocks == 1) {
@@ -276,7 +276,7 @@ class Selector {
       for (int64_t i = 0; i < n_; ++i) {  // without a branch: the one behind the last is written in vain
         const U key = key_(row.in[i]);
         row.held[count] = Held<U>(key, i);
-        count += takes(key, i, 0) ? 1 : 0;
+        count += takes(key, 0) ? 1 : 0;
       }
       return;
     }
@@ -285,7 +285,7 @@ class Selector {
       const auto [begin, end] = range(block);
       for (int64_t i = begin; i < end; ++i) {
         const U key = key_(row.in[i]);
-        if (takes(key, i, block)) row.held[next.fetch_add(1, std::memory_order_relaxed)] = Held<U>(key, i);
+        if (takes(key, block)) row.held[next.fetch_add(1, std::memory_order_relaxed)] = Held<U>(key, i);
       }
     });
   }

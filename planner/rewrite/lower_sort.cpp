@@ -184,6 +184,8 @@ class RankSelection {
 }  // namespace
 
 Graph select_ranks(Graph graph) {
+  const auto is_sort = [](const Node& node) { return op_info(node.op).family == Family::sort; };
+  if (std::ranges::none_of(graph.nodes, is_sort)) return graph;  // most have none, and this is asked of every plan
   RankSelection selection(graph);
   if (std::ranges::none_of(graph.nodes, [&](const Node& node) { return selection.few_of(node).has_value(); })) {
     return graph;

@@ -46,7 +46,6 @@ void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sl
 
 // All that is tried, in its order.
 void search(BudgetLedger& ledger, const Graph& graph) {
-  ledger.grant(kPlans * static_cast<double>(count_nodes(graph)));
   const Planned usual = ledger.plan(graph, {});
   const Planned again = ledger.plan(graph, kComputeShared);
   ledger.allow(kUntilRecompute);
@@ -67,11 +66,17 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   slice_again(ledger, slices, sliced);
 }
 
+// The same, with as much work as the program's size asks for.
+void search_long(BudgetLedger& ledger, const Graph& graph) {
+  ledger.grant(kPlans * static_cast<double>(count_nodes(graph)));
+  search(ledger, graph);
+}
+
 }  // namespace
 
 PlanData meet_budget(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
   BudgetLedger ledger(usual, options);
-  if (!ledger.done()) search(ledger, simplified);
+  if (!ledger.done()) search_long(ledger, simplified);
   PlanData plan = ledger.take();
   plan.tradeoff = ledger.curve();
   return plan;
@@ -87,7 +92,7 @@ std::optional<PlanData> lower_for_free(const Graph& simplified, const PlanData& 
 
 std::vector<Tradeoff> tradeoff_of(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
   BudgetLedger ledger(usual, options);
-  search(ledger, simplified);
+  search_long(ledger, simplified);
   return ledger.curve();
 }
 

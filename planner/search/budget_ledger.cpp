@@ -64,9 +64,7 @@ std::vector<Tradeoff> BudgetLedger::curve() const { return curve_of(points_); }
 
 bool BudgetLedger::exhausted() const { return spent_ > most_ * until_; }
 
-void BudgetLedger::grant(double nodes) {
-  if (!limited_) most_ = std::max(most_, std::min(nodes, kMostNodesGranted));
-}
+void BudgetLedger::grant(double nodes) { most_ = std::max(most_, std::min(nodes, kMostNodesGranted)); }
 
 void BudgetLedger::charge(const Graph& graph) { charge(kPlanNodes + static_cast<double>(count_nodes(graph))); }
 

@@ -70,11 +70,8 @@ class BudgetLedger {
   bool wants(Price price, const SliceMarks& slices = {}) const;
 
   /// The search has so much work to do, in nodes planned.
-  void limit(double nodes) {
-    most_ = std::min(most_, nodes);
-    limited_ = true;
-  }
-  /// As much at least, for a large program, up to a limit, if it has none of its own.
+  void limit(double nodes) { most_ = std::min(most_, nodes); }
+  /// As much at least, for a large program, up to a limit.
   void grant(double nodes);
   /// What follows may go on until this part of all work is done.
   void allow(double part) { until_ = part; }
@@ -112,7 +109,6 @@ class BudgetLedger {
   Alternative usual_;
   std::vector<Tradeoff> points_;
   double most_, spent_ = 0, until_ = 1;
-  bool limited_ = false;
 };
 
 }  // namespace neap::planner

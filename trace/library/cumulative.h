@@ -7,7 +7,7 @@
 
 namespace neap::tracing {
 
-/// Returns what cumsum, cumprod, cummax or cummin of a float array give along an axis, by reductions of blocks.
+/// Returns what cumprod, cummax or cummin of a float array give along an axis, by reductions of blocks.
 /// Elements that reach an extreme share its derivative equally.
 Array cumulative_by_blocks(Op op, const Array& x, int64_t axis, bool reverse);
 

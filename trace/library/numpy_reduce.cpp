@@ -286,9 +286,6 @@ Array cumulate(Op op, const Operand& x, const Array& values, std::optional<int64
 
 Running running_of(Op op, DType dtype) {
   switch (op) {
-    case Op::cumsum:
-      return {[](const Array& a, const Array& of, const Axes& axes) { return sum(where(of, a, 0), axes); },
-              [](const Array& a, const Array& b) { return a + b; }, 0};
     case Op::cumprod:
       return {[](const Array& a, const Array& of, const Axes& axes) { return prod(where(of, a, 1), axes); },
               [](const Array& a, const Array& b) { return a * b; }, 1};
