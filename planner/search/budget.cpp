@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "planner/plan/queries.h"
 #include "planner/search/budget_ledger.h"
@@ -20,28 +22,43 @@ using namespace tracing;
 namespace {
 
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
-constexpr double kUntilRecompute = 0.35, kUntilSlices = 0.5, kUntilCheckpointed = 0.85, kUntilNested = 1,
-                 kUntilSlicesAgain = 1.3;
+constexpr double kUntilRecompute = 0.35, kUntilCheapSliced = 0.7, kUntilSlices = 0.85, kUntilCheckpointed = 0.95,
+                 kUntilNested = 1.1, kUntilSlicesAgain = 1.3;
 
-constexpr double kPlans = 100;                                   // of a large program, in all
+constexpr double kPlans = 150;                                   // of a large program, in all
 constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
 constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
 
-// What waits in a plan with slices is computed again as well, where that is cheap; then more is sliced.
-void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sliced) {
-  if (sliced.decisions.empty() || ledger.done() || ledger.exhausted()) return;
-  Rematerializer rematerializer(sliced.planned, ledger.options());
+// The plan in which what waits is computed again where that is cheap; none where nothing is.
+std::optional<BudgetCandidate> rematerialize_cheap(BudgetLedger& ledger, const Planned& planned, std::string what) {
+  Rematerializer rematerializer(planned, ledger.options());
   rematerializer.rematerialize_cheap();
   rematerializer.rematerialize_products();
-  ledger.charge(kRematerializerPlans * static_cast<double>(count_nodes(sliced.planned.graph)));
+  ledger.charge(kRematerializerPlans * static_cast<double>(count_nodes(planned.graph)));
   std::optional<Planned> next = rematerializer.take();
-  if (!next) return;
+  if (!next) return std::nullopt;
   BudgetCandidate again{std::move(next->graph), std::move(next->plan)};
-  again.what = "what waits beside slices";
+  again.what = std::move(what);
   again.how = "what is cheap is computed again";
-  again.slices = sliced.slices;
-  ledger.enter(again, sliced.decisions);
-  slices.run(again, false, sliced.decisions);
+  return again;
+}
+
+// What is not computed again is sliced.
+void slice_cheap(BudgetLedger& ledger, const Planned& usual) {
+  const std::optional<BudgetCandidate> again = rematerialize_cheap(ledger, usual, "what waits");
+  if (!again) return;
+  ledger.enter(*again);
+  SliceSearch(ledger, {}).run(*again, false);
+}
+
+// What waits in a plan with slices is computed again as well; then more is sliced.
+void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sliced) {
+  if (sliced.decisions.empty() || ledger.done() || ledger.exhausted()) return;
+  std::optional<BudgetCandidate> again = rematerialize_cheap(ledger, sliced.planned, "what waits beside slices");
+  if (!again) return;
+  again->slices = sliced.slices;
+  ledger.enter(*again, sliced.decisions);
+  slices.run(*again, false, sliced.decisions);
 }
 
 // All that is tried, in its order.
@@ -51,6 +68,8 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   ledger.allow(kUntilRecompute);
   enter_rematerialized(ledger, graph, {usual, {}}, {again, kComputeShared});
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.lowest();
+  ledger.allow(kUntilCheapSliced);
+  if (!ledger.done()) slice_cheap(ledger, usual);
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);

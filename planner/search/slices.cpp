@@ -16,15 +16,16 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kCandidates = 6;        // values tried as the large one
-constexpr size_t kNeighbours = 96;       // other values tried beside it
-constexpr size_t kAlike = 256;           // regions sliced at once
-constexpr size_t kMostVisits = 200'000;  // of one graph: neighbours and alike regions are left out then
-constexpr size_t kNegligible = 1024;     // a value this much smaller than the largest is no reason to slice
-constexpr size_t kMoreCuts = 3;          // of the first axis, in parts
-constexpr size_t kMostStages = 4;        // what parts share is computed in each
-constexpr size_t kDeepest = 4;           // loops in loops
-constexpr double kWide = 0.5;            // of the peak: steps where like values are worth slicing too
+constexpr size_t kCandidates = 6;                 // values tried as the large one
+constexpr size_t kNeighbours = 96;                // other values tried beside it
+constexpr size_t kAlike = 256;                    // regions sliced at once
+constexpr size_t kMostVisits = 200'000;           // of one graph: neighbours and alike regions are left out then
+constexpr size_t kVisitsOfOne = kMostVisits / 8;  // for the neighbours of one value
+constexpr size_t kNegligible = 1024;              // a value this much smaller than the largest is no reason to slice
+constexpr size_t kMoreCuts = 3;                   // of the first axis, in parts
+constexpr size_t kMostStages = 4;                 // what parts share is computed in each
+constexpr size_t kDeepest = 4;                    // loops in loops
+constexpr double kWide = 0.5;                     // of the peak: steps where like values are worth slicing too
 
 class Finder {
  public:
@@ -176,6 +177,11 @@ class Finder {
     return key;
   }
 
+  // What values that are alike share.
+  using Kind = std::tuple<Op, DType, Shape>;
+  using Kinds = std::set<Kind>;
+  Kind kind_of(ValueId v) const { return {graph_.def(v)->op, graph_.aval(v).dtype, graph_.aval(v).shape}; }
+
   bool exhausted() const { return finder_.visits() > kMostVisits; }
 
   bool inside(const Region& region, ValueId v) const {
@@ -184,23 +190,30 @@ class Finder {
 
   // With all other large intermediates that can be in slices too; what is apart from the region at first may touch it
   // later.
-  std::optional<Region> with_neighbours(ValueId v, Cut cut) const {
+  std::optional<Region> with_neighbours(ValueId v, Cut cut, const Kinds* kinds = nullptr) const {
     std::vector<ValueId> hidden{v}, others;
+    const size_t stop = std::min(kMostVisits, finder_.visits() + kVisitsOfOne);
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId other = buffer->value;
+      if (kinds && !kinds->contains(kind_of(other))) continue;
       if (other == v || is_output_[other] || buffer->bytes * kNegligible <= graph_.aval(v).bytes()) continue;
       if (others.size() < kNeighbours) others.push_back(other);
     }
-    std::optional<Region> best;
+    std::optional<Region> found = finder_.find(hidden, cut);
+    bool has_grown = false;
     for (bool grown = true; std::exchange(grown, false);) {
       std::vector<ValueId> apart;
       for (const ValueId other : others) {
-        if (exhausted()) return best;
+        if (found && !found->cut.contains(other)) {  // hiding it changes nothing
+          apart.push_back(other);
+          continue;
+        }
+        if (finder_.visits() > stop) break;
         hidden.push_back(other);
         std::optional<Region> region = finder_.find(hidden, cut);
         if (region && inside(*region, other)) {
-          best = std::move(region);
-          grown = true;
+          found = std::move(region);
+          grown = has_grown = true;
           continue;
         }
         hidden.pop_back();
@@ -208,12 +221,12 @@ class Finder {
       }
       others = std::move(apart);
     }
-    return best;
+    return has_grown ? std::move(found) : std::nullopt;
   }
 
   // Regions around values like the first one's, at other wide steps: layers of a network.
   void add_alike(Slicing& slicing) const {
-    const Node& like = *graph_.def(slicing.value);
+    const Kind kind = kind_of(slicing.value);
     std::set<ValueId> leaving;
     const auto take = [&](const Region& region) {
       for (const auto* list : {&region.summed, &region.joined}) leaving.insert(list->begin(), list->end());
@@ -227,14 +240,14 @@ class Finder {
       return true;
     };
     for (const Region& region : slicing.regions) take(region);
-    const bool alone = !hides_others(slicing);
+    const Kinds others = kinds_hidden(slicing);
     for (const PlanBuffer* buffer : buffers_) {
       const ValueId v = buffer->value;
       if (slicing.regions.size() >= kAlike || exhausted() || v == slicing.value || is_output_[v]) continue;
-      const Node& node = *graph_.def(v);
-      if (node.op != like.op || graph_.aval(v) != graph_.aval(slicing.value) || !is_wide(*buffer)) continue;
+      if (kind_of(v) != kind || !is_wide(*buffer)) continue;
       if (std::ranges::any_of(slicing.regions, [&](const Region& r) { return inside(r, v); })) continue;
-      const std::optional<Region> region = alone ? finder_.find({v}, slicing.cut) : with_neighbours(v, slicing.cut);
+      const std::optional<Region> region =
+          others.empty() ? finder_.find({v}, slicing.cut) : with_neighbours(v, slicing.cut, &others);
       if (!region || !apart(*region)) continue;
       std::vector<Region> stages = stages_of(graph_, *region);
       if (stages.size() > kMostStages) continue;
@@ -243,14 +256,15 @@ class Finder {
     }
   }
 
-  // Whether the first region has other stored values inside.
-  bool hides_others(const Slicing& slicing) const {
-    return std::ranges::any_of(slicing.regions, [&](const Region& region) {
-      return std::ranges::any_of(region.cut, [&](const auto& item) {
-        const ValueId v = item.first;
-        return v != slicing.value && level_.stored[v] && inside(region, v);
-      });
-    });
+  // The other stored values inside the first regions.
+  Kinds kinds_hidden(const Slicing& slicing) const {
+    Kinds kinds;
+    for (const Region& region : slicing.regions) {
+      for (const auto& [v, cut] : region.cut) {
+        if (v != slicing.value && level_.stored[v] && inside(region, v)) kinds.insert(kind_of(v));
+      }
+    }
+    return kinds;
   }
 
   bool is_wide(const PlanBuffer& buffer) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/check.h"
@@ -285,11 +286,20 @@ class Chunker {
       for (const auto* list : {&region.summed, &region.joined}) {
         for (const ValueId v : *list) writer_of_.emplace(v, writers_.size() - 1);
       }
+      for (const auto& [v, cut] : region.cut) {
+        if (!std::ranges::binary_search(region.inputs, v)) in_regions_.insert(v);
+      }
+      for (const auto* list : {&region.summed, &region.inside}) in_regions_.insert(list->begin(), list->end());
     }
   }
 
   std::optional<Graph> run() {
     renamed_ = copy_inputs(result_, graph_);
+    for (const Node& node : graph_.nodes) {  // what is not in regions keeps its order
+      for (const ValueId v : node.outputs) {
+        if (!in_regions_.contains(v) && !emit(v)) return std::nullopt;
+      }
+    }
     for (const ValueId v : graph_.outputs) {
       if (!emit(v)) return std::nullopt;
       result_.outputs.push_back(renamed_[v]);
@@ -339,6 +349,7 @@ class Chunker {
   Graph result_;
   std::vector<RegionWriter> writers_;
   std::unordered_map<ValueId, size_t> writer_of_;  // of what leaves a region
+  std::unordered_set<ValueId> in_regions_;         // written when something else needs them
 };
 
 }  // namespace
