@@ -22,43 +22,39 @@ using namespace tracing;
 namespace {
 
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
-constexpr double kUntilRecompute = 0.35, kUntilCheapSliced = 0.7, kUntilSlices = 0.85, kUntilCheckpointed = 0.95,
-                 kUntilNested = 1.1, kUntilSlicesAgain = 1.3;
+constexpr double kUntilRecompute = 0.35, kUntilDropped = 0.5, kUntilCheapSliced = 0.7, kUntilSlicedDropped = 0.85,
+                 kUntilSlices = 1, kUntilCheckpointed = 1.1, kUntilNested = 1.2, kUntilSlicesAgain = 1.3;
 
-constexpr double kPlans = 150;                                   // of a large program, in all
+constexpr double kPlans = 180;                                   // of a large program, in all
 constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
 constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
 
 // The plan in which what waits is computed again where that is cheap; none where nothing is.
-std::optional<BudgetCandidate> rematerialize_cheap(BudgetLedger& ledger, const Planned& planned, std::string what) {
+std::optional<Planned> rematerialize_cheap(BudgetLedger& ledger, const Planned& planned) {
+  if (ledger.done() || ledger.exhausted()) return std::nullopt;
   Rematerializer rematerializer(planned, ledger.options());
   rematerializer.rematerialize_cheap();
   rematerializer.rematerialize_products();
   ledger.charge(kRematerializerPlans * static_cast<double>(count_nodes(planned.graph)));
-  std::optional<Planned> next = rematerializer.take();
-  if (!next) return std::nullopt;
-  BudgetCandidate again{std::move(next->graph), std::move(next->plan)};
-  again.what = std::move(what);
-  again.how = "what is cheap is computed again";
-  return again;
+  return rematerializer.take();
 }
 
-// What is not computed again is sliced.
-void slice_cheap(BudgetLedger& ledger, const Planned& usual) {
-  const std::optional<BudgetCandidate> again = rematerialize_cheap(ledger, usual, "what waits");
-  if (!again) return;
-  ledger.enter(*again);
-  SliceSearch(ledger, {}).run(*again, false);
+BudgetCandidate cheap_candidate(Planned planned, std::string what) {
+  BudgetCandidate candidate{std::move(planned.graph), std::move(planned.plan)};
+  candidate.what = std::move(what);
+  candidate.how = "what is cheap is computed again";
+  return candidate;
 }
 
 // What waits in a plan with slices is computed again as well; then more is sliced.
 void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sliced) {
-  if (sliced.decisions.empty() || ledger.done() || ledger.exhausted()) return;
-  std::optional<BudgetCandidate> again = rematerialize_cheap(ledger, sliced.planned, "what waits beside slices");
-  if (!again) return;
-  again->slices = sliced.slices;
-  ledger.enter(*again, sliced.decisions);
-  slices.run(*again, false, sliced.decisions);
+  if (sliced.decisions.empty()) return;
+  std::optional<Planned> cheap = rematerialize_cheap(ledger, sliced.planned);
+  if (!cheap) return;
+  BudgetCandidate again = cheap_candidate(*std::move(cheap), "what waits beside slices");
+  again.slices = sliced.slices;
+  ledger.enter(again, sliced.decisions);
+  slices.run(again, false, sliced.decisions);
 }
 
 // All that is tried, in its order.
@@ -68,8 +64,15 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   ledger.allow(kUntilRecompute);
   enter_rematerialized(ledger, graph, {usual, {}}, {again, kComputeShared});
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.lowest();
-  ledger.allow(kUntilCheapSliced);
-  if (!ledger.done()) slice_cheap(ledger, usual);
+  ledger.allow(kUntilDropped);
+  if (std::optional<Planned> cheap = rematerialize_cheap(ledger, usual)) {
+    enter_dropped(ledger, {*cheap, {}, {}});
+    ledger.allow(kUntilCheapSliced);
+    SliceSearch slices(ledger, {});
+    slices.run(cheap_candidate(*std::move(cheap), "what waits"), false);
+    ledger.allow(kUntilSlicedDropped);
+    if (const SlicedPlan sliced = slices.reached(); sliced.decisions.size() > 1) enter_dropped(ledger, sliced);
+  }
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);

@@ -21,7 +21,9 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kPartsOfLoops[] = {0.25, 0.5, 0.75, 1};  // of what loops in segments would save
+constexpr double kPartsOfLoops[] = {0.25, 0.5, 0.75, 1};   // of what loops in segments would save
+constexpr double kPartsDropped[] = {0.0625, 0.125, 0.25};  // of what waits
+constexpr int kRoundsOfDrops = 8;
 constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};  // between values that are kept
 
 // How to make a plan that computes again, and what it comes to.
@@ -158,6 +160,26 @@ class Rematerialization {
 
 void enter_rematerialized(BudgetLedger& ledger, const Graph& graph, const FusedPlan& usual, const FusedPlan& again) {
   Rematerialization(ledger, graph).run(usual, again);
+}
+
+void enter_dropped(BudgetLedger& ledger, SlicedPlan from) {
+  for (int round = 0; round < kRoundsOfDrops; ++round) {
+    std::optional<Planned> lowest;
+    for (const std::vector<ValueId>& kept : kept_but(from.planned, kPartsDropped)) {
+      if (ledger.done() || ledger.exhausted()) return;
+      Planned dropped = ledger.plan(simplify(rematerialize_from(from.planned, kept)), {});
+      BudgetCandidate candidate{dropped.graph, dropped.plan};
+      candidate.what = "what waits";
+      candidate.how = fmt::format("what takes the least time for its bytes is computed again, in {} rounds", round + 1);
+      candidate.slices = from.slices;
+      ledger.note({candidate.plan.peak_bytes, candidate.plan.predicted_seconds, "recompute: " + candidate.how});
+      ledger.enter(candidate, from.decisions);
+      const size_t least = lowest ? lowest->plan.peak_bytes : from.planned.plan.peak_bytes;
+      if (dropped.plan.peak_bytes < least) lowest = std::move(dropped);
+    }
+    if (!lowest) return;
+    from.planned = *std::move(lowest);
+  }
 }
 
 }  // namespace neap::planner

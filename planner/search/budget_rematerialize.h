@@ -3,6 +3,7 @@
 #pragma once
 
 #include "planner/search/budget_ledger.h"
+#include "planner/search/budget_slices.h"
 
 namespace neap::planner {
 
@@ -16,5 +17,9 @@ struct FusedPlan {
 /// `again`, and of checkpoints in it and in the usual plan. `graph`: simplified, of which both are.
 void enter_rematerialized(BudgetLedger& ledger, const tracing::Graph& graph, const FusedPlan& usual,
                           const FusedPlan& again);
+
+/// Drops a little of what waits in a plan, what is large, waits long and is soon computed again (kept_but), then of
+/// what waits where the peak is then, as long as that lowers it, and enters all that.
+void enter_dropped(BudgetLedger& ledger, SlicedPlan from);
 
 }  // namespace neap::planner

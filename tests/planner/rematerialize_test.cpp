@@ -6,6 +6,7 @@
 
 #include <neap/neap.h>
 
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -264,6 +265,32 @@ TEST(Rematerialize, EverySecondValueIsKept) {
   EXPECT_EQ(checkpoints(planned, values, 0), values);
   EXPECT_EQ(checkpoints(planned, values, bytes).size(), values.size() / 2);
   EXPECT_THAT(checkpoints(planned, values, bytes * values.size()), testing::IsEmpty());
+}
+
+// All take a product each to make again; the first ones wait for the longest time.
+TEST(Rematerialize, WhatWaitsLongestForItsTimeIsDroppedFirst) {
+  const Planned planned = chain(8);
+  const std::vector<ValueId> values = live_across_peak(planned);
+  const std::vector<std::vector<ValueId>> kept = kept_but(planned, std::array{0.2, 0.5, 1.0});
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept[0], std::vector(values.begin() + 2, values.end()));
+  EXPECT_EQ(kept[1], std::vector(values.begin() + std::ssize(values) / 2 + std::ssize(values) % 2, values.end()));
+  EXPECT_THAT(kept[2], testing::IsEmpty());
+  const Planned dropped = plan_simplified(simplify(rematerialize_from(planned, kept[0])), {}, {});
+  EXPECT_LT(dropped.plan.peak_bytes, planned.plan.peak_bytes);
+}
+
+// A part of what is gained takes little time: the blocks' attention in slices, all alike, and products made again.
+TEST(Rematerialize, TransformersHoldLessForLittleTime) {
+  const std::vector<Block> blocks(6, block_spec());
+  const Array x = spec({kLength, kWidth}, f32);
+  const Plan usual = jit(transformer_gradient()).plan(blocks, x);
+  for (const double part : {0.8, 0.7}) {
+    const auto budget = static_cast<size_t>(part * static_cast<double>(usual.peak_bytes()));
+    const Plan lean = jit(transformer_gradient(), {.memory_budget = budget}).plan(blocks, x);
+    EXPECT_LE(lean.peak_bytes(), budget);
+    EXPECT_LE(lean.data().predicted_seconds, 1.1 * usual.data().predicted_seconds) << part;
+  }
 }
 
 TEST(Rematerialize, CopiesStayApartFromTheirOriginals) {
