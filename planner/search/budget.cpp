@@ -25,7 +25,7 @@ namespace {
 constexpr double kUntilRecompute = 0.35, kUntilDropped = 0.5, kUntilCheapSliced = 0.7, kUntilSlicedDropped = 0.85,
                  kUntilSlices = 1, kUntilCheckpointed = 1.1, kUntilNested = 1.2, kUntilSlicesAgain = 1.3;
 
-constexpr double kPlans = 180;                                   // of a large program, in all
+constexpr double kPlans = 200;                                   // of a large program, in all
 constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
 constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
 
@@ -66,12 +66,12 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.lowest();
   ledger.allow(kUntilDropped);
   if (std::optional<Planned> cheap = rematerialize_cheap(ledger, usual)) {
-    enter_dropped(ledger, {*cheap, {}, {}});
+    enter_reruns(ledger, {*cheap, {}, {}});
     ledger.allow(kUntilCheapSliced);
     SliceSearch slices(ledger, {});
     slices.run(cheap_candidate(*std::move(cheap), "what waits"), false);
     ledger.allow(kUntilSlicedDropped);
-    if (const SlicedPlan sliced = slices.reached(); sliced.decisions.size() > 1) enter_dropped(ledger, sliced);
+    if (slices.reached_for_free()) enter_reruns(ledger, *slices.reached_for_free());
   }
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);

@@ -13,6 +13,7 @@
 #include "planner/rewrite/simplify.h"
 #include "planner/search/loop_checkpoints.h"
 #include "planner/search/rematerialize.h"
+#include "planner/search/rematerialize_reruns.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -21,9 +22,12 @@ using namespace tracing;
 
 namespace {
 
-constexpr double kPartsOfLoops[] = {0.25, 0.5, 0.75, 1};   // of what loops in segments would save
-constexpr double kPartsDropped[] = {0.0625, 0.125, 0.25};  // of what waits
-constexpr int kRoundsOfDrops = 8;
+constexpr double kPartsOfLoops[] = {0.25, 0.5, 0.75, 1};               // of what loops in segments would save
+constexpr double kPartsHeld[] = {0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4};  // of a plan's peak, by steps that run again
+constexpr double kPartsOfBudget[] = {1, 0.95};                         // plans may hold more than their steps say
+constexpr int kRoundsOfReruns = 3;
+constexpr int64_t kRerunWork = 1'000'000;  // of each
+constexpr double kRerunWorkOfNode = 300;   // that takes the time of a node planned
 constexpr size_t kSegments[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64};  // between values that are kept
 
 // How to make a plan that computes again, and what it comes to.
@@ -47,6 +51,18 @@ struct Segmented {
   LoopCheckpoints loops;
   Planned planned;
 };
+
+// Peaks to reach, the highest first: parts of what a plan holds, and the budget if that is lower.
+std::vector<size_t> targets_below(size_t peak_bytes, std::optional<size_t> budget) {
+  std::vector<size_t> targets;
+  for (const double part : kPartsHeld) targets.push_back(static_cast<size_t>(part * static_cast<double>(peak_bytes)));
+  for (const double part : kPartsOfBudget) {
+    const auto target = static_cast<size_t>(part * static_cast<double>(budget.value_or(0)));
+    if (target > 0 && target < peak_bytes) targets.push_back(target);
+  }
+  std::ranges::sort(targets, std::ranges::greater());
+  return targets;
+}
 
 class Rematerialization {
  public:
@@ -162,20 +178,25 @@ void enter_rematerialized(BudgetLedger& ledger, const Graph& graph, const FusedP
   Rematerialization(ledger, graph).run(usual, again);
 }
 
-void enter_dropped(BudgetLedger& ledger, SlicedPlan from) {
-  for (int round = 0; round < kRoundsOfDrops; ++round) {
+void enter_reruns(BudgetLedger& ledger, SlicedPlan from) {
+  for (int round = 0; round < kRoundsOfReruns; ++round) {
     std::optional<Planned> lowest;
-    for (const std::vector<ValueId>& kept : kept_but(from.planned, kPartsDropped)) {
+    for (const size_t target : targets_below(from.planned.plan.peak_bytes, ledger.options().memory_budget)) {
       if (ledger.done() || ledger.exhausted()) return;
-      Planned dropped = ledger.plan(simplify(rematerialize_from(from.planned, kept)), {});
-      BudgetCandidate candidate{dropped.graph, dropped.plan};
+      int64_t work = kRerunWork;
+      std::optional<Rerun> rerun = rerun_within(from.planned, target, work);
+      ledger.charge(static_cast<double>(kRerunWork - work) / kRerunWorkOfNode);
+      if (!rerun) break;
+      Planned planned = ledger.plan(simplify(rerun->graph), {});
+      BudgetCandidate candidate{planned.graph, planned.plan};
       candidate.what = "what waits";
-      candidate.how = fmt::format("what takes the least time for its bytes is computed again, in {} rounds", round + 1);
+      candidate.how = "steps run again where that takes the least time";
       candidate.slices = from.slices;
       ledger.note({candidate.plan.peak_bytes, candidate.plan.predicted_seconds, "recompute: " + candidate.how});
       ledger.enter(candidate, from.decisions);
       const size_t least = lowest ? lowest->plan.peak_bytes : from.planned.plan.peak_bytes;
-      if (dropped.plan.peak_bytes < least) lowest = std::move(dropped);
+      if (planned.plan.peak_bytes < least) lowest = std::move(planned);
+      if (!rerun->reached) break;
     }
     if (!lowest) return;
     from.planned = *std::move(lowest);

@@ -18,8 +18,8 @@ struct FusedPlan {
 void enter_rematerialized(BudgetLedger& ledger, const tracing::Graph& graph, const FusedPlan& usual,
                           const FusedPlan& again);
 
-/// Drops a little of what waits in a plan, what is large, waits long and is soon computed again (kept_but), then of
-/// what waits where the peak is then, as long as that lowers it, and enters all that.
-void enter_dropped(BudgetLedger& ledger, SlicedPlan from);
+/// Enters plans in which steps run again so that what they make need not wait (planner/search/rematerialize_reruns.h):
+/// for the budget and for parts of what the plan holds, then from the lowest of them on.
+void enter_reruns(BudgetLedger& ledger, SlicedPlan from);
 
 }  // namespace neap::planner

@@ -30,6 +30,7 @@ constexpr size_t kMostPaths = 3;               // first slicings that others ins
 constexpr double kVisit = 0.02;                // of planning a node: looking at a value for a region
 constexpr double kTrialNodes = 10'000;         // planned in a round to choose a slicing,
 constexpr size_t kFewestTrials = 6;            // but so many at least
+constexpr double kAsLong = 1.1;                // times the time of another: no longer
 constexpr size_t kSumsWeigh = 16;              // a peak as much lower by this part is not worth other bits
 
 bool lower(const PlanData& a, const PlanData& b) {
@@ -62,6 +63,8 @@ void SliceSearch::run(const BudgetCandidate& start, bool nested, std::vector<Dec
   for (size_t path = 0; path < (nested ? kMostPaths : 1); ++path) {
     if (ledger_.done() || ledger_.exhausted()) return;
     move_to(start.graph);
+    start_seconds_ = planned_.plan.predicted_seconds;
+    reached_for_free_.reset();
     decisions_ = before;
     slices_ = start.slices;
     if (!start.how.empty()) decisions_.push_back(ledger_.decision_of(start, "lowers the peak", previous_));
@@ -219,6 +222,7 @@ bool SliceSearch::go_on_from(BudgetCandidate candidate) {
   decisions_.push_back(ledger_.decision_of(candidate, "lowers the peak", previous_));
   slices_ = candidate.slices;
   move_to(std::move(candidate.graph));
+  if (planned_.plan.predicted_seconds <= kAsLong * start_seconds_) reached_for_free_ = reached();
   return true;
 }
 

@@ -29,6 +29,8 @@ class SliceSearch {
   void run(const BudgetCandidate& start, bool nested, std::vector<Decision> before = {});
   /// Where the last run ended.
   SlicedPlan reached() const { return {planned_, decisions_, slices_}; }
+  /// The last plan on its way there that took about as long as the one it began with; none where none did.
+  const std::optional<SlicedPlan>& reached_for_free() const { return reached_for_free_; }
   /// One region of a plan in a fixed number of slices; false where there is none.
   bool run_once(const Planned& planned, int64_t chunks);
 
@@ -68,6 +70,8 @@ class SliceSearch {
   std::optional<Alternative> previous_;  // tried before what a decision is about
   std::vector<Decision> decisions_;      // of rounds that are done
   SliceMarks slices_;                    // of those
+  double start_seconds_ = 0;
+  std::optional<SlicedPlan> reached_for_free_;
 };
 
 }  // namespace neap::planner

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "planner/kernels/cost.h"
-#include "planner/kernels/predict.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
@@ -17,9 +15,6 @@ using namespace tracing;
 namespace {
 
 constexpr int kUnplaced = -1;
-constexpr size_t kMostDropped = 96;        // values, the largest
-constexpr size_t kMostVisits = 1'000'000;  // of values, to find what to drop
-constexpr double kLeastSeconds = 1e-6;     // that computing a value again takes
 
 // The step that makes each value; kUnplaced of inputs and of values in registers.
 std::vector<int> made_at(const Planned& planned) {
@@ -116,64 +111,6 @@ class Rewriter {
   std::vector<bool> kept_;
   std::array<std::vector<ValueId>, 2> renamed_;  // at each time
   Graph result_;
-};
-
-// What steps would run again for values that are not kept.
-class Reruns {
- public:
-  explicit Reruns(const Planned& planned)
-      : graph_(planned.graph),
-        step_of_(made_at(planned)),
-        seconds_(planned.plan.steps.size()),
-        kept_(graph_.values.size(), false),
-        again_(graph_.values.size(), false),
-        runs_(planned.plan.steps.size(), false) {
-    for (size_t s = 0; s < seconds_.size(); ++s) seconds_[s] = predict_seconds(planned.plan.steps[s]);
-  }
-
-  void keep(ValueId v) { kept_[v] = true; }
-  // The time of the steps that do not run again yet.
-  double cost_of(ValueId v) {
-    double seconds = 0;
-    for (const int s : walk(v)) seconds += seconds_[s];
-    return seconds;
-  }
-  void drop(ValueId v) {
-    kept_[v] = false;
-    for (const int s : walk(v)) runs_[s] = true;
-    for (const ValueId x : seen_) again_[x] = true;
-  }
-  size_t visits() const { return visits_; }
-
- private:
-  // Goes down from v to what is kept or runs again anyway.
-  std::vector<int> walk(ValueId v) {
-    std::vector<int> steps;
-    std::vector<ValueId> pending{v};
-    std::unordered_set<ValueId> seen{v};
-    while (!pending.empty()) {
-      const ValueId x = pending.back();
-      pending.pop_back();
-      ++visits_;
-      if (step_of_[x] != kUnplaced && !runs_[step_of_[x]] && !std::ranges::count(steps, step_of_[x])) {
-        steps.push_back(step_of_[x]);
-      }
-      for (const ValueId operand : graph_.def(x)->inputs) {
-        if (!graph_.def(operand) || kept_[operand] || again_[operand] || !seen.insert(operand).second) continue;
-        pending.push_back(operand);
-      }
-    }
-    seen_.assign(seen.begin(), seen.end());
-    return steps;
-  }
-
-  const Graph& graph_;
-  std::vector<int> step_of_;
-  std::vector<double> seconds_;  // of each step
-  std::vector<bool> kept_, again_;
-  std::vector<bool> runs_;  // of steps: again
-  std::vector<ValueId> seen_;
-  size_t visits_ = 0;
 };
 
 }  // namespace
@@ -278,46 +215,6 @@ std::vector<ValueId> Frontiers::checkpoints(size_t segment_bytes) const {
     if (next[c.first] <= c.last) kept.push_back(c.value);
   }
   return kept;
-}
-
-std::vector<std::vector<ValueId>> kept_but(const Planned& planned, std::span<const double> parts) {
-  const auto bytes = [&](ValueId v) { return static_cast<double>(planned.graph.aval(v).bytes()); };
-  std::vector<ValueId> kept = live_across_peak(planned);
-  Reruns reruns(planned);
-  // Steps after the peak until each value is read: for so long its bytes are saved.
-  const std::vector<PlanStep>& steps = planned.plan.steps;
-  const int cut = peak_step(planned.plan);
-  std::vector<double> waits(planned.graph.values.size(), 0);
-  for (int s = static_cast<int>(steps.size()); --s > cut;) {
-    for (const int b : steps[s].reads) {
-      for (const int of : {b, planned.plan.root(b)}) {
-        const ValueId v = planned.plan.buffers[of].value;
-        if (v != no_value) waits[v] = s - cut - 1;
-      }
-    }
-  }
-  double total = 0, dropped = 0;
-  for (const ValueId v : kept) {
-    reruns.keep(v);
-    total += bytes(v);
-  }
-  std::vector<ValueId> large = kept;
-  std::ranges::sort(large, {}, [&](ValueId v) { return std::pair(-bytes(v), v); });
-  if (large.size() > kMostDropped) large.resize(kMostDropped);
-  std::vector<std::vector<ValueId>> result;
-  for (const double part : parts) {
-    while (dropped < part * total && !large.empty() && reruns.visits() < kMostVisits) {
-      const auto worth = [&](ValueId v) { return bytes(v) * waits[v] / (kLeastSeconds + reruns.cost_of(v)); };
-      const auto best = std::ranges::max_element(large, {}, worth);
-      reruns.drop(*best);
-      dropped += bytes(*best);
-      std::erase(kept, *best);
-      large.erase(best);
-    }
-    if (dropped < part * total) break;
-    result.push_back(kept);
-  }
-  return result;
 }
 
 Graph rematerialize_from(const Planned& planned, const std::vector<ValueId>& kept) {

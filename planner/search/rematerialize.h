@@ -51,11 +51,6 @@ class Frontiers {
       made_across_;  // bytes after each step up to the peak; of what each makes that is live across it
 };
 
-/// The same, chosen one by one: of the values live across the peak those are dropped first that give most bytes for the
-/// predicted time of the steps that must run again for them. For each part of the bytes that are live, ascending, what
-/// is kept where that is dropped.
-std::vector<std::vector<tracing::ValueId>> kept_but(const Planned& planned, std::span<const double> parts);
-
 /// The graph whose later steps compute what they need again from `kept`, inputs and outputs. Its nodes are in the order
 /// of the plan, each copy just before its first reader, marked so that it stays apart from the original (is_copy).
 tracing::Graph rematerialize_from(const Planned& planned, const std::vector<tracing::ValueId>& kept);

@@ -6,7 +6,6 @@
 
 #include <neap/neap.h>
 
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -265,19 +264,6 @@ TEST(Rematerialize, EverySecondValueIsKept) {
   EXPECT_EQ(checkpoints(planned, values, 0), values);
   EXPECT_EQ(checkpoints(planned, values, bytes).size(), values.size() / 2);
   EXPECT_THAT(checkpoints(planned, values, bytes * values.size()), testing::IsEmpty());
-}
-
-// All take a product each to make again; the first ones wait for the longest time.
-TEST(Rematerialize, WhatWaitsLongestForItsTimeIsDroppedFirst) {
-  const Planned planned = chain(8);
-  const std::vector<ValueId> values = live_across_peak(planned);
-  const std::vector<std::vector<ValueId>> kept = kept_but(planned, std::array{0.2, 0.5, 1.0});
-  ASSERT_EQ(kept.size(), 3u);
-  EXPECT_EQ(kept[0], std::vector(values.begin() + 2, values.end()));
-  EXPECT_EQ(kept[1], std::vector(values.begin() + std::ssize(values) / 2 + std::ssize(values) % 2, values.end()));
-  EXPECT_THAT(kept[2], testing::IsEmpty());
-  const Planned dropped = plan_simplified(simplify(rematerialize_from(planned, kept[0])), {}, {});
-  EXPECT_LT(dropped.plan.peak_bytes, planned.plan.peak_bytes);
 }
 
 // A part of what is gained takes little time: the blocks' attention in slices, all alike, and products made again.
