@@ -17,7 +17,7 @@ constexpr int kDeepest = 12;            // steps that run again for one that doe
 constexpr int kMostSideways = 8;        // moves one after the other that help nowhere in all
 constexpr int kMostIdle = 1000;         // tries without gain after which no others are made
 constexpr double kLeastSeconds = 1e-9;  // that a step takes
-constexpr uint64_t kNoSeed = 0x9E3779B97F4A7C15;
+constexpr uint64_t kSeed = 0x9E3779B97F4A7C15;
 
 struct Instance {
   int step;
@@ -28,6 +28,7 @@ using Sequence = std::vector<Instance>;
 // A value from one instance that makes it to the last that reads what that made.
 struct Version {
   int value, first, last;
+  int before;  // the version before this, or -1
 };
 
 class Search {
@@ -47,6 +48,10 @@ class Search {
     }
     for (const OrderProblem::Reuse& reuse : problem.reuses) reuses_[reuse.step].push_back(reuse);
     for (const auto& [early, late] : problem.before) until_[early].push_back(late);
+    for (int s = 0; s < problem.steps; ++s) {
+      can_run_again_.push_back(std::ranges::all_of(
+          writes_[s], [&](int v) { return problem.values[v].writers.size() == 1 && !problem.values[v].kept; }));
+    }
   }
 
   Reruns run() {
@@ -132,8 +137,9 @@ class Search {
           return at_[v] >= 0 && versions_[at_[v]].last == i && versions_[at_[v]].first < i;
         }));
       }
-      for (; next < versions_.size() && versions_[next].first == i; ++next)
+      for (; next < versions_.size() && versions_[next].first == i; ++next) {
         at_[versions_[next].value] = static_cast<int>(next);
+      }
       live_[i] += static_cast<int64_t>(problem_.scratch[step]);
       const int64_t now = live_[i] - reused;
       peak = std::max(peak, now);
@@ -144,13 +150,14 @@ class Search {
   }
 
   void begin(int v, int i) {
-    current_[v] = static_cast<int>(versions_.size());
-    versions_.push_back({v, i, i});
+    versions_.push_back({v, i, i, current_[v]});
+    current_[v] = static_cast<int>(versions_.size()) - 1;
   }
 
   // Runs steps again until the budget holds, or nothing helps; then fewer of them.
   Sequence reach(Sequence sequence) {
     size_t peak = measure(sequence), least = peak;
+    lowest_ = std::min(lowest_, peak);
     int64_t over = over_;
     for (int idle = 0; peak > budget_ && idle < kMostSideways && work_ > 0; ++idle) {
       std::optional<Sequence> next = best_move(sequence);
@@ -175,7 +182,9 @@ class Search {
     const double before = static_cast<double>(over_);
     const std::vector<int64_t> live = live_;
     const std::vector<Version> versions = versions_;
-    std::vector<Gap> gaps = gaps_at(sequence, peak_at_);
+    const std::vector<int> current = current_;
+    const int peak_at = peak_at_;
+    const std::vector<Gap> gaps = gaps_at(sequence, peak_at);
     std::optional<Sequence> best, lower;  // where nothing helps in all: what lowers the peak alone
     size_t lowest = std::numeric_limits<size_t>::max();
     double most = 0;
@@ -183,8 +192,9 @@ class Search {
       if (work_ <= 0) break;
       live_ = live;
       versions_ = versions;
+      current_ = current;
       std::vector<int> again;
-      if (!make(sequence, gap.value, gap.until, peak_at(sequence), again, kDeepest)) continue;
+      if (!make(sequence, gap.value, gap.until, peak_at, again, kDeepest)) continue;
       Sequence next = sequence;
       std::vector<Instance> inserted;
       double time = kLeastSeconds;
@@ -206,28 +216,22 @@ class Search {
     return best ? std::move(best) : std::move(lower);
   }
 
-  int peak_at(const Sequence&) const { return saved_peak_; }
-
   // What waits across the instance, those first that give most for the step that makes them.
   std::vector<Gap> gaps_at(const Sequence& sequence, int at) {
-    saved_peak_ = at;
+    next_read_.assign(problem_.values.size(), -1);
+    for (int i = static_cast<int>(sequence.size()); i-- > at;) {
+      for (const int v : reads_[sequence[i].step]) next_read_[v] = i;
+    }
     std::vector<Gap> gaps;
     for (const Version& version : versions_) {
       const OrderProblem::Value& value = problem_.values[version.value];
-      if (version.first >= at || version.last <= at || value.bytes == 0 || value.given || value.kept) continue;
-      if (value.writers.size() != 1) continue;
-      int next = -1;
-      bool touched = false;
-      for (int i = at; i <= version.last && next < 0; ++i) {
-        if (!std::ranges::count(reads_[sequence[i].step], version.value)) continue;
-        touched |= i == at;
-        next = i;
-      }
-      if (touched || next < 0) continue;
-      const double time = kLeastSeconds + seconds_[value.writers[0]];
+      if (version.first >= at || version.last <= at || value.bytes == 0 || value.writers.empty()) continue;
+      const int step = value.writers[0], next = next_read_[version.value];
+      if (!can_run_again_[step] || next <= at) continue;
+      const double time = kLeastSeconds + seconds_[step];
       gaps.push_back({version.value, next, static_cast<double>(value.bytes) * (next - at) / time});
     }
-    work_ -= static_cast<int64_t>(versions_.size());
+    work_ -= std::ssize(sequence) + std::ssize(versions_);
     std::ranges::sort(gaps, {}, [](const Gap& g) { return std::pair(-g.worth, g.value); });
     if (gaps.size() > kCandidates) gaps.resize(kCandidates);
     return gaps;
@@ -236,27 +240,22 @@ class Search {
   // The steps to run before an instance so that the value is there anew; what they need is there still, or waits where
   // there is room, or is made anew too.
   bool make(const Sequence& sequence, int v, int before, int peak, std::vector<int>& again, int deep) {
-    const OrderProblem::Value& value = problem_.values[v];
-    if (value.writers.size() != 1 || deep == 0) return false;
-    const int step = value.writers[0];
+    const int step = problem_.values[v].writers[0];
+    if (!can_run_again_[step] || deep == 0) return false;
     if (std::ranges::count(again, step)) return true;
-    for (const int late : until_[step]) {
-      for (int i = 0; i < before; ++i) {
-        if (sequence[i].step == late) return false;
-      }
-    }
+    const auto is_late = [&](const Instance& i) { return std::ranges::count(until_[step], i.step) > 0; };
+    if (!until_[step].empty() && std::any_of(sequence.begin(), sequence.begin() + before, is_late)) return false;
     for (const int u : reads_[step]) {
       const OrderProblem::Value& operand = problem_.values[u];
       if (operand.given || operand.writers.empty() || operand.bytes == 0) continue;
-      const Version* latest = nullptr;
-      for (const Version& version : versions_) {
-        if (version.value == u && version.first < before) latest = &version;
-      }
+      int at = current_[u];
+      while (versions_[at].first >= before) at = versions_[at].before;
+      const Version& latest = versions_[at];
       work_ -= 8;
-      if (!latest || latest->last >= before) continue;
-      const bool crosses = latest->last < peak;
+      if (latest.last >= before) continue;
+      const bool crosses = latest.last < peak;
       bool room = !crosses;
-      for (int i = latest->last + 1; room && i < before; ++i) {
+      for (int i = latest.last + 1; room && i < before; ++i) {
         room = live_[i] + static_cast<int64_t>(operand.bytes) <= static_cast<int64_t>(budget_);
       }
       if (noisy_ && random() % 8 == 0) room = !room;
@@ -322,18 +321,21 @@ class Search {
   std::vector<std::vector<int>> reads_, writes_;  // of each step
   std::vector<std::vector<OrderProblem::Reuse>> reuses_;
   std::vector<std::vector<int>> until_;  // of each step: others before which it must run
-  std::vector<Version> versions_;
-  std::vector<int> current_, at_;
+  std::vector<bool> can_run_again_;      // steps that make whole values, none of which is kept
+  std::vector<Version> versions_;        // in the order in which they begin
+  std::vector<int> current_, at_;        // of each value: its last version, that while an instance runs
+  std::vector<int> next_read_;           // of each value: the first instance after the peak
   std::vector<int64_t> live_;
   int64_t over_ = 0;  // bytes above the budget, of all instances
-  int peak_at_ = 0, saved_peak_ = 0;
-  uint64_t state_ = kNoSeed;
+  int peak_at_ = 0;
+  uint64_t state_ = kSeed;
   bool noisy_ = false;
 };
 
 }  // namespace
 
 Reruns rerun_steps(const OrderProblem& problem, const std::vector<double>& seconds, size_t budget, int64_t& work) {
+  if (problem.steps == 0) return {};
   return Search(problem, seconds, budget, work).run();
 }
 
