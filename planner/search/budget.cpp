@@ -22,8 +22,8 @@ using namespace tracing;
 namespace {
 
 // Parts of all work at which parts of the search end, so that none takes the time of those after.
-constexpr double kUntilRecompute = 0.35, kUntilDropped = 0.5, kUntilCheapSliced = 0.7, kUntilSlicedDropped = 0.85,
-                 kUntilSlices = 1, kUntilCheckpointed = 1.1, kUntilNested = 1.2, kUntilSlicesAgain = 1.3;
+constexpr double kUntilRecompute = 0.35, kUntilRerun = 0.45, kUntilCheapSliced = 0.65, kUntilSlicedRerun = 0.8,
+                 kUntilSlices = 0.88, kUntilCheckpointed = 1.12, kUntilNested = 1.2, kUntilSlicesAgain = 1.3;
 
 constexpr double kPlans = 200;                                   // of a large program, in all
 constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
@@ -57,6 +57,24 @@ void slice_again(BudgetLedger& ledger, SliceSearch& slices, const SlicedPlan& sl
   slices.run(again, false, sliced.decisions);
 }
 
+// Where what is cheap is computed again, dear steps run again or slices are made; both.
+void search_cheap(BudgetLedger& ledger, const Planned& usual) {
+  ledger.allow(kUntilRerun);
+  SlicedPlan from{usual, {}, {}};
+  if (std::optional<Planned> cheap = rematerialize_cheap(ledger, usual)) {
+    from.planned = *std::move(cheap);
+    from.decisions = {ledger.decision_of(cheap_candidate(from.planned, "what waits"), "lowers the peak")};
+  } else if (ledger.wanted() == Wanted::better) {
+    return;  // there is little work to do, and what runs again costs time
+  }
+  enter_reruns(ledger, from);
+  ledger.allow(kUntilCheapSliced);
+  SliceSearch slices(ledger, {});
+  slices.run({std::move(from.planned.graph), std::move(from.planned.plan)}, false, from.decisions);
+  ledger.allow(kUntilSlicedRerun);
+  if (slices.reached_for_free()) enter_reruns(ledger, *slices.reached_for_free());
+}
+
 // All that is tried, in its order.
 void search(BudgetLedger& ledger, const Graph& graph) {
   const Planned usual = ledger.plan(graph, {});
@@ -64,15 +82,7 @@ void search(BudgetLedger& ledger, const Graph& graph) {
   ledger.allow(kUntilRecompute);
   enter_rematerialized(ledger, graph, {usual, {}}, {again, kComputeShared});
   const BudgetCandidate start{graph, again.plan, "", "", "", 0}, checkpointed = ledger.lowest();
-  ledger.allow(kUntilDropped);
-  if (std::optional<Planned> cheap = rematerialize_cheap(ledger, usual)) {
-    enter_reruns(ledger, {*cheap, {}, {}});
-    ledger.allow(kUntilCheapSliced);
-    SliceSearch slices(ledger, {});
-    slices.run(cheap_candidate(*std::move(cheap), "what waits"), false);
-    ledger.allow(kUntilSlicedDropped);
-    if (slices.reached_for_free()) enter_reruns(ledger, *slices.reached_for_free());
-  }
+  search_cheap(ledger, usual);
   SliceSearch slices(ledger, kComputeShared);
   ledger.allow(kUntilSlices);
   slices.run(start, false);

@@ -18,7 +18,7 @@ using tracing::Graph;
 namespace {
 
 // Nodes planned in all, until which a search goes on: plans of 1,000 nodes take 10 to 15 ms each.
-constexpr double kMostNodes = 80'000, kMostNodesGranted = 500'000;
+constexpr double kMostNodes = 100'000, kMostNodesGranted = 600'000;
 constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place/place.h)
 constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
 constexpr double kLongest = 1.1;                 // what no budget asks for may take, of the usual plan's time

@@ -56,6 +56,7 @@ class BudgetLedger {
   BudgetLedger(const PlanData& usual, PlanOptions options, Wanted wanted = Wanted::fitting);
 
   const PlanOptions& options() const { return options_; }
+  Wanted wanted() const { return wanted_; }
   /// The lowest so far.
   const BudgetCandidate& lowest() const { return lowest_; }
   /// What was asked for, if that was found; else the lowest.

@@ -6,6 +6,8 @@
 #include "planner/kernels/predict.h"
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
+#include "planner/plan/queries.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 
@@ -20,7 +22,7 @@ class Problem {
       const PlanBuffer& buffer = plan.buffers[b];
       if (buffer.alias_of < 0) continue;
       const bool is_part = buffer.alias_offset != 0 || buffer.bytes != plan.buffers[buffer.alias_of].bytes;
-      if (is_part) whole_[buffer.alias_of] = true;
+      if (is_part) whole_[plan.root(buffer.alias_of)] = true;
     }
   }
 
@@ -76,7 +78,8 @@ class Writer {
         plan_(planned.plan),
         stored_(graph_.values.size(), false),
         made_of_(graph_.values.size()),
-        made_in_(graph_.values.size(), -1) {
+        made_in_(graph_.values.size(), -1),
+        seen_(graph_.values.size(), 0) {
     for (const PlanStep& step : plan_.steps) {
       for (const int b : step.writes) {
         const ValueId v = plan_.buffers[b].value;
@@ -105,6 +108,7 @@ class Writer {
  private:
   // Writes what is stored, in this run of its step, with what is in registers below it; depth first, without recursion.
   void emit(ValueId target, bool again, int run) {
+    ++count_;
     std::vector<std::pair<ValueId, bool>> pending{{target, false}};
     while (!pending.empty()) {
       const auto [v, ready] = pending.back();
@@ -114,6 +118,7 @@ class Writer {
       const Node& node = *graph_.def(v);
       if (is_target && made_in_[v] == run) continue;  // with another of the node's results
       if (!ready) {
+        if (std::exchange(seen_[v], count_) == count_) continue;
         pending.emplace_back(v, true);
         for (const ValueId x : node.inputs) pending.emplace_back(x, false);
         continue;
@@ -121,7 +126,8 @@ class Writer {
       std::vector<ValueId> inputs;
       for (const ValueId x : node.inputs) inputs.push_back(renamed_[x]);
       const bool is_there = !is_target && renamed_[v] != no_value && made_of_[v] == inputs;
-      if (is_there && (!again || made_in_[v] == run)) continue;
+      const bool is_shared = op_info(node.op).family == Family::leaf || is_join(node);
+      if (is_there && (!again || is_shared || made_in_[v] == run)) continue;
       const bool copy = again || (!is_target && renamed_[v] != no_value);
       made_of_[v] = std::move(inputs);
       Attrs& attrs = result_.nodes[append_renamed(result_, graph_, node, renamed_)].attrs;
@@ -136,6 +142,8 @@ class Writer {
   std::vector<std::vector<ValueId>> made_of_;  // of values in registers: the operands of the last copy
   std::vector<int> made_in_;                   // of values: the run of the last copy
   std::vector<ValueId> renamed_;               // to the last copy
+  std::vector<int> seen_;                      // of values: the last call of emit() that came by
+  int count_ = 0;
   int64_t copies_ = 0;
   Graph result_;
 };
