@@ -159,11 +159,14 @@ TEST(Rematerialize, UNetsKeepTheirSkips) {
   EXPECT_LE(products(lean), products(free) + 4 * 8);  // one forward pass
 }
 
-// Whether the plan, or that of a loop's body, stores random bits or what is only as large as a mask of them.
+constexpr size_t kSmallMask = 64 * 1024;
+
+// Whether the plan, or that of a loop's body, stores random bits or what is only as large as a mask of them; but that
+// of a slice, which is small enough to be stored in any case (planner/fuse/fuse.cpp).
 bool stores_masks(const PlanData& plan) {
   for (const PlanBuffer& buffer : plan.buffers) {
     const bool mask = buffer.aval.dtype == DType::bool_ || buffer.aval.dtype == DType::u32;
-    if (buffer.storage == Storage::intermediate && mask && buffer.aval.size() > 64) return true;
+    if (buffer.storage == Storage::intermediate && mask && buffer.bytes > kSmallMask) return true;
   }
   return std::ranges::any_of(plan.steps, [](const PlanStep& s) { return s.body && stores_masks(*s.body); });
 }
