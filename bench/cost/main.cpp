@@ -30,12 +30,16 @@ Array indices(int64_t n, int64_t below) {
 }
 
 constexpr int64_t kTable = int64_t{1} << 20;
-const std::vector<int64_t> kSizes{10'000, 100'000, 1'000'000, 10'000'000};
+const std::vector<int64_t> kSizes{10'000, 100'000, 1'000'000, 10'000'000}, kSides{30, 100, 300, 1000};
 
 std::vector<Kernel> kernels() {
   const auto one = [](int64_t n) { return std::vector{floats({n})}; };
   const auto two = [](int64_t n) { return std::vector{floats({n}), floats({n})}; };
   const auto square = [](int64_t n) { return std::vector{floats({n, n}), floats({n, n})}; };
+  const auto definite = [](int64_t n) {
+    return std::vector{neap::matmul(floats({n, n}), neap::transpose(floats({n, n}))) +
+                       static_cast<float>(n) * neap::eye(n)};
+  };
   const auto rows = [](int64_t n) { return std::vector{floats({kTable}), indices(n, kTable), floats({n})}; };
   return {
       {"add", kSizes, two, [](const auto& in) { return in[0] + in[1]; }},
@@ -74,6 +78,15 @@ std::vector<Kernel> kernels() {
        [](const auto& in) { return neap::matmul(in[0], neap::slice_in_dim(in[1], 0, 8, 1)); }},
       {"sort", kSizes, one, [](const auto& in) { return neap::sort(in[0]); }},
       {"argsort", kSizes, one, [](const auto& in) { return neap::argsort(in[0]); }},
+      {"cumsum", kSizes, one, [](const auto& in) { return neap::cumsum(in[0], 0); }},
+      {"top_k", kSizes, one, [](const auto& in) { return neap::top_k(in[0], 10).first; }},
+      {"cholesky", kSides, definite, [](const auto& in) { return neap::linalg::cholesky(in[0]); }},
+      {"triangular_solve", kSides, definite,
+       [](const auto& in) { return neap::linalg::triangular_solve(in[0], in[0]); }},
+      {"solve", kSides, definite, [](const auto& in) { return neap::linalg::solve(in[0], in[0]); }},
+      {"qr", kSides, definite, [](const auto& in) { return neap::linalg::qr(in[0]).q; }},
+      {"eigh", kSides, definite, [](const auto& in) { return neap::linalg::eigh(in[0]).eigenvectors; }},
+      {"svd", {30, 100, 300}, definite, [](const auto& in) { return neap::linalg::svd(in[0]).u; }},
       {"random bits",
        {10'000, 100'000, 1'000'000, 10'000'000},
        [](int64_t n) { return std::vector{nr::key(3), neap::zeros({n})}; },

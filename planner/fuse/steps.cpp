@@ -91,7 +91,7 @@ class StepMaker {
     }
     for (const Node& node : graph_.nodes) {
       if (!is_loop(node.op)) continue;
-      const auto [consts, carries] = LoopLayout(node.attrs);
+      const auto [consts, carries, length] = LoopLayout(node.attrs);
       for (size_t j = 0; j < carries; ++j) {
         carried_[view_root(graph_, node.inputs[consts + j])] = node.outputs[j];
       }

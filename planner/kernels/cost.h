@@ -17,31 +17,46 @@ inline constexpr double kReadUnitsPerByte = 2.5;  // 20 GB/s
 inline constexpr double kLaunchUnits = 1e5;       // 2 microseconds
 inline constexpr double kLanes = 16;              // a scalar instruction costs what a vector one does
 
-/// Predicted times count these units instead. They are fitted by neap-cost (bench/cost/) on two cores of Zen 3 at
-/// 3.2 GHz: within 2 x for most kernels of 10^5 elements and more. Smaller ones stay in caches and are up to 4 x
-/// faster. Those of products, folds and bytes are fitted on two cores of a Xeon with AVX-512, where most others take
-/// 0.6 of what they took there, and scaled by that.
+/// Predicted times count these units instead, at a rate of their own. They are fitted by neap-cost (bench/cost/) on two
+/// cores of a Xeon with AVX-512 (Sapphire Rapids, 2 MiB of cache a core): within 1.5 x for most kernels of 10^5
+/// elements and more. Two cores of Zen 3 at 3.2 GHz take 1.7 x as long.
 namespace predicted {
+inline constexpr double kUnitsPerSecond = 85e9;  // of one thread
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
-inline constexpr double kStep = 1.5e4;              // units: 0.3 microseconds
-inline constexpr double kRead = 2.4, kWrite = 3.4;  // of a byte
-inline constexpr double kGather = 50;               // of a row, whatever its columns
-inline constexpr double kLine = 64;                 // bytes that reading one element fetches
-inline constexpr double kUpdate = 80;               // of an element of a long row that a scatter updates
-inline constexpr double kFold = 6;                  // of an element that a reduction reads,
-inline constexpr double kFoldLeading = 5;           // where it reduces the first axis,
-inline constexpr double kFoldMiddle = 20;           // or neither that nor the last
-inline constexpr double kDotMultiply = 1;           // of a product's multiplication and addition,
-inline constexpr double kDotPack = 6;               // of an element that it packs, beside reading it,
-inline constexpr double kDotResult = 4;             // of an element of the result, beside writing it
-inline constexpr double kFactorFlop = 5;            // of a factorization's arithmetic (core/factor/factor.h)
-inline constexpr double kSortPass = 260;            // of an element;
-inline constexpr double kSelectPass = 90;           // where ranks are found by digits,
-inline constexpr double kSelect = 30;               // or the best are held
-inline constexpr double kCumulate = 20;             // of an element of a cumulative op,
-inline constexpr double kCumulateRow = 60;          // where its row lies side by side
-inline constexpr double kTrips = 16;                // iterations of a while_loop: a guess, as nothing is known of them
+inline constexpr double kStep = 2.5e4;  // units: 0.3 microseconds
+
+// What a byte costs where no more than so many bytes were touched since it was (planner/kernels/traffic.h): the caches
+// of the threads, the one that they share, memory. In between it follows the logarithm of the bytes.
+struct Level {
+  double bytes, read, write;
+};
+inline constexpr double kMiB = 1 << 20;
+inline constexpr Level kLevels[] = {
+    {2 * kMiB, 1.3, 1.3},    // 130 GB/s
+    {8 * kMiB, 2.9, 2.9},    // 58 GB/s
+    {32 * kMiB, 2.9, 2.9},   //
+    {128 * kMiB, 7.5, 4.5},  // 23 GB/s read, 38 written; 30 of both
+};
+inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traffic, which go on side by side
+
+inline constexpr double kGather = 70;        // of a row, whatever its columns
+inline constexpr double kLine = 64;          // bytes that reading one element fetches
+inline constexpr double kScatter = 340;      // of an element that a scatter updates,
+inline constexpr double kUpdate = 70;        // where it is one of a long row
+inline constexpr double kTranspose = 25;     // of an element whose neighbours come from other rows
+inline constexpr double kFold = 8;           // of an element that a reduction reads,
+inline constexpr double kFoldLeading = 8;    // where it reduces the first axis,
+inline constexpr double kFoldMiddle = 30;    // or neither that nor the last
+inline constexpr double kDotMultiply = 1;    // of a product's multiplication and addition,
+inline constexpr double kDotPack = 6;        // of an element that it packs, beside reading it,
+inline constexpr double kDotResult = 4;      // of an element of the result, beside writing it
+inline constexpr double kSortPass = 340;     // of an element;
+inline constexpr double kSelectPass = 90;    // where ranks are found by digits,
+inline constexpr double kSelect = 10;        // or the best are held
+inline constexpr double kCumulate = 35;      // of an element of a cumulative op,
+inline constexpr double kCumulateRow = 105;  // where its row lies side by side
+inline constexpr double kTrips = 16;         // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 
 /// Returns the cost of one element of the node's result, its operands aside; for a reduction or scatter, that of one

@@ -1,7 +1,7 @@
 #include "planner/kernels/predict.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "planner/kernels/cost.h"
@@ -10,6 +10,7 @@
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
+#include "planner/kernels/traffic.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -17,21 +18,6 @@ namespace neap::planner {
 using namespace tracing;
 
 namespace {
-
-// A body's arena of so few bytes stays in a cache, and reading or writing it costs this share of what memory costs:
-// half a MiB of a core's own cache, 16 MiB of the shared one. neap-cost's "add" shows the shares by its sizes.
-struct Cache {
-  size_t bytes;
-  double share;
-};
-constexpr Cache kCaches[] = {{size_t{1} << 20, 0.25}, {size_t{16} << 20, 0.5}};
-
-double share_in_caches(size_t arena_bytes) {
-  for (const Cache& cache : kCaches) {
-    if (arena_bytes <= cache.bytes) return cache.share;
-  }
-  return 1;
-}
 
 // The units of a product: its arithmetic, what it packs (each tile packs its rows of both operands), and its result,
 // which is added to once for every block of terms.
@@ -109,42 +95,68 @@ double update_cost(const Graph& group, const Node& node) {
   const auto rows = static_cast<double>(group.aval(node.inputs[1]).size()) /
                     static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
   const double in_row = static_cast<double>(group.aval(node.inputs[2]).size()) / std::max(1.0, rows);
-  const double alone = element_cost(group, node);
-  return std::min(alone, predicted::kUpdate + (alone - predicted::kUpdate) / std::max(1.0, in_row));
+  return predicted::kUpdate + (predicted::kScatter - predicted::kUpdate) / std::max(1.0, in_row);
 }
 
-// What a step reads of each input: no more than its slices, where nothing else reads it.
-std::vector<double> bytes_read(const Graph& group) {
-  const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
-  std::vector<double> read(group.values.size()), sliced(group.values.size());
-  std::vector<bool> whole(group.values.size(), false);
+// Tells whether neighbours in the result are from other rows of the operand.
+bool moves_rows(const Graph& group, const Node& node) {
+  if (node.op != Op::transpose) return false;
+  const Ints& order = node.attrs.ints(Attr::permutation);
+  const Shape& shape = group.aval(node.out()).shape;
+  auto last = std::ssize(shape) - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  if (last < 0) return false;
+  for (int64_t axis = order[last] + 1; axis < std::ssize(shape); ++axis) {
+    if (group.aval(node.inputs[0]).shape[axis] > 1) return true;
+  }
+  return false;
+}
+
+// The units of a factorization: its arithmetic, most of it in products, and what it does for each element of the
+// matrix.
+double factor_units(const factor::Form& form) {
+  const auto m = static_cast<double>(form.m), n = static_cast<double>(form.n);
+  const auto cost = [&](double flop, double element) { return flop * factor::flops(form) + element * m * n; };
+  switch (form.kind) {
+    case factor::Kind::cholesky: return cost(0.8, 300);
+    case factor::Kind::solve: return cost(0.6, 160) + 25 * m * m;
+    case factor::Kind::lu: return cost(0.7, 800);
+    case factor::Kind::qr: return cost(1, 1600);
+    case factor::Kind::eigh: return cost(3, 4000);
+    case factor::Kind::svd: return cost(3, 7000);
+  }
+  return 0;
+}
+
+// The units of what a group computes, element by element.
+double group_units(const Graph& group) {
+  const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
+  const int64_t short_rows = in_short_rows(group);
+  const std::vector<double> times = times_computed(group);
+  double units = 0;
   for (const Node& node : group.nodes) {
-    const bool slices = node.op == Op::slice || node.op == Op::dynamic_slice;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const ValueId v = node.inputs[i];
-      if (slices && i == 0)
-        sliced[v] += bytes(node.out());
-      else
-        whole[v] = true;
+    const Family family = op_info(node.op).family;
+    if (family == Family::gather) {
+      const double rows =
+          size(node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
+      units += predicted::kGather * rows + size(node.out());
+      continue;
     }
+    if (family == Family::reduce || family == Family::argreduce) {
+      units += fold_cost(group, node) * size(node.inputs[0]);
+      continue;
+    }
+    const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
+    const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
+    const double cost = family == Family::scatter ? update_cost(group, node)
+                        : moves_rows(group, node) ? predicted::kTranspose
+                                                  : element_cost(group, node);
+    units += cost * size(domain) * (in_short_row ? kLanes : 1) * times[node.out()];
   }
-  for (const ValueId v : group.inputs) {
-    read[v] = whole[v] || sliced[v] == 0 ? bytes(v) : std::min(bytes(v), sliced[v]);
-  }
-  return read;
+  return units;
 }
 
-// The traffic of a scatter's tables, which are filled with zeros and added up.
-double tables_traffic(const PlanStep& step) {
-  if (step.kind != PlanStep::Kind::scatter || step.form == ScatterForm::direct) return 0;
-  const double elements = static_cast<double>(step.group.aval(step.group.outputs[0]).size());
-  return step.partials * elements * static_cast<double>(size_of(step.table_dtype)) *
-         (predicted::kRead + predicted::kWrite);
-}
-
-}  // namespace
-
-double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
+double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
   const Graph& group = step.group;
   if (step.kind == PlanStep::Kind::scan) {
     const Attrs& attrs = group.nodes[0].attrs;
@@ -152,57 +164,19 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
         attrs.has(Attr::length) ? static_cast<double>(attrs.integer(Attr::length)) : predicted::kTrips;
     return length * (step.body ? step.body->predicted_seconds : 0);
   }
-  const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
-  const auto bytes = [&](ValueId v) { return static_cast<double>(group.aval(v).bytes()); };
-  double units = 0, traffic = tables_traffic(step);
-  std::vector<double> read = bytes_read(group);
-  const int64_t short_rows = in_short_rows(group);
-  const std::vector<double> times = times_computed(group);
-  for (const Node& node : group.nodes) {
-    const Family family = op_info(node.op).family;
-    const bool folds = family == Family::reduce || family == Family::argreduce;
-    if (family == Family::gather) {
-      const double rows =
-          size(node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
-      const double row_bytes = bytes(node.out()) / std::max(1.0, rows);
-      double& table = read[node.inputs[0]];
-      table = std::min(table, rows * std::max(predicted::kLine, row_bytes));
-      units += predicted::kGather * rows + size(node.out());
-      continue;
-    }
-    if (folds) {
-      units += fold_cost(group, node) * size(node.inputs[0]);
-      continue;
-    }
-    const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
-    const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
-    const double scalar = in_short_row ? kLanes : 1;
-    units += (family == Family::scatter ? update_cost(group, node) : element_cost(group, node)) * size(domain) *
-             scalar * times[node.out()];
-  }
-  // What is updated where it lies is read and written in the rows that are updated.
-  double updated = std::numeric_limits<double>::infinity();
-  if (step.kind == PlanStep::Kind::scatter && step.operand_in_place) {
-    const Node& scatter = *group.def(group.outputs[0]);
-    updated = bytes(scatter.inputs[2]);
-    double& operand = read[scatter.inputs[0]];
-    operand = std::min(operand, updated);
-  }
-  const auto share_of = [&](int buffer) { return share.empty() ? 1 : share[buffer]; };
-  for (size_t i = 0; i < group.inputs.size(); ++i) {
-    traffic += predicted::kRead * read[group.inputs[i]] * share_of(step.reads[i]);
-  }
-  for (size_t i = 0; i < group.outputs.size(); ++i) {
-    traffic += predicted::kWrite * std::min(bytes(group.outputs[i]), updated) * share_of(step.writes[i]);
-  }
+  const ByteCost in_memory = byte_cost(bytes.tables);
+  double units = 0, traffic = bytes.tables * (in_memory.read + in_memory.write);
+  for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
+  for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
+  units += group_units(group);
   if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
     units += dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
   }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
-    units += predicted::kFactorFlop * static_cast<double>(form.batch) * factor::flops(form);
+    units += static_cast<double>(form.batch) * factor_units(form);
     if (step.host) {
-      traffic += (predicted::kRead + predicted::kWrite) * static_cast<double>(step.host->sent + step.host->returned);
+      traffic += static_cast<double>(step.host->sent + step.host->returned) * (in_memory.read + in_memory.write);
     }
   }
   if (step.kind == PlanStep::Kind::cumulative) {
@@ -213,21 +187,31 @@ double predict_seconds(const PlanStep& step, const std::vector<double>& share) {
     const SortForm form = sort_form(group, group.nodes[0]);
     units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
-  return (std::max(units, traffic) / predicted::kThreads + predicted::kStep) / kUnitsPerSecond;
+  const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
+  return (all / predicted::kThreads + predicted::kStep) / predicted::kUnitsPerSecond;
 }
 
-void predict(PlanData& plan) {
-  plan.predicted_seconds = 0;
-  for (const PlanStep& step : plan.steps) plan.predicted_seconds += predict_seconds(step);
+double sum_of(const std::vector<double>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
+
+}  // namespace
+
+double predict_seconds(const PlanStep& step) { return predict_seconds(step, step_traffic(step)); }
+
+std::vector<double> predict_steps(const PlanData& plan, size_t held, const Streams& streams) {
+  const std::vector<StepTraffic> traffic = plan_traffic(plan, held, streams);
+  std::vector<double> seconds;
+  for (size_t s = 0; s < plan.steps.size(); ++s) seconds.push_back(predict_seconds(plan.steps[s], traffic[s]));
+  return seconds;
 }
 
-void predict_body(PlanData& body) {
-  std::vector<double> share(body.buffers.size(), 1);
-  for (size_t b = 0; b < share.size(); ++b) {
-    if (body.buffers[b].offset >= 0) share[b] = share_in_caches(body.arena_bytes);
+void predict(PlanData& plan, size_t held) { plan.predicted_seconds = sum_of(predict_steps(plan, held)); }
+
+void predict_body(PlanData& body, const Streams& streams) {
+  size_t held = body.arena_bytes;
+  for (const PlanBuffer& b : body.buffers) {
+    if (b.alias_of < 0 && b.offset < 0) held += b.bytes;
   }
-  body.predicted_seconds = 0;
-  for (const PlanStep& step : body.steps) body.predicted_seconds += predict_seconds(step, share);
+  body.predicted_seconds = sum_of(predict_steps(body, held, streams));
 }
 
 }  // namespace neap::planner

@@ -1,22 +1,24 @@
 // The cost model (planner/kernels/cost.h) predicts how long steps and plans take. Tested in
-// tests/planner/plan_test.cpp; neap-cost (bench/cost/) compares it with the clock.
+// tests/planner/predict_test.cpp; neap-cost (bench/cost/) compares it with the clock.
 #pragma once
 
 #include <vector>
 
+#include "planner/kernels/traffic.h"
 #include "planner/plan/plan.h"
 
 namespace neap::planner {
 
-/// Predicts the seconds of a step on predicted::kThreads threads. `share` says, for each buffer, what a byte costs
-/// beside one in memory (1); empty means 1 for all.
-double predict_seconds(const PlanStep& step, const std::vector<double>& share = {});
+/// Predicts the seconds of a step on predicted::kThreads threads, alone: all that it reads lies in memory.
+double predict_seconds(const PlanStep& step);
+
+/// Predicts those of each step of a plan, in their order: what was touched a short while ago lies in a cache. The plan
+/// holds no more than `held` bytes.
+std::vector<double> predict_steps(const PlanData& plan, size_t held, const Streams& streams = {});
 
 /// Sets predicted_seconds of a plan whose steps are known.
-void predict(PlanData& plan);
-
-/// Does the same for a loop's body that is placed: what lies in a small arena is in the caches when the next step reads
-/// it.
-void predict_body(PlanData& body);
+void predict(PlanData& plan, size_t held);
+/// Does the same for the body of a loop, which is placed.
+void predict_body(PlanData& body, const Streams& streams);
 
 }  // namespace neap::planner

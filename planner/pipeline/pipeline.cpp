@@ -1,5 +1,6 @@
 #include "planner/pipeline/pipeline.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,9 @@ using tracing::Graph;
 
 namespace {
 
+// Steps in their final order may find this much more in caches. A guess: what is tried for nothing costs little.
+constexpr double kInBetterOrder = 0.95;
+
 // What a plan must be worth, and one that it may be like.
 struct Trial {
   const Worth& worth;
@@ -36,6 +40,8 @@ struct Draft {
   Placing placing = Placing::best;
   Planned planned;
   Fusion fusion;
+
+  Streams streams;  // of a body
 
   bool is_body() const { return order.num_carry >= 0; }
 };
@@ -85,9 +91,11 @@ bool write_steps(Draft& d) {
 
 bool may_be_worth(Draft& d, const OrderGraph& graph) {
   PlanData& plan = d.planned.plan;
-  predict(plan);
+  const size_t held = held_beside(plan, d.options.target) + least_peak(graph);
+  predict(plan, held);
+  plan.predicted_seconds *= kInBetterOrder;
   const Trial& trial = *d.trial;
-  if (!trial.worth(held_beside(plan, d.options.target) + least_peak(graph), plan.predicted_seconds)) return false;
+  if (!trial.worth(held, plan.predicted_seconds)) return false;
   return !trial.like || !no_easier(d.planned.problem, trial.like->problem) ||
          trial.worth(trial.like->plan.peak_bytes, plan.predicted_seconds);
 }
@@ -116,10 +124,10 @@ bool place_buffers(Draft& d) {
   SharedPlacing* shared = d.options.placing.get();
   if (d.is_body()) {
     assign_buffers_of_body(plan, d.order.num_carry, d.options.target, shared);
-    predict_body(plan);
+    predict_body(plan, d.streams);
   } else {
     assign_buffers(plan, d.options.target, d.placing, shared);
-    predict(plan);
+    predict(plan, plan.peak_bytes);
   }
   return true;
 }
@@ -198,7 +206,8 @@ Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOption
       {.options = inner,
        .fuse_options = fuse_options,
        .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
-       .planned = {graph, {}, {}}});
+       .planned = {graph, {}, {}},
+       .streams = {loop.consts + loop.carries, loop.carries, std::max<int64_t>(1, loop.length)}});
 }
 
 }  // namespace neap::planner

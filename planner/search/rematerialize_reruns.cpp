@@ -1,6 +1,7 @@
 #include "planner/search/rematerialize_reruns.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "planner/kernels/predict.h"
@@ -156,12 +157,9 @@ Graph graph_in_order(const Planned& planned, const Reruns& reruns) { return Writ
 
 std::optional<Rerun> rerun_within(const Planned& planned, size_t peak_bytes, int64_t& work) {
   const OrderProblem problem = problem_in_order(planned.plan);
-  std::vector<double> seconds;
-  std::vector<int> given;
-  for (const PlanStep& step : planned.plan.steps) {
-    given.push_back(static_cast<int>(given.size()));
-    seconds.push_back(predict_seconds(step));
-  }
+  const std::vector<double> seconds = predict_steps(planned.plan, planned.plan.peak_bytes);
+  std::vector<int> given(seconds.size());
+  std::iota(given.begin(), given.end(), 0);
   const size_t before = peak_of_order(problem, given);
   const size_t less = planned.plan.peak_bytes - std::min(planned.plan.peak_bytes, peak_bytes);
   if (less >= before) return std::nullopt;

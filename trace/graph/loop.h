@@ -13,11 +13,13 @@ namespace neap::tracing {
 
 struct LoopLayout {
   size_t consts = 0, carries = 0;
+  int64_t length = 0;  // of a while_loop: the most iterations, where there is a limit, else 0
 
   // Of a scan or while_loop.
   explicit LoopLayout(const Attrs& attrs)
       : consts(static_cast<size_t>(attrs.integer(Attr::num_consts))),
-        carries(static_cast<size_t>(attrs.integer(Attr::num_carry))) {}
+        carries(static_cast<size_t>(attrs.integer(Attr::num_carry))),
+        length(attrs.integer_or(Attr::length, 0)) {}
 
   // By the number of an operand, or of a result; of the body's inputs and outputs too.
   bool is_const(size_t input) const { return input < consts; }
@@ -32,14 +34,12 @@ struct LoopView : LoopLayout {
       : LoopLayout(node.attrs),
         node(node),
         body(*node.attrs.graph(Attr::body)),
-        length(node.attrs.integer_or(Attr::length, 0)),
         reverse(node.attrs.integer_or(Attr::reverse, 0) != 0),
         operands(node.inputs.size()),
         results(node.outputs.size()) {}
 
   const Node& node;
   const Graph& body;
-  int64_t length;  // of a while_loop: the most iterations, where there is a limit, else 0
   bool reverse;
   size_t operands, results;
 };

@@ -1,0 +1,40 @@
+// What bytes cost that steps read and write, by the cache in which they lie: bytes that nobody touched since less than
+// a cache's size was touched are still in it (LRU), and a plan or a loop's body is taken to run again and again. Tested
+// in tests/planner/predict_test.cpp; neap-cost (bench/cost/) compares it with the clock.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "planner/plan/plan.h"
+
+namespace neap::planner {
+
+/// ByteCost is what a byte costs, in the units of planner/kernels/cost.h.
+struct ByteCost {
+  double read = 0, write = 0;
+};
+
+/// Returns it for bytes that were touched last when so many had still to be touched before them.
+ByteCost byte_cost(double distance);
+
+/// StepTraffic is what a step reads and writes.
+struct StepTraffic {
+  std::vector<double> read, written;            // bytes of each input and output of the group
+  std::vector<double> read_costs, write_costs;  // units a byte
+  double tables = 0;                            // bytes of a scatter's tables, which are filled and added up
+};
+
+/// Returns it for a step alone: all lies in memory.
+StepTraffic step_traffic(const PlanStep& step);
+
+/// Streams says which inputs and outputs of a body are another slice of something larger in each of its runs.
+struct Streams {
+  size_t first_input = std::numeric_limits<size_t>::max(), first_output = std::numeric_limits<size_t>::max();
+  int64_t length = 1;  // runs
+};
+
+/// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most.
+std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const Streams& streams = {});
+
+}  // namespace neap::planner

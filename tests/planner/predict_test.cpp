@@ -1,0 +1,91 @@
+// Predicted times: what bytes cost by the cache in which they lie, and what steps read.
+#include "planner/kernels/predict.h"
+
+#include <gtest/gtest.h>
+#include <neap/neap.h>
+
+#include <array>
+#include <limits>
+
+#include "graphs.h"
+#include "planner/kernels/cost.h"
+#include "planner/pipeline/pipeline.h"
+#include "planner/rewrite/simplify.h"
+#include "programs.h"
+
+namespace neap::planner {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Planned planned(const Graph& g, const PlanOptions& options = {}) { return plan_simplified(simplify(g), options, {}); }
+
+// What the steps of a plan read, in units.
+double units_read(const Planned& p) {
+  double units = 0;
+  for (const StepTraffic& step : plan_traffic(p.plan, p.plan.peak_bytes)) {
+    for (size_t i = 0; i < step.read.size(); ++i) units += step.read[i] * step.read_costs[i];
+  }
+  return units;
+}
+
+TEST(Predict, BytesCostMoreTheLongerTheyWereNotTouched) {
+  double before = 0;
+  for (double distance = 1e4; distance < 1e10; distance *= 1.3) {
+    const auto [read, write] = byte_cost(distance);
+    EXPECT_GE(read, before);
+    EXPECT_LE(read, 1.3 * std::max(before, predicted::kLevels[0].read)) << distance;  // no step anywhere
+    EXPECT_LE(write, read);
+    before = read;
+  }
+  EXPECT_EQ(before, byte_cost(kInf).read);
+}
+
+// A column that is divided by its sum: the second step reads what the first has just read.
+TEST(Predict, WhatWasJustReadIsInACache) {
+  const auto normalize = [](const tracing::Arrays& in) { return in[0] / sum(in[0]); };
+  for (const auto& [n, cost] :
+       {std::pair{int64_t{1000}, byte_cost(0).read}, {int64_t{1} << 28, byte_cost(kInf).read}}) {
+    const Planned p = planned(traced({{n}}, normalize));
+    const std::vector<StepTraffic> steps = plan_traffic(p.plan, p.plan.peak_bytes);
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[1].read_costs[0], cost) << n;
+  }
+  const Planned small = planned(traced({{1000}}, normalize)),
+                naive = planned(traced({{1000}}, normalize), {.naive = true});
+  for (const StepTraffic& step : plan_traffic(naive.plan, naive.plan.peak_bytes)) {
+    for (const double cost : step.read_costs) EXPECT_EQ(cost, byte_cost(kInf).read);  // each buffer is new memory
+  }
+  EXPECT_LT(small.plan.predicted_seconds, naive.plan.predicted_seconds);
+}
+
+// An invariant of a loop stays in a cache where it fits; a slice a step of something large does not.
+TEST(Predict, LoopsReadInvariantsFromCachesAndSlicesFromMemory) {
+  const auto seconds = [](int64_t n, bool slices, int64_t steps) {
+    const Graph g = traced({{n}, {slices ? steps : 1, n}}, [&](const tracing::Arrays& in) {
+      const auto step = [&](const Array& c, const Array& x) { return std::pair(c * 0.5f + x, nullptr); };
+      const auto fixed = [&](const Array&, const Array& c) { return c * 0.5f + reshape(in[1], {n}); };
+      return slices ? scan(step, in[0], in[1]).first : fori_loop(0, steps, fixed, in[0]);
+    });
+    return planned(g).plan.predicted_seconds / static_cast<double>(steps);
+  };
+  EXPECT_LT(1.5 * seconds(100'000, false, 1000), seconds(100'000, true, 1000));
+  EXPECT_GT(seconds(100'000'000, false, 10), 0.9 * seconds(100'000'000, true, 10));
+  EXPECT_NEAR(seconds(100'000, true, 2000) / seconds(100'000, true, 1000), 1, 1e-2);
+  EXPECT_LT(seconds(100'000, true, 2), seconds(100'000, true, 1000));  // two slices stay in a cache
+}
+
+// Rows of a large table are not in a cache because few bytes are read.
+TEST(Predict, PartsAreAsFarAsTheWhole) {
+  const auto row = [](const tracing::Arrays& in) { return 2.f * dynamic_slice(in[0], in[1], {1000}); };
+  const auto cost = [&](int64_t n) {
+    const std::array avals{Aval{{n}, DType::f32}, Aval{{1}, DType::i32}};
+    return units_read(
+        planned(tracing::trace_closed(avals, [&](const tracing::Arrays& in) { return tracing::Arrays{row(in)}; })));
+  };
+  EXPECT_GT(cost(1 << 28), 3 * cost(2000));
+  EXPECT_LT(cost(1 << 28), 1.1 * cost(1 << 27));  // but no more of them are
+}
+
+}  // namespace
+}  // namespace neap::planner
