@@ -19,7 +19,7 @@ constexpr int64_t kFirstWork = 20'000'000;  // most for the first look at a capa
 constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/minimalloc take, each
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
 constexpr int64_t kPuzzleWork = 1'000'000;  // for each of blocks that leave no byte free: there is no near miss
-constexpr int64_t kMostPuzzleWork = 3'000'000'000;
+constexpr int64_t kMostPuzzleWork = 2'000'000'000;
 constexpr int64_t kEvictWork = 12'000;       // for each block, at one capacity
 constexpr int kEvictRounds = 3;              // of that, in all
 constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
@@ -179,7 +179,14 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
     if (is_puzzle) {
       const int64_t part = may_spend_more ? std::min(kPuzzleWork * std::ssize(taking), kMostPuzzleWork) : work / 4;
       Meter own(part, deadline);
-      if (std::optional<Placement> whole = place_pieces(taking, own)) best = std::move(*whole);
+      const auto place_left = [&](std::span<const Block> left) {
+        Placement placed = place_greedily(left, goal);
+        Meter some(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(left) : part / 4, deadline);
+        if (placed.extent > goal) evict(left, goal, placed, some);
+        return placed;
+      };
+      Placement joined = place_pieces(taking, own, place_left);
+      if (joined.extent < best.extent) best = std::move(joined);
       if (!may_spend_more) meter.spend(part - own.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "planner/place/place_matches.h"
@@ -39,7 +40,7 @@ std::vector<int> members_of(const GroupSum& sum, const std::vector<std::vector<i
 
 }  // namespace
 
-Pieces::Pieces(std::span<const Block> blocks) : num_blocks_(blocks.size()) {
+Pieces::Pieces(std::span<const Block> blocks, Doubt doubt) : num_blocks_(blocks.size()), doubt_(doubt) {
   int end = 0;
   for (const Block& block : blocks) end = std::max(end, block.last + 1);
   starts_.resize(end + 1);
@@ -148,8 +149,10 @@ void Pieces::look_at(int step) {
   const std::vector<GroupSum> sums_before = sums(before), sums_after = sums(after);
   work_ += kWorkOfSum * static_cast<int64_t>(sums_before.size() + sums_after.size());
   double best = 0;
+  const double pairs =
+      doubt_ == Doubt::crowds ? static_cast<double>(sums_before.size()) * static_cast<double>(sums_after.size()) : 1;
   const auto score = [&](size_t bytes, int members) {
-    double s = static_cast<double>(bytes) * std::exp2(-kDoubtOfMember * members);
+    double s = static_cast<double>(bytes) / pairs * std::exp2(-kDoubtOfMember * members);
     if (at_random_) s *= kLeastLuck + static_cast<double>(random_() % 1024) / 1024;
     best = std::max(best, s);
     return s;
@@ -231,8 +234,8 @@ bool Pieces::join_alike() {
   return false;
 }
 
-void Pieces::join(Meter& meter) {
-  while (count_ > 1 && !meter.spent()) {
+void Pieces::join(Meter& meter, int enough) {
+  while (count_ > enough && !meter.spent()) {
     for (const int step : std::exchange(touched_, {})) {
       is_touched_[step] = 0;
       look_at(step);
@@ -341,10 +344,15 @@ bool fill_rectangle(std::span<const Block> blocks) {
   return area == live_bytes_bound(blocks) * static_cast<size_t>(last - first + 1);
 }
 
-std::optional<Placement> place_pieces(std::span<const Block> blocks, Meter& meter) {
+Placement place_pieces(std::span<const Block> blocks, Meter& meter, PlaceLeft place_left) {
   const size_t height = live_bytes_bound(blocks);
-  Pieces pieces(blocks);
-  pieces.join(meter);
+  Pieces pieces(blocks, Pieces::Doubt::few_bytes), others(blocks, Pieces::Doubt::crowds);
+  for (Pieces* p : {&pieces, &others}) {
+    p->join(meter);
+    if (p->count() == 1) break;
+    p->try_others(kFirstRound, meter);
+  }
+  if (others.count() < pieces.count()) pieces = std::move(others);
   for (int64_t round = kFirstRound; !meter.spent(); round *= 2) {
     const std::vector<Block> left = pieces.left();
     std::optional<std::vector<int64_t>> found;
@@ -357,7 +365,20 @@ std::optional<Placement> place_pieces(std::span<const Block> blocks, Meter& mete
     if (found) return Placement{pieces.offsets(*found), height, height};
     pieces.try_others(round, meter);
   }
-  return std::nullopt;
+  // What was joined first is the least doubtful, and the fewer are left, the fewer ways there are to place them.
+  Placement best{{}, std::numeric_limits<size_t>::max(), height};
+  const auto place_all = [&](const Pieces& joined) {
+    const Placement placed = place_left(joined.left());
+    if (placed.extent < best.extent) best.extent = placed.extent, best.offsets = joined.offsets(placed.offsets);
+  };
+  place_all(pieces);
+  Pieces again(blocks, Pieces::Doubt::crowds);
+  Meter little(kFirstRound, std::nullopt);
+  for (int left = again.count() / 2; left > pieces.count(); left /= 4) {
+    again.join(little, left);
+    place_all(again);
+  }
+  return best;
 }
 
 }  // namespace neap::planner

@@ -5,13 +5,13 @@
 // get beyond hundreds. Tested in tests/planner/place_test.cpp.
 #pragma once
 
-#include <optional>
 #include <queue>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "core/function_ref.h"
 #include "planner/place/place.h"
 #include "planner/place/place_search.h"
 
@@ -20,16 +20,23 @@ namespace neap::planner {
 /// Tells whether as many bytes are needed at every step from the first to the last.
 bool fill_rectangle(std::span<const Block> blocks);
 
-/// Offsets for blocks that fill a rectangle, as high as it is; nullopt where the meter is exhausted before.
-std::optional<Placement> place_pieces(std::span<const Block> blocks, Meter& meter);
+/// Places the pieces that are left where they do not come together.
+using PlaceLeft = FunctionRef<Placement(std::span<const Block>)>;
+
+/// Offsets for blocks that fill a rectangle, as high as it is where the pieces come together before the meter is
+/// exhausted.
+Placement place_pieces(std::span<const Block> blocks, Meter& meter, PlaceLeft place_left);
 
 /// The pieces that the blocks make up, ever larger and fewer.
 class Pieces {
  public:
-  explicit Pieces(std::span<const Block> blocks);
+  /// What makes a match less certain: few bytes, or also that there are many others at its step.
+  enum class Doubt : uint8_t { few_bytes, crowds };
 
-  /// Joins pieces, the most certain first, until nothing matches.
-  void join(Meter& meter);
+  Pieces(std::span<const Block> blocks, Doubt doubt);
+
+  /// Joins pieces, the most certain first, until nothing matches or so few are left.
+  void join(Meter& meter, int enough = 1);
   /// Takes pieces that lie together apart and joins them in other ways, and goes back where more pieces are left, until
   /// one is or so much work is spent.
   void try_others(int64_t work, Meter& meter);
@@ -86,6 +93,7 @@ class Pieces {
 
   std::vector<Piece> pieces_;
   size_t num_blocks_;
+  Doubt doubt_;
   int count_ = 0;  // of those that are left
   // Of each step.
   std::vector<std::vector<int>> starts_, stops_;  // pieces that are left; these end before it

@@ -182,8 +182,10 @@ TEST(Place, ProvesThatTheBoundIsOutOfReach) {
   EXPECT_EQ(placement.lower_bound, 320u);
 }
 
-// A rectangle of steps x bytes cut into blocks: all of it is needed at every step.
-std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& random, bool pinwheels = true) {
+// A rectangle of steps x bytes cut into blocks: all of it is needed at every step. The largest of `looks` pieces is
+// cut.
+std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& random, bool pinwheels = true,
+                       int looks = 1) {
   struct Piece {
     int begin, end;
     size_t bottom, top;
@@ -191,7 +193,14 @@ std::vector<Block> cut(int steps, size_t units, size_t count, std::mt19937& rand
   std::vector<Piece> pieces{{0, steps, 0, units}};
   const auto between = [&](auto low, auto high) { return low + static_cast<decltype(low)>(random() % (high - low)); };
   while (pieces.size() < count) {
-    const size_t at = random() % pieces.size();
+    const auto area = [&](size_t i) {
+      return static_cast<size_t>(pieces[i].end - pieces[i].begin) * (pieces[i].top - pieces[i].bottom);
+    };
+    size_t at = random() % pieces.size();
+    for (int look = 1; look < looks; ++look) {
+      const size_t other = random() % pieces.size();
+      if (area(other) > area(at)) at = other;
+    }
     const Piece piece = pieces[at];
     const bool can_cut_steps = piece.end - piece.begin > 1, can_cut_bytes = piece.top - piece.bottom > 1;
     if (!can_cut_steps && !can_cut_bytes) continue;
@@ -232,6 +241,26 @@ TEST(Place, PutsACutRectangleTogetherAgain) {
     }
   }
   EXPECT_LT(greedily, 20);  // or there was nothing to search
+}
+
+// Ten thousand of about a size.
+TEST(Place, PutsTenThousandPiecesTogetherAgain) {
+  std::mt19937 random(1);
+  const std::vector<Block> blocks = cut(10'000, 1'000'000, 10'000, random, false, 8);
+  const Placement placement = place(blocks);
+  check(blocks, placement);
+  EXPECT_EQ(placement.extent, live_bytes_bound(blocks));
+}
+
+// Where the pieces do not come together, as tiny ones match in many ways, what they came to is placed.
+TEST(Place, PiecesThatDoNotComeTogetherLieNearTheBoundToo) {
+  std::mt19937 random(1);
+  const std::vector<Block> blocks = cut(1000, 10'000, 3000, random);
+  const size_t bound = live_bytes_bound(blocks);
+  const Placement placement = place(blocks);
+  check(blocks, placement);
+  EXPECT_LE(placement.extent, bound + bound / 10);
+  EXPECT_GT(place_greedily(blocks, bound).extent, bound + bound / 5);
 }
 
 // Of thousands of pieces too, in any number of steps: guillotine cuts, and with pinwheels among them.
