@@ -1,6 +1,7 @@
 #include "planner/kernels/predict.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -164,8 +165,8 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
         attrs.has(Attr::length) ? static_cast<double>(attrs.integer(Attr::length)) : predicted::kTrips;
     return length * (step.body ? step.body->predicted_seconds : 0);
   }
-  const ByteCost in_memory = byte_cost(bytes.tables);
-  double units = 0, traffic = bytes.tables * (in_memory.read + in_memory.write);
+  const ByteCost of_tables = byte_cost(bytes.tables);
+  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   units += group_units(group);
@@ -176,6 +177,7 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
     const factor::Form form = factor_form(group, group.nodes[0]);
     units += static_cast<double>(form.batch) * factor_units(form);
     if (step.host) {
+      const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity());
       traffic += static_cast<double>(step.host->sent + step.host->returned) * (in_memory.read + in_memory.write);
     }
   }

@@ -68,6 +68,12 @@ class Touches {
   Touches(const PlanData& plan, size_t held, size_t count)
       : plan_(plan), held_(static_cast<double>(held)), marks_(count), last_(plan.buffers.size(), kNever) {}
 
+  bool is_first(int buffer) const { return last_[root_of(buffer)].first == kNever.first; }
+  int root_of(int buffer) const {
+    const int of = plan_.buffers[buffer].alias_of;
+    return of < 0 ? buffer : of;
+  }
+
   // How many bytes lie between, its own included; `bytes`: of it that are touched.
   double distance(int buffer, double bytes) const {
     const int root = root_of(buffer);
@@ -83,17 +89,12 @@ class Touches {
     auto& [moment, marked] = last_[root_of(buffer)];
     if (moment != kNever.first) marks_.add(moment, -marked);
     moment = now_++;
-    marked = bytes;
+    marked = std::max(marked, bytes);  // touching a part leaves the others in their place
     marks_.add(moment, marked);
   }
 
  private:
   static constexpr std::pair<size_t, double> kNever{std::numeric_limits<size_t>::max(), 0};
-
-  int root_of(int buffer) const {
-    const int of = plan_.buffers[buffer].alias_of;
-    return of < 0 ? buffer : of;
-  }
 
   const PlanData& plan_;
   double held_;  // no more than this is touched
@@ -139,40 +140,49 @@ StepTraffic step_traffic(const PlanStep& step) {
 }
 
 std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const Streams& streams) {
-  std::vector<double> streamed(plan.buffers.size());  // bytes of what a buffer is a slice of; 0: it is whole
-  const auto stream = [&](const std::vector<int>& buffers, size_t first) {
-    for (size_t i = first; i < buffers.size(); ++i) {
-      const PlanBuffer& b = plan.buffers[buffers[i]];
-      streamed[buffers[i]] = static_cast<double>(b.bytes) * static_cast<double>(streams.length);
-    }
-  };
-  stream(plan.inputs, streams.first_input);
-  stream(plan.outputs, streams.first_output);
-
   std::vector<StepTraffic> result;
   size_t touches = 0;
   for (const PlanStep& step : plan.steps) {
     touches += step.reads.size() + step.writes.size() + step.scratch.size();
     result.push_back(step_traffic(step));
   }
-  if (plan.naive) return result;  // each buffer is new memory
+  if (plan.naive) return result;  // what a step makes is new memory
+
   Touches seen(plan, held, 2 * touches);
-  for (int round = 0; round < 2; ++round) {
-    for (size_t s = 0; s < plan.steps.size(); ++s) {
-      const PlanStep& step = plan.steps[s];
-      StepTraffic& traffic = result[s];
-      const auto cost = [&](int buffer, double bytes) {
-        return byte_cost(std::max(streamed[buffer], seen.distance(buffer, bytes)));
-      };
-      for (size_t i = 0; i < step.reads.size(); ++i) {
-        traffic.read_costs[i] = cost(step.reads[i], traffic.read[i]).read;
-      }
-      for (size_t i = 0; i < step.writes.size(); ++i) {
-        traffic.write_costs[i] = cost(step.writes[i], traffic.written[i]).write;
-      }
-      for (size_t i = 0; i < step.reads.size(); ++i) seen.touch(step.reads[i], traffic.read[i]);
-      for (size_t i = 0; i < step.writes.size(); ++i) seen.touch(step.writes[i], traffic.written[i]);
-      for (const int b : step.scratch) seen.touch(b, static_cast<double>(plan.buffers[b].bytes));
+  const auto touch_all = [&](size_t s) {
+    const PlanStep& step = plan.steps[s];
+    for (size_t i = 0; i < step.reads.size(); ++i) seen.touch(step.reads[i], result[s].read[i]);
+    for (size_t i = 0; i < step.writes.size(); ++i) seen.touch(step.writes[i], result[s].written[i]);
+    for (const int b : step.scratch) seen.touch(b, static_cast<double>(plan.buffers[b].bytes));
+  };
+  const bool once = streams.length == 1;
+  for (size_t s = 0; s < plan.steps.size() && !once; ++s) touch_all(s);  // the run before
+
+  std::vector<double> streamed(plan.buffers.size());  // bytes of what a buffer is a slice of, until it is touched
+  const auto stream = [&](const std::vector<int>& buffers, size_t first) {
+    for (size_t i = first; i < buffers.size(); ++i) {
+      const int root = seen.root_of(buffers[i]);
+      streamed[root] = static_cast<double>(plan.buffers[root].bytes) * static_cast<double>(streams.length);
+    }
+  };
+  stream(plan.inputs, streams.first_input);
+  stream(plan.outputs, streams.first_output);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    StepTraffic& traffic = result[s];
+    const auto cost = [&](int buffer, double bytes) {
+      if (once && seen.is_first(buffer)) return byte_cost(std::numeric_limits<double>::infinity());
+      return byte_cost(std::max(streamed[seen.root_of(buffer)], seen.distance(buffer, bytes)));
+    };
+    for (size_t i = 0; i < step.reads.size(); ++i) {
+      traffic.read_costs[i] = cost(step.reads[i], traffic.read[i]).read;
+    }
+    for (size_t i = 0; i < step.writes.size(); ++i) {
+      traffic.write_costs[i] = cost(step.writes[i], traffic.written[i]).write;
+    }
+    touch_all(s);
+    for (const auto* buffers : {&step.reads, &step.writes}) {
+      for (const int b : *buffers) streamed[seen.root_of(b)] = 0;
     }
   }
   return result;

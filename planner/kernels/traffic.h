@@ -1,5 +1,6 @@
 // What bytes cost that steps read and write, by the cache in which they lie: bytes that nobody touched since less than
-// a cache's size was touched are still in it (LRU), and a plan or a loop's body is taken to run again and again. Tested
+// a cache's size was touched are still in it (LRU), and a plan or a loop's body is taken to run again and
+// again, but for the body of a loop of one iteration. Tested
 // in tests/planner/predict_test.cpp; neap-cost (bench/cost/) compares it with the clock.
 #pragma once
 
@@ -31,7 +32,7 @@ StepTraffic step_traffic(const PlanStep& step);
 /// Streams says which inputs and outputs of a body are another slice of something larger in each of its runs.
 struct Streams {
   size_t first_input = std::numeric_limits<size_t>::max(), first_output = std::numeric_limits<size_t>::max();
-  int64_t length = 1;  // runs
+  int64_t length = 0;  // runs; 0: nobody knows
 };
 
 /// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most.

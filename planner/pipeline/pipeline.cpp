@@ -1,6 +1,5 @@
 #include "planner/pipeline/pipeline.h"
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -22,7 +21,7 @@ using tracing::Graph;
 
 namespace {
 
-// Steps in their final order may find this much more in caches. A guess: what is tried for nothing costs little.
+// Steps in their final order find more in caches. A guess: where it is too little, a good plan may be passed over.
 constexpr double kInBetterOrder = 0.95;
 
 // What a plan must be worth, and one that it may be like.
@@ -207,7 +206,7 @@ Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOption
        .fuse_options = fuse_options,
        .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
        .planned = {graph, {}, {}},
-       .streams = {loop.consts + loop.carries, loop.carries, std::max<int64_t>(1, loop.length)}});
+       .streams = {loop.consts + loop.carries, loop.carries, loop.length}});
 }
 
 }  // namespace neap::planner

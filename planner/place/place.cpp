@@ -178,16 +178,16 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
     Meter meter(work, deadline);
     if (is_puzzle) {
       const int64_t part = may_spend_more ? std::min(kPuzzleWork * std::ssize(taking), kMostPuzzleWork) : work / 4;
-      Meter own(part, deadline);
+      Meter own(may_spend_more ? part : part - part / 4, deadline);
+      Meter some(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : part / 4, deadline);
       const auto place_left = [&](std::span<const Block> left) {
         Placement placed = place_greedily(left, goal);
-        Meter some(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(left) : part / 4, deadline);
         if (placed.extent > goal) evict(left, goal, placed, some);
         return placed;
       };
       Placement joined = place_pieces(taking, own, place_left);
       if (joined.extent < best.extent) best = std::move(joined);
-      if (!may_spend_more) meter.spend(part - own.left());
+      if (!may_spend_more) meter.spend(part - own.left() - some.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
     Meter more(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : meter.left(), deadline);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "planner/place/place_matches.h"
@@ -234,8 +233,8 @@ bool Pieces::join_alike() {
   return false;
 }
 
-void Pieces::join(Meter& meter, int enough) {
-  while (count_ > enough && !meter.spent()) {
+void Pieces::join(Meter& meter) {
+  while (count_ > 1 && !meter.spent()) {
     for (const int step : std::exchange(touched_, {})) {
       is_touched_[step] = 0;
       look_at(step);
@@ -351,6 +350,7 @@ Placement place_pieces(std::span<const Block> blocks, Meter& meter, PlaceLeft pl
     p->join(meter);
     if (p->count() == 1) break;
     p->try_others(kFirstRound, meter);
+    if (p->count() == 1) break;
   }
   if (others.count() < pieces.count()) pieces = std::move(others);
   for (int64_t round = kFirstRound; !meter.spent(); round *= 2) {
@@ -365,20 +365,8 @@ Placement place_pieces(std::span<const Block> blocks, Meter& meter, PlaceLeft pl
     if (found) return Placement{pieces.offsets(*found), height, height};
     pieces.try_others(round, meter);
   }
-  // What was joined first is the least doubtful, and the fewer are left, the fewer ways there are to place them.
-  Placement best{{}, std::numeric_limits<size_t>::max(), height};
-  const auto place_all = [&](const Pieces& joined) {
-    const Placement placed = place_left(joined.left());
-    if (placed.extent < best.extent) best.extent = placed.extent, best.offsets = joined.offsets(placed.offsets);
-  };
-  place_all(pieces);
-  Pieces again(blocks, Pieces::Doubt::crowds);
-  Meter little(kFirstRound, std::nullopt);
-  for (int left = again.count() / 2; left > pieces.count(); left /= 4) {
-    again.join(little, left);
-    place_all(again);
-  }
-  return best;
+  const Placement placed = place_left(pieces.left());
+  return {pieces.offsets(placed.offsets), placed.extent, height};
 }
 
 }  // namespace neap::planner

@@ -35,8 +35,8 @@ class Pieces {
 
   Pieces(std::span<const Block> blocks, Doubt doubt);
 
-  /// Joins pieces, the most certain first, until nothing matches or so few are left.
-  void join(Meter& meter, int enough = 1);
+  /// Joins pieces, the most certain first, until nothing matches.
+  void join(Meter& meter);
   /// Takes pieces that lie together apart and joins them in other ways, and goes back where more pieces are left, until
   /// one is or so much work is spent.
   void try_others(int64_t work, Meter& meter);

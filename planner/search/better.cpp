@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kAsLong = 1.03;                         // any smaller plan may take as much longer,
 constexpr double kMuchSmaller = 2.0 / 3, kLonger = 1.1;  // one of this part of the bytes so much,
-constexpr double kFarSmaller = 0.1, kMuchLonger = 1.3;   // and one of this
+constexpr double kFarSmaller = 0.1, kMuchLonger = 1.35;  // and one of this
 constexpr double kMore = 1.0 / 16, kSlow = 1.3,
                  kMuchMore = 0.25;  // than naive holds, and what naive must take for more
 constexpr double kFaster = 0.99;    // of the time, where no byte is saved: Policy::no_worse

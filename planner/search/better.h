@@ -24,7 +24,7 @@ Price price_of(const PlanData& plan, const Target& target);
 /// How a plan is compared with the one that a program has so far.
 enum class Policy : uint8_t {
   any,             // the faster is better; of two within 3 % the smaller; one smaller by a third may take 10 % longer,
-                   // one of a tenth 30 %
+                   // one of a tenth 35 %
   no_worse,        // neither grows, and the bytes fall, or the time by 1 %: the same work in another layout
   fewer_bytes,     // what holds less moves less: less is copied
   rematerialized,  // saves 5 % of the peak or more; may take 30 % longer for all of the peak, half of that for half

@@ -22,9 +22,9 @@ TEST(Better, OfTwoThatTakeAsLongTheSmallerOneIs) {
 TEST(Better, MuchLessMayTakeLonger) {
   EXPECT_TRUE(better({66, 1.1}, {100, 1}));
   EXPECT_FALSE(better({66, 1.11}, {100, 1}));
-  EXPECT_TRUE(better({10, 1.3}, {100, 1}));
-  EXPECT_FALSE(better({10, 1.31}, {100, 1}));
-  EXPECT_FALSE(better({100, 1}, {10, 1.3}));
+  EXPECT_TRUE(better({10, 1.35}, {100, 1}));
+  EXPECT_FALSE(better({10, 1.36}, {100, 1}));
+  EXPECT_FALSE(better({100, 1}, {10, 1.35}));
 }
 
 TEST(Better, TheSameWorkInAnotherLayoutMayBeNoWorse) {

@@ -75,6 +75,54 @@ TEST(Predict, LoopsReadInvariantsFromCachesAndSlicesFromMemory) {
   EXPECT_LT(seconds(100'000, true, 2), seconds(100'000, true, 1000));  // two slices stay in a cache
 }
 
+// A slice that is read twice comes from memory once; what runs once finds nothing in caches.
+TEST(Predict, ASliceComesFromMemoryOnceAndALoopOfOneIterationFindsNothing) {
+  const auto costs = [](int64_t length) {
+    const Graph g = traced({{100'000}, {length, 100'000}}, [&](const tracing::Arrays& in) {
+      const auto step = [](const Array& c, const Array& x) { return std::pair(c * 0.5f + x / sum(x), nullptr); };
+      return scan(step, in[0], in[1]).first;
+    });
+    const Planned p = planned(g);
+    const auto scan_step = std::ranges::find(p.plan.steps, PlanStep::Kind::scan, &PlanStep::kind);
+    const PlanData& body = *scan_step->body;
+    std::vector<double> of_slice;  // in their order
+    const std::vector<StepTraffic> steps = plan_traffic(body, size_t{1} << 30, {1, 1, length});
+    for (size_t s = 0; s < steps.size(); ++s) {
+      for (size_t i = 0; i < steps[s].read.size(); ++i) {
+        if (body.steps[s].reads[i] == body.inputs.back()) of_slice.push_back(steps[s].read_costs[i]);
+      }
+    }
+    return of_slice;
+  };
+  const double near = byte_cost(0).read, far = byte_cost(kInf).read;
+  EXPECT_EQ(costs(10'000), (std::vector{far, near}));
+  const Graph once = traced({{100'000}}, [](const tracing::Arrays& in) {
+    return fori_loop(0, 10, [](const Array&, const Array& c) { return c * sum(c); }, in[0]);
+  });
+  const Planned p = planned(once);
+  const PlanData& body = *std::ranges::find(p.plan.steps, PlanStep::Kind::scan, &PlanStep::kind)->body;
+  EXPECT_EQ(plan_traffic(body, body.peak_bytes, {.length = 1})[0].read_costs[0], far);
+  EXPECT_EQ(plan_traffic(body, size_t{1} << 30, {.length = 10})[0].read_costs[0], near);
+}
+
+// Reading a few bytes of something large does not make it small.
+TEST(Predict, APartThatIsTouchedLeavesTheWholeInTheWay) {
+  const auto cost = [](bool part) {
+    const Graph g = traced({{250'000}, {1 << 26}}, [&](const tracing::Arrays& in) {
+      const Array total = sum(in[0]) + sum(in[1]);
+      return part ? total + sum(slice_in_dim(in[1], 5, 6, 0)) : total;
+    });
+    const Planned p = planned(g);
+    for (size_t s = 0; s < p.plan.steps.size(); ++s) {
+      const PlanStep& step = p.plan.steps[s];
+      if (step.reads[0] == p.plan.inputs[0]) return plan_traffic(p.plan, p.plan.peak_bytes)[s].read_costs[0];
+    }
+    return 0.0;
+  };
+  EXPECT_EQ(cost(false), byte_cost(kInf).read);
+  EXPECT_EQ(cost(true), byte_cost(kInf).read);
+}
+
 // Rows of a large table are not in a cache because few bytes are read.
 TEST(Predict, PartsAreAsFarAsTheWhole) {
   const auto row = [](const tracing::Arrays& in) { return 2.f * dynamic_slice(in[0], in[1], {1000}); };
