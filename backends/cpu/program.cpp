@@ -197,7 +197,7 @@ class Lowering {
 
   void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {
     const tracing::Node& node = step.group.nodes.at(0);
-    const auto [num_consts, num_carry, length] = tracing::LoopLayout(node.attrs);
+    const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const PlanData& body = *step.body;
     code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());

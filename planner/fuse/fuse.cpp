@@ -150,8 +150,7 @@ class Fuser {
       switch (op_info(node.op).family) {
         case Family::gather:
           if (i == 1) {
-            const bool rows = graph_.aval(node.out()).size() >
-                              graph_.aval(x).size() / std::max<int64_t>(1, graph_.aval(x).shape.back());
+            const bool rows = graph_.aval(node.out()).size() > index_rows(graph_.aval(x));
             read(x, group, evaluations * columns, rows ? row_evaluations(x, hoisted) : hoisted * columns, false);
             break;
           }

@@ -138,7 +138,7 @@ class CopyInserter {
     for (const ValueId v : node.inputs) inputs.push_back(renamed_[v]);
     if (joins_ && op_info(node.op).family == Family::scatter) store_apart(node, inputs);
     if (is_loop(node.op)) {
-      const auto [consts, carries, length] = LoopLayout(node.attrs);
+      const auto [consts, carries] = LoopLayout(node.attrs);
       for (size_t j = 0; j < carries; ++j) {
         if (needs_copy(node.inputs[consts + j])) inputs[consts + j] = copy(inputs[consts + j], node.loc);
       }

@@ -91,7 +91,7 @@ class StepMaker {
     }
     for (const Node& node : graph_.nodes) {
       if (!is_loop(node.op)) continue;
-      const auto [consts, carries, length] = LoopLayout(node.attrs);
+      const auto [consts, carries] = LoopLayout(node.attrs);
       for (size_t j = 0; j < carries; ++j) {
         carried_[view_root(graph_, node.inputs[consts + j])] = node.outputs[j];
       }
@@ -139,7 +139,7 @@ class StepMaker {
     step.source = graph_.def(group.roots.back())->loc;
     if (group.kind == PlanStep::Kind::scan) {
       const Attrs& attrs = step.group.nodes[0].attrs;
-      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body), LoopLayout(attrs)));
+      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body), CountedLoop(attrs)));
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {

@@ -11,7 +11,7 @@
 namespace neap::planner {
 
 /// Plans a loop's body.
-using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, tracing::LoopLayout loop)>;
+using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, tracing::CountedLoop loop)>;
 
 /// Makes steps in the order of the groups, each with its sub-graph, reads, writes and scratch, and buffers with their
 /// storage. `graph` is simplified and has its copies (planner/fuse/insert_copies.h).

@@ -8,6 +8,7 @@
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -62,7 +63,7 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
   const Aval& out = group.aval(node.out());
   const Aval& updates = group.aval(node.inputs[2]);
   const Aval& indices = group.aval(node.inputs[1]);
-  const int64_t own_rows = indices.size() / std::max<int64_t>(1, indices.shape.back());
+  const int64_t own_rows = index_rows(indices);
   // A slice is added up as the whole is: the same form, and no part ends where the whole has none.
   const bool sliced = node.attrs.has(Attr::full_shape);
   const Shape& whole = sliced ? node.attrs.ints(Attr::full_shape) : updates.shape;

@@ -12,6 +12,7 @@
 #include "planner/kernels/factor.h"
 #include "planner/kernels/sort.h"
 #include "planner/kernels/traffic.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -54,16 +55,20 @@ int64_t in_short_rows(const Graph& group) {
   return 0;
 }
 
+// The last axis along which there is more than one element; else the first, -1 without axes.
+int64_t innermost(const Shape& shape) {
+  auto last = std::ssize(shape) - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  return last;
+}
+
 // The cost of an element that a reduction reads.
 double fold_cost(const Graph& group, const Node& node) {
   if (op_info(node.op).family != Family::reduce) return predicted::kFold;
   const Ints& axes = node.attrs.ints(Attr::axes);
   const Shape& shape = group.aval(node.inputs[0]).shape;
-  if (axes.size() == shape.size()) return predicted::kFold;
-  if (std::ranges::count(axes, 0) > 0) return predicted::kFoldLeading;
-  auto last = std::ssize(shape) - 1;
-  while (last > 0 && shape[last] == 1) --last;
-  return std::ranges::count(axes, last) > 0 ? predicted::kFold : predicted::kFoldMiddle;
+  const auto folds = [&](int64_t axis) { return std::ranges::count(axes, axis) > 0; };
+  return shape.empty() || folds(0) || folds(innermost(shape)) ? predicted::kFold : predicted::kFoldMiddle;
 }
 
 // How often each element of an operand is computed for one of the result: a broadcast repeats what it spreads along all
@@ -93,8 +98,7 @@ std::vector<double> times_computed(const Graph& group) {
 
 // The cost of an element that a scatter updates: a row's position is computed once.
 double update_cost(const Graph& group, const Node& node) {
-  const auto rows = static_cast<double>(group.aval(node.inputs[1]).size()) /
-                    static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
+  const auto rows = static_cast<double>(index_rows(group.aval(node.inputs[1])));
   const double in_row = static_cast<double>(group.aval(node.inputs[2]).size()) / std::max(1.0, rows);
   return predicted::kUpdate + (predicted::kScatter - predicted::kUpdate) / std::max(1.0, in_row);
 }
@@ -103,14 +107,8 @@ double update_cost(const Graph& group, const Node& node) {
 bool moves_rows(const Graph& group, const Node& node) {
   if (node.op != Op::transpose) return false;
   const Ints& order = node.attrs.ints(Attr::permutation);
-  const Shape& shape = group.aval(node.out()).shape;
-  auto last = std::ssize(shape) - 1;
-  while (last > 0 && shape[last] == 1) --last;
-  if (last < 0) return false;
-  for (int64_t axis = order[last] + 1; axis < std::ssize(shape); ++axis) {
-    if (group.aval(node.inputs[0]).shape[axis] > 1) return true;
-  }
-  return false;
+  const int64_t last = innermost(group.aval(node.out()).shape);
+  return last >= 0 && innermost(group.aval(node.inputs[0]).shape) > order[last];
 }
 
 // The units of a factorization: its arithmetic, most of it in products, and what it does for each element of the
@@ -138,9 +136,7 @@ double group_units(const Graph& group) {
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
     if (family == Family::gather) {
-      const double rows =
-          size(node.inputs[1]) / static_cast<double>(std::max<int64_t>(1, group.aval(node.inputs[1]).shape.back()));
-      units += predicted::kGather * rows + size(node.out());
+      units += predicted::kGather * static_cast<double>(index_rows(group.aval(node.inputs[1]))) + size(node.out());
       continue;
     }
     if (family == Family::reduce || family == Family::argreduce) {
@@ -166,10 +162,9 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
     return length * (step.body ? step.body->predicted_seconds : 0);
   }
   const ByteCost of_tables = byte_cost(bytes.tables);
-  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write);
+  double units = group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
-  units += group_units(group);
   if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
     units += dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
   }
@@ -197,10 +192,8 @@ double sum_of(const std::vector<double>& seconds) { return std::accumulate(secon
 
 }  // namespace
 
-double predict_seconds(const PlanStep& step) { return predict_seconds(step, step_traffic(step)); }
-
-std::vector<double> predict_steps(const PlanData& plan, size_t held, const Streams& streams) {
-  const std::vector<StepTraffic> traffic = plan_traffic(plan, held, streams);
+std::vector<double> predict_steps(const PlanData& plan, size_t held, const CountedLoop* loop) {
+  const std::vector<StepTraffic> traffic = plan_traffic(plan, held, loop);
   std::vector<double> seconds;
   for (size_t s = 0; s < plan.steps.size(); ++s) seconds.push_back(predict_seconds(plan.steps[s], traffic[s]));
   return seconds;
@@ -208,12 +201,12 @@ std::vector<double> predict_steps(const PlanData& plan, size_t held, const Strea
 
 void predict(PlanData& plan, size_t held) { plan.predicted_seconds = sum_of(predict_steps(plan, held)); }
 
-void predict_body(PlanData& body, const Streams& streams) {
+void predict_body(PlanData& body, const CountedLoop& loop) {
   size_t held = body.arena_bytes;
   for (const PlanBuffer& b : body.buffers) {
     if (b.alias_of < 0 && b.offset < 0) held += b.bytes;
   }
-  body.predicted_seconds = sum_of(predict_steps(body, held, streams));
+  body.predicted_seconds = sum_of(predict_steps(body, held, &loop));
 }
 
 }  // namespace neap::planner

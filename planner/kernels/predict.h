@@ -9,16 +9,13 @@
 
 namespace neap::planner {
 
-/// Predicts the seconds of a step on predicted::kThreads threads, alone: all that it reads lies in memory.
-double predict_seconds(const PlanStep& step);
-
-/// Predicts those of each step of a plan, in their order: what was touched a short while ago lies in a cache. The plan
-/// holds no more than `held` bytes.
-std::vector<double> predict_steps(const PlanData& plan, size_t held, const Streams& streams = {});
+/// Predicts the seconds of each step of a plan on predicted::kThreads threads, in their order: what was touched a short
+/// while ago lies in a cache. The plan holds no more than `held` bytes; it is the body of `loop`, if that is not null.
+std::vector<double> predict_steps(const PlanData& plan, size_t held, const tracing::CountedLoop* loop = nullptr);
 
 /// Sets predicted_seconds of a plan whose steps are known.
 void predict(PlanData& plan, size_t held);
 /// Does the same for the body of a loop, which is placed.
-void predict_body(PlanData& body, const Streams& streams);
+void predict_body(PlanData& body, const tracing::CountedLoop& loop);
 
 }  // namespace neap::planner

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "planner/kernels/cost.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -34,11 +37,9 @@ std::vector<double> bytes_read(const Graph& group) {
   }
   for (const Node& node : group.nodes) {
     if (op_info(node.op).family != Family::gather) continue;
-    const Aval& indices = group.aval(node.inputs[1]);
-    const double rows =
-        static_cast<double>(indices.size()) / static_cast<double>(std::max<int64_t>(1, indices.shape.back()));
+    const double lines = static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
     double& table = read[node.inputs[0]];
-    table = std::min(table, std::max(rows * predicted::kLine, bytes_of(group, node.out())));
+    table = std::min(table, std::max(lines, bytes_of(group, node.out())));
   }
   return read;
 }
@@ -61,60 +62,46 @@ class Marks {
   std::vector<double> sums_;
 };
 
-// Goes through the steps of a plan twice, as they run again and again, and knows how much was touched since a buffer
-// was.
+// How much was touched since a buffer was.
 class Touches {
  public:
   Touches(const PlanData& plan, size_t held, size_t count)
-      : plan_(plan), held_(static_cast<double>(held)), marks_(count), last_(plan.buffers.size(), kNever) {}
+      : plan_(plan), held_(static_cast<double>(held)), marks_(count), last_(plan.buffers.size()) {}
 
-  bool is_first(int buffer) const { return last_[root_of(buffer)].first == kNever.first; }
-  int root_of(int buffer) const {
-    const int of = plan_.buffers[buffer].alias_of;
-    return of < 0 ? buffer : of;
-  }
-
-  // How many bytes lie between, its own included; `bytes`: of it that are touched.
+  // How many bytes lie between, its own included, of which so many are touched; infinite where it never was.
   double distance(int buffer, double bytes) const {
-    const int root = root_of(buffer);
-    const auto whole = static_cast<double>(plan_.buffers[root].bytes);
-    const double since = last_[root].first == kNever.first ? marks_.before(now_)
-                                                           : marks_.before(now_) - marks_.before(last_[root].first);
+    const int root = plan_.root(buffer);
+    if (!last_[root]) return std::numeric_limits<double>::infinity();
+    const double since = marks_.before(now_) - marks_.before(last_[root]->moment);
     // Another part of it may be meant each time.
-    return std::max(bytes < static_cast<double>(plan_.buffers[buffer].aval.bytes()) ? whole : bytes,
-                    std::min(since, held_));
+    const bool is_part = bytes < static_cast<double>(plan_.buffers[buffer].aval.bytes());
+    return std::max(is_part ? static_cast<double>(plan_.buffers[root].bytes) : bytes, std::min(since, held_));
   }
 
   void touch(int buffer, double bytes) {
-    auto& [moment, marked] = last_[root_of(buffer)];
-    if (moment != kNever.first) marks_.add(moment, -marked);
-    moment = now_++;
-    marked = std::max(marked, bytes);  // touching a part leaves the others in their place
-    marks_.add(moment, marked);
+    std::optional<Touch>& last = last_[plan_.root(buffer)];
+    if (last) {
+      marks_.add(last->moment, -last->bytes);
+      bytes = std::max(bytes, last->bytes);  // touching a part leaves the others in their place
+    }
+    marks_.add(now_, bytes);
+    last = {now_++, bytes};
   }
 
  private:
-  static constexpr std::pair<size_t, double> kNever{std::numeric_limits<size_t>::max(), 0};
+  struct Touch {
+    size_t moment;
+    double bytes;  // that are marked there
+  };
 
   const PlanData& plan_;
   double held_;  // no more than this is touched
   Marks marks_;
-  std::vector<std::pair<size_t, double>> last_;  // of root buffers: moment, and what was marked there
+  std::vector<std::optional<Touch>> last_;  // of root buffers
   size_t now_ = 0;
 };
 
-}  // namespace
-
-ByteCost byte_cost(double distance) {
-  const auto& levels = predicted::kLevels;
-  const auto* above = std::ranges::find_if(levels, [&](const auto& level) { return distance <= level.bytes; });
-  if (above == std::end(levels)) return {std::end(levels)[-1].read, std::end(levels)[-1].write};
-  if (above == std::begin(levels)) return {above->read, above->write};
-  const auto* below = above - 1;  // between two, by the logarithm
-  const double part = std::log(distance / below->bytes) / std::log(above->bytes / below->bytes);
-  return {std::lerp(below->read, above->read, part), std::lerp(below->write, above->write, part)};
-}
-
+// That of a step alone: all lies in memory.
 StepTraffic step_traffic(const PlanStep& step) {
   const Graph& group = step.group;
   std::vector<double> read = bytes_read(group);
@@ -139,7 +126,19 @@ StepTraffic step_traffic(const PlanStep& step) {
   return result;
 }
 
-std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const Streams& streams) {
+}  // namespace
+
+ByteCost byte_cost(double distance) {
+  const auto& levels = predicted::kLevels;
+  const auto* above = std::ranges::find_if(levels, [&](const auto& level) { return distance <= level.bytes; });
+  if (above == std::end(levels)) return {std::end(levels)[-1].read, std::end(levels)[-1].write};
+  if (above == std::begin(levels)) return {above->read, above->write};
+  const auto* below = above - 1;  // between two, by the logarithm
+  const double part = std::log(distance / below->bytes) / std::log(above->bytes / below->bytes);
+  return {std::lerp(below->read, above->read, part), std::lerp(below->write, above->write, part)};
+}
+
+std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const CountedLoop* loop) {
   std::vector<StepTraffic> result;
   size_t touches = 0;
   for (const PlanStep& step : plan.steps) {
@@ -155,24 +154,26 @@ std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const S
     for (size_t i = 0; i < step.writes.size(); ++i) seen.touch(step.writes[i], result[s].written[i]);
     for (const int b : step.scratch) seen.touch(b, static_cast<double>(plan.buffers[b].bytes));
   };
-  const bool once = streams.length == 1;
-  for (size_t s = 0; s < plan.steps.size() && !once; ++s) touch_all(s);  // the run before
+  if (!loop || loop->length != 1) {
+    for (size_t s = 0; s < plan.steps.size(); ++s) touch_all(s);  // the run before
+  }
 
   std::vector<double> streamed(plan.buffers.size());  // bytes of what a buffer is a slice of, until it is touched
-  const auto stream = [&](const std::vector<int>& buffers, size_t first) {
-    for (size_t i = first; i < buffers.size(); ++i) {
-      const int root = seen.root_of(buffers[i]);
-      streamed[root] = static_cast<double>(plan.buffers[root].bytes) * static_cast<double>(streams.length);
-    }
+  const auto stream = [&](int buffer) {
+    const int root = plan.root(buffer);
+    streamed[root] = static_cast<double>(plan.buffers[root].bytes) * static_cast<double>(loop->length);
   };
-  stream(plan.inputs, streams.first_input);
-  stream(plan.outputs, streams.first_output);
+  for (size_t i = 0; loop && i < plan.inputs.size(); ++i) {
+    if (loop->is_stacked_input(i)) stream(plan.inputs[i]);
+  }
+  for (size_t i = 0; loop && i < plan.outputs.size(); ++i) {
+    if (loop->is_stacked_result(i)) stream(plan.outputs[i]);
+  }
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
     StepTraffic& traffic = result[s];
     const auto cost = [&](int buffer, double bytes) {
-      if (once && seen.is_first(buffer)) return byte_cost(std::numeric_limits<double>::infinity());
-      return byte_cost(std::max(streamed[seen.root_of(buffer)], seen.distance(buffer, bytes)));
+      return byte_cost(std::max(streamed[plan.root(buffer)], seen.distance(buffer, bytes)));
     };
     for (size_t i = 0; i < step.reads.size(); ++i) {
       traffic.read_costs[i] = cost(step.reads[i], traffic.read[i]).read;
@@ -182,7 +183,7 @@ std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const S
     }
     touch_all(s);
     for (const auto* buffers : {&step.reads, &step.writes}) {
-      for (const int b : *buffers) streamed[seen.root_of(b)] = 0;
+      for (const int b : *buffers) streamed[plan.root(b)] = 0;
     }
   }
   return result;

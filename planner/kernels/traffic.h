@@ -1,13 +1,13 @@
-// What bytes cost that steps read and write, by the cache in which they lie: bytes that nobody touched since less than
-// a cache's size was touched are still in it (LRU), and a plan or a loop's body is taken to run again and
-// again, but for the body of a loop of one iteration. Tested
-// in tests/planner/predict_test.cpp; neap-cost (bench/cost/) compares it with the clock.
+// What bytes cost that steps read and write, by the cache in which they lie: bytes are still in a cache where no more
+// than its size was touched since they were (LRU). A plan or a loop's body is taken to run again and again, but for the
+// body of a loop of one iteration. Tested in tests/planner/predict_test.cpp; neap-cost (bench/cost/) compares it with
+// the clock.
 #pragma once
 
-#include <limits>
 #include <vector>
 
 #include "planner/plan/plan.h"
+#include "trace/graph/loop.h"
 
 namespace neap::planner {
 
@@ -26,16 +26,8 @@ struct StepTraffic {
   double tables = 0;                            // bytes of a scatter's tables, which are filled and added up
 };
 
-/// Returns it for a step alone: all lies in memory.
-StepTraffic step_traffic(const PlanStep& step);
-
-/// Streams says which inputs and outputs of a body are another slice of something larger in each of its runs.
-struct Streams {
-  size_t first_input = std::numeric_limits<size_t>::max(), first_output = std::numeric_limits<size_t>::max();
-  int64_t length = 0;  // runs; 0: nobody knows
-};
-
-/// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most.
-std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const Streams& streams = {});
+/// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most. `loop`: whose
+/// body it is, or null; its stacked operands and results are another slice of something larger in each iteration.
+std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const tracing::CountedLoop* loop = nullptr);
 
 }  // namespace neap::planner

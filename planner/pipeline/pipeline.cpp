@@ -34,15 +34,14 @@ struct Trial {
 struct Draft {
   const PlanOptions& options;
   const FuseOptions& fuse_options;
-  OrderOptions order;            // says whether this is the body of a loop
-  const Trial* trial = nullptr;  // null: the plan is made whatever it is worth
+  OrderOptions order;
+  const tracing::CountedLoop* loop = nullptr;  // whose body this is
+  const Trial* trial = nullptr;                // null: the plan is made whatever it is worth
   Placing placing = Placing::best;
   Planned planned;
   Fusion fusion;
 
-  Streams streams;  // of a body
-
-  bool is_body() const { return order.num_carry >= 0; }
+  bool is_body() const { return loop; }
 };
 
 // What messages and reports call the plan.
@@ -80,7 +79,7 @@ bool choose_steps(Draft& d) {
 }
 
 bool write_steps(Draft& d) {
-  const auto plan_inner = [&](const Graph& body, tracing::LoopLayout loop) {
+  const auto plan_inner = [&](const Graph& body, tracing::CountedLoop loop) {
     return plan_body(body, loop, d.options, d.fuse_options).plan;
   };
   d.planned.plan = make_steps(d.planned.graph, d.fusion, d.options, plan_inner);
@@ -123,7 +122,7 @@ bool place_buffers(Draft& d) {
   SharedPlacing* shared = d.options.placing.get();
   if (d.is_body()) {
     assign_buffers_of_body(plan, d.order.num_carry, d.options.target, shared);
-    predict_body(plan, d.streams);
+    predict_body(plan, *d.loop);
   } else {
     assign_buffers(plan, d.options.target, d.placing, shared);
     predict(plan, plan.peak_bytes);
@@ -197,7 +196,7 @@ std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, co
   return plan_whole(std::move(simplified), options, fuse_options, Placing::nowhere, &trial);
 }
 
-Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOptions& options,
+Planned plan_body(const Graph& graph, tracing::CountedLoop loop, const PlanOptions& options,
                   const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
@@ -205,8 +204,8 @@ Planned plan_body(const Graph& graph, tracing::LoopLayout loop, const PlanOption
       {.options = inner,
        .fuse_options = fuse_options,
        .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
-       .planned = {graph, {}, {}},
-       .streams = {loop.consts + loop.carries, loop.carries, loop.length}});
+       .loop = &loop,
+       .planned = {graph, {}, {}}});
 }
 
 }  // namespace neap::planner

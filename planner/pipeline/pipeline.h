@@ -24,7 +24,7 @@ struct Planned {
 };
 
 /// The plan of a loop's body.
-Planned plan_body(const tracing::Graph& body, tracing::LoopLayout loop, const PlanOptions& options,
+Planned plan_body(const tracing::Graph& body, tracing::CountedLoop loop, const PlanOptions& options,
                   const FuseOptions& fuse_options);
 
 /// All passes after simplification, for this choice of what to keep.

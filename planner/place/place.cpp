@@ -175,11 +175,12 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
     int64_t work = limits.work.value_or(gap > goal / kMuch ? kMuchWork : gap > goal / kSome ? kSomeWork : kLittleWork);
     if (limits.shared) work = limits.shared->lend(work);
     const bool may_spend_more = !limits.work && !limits.shared;
+    const int64_t evict_work = kEvictRounds * kEvictWork * std::ssize(taking);
     Meter meter(work, deadline);
     if (is_puzzle) {
       const int64_t part = may_spend_more ? std::min(kPuzzleWork * std::ssize(taking), kMostPuzzleWork) : work / 4;
       Meter own(may_spend_more ? part : part - part / 4, deadline);
-      Meter some(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : part / 4, deadline);
+      Meter some(may_spend_more ? evict_work : part / 4, deadline);
       const auto place_left = [&](std::span<const Block> left) {
         Placement placed = place_greedily(left, goal);
         if (placed.extent > goal) evict(left, goal, placed, some);
@@ -190,7 +191,7 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
       if (!may_spend_more) meter.spend(part - own.left() - some.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
-    Meter more(may_spend_more ? kEvictRounds * kEvictWork * std::ssize(taking) : meter.left(), deadline);
+    Meter more(may_spend_more ? evict_work : meter.left(), deadline);
     if (best.extent > goal) evict(taking, goal, best, more);
     if (!may_spend_more) meter.spend(meter.left() - more.left());
     if (limits.shared) limits.shared->store(std::move(taking), goal, best, work - meter.left());

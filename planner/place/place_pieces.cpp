@@ -345,14 +345,17 @@ bool fill_rectangle(std::span<const Block> blocks) {
 
 Placement place_pieces(std::span<const Block> blocks, Meter& meter, PlaceLeft place_left) {
   const size_t height = live_bytes_bound(blocks);
-  Pieces pieces(blocks, Pieces::Doubt::few_bytes), others(blocks, Pieces::Doubt::crowds);
-  for (Pieces* p : {&pieces, &others}) {
-    p->join(meter);
-    if (p->count() == 1) break;
-    p->try_others(kFirstRound, meter);
-    if (p->count() == 1) break;
+  const auto joined = [&](Pieces::Doubt doubt) {
+    Pieces pieces(blocks, doubt);
+    pieces.join(meter);
+    pieces.try_others(kFirstRound, meter);
+    return pieces;
+  };
+  Pieces pieces = joined(Pieces::Doubt::few_bytes);
+  if (pieces.count() > 1) {
+    Pieces others = joined(Pieces::Doubt::crowds);
+    if (others.count() < pieces.count()) pieces = std::move(others);
   }
-  if (others.count() < pieces.count()) pieces = std::move(others);
   for (int64_t round = kFirstRound; !meter.spent(); round *= 2) {
     const std::vector<Block> left = pieces.left();
     std::optional<std::vector<int64_t>> found;

@@ -3,6 +3,7 @@
 
 #include <neap/error.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,9 @@ bool is_zero(const tracing::Graph& graph, tracing::ValueId v);
 
 /// Tells of each value whether an output of the graph lies in its bytes.
 std::vector<bool> holds_output(const tracing::Graph& graph);
+
+/// Counts the rows of a gather's or scatter's indices: what each says is one place.
+inline int64_t index_rows(const Aval& indices) { return indices.size() / std::max<int64_t>(1, indices.shape.back()); }
 
 /// Counts the nodes of the graph and of its loops' bodies, which are planned with it.
 size_t count_nodes(const tracing::Graph& graph);

@@ -117,7 +117,7 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
     b.graph.nodes[id].attrs.set(Attr::body, std::make_shared<const Graph>(simplify(original, b.level())));
     return b.graph.nodes[id].outputs;
   }
-  const auto [num_consts, num_carry, length] = LoopLayout(node.attrs);
+  const auto [num_consts, num_carry] = LoopLayout(node.attrs);
 
   if (node.op == Op::while_loop && is_never(b, inputs[num_consts])) {
     return {inputs.begin() + static_cast<std::ptrdiff_t>(num_consts), inputs.end()};

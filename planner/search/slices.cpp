@@ -293,7 +293,7 @@ std::vector<Level> levels_of(const Planned& planned, const PlanOptions& options,
     const int peak_at = peak_step(plan);
     if (peak_at < 0 || !plan.steps[peak_at].body) break;
     const Attrs& attrs = plan.steps[peak_at].group.nodes[0].attrs;
-    Level level{attrs.graph(Attr::body), LoopLayout(attrs), {}, {}};
+    Level level{attrs.graph(Attr::body), CountedLoop(attrs), {}, {}};
     level.planned = plan_body(*level.body, *level.loop, options, fuse_options);
     level.stored = fuse(level.planned.graph, fuse_options).stored;
     levels.push_back(std::move(level));

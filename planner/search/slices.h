@@ -18,7 +18,7 @@ namespace neap::planner {
 /// A graph with its plan: the whole, or the body of a loop.
 struct Level {
   tracing::GraphPtr body;  // as the loop around names it; null: the whole graph
-  std::optional<tracing::LoopLayout> loop;
+  std::optional<tracing::CountedLoop> loop;
   Planned planned;
   std::vector<bool> stored;  // of the values of planned.graph
 };

@@ -199,7 +199,7 @@ std::vector<ValueId> write_initial_totals(Graph& g, const Node& node, const Scan
 std::vector<ValueId> write_after(Graph& g, const Node& node, const ScanCut& cut, const std::vector<ValueId>& inputs,
                                  const std::vector<ValueId>& totals) {
   const Graph& from = *node.attrs.graph(Attr::body);
-  const auto [consts, carries, length] = LoopLayout(node.attrs);
+  const auto [consts, carries] = LoopLayout(node.attrs);
   Loop loop;
   loop.body.name = from.name;
   std::vector<ValueId> names(from.values.size(), no_value);

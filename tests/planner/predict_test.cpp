@@ -85,8 +85,9 @@ TEST(Predict, ASliceComesFromMemoryOnceAndALoopOfOneIterationFindsNothing) {
     const Planned p = planned(g);
     const auto scan_step = std::ranges::find(p.plan.steps, PlanStep::Kind::scan, &PlanStep::kind);
     const PlanData& body = *scan_step->body;
+    const tracing::CountedLoop loop(scan_step->group.nodes[0].attrs);
     std::vector<double> of_slice;  // in their order
-    const std::vector<StepTraffic> steps = plan_traffic(body, size_t{1} << 30, {1, 1, length});
+    const std::vector<StepTraffic> steps = plan_traffic(body, size_t{1} << 30, &loop);
     for (size_t s = 0; s < steps.size(); ++s) {
       for (size_t i = 0; i < steps[s].read.size(); ++i) {
         if (body.steps[s].reads[i] == body.inputs.back()) of_slice.push_back(steps[s].read_costs[i]);
@@ -100,9 +101,11 @@ TEST(Predict, ASliceComesFromMemoryOnceAndALoopOfOneIterationFindsNothing) {
     return fori_loop(0, 10, [](const Array&, const Array& c) { return c * sum(c); }, in[0]);
   });
   const Planned p = planned(once);
-  const PlanData& body = *std::ranges::find(p.plan.steps, PlanStep::Kind::scan, &PlanStep::kind)->body;
-  EXPECT_EQ(plan_traffic(body, body.peak_bytes, {.length = 1})[0].read_costs[0], far);
-  EXPECT_EQ(plan_traffic(body, size_t{1} << 30, {.length = 10})[0].read_costs[0], near);
+  const auto scan_step = std::ranges::find(p.plan.steps, PlanStep::Kind::scan, &PlanStep::kind);
+  tracing::CountedLoop loop(scan_step->group.nodes[0].attrs);
+  EXPECT_EQ(plan_traffic(*scan_step->body, size_t{1} << 30, &loop)[0].read_costs[0], near);
+  loop.length = 1;
+  EXPECT_EQ(plan_traffic(*scan_step->body, scan_step->body->peak_bytes, &loop)[0].read_costs[0], far);
 }
 
 // Reading a few bytes of something large does not make it small.

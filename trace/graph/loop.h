@@ -13,13 +13,11 @@ namespace neap::tracing {
 
 struct LoopLayout {
   size_t consts = 0, carries = 0;
-  int64_t length = 0;  // of a while_loop: the most iterations, where there is a limit, else 0
 
   // Of a scan or while_loop.
   explicit LoopLayout(const Attrs& attrs)
       : consts(static_cast<size_t>(attrs.integer(Attr::num_consts))),
-        carries(static_cast<size_t>(attrs.integer(Attr::num_carry))),
-        length(attrs.integer_or(Attr::length, 0)) {}
+        carries(static_cast<size_t>(attrs.integer(Attr::num_carry))) {}
 
   // By the number of an operand, or of a result; of the body's inputs and outputs too.
   bool is_const(size_t input) const { return input < consts; }
@@ -28,10 +26,17 @@ struct LoopLayout {
   bool is_stacked_result(size_t output) const { return output >= carries; }
 };
 
+/// CountedLoop says how often it runs, too.
+struct CountedLoop : LoopLayout {
+  explicit CountedLoop(const Attrs& attrs) : LoopLayout(attrs), length(attrs.integer_or(Attr::length, 0)) {}
+
+  int64_t length;  // of a while_loop: the most iterations, where there is a limit, else 0
+};
+
 /// LoopView is a scan or while_loop, taken apart.
-struct LoopView : LoopLayout {
+struct LoopView : CountedLoop {
   explicit LoopView(const Node& node)
-      : LoopLayout(node.attrs),
+      : CountedLoop(node.attrs),
         node(node),
         body(*node.attrs.graph(Attr::body)),
         reverse(node.attrs.integer_or(Attr::reverse, 0) != 0),

@@ -10,7 +10,7 @@ namespace neap::tracing {
 std::vector<HostValue> reference_loop(Op op, std::span<const HostValue> in, const Attrs& attrs, std::vector<Aval> out) {
   const Graph& body = *attrs.graph(Attr::body);
   const int64_t length = attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
-  const auto [num_consts, num_carry, most] = LoopLayout(attrs);
+  const auto [num_consts, num_carry] = LoopLayout(attrs);
 
   std::vector<HostValue> results(in.begin() + static_cast<std::ptrdiff_t>(num_consts),
                                  in.begin() + static_cast<std::ptrdiff_t>(num_consts + num_carry));

@@ -52,7 +52,7 @@ BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const Ba
 BatchedResults vmap_loop(const VmapSite& site) {
   const Attrs& attrs = site.node.attrs;
   const Graph& body = *attrs.graph(Attr::body);
-  const auto [consts, carries, length] = LoopLayout(attrs);
+  const auto [consts, carries] = LoopLayout(attrs);
   std::vector<bool> batched = site.batched;
   BatchedGraph inner;
   bool each_stops = false;
