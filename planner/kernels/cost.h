@@ -24,7 +24,8 @@ namespace predicted {
 inline constexpr double kUnitsPerSecond = 85e9;  // of one thread
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
-inline constexpr double kStep = 2.5e4;  // units: 0.3 microseconds
+inline constexpr double kStep = 2.5e4;  // units: 0.3 microseconds,
+inline constexpr double kFork = 1.5e5;  // and where threads share it 1.8 more: short steps are one thread's
 
 // What a byte costs where no more than so many bytes were touched since it was (planner/kernels/traffic.h): the caches
 // of the threads, the one that they share, memory. In between it follows the logarithm of the bytes.
@@ -45,6 +46,7 @@ inline constexpr double kLine = 64;          // bytes that reading one element f
 inline constexpr double kScatter = 340;      // of an element that a scatter updates,
 inline constexpr double kUpdate = 70;        // where it is one of a long row
 inline constexpr double kTranspose = 25;     // of an element whose neighbours come from other rows
+inline constexpr double kKeyWord = 130;      // of a key that is stored: each finds what the whole block finds
 inline constexpr double kFold = 8;           // of an element that a reduction reads,
 inline constexpr double kFoldMiddle = 30;    // where it reduces neither the first axis nor the last
 inline constexpr double kDotMultiply = 1;    // of a product's multiplication and addition,

@@ -71,31 +71,6 @@ double fold_cost(const Graph& group, const Node& node) {
   return shape.empty() || folds(0) || folds(innermost(shape)) ? predicted::kFold : predicted::kFoldMiddle;
 }
 
-// How often each element of an operand is computed for one of the result: a broadcast repeats what it spreads along all
-// its new axes but the innermost, in whose loop nothing changes.
-double repeats(const Graph& group, const Node& node) {
-  if (node.op != Op::broadcast_in_dim) return 1;
-  const Shape &from = group.aval(node.inputs[0]).shape, &to = group.aval(node.out()).shape;
-  const Ints& axes = node.attrs.ints(Attr::axes);
-  std::vector<bool> is_new(to.size(), true);
-  for (size_t i = 0; i < axes.size(); ++i) is_new[axes[i]] = from[i] != to[axes[i]];
-  auto axis = std::ssize(to);
-  while (axis > 0 && (is_new[axis - 1] || to[axis - 1] == 1)) --axis;
-  double times = 1;
-  for (int64_t i = 0; i < axis; ++i) times *= is_new[i] ? static_cast<double>(to[i]) : 1;
-  return times;
-}
-
-// The same of each value of a group for its results.
-std::vector<double> times_computed(const Graph& group) {
-  std::vector<double> times(group.values.size(), 1);
-  for (auto node = group.nodes.rbegin(); node != group.nodes.rend(); ++node) {
-    const double of_operands = times[node->out()] * repeats(group, *node);
-    for (const ValueId v : node->inputs) times[v] = std::max(times[v], of_operands);
-  }
-  return times;
-}
-
 // The cost of an element that a scatter updates: a row's position is computed once.
 double update_cost(const Graph& group, const Node& node) {
   const auto rows = static_cast<double>(index_rows(group.aval(node.inputs[1])));
@@ -109,6 +84,12 @@ bool moves_rows(const Graph& group, const Node& node) {
   const Ints& order = node.attrs.ints(Attr::permutation);
   const int64_t last = innermost(group.aval(node.out()).shape);
   return last >= 0 && innermost(group.aval(node.inputs[0]).shape) > order[last];
+}
+
+// Tells whether keys are made of other keys, and written.
+bool stores_keys(const Graph& group, const Node& node) {
+  return (node.op == Op::random_split || node.op == Op::random_fold_in) && group.aval(node.inputs[0]).ndim() > 1 &&
+         std::ranges::count(group.outputs, node.out()) > 0;
 }
 
 // The units of a factorization: its arithmetic, most of it in products, and what it does for each element of the
@@ -136,17 +117,19 @@ double group_units(const Graph& group) {
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
     if (family == Family::gather) {
-      units += predicted::kGather * static_cast<double>(index_rows(group.aval(node.inputs[1]))) + size(node.out());
+      const auto rows = static_cast<double>(index_rows(group.aval(node.inputs[1])));
+      units += (predicted::kGather * rows + size(node.out())) * times[node.out()];
       continue;
     }
     if (family == Family::reduce || family == Family::argreduce) {
-      units += fold_cost(group, node) * size(node.inputs[0]);
+      units += fold_cost(group, node) * size(node.inputs[0]) * times[node.out()];
       continue;
     }
     const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
     const double cost = family == Family::scatter ? update_cost(group, node)
                         : moves_rows(group, node) ? predicted::kTranspose
+                        : stores_keys(group, node) ? predicted::kKeyWord
                                                   : element_cost(group, node);
     units += cost * size(domain) * (in_short_row ? kLanes : 1) * times[node.out()];
   }
@@ -185,7 +168,8 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
     units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
-  return (all / predicted::kThreads + predicted::kStep) / predicted::kUnitsPerSecond;
+  const double shared = all / predicted::kThreads + predicted::kFork;
+  return (std::min(all, shared) + predicted::kStep) / predicted::kUnitsPerSecond;
 }
 
 double sum_of(const std::vector<double>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }

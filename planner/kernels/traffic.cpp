@@ -17,24 +17,26 @@ namespace {
 
 double bytes_of(const Graph& group, ValueId v) { return static_cast<double>(group.aval(v).bytes()); }
 
-// What a step reads of each input: no more than its slices, where nothing else reads it.
+// How often each element of an operand is computed for one of the result: a broadcast repeats what it spreads along all
+// its new axes but the innermost, in whose loop nothing changes.
+double repeats(const Graph& group, const Node& node) {
+  if (node.op != Op::broadcast_in_dim) return 1;
+  const Shape &from = group.aval(node.inputs[0]).shape, &to = group.aval(node.out()).shape;
+  const Ints& axes = node.attrs.ints(Attr::axes);
+  std::vector<bool> is_new(to.size(), true);
+  for (size_t i = 0; i < axes.size(); ++i) is_new[axes[i]] = from[i] != to[axes[i]];
+  auto axis = std::ssize(to);
+  while (axis > 0 && (is_new[axis - 1] || to[axis - 1] == 1)) --axis;
+  double times = 1;
+  for (int64_t i = 0; i < axis; ++i) times *= is_new[i] ? static_cast<double>(to[i]) : 1;
+  return times;
+}
+
+// What a step reads of each input: once what is read of it at all.
 std::vector<double> bytes_read(const Graph& group) {
-  std::vector<double> sliced(group.values.size());
-  std::vector<bool> whole(group.values.size(), false);
-  for (const Node& node : group.nodes) {
-    const bool slices = node.op == Op::slice || node.op == Op::dynamic_slice;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (slices && i == 0)
-        sliced[node.inputs[i]] += bytes_of(group, node.out());
-      else
-        whole[node.inputs[i]] = true;
-    }
-  }
+  const std::vector<double> times = times_computed(group);
   std::vector<double> read(group.values.size());
-  for (const ValueId v : group.inputs) {
-    const double all = bytes_of(group, v);
-    read[v] = whole[v] || sliced[v] == 0 ? all : std::min(all, sliced[v]);
-  }
+  for (const ValueId v : group.inputs) read[v] = std::min(1.0, times[v]) * bytes_of(group, v);
   for (const Node& node : group.nodes) {
     if (op_info(node.op).family != Family::gather) continue;
     const double lines = static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
@@ -127,6 +129,30 @@ StepTraffic step_traffic(const PlanStep& step) {
 }
 
 }  // namespace
+
+std::vector<double> times_computed(const Graph& group) {
+  const auto size = [&](ValueId v) { return static_cast<double>(std::max<int64_t>(1, group.aval(v).size())); };
+  std::vector<double> times(group.values.size()), in_slices(group.values.size());
+  for (const ValueId v : group.outputs) times[v] = 1;
+  for (auto node = group.nodes.rbegin(); node != group.nodes.rend(); ++node) {
+    double of_results = 0;
+    for (const ValueId out : node->outputs) {
+      times[out] = std::max(times[out], in_slices[out]);
+      of_results = std::max(of_results, times[out]);
+    }
+    const bool slices = node->op == Op::slice || node->op == Op::dynamic_slice;
+    const double of_operands = of_results * repeats(group, *node);
+    for (size_t i = 0; i < node->inputs.size(); ++i) {
+      const ValueId v = node->inputs[i];
+      if (slices && i == 0)
+        in_slices[v] += of_results * size(node->out()) / size(v);
+      else
+        times[v] = std::max(times[v], of_operands);
+    }
+  }
+  for (const ValueId v : group.inputs) times[v] = std::max(times[v], in_slices[v]);
+  return times;
+}
 
 ByteCost byte_cost(double distance) {
   const auto& levels = predicted::kLevels;

@@ -19,6 +19,11 @@ struct ByteCost {
 /// Returns it for bytes that were touched last when so many had still to be touched before them.
 ByteCost byte_cost(double distance);
 
+/// Returns, for each value of a step's group, how often an element of it is computed, or read, on average: less than
+/// once where slices of it are all that is read, more often where a broadcast repeats it along all but its innermost
+/// new axes, in whose loop nothing changes.
+std::vector<double> times_computed(const tracing::Graph& group);
+
 /// StepTraffic is what a step reads and writes.
 struct StepTraffic {
   std::vector<double> read, written;            // bytes of each input and output of the group

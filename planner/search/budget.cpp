@@ -27,7 +27,15 @@ constexpr double kUntilRecompute = 0.35, kUntilRerun = 0.45, kUntilCheapSliced =
 
 constexpr double kPlans = 200;                                   // of a large program, in all
 constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
-constexpr double kNodesPerSecond = 80'000, kFewestNodes = 2000;  // planned without a budget
+
+// Without a budget a search takes about as long as the program: so many nodes, but this many plans of a program that is
+// not large.
+constexpr double kNodesPerSecond = 80'000, kFewestPlans = 150, kFewestNodes = 20'000;
+
+double nodes_of_free_search(const Graph& graph, double seconds) {
+  const double few = kFewestPlans * static_cast<double>(count_nodes(graph));
+  return std::max(std::min(few, kFewestNodes), kNodesPerSecond * seconds);
+}
 
 // The plan in which what waits is computed again where that is cheap; none where nothing is.
 std::optional<Planned> rematerialize_cheap(BudgetLedger& ledger, const Planned& planned) {
@@ -116,7 +124,7 @@ PlanData meet_budget(const Graph& simplified, const PlanData& usual, const PlanO
 
 std::optional<PlanData> lower_for_free(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
   BudgetLedger ledger(usual, options, Wanted::better);
-  ledger.limit(std::max(kFewestNodes, kNodesPerSecond * usual.predicted_seconds));
+  ledger.limit(nodes_of_free_search(simplified, usual.predicted_seconds));
   search(ledger, simplified);
   if (!ledger.answered()) return std::nullopt;
   return ledger.take();
