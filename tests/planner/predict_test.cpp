@@ -5,6 +5,7 @@
 #include <neap/neap.h>
 
 #include <array>
+#include <functional>
 #include <limits>
 
 #include "graphs.h"
@@ -136,6 +137,47 @@ TEST(Predict, PartsAreAsFarAsTheWhole) {
   };
   EXPECT_GT(cost(1 << 28), 3 * cost(2000));
   EXPECT_LT(cost(1 << 28), 1.1 * cost(1 << 27));  // but no more of them are
+}
+
+// What is computed for a slice alone is computed for no more; what a broadcast repeats, as often.
+TEST(Predict, ValuesAreComputedAsOftenAsTheyAreRead) {
+  const auto times = [](const std::function<Array(const Array&)>& of_sine) {
+    const Graph g = simplify(traced({{8, 100}}, [&](const tracing::Arrays& in) { return of_sine(sin(in[0])); }));
+    for (const tracing::Node& node : g.nodes) {
+      if (node.op == tracing::Op::sin) return times_computed(g)[node.out()];
+    }
+    return 0.0;
+  };
+  EXPECT_EQ(times([](const Array& x) { return 2.f * x; }), 1);
+  EXPECT_EQ(times([](const Array& x) { return 2.f * slice_in_dim(x, 0, 2, 0); }), 0.25);
+  EXPECT_EQ(times([](const Array& x) { return slice_in_dim(x, 0, 2, 0) * slice_in_dim(x, 4, 6, 0); }), 0.5);
+  EXPECT_EQ(times([](const Array& x) { return x + sum(slice_in_dim(x, 0, 2, 0)); }), 1);
+  EXPECT_EQ(times([](const Array& x) { return broadcast_to(x, {3, 8, 100}) + 1.f; }), 3);
+  EXPECT_EQ(times([](const Array& x) { return broadcast_to(slice_in_dim(x, 0, 2, 0), {3, 2, 100}) + 1.f; }), 0.75);
+}
+
+// A step that is short is no faster on several threads.
+TEST(Predict, ShortStepsAreOneThreads) {
+  const auto seconds = [](int64_t n) {
+    return planned(traced({{n}}, [](const tracing::Arrays& in) { return sin(in[0]); })).plan.predicted_seconds;
+  };
+  const double each = (seconds(200'000) - seconds(100'000)) / 100'000;
+  EXPECT_NEAR((seconds(1000) - seconds(500)) / 500, predicted::kThreads * each, 0.1 * each);
+  EXPECT_LT(seconds(100'000), predicted::kThreads * each * 100'000);
+}
+
+// Each word of a key costs the block that it is of, and its operands lie apart.
+TEST(Predict, KeysMadeOfKeysAreDear) {
+  const auto seconds = [](const tracing::Arrays& in, bool many) {
+    const auto fold = [](const Array& key) { return random::fold_in(key, 3); };
+    return many ? vmap(fold)(in[0]) : random::split(in[1], in[0].shape(0));
+  };
+  const auto of = [&](bool many) {
+    const std::array avals{Aval{{100'000, 2}, DType::u32}, Aval{{2}, DType::u32}};
+    const auto keys = [&](const tracing::Arrays& in) { return tracing::Arrays{seconds(in, many)}; };
+    return planned(tracing::trace_closed(avals, keys)).plan.predicted_seconds;
+  };
+  EXPECT_GT(of(true), 2 * of(false));
 }
 
 }  // namespace
