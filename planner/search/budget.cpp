@@ -30,11 +30,11 @@ constexpr double kRematerializerPlans = 10;                      // what it plan
 
 // Without a budget a search takes about as long as the program: so many nodes, but this many plans of a program that is
 // not large.
-constexpr double kNodesPerSecond = 80'000, kFewestPlans = 150, kFewestNodes = 20'000;
+constexpr double kNodesPerSecond = 80'000, kMostNodes = 50'000, kFewestPlans = 150, kFewestNodes = 20'000;
 
 double nodes_of_free_search(const Graph& graph, double seconds) {
   const double few = kFewestPlans * static_cast<double>(count_nodes(graph));
-  return std::max(std::min(few, kFewestNodes), kNodesPerSecond * seconds);
+  return std::max(std::min(few, kFewestNodes), std::min(kMostNodes, kNodesPerSecond * seconds));
 }
 
 // The plan in which what waits is computed again where that is cheap; none where nothing is.
