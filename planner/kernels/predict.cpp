@@ -127,10 +127,10 @@ double group_units(const Graph& group) {
     }
     const ValueId domain = family == Family::scatter ? node.inputs[2] : node.out();
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
-    const double cost = family == Family::scatter ? update_cost(group, node)
-                        : moves_rows(group, node) ? predicted::kTranspose
+    const double cost = family == Family::scatter  ? update_cost(group, node)
+                        : moves_rows(group, node)  ? predicted::kTranspose
                         : stores_keys(group, node) ? predicted::kKeyWord
-                                                  : element_cost(group, node);
+                                                   : element_cost(group, node);
     units += cost * size(domain) * (in_short_row ? kLanes : 1) * times[node.out()];
   }
   return units;

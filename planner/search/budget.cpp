@@ -25,8 +25,8 @@ namespace {
 constexpr double kUntilRecompute = 0.35, kUntilRerun = 0.45, kUntilCheapSliced = 0.65, kUntilSlicedRerun = 0.8,
                  kUntilSlices = 0.88, kUntilCheckpointed = 1.12, kUntilNested = 1.2, kUntilSlicesAgain = 1.3;
 
-constexpr double kPlans = 200;                                   // of a large program, in all
-constexpr double kRematerializerPlans = 10;                      // what it plans, most of them not to the end
+constexpr double kPlans = 200;               // of a large program, in all
+constexpr double kRematerializerPlans = 10;  // what it plans, most of them not to the end
 
 // Without a budget a search takes about as long as the program: so many nodes, but this many plans of a program that is
 // not large.
