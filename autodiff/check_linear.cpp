@@ -45,6 +45,7 @@ class LinearCheck {
       case Op::add:
       case Op::subtract: return all_add();
       case Op::multiply:
+      case Op::convolution:
       case Op::dot_general: return depends_[in(0)] != depends_[in(1)];
       case Op::divide: return !depends_[in(1)];
       case Op::select: return !depends_[in(0)] && adds(in(1)) && adds(in(2));

@@ -27,6 +27,7 @@ Array tangent_of(const JvpSite& site) {
     case Family::sort: return jvp_sort(site);
     case Family::cumulative: return jvp_cumulative(site);
     case Family::dot: return jvp_dot(site);
+    case Family::convolution: return jvp_convolution(site);
     case Family::gather: return jvp_gather(site);
     case Family::scatter: return jvp_scatter(site);
     case Family::leaf:

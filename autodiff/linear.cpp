@@ -41,7 +41,8 @@ bool is_saveable(const Node& node) {
   const std::string& policy = node.attrs.string(Attr::saveable);
   if (policy == kSaveEverything) return true;
   if (policy.empty()) return false;
-  if (policy == kSaveDots) return gives(node, [](const Node& n) { return n.op == Op::dot_general; });
+  if (policy == kSaveDots)
+    return gives(node, [](const Node& n) { return n.op == Op::dot_general || n.op == Op::convolution; });
   return gives(node, [&](const Node& n) {
     return n.attrs.has(Attr::label) &&
            ("," + policy + ",").find("," + n.attrs.string(Attr::label) + ",") != std::string::npos;

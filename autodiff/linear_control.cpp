@@ -19,6 +19,7 @@ Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId 
   if (!varies[v]) return Worth::nothing;
   switch (tracing::op_info(body.def(v)->op).family) {
     case Family::dot:
+    case Family::convolution:
     case Family::fft:
     case Family::reduce:
     case Family::argreduce:

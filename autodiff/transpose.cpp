@@ -55,6 +55,7 @@ Arrays transpose_node(const TransposeSite& site) {
       break;
     case Family::layout: return transpose_layout(site);
     case Family::dot: return transpose_dot(site);
+    case Family::convolution: return transpose_convolution(site);
     case Family::scatter: return transpose_scatter(site);
     case Family::factor: return {Array(), transpose_factor(site)};
     case Family::control:

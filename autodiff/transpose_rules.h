@@ -31,6 +31,7 @@ Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
 /// Adds the cotangent to `so_far`, which earlier gathers of the same operand gave; half types are added in f32.
 Array transpose_gather(const TransposeSite& site, const Array& so_far);
+Arrays transpose_convolution(const TransposeSite& site);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);
 Arrays transpose_cond(const TransposeSite& site);

@@ -147,7 +147,8 @@ class Driver {
       case Kind::sort: return sort(step.sort, memory);
       case Kind::cumulative: return cumulative(step.cumulative, memory);
       case Kind::factor: return factor(step.factor, memory);
-      case Kind::dot: return dot(step.dot, memory);
+      case Kind::dot: return product("gemm", step.dot, memory);
+      case Kind::convolution: return product("convolve", step.convolution, memory);
       default:
         for (const LaunchCode& launch : step.launches) this->launch(launch, memory);
     }
@@ -293,12 +294,13 @@ class Driver {
     return buffer < 0 ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : place(memory, buffer);
   }
 
-  void dot(const DotCode& dot, const Memory& memory) {
-    if (dot.initial >= 0) copy(place(memory, dot.out), place(memory, dot.initial), dot.bytes);
-    call_runtime(
-        fmt::format("neap_runtime_gemm_{}_{}", neap::name(dot.form.dtype), name(target_.isa)),
-        runtime::encode(dot.form),
-        {place(memory, dot.lhs), place(memory, dot.rhs), place(memory, dot.out), place_or_null(memory, dot.scratch)});
+  template <class Code>
+  void product(std::string_view function, const Code& code, const Memory& memory) {
+    if (code.initial >= 0) copy(place(memory, code.out), place(memory, code.initial), code.bytes);
+    call_runtime(fmt::format("neap_runtime_{}_{}_{}", function, neap::name(code.form.dtype), name(target_.isa)),
+                 runtime::encode(code.form),
+                 {place(memory, code.lhs), place(memory, code.rhs), place(memory, code.out),
+                  place_or_null(memory, code.scratch)});
   }
 
   void sort(const SortCode& sort, const Memory& memory) {

@@ -126,7 +126,12 @@ class Lowering {
     const PlanStep& step = plan.steps[number];
     code.kind = step.kind;
     switch (step.kind) {
-      case PlanStep::Kind::dot: return dot(plan, step, code.dot);
+      case PlanStep::Kind::dot:
+        code.dot.form = planner::dot_form(step.group, step.group.nodes.at(0));
+        return operands(plan, step, code.dot);
+      case PlanStep::Kind::convolution:
+        code.convolution.form = planner::convolution_form(step.group, step.group.nodes.at(0));
+        return operands(plan, step, code.convolution);
       case PlanStep::Kind::sort: return sort(step, code.sort);
       case PlanStep::Kind::cumulative: return cumulative(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
@@ -159,8 +164,9 @@ class Lowering {
     }
   }
 
-  static void dot(const PlanData& plan, const PlanStep& step, DotCode& code) {
-    code.form = planner::dot_form(step.group, step.group.nodes.at(0));
+  // Of a product or a convolution.
+  template <class Code>
+  static void operands(const PlanData& plan, const PlanStep& step, Code& code) {
     // The group lists each operand once, so that x @ x has one read.
     const auto read = [&](tracing::ValueId v) {
       return step.reads.at(static_cast<size_t>(step.group.values[v].index));

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/analysis.h"
 #include "backends/kernel.h"
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
@@ -69,6 +70,13 @@ struct DotCode {
   size_t bytes = 0;                                // of out
 };
 
+struct ConvolutionCode {
+  planner::ConvolutionForm form;
+  int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers
+  int initial = -1;                                // what to add to, where it is not in `out`
+  size_t bytes = 0;                                // of out
+};
+
 struct SortCode {
   planner::SortForm form;
   int in = -1, out = -1, scratch = -1;  // plan buffers; without elements there is no scratch
@@ -88,6 +96,7 @@ struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
   DotCode dot;
+  ConvolutionCode convolution;
   SortCode sort;
   CumulativeCode cumulative;
   FactorCode factor;

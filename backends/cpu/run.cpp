@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/cpu/convolution.h"
 #include "backends/cpu/cumulative.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
@@ -145,6 +146,15 @@ void leave(const StepCode& step, std::byte* arena) {
   }
 }
 
+namespace {
+// Puts what a product or a convolution adds to where its result will be.
+template <class Code>
+void begin_with(const Code& code, std::byte** memory) {
+  if (code.initial < 0 || memory[code.initial] == memory[code.out]) return;
+  std::memcpy(memory[code.out], memory[code.initial], code.bytes);
+}
+}  // namespace
+
 void run_step(const StepCode& step, std::byte** memory) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
@@ -163,11 +173,15 @@ void run_step(const StepCode& step, std::byte** memory) {
       return factor::run(code.form, code.triangle < 0 ? nullptr : memory[code.triangle], memory[code.in],
                          memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
+    case Kind::convolution: {
+      const ConvolutionCode& code = step.convolution;
+      begin_with(code, memory);
+      return convolve(code.form, memory[code.lhs], memory[code.rhs], memory[code.out],
+                      code.scratch < 0 ? nullptr : memory[code.scratch]);
+    }
     case Kind::dot: {
       const DotCode& dot = step.dot;
-      if (dot.initial >= 0 && memory[dot.initial] != memory[dot.out]) {
-        std::memcpy(memory[dot.out], memory[dot.initial], dot.bytes);
-      }
+      begin_with(dot, memory);
       return gemm(dot.form, memory[dot.lhs], memory[dot.rhs], memory[dot.out],
                   dot.scratch < 0 ? nullptr : memory[dot.scratch]);
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/cost.h"
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
@@ -97,6 +98,16 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       if (form.batch != 1) step.reason = fmt::format("{} of {}", form.batch, step.reason);
       return;
     }
+    case PlanStep::Kind::convolution: {
+      const ConvolutionForm form = convolution_form(group, group.nodes[0]);
+      const auto& [depth, height, width] = form.space;
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? Strategy::naive : recomputes ? Strategy::recompute : Strategy::opaque;
+      step.reason = fmt::format("{} to {} features, {} of {}", form.in, form.out, form.batch,
+                                to_string(Shape{depth.count, height.count, width.count}));
+      if (form.groups != 1) step.reason = fmt::format("{} groups of {}", form.groups, step.reason);
+      return;
+    }
     case PlanStep::Kind::sort: {
       const SortForm form = sort_form(group, group.nodes[0]);
       step.op = name(group.nodes[0].op);
@@ -155,7 +166,8 @@ std::string scratch_label(const PlanStep& step) {
       return step.form == ScatterForm::counts    ? "counts"
              : step.form == ScatterForm::winners ? "winning rows"
                                                  : "partial tables";
-    case PlanStep::Kind::dot: return "packing";
+    case PlanStep::Kind::dot:
+    case PlanStep::Kind::convolution: return "packing";
     case PlanStep::Kind::sort: return "elements between passes";
     case PlanStep::Kind::cumulative: return "totals of blocks";
     case PlanStep::Kind::factor: return "work space";

@@ -27,6 +27,7 @@ constexpr std::array kFamilies = {
     FamilyTraits{Family::sort,        Kind::sort,    no,      no,         no,       0},
     FamilyTraits{Family::cumulative,  Kind::cumulative, no,   no,         yes,      0},
     FamilyTraits{Family::dot,         Kind::dot,     no,      no,         no,       0},
+    FamilyTraits{Family::convolution, Kind::convolution, no,  no,         no,       0},
     FamilyTraits{Family::factor,      Kind::factor,  no,      no,         yes,      0},
     FamilyTraits{Family::gather,      Kind::map,     yes,     no,         no,       10},
     FamilyTraits{Family::scatter,     Kind::scatter, no,      no,         yes,      200},  // 0.21 Gidx/s

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/families.h"
@@ -29,6 +30,7 @@ bool may_reuse(Op op) { return traits(op).in_place || op == Op::dynamic_update_s
 
 // What packing needs at least, whichever way round the product is computed.
 size_t scratch_bytes(const Graph& graph, const Node& node) {
+  if (node.op == Op::convolution) return convolution_scratch_bytes(convolution_form(graph, node));
   if (node.op != Op::dot_general) return 0;
   const Aval& lhs = graph.aval(node.inputs[0]);
   DotForm form;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
@@ -164,6 +165,10 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
     case PlanStep::Kind::dot:
       if (target.gpu) break;
       scratch.push_back({{static_cast<int64_t>(dot_scratch_bytes(dot_form(group, group.nodes[0])))}, DType::u8});
+      break;
+    case PlanStep::Kind::convolution:
+      scratch.push_back(
+          {{static_cast<int64_t>(convolution_scratch_bytes(convolution_form(group, group.nodes[0])))}, DType::u8});
       break;
     case PlanStep::Kind::sort: return sort_scratch(sort_form(group, group.nodes[0]), target.gpu);
     case PlanStep::Kind::cumulative: return cumulative_scratch(cumulative_form(group, group.nodes[0]), target.gpu);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/cost.h"
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
@@ -30,6 +31,18 @@ double dot_units(const DotForm& form) {
   const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);  // threads
   return idle * static_cast<double>(form.batch) *
          (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
+}
+
+// The same of a convolution, whose tiles multiply what lies between their columns as well.
+double convolution_units(const ConvolutionForm& form) {
+  const ConvolutionTiles tiles = convolution_tiles(form);
+  const double terms = static_cast<double>(form.in) * static_cast<double>(form.window_size());
+  const double sums = static_cast<double>(tiles.out) * static_cast<double>(tiles.run * tiles.runs);
+  const double blocks = terms / static_cast<double>(tiles.block.terms(form));
+  const double packed = blocks * static_cast<double>(tiles.slab) + static_cast<double>(tiles.out) * terms;
+  const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);
+  return idle * static_cast<double>(tiles.count) *
+         (predicted::kDotMultiply * sums * terms + predicted::kDotPack * packed + predicted::kDotResult * sums);
 }
 
 // The units of an element of a sorted row.
@@ -150,6 +163,9 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
     units += dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
+  }
+  if (step.kind == PlanStep::Kind::convolution) {
+    units += convolution_units(convolution_form(group, group.nodes[0])) + std::exchange(traffic, 0);
   }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);

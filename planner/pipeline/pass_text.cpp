@@ -15,6 +15,7 @@ std::string_view name_of(PlanStep::Kind kind) {
     case PlanStep::Kind::reduce: return "reduce";
     case PlanStep::Kind::scatter: return "scatter";
     case PlanStep::Kind::dot: return "dot";
+    case PlanStep::Kind::convolution: return "convolution";
     case PlanStep::Kind::sort: return "sort";
     case PlanStep::Kind::cumulative: return "cumulative";
     case PlanStep::Kind::factor: return "factor";

@@ -76,23 +76,24 @@ struct HostWork {
 
 struct PlanStep {
   enum class Kind : uint8_t {
-    map,         // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
-    reduce,      // the same below, outputs are reductions (same operand shape and axes) of it
-    scatter,     // one scatter node at the output, its operand, indices and updates fused
-    dot,         // one canonical dot_general (see planner/kernels/dot.h); opaque
-    sort,        // one canonical sort or argsort (see planner/kernels/sort.h); opaque
-    cumulative,  // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
-    factor,      // one dense factorization (see core/factor/factor.h); opaque
-    scan,        // body run `length` times, or while carry 0 is true
+    map,      // group of elementwise, layout, gather, iota, random nodes; every output is written element by element
+    reduce,   // the same below, outputs are reductions (same operand shape and axes) of it
+    scatter,  // one scatter node at the output, its operand, indices and updates fused
+    dot,      // one canonical dot_general (see planner/kernels/dot.h); opaque
+    convolution,  // one convolution (see planner/kernels/convolution.h); opaque
+    sort,         // one canonical sort or argsort (see planner/kernels/sort.h); opaque
+    cumulative,   // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
+    factor,       // one dense factorization (see core/factor/factor.h); opaque
+    scan,         // body run `length` times, or while carry 0 is true
   };
   Kind kind = Kind::map;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [partials, kept] for each output when partials > 1;
-                             // scatter: one of tables [partials or partials - 1, elements]; dot: [packing];
-                             // sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
-  int partials = 1;          // partial results; by shape and budget, never by threads
+                             // scatter: one of tables [partials or partials - 1, elements]; dot, convolution:
+                             // [packing]; sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
+  int partials = 1;  // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
   bool in_order = false;          // scatter: a part's rows one after the other, for their bits
@@ -114,8 +115,9 @@ struct PlanStep {
 
 /// Tells whether a step of the kind is one node that runs by itself: nothing can be fused into it.
 inline bool is_opaque(PlanStep::Kind kind) {
-  return kind == PlanStep::Kind::dot || kind == PlanStep::Kind::sort || kind == PlanStep::Kind::cumulative ||
-         kind == PlanStep::Kind::factor || kind == PlanStep::Kind::scan;
+  using Kind = PlanStep::Kind;
+  return kind == Kind::dot || kind == Kind::convolution || kind == Kind::sort || kind == Kind::cumulative ||
+         kind == Kind::factor || kind == Kind::scan;
 }
 
 struct Alternative {

@@ -131,6 +131,7 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
     case Family::complex:
       if (node.op == Op::complex) return {in[0].re, in[1].re};
       return {node.op == Op::real ? in[0].re : in[0].im, {}};
+    case Family::convolution:
     case Family::dot: return lower_dot(node, in);
     case Family::layout:
     case Family::cumulative:

@@ -104,7 +104,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   unbounded.naive = false;
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
-  const Program program(graph);
+  const Program program(graph, options.target);
   const Search search = search_candidates(program, unbounded);
   std::vector<Tradeoff> points = first_of(search);
   append(points, tradeoff_of(search.simple, search.planned.plan, search.options));
@@ -122,7 +122,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& options) {
   check_options(options);
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
-  const Program program(graph);
+  const Program program(graph, options.target);
   PlanData plan = plan_chosen(program, options);
   const bool is_too_large = plan.peak_bytes > options.machine_memory.value_or(SIZE_MAX);
   if (is_too_large && plan.budget.value_or(SIZE_MAX) > *options.machine_memory) {

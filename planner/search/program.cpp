@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "planner/rewrite/complex.h"
+#include "planner/rewrite/lower_convolution.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 
@@ -10,7 +11,10 @@ namespace neap::planner {
 
 using tracing::Graph;
 
-Program::Program(Graph graph) : graph_(lower_complex(std::move(graph))) {}
+Program::Program(Graph graph, const Target& target)
+    : graph_(lower_convolutions(lower_complex(std::move(graph)), target)) {}
+
+Program::Program(Graph graph) : graph_(std::move(graph)) {}
 
 const Graph& Program::simple() const {
   if (!simple_) simple_ = simplify(graph_);

@@ -5,15 +5,20 @@
 #include <cstdint>
 #include <optional>
 
+#include "planner/plan/plan.h"
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
 
 class Program {
  public:
+  /// Takes a graph as it was traced.
+  Program(tracing::Graph graph, const Target& target);
+  /// Takes one that was a program's.
   explicit Program(tracing::Graph graph);
 
-  /// As it was given, but for complex numbers, which are pairs of real ones (planner/rewrite/complex.h).
+  /// As it was given, but for complex numbers, which are pairs of real ones (planner/rewrite/complex.h), and
+  /// convolutions, which are what the target takes (planner/rewrite/lower_convolution.h).
   const tracing::Graph& graph() const { return graph_; }
   /// Simplified by all rules, when it is first asked for: the naive pipeline never asks.
   const tracing::Graph& simple() const;

@@ -131,7 +131,8 @@ class Finder {
       leaving.insert(region.joined.begin(), region.joined.end());
       for (const ValueId v : region.summed) {
         const Op op = graph_.def(v)->op;
-        const bool sums = op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general;
+        const bool sums =
+            op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general || op == Op::convolution;
         slicing.splits_sums |= sums && is_float(graph_.aval(v).dtype);
       }
     }

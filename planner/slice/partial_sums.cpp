@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/kernels/convolution.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/partials.h"
 #include "trace/graph/op_table.h"
@@ -108,6 +109,10 @@ PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
       const DotForm form = dot_form(graph, node);
       return {Op::add, sum, typed(sum, 0), std::max(form.k, form.whole_k) > kLongDot ? kDotBlock : 1};
     }
+    case Op::convolution: {
+      const ConvolutionForm form = convolution_form(graph, node);
+      return {Op::add, dtype, typed(dtype, 0), form.is_long() ? form.block_features() : 1};
+    }
     case Op::reduce_prod: return {Op::multiply, wide, typed(wide, 1), block};
     case Op::reduce_max:
       return {Op::maximum, dtype, is_float(dtype) ? AttrValue(-kInf) : AttrValue(lowest_integer(dtype))};
@@ -127,7 +132,7 @@ int64_t partial_sum_unit(const Graph& graph, const Node& node, Cut cut) {
 
 bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
-  if (family == Family::dot) return i < 2;
+  if (family == Family::dot || family == Family::convolution) return i < 2;
   if (family != Family::reduce || i != 0) return false;
   if (node.inputs.size() == 1)
     return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == ordered_axis(graph, node);
@@ -137,7 +142,7 @@ bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t a
 
 ValueId add_slice(Graph& g, const Graph& graph, const Node& node, Cut cut, std::vector<ValueId> inputs, ValueId total) {
   const PartialSum sum = partial_sum_of(graph, node, cut);
-  if (node.op == Op::dot_general) {
+  if (node.op == Op::dot_general || node.op == Op::convolution) {
     for (ValueId& x : inputs) x = convert_to(g, x, sum.dtype);
     Attrs attrs = node.attrs;
     if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, graph.aval(node.inputs[0]).shape);

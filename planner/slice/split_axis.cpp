@@ -7,6 +7,7 @@
 #include "core/factor/factor.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/unique_indices.h"
+#include "trace/graph/convolution.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -121,6 +122,19 @@ Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   return i == 1 ? Cut{form.rhs_transposed ? 1 : 2, cut.block} : kWhole;
 }
 
+// Groups, examples and features of the result are independent of one another.
+Cut convolution_cut(const Node& node, Cut cut, size_t i) {
+  if (i == 2) return cut;
+  const ConvolutionView view{node.attrs};
+  for (size_t role = 0; role < 3; ++role) {
+    if (view.out()[role] != cut.axis) continue;
+    if (role == 0) return {(i == 0 ? view.lhs() : view.rhs())[0], cut.block};
+    if (role == 1) return i == 0 ? Cut{view.lhs()[1], cut.block} : kWhole;
+    return i == 1 ? Cut{view.rhs()[1], cut.block} : kWhole;
+  }
+  return kImpossible;
+}
+
 }  // namespace
 
 Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
@@ -139,6 +153,7 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
     case Family::scatter: return scatter_cut(graph, node, cut, i);
     case Family::random: return random_cut(graph, node, cut);
     case Family::dot: return dot_cut(graph, node, cut, i);
+    case Family::convolution: return convolution_cut(node, cut, i);
     default: return kImpossible;
   }
 }
@@ -175,6 +190,9 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
 
 bool reduces_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   if (op_info(node.op).family == Family::reduce) return i == 0 && contains(node.attrs.ints(Attr::axes), axis);
+  if (node.op == Op::convolution) {
+    return i < 2 && node.attrs.ints(i == 0 ? Attr::lhs_axes : Attr::rhs_axes)[2] == axis;
+  }
   if (!is_canonical_dot(graph, node) || i == 2) return false;
   return node.attrs.ints(i == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0] == axis;
 }

@@ -46,33 +46,37 @@ enum class Attr : uint8_t {
   copy,          // int: rematerializes what another node computes, and is kept separate from it (any op)
   derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
+  dilation,      // ints: convolution: of the window
   dtype,         // dtype: target of convert, bitcast, iota, random_bits, constant
   forward,       // graph: custom_vjp: inputs -> results, residuals
   full,          // int (0/1): qr, svd: square orthogonal factors
   full_shape,    // ints: shape of the whole of which this is a slice: random_bits (its flat index is the counter), sums
-  high,          // ints: pad
-  interior,      // ints: pad
+  high,          // ints: pad, convolution
+  interior,      // ints: pad, convolution
   label,         // string: reshape: what checkpoint_name() calls its result
   length,        // int: trip count of scan; of while_loop, where there is one, the largest
+  lhs_axes,      // ints: convolution: which axis of the operand is the group, the batch, the features, then space
   lhs_batch,     // ints: dot_general
   lhs_contract,  // ints
   limit,         // ints: slice; sort, argsort: one
-  low,           // ints: pad
+  low,           // ints: pad, convolution
   lower,         // int (0/1): triangular_solve: which triangle is read
   marks,         // int: bits that passes of the planner set for those after them (any op)
   mode,          // int: IndexMode of gather and scatter
   num_carry,     // int: scan, while_loop
   num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
   otherwise,     // graph: cond: what is computed where it is false
+  out_axes,      // ints: convolution: the axes of group, batch, features and space
   permutation,   // ints: transpose
   region,        // int: the checkpoint() that the node is in (any op)
   reverse,       // int (0/1): scan, cumsum and its kin: from the end; fft: the other sign of the exponent
+  rhs_axes,      // ints: convolution: those of group, features of the result, features that are added up, window
   rhs_batch,     // ints
   rhs_contract,  // ints
   saveable,      // string: what of a region is kept for the backward pass: "", "*" (all), "*dots" or names (linear.h)
   shape,         // ints
   start,         // ints: slice; sort, argsort: one
-  stride,        // ints: slice
+  stride,        // ints: slice, convolution
   transposed,    // int (0/1): triangular_solve
   unit,          // int (0/1): triangular_solve: the diagonal is taken as ones
   value,         // double or int: constant

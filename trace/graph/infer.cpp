@@ -72,6 +72,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::sort: return {infer_sort(site)};
     case Family::cumulative: return {infer_cumulative(site)};
     case Family::dot: return {infer_dot(site)};
+    case Family::convolution: return {infer_convolution(site)};
     case Family::factor: return {infer_factor(site)};
     case Family::gather: return {infer_gather(site)};
     case Family::scatter: return {infer_scatter(site)};

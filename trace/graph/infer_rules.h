@@ -48,6 +48,7 @@ Aval infer_argreduce(const Site&);
 Aval infer_sort(const Site&);
 Aval infer_cumulative(const Site&);
 Aval infer_dot(const Site&);
+Aval infer_convolution(const Site&);
 Aval infer_factor(const Site&);
 Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);

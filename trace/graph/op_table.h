@@ -30,6 +30,7 @@ enum class Family : uint8_t {
   sort,
   cumulative,  // running sums and their kin along an axis
   dot,
+  convolution,
   factor,  // dense factorizations of matrices: the last two axes
   gather,
   scatter,

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/size.h"
+#include "trace/graph/convolution.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap {
@@ -93,6 +94,12 @@ class Taps {
     return strided_slice(padded, start, limit, stride);
   }
   const Shape& count() const { return count_; }
+  std::vector<Window> windows() const {
+    std::vector<Window> all;
+    for (size_t i = 0; i < axes_; ++i)
+      all.push_back({window_[i], stride_[i], dilation_[i], low_[lead_ + i], high_[lead_ + i], interior_[lead_ + i]});
+    return all;
+  }
 
  private:
   size_t axes_, lead_;
@@ -133,11 +140,10 @@ Array pool(std::string_view name, const Operand& x, const Shape& window, const W
 
 }  // namespace
 
-// Adds up one product for each tap: nothing is copied but the slice that a tap reads.
 Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
   const AtLine line(x.loc());
   const std::array<const Operand*, 2> operands{&x, &w};
-  const DType dtype = common_dtype(operands);
+  const DType dtype = common_dtype(operands), computed = dtype == DType::bool_ ? DType::i32 : dtype;
   const Array a = x.as(dtype), kernel = w.as(dtype);
   const int64_t spatial = a.ndim() - 2, groups = windows.groups;
   const auto refuse = [&](const std::string& expected) {
@@ -156,25 +162,19 @@ Array conv_general(const Operand& x, const Operand& w, const Windows& windows) {
   result.insert(result.end(), taps.count().begin(), taps.count().end());
   check_extents("conv_general", result, dtype, user_line(x.loc()));
   if (taps.empty()) return zeros(result, dtype);
-  return composite(key_of("conv_general", window, windows), {a, kernel}, [&](const Arrays& in) {
-    const DType computed = wide(dtype);
-    const Array padded = taps.padded(in[0], 0);
-    Shape grouped{batch, groups, in_group};
-    grouped.insert(grouped.end(), taps.count().begin(), taps.count().end());
-    Array total;  // [groups, out, batch, windows...]
-    for (int64_t tap = 0; tap < taps.size(); ++tap) {
-      const Shape position = taps.position(tap);
-      Shape start{0, 0}, limit{kernel.shape(0), in_group};
-      for (const int64_t p : position) start.push_back(p), limit.push_back(p + 1);
-      const Array weights = reshape(strided_slice(in[1], start, limit), {groups, out_group, in_group});
-      const Array read = reshape(taps.read(padded, position), grouped);
-      const Array product = dot_general(weights.astype(computed), read.astype(computed), {2}, {2}, {0}, {1});
-      total = tap == 0 ? product : total + product;
-    }
-    Shape permutation{2, 0, 1};
-    for (int64_t i = 0; i < spatial; ++i) permutation.push_back(3 + i);
-    return reshape(transpose(total, permutation), result).astype(dtype);
-  });
+  // With an axis of the groups: [batch, group, channels of it, space...] and [group, out of it, channels, window...].
+  const auto grouped = [](const Array& v, const Shape& first, int64_t from) {
+    Shape shape = first;
+    shape.insert(shape.end(), v.shape().begin() + from, v.shape().end());
+    return reshape(v, shape);
+  };
+  Ints image{1, 0, 2}, filter{0, 1, 2};
+  for (int64_t i = 0; i < spatial; ++i) image.push_back(3 + i), filter.push_back(3 + i);
+  const Array out = apply(Op::convolution,
+                          {grouped(a.astype(computed), {batch, groups, in_group}, 2),
+                           grouped(kernel.astype(computed), {groups, out_group}, 1)},
+                          convolution_attrs(image, filter, image, taps.windows()), x.loc());
+  return reshape(out, result).astype(dtype);
 }
 
 namespace {

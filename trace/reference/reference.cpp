@@ -26,6 +26,7 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::sort: return {reference_sort(op, in[0], attrs, out[0])};
     case Family::cumulative: return {reference_cumulative(op, in[0], attrs)};
     case Family::dot: return {reference_dot(in, attrs, out[0])};
+    case Family::convolution: return {reference_convolution(in, attrs, out[0])};
     case Family::factor: return {reference_factor(op, in, attrs, out[0])};
     case Family::gather: return {reference_gather(in[0], in[1], attrs, out[0])};
     case Family::scatter: return {reference_scatter(op, in, attrs)};

@@ -19,23 +19,6 @@ A highest() {
   return std::numeric_limits<A>::max();
 }
 
-template <class A>
-A sum(A x, A y) {
-  if constexpr (std::is_floating_point_v<A> || kIsComplex<A>)
-    return x + y;
-  else
-    return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
-}
-template <class A>
-A product(A x, A y) {
-  if constexpr (kIsComplex<A>)
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  else if constexpr (std::is_floating_point_v<A>)
-    return x * y;
-  else
-    return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
-}
-
 // T: the storage type, A: what accumulates. A second operand is what to begin with.
 template <class T, class A, class Combine>
 HostValue reduce(std::span<const HostValue> in, const Ints& axes, Aval out, A identity, Combine combine) {

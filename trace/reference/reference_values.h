@@ -32,6 +32,24 @@ using Compute = std::conditional_t<
 template <class T>
 using Accumulator = std::conditional_t<std::same_as<T, double>, long double, Compute<T>>;
 
+/// These add and multiply; integers wrap.
+template <class A>
+A sum(A x, A y) {
+  if constexpr (std::is_floating_point_v<A> || kIsComplex<A>)
+    return x + y;
+  else
+    return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+template <class A>
+A product(A x, A y) {
+  if constexpr (kIsComplex<A>)
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  else if constexpr (std::is_floating_point_v<A>)
+    return x * y;
+  else
+    return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+
 template <class T>
 std::span<const T> elements(const HostValue& value) {
   return {value.data->as<T>(), static_cast<size_t>(value.aval.size())};
@@ -119,6 +137,7 @@ HostValue reference_argreduce(Op op, const HostValue& x, const Attrs& attrs, Ava
 HostValue reference_sort(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_cumulative(Op op, const HostValue& x, const Attrs& attrs);
 HostValue reference_dot(std::span<const HostValue> in, const Attrs& attrs, Aval out);
+HostValue reference_convolution(std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_factor(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_gather(const HostValue& x, const HostValue& indices, const Attrs& attrs, Aval out);
 HostValue reference_scatter(Op op, std::span<const HostValue> in, const Attrs& attrs);

@@ -84,6 +84,7 @@ Array vmap_node(const VmapSite& site) {
     case Family::cumulative:
     case Family::sort: attrs.set(Attr::axis, attrs.integer(Attr::axis) + 1); return site.apply(site.in, attrs);
     case Family::dot: return vmap_dot(site);
+    case Family::convolution: return vmap_convolution(site);
     case Family::factor: return vmap_factor(site);
     case Family::gather: return vmap_gather(site);
     case Family::scatter: return vmap_scatter(site);

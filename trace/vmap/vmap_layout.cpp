@@ -70,4 +70,25 @@ Array vmap_dot(const VmapSite& site) {
   return moveaxis(site.apply(site.in, attrs), place, 0);
 }
 
+// The batch becomes part of the groups where both operands have one, else of what the operand with it brings along.
+Array vmap_convolution(const VmapSite& site) {
+  const Attrs& attrs = site.node.attrs;
+  const bool lhs = site.batched[0], rhs = site.batched[1];
+  const auto merged = [&](const Array& x, int64_t axis) {
+    Shape shape(x.shape().begin() + 1, x.shape().end());
+    shape[axis] *= site.size;
+    return reshape(moveaxis(x, 0, axis), shape);
+  };
+  const size_t role_of_lhs = rhs ? 0 : 1, role_of_rhs = lhs ? 0 : 1;
+  const size_t role = lhs && rhs ? 0 : lhs ? 1 : 2;  // of the result
+  const Array out = site.apply({lhs ? merged(site.in[0], attrs.ints(Attr::lhs_axes)[role_of_lhs]) : site.in[0],
+                                rhs ? merged(site.in[1], attrs.ints(Attr::rhs_axes)[role_of_rhs]) : site.in[1]},
+                               attrs);
+  const int64_t axis = attrs.ints(Attr::out_axes)[role];
+  Shape shape = out.shape();
+  shape[axis] /= site.size;
+  shape.insert(shape.begin() + axis, site.size);
+  return moveaxis(reshape(out, shape), axis, 0);
+}
+
 }  // namespace neap::tracing

@@ -35,6 +35,7 @@ Ints after(int64_t first, const Ints& list);
 
 Array vmap_layout(const VmapSite& site);
 Array vmap_dot(const VmapSite& site);
+Array vmap_convolution(const VmapSite& site);
 Array vmap_factor(const VmapSite& site);
 Array vmap_gather(const VmapSite& site);
 Array vmap_scatter(const VmapSite& site);

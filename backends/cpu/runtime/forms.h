@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/factor/factor.h"
+#include "planner/kernels/convolution_form.h"
 #include "planner/kernels/cumulative_form.h"
 #include "planner/kernels/dot_form.h"
 #include "planner/kernels/sort_form.h"
@@ -40,6 +41,31 @@ static inline planner::DotForm decode_dot(const int64_t* n) {
           static_cast<planner::Half>(n[9]),
           static_cast<planner::Half>(n[10]),
           n[11] != 0};
+}
+
+static inline std::array<int64_t, 46> encode(const planner::ConvolutionForm& f) {
+  std::array<int64_t, 46> n{static_cast<int64_t>(f.dtype), f.groups, f.batch, f.out, f.in, f.adds, f.whole_in};
+  size_t i = 7;
+  for (const planner::ConvolutionForm::Space& s : f.space) {
+    for (const int64_t v : {s.extent, s.window, s.count, s.stride, s.dilation, s.low}) n[i++] = v;
+  }
+  for (const planner::ConvolutionForm::Strides* s : {&f.lhs, &f.rhs, &f.result}) {
+    for (const int64_t v : {s->group, s->batch, s->out, s->in, s->space[0], s->space[1], s->space[2]}) n[i++] = v;
+  }
+  return n;
+}
+static inline planner::ConvolutionForm decode_convolution(const int64_t* n) {
+  planner::ConvolutionForm f{static_cast<DType>(n[0]), n[1], n[2], n[3], n[4], {}, {}, {}, {}, n[5] != 0, n[6]};
+  n += 7;
+  for (planner::ConvolutionForm::Space& s : f.space) {
+    s = {n[0], n[1], n[2], n[3], n[4], n[5]};
+    n += 6;
+  }
+  for (planner::ConvolutionForm::Strides* s : {&f.lhs, &f.rhs, &f.result}) {
+    *s = {n[0], n[1], n[2], n[3], {n[4], n[5], n[6]}};
+    n += 7;
+  }
+  return f;
 }
 
 static inline std::array<int64_t, 7> encode(const planner::SortForm& f) {

@@ -1,0 +1,319 @@
+// Convolutions as products without patches in memory. A tile of the result is some features by a range of examples,
+// rows and columns; block after block of terms, what the tile reads of the operand is copied to a slab in which it is
+// padded and lies so that a step along the result is a step of 1, whatever the stride. Each term then is a row of the
+// right factor that begins at its own place in the slab: the product's kernel reads it there. The order in which an
+// element is summed is that of the terms: how the result is cut into tiles changes no bit.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "backends/cpu/isa/blocks.h"
+#include "core/thread_pool.h"
+#include "planner/kernels/convolution_form.h"
+
+namespace neap::cpu::NEAP_ISA {
+namespace {
+
+using planner::ConvolutionForm;
+using planner::ConvolutionTiles;
+using planner::Phases;
+using planner::phases_of;
+
+// Few rows are multiplied by more columns at once, so that no sum waits for the one before.
+constexpr int kFewRows = 2, kFewRowsColumns = kVectorBytes == 64 ? 4 : 2;  // times kColumns
+
+int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+struct Range {
+  int64_t begin, size;
+};
+Range part(int64_t number, int64_t tile, int64_t extent) {
+  return {number * tile, std::min(tile, extent - number * tile)};
+}
+
+template <class T>
+class Convolution {
+ public:
+  Convolution(const ConvolutionForm& form, const void* lhs, const void* rhs, void* out)
+      : form_(form),
+        tiles_(planner::convolution_tiles(form)),
+        lhs_(static_cast<const T*>(lhs)),
+        rhs_(static_cast<const T*>(rhs)),
+        out_(static_cast<T*>(out)) {}
+
+  const ConvolutionTiles& tiles() const { return tiles_; }
+
+  void run(int64_t number, std::byte* slot) const {
+    const auto& [depth, height, width] = form_.space;
+    const auto next = [&](int64_t extent, int64_t tile) {
+      const int64_t count = (extent + tile - 1) / tile;
+      return part(std::exchange(number, number / count) % count, tile, extent);
+    };
+    Tile t;
+    t.out = next(form_.out, tiles_.out);
+    t.columns = next(width.count, tiles_.columns);
+    t.rows = next(height.count, tiles_.rows);
+    t.plane = next(depth.count, 1).begin;
+    t.batch = next(form_.batch, tiles_.batch);
+    t.group = number;
+    t.of_rows = phases_of(height, t.rows.size, tiles_.block.rows);
+    t.of_columns = phases_of(width, t.columns.size, tiles_.block.columns);
+    const int64_t inner = tiles_.interleaved ? t.batch.size : 1, outer = tiles_.interleaved ? 1 : t.batch.size;
+    t.along_column = inner;
+    t.along_row = t.of_columns.length * inner;
+    t.along_example = tiles_.interleaved ? 1 : t.of_rows.length * t.of_columns.length;
+    t.phase = t.batch.size * t.of_rows.length * t.of_columns.length;
+    const auto padded = [](int64_t n) { return (n + 15) / 16 * 16; };
+    t.run = padded(tiles_.flat ? (outer - 1) * t.along_example + (t.rows.size - 1) * t.along_row +
+                                     (t.columns.size - 1) * t.along_column + inner
+                               : t.columns.size * inner);
+    t.runs = tiles_.flat ? 1 : outer * t.rows.size;
+    t.packed = reinterpret_cast<T*>(slot);
+    t.slab = reinterpret_cast<T*>(slot + tiles_.window_bytes);
+    t.sums = reinterpret_cast<T*>(slot + tiles_.window_bytes + tiles_.slab_bytes);
+    t.slab_offsets = reinterpret_cast<int64_t*>(slot + tiles_.window_bytes + tiles_.slab_bytes + tiles_.sum_bytes);
+    if (form_.adds) move_sums<false>(t);
+    add_terms(t);
+    move_sums<true>(t);
+  }
+
+ private:
+  struct Tile {
+    Range out, batch, rows, columns;
+    int64_t group, plane;
+    Phases of_rows, of_columns;
+    int64_t along_example, along_row, along_column, phase;  // in the slab
+    int64_t run, runs;                                      // of columns
+    T *packed, *slab, *sums;
+    int64_t* slab_offsets;
+  };
+  // A block of terms: features, and places of the window.
+  struct Block {
+    Range features, planes, rows, columns;
+    int64_t terms() const { return features.size * planes.size * rows.size * columns.size; }
+  };
+
+  // Where a result is among the sums of a row.
+  int64_t place(const Tile& t, int64_t example, int64_t row, int64_t column) const {
+    if (tiles_.flat) return example * t.along_example + row * t.along_row + column * t.along_column;
+    return tiles_.interleaved ? row * t.run + column * t.along_column + example
+                              : (example * t.rows.size + row) * t.run + column;
+  }
+
+  template <bool kOut>
+  void move_sums(const Tile& t) const {
+    const auto& to = form_.result;
+    const bool dense = to.space[2] == 1 && t.along_column == 1;
+    for (int64_t o = 0; o < t.out.size; ++o) {
+      T* const sums = t.sums + o * t.run * t.runs;
+      T* const result = out_ + t.group * to.group + (t.out.begin + o) * to.out + t.plane * to.space[0];
+      for (int64_t example = 0; example < t.batch.size; ++example) {
+        for (int64_t row = 0; row < t.rows.size; ++row) {
+          T* const there = result + (t.batch.begin + example) * to.batch + (t.rows.begin + row) * to.space[1] +
+                           t.columns.begin * to.space[2];
+          T* const here = sums + place(t, example, row, 0);
+          if (dense) {
+            std::memcpy(kOut ? there : here, kOut ? here : there, static_cast<size_t>(t.columns.size) * sizeof(T));
+            continue;
+          }
+          for (int64_t column = 0; column < t.columns.size; ++column) {
+            T &far = there[column * to.space[2]], &near = here[column * t.along_column];
+            kOut ? far = near : near = far;
+          }
+        }
+      }
+    }
+  }
+
+  void add_terms(const Tile& t) const {
+    const auto& [depth, height, width] = form_.space;
+    const planner::ConvolutionBlock& size = tiles_.block;
+    Sums how{form_.adds, form_.is_long()};
+    for (int64_t f = 0; f < form_.in; f += size.features) {
+      for (int64_t d = 0; d < depth.window; d += size.planes ? depth.window : 1) {
+        for (int64_t r = 0; r < height.window; r += size.rows) {
+          for (int64_t c = 0; c < width.window; c += size.columns, how.adds = true) {
+            const Block block{{f, std::min(size.features, form_.in - f)},
+                              {d, size.planes ? depth.window : 1},
+                              {r, std::min(size.rows, height.window - r)},
+                              {c, std::min(size.columns, width.window - c)}};
+            fill_slab(t, block);
+            const int64_t* const in_window = find_offsets(t, block);
+            const auto go = [&]<int kM, int kN>() {
+              pack_window<kM>(t, block, in_window);
+              multiply<kM, kN>(t, block.terms(), how);
+            };
+            if (t.out.size > kFewRows)
+              go.template operator()<kRows, kColumns<T>>();
+            else
+              go.template operator()<kFewRows, kFewRowsColumns * kColumns<T>>();
+          }
+        }
+      }
+    }
+  }
+
+  // Where each term begins in the slab, and behind that where it is in the window, from the block's first.
+  const int64_t* find_offsets(const Tile& t, const Block& block) const {
+    const auto& [depth, height, width] = form_.space;
+    const auto& window = form_.rhs;
+    int64_t *in_slab = t.slab_offsets, *in_window = in_slab + block.terms();
+    int64_t* const result = in_window;
+    for (int64_t f = 0; f < block.features.size; ++f) {
+      for (int64_t d = 0; d < block.planes.size; ++d) {
+        const int64_t first = (f * block.planes.size + d) * t.of_rows.count;
+        for (int64_t r = 0; r < block.rows.size; ++r) {
+          const int64_t phases = (first + t.of_rows.phase(r, height.dilation)) * t.of_columns.count;
+          const int64_t row = t.of_rows.begin(r, height.dilation) * t.along_row;
+          for (int64_t c = 0; c < block.columns.size; ++c) {
+            *in_slab++ = (phases + t.of_columns.phase(c, width.dilation)) * t.phase + row +
+                         t.of_columns.begin(c, width.dilation) * t.along_column;
+            *in_window++ = f * window.in + d * window.space[0] + r * window.space[1] + c * window.space[2];
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  template <int kM>
+  void pack_window(const Tile& t, const Block& block, const int64_t* offsets) const {
+    const auto& from = form_.rhs;
+    const T* const first = rhs_ + t.group * from.group + t.out.begin * from.out + block.features.begin * from.in +
+                           block.planes.begin * from.space[0] + block.rows.begin * from.space[1] +
+                           block.columns.begin * from.space[2];
+    const int64_t terms = block.terms();
+    if (offsets[terms - 1] == terms - 1 && std::is_sorted(offsets, offsets + terms)) {  // one behind the other
+      return pack<T, kM>({first, from.out, 1}, t.out.size, terms, t.packed);
+    }
+    in_blocks<kM>(0, t.out.size, [&]<int kBlock>(int64_t begin) {
+      T* panel = t.packed + begin * terms;
+      const T* const rows = first + begin * from.out;
+      for (int64_t p = 0; p < terms; ++p) {
+        for (int i = 0; i < kBlock; ++i) panel[p * kBlock + i] = rows[i * from.out + offsets[p]];
+      }
+    });
+  }
+
+  void fill_slab(const Tile& t, const Block& block) const {
+    const auto& [depth, height, width] = form_.space;
+    const auto& from = form_.lhs;
+    const int64_t first_row = t.rows.begin * height.stride + block.rows.begin * height.dilation - height.low;
+    const int64_t first_column = t.columns.begin * width.stride + block.columns.begin * width.dilation - width.low;
+    // By place there may be fewer than a whole block has; phases are there all the same.
+    const int64_t row_phases = t.of_rows.by_place ? block.rows.size : t.of_rows.count;
+    const int64_t column_phases = t.of_columns.by_place ? block.columns.size : t.of_columns.count;
+    T* end = t.slab;
+    for (int64_t f = 0; f < block.features.size; ++f) {
+      for (int64_t d = 0; d < block.planes.size; ++d) {
+        const int64_t plane = t.plane * depth.stride + (block.planes.begin + d) * depth.dilation - depth.low;
+        const int64_t first = t.group * from.group + t.batch.begin * from.batch + (block.features.begin + f) * from.in +
+                              plane * from.space[0];
+        const bool there = plane >= 0 && plane < depth.extent;
+        for (int64_t p = 0; p < row_phases; ++p) {
+          T* phase = t.slab + ((f * block.planes.size + d) * t.of_rows.count + p) * t.of_columns.count * t.phase;
+          for (int64_t q = 0; q < column_phases; ++q, phase += t.phase) {
+            const int64_t column = first_column + q * t.of_columns.apart, step = t.of_columns.step;
+            const int64_t low = std::clamp<int64_t>(ceil_div(-column, step), 0, t.of_columns.length);
+            const int64_t high = std::clamp<int64_t>(ceil_div(width.extent - column, step), low, t.of_columns.length);
+            for (int64_t i = 0; i < t.of_rows.length; ++i) {
+              const int64_t row = first_row + p * t.of_rows.apart + i * t.of_rows.step;
+              T* const to = phase + i * t.along_row;
+              const bool is_row = there && row >= 0 && row < height.extent;
+              copy_row(t, is_row ? Range{low, high - low} : Range{0, 0},
+                       first + row * from.space[1] + (column + low * step) * from.space[2], to);
+            }
+            end = std::max(end, phase + t.phase);
+          }
+        }
+      }
+    }
+    std::fill(end, end + 32, T{});  // vectors of columns may end behind the last of them
+  }
+
+  // A row of each example: what is in the range, which begins with element `first` of the operand, zeros around it.
+  void copy_row(const Tile& t, Range range, int64_t first, T* to) const {
+    const int64_t step = t.of_columns.step * form_.lhs.space[2], length = t.of_columns.length;
+    const int64_t along = form_.lhs.batch, n = t.batch.size;
+    if (!tiles_.interleaved) {
+      for (int64_t example = 0; example < n; ++example, first += along, to += t.along_example) {
+        std::fill(to, to + range.begin, T{});
+        T* const there = to + range.begin;
+        if (range.size > 0 && step == 1) std::memcpy(there, lhs_ + first, static_cast<size_t>(range.size) * sizeof(T));
+        for (int64_t j = 0; j < range.size && step != 1; ++j) there[j] = lhs_[first + j * step];
+        std::fill(there + range.size, to + length, T{});
+      }
+      return;
+    }
+    T* const there = to + range.begin * n;
+    std::fill(to, there, T{});
+    std::fill(there + range.size * n, to + length * n, T{});
+    if (range.size == 0) return;
+    const T* const source = lhs_ + first;
+    if (along == 1) {
+      for (int64_t j = 0; j < range.size; ++j)
+        std::memcpy(there + j * n, source + j * step, static_cast<size_t>(n) * sizeof(T));
+      return;
+    }
+    int64_t example = 0;
+    for (; step == 1 && example + 4 <= n; example += 4) {
+      const T* const four = source + example * along;
+      int64_t j = transpose<T, 4>(four, along, range.size, there + example, n);
+      for (; j < range.size; ++j) {
+        for (int64_t e = 0; e < 4; ++e) there[j * n + example + e] = four[e * along + j];
+      }
+    }
+    for (; example < n; ++example) {
+      for (int64_t j = 0; j < range.size; ++j) there[j * n + example] = source[example * along + j * step];
+    }
+  }
+
+  template <int kM, int kN>
+  void multiply(const Tile& t, int64_t terms, Sums how) const {
+    const int64_t stride = t.run * t.runs;
+    for (int64_t run = 0; run < t.runs; ++run) {
+      const int64_t begin = tiles_.interleaved ? run * t.along_row
+                                               : run / t.rows.size * t.along_example + run % t.rows.size * t.along_row;
+      in_blocks<kN>(0, t.run, [&]<int kColumnsHere>(int64_t column) {
+        if constexpr (kColumnsHere * sizeof(T) >= 16) {
+          in_blocks<kM>(0, t.out.size, [&]<int kRowsHere>(int64_t row) {
+            multiply_block<T, kRowsHere, kColumnsHere, false>(
+                terms, t.packed + row * terms, 0, Scattered<T>{t.slab + begin + column, t.slab_offsets},
+                t.sums + row * stride + run * t.run + column, stride, how);
+          });
+        }
+      });
+    }
+  }
+
+  const ConvolutionForm& form_;
+  const ConvolutionTiles tiles_;
+  const T *lhs_, *rhs_;
+  T* out_;
+};
+
+template <class T>
+void convolve(const ConvolutionForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  const Convolution<T> convolution(form, lhs, rhs, out);
+  const ConvolutionTiles& tiles = convolution.tiles();
+  std::atomic<int64_t> next{0};
+  parallel_tasks(tiles.slots, [&](int slot) {
+    for (int64_t i; (i = next.fetch_add(1)) < tiles.count;) {
+      convolution.run(i, scratch + static_cast<size_t>(slot) * tiles.slot_bytes());
+    }
+  });
+}
+
+}  // namespace
+
+// Apart, so that a program that needs one of them is linked with one of them.
+void convolve_f32(const ConvolutionForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  convolve<float>(form, lhs, rhs, out, scratch);
+}
+void convolve_f64(const ConvolutionForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
+  convolve<double>(form, lhs, rhs, out, scratch);
+}
+
+}  // namespace neap::cpu::NEAP_ISA

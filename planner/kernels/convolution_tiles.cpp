@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <numeric>
+
+#include "planner/kernels/convolution_form.h"
+
+namespace neap::planner {
+namespace {
+
+// `neap-bench --case ops --form conv` measures these. A tile of sums, what it reads and a block of the window share the
+// cache nearest to the core but one.
+constexpr int64_t kTileColumns = 768, kTileOut = 128, kLeastOut = 32;
+constexpr int64_t kVector = 16;             // elements: runs of columns are padded to so many
+constexpr int64_t kSlabElements = 1 << 16;  // that a tile may read at once, where its columns leave a choice
+constexpr int64_t kEnoughTiles = 8;
+constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
+constexpr int kMostSlots = 16;
+// Examples are interleaved where that many are there, and columns are so much better used.
+constexpr int64_t kFewestInterleaved = 8;
+constexpr double kWorthInterleaving = 1.25;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t padded(int64_t n) { return ceil_div(n, kVector) * kVector; }
+int64_t even(int64_t extent, int64_t tile) { return ceil_div(extent, ceil_div(extent, std::max<int64_t>(1, tile))); }
+size_t bytes_of(int64_t elements, size_t size) { return (static_cast<size_t>(elements) * size + 63) / 64 * 64; }
+
+ConvolutionBlock block_of(const ConvolutionForm& form) {
+  const auto& [depth, height, width] = form.space;
+  ConvolutionBlock block;
+  const int64_t window = form.window_size();
+  if (window <= kDotBlock) return {std::min(form.in, form.block_features()), true, height.window, width.window};
+  block.columns = std::min(width.window, kDotBlock);
+  block.rows = block.columns < width.window ? 1 : std::clamp<int64_t>(kDotBlock / block.columns, 1, height.window);
+  return block;
+}
+
+// Columns of a tile of so many examples, rows and columns: how they run, and how many vectors would be enough and are
+// needed.
+struct Runs {
+  bool flat = false;
+  int64_t run = 0, runs = 0;
+  double use = 0;
+};
+Runs runs_of(const ConvolutionForm& form, const ConvolutionTiles& t) {
+  const int64_t rows = phases_of(form.space[1], t.rows, t.block.rows).length;
+  const int64_t columns = phases_of(form.space[2], t.columns, t.block.columns).length;
+  const int64_t inner = t.interleaved ? t.batch : 1, outer = t.interleaved ? 1 : t.batch;
+  const Runs each{false, padded(t.columns * inner), outer * t.rows, 0};
+  const Runs one{true, padded((((outer - 1) * rows + t.rows - 1) * columns + t.columns) * inner), 1, 0};
+  Runs best = one.run <= each.run * each.runs ? one : each;
+  best.use = static_cast<double>(t.batch * t.rows * t.columns) / static_cast<double>(best.run * best.runs);
+  return best;
+}
+
+// Chooses rows, columns and examples of a tile.
+Runs choose_columns(const ConvolutionForm& form, ConvolutionTiles& t) {
+  const auto& [depth, height, width] = form.space;
+  if (t.interleaved) {
+    t.batch = even(form.batch, std::max<int64_t>(32, kTileColumns / (width.count * height.count)));
+    t.batch = std::min(form.batch, padded(t.batch));
+    t.columns = even(width.count, std::max<int64_t>(1, kTileColumns / t.batch));
+    t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / (t.batch * t.columns)));
+  } else {
+    t.columns = even(width.count, kTileColumns);
+    t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / t.columns));
+    const int64_t rows = phases_of(height, t.rows, t.block.rows).length;
+    const int64_t columns = phases_of(width, t.columns, t.block.columns).length;
+    const bool whole = t.rows == height.count && t.columns == width.count;
+    t.batch = whole ? even(form.batch, std::max<int64_t>(1, kTileColumns / (rows * columns))) : 1;
+  }
+  return runs_of(form, t);
+}
+
+int64_t slab_elements(const ConvolutionForm& form, const ConvolutionTiles& t) {
+  const Phases rows = phases_of(form.space[1], t.rows, t.block.rows);
+  const Phases columns = phases_of(form.space[2], t.columns, t.block.columns);
+  return t.block.features * (t.block.planes ? form.space[0].window : 1) * rows.count * columns.count * t.batch *
+         rows.length * columns.length;
+}
+
+}  // namespace
+
+bool ConvolutionForm::is_long() const { return std::max(in, whole_in) * window_size() > kLongDot; }
+
+int64_t ConvolutionForm::block_features() const { return std::max<int64_t>(1, kDotBlock / window_size()); }
+
+Phases phases_of(const ConvolutionForm::Space& space, int64_t results, int64_t places) {
+  const int64_t apart = std::gcd(space.stride, space.dilation);
+  const Phases shared{false, space.stride, apart, space.stride / apart,
+                      results + (places - 1) * space.dilation / space.stride};
+  const Phases own{true, space.stride, space.dilation, places, results};
+  return own.count * own.length < shared.count * shared.length ? own : shared;
+}
+
+ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
+  ConvolutionTiles t;
+  t.block = block_of(form);
+  Runs runs = choose_columns(form, t);
+  if (form.batch >= kFewestInterleaved) {
+    ConvolutionTiles other = t;
+    other.interleaved = true;
+    const Runs of_other = choose_columns(form, other);
+    if (of_other.use > kWorthInterleaving * runs.use) t = other, runs = of_other;
+  }
+  // What a tile reads of one feature grows with the window: fewer rows where that is much.
+  while (t.rows > 1 && slab_elements(form, t) > 4 * kSlabElements) t.rows = ceil_div(t.rows, 2);
+  runs = runs_of(form, t);
+  t.flat = runs.flat, t.run = runs.run, t.runs = runs.runs;
+  t.out = even(form.out, kTileOut);
+
+  const auto& [depth, height, width] = form.space;
+  const auto tiles = [&] {
+    return form.groups * ceil_div(form.batch, t.batch) * depth.count * ceil_div(height.count, t.rows) *
+           ceil_div(width.count, t.columns) * ceil_div(form.out, t.out);
+  };
+  const auto work = [&] {
+    return static_cast<double>(t.out) * static_cast<double>(t.run * t.runs) *
+           static_cast<double>(form.in * form.window_size());
+  };
+  while (tiles() < kEnoughTiles && t.out > kLeastOut && work() > 2 * kWorthATile) t.out = ceil_div(t.out, 2);
+  t.count = tiles();
+
+  const size_t size = size_of(form.dtype);
+  const int64_t terms = t.block.terms(form);
+  t.slab = slab_elements(form, t);
+  t.window_bytes = bytes_of(t.out * terms, size);
+  t.slab_bytes = bytes_of(t.slab + 2 * kVector, size);
+  t.sum_bytes = bytes_of(t.out * t.run * t.runs, size);
+  t.offset_bytes = bytes_of(2 * terms, sizeof(int64_t));
+  const double bytes =
+      static_cast<double>(size) * static_cast<double>(form.groups) *
+      (static_cast<double>(form.batch * form.in) * static_cast<double>(depth.extent * height.extent * width.extent) +
+       static_cast<double>(form.out * form.in) * static_cast<double>(form.window_size()) +
+       static_cast<double>(form.batch * form.out) * static_cast<double>(form.count()));
+  const double affordable = bytes / 8 / static_cast<double>(t.slot_bytes());
+  const double worth = work() * static_cast<double>(t.count) / kWorthATile;
+  t.slots = static_cast<int>(std::clamp(std::min(std::max(affordable, 2.0), worth), 1.0, double{kMostSlots}));
+  t.slots = static_cast<int>(std::clamp<int64_t>(t.count, 1, t.slots));
+  return t;
+}
+
+size_t convolution_scratch_bytes(const ConvolutionForm& form) {
+  const ConvolutionTiles t = convolution_tiles(form);
+  return static_cast<size_t>(t.slots) * t.slot_bytes();
+}
+
+}  // namespace neap::planner

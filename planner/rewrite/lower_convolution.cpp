@@ -1,0 +1,205 @@
+#include "planner/rewrite/lower_convolution.h"
+
+#include <neap/creation.h>
+#include <neap/ops.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "trace/graph/call.h"
+#include "trace/graph/convolution.h"
+#include "trace/graph/infer.h"
+#include "trace/graph/op_table.h"
+#include "trace/ops/ops_common.h"
+#include "trace/tracing/interpret.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr size_t kMostSpace = 3;  // axes of space that a step has
+
+Ints inverse(const Ints& permutation) {
+  Ints result(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) result[permutation[i]] = static_cast<int64_t>(i);
+  return result;
+}
+
+Ints in_order(size_t n) {
+  Ints axes(n);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+// A convolution whose axes are in the order of their roles: operand [group, batch, in, space...], window [group, out,
+// in, window...], result [group, batch, out, space...].
+struct Site {
+  Array x, w;
+  std::vector<Window> windows;
+  std::source_location loc;
+
+  size_t rank() const { return x.shape().size(); }
+  int64_t count(size_t i) const { return windows[i].count(x.shape()[3 + i]); }
+  Array step() const {
+    const Ints axes = in_order(rank());
+    return apply(Op::convolution, {x, w}, convolution_attrs(axes, axes, axes, windows), loc);
+  }
+};
+
+// One with the zeros between the operand's elements and around it.
+Site padded(const Site& site) {
+  Ints low(site.rank()), high = low, interior = low;
+  Site result = site;
+  for (size_t i = 0; i < site.windows.size(); ++i) {
+    Window& w = result.windows[i];
+    low[3 + i] = w.low, high[3 + i] = w.high, interior[3 + i] = w.interior;
+    w.low = w.high = w.interior = 0;
+  }
+  result.x = pad(site.x, low, high, 0, interior);
+  return result;
+}
+
+Array by_taps(const Site& plain) {
+  const Site site = padded(plain);
+  Array total;
+  Shape window(site.w.shape().begin() + 3, site.w.shape().end());
+  const int64_t taps = element_count(window);
+  Shape start(site.rank(), 0), limit, stride(site.rank(), 1);
+  for (size_t i = 0; i < site.windows.size(); ++i) stride[3 + i] = site.windows[i].stride;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Shape from(site.rank(), 0), to = site.w.shape();
+    limit = site.x.shape();
+    for (int64_t i = std::ssize(window) - 1, rest = tap; i >= 0; rest /= window[i], --i) {
+      const int64_t place = rest % window[i];
+      from[3 + i] = place, to[3 + i] = place + 1;
+      start[3 + i] = place * site.windows[i].dilation;
+      limit[3 + i] = start[3 + i] + (site.count(i) - 1) * site.windows[i].stride + 1;
+    }
+    const Array weights = reshape(strided_slice(site.w, from, to), Shape(to.begin(), to.begin() + 3));
+    const Array product = dot_general(weights, strided_slice(site.x, start, limit, stride), {2}, {2}, {0}, {0});
+    total = tap == 0 ? product : total + product;  // [group, out, batch, space...]
+  }
+  Ints order = in_order(site.rank());
+  std::swap(order[1], order[2]);
+  return transpose(total, order);
+}
+
+Array without_zeros(const Site& site);
+
+// Results p with p - low = stride u - rest, stride being that of the zeros, read places of the window rest, rest +
+// stride, ... of the operand from u on. Rests that have as many places are further features of one convolution.
+Array phase_by_phase(const Site& site, size_t i) {
+  const Window w = site.windows[i];
+  const auto axis = static_cast<int64_t>(3 + i);
+  const int64_t step = w.interior + 1, most = (w.size + step - 1) / step, with_most = w.size - (most - 1) * step;
+  const int64_t count = site.count(i), extent = site.x.shape()[axis];
+  const int64_t first = -floor_div(w.low, step), last = -floor_div(w.low - (count - 1), step), steps = last - first + 1;
+
+  Ints high(site.rank(), 0);
+  high[axis] = most * step - w.size;
+  Shape split = site.w.shape();
+  split[axis] = most;
+  split.insert(split.begin() + axis + 1, step);
+  const Array places = reshape(pad(site.w, Ints(site.rank(), 0), high, 0), split);
+
+  Arrays parts;  // [group, batch, out, rest..., space...], the largest rest first
+  for (const auto& [begin, end, size] : {std::array{with_most, step, most - 1}, {int64_t{0}, with_most, most}}) {
+    if (begin == end) continue;
+    Shape shape = site.x.shape();
+    shape[2] = site.w.shape()[1];
+    for (size_t j = 0; j < site.windows.size(); ++j) shape[3 + j] = j == i ? steps : site.count(j);
+    shape.insert(shape.begin() + 3, end - begin);
+    if (size == 0) {
+      parts.push_back(zeros(shape, site.x.dtype()));
+      continue;
+    }
+    const Array chosen =
+        reverse(slice_in_dim(slice_in_dim(places, 0, size, axis), begin, end, axis + 1), Ints{axis + 1});
+    const Array moved = moveaxis(chosen, axis + 1, 2);
+    Shape merged(moved.shape().begin(), moved.shape().end());
+    merged[1] *= end - begin;
+    merged.erase(merged.begin() + 2);
+    Site part = site;
+    part.w = reshape(moved, merged);
+    part.windows[i] = {.size = size, .low = -first, .high = steps - 1 + size - extent + first};
+    parts.push_back(reshape(without_zeros(part), shape));
+  }
+  const Array all = moveaxis(parts.size() == 1 ? parts[0] : concatenate(parts, 3), 3, axis + 1);  // behind its axis
+  Shape joined(all.shape().begin(), all.shape().end());
+  joined[axis] *= step;
+  joined.erase(joined.begin() + axis + 1);
+  const int64_t begin = step - 1 - (step * first + w.low);
+  return slice_in_dim(reshape(all, joined), begin, begin + count, axis);
+}
+
+// As steps: zeros between elements are skipped where windows move and spread by single elements, else written.
+Array without_zeros(const Site& site) {
+  for (size_t i = 0; i < site.windows.size(); ++i) {
+    const Window& w = site.windows[i];
+    if (w.interior == 0) continue;
+    return w.stride == 1 && w.dilation == 1 ? phase_by_phase(site, i) : without_zeros(padded(site));
+  }
+  return site.step();
+}
+
+Array lower(const Node& node, const Arrays& in, const Target& target) {
+  const ConvolutionView view{node.attrs};
+  const DType dtype = in[0].dtype(), computed = wide(dtype);
+  const bool steps = !target.gpu && is_float(dtype) && view.space() <= kMostSpace;
+  std::vector<Window> windows;
+  bool zeros_between = false;
+  for (size_t i = 0; i < view.space(); ++i) {
+    windows.push_back(view.window(i, in[1].shape()[view.rhs()[3 + i]]));
+    zeros_between = zeros_between || windows[i].interior > 0;
+  }
+  const Array x = in[0].astype(computed), w = in[1].astype(computed);
+  const Shape& lhs = in[0].shape();
+  bool nothing = lhs[view.lhs()[0]] == 0 || lhs[view.lhs()[1]] == 0 || lhs[view.lhs()[2]] == 0 ||
+                 in[1].shape()[view.rhs()[1]] == 0;
+  for (size_t i = 0; i < windows.size(); ++i) nothing = nothing || windows[i].count(lhs[view.lhs()[3 + i]]) == 0;
+  if (nothing) {
+    const Aval out = infer(node.op, std::array{in[0].aval(), in[1].aval()}, node.attrs, node.loc)[0];
+    return zeros(out.shape, dtype);
+  }
+  if (steps && !zeros_between) return apply(node.op, {x, w}, node.attrs, node.loc).astype(dtype);
+  const Site site{transpose(x, view.lhs()), transpose(w, view.rhs()), windows, node.loc};
+  return transpose(steps ? without_zeros(site) : by_taps(site), inverse(view.out())).astype(dtype);
+}
+
+bool has_convolution(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    if (node.op == Op::convolution) return true;
+    return std::ranges::any_of(node.attrs.items(), [](const auto& item) {
+      const GraphPtr* body = std::get_if<GraphPtr>(&item.second);
+      return body && *body && has_convolution(**body);
+    });
+  });
+}
+
+}  // namespace
+
+Graph lower_convolutions(Graph with_calls, const Target& target) {
+  if (!has_convolution(with_calls)) return with_calls;
+  const Graph graph = inline_calls(eliminate_dead_code(with_calls));
+  const auto rule = [&](const Node& node, const Arrays& in) -> Arrays {
+    if (node.op == Op::convolution) return {lower(node, in, target)};
+    Attrs attrs = node.attrs;
+    for (const Attr body : {Attr::body, Attr::otherwise}) {
+      if (!attrs.has(body) || !has_convolution(*attrs.graph(body))) continue;
+      attrs.set(body, std::make_shared<const Graph>(lower_convolutions(*attrs.graph(body), target)));
+    }
+    return apply_many(node.op, in, std::move(attrs), node.loc);
+  };
+  Graph lowered = trace_closed(
+      graph.avals(graph.inputs), [&](const Arrays& in) { return pick(interpret(graph, in, rule), graph.outputs); },
+      graph.name);
+  lowered.num_captured = graph.num_captured;
+  return lowered;
+}
+
+}  // namespace neap::planner
