@@ -1,5 +1,4 @@
-// resnet-step: one step of gradient descent on a residual network of 3 x 3 convolutions. There is no convolution op
-// yet: one is written as nine products of shifted images with the weights of each shift, summed.
+// resnet-step: one step of gradient descent on a residual network of 3 x 3 convolutions.
 #include "bench/layers.h"
 
 namespace bench {
@@ -8,10 +7,10 @@ namespace {
 using neap::Array;
 
 struct Block {
-  Array first, second;  // [9, channels, channels]
+  Array first, second;  // [channels, channels, 3, 3]
 };
 struct Params {
-  Array stem;  // [9, 3, channels]
+  Array stem;  // [channels, 3, 3, 3]
   std::vector<Block> blocks;
   Layer head;
 };
@@ -23,23 +22,15 @@ constexpr int kBlocks = 3;
 constexpr int64_t kClasses = 10;
 
 Params param_specs(int64_t channels) {
-  const Array square = neap::spec({9, channels, channels}, neap::f32);
-  return {neap::spec({9, 3, channels}, neap::f32), std::vector<Block>(kBlocks, Block{square, square}),
+  const Array square = neap::spec({channels, channels, 3, 3}, neap::f32);
+  return {neap::spec({channels, 3, 3, 3}, neap::f32), std::vector<Block>(kBlocks, Block{square, square}),
           layer_spec(channels, kClasses)};
 }
 
-// x [n, side, side, in], w [9, in, out].
+// x [n, side, side, in], w [out, in, 3, 3].
 Array conv(const Array& x, const Array& w) {
-  const int64_t side = x.shape(1);
-  const Array padded = neap::pad(x, {0, 1, 1, 0}, {0, 1, 1, 0});
-  Array sum;
-  for (int64_t i = 0; i < 9; ++i) {
-    const int64_t row = i / 3, column = i % 3;
-    const Array shifted = padded[{neap::slice(), neap::slice(row, row + side), neap::slice(column, column + side)}];
-    const Array product = neap::matmul(shifted, w[i]);
-    sum = i == 0 ? product : sum + product;
-  }
-  return sum;
+  const Array y = neap::conv_general(neap::transpose(x, neap::Shape{0, 3, 1, 2}), w, {.same = true});
+  return neap::transpose(y, neap::Shape{0, 2, 3, 1});
 }
 
 Array loss(const Params& p, const Batch& b) {
@@ -74,7 +65,7 @@ std::unique_ptr<Job> build(const Request& r) {
 void add_residual_cases(std::vector<Case>& cases) {
   Case c;
   c.name = "resnet-step";
-  c.what = "a training step of a residual network: 7 convolutions 3 x 3, each as nine products of shifted images";
+  c.what = "a training step of a residual network: 7 convolutions 3 x 3";
   c.size_means = "images x side x channels";
   c.size = {32, 32, 32};
   c.full = {256, 64, 128};

@@ -8,15 +8,16 @@ namespace {
 
 // `neap-bench --case ops --form conv` measures these. A tile of sums, what it reads and a block of the window share the
 // cache nearest to the core but one.
-constexpr int64_t kTileColumns = 768, kTileOut = 128, kLeastOut = 32;
+constexpr int64_t kTileColumns = 768, kTileOut = 256, kLeastOut = 32;
 constexpr int64_t kVector = 16;             // elements: runs of columns are padded to so many
 constexpr int64_t kSlabElements = 1 << 16;  // that a tile may read at once, where its columns leave a choice
 constexpr int64_t kEnoughTiles = 8;
 constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
 constexpr int kMostSlots = 16;
-// Examples are interleaved where that many are there, and columns are so much better used.
-constexpr int64_t kFewestInterleaved = 8;
-constexpr double kWorthInterleaving = 1.25;
+// Examples are interleaved where columns are so much better used, and each of their elements, which is moved alone, is
+// multiplied so often.
+constexpr double kWorthInterleaving = 1.1;
+constexpr int64_t kWorthMoving = 1024;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded(int64_t n) { return ceil_div(n, kVector) * kVector; }
@@ -55,10 +56,14 @@ Runs runs_of(const ConvolutionForm& form, const ConvolutionTiles& t) {
 Runs choose_columns(const ConvolutionForm& form, ConvolutionTiles& t) {
   const auto& [depth, height, width] = form.space;
   if (t.interleaved) {
-    t.batch = even(form.batch, std::max<int64_t>(32, kTileColumns / (width.count * height.count)));
-    t.batch = std::min(form.batch, padded(t.batch));
-    t.columns = even(width.count, std::max<int64_t>(1, kTileColumns / t.batch));
+    // Whole vectors of few examples, so that there is room for rows, which share what windows read.
+    t.columns = even(width.count, kTileColumns / kVector);
+    t.batch = std::min(form.batch, t.columns % 2 == 0 ? kVector : 2 * kVector);
     t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / (t.batch * t.columns)));
+    if (t.rows == height.count && t.columns == width.count) {
+      const int64_t most = kTileColumns / (t.rows * t.columns);
+      t.batch = std::min(form.batch, std::max(t.batch, padded(even(form.batch, most))));
+    }
   } else {
     t.columns = even(width.count, kTileColumns);
     t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / t.columns));
@@ -95,7 +100,7 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
   ConvolutionTiles t;
   t.block = block_of(form);
   Runs runs = choose_columns(form, t);
-  if (form.batch >= kFewestInterleaved) {
+  if (form.batch > 1 && form.out * form.window_size() >= kWorthMoving) {
     ConvolutionTiles other = t;
     other.interleaved = true;
     const Runs of_other = choose_columns(form, other);

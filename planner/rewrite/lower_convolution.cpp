@@ -20,7 +20,8 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostSpace = 3;  // axes of space that a step has
+constexpr size_t kMostSpace = 3;   // axes of space that a step has
+constexpr int64_t kMostTaps = 32;  // products that are added up where a sum over the window could be one step
 
 Ints inverse(const Ints& permutation) {
   Ints result(permutation.size());
@@ -87,6 +88,17 @@ Array by_taps(const Site& plain) {
   Ints order = in_order(site.rank());
   std::swap(order[1], order[2]);
   return transpose(total, order);
+}
+
+// Along one axis of space, as one sum over the windows, each read where it lies.
+Array by_windows(const Site& plain) {
+  const Site site = padded(plain);
+  const Window& w = site.windows[0];
+  const Shape indices{site.count(0), w.size};
+  const Array at = iota(indices, 0, DType::i64) * w.stride + iota(indices, 1, DType::i64) * w.dilation;
+  const Array read = expand_dims(take(site.x, at, 3), 2);        // [group, batch, 1, in, count, window]
+  const Array weights = expand_dims(expand_dims(site.w, 1), 4);  // [group, 1, out, in, 1, window]
+  return sum(read * weights, {3, 5}).astype(site.x.dtype());
 }
 
 Array without_zeros(const Site& site);
@@ -168,7 +180,9 @@ Array lower(const Node& node, const Arrays& in, const Target& target) {
   }
   if (steps && !zeros_between) return apply(node.op, {x, w}, node.attrs, node.loc).astype(dtype);
   const Site site{transpose(x, view.lhs()), transpose(w, view.rhs()), windows, node.loc};
-  return transpose(steps ? without_zeros(site) : by_taps(site), inverse(view.out())).astype(dtype);
+  const bool is_long = windows.size() == 1 && windows[0].size > kMostTaps;
+  const Array out = steps ? without_zeros(site) : is_long ? by_windows(site) : by_taps(site);
+  return transpose(out, inverse(view.out())).astype(dtype);
 }
 
 bool has_convolution(const Graph& graph) {

@@ -14,7 +14,8 @@ namespace neap::planner {
 /// multiplied: every stride-th result reads the same places of the window, so those are a convolution without such
 /// zeros, and their results are put side by side.
 ///
-/// Elsewhere (a GPU, integers) a convolution is a sum of products, one for each place of the window.
+/// Elsewhere (a GPU, integers) a convolution is a sum of products, one for each place of the window; with a long window
+/// along one axis, one sum over the windows.
 tracing::Graph lower_convolutions(tracing::Graph graph, const Target& target);
 
 }  // namespace neap::planner

@@ -1,6 +1,7 @@
 #include "planner/rewrite/simplify.h"
 
 #include "planner/plan/graph_edit.h"
+#include "planner/rewrite/convolution_axes.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/lower_sort.h"
 #include "trace/graph/call.h"
@@ -53,7 +54,7 @@ Graph simplify(const Graph& graph, Builder::Level level) {
   copy_inputs(b.graph, graph);
   b.graph.outputs = append(b, graph, b.graph.inputs);
   Graph simple = transpose_dots(drop_dead_code(std::move(b.graph)));
-  return level == Builder::Level::full ? share_sorts(std::move(simple)) : simple;
+  return level == Builder::Level::full ? absorb_transposes(share_sorts(std::move(simple))) : simple;
 }
 
 }  // namespace neap::planner

@@ -134,9 +134,7 @@ class RegionWriter {
   }
 
   // Of a partial sum: another operand is what it begins with.
-  static bool is_summed_operand(const Node& node, size_t i) {
-    return i < (op_info(node.op).family == Family::dot ? 2 : 1);
-  }
+  static bool is_summed_operand(const Node& node, size_t i) { return i < (sums_products(node) ? 2 : 1); }
 
   bool leading(ValueId v) const {
     const Shape& shape = graph_.aval(v).shape;

@@ -132,7 +132,7 @@ int64_t partial_sum_unit(const Graph& graph, const Node& node, Cut cut) {
 
 bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
-  if (family == Family::dot || family == Family::convolution) return i < 2;
+  if (sums_products(node)) return i < 2;
   if (family != Family::reduce || i != 0) return false;
   if (node.inputs.size() == 1)
     return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == ordered_axis(graph, node);
@@ -142,7 +142,7 @@ bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t a
 
 ValueId add_slice(Graph& g, const Graph& graph, const Node& node, Cut cut, std::vector<ValueId> inputs, ValueId total) {
   const PartialSum sum = partial_sum_of(graph, node, cut);
-  if (node.op == Op::dot_general || node.op == Op::convolution) {
+  if (sums_products(node)) {
     for (ValueId& x : inputs) x = convert_to(g, x, sum.dtype);
     Attrs attrs = node.attrs;
     if (!attrs.has(Attr::full_shape)) attrs.set(Attr::full_shape, graph.aval(node.inputs[0]).shape);

@@ -237,13 +237,12 @@ class Grower {
     if (is_hidden(node.out()) || !can_sum_partially(graph_, node, i, cut.axis)) return false;
     region_.unit = std::lcm(region_.unit, partial_sum_unit(graph_, node, cut));
     region_.summed.push_back(node.out());
-    const bool dot = op_info(node.op).family == Family::dot;
-    const size_t operands = dot ? 2 : 1;  // another: what it begins with
+    const bool products = sums_products(node);
+    const size_t operands = products ? 2 : 1;  // another: what it begins with
     if (node.inputs.size() > operands && !take(node.inputs[operands], kWhole)) return false;
-    if (!dot) return true;
+    if (!products) return true;
     const size_t other = 1 - i;
-    const int64_t axis = node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];
-    const Cut of{axis, cut.block};
+    const Cut of{summed_axis(node, other), cut.block};
     return take(node.inputs[other], of) && region_.cut.at(node.inputs[other]) == of;
   }
 

@@ -159,8 +159,8 @@ class SliceWriter {
   ValueId add_to(ValueId v, Cut cut, ValueId total) {
     const Node& inner = *from_.def(v);
     std::vector<ValueId> inputs{names_.at(Form(inner.inputs[0], cut))};
-    if (op_info(inner.op).family == Family::dot) {
-      const Cut other{inner.attrs.ints(Attr::rhs_contract)[0], cut.block};
+    if (sums_products(inner)) {
+      const Cut other{summed_axis(inner, 1), cut.block};
       inputs.push_back(names_.at(Form(inner.inputs[1], other)));
     }
     return add_slice(loop_.body, from_, inner, cut, std::move(inputs), total);

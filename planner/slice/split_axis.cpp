@@ -188,13 +188,19 @@ int64_t counting_column(const Graph& graph, const Node& node, Cut cut) {
   return -1;
 }
 
+bool sums_products(const Node& node) {
+  return op_info(node.op).family == Family::dot || op_info(node.op).family == Family::convolution;
+}
+
+int64_t summed_axis(const Node& node, size_t i) {
+  if (node.op == Op::convolution) return node.attrs.ints(i == 0 ? Attr::lhs_axes : Attr::rhs_axes)[2];
+  return node.attrs.ints(i == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0];
+}
+
 bool reduces_over(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   if (op_info(node.op).family == Family::reduce) return i == 0 && contains(node.attrs.ints(Attr::axes), axis);
-  if (node.op == Op::convolution) {
-    return i < 2 && node.attrs.ints(i == 0 ? Attr::lhs_axes : Attr::rhs_axes)[2] == axis;
-  }
-  if (!is_canonical_dot(graph, node) || i == 2) return false;
-  return node.attrs.ints(i == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0] == axis;
+  const bool products = node.op == Op::convolution || is_canonical_dot(graph, node);
+  return products && i < 2 && summed_axis(node, i) == axis;
 }
 
 }  // namespace neap::planner

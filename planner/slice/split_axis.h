@@ -41,6 +41,11 @@ Cut result_cut(const tracing::Graph& graph, const tracing::Node& node, size_t i,
 /// none.
 int64_t counting_column(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
+/// Tells whether the node adds up products of two operands: a product of matrices or a convolution.
+bool sums_products(const tracing::Node& node);
+/// Returns the axis of operand `i` along which such a node adds up.
+int64_t summed_axis(const tracing::Node& node, size_t i);
+
 /// Tells whether the node sums (or multiplies, ...) over the axis of operand `i`, so that slices give partial results.
 bool reduces_over(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 

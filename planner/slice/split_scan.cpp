@@ -287,15 +287,15 @@ class ScanCutter {
   bool take_partial_sum(const Node& node) {
     const auto i = static_cast<size_t>(summed_operand(node));
     const Cut cut = state_[node.inputs[i]];
-    const bool dot = op_info(node.op).family == Family::dot;
-    const bool begins = node.inputs.size() > (dot ? 2 : 1);  // each slice would begin anew
+    const bool products = sums_products(node);
+    const bool begins = node.inputs.size() > (products ? 2 : 1);  // each slice would begin anew
     if (begins || !can_sum_partially(body_, node, i, cut.axis)) return false;
     result_.unit = std::lcm(result_.unit, partial_sum_unit(body_, node, cut));
     if (!want(node.inputs[i], cut)) return false;
     Cut first = cut;
-    if (dot) {
+    if (products) {
       const size_t other = 1 - i;
-      const Cut like{node.attrs.ints(other == 0 ? Attr::lhs_contract : Attr::rhs_contract)[0], cut.block};
+      const Cut like{summed_axis(node, other), cut.block};
       const Cut state = state_[node.inputs[other]];
       if ((state != kWhole && state != like) || !want(node.inputs[other], like)) return false;
       if (other == 0) first = like;

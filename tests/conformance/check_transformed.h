@@ -29,7 +29,8 @@ inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
     for (const ValueId v : node.inputs) in.push_back({graph.aval(v), values[v].impl()->data});
     const HostArray expected = tracing::evaluate_reference(node.op, in, node.attrs)[0];
     const Array want = detail::make_concrete(expected.aval, expected.data), got = values[node.out()];
-    const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::scatter_add;
+    const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::convolution ||
+                      node.op == Op::scatter_add;
     std::string d;
     if (sums && is_float(want.dtype())) {
       for (const ValueId v : node.inputs) {

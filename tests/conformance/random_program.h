@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tests/conformance/harness.h"
+#include "trace/graph/convolution.h"
 
 namespace neap::conformance {
 
@@ -126,7 +127,7 @@ class ProgramMaker {
       case 5: return gather();
       case 6: return scatter();
       case 7: return random_numbers();
-      case 8: return dot();
+      case 8: return chance(3) ? convolution() : dot();
       case 9: return chance(3) ? scan() : converts();
       case 10: return chance(2) ? sort() : elementwise();
       default: return elementwise();
@@ -395,6 +396,27 @@ class ProgramMaker {
          {Attr::rhs_batch, Ints{}},
          {Attr::lhs_contract, Ints{axis}},
          {Attr::rhs_contract, Ints{contract}}});
+  }
+
+  // Of what has one to three axes: those behind the second are space.
+  void convolution() {
+    const ValueId x = operand();
+    const auto [shape, t] = aval(x);
+    if (t == bool_ || shape.empty() || shape.size() > 3 || element_count(shape) == 0) return;
+    Shape lhs{1};  // group, batch, in, space
+    if (shape.size() == 1) lhs.insert(lhs.end(), {1, 1});
+    lhs.insert(lhs.end(), shape.begin(), shape.end());
+    if (shape.size() == 2) lhs.insert(lhs.end() - 1, 1);
+    const int64_t extent = lhs.back(), out = 1 + static_cast<int64_t>(pick(3));
+    const auto upto = [&](int64_t most) { return 1 + static_cast<int64_t>(pick(static_cast<size_t>(most))); };
+    tracing::Window w{upto(4), upto(2), upto(2), upto(3) - 1, upto(3) - 1, chance(4) ? 1 : 0};
+    if (w.count(extent) == 0) w = {1, 1, 1, 0, 0, 0};
+    if (lhs[1] * out * w.count(extent) > most_elements_) return;
+    const ValueId weights = like({{1, out, lhs[2], w.size}, t});
+    const ValueId image = add(Op::reshape, {exact(x)}, {{Attr::shape, lhs}});
+    const Ints axes{0, 1, 2, 3};
+    add(Op::convolution, {image, exact(weights)},
+        tracing::convolution_attrs(axes, axes, chance(2) ? axes : Ints{2, 0, 3, 1}, std::array{w}));
   }
 
   void scan() {

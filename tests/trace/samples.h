@@ -167,6 +167,15 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
                                                                      {Attr::rhs_batch, Ints{0}},
                                                                      {Attr::lhs_contract, Ints{2}},
                                                                      {Attr::rhs_contract, Ints{1}}});
+    case Op::convolution:
+      return finish({input({2, 3, 2, 4, 5}, f32), input({2, 4, 2, 3, 2}, f32)}, {{Attr::lhs_axes, Ints{0, 1, 2, 3, 4}},
+                                                                                 {Attr::rhs_axes, Ints{0, 1, 2, 3, 4}},
+                                                                                 {Attr::out_axes, Ints{1, 0, 2, 3, 4}},
+                                                                                 {Attr::stride, Ints{1, 2}},
+                                                                                 {Attr::dilation, Ints{1, 2}},
+                                                                                 {Attr::low, Ints{1, 0}},
+                                                                                 {Attr::high, Ints{1, 1}},
+                                                                                 {Attr::interior, Ints{0, 0}}});
     case Op::cholesky:
     case Op::lu: return finish({input({2, 3, 3}, f32)});
     case Op::triangular_solve:

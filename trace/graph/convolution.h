@@ -1,4 +1,5 @@
-// A convolution's attributes by role, and the arithmetic of its windows. Tested in tests/trace/convolution_test.cpp.
+// A convolution's attributes by role, and the arithmetic of its windows. Tested in
+// tests/conformance/convolution_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/size.h"
+#include "trace/graph/convolution.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap {
@@ -236,8 +237,6 @@ class Einsum {
   std::map<char, int64_t> extents_;
 };
 
-Array summed(const Array& x, const Axes& axes) { return sum(x, axes).astype(x.dtype()); }
-
 }  // namespace
 
 Array einsum(std::string_view formula, const std::vector<Array>& arrays, std::source_location loc) {
@@ -324,7 +323,8 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   const AtLine line(x.loc());
   const std::array<const Operand*, 2> operands{&x, &y};
   const DType dtype = common_dtype(operands);
-  Array a = x.as(wide(dtype)), v = y.as(wide(dtype));
+  const DType computed = dtype == DType::bool_ ? DType::i32 : dtype;
+  Array a = x.as(computed), v = y.as(computed);
   if (a.ndim() != 1 || v.ndim() != 1 || a.size() == 0 || v.size() == 0)
     throw_user<ShapeError>("convolve", to_string(a.aval()) + " and " + to_string(v.aval()), "one axis each, not empty",
                            "", user_line(x.loc()));
@@ -334,10 +334,11 @@ Array convolve(const Operand& x, const Operand& y, ConvolveMode mode) {
   if (mode == ConvolveMode::valid) before = after = 0;
   if (mode == ConvolveMode::same) before = m / 2, after = m - m / 2 - 1;
   const int64_t count = (Size(n) + before + after).value("convolve", "the result", user_line(x.loc())) - m + 1;
-  // One axis for the window: a fused sum reads each window where it lies.
-  const Array padded = pad(a, {before}, {after});
-  const Array at = iota({count, m}, 0, DType::i64) + iota({count, m}, 1, DType::i64);
-  return summed(take(padded, at) * flip(v), 1).astype(dtype);
+  const Ints axes{0, 1, 2, 3};
+  const Window window{.size = m, .low = before, .high = after};
+  const Array out = apply(Op::convolution, {reshape(a, {1, 1, 1, n}), reshape(flip(v), {1, 1, 1, m})},
+                          convolution_attrs(axes, axes, axes, std::array{window}), x.loc());
+  return reshape(out, {count}).astype(dtype);
 }
 
 }  // namespace neap

@@ -22,9 +22,27 @@ using planner::Phases;
 using planner::phases_of;
 
 // Few rows are multiplied by more columns at once, so that no sum waits for the one before.
-constexpr int kFewRows = 2, kFewRowsColumns = kVectorBytes == 64 ? 4 : 2;  // times kColumns
+constexpr int kWide = kVectorBytes == 64 ? 4 : 2;  // times kColumns
 
 int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+
+// Rows are often short: no call for each.
+template <class T>
+[[gnu::always_inline]] inline void copy(const T* from, T* to, int64_t n) {
+  constexpr int64_t kLength = 32 / sizeof(T);
+  if (n >= kLength) {
+    int64_t i = 0;
+    for (; i + kLength <= n; i += kLength) std::memcpy(to + i, from + i, 32);
+    std::memcpy(to + n - kLength, from + n - kLength, 32);  // what was copied, again
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+template <int64_t kStep, class T>
+void copy_every(const T* from, T* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i * kStep];
+}
 
 struct Range {
   int64_t begin, size;
@@ -115,7 +133,7 @@ class Convolution {
                            t.columns.begin * to.space[2];
           T* const here = sums + place(t, example, row, 0);
           if (dense) {
-            std::memcpy(kOut ? there : here, kOut ? here : there, static_cast<size_t>(t.columns.size) * sizeof(T));
+            kOut ? copy(here, there, t.columns.size) : copy(there, here, t.columns.size);
             continue;
           }
           for (int64_t column = 0; column < t.columns.size; ++column) {
@@ -145,10 +163,12 @@ class Convolution {
               pack_window<kM>(t, block, in_window);
               multiply<kM, kN>(t, block.terms(), how);
             };
-            if (t.out.size > kFewRows)
-              go.template operator()<kRows, kColumns<T>>();
-            else
-              go.template operator()<kFewRows, kFewRowsColumns * kColumns<T>>();
+            switch (t.out.size) {
+              case 1:
+              case 2: go.template operator()<2, kWide * kColumns<T>>(); break;
+              case 3: go.template operator()<3, 2 * kColumns<T>>(); break;
+              default: go.template operator()<kRows, kColumns<T>>();
+            }
           }
         }
       }
@@ -241,8 +261,12 @@ class Convolution {
       for (int64_t example = 0; example < n; ++example, first += along, to += t.along_example) {
         std::fill(to, to + range.begin, T{});
         T* const there = to + range.begin;
-        if (range.size > 0 && step == 1) std::memcpy(there, lhs_ + first, static_cast<size_t>(range.size) * sizeof(T));
-        for (int64_t j = 0; j < range.size && step != 1; ++j) there[j] = lhs_[first + j * step];
+        switch (step) {
+          case 1: copy(lhs_ + first, there, range.size); break;
+          case 2: copy_every<2>(lhs_ + first, there, range.size); break;
+          default:
+            for (int64_t j = 0; j < range.size; ++j) there[j] = lhs_[first + j * step];
+        }
         std::fill(there + range.size, to + length, T{});
       }
       return;
