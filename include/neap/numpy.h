@@ -302,7 +302,9 @@ struct Windows {
   int64_t groups = 1;                                     // of channels (conv_general)
 };
 /// Convolves x [batch, channels, space...] with w [out, channels / groups, window...] -> [batch, out, windows...];
-/// there are one to three spatial axes. As in machine learning the window is not flipped.
+/// there are one to three spatial axes. As in machine learning the window is not flipped. Padding counts as zeros that
+/// are multiplied; zeros that an input dilation puts between elements are not. Transposes of x or of the result (images
+/// with their channels last) are part of it, and move nothing. Half types are computed in f32 and rounded once.
 Array conv_general(const Operand& x, const Operand& w, const Windows& windows = {});
 /// Returns the largest element of each window over the last axes of x, as many as `window` has.
 Array max_pool(const Operand& x, const Shape& window, const Windows& windows = {});

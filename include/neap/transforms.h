@@ -140,7 +140,7 @@ namespace checkpoint_policies {
 inline const CheckpointPolicy& nothing_saveable = *new CheckpointPolicy{};
 /// Keeps everything, as without checkpoint().
 inline const CheckpointPolicy& everything_saveable = *new CheckpointPolicy{"*"};
-/// Keeps the results of matrix products.
+/// Keeps the results of matrix products and convolutions.
 inline const CheckpointPolicy& dots_saveable = *new CheckpointPolicy{"*dots"};
 /// Keeps what checkpoint_name() gave one of these names.
 CheckpointPolicy save_only_these_names(const std::vector<std::string>& names,

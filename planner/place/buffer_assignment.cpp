@@ -38,7 +38,7 @@ struct Arena {
       SplitPlacement split = place_split(blocks, largest);
       placement.offsets = std::move(split.offsets);
       placement.extent = std::accumulate(split.extents.begin(), split.extents.end(), size_t{0});
-      allocations = std::move(split.extents);
+      if (split.extents.size() > 1) allocations = std::move(split.extents);  // a rule of its own may fit where none did
     }
     total = beside + placement.extent;
   }

@@ -95,7 +95,7 @@ inline void check_beside_naive(const Graph& graph, const Run& planned) {
       planner::make_plan(graph, {.naive = true, .target = target, .want_alternatives = false});
   EXPECT_FALSE(planner::exceeds_naive({planned.planned, planned.predicted_seconds}, planner::price_of(naive)))
       << planned.planned << " bytes, naive " << naive.peak_bytes;
-  EXPECT_LE(planner::naive_peak_at_least(planner::Program(graph).light(), target), naive.peak_bytes);
+  EXPECT_LE(planner::naive_peak_at_least(planner::Program(graph, target).light(), target), naive.peak_bytes);
 }
 
 /// A batch gives row by row what each row alone gives.

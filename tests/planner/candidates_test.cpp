@@ -45,8 +45,16 @@ Graph self_attention() {
 
 Graph residual_convolution() {
   return traced({{4, 24, 24, 64}, {64, 64, 3, 3}}, [](const tracing::Arrays& in) {
-    const auto conv = [&](const Array& x) {
-      return transpose(conv_general(transpose(x, Shape{0, 3, 1, 2}), in[1], {.same = true}), Shape{0, 2, 3, 1});
+    const auto conv = [&](const Array& x) {  // as nine products
+      const Array padded = pad(x, {0, 1, 1, 0}, {0, 1, 1, 0});
+      Array total;
+      for (int64_t tap = 0; tap < 9; ++tap) {
+        const int64_t row = tap / 3, column = tap % 3;
+        const Array read = padded[{slice(), slice(row, row + 24), slice(column, column + 24)}];
+        const Array product = matmul(read, transpose(in[1][{slice(), slice(), row, column}]));
+        total = tap == 0 ? product : total + product;
+      }
+      return total;
     };
     return in[0] + conv(maximum(conv(in[0]), 0.f));
   });

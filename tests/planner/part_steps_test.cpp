@@ -11,8 +11,18 @@
 namespace neap::planner {
 namespace {
 
+// A convolution written as nine products, of images with their channels last.
 Array conv_nhwc(const Array& x, const Array& w) {
-  return transpose(conv_general(transpose(x, Shape{0, 3, 1, 2}), w, {.same = true}), Shape{0, 2, 3, 1});
+  const Array padded = pad(x, {0, 1, 1, 0}, {0, 1, 1, 0});
+  const int64_t rows = x.shape(1), columns = x.shape(2);
+  Array total;
+  for (int64_t tap = 0; tap < 9; ++tap) {
+    const int64_t row = tap / 3, column = tap % 3;
+    const Array read = padded[{slice(), slice(row, row + rows), slice(column, column + columns)}];
+    const Array product = matmul(read, transpose(w[{slice(), slice(), row, column}]));
+    total = tap == 0 ? product : total + product;
+  }
+  return total;
 }
 
 Array residual(const Array& x, const Array& w1, const Array& w2) {

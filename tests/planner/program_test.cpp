@@ -31,7 +31,7 @@ TEST(Program, OfRealNumbersIsTheGraphAsItWasGiven) {
 }
 
 TEST(Program, OfComplexNumbersHasPairsOfRealOnes) {
-  const Program program(traced(DType::c64, [](const Array& x) { return x * x; }));
+  const Program program(traced(DType::c64, [](const Array& x) { return x * x; }), Target{});
   EXPECT_EQ(program.graph().aval(program.graph().inputs[0]), (Aval{{64, 2}, DType::f32}));
   for (const tracing::Value& value : program.graph().values) EXPECT_FALSE(is_complex(value.aval.dtype));
 }

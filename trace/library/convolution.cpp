@@ -24,6 +24,9 @@ namespace {
 // Elements of a window: each tap is an operation of the graph, so a larger window would be slow to plan and to compile.
 constexpr int64_t kMostTaps = int64_t{1} << 16;
 
+// More elements than an array has: positions of windows fit int64 with it.
+constexpr int64_t kMostPadding = int64_t{1} << 62;
+
 // Taps describes windows over the last axes of an array, checked, with nothing left out.
 class Taps {
  public:
@@ -59,7 +62,7 @@ class Taps {
         low_[lead_ + i] = windows.padding[i].first, high_[lead_ + i] = windows.padding[i].second;
       }
       const int64_t padded = (Size(n) + low_[lead_ + i] + high_[lead_ + i]).value(op, "the padded input", loc);
-      if (padded < 0)
+      if (padded < 0 || std::min(low_[lead_ + i], high_[lead_ + i]) < -kMostPadding)
         throw_user<ShapeError>(op, fmt::format("padding {}, {} of {} elements", low_[lead_ + i], high_[lead_ + i], n),
                                "to cut at most what there is", "", loc);
       // A window that is longer than the input fits nowhere.
