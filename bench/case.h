@@ -72,6 +72,7 @@ void add_nbody_cases(std::vector<Case>& cases);
 void add_rollout_cases(std::vector<Case>& cases);
 void add_embedding_cases(std::vector<Case>& cases);
 void add_graph_net_cases(std::vector<Case>& cases);
+void add_ops_cases(std::vector<Case>& cases);
 void add_report_cases(std::vector<Case>& cases);
 void add_dispatch_cases(std::vector<Case>& cases);
 

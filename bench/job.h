@@ -3,6 +3,7 @@
 
 #include <neap/neap.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -118,5 +119,22 @@ neap::Array index_rows(int64_t n, neap::DType dtype, bool negative, bool skewed)
 neap::Array host_uniform(const neap::Shape& shape, neap::DType dtype, uint32_t seed, float scale = 1);
 // Integers i32 in [0, limit).
 neap::Array host_indices(const neap::Shape& shape, int64_t limit, uint32_t seed);
+
+inline neap::Array spec_of(const neap::Shape& shape, neap::DType dtype = neap::f32) { return neap::spec(shape, dtype); }
+
+// f on uniform numbers in [-1, 1) of these specs.
+template <class F, class... A>
+std::unique_ptr<Job> uniform_job(const Request& r, F f, double elements, const A&... specs) {
+  const std::tuple all{specs...};
+  auto job = make_job(r, std::move(f), all, [=] {
+    uint32_t seed = 0;
+    return neap::tree_map([&](const neap::Array& s) { return host_uniform(s.shape(), s.dtype(), ++seed, 1); }, all);
+  });
+  job->elements = elements;
+  return job;
+}
+
+// So many thousandths of an extent, two at least, where the size of a case is one number.
+inline int64_t part_of(int64_t extent, const Request& r) { return std::max<int64_t>(2, extent * r.shape[0] / 1000); }
 
 }  // namespace bench

@@ -15,26 +15,10 @@ namespace {
 namespace nr = neap::random;
 using neap::Array;
 
-// So many thousandths of an extent, two at least.
-int64_t part_of(int64_t extent, const Request& r) { return std::max<int64_t>(2, extent * r.shape[0] / 1000); }
-
-Array spec_of(const neap::Shape& shape, neap::DType dtype = neap::f32) { return neap::spec(shape, dtype); }
-
 // By its indices: neap::diagonal() takes another way, and these peaks are recorded.
 Array diagonal(const Array& x) {
   const Array i = neap::arange(x.shape(0));
   return x[{i, i}];
-}
-
-template <class F, class... A>
-std::unique_ptr<Job> job_of(const Request& r, F f, double elements, const A&... specs) {
-  const std::tuple all{specs...};
-  auto job = make_job(r, std::move(f), all, [=] {
-    uint32_t seed = 0;
-    return neap::tree_map([&](const Array& s) { return host_uniform(s.shape(), s.dtype(), ++seed, 1); }, all);
-  });
-  job->elements = elements;
-  return job;
 }
 
 // Optimal transport between two clouds of points by 100 Sinkhorn iterations; the cost of every pair is written once
@@ -55,8 +39,8 @@ Array sinkhorn(const Array& x, const Array& y) {
 std::unique_ptr<Job> build_sinkhorn(const Request& r, bool gradient) {
   const int64_t n = part_of(50'000, r);
   const double work = 200.0 * static_cast<double>(n) * static_cast<double>(n);
-  if (gradient) return job_of(r, neap::grad(sinkhorn), work, spec_of({n, 3}), spec_of({n, 3}));
-  return job_of(r, sinkhorn, work, spec_of({n, 3}), spec_of({n, 3}));
+  if (gradient) return uniform_job(r, neap::grad(sinkhorn), work, spec_of({n, 3}), spec_of({n, 3}));
+  return uniform_job(r, sinkhorn, work, spec_of({n, 3}), spec_of({n, 3}));
 }
 
 // Ten loops of a thousand steps, one after the other (jax issue 27748).
@@ -71,7 +55,8 @@ std::unique_ptr<Job> build_loops(const Request& r) {
     }
     return neap::sum(state);
   };
-  return job_of(r, neap::grad<0, 1>(loss), 1e4 * static_cast<double>(rows) * 100, spec_of({rows, 100}), spec_of({}));
+  return uniform_job(r, neap::grad<0, 1>(loss), 1e4 * static_cast<double>(rows) * 100, spec_of({rows, 100}),
+                     spec_of({}));
 }
 
 // The adjoint of a wave in three dimensions: the gradient of what a receiver records in the speed of sound.
@@ -92,8 +77,8 @@ std::unique_ptr<Job> build_wave(const Request& r) {
     const Array struck = still.at({kSide / 2, kSide / 2, kSide / 2}).set(1.0f);
     return neap::sum(neap::scan(step, std::pair(still, struck), trace).second);
   };
-  return job_of(r, neap::grad(misfit), static_cast<double>(steps) * kSide * kSide * kSide,
-                spec_of({kSide, kSide, kSide}), spec_of({steps}));
+  return uniform_job(r, neap::grad(misfit), static_cast<double>(steps) * kSide * kSide * kSide,
+                     spec_of({kSide, kSide, kSide}), spec_of({steps}));
 }
 
 struct Lstm {
@@ -113,9 +98,9 @@ std::unique_ptr<Job> build_lstm(const Request& r) {
     const Array zero = neap::zeros({kBatch, kHidden});
     return neap::sum(neap::square(neap::scan(step, std::pair(zero, zero), xs).first.first));
   };
-  return job_of(r, neap::grad(loss), static_cast<double>(steps) * kBatch * kHidden,
-                Lstm{spec_of({1, 4 * kHidden}), spec_of({kHidden, 4 * kHidden}), spec_of({4 * kHidden})},
-                spec_of({steps, kBatch}));
+  return uniform_job(r, neap::grad(loss), static_cast<double>(steps) * kBatch * kHidden,
+                     Lstm{spec_of({1, 4 * kHidden}), spec_of({kHidden, 4 * kHidden}), spec_of({4 * kHidden})},
+                     spec_of({steps, kBatch}));
 }
 
 // Cross entropy over a vocabulary: the logits are the largest array of a language model.
@@ -128,8 +113,8 @@ std::unique_ptr<Job> build_cross_entropy(const Request& r, bool gradient) {
   };
   const double work = static_cast<double>(tokens) * static_cast<double>(words);
   const Array x = spec_of({tokens, width}, neap::bf16), w = spec_of({words, width}, neap::bf16);
-  if (gradient) return job_of(r, neap::grad<0, 1>(loss), work, x, w);
-  return job_of(r, loss, work, x, w);
+  if (gradient) return uniform_job(r, neap::grad<0, 1>(loss), work, x, w);
+  return uniform_job(r, loss, work, x, w);
 }
 
 std::unique_ptr<Job> build_kernel_density(const Request& r) {
@@ -138,8 +123,8 @@ std::unique_ptr<Job> build_kernel_density(const Request& r) {
     const Array distance = neap::sum(neap::square(neap::expand_dims(q, 1) - neap::expand_dims(x, 0)), {2});
     return neap::sum(neap::log(neap::mean(neap::exp(-0.5f * distance), {1})));
   };
-  return job_of(r, neap::grad(density), static_cast<double>(queries) * static_cast<double>(samples),
-                spec_of({queries, 2}), spec_of({samples, 2}));
+  return uniform_job(r, neap::grad(density), static_cast<double>(queries) * static_cast<double>(samples),
+                     spec_of({queries, 2}), spec_of({samples, 2}));
 }
 
 struct Net {
@@ -167,7 +152,7 @@ std::unique_ptr<Job> build_laplacian(const Request& r) {
     };
     return neap::mean(neap::square(neap::vmap(at)(xs)));
   };
-  return job_of(r, neap::grad(loss), static_cast<double>(batch) * 64, net_spec(64, 512), spec_of({batch, 64}));
+  return uniform_job(r, neap::grad(loss), static_cast<double>(batch) * 64, net_spec(64, 512), spec_of({batch, 64}));
 }
 
 // The neural tangent kernel: J J^T of a net in its parameters.
@@ -183,8 +168,8 @@ std::unique_ptr<Job> build_tangent_kernel(const Request& r) {
     }
     return total;
   };
-  return job_of(r, kernel, static_cast<double>(batch) * static_cast<double>(batch), net_spec(784, 512),
-                spec_of({batch, 784}));
+  return uniform_job(r, kernel, static_cast<double>(batch) * static_cast<double>(batch), net_spec(784, 512),
+                     spec_of({batch, 784}));
 }
 
 // Patches of an image beside each other, times a matrix: a convolution written as a product.
@@ -201,8 +186,8 @@ std::unique_ptr<Job> build_patches(const Request& r) {
     const Array patches = neap::moveaxis(neap::concatenate(shifted, 1), 1, 3);  // [8, height, width, 288]
     return neap::sum(neap::square(neap::matmul(patches, w)));
   };
-  return job_of(r, neap::grad(loss), 8 * static_cast<double>(height * width * channels),
-                spec_of({9 * channels, channels}), spec_of({8, channels, height, width}));
+  return uniform_job(r, neap::grad(loss), 8 * static_cast<double>(height * width * channels),
+                     spec_of({9 * channels, channels}), spec_of({8, channels, height, width}));
 }
 
 // An Asian option by cumulative sums: value and derivative in the volatility.
@@ -216,7 +201,7 @@ std::unique_ptr<Job> build_asian(const Request& r) {
     const Array spots = 100.0f * neap::exp(neap::cumsum(steps, 1));
     return neap::mean(neap::maximum(neap::mean(spots, {1}) - 100.0f, 0.0f));
   };
-  return job_of(r, neap::value_and_grad(price), static_cast<double>(paths * days), spec_of({}), spec_of({}));
+  return uniform_job(r, neap::value_and_grad(price), static_cast<double>(paths * days), spec_of({}), spec_of({}));
 }
 
 // The heat equation on a square, its field donated.
@@ -244,7 +229,7 @@ std::unique_ptr<Job> build_table(const Request& r) {
     };
     return neap::sum(neap::fori_loop(2, n, step, p));
   };
-  return job_of(r, neap::grad(loss), static_cast<double>(n * n * n) * static_cast<double>(n), spec_of({n, n, n}));
+  return uniform_job(r, neap::grad(loss), static_cast<double>(n * n * n) * static_cast<double>(n), spec_of({n, n, n}));
 }
 
 // Forces of a Lennard-Jones fluid over lists of neighbours.
@@ -275,8 +260,8 @@ std::unique_ptr<Job> build_gaussian_process(const Request& r, bool gradient) {
     return -0.5f * neap::sum(neap::square(white)) - neap::sum(neap::log(diagonal(factor)));
   };
   const double work = std::pow(static_cast<double>(n), 3) / 3;
-  if (gradient) return job_of(r, neap::grad(likelihood), work, spec_of({}), spec_of({n}), spec_of({n}));
-  return job_of(r, likelihood, work, spec_of({}), spec_of({n}), spec_of({n}));
+  if (gradient) return uniform_job(r, neap::grad(likelihood), work, spec_of({}), spec_of({n}), spec_of({n}));
+  return uniform_job(r, likelihood, work, spec_of({}), spec_of({n}), spec_of({n}));
 }
 
 // The ten nearest of all points, by one product.
@@ -288,7 +273,7 @@ std::unique_ptr<Job> build_neighbours(const Request& r) {
         neap::expand_dims(length, 1) + neap::expand_dims(length, 0) - 2 * neap::matmul(x, neap::transpose(x));
     return neap::top_k(-distance, std::min<int64_t>(10, x.shape(0)));
   };
-  return job_of(r, nearest, static_cast<double>(n) * static_cast<double>(n), spec_of({n, width}));
+  return uniform_job(r, nearest, static_cast<double>(n) * static_cast<double>(n), spec_of({n, width}));
 }
 
 struct Report {

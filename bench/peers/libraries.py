@@ -1,8 +1,11 @@
-"""JAX and MLX behind one small set of names, for models.py: what the two write differently, and how each is measured.
+"""JAX and MLX behind one small set of names, for models.py: what the two write differently, and how each is measured;
+and PyTorch, for operations.py.
 
 `prepare` gives (call, peak): call() runs the function on its arguments and waits (JAX's also returns what came out),
 peak() is in bytes. A step that donates its state goes on from it: each call takes the memory of what the last gave.
 """
+
+import os
 
 
 class Jax:
@@ -57,6 +60,22 @@ class Jax:
             return out
 
         return call, lambda: peak
+
+
+class Torch:
+    """PyTorch, eagerly, as most of its users run single operations; it counts no bytes."""
+
+    def __init__(self):
+        import torch
+
+        torch.set_num_threads(len(os.sched_getaffinity(0)))
+        self.torch, self.version, self.abstract = torch, torch.__version__, False
+        self.leaves = lambda out: [leaf for leaf in (out if isinstance(out, (tuple, list)) else (out,))]
+
+    def prepare(self, f, arguments, donated):
+        with self.torch.no_grad():
+            f(*arguments)
+        return lambda: f(*arguments), lambda: None
 
 
 class Mlx:

@@ -20,12 +20,13 @@ import sys
 import time
 
 import models
+from operations import OPERATIONS, operation
 from reports import REPORTS, report
 
-MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS))}
+MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS)), "ops": ((1000,), operation, OPERATIONS)}
 CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad", *MODELS)
-PEERS = ("mlx", "mlx-compiled", "jax", "numpy")
-PEERS_OF = {"reports": ("jax",), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
+PEERS = ("mlx", "mlx-compiled", "jax", "torch", "numpy")
+PEERS_OF = {"reports": ("jax",), "ops": ("jax", "torch"), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
             "gather": ("mlx", "jax", "numpy")}
 SIDE = 128
 
@@ -140,9 +141,9 @@ def numpy_case(case, shape, dtype, reps):
 
 
 def model_case(peer, case, shape, form, reps, plan_only):
-    from libraries import Jax, Mlx
+    from libraries import Jax, Mlx, Torch
 
-    lib = Jax(plan_only) if peer == "jax" else Mlx(compiled=peer == "mlx-compiled")
+    lib = Jax(plan_only) if peer == "jax" else Torch() if peer == "torch" else Mlx(compiled=peer == "mlx-compiled")
     _, build, forms = MODELS[case]
     lib.loops = case in ("diffusion-sampler", "nbody") and form != "grad"
     f, arguments, donated = build(lib, shape, form or forms[0])

@@ -1,0 +1,182 @@
+// ops: single operations as other libraries have them, at the sizes at which their users compare them (bench/README.md,
+// Operations). The size is a part of the longest extents, in thousandths.
+#include <algorithm>
+#include <cmath>
+
+#include "bench/job.h"
+
+namespace bench {
+namespace {
+
+using neap::Array;
+
+struct Convolution {
+  int64_t batch, in, side, out, window;
+  int64_t stride = 1, groups = 1;
+};
+
+enum class Of : uint8_t { result, both_gradients };
+
+std::unique_ptr<Job> build_convolution(const Request& r, const Convolution& c, Of of) {
+  const int64_t side = part_of(c.side, r), pad = c.window / 2;
+  neap::Windows windows;
+  windows.stride = {c.stride, c.stride};
+  windows.padding = {{pad, pad}, {pad, pad}};
+  windows.groups = c.groups;
+  const auto f = [=](const Array& x, const Array& w) { return neap::conv_general(x, w, windows); };
+  const int64_t count = (side + 2 * pad - c.window) / c.stride + 1;
+  const Array x = spec_of({c.batch, c.in, side, side}), w = spec_of({c.out, c.in / c.groups, c.window, c.window});
+  const double terms =
+      static_cast<double>(c.batch * c.out * count * count) * static_cast<double>(c.in / c.groups * c.window * c.window);
+  if (of == Of::result) return uniform_job(r, f, terms, x, w);
+  const auto loss = [=](const Array& a, const Array& b, const Array& ct) { return neap::sum(f(a, b) * ct); };
+  return uniform_job(r, neap::grad<0, 1>(loss), 2 * terms, x, w, spec_of({c.batch, c.out, count, count}));
+}
+
+template <Of kOf, int64_t... kSizes>
+std::unique_ptr<Job> convolution(const Request& r) {
+  return build_convolution(r, {kSizes...}, kOf);
+}
+
+std::unique_ptr<Job> matmul(const Request& r, neap::DType dtype) {
+  const int64_t n = part_of(1024, r);
+  const Array side = spec_of({n, n}, dtype);
+  return uniform_job(
+      r, [](const Array& a, const Array& b) { return neap::matmul(a, b); }, std::pow(static_cast<double>(n), 3), side,
+      side);
+}
+
+std::unique_ptr<Job> matvec(const Request& r) {
+  const int64_t n = part_of(8192, r);
+  return uniform_job(
+      r, [](const Array& a, const Array& x) { return neap::matmul(a, x); }, static_cast<double>(n * n), spec_of({n, n}),
+      spec_of({n}));
+}
+
+std::unique_ptr<Job> fft(const Request& r) {
+  const int64_t n = int64_t{1} << (20 * r.shape[0] / 1000);
+  return uniform_job(
+      r, [](const Array& re, const Array& im) { return neap::fft::fft(neap::complex(re, im)); }, static_cast<double>(n),
+      spec_of({n}), spec_of({n}));
+}
+
+std::unique_ptr<Job> fft2(const Request& r) {
+  const int64_t n = int64_t{1} << std::max<int64_t>(1, 10 * r.shape[0] / 1000);
+  return uniform_job(
+      r, [](const Array& re, const Array& im) { return neap::fft::fft2(neap::complex(re, im)); },
+      static_cast<double>(n * n), spec_of({n, n}), spec_of({n, n}));
+}
+
+std::unique_ptr<Job> rfft(const Request& r) {
+  const int64_t rows = part_of(1000, r);
+  return uniform_job(
+      r, [](const Array& x) { return neap::fft::rfft(x); }, static_cast<double>(rows * 1024), spec_of({rows, 1024}));
+}
+
+std::unique_ptr<Job> top_k(const Request& r) {
+  const int64_t rows = part_of(4096, r);
+  return uniform_job(
+      r, [](const Array& x) { return neap::top_k(x, 10); }, static_cast<double>(rows * 4096), spec_of({rows, 4096}));
+}
+
+std::unique_ptr<Job> cumsum(const Request& r) {
+  const int64_t n = part_of(1 << 24, r);
+  return uniform_job(r, [](const Array& x) { return neap::cumsum(x); }, static_cast<double>(n), spec_of({n}));
+}
+
+std::unique_ptr<Job> median(const Request& r) {
+  const int64_t rows = part_of(1024, r);
+  return uniform_job(
+      r, [](const Array& x) { return neap::median(x, 1); }, static_cast<double>(rows * 4096), spec_of({rows, 4096}));
+}
+
+std::unique_ptr<Job> scatter_rows(const Request& r) {
+  const int64_t rows = part_of(1'000'000, r);
+  const auto f = [](const Array& updates, const Array& at) { return neap::zeros({1000, 64}).at({at}).add(updates); };
+  auto job = make_job(r, f, std::tuple{spec_of({rows, 64}), spec_of({rows}, neap::i32)}, [=] {
+    return std::tuple{host_uniform({rows, 64}, neap::f32, 1), host_indices({rows}, 1000, 2)};
+  });
+  job->elements = static_cast<double>(rows * 64);
+  return job;
+}
+
+std::unique_ptr<Job> max_pool_gradient(const Request& r) {
+  const int64_t side = part_of(112, r);
+  const neap::Windows windows{.stride = {2, 2}, .padding = {{1, 1}, {1, 1}}};
+  const auto loss = [=](const Array& x) { return neap::sum(neap::square(neap::max_pool(x, {3, 3}, windows))); };
+  return uniform_job(r, neap::grad(loss), static_cast<double>(32 * 64 * side * side), spec_of({32, 64, side, side}));
+}
+
+std::unique_ptr<Job> svd(const Request& r) {
+  const int64_t n = part_of(512, r);
+  const auto f = [](const Array& x) {
+    const auto [u, s, vt] = neap::linalg::svd(x);
+    return std::tuple{u, s, vt};
+  };
+  return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
+}
+
+std::unique_ptr<Job> eigh(const Request& r) {
+  const int64_t n = part_of(512, r);
+  const auto f = [](const Array& x) {
+    const auto [w, v] = neap::linalg::eigh(x + neap::transpose(x));
+    return std::pair{w, v};
+  };
+  return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
+}
+
+struct Operation {
+  const char* form;
+  std::unique_ptr<Job> (*build)(const Request&);
+};
+
+// Convolutions: batch, in, side, out, window, stride, groups.
+constexpr Operation kOperations[] = {
+    {"conv", convolution<Of::result, 32, 64, 56, 64, 3>},
+    {"conv-grad", convolution<Of::both_gradients, 32, 64, 56, 64, 3>},
+    {"conv-stem", convolution<Of::result, 8, 3, 224, 64, 7, 2>},
+    {"conv-stem-grad", convolution<Of::both_gradients, 8, 3, 224, 64, 7, 2>},
+    {"conv-deep", convolution<Of::result, 32, 256, 14, 256, 3>},
+    {"conv-deep-grad", convolution<Of::both_gradients, 32, 256, 14, 256, 3>},
+    {"conv-strided", convolution<Of::result, 32, 128, 56, 128, 3, 2>},
+    {"conv-strided-grad", convolution<Of::both_gradients, 32, 128, 56, 128, 3, 2>},
+    {"conv-pointwise", convolution<Of::result, 32, 256, 14, 1024, 1>},
+    {"conv-depthwise", convolution<Of::result, 32, 64, 56, 64, 3, 1, 64>},
+    {"conv-depthwise-grad", convolution<Of::both_gradients, 32, 64, 56, 64, 3, 1, 64>},
+    {"conv-blur", convolution<Of::result, 1, 1, 2048, 1, 21>},
+    {"max-pool-grad", max_pool_gradient},
+    {"fft", fft},
+    {"fft2", fft2},
+    {"rfft", rfft},
+    {"top-k", top_k},
+    {"cumsum", cumsum},
+    {"median", median},
+    {"scatter-rows", scatter_rows},
+    {"matmul", [](const Request& r) { return matmul(r, neap::f32); }},
+    {"matmul-f64", [](const Request& r) { return matmul(r, neap::f64); }},
+    {"matmul-bf16", [](const Request& r) { return matmul(r, neap::bf16); }},
+    {"matvec", matvec},
+    {"svd", svd},
+    {"eigh", eigh},
+};
+
+std::unique_ptr<Job> build(const Request& r) {
+  return std::ranges::find(kOperations, r.form, &Operation::form)->build(r);  // resolve() lets no other form pass
+}
+
+}  // namespace
+
+void add_ops_cases(std::vector<Case>& cases) {
+  Case c;
+  c.name = "ops";
+  c.what = "single operations, beside those of other libraries (bench/README.md, Operations)";
+  c.size_means = "thousandths of the longest extents";
+  c.size = c.full = {1000};
+  c.has_peers = true;
+  c.forms.clear();
+  for (const Operation& operation : kOperations) c.forms.emplace_back(operation.form);
+  c.build = build;
+  cases.push_back(c);
+}
+
+}  // namespace bench
