@@ -1,5 +1,5 @@
-// The cotangent of a Cholesky factor is put into the triangle of the factor that holds zeros as it is computed, where it
-// need not be stored elsewhere: the reverse of a Cholesky factorization then holds one matrix. Tested in
+// The cotangent of a Cholesky factor is put into the triangle of the factor that holds zeros as it is computed, where
+// it need not be stored elsewhere: the reverse of a Cholesky factorization then holds one matrix. Tested in
 // tests/planner/factor_test.cpp.
 #pragma once
 

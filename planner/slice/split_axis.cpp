@@ -104,7 +104,8 @@ Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
   return node.op == Op::random_split && cut.axis + 1 < graph.aval(node.out()).ndim() ? kWhole : kImpossible;
 }
 
-// Matrices are independent, but may have one factor for all, or a diagonal beside each; so are the right-hand sides of a triangular system, in groups.
+// Matrices are independent, but may have one factor for all, or a diagonal beside each; so are the right-hand sides of
+// a triangular system, in groups.
 Cut factor_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   const Shape& shape = graph.aval(node.inputs[0]).shape;
   const int64_t batch = graph.aval(node.inputs.back()).ndim() - 2;

@@ -183,10 +183,10 @@ void unpack_cotangent(T* packed, int64_t n, const T* diagonal) {
   });
 }
 
-#define NEAP_INSTANTIATE(T)                                                  \
-  template void cholesky_tangent<T>(View<T>, View<T>, const Work<T>&);       \
-  template void cholesky_cotangent<T>(View<T>, T*, const Work<T>&);          \
-  template void pack_cotangent<T>(const T*, const T*, int64_t, T*, T*);      \
+#define NEAP_INSTANTIATE(T)                                             \
+  template void cholesky_tangent<T>(View<T>, View<T>, const Work<T>&);  \
+  template void cholesky_cotangent<T>(View<T>, T*, const Work<T>&);     \
+  template void pack_cotangent<T>(const T*, const T*, int64_t, T*, T*); \
   template void unpack_cotangent<T>(T*, int64_t, const T*);
 NEAP_INSTANTIATE(float)
 NEAP_INSTANTIATE(double)

@@ -152,8 +152,9 @@ void cholesky(View<T> a, const Work<T>& work);
 /// (cholesky_derivatives.cpp).
 template <class T>
 void cholesky_tangent(View<T> l, View<T> v, const Work<T>& work);
-/// Reads the lower triangle of `packed`, L, and overwrites what is above, the cotangent of L, transposed, and `diagonal`,
-/// that of its diagonal, by the cotangent of the matrix. The packing space has kBesideCotangent elements more.
+/// Reads the lower triangle of `packed`, L, and overwrites what is above, the cotangent of L, transposed, and
+/// `diagonal`, that of its diagonal, by the cotangent of the matrix. The packing space has kBesideCotangent elements
+/// more.
 template <class T>
 void cholesky_cotangent(View<T> packed, T* diagonal, const Work<T>& work);
 inline constexpr size_t kBesideCotangent = 48 * 48;
