@@ -49,6 +49,8 @@ class LinearCheck {
       case Op::dot_general: return depends_[in(0)] != depends_[in(1)];
       case Op::divide: return !depends_[in(1)];
       case Op::select: return !depends_[in(0)] && adds(in(1)) && adds(in(2));
+      case Op::cholesky_tangent:
+      case Op::cholesky_cotangent:
       case Op::triangular_solve: return !depends_[in(0)];
       case Op::convert: return is_inexact(g_.aval(node.out()).dtype);
       case Op::cumsum:

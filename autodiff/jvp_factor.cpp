@@ -32,9 +32,26 @@ Array over_gaps(const Array& values) {
   return where(eye(n, {}, bool_), zeros_like(gaps), reciprocal(gaps));
 }
 
-Array cholesky(const Array& l, const Array& tangent) {
-  const Array inner = solve_right(l, solve_left(l, symmetric(tangent), {}), {.transposed = true});
-  return matmul(l, tril(inner) / (1 + unit(l, l.shape(-1))));
+// From d(l l^T) = dl l^T + l dl^T, x being the dl of v: a change of l is the same as one of v.
+Array cholesky_tangent(const JvpSite& site) {
+  Array v = site.tangent[1];
+  if (!is_zero(site.tangent[0])) {
+    const Array moved = matmul(site.out, turned(tril(site.tangent[0])));
+    const Array both = -(moved + turned(moved));
+    v = is_zero(v) ? both : v + both;
+  }
+  return site.apply({site.in[0], v});
+}
+
+// The transpose of that, with respect to x.
+Array cholesky_cotangent(const JvpSite& site) {
+  NEAP_CHECK(site.node.attrs.integer(Attr::packed) == 0, "packed by the planner, after all derivatives");
+  Array w = site.tangent[1];
+  if (!is_zero(site.tangent[0])) {
+    const Array moved = -matmul(site.out + turned(site.out), tril(site.tangent[0]));
+    w = is_zero(w) ? moved : w + moved;
+  }
+  return site.apply({site.in[0], w});
 }
 
 Array triangular_solve(const JvpSite& site) {
@@ -136,7 +153,9 @@ ManyJvp jvp_factor(const Node& node, const Arrays& in, const Arrays& tangent) {
   const Array& a = in[0];
   const auto result = [&](const Array& value, const Array& t) { return ManyJvp{{value}, {t}}; };
   switch (node.op) {
-    case Op::cholesky: return result(out, cholesky(out, tangent[0]));
+    case Op::cholesky: return result(out, apply(Op::cholesky_tangent, {out, tangent[0]}, {}, node.loc));
+    case Op::cholesky_tangent: return result(out, cholesky_tangent({node, in, out, tangent}));
+    case Op::cholesky_cotangent: return result(out, cholesky_cotangent({node, in, out, tangent}));
     case Op::triangular_solve: return result(out, triangular_solve({node, in, out, tangent}));
     case Op::lu: return result(out, lu(a, out, tangent[0]));
     case Op::qr: return result(out, qr(node, a, out, tangent[0]));

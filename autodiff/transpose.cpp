@@ -35,10 +35,19 @@ Arrays transpose_complex(const TransposeSite& site) {
   }
 }
 
-// The op is linear in the right-hand side only.
+// The ops are linear in the last operand only.
 Array transpose_factor(const TransposeSite& site) {
-  if (site.node.op != Op::triangular_solve || site.linear[0]) not_linear(site.node);
   const tracing::Attrs& attrs = site.node.attrs;
+  if (site.linear[0]) not_linear(site.node);
+  switch (site.node.op) {
+    case Op::cholesky_tangent:
+      return tracing::apply(Op::cholesky_cotangent, {site.in[0], site.ct()}, {{Attr::packed, int64_t{0}}},
+                            site.node.loc);
+    case Op::cholesky_cotangent:
+      return tracing::apply(Op::cholesky_tangent, {site.in[0], site.ct()}, {}, site.node.loc);
+    case Op::triangular_solve: break;
+    default: not_linear(site.node);
+  }
   return tracing::solve_left(site.in[0], site.ct(),
                              {.lower = attrs.integer(Attr::lower) != 0,
                               .transposed = attrs.integer(Attr::transposed) == 0,

@@ -11,11 +11,12 @@
 
 #include "bench/finish.h"
 #include "planner/plan/plan.h"
+#include "trace/tracing/tracing.h"
 
 namespace {
 
 namespace nr = neap::random;
-using neap::Array;
+using neap::Array, neap::tracing::apply, neap::tracing::Attr, neap::tracing::Op;
 
 struct Kernel {
   std::string name;
@@ -81,6 +82,12 @@ std::vector<Kernel> kernels() {
       {"cumsum", kSizes, one, [](const auto& in) { return neap::cumsum(in[0], 0); }},
       {"top_k", kSizes, one, [](const auto& in) { return neap::top_k(in[0], 10).first; }},
       {"cholesky", kSides, definite, [](const auto& in) { return neap::linalg::cholesky(in[0]); }},
+      {"cholesky tangent", kSides, definite,
+       [](const auto& in) { return apply(Op::cholesky_tangent, {in[0], in[0] + 1.0f}, {}, {}); }},
+      {"its transpose", kSides, definite,
+       [](const auto& in) {
+         return apply(Op::cholesky_cotangent, {in[0], in[0] + 1.0f}, {{Attr::packed, int64_t{0}}}, {});
+       }},
       {"triangular_solve", kSides, definite,
        [](const auto& in) { return neap::linalg::triangular_solve(in[0], in[0]); }},
       {"solve", kSides, definite, [](const auto& in) { return neap::linalg::solve(in[0], in[0]); }},

@@ -20,12 +20,15 @@ namespace neap::factor {
 /// k is the smaller of m and n.
 enum class Kind : uint8_t {
   cholesky,  // L [n, n], lower triangular, a = L L^T, of the lower triangle of a. NaN where a is not positive definite
-  solve,     // X [m, n], op(t) X = a, t [m, m] triangular: its other triangle is not read
-  lu,        // L and U [m, n] (the diagonal is U's), then the row that each of k rows was swapped with, then the
-             // permutation [m]: row i of L U is row permutation[i] of a
-  qr,        // Q [m, k], then R [k, n]; full: Q [m, m], R [m, n]. Signs as LAPACK's
-  eigh,      // eigenvalues [n], ascending, then eigenvectors [n, n] in columns; of the lower triangle of a
-  svd,       // singular values [k], descending, then U [m, k], then V^T [k, n]; full: U [m, m], V^T [n, n]
+  cholesky_tangent,    // the tangent of L [n, n] where a is that of the matrix, of the lower triangles of L and a
+  cholesky_cotangent,  // the cotangent of the lower triangle of the matrix [n, n] where a is that of L, of the lower
+                       // triangles of L and a. packed: a is L with its cotangent, transposed, above the diagonal
+  solve,               // X [m, n], op(t) X = a, t [m, m] triangular: its other triangle is not read
+  lu,    // L and U [m, n] (the diagonal is U's), then the row that each of k rows was swapped with, then the
+         // permutation [m]: row i of L U is row permutation[i] of a
+  qr,    // Q [m, k], then R [k, n]; full: Q [m, m], R [m, n]. Signs as LAPACK's
+  eigh,  // eigenvalues [n], ascending, then eigenvectors [n, n] in columns; of the lower triangle of a
+  svd,   // singular values [k], descending, then U [m, k], then V^T [k, n]; full: U [m, m], V^T [n, n]
 };
 
 struct Form {
@@ -37,6 +40,8 @@ struct Form {
   bool unit = false;        // solve: the diagonal of t is taken as ones
   bool full = false;        // qr, svd
   bool vectors = true;      // eigh, svd: else the values alone
+  bool packed = false;      // cholesky_cotangent
+  bool one_factor = false;  // cholesky_tangent, cholesky_cotangent: L is the same for the whole batch
   bool operator==(const Form&) const = default;
 };
 
@@ -62,8 +67,9 @@ struct Layout {
 };
 Layout layout(const Form& form);
 
-/// Computes out = the factors of each a. `triangle` is the t of Kind::solve, else unused. For cholesky and solve, out
-/// may be a. `scratch` has layout(form).bytes(), aligned to 64.
+/// Computes out = the factors of each a. `triangle` is the t of Kind::solve, the L of the derivatives of cholesky (if
+/// packed, the diagonal [n] of the cotangent of L), else unused. For all these kinds, out may be a. `scratch` has
+/// layout(form).bytes(), aligned to 64.
 void run(const Form& form, const void* triangle, const void* a, void* out, std::byte* scratch);
 
 }  // namespace neap::factor

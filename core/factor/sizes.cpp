@@ -11,6 +11,8 @@ Size packed_size(const Form& form) {
   const Size m = form.m, n = form.n, k = std::min(form.m, form.n);
   switch (form.kind) {
     case Kind::cholesky:
+    case Kind::cholesky_tangent:
+    case Kind::cholesky_cotangent:
     case Kind::solve: return m * n;
     case Kind::lu: return m * n + k + m;
     case Kind::qr: return form.full ? m * m + m * n : m * k + k * n;
@@ -25,6 +27,8 @@ double flops(const Form& form) {
   const double small = std::min(m, n), large = std::max(m, n), tall = small * small * (large - small / 3);
   switch (form.kind) {
     case Kind::cholesky: return n * n * n / 3;
+    case Kind::cholesky_tangent: return n * n * n * 5 / 6;
+    case Kind::cholesky_cotangent: return n * n * n * 2 / 3;
     case Kind::solve: return m * m * n;
     case Kind::lu: return tall;
     case Kind::qr: return 4 * tall + (form.full ? 2 * small * large * large : 0);

@@ -1,6 +1,7 @@
 #include "planner/fuse/in_place.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/buffer.h"
 #include "planner/fuse/step_names.h"
@@ -57,9 +58,9 @@ bool can_alias(const PlanStep& step, int in, int out) {
     return node.inputs[0] == input && count_uses(step.group)[input] == 1;
   }
   if (step.kind == PlanStep::Kind::factor) {
-    // Cholesky's matrix, or the right-hand sides, if nothing else is read there.
-    const Node& node = *step.group.def(output);
-    if (node.op != Op::cholesky && node.op != Op::triangular_solve) return false;
+    // Cholesky's matrix, what its derivatives are linear in, or the right-hand sides, if nothing else is read there.
+    constexpr std::array kInPlace{Op::cholesky, Op::cholesky_tangent, Op::cholesky_cotangent, Op::triangular_solve};
+    if (std::ranges::find(kInPlace, step.group.def(output)->op) == kInPlace.end()) return false;
     return std::ranges::count(step.reads, in) == 1 && step.reads.back() == in;
   }
   if (step.kind == PlanStep::Kind::cumulative) return true;

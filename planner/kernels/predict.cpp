@@ -112,6 +112,8 @@ double factor_units(const factor::Form& form) {
   const auto cost = [&](double flop, double element) { return flop * factor::flops(form) + element * m * n; };
   switch (form.kind) {
     case factor::Kind::cholesky: return cost(0.8, 300);
+    case factor::Kind::cholesky_tangent: return cost(0.6, 400);
+    case factor::Kind::cholesky_cotangent: return cost(0.95, 560);
     case factor::Kind::solve: return cost(0.6, 160) + 25 * m * m;
     case factor::Kind::lu: return cost(0.7, 800);
     case factor::Kind::qr: return cost(1, 1600);

@@ -4,6 +4,7 @@
 
 #include "planner/plan/marks.h"
 #include "planner/rewrite/lower_dot.h"
+#include "planner/rewrite/lower_factor.h"
 #include "planner/rewrite/lower_sort.h"
 #include "trace/graph/infer.h"
 #include "trace/graph/op_table.h"
@@ -28,7 +29,7 @@ ValueId Builder::rewrite(Term term) {
   if (const ValueId v = lower_sort(*this, term); v != no_value) return v;
   if (level_ == Level::full) {
     using Rule = ValueId (*)(Builder&, const Term&);
-    constexpr Rule kRules[] = {simplify_algebra, simplify_layout, simplify_join, simplify_indexed};
+    constexpr Rule kRules[] = {simplify_algebra, simplify_layout, simplify_join, simplify_indexed, lower_factor};
     for (const Rule rule : kRules) {
       if (const ValueId v = rule(*this, term); v != no_value) return v;
     }

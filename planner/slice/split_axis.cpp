@@ -6,6 +6,7 @@
 
 #include "core/factor/factor.h"
 #include "planner/kernels/dot.h"
+#include "planner/kernels/factor.h"
 #include "planner/kernels/unique_indices.h"
 #include "trace/graph/convolution.h"
 #include "trace/graph/op_table.h"
@@ -103,11 +104,13 @@ Cut random_cut(const Graph& graph, const Node& node, Cut cut) {
   return node.op == Op::random_split && cut.axis + 1 < graph.aval(node.out()).ndim() ? kWhole : kImpossible;
 }
 
-// Matrices are independent; so are the right-hand sides of a triangular system, in groups.
+// Matrices are independent, but may have one factor for all, or a diagonal beside each; so are the right-hand sides of
+// a triangular system, in groups.
 Cut factor_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   const Shape& shape = graph.aval(node.inputs[0]).shape;
-  const int64_t batch = std::ssize(shape) - 2;
-  if (cut.axis < batch) return cut;
+  const int64_t batch = graph.aval(node.inputs.back()).ndim() - 2;
+  const bool one_factor = node.inputs.size() > 1 && factor_form(graph, node).one_factor;
+  if (cut.axis < batch) return one_factor && i == 0 ? kWhole : cut;
   if (node.op != Op::triangular_solve || cut.axis == batch) return kImpossible;
   const int64_t group = factor::columns_together(shape.back());
   if (group > 1 && graph.aval(node.out()).shape[cut.axis] % group == 1) return kImpossible;

@@ -19,7 +19,8 @@ Results mixed(const Array& a, const Array& b) {  // f32 [24, 24] each
   const Array product = neap::matmul(a, b);
   const Array spd = neap::matmul(a, neap::transpose(a)) + float(kSize) * neap::eye(kSize);
   const Array order = neap::argsort(neap::sum(product, 1), 0);
-  const Array start = neap::linalg::solve(spd, b);
+  const Array slope = neap::grad([](const Array& x) { return neap::sum(neap::sin(neap::linalg::cholesky(x))); })(spd);
+  const Array start = neap::linalg::solve(spd, b) + slope;
   const Array solution = neap::fori_loop(
       0, 7,
       [&](const Array& i, const Array& x) {

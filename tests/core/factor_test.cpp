@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 
 #include "core/thread_pool.h"
@@ -143,6 +144,113 @@ TYPED_TEST(Factor, CholeskyOfWhatIsNotPositiveDefiniteIsNan) {
       const std::vector<T> l = factors<T>({.kind = Kind::cholesky, .dtype = kDtype<T>, .m = n, .n = n}, a);
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < n; ++j) EXPECT_TRUE(j > i ? l[i * n + j] == 0 : std::isnan(l[i * n + j]));
+    }
+  }
+}
+
+// A factor with a diagonal away from 0, garbage above it.
+template <class T>
+std::vector<T> lower_factor(int64_t n, uint64_t seed) {
+  std::vector<T> l = numbers<T>(n * n, seed);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      T& x = l[i * n + j];
+      x = i == j ? T(2) + std::abs(x) / 2 : j > i ? T(99) : x / static_cast<T>(std::sqrt(double(n)));
+    }
+  return l;
+}
+
+TYPED_TEST(Factor, TangentsOfCholeskyAreThoseOfTheProduct) {
+  using T = TypeParam;
+  for (const int64_t n : kSizes) {
+    const std::vector<T> l = lower_factor<T>(n, 1), v = numbers<T>(2 * n * n, 2);
+    const Form form{.kind = Kind::cholesky_tangent, .dtype = kDtype<T>, .batch = 2, .m = n, .n = n, .one_factor = true};
+    const std::vector<T> out = factors<T>(form, v, l.empty() ? std::vector<T>{T(0)} : l);
+    const T *at = l.data(), *moved = out.data(), *from = v.data();
+    const Matrix factor = triangle(take(at, n, n), true, false);
+    for (int batch = 0; batch < 2; ++batch) {
+      const Matrix dl = take(moved, n, n), given = take(from, n, n), half = dl * transposed(factor);
+      Matrix sum = zeros(n, n);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) sum(i, j) = half(i, j) + half(j, i);
+      EXPECT_EQ(difference(dl, triangle(dl, true, false)), 0) << n;
+      EXPECT_LT(difference(triangle(sum, true, false), triangle(given, true, false)), 4 * this->tolerance(n)) << n;
+    }
+  }
+}
+
+// <w, tangent of v> = <cotangent of w, v>, for each w and v: all of what is below the diagonal is compared.
+TYPED_TEST(Factor, CotangentsOfCholeskyAreTransposedTangents) {
+  using T = TypeParam;
+  std::vector<int64_t> sizes{130, 257, 300};
+  for (int64_t n = 1; n <= 70; ++n) sizes.push_back(n);
+  for (const int64_t n : sizes) {
+    const std::vector<T> l = lower_factor<T>(n, 1), w = numbers<T>(n * n, 2);
+    const Form form{.kind = Kind::cholesky_cotangent, .dtype = kDtype<T>, .m = n, .n = n};
+    const std::vector<T> out = factors<T>(form, w, l);
+    const T* at = out.data();
+    const Matrix c = take(at, n, n);
+    EXPECT_EQ(difference(c, triangle(c, true, false)), 0) << n;
+
+    std::vector<T> packed = l, diagonal;
+    for (int64_t i = 0; i < n; ++i) {
+      diagonal.push_back(w[i * n + i]);
+      for (int64_t j = i + 1; j < n; ++j) packed[i * n + j] = w[j * n + i];
+    }
+    Form in_one = form;
+    in_one.packed = true;
+    EXPECT_EQ(factors<T>(in_one, packed, diagonal), out) << n;
+
+    // The tangents of some unit matrices, at once.
+    std::vector<std::pair<int64_t, int64_t>> units;
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j <= i; ++j)
+        if (n < 20 || (i * 7 + j * 5) % (n * n / 60) == 0) units.emplace_back(i, j);
+    const auto count = std::ssize(units);
+    std::vector<T> v(static_cast<size_t>(count * n * n), T(0));
+    for (int64_t u = 0; u < count; ++u) v[u * n * n + units[u].first * n + units[u].second] = T(1);
+    const std::vector<T> moved = factors<T>(
+        {.kind = Kind::cholesky_tangent, .dtype = kDtype<T>, .batch = count, .m = n, .n = n, .one_factor = true}, v, l);
+    for (int64_t u = 0; u < count; ++u) {
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j <= i; ++j) sum += double(w[i * n + j]) * double(moved[(u * n + i) * n + j]);
+      EXPECT_NEAR(c(units[u].first, units[u].second), sum, 4 * this->tolerance(n)) << n;
+    }
+  }
+}
+
+// A derivative is written over what it is linear in.
+TYPED_TEST(Factor, DerivativesOfCholeskyInPlace) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 16, 17, 100, 257}) {
+    for (const Kind kind : {Kind::cholesky_tangent, Kind::cholesky_cotangent}) {
+      for (const bool packed : {false, true}) {
+        if (packed && kind == Kind::cholesky_tangent) continue;
+        const Form form{.kind = kind, .dtype = kDtype<T>, .m = n, .n = n, .packed = packed};
+        const std::vector<T> l = lower_factor<T>(n, 1);
+        std::vector<T> w = numbers<T>(n * n, 2);
+        for (int64_t i = 0; packed && i < n; ++i) w[i * n + i] = T(3);
+        const std::vector<T> apart = factors<T>(form, w, l);
+        std::vector<std::byte> room(layout(form).bytes() + 64);
+        void* scratch = room.data();
+        size_t space = room.size();
+        std::align(64, layout(form).bytes(), scratch, space);
+        run(form, l.data(), w.data(), w.data(), static_cast<std::byte*>(scratch));
+        EXPECT_EQ(w, apart) << n;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Factor, DerivativesOfCholeskyOfWhatIsNotPositiveDefiniteAreNan) {
+  using T = TypeParam;
+  for (const int64_t n : {1, 2, 17, 40}) {
+    const std::vector<T> l(static_cast<size_t>(n * n), std::numeric_limits<T>::quiet_NaN()), w(l.size(), T(1));
+    for (const Kind kind : {Kind::cholesky_tangent, Kind::cholesky_cotangent}) {
+      const std::vector<T> out = factors<T>({.kind = kind, .dtype = kDtype<T>, .m = n, .n = n}, w, l);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) EXPECT_TRUE(j > i ? out[i * n + j] == 0 : std::isnan(out[i * n + j]));
     }
   }
 }
@@ -339,7 +447,8 @@ TYPED_TEST(Factor, BitsAreTheSameOnAnyNumberOfThreads) {
   for (int64_t i = 0; i < n; ++i) a[i * n + i] += T(60);
   std::vector<T> twice = a;
   twice.insert(twice.end(), a.begin(), a.end());
-  for (const Kind kind : {Kind::cholesky, Kind::solve, Kind::lu, Kind::qr, Kind::eigh, Kind::svd}) {
+  for (const Kind kind : {Kind::cholesky, Kind::cholesky_tangent, Kind::cholesky_cotangent, Kind::solve, Kind::lu,
+                          Kind::qr, Kind::eigh, Kind::svd}) {
     Form form{.kind = kind, .dtype = kDtype<T>, .m = n, .n = n};
     set_num_threads(1);
     const std::vector<T> one = factors<T>(form, a, twice);

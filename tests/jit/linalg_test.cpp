@@ -164,6 +164,113 @@ TEST(Linalg, SecondDerivatives) {
   check(8, [](const Array& x) { return sum(sin(linalg::expm(x / 4))); });
 }
 
+// The tangent of a Cholesky factor and, with tangent and cotangent exchanged, its cotangent, by solves and products.
+TEST(Linalg, DerivativesOfCholesky) {
+  const auto cholesky = [](const Array& x) { return linalg::cholesky(x); };
+  const auto turned = [](const Array& x) { return swapaxes(x, -1, -2); };
+  for (const int64_t n : {0, 1, 2, 16, 17, 33, 100}) {
+    for (const Shape& batch : {Shape{}, Shape{3}}) {
+      Shape shape = batch;
+      shape.insert(shape.end(), {n, n});
+      const Array a = positive(shape), x = matrices(shape, 6), w = matrices(shape, 7), l = linalg::cholesky(a);
+      const auto solved = [&](const Array& b, bool transposed) {
+        return linalg::triangular_solve(l, b, {.lower = true, .transpose_a = transposed});
+      };
+      const Array halves = tril(ones({n, n}, f64)) - eye(n, {}, f64) / 2;
+      const Array inner = solved(turned(solved((x + turned(x)) / 2, false)), false);
+      const Array tangent = matmul(l, halves * inner);
+      EXPECT_LT(
+          farthest(jit([&](const Array& a, const Array& x) { return jvp(cholesky, a, x).tangent; })(a, x), tangent),
+          1e-11)
+          << n;
+      const Array outer = solved(turned(solved(turned(halves * matmul(turned(l), w)), true)), true);
+      const Array cotangent = (outer + turned(outer)) / 2;
+      const auto product = [&](const Array& a, const Array& w) { return sum(cholesky(a) * w); };
+      EXPECT_LT(farthest(jit(grad(product))(a, w), cotangent), 1e-11) << n;
+      EXPECT_LT(farthest(grad(product)(a, w), cotangent), 1e-11) << n;
+    }
+  }
+  const Array never = grad([&](const Array& a) { return sum(cholesky(a)); })(-eye(3, {}, f64));
+  EXPECT_TRUE(all(isnan(never)).item<bool>());
+}
+
+// Of a factor that one, some or no examples share, and again of that.
+TEST(Linalg, DerivativesOfCholeskyMapped) {
+  const auto cholesky = [](const Array& x) { return linalg::cholesky(x); };
+  const Array a = positive({5, 5}), many = positive({4, 5, 5}), w = matrices({4, 5, 5}, 7),
+              ws = matrices({3, 4, 5, 5}, 8);
+  const auto cotangent = [&](const Array& a, const Array& w) {
+    return grad([&](const Array& x) { return sum(cholesky(x) * w); })(a);
+  };
+  const auto tangent = [&](const Array& a, const Array& w) { return jvp(cholesky, a, w).tangent; };
+  const auto second = [&](const Array& a, const Array& w) {
+    return jvp([&](const Array& x) { return cotangent(x, sin(w)); }, a, w).tangent;
+  };
+  const auto third = [&](const Array& a, const Array& w) {
+    return grad([&](const Array& x) { return sum(second(x, w) * w); })(a);
+  };
+  const auto check = [&](const auto& f) {
+    const auto each = [&](bool own, const Array& ws) {
+      std::vector<Array> all;
+      for (int64_t i = 0; i < 4; ++i) all.push_back(f(own ? many[{i}] : a, ws[{i}]));
+      return stack(all);
+    };
+    const auto shared = vmap(f, {.in_axes = {none, 0}}), own = vmap(f);
+    EXPECT_LT(farthest(jit(shared)(a, w), each(false, w)), 1e-11);
+    EXPECT_LT(farthest(jit(own)(many, w), each(true, w)), 1e-11);
+    // One factor for all; one for each of four; one for each of three and four.
+    const auto rows = [&](bool own) {
+      std::vector<Array> all;
+      for (int64_t i = 0; i < 3; ++i) all.push_back(each(own, ws[{i}]));
+      return stack(all);
+    };
+    EXPECT_LT(farthest(jit(vmap(shared, {.in_axes = {none, 0}}))(a, ws), rows(false)), 1e-11);
+    EXPECT_LT(farthest(jit(vmap(own, {.in_axes = {none, 0}}))(many, ws), rows(true)), 1e-11);
+    const Array repeated = broadcast_to(many, {3, 4, 5, 5});
+    EXPECT_LT(farthest(jit(vmap(own))(repeated, ws), rows(true)), 1e-11);
+    EXPECT_LT(farthest(jit(vmap(shared))(many[{slice(0, 3)}], ws)[{1}], shared(many[{1}], ws[{1}])), 1e-11);
+  };
+  check(cotangent);
+  check(tangent);
+  check(second);
+  check(third);
+  EXPECT_LT(farthest(jacrev(cholesky)(a), jacfwd(cholesky)(a)), 1e-12);
+}
+
+// The log likelihood of a Gaussian process, by the scale of its covariance.
+Array likelihood(const Array& scale, const Array& x, const Array& y) {
+  const Array distance = square(expand_dims(x, 1) - expand_dims(x, 0));
+  const Array covariance = exp(-distance / (0.1 + square(scale))) + 0.1 * eye(x.size(), {}, x.dtype());
+  const Array factor = linalg::cholesky(covariance);
+  const Array white = linalg::triangular_solve(factor, expand_dims(y, 1), {.lower = true});
+  return -0.5 * sum(square(white)) - sum(log(diagonal(factor)));
+}
+
+// Nothing is stored but the covariance, its factor, the cotangents of both, one over the other.
+TEST(Linalg, TheGradientOfALikelihoodHoldsOneMatrix) {
+  constexpr int64_t n = 700;
+  const Array scale = full({}, 0.7, f64), x = matrices({n}), y = matrices({n}, 3);
+  const auto large = spec({2000}, f32);
+  EXPECT_LT(jit(grad(likelihood)).plan(spec({}, f32), large, large).peak_bytes(), 2000u * 2000 * 4 * 5 / 4);
+  const size_t budget = size_t{n} * n * 8 * 3 / 2;
+  const Measured one = measure(jit(grad(likelihood), {.memory_budget = budget}), scale, x, y);
+  EXPECT_LE(one.planned, budget) << one.plan;
+  const auto at = [&](double h) { return likelihood(scale + h, x, y).item<double>(); };
+  const double difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+  EXPECT_NEAR(one.outputs[0].item<double>(), difference, 1e-6 * std::abs(difference));
+  // Where the factor is needed afterwards, there are two.
+  const auto both = [](const Array& scale, const Array& x, const Array& y) {
+    const Array covariance = exp(-square(expand_dims(x, 1) - expand_dims(x, 0))) + eye(n, {}, f64);
+    return std::pair(grad(likelihood)(scale, x, y), linalg::cholesky(covariance));
+  };
+  EXPECT_LT(measure(jit(both), scale, x, y).planned, static_cast<size_t>(n * n * 8) * 5 / 2);
+  const auto second =
+      jit(grad([](const Array& s, const Array& x, const Array& y) { return grad(likelihood)(s, x, y); }));
+  const auto slope = jit(grad(likelihood));
+  const double change = (slope(scale + 1e-5, x, y) - slope(scale - 1e-5, x, y)).item<double>() / 2e-5;
+  EXPECT_NEAR(measure(second, scale, x, y).outputs[0].item<double>(), change, 1e-5 * std::abs(change));
+}
+
 // Vectors of equal values have no derivative; values, and what only seems to be made of vectors, have.
 TEST(Linalg, DerivativesWhereValuesAreEqual) {
   const Array one = eye(4, {}, f64), b = matrices({4}, 4);
@@ -240,6 +347,41 @@ TEST(Linalg, DerivativesOfDeterminantsThatAreZero) {
     }
   }
   EXPECT_EQ(farthest(grad(det)(zeros({5, 5}, f64)), zeros({5, 5}, f64)), 0);
+}
+
+TEST(Linalg, SlicesOfDerivativesOfCholeskyKeepTheirBits) {
+  const Array x = matrices({300, 20}), w = matrices({20, 20}, 4);
+  const auto made = [](const Array& x) {
+    return sin(expand_dims(x, -1) * expand_dims(arange(20).astype(f64), -2)) + 30 * eye(20, {}, f64);
+  };
+  const auto reverse = [&](const Array& x, const Array& w) {
+    return sum(grad([&](const Array& a) { return sum(sin(matmul(linalg::cholesky(a), w))); })(made(x)), {1, 2});
+  };
+  const auto forward = [&](const Array& x, const Array& w) {
+    const Array a = made(x);
+    return sum(jvp([](const Array& a) { return linalg::cholesky(a); }, a, matmul(a, w)).tangent, {1, 2});
+  };
+  const auto shared = [&](const Array& x, const Array& w) {
+    const Array a = matmul(w, transpose(w)) + eye(20, {}, f64);
+    const auto tangent = [&](const Array& x) {
+      return sum(jvp([](const Array& a) { return linalg::cholesky(a); }, a, made(x)).tangent);
+    };
+    const auto cotangent = [&](const Array& x) {
+      return sum(grad([&](const Array& a) { return sum(linalg::cholesky(a) * outer(x, x)); })(a));
+    };
+    return vmap(tangent)(x) + vmap(cotangent)(x);
+  };
+  const auto check = [&](const auto& f) {
+    const Array exact = jit(f)(x, w);
+    for (const int64_t chunks : {2, 7}) {
+      const auto sliced = jit(f, {.strategy = "chunked", .chunks = chunks});
+      EXPECT_TRUE(same_bits(sliced(x, w), exact)) << sliced.last_plan();
+      EXPECT_TRUE(has(sliced.last_plan(), "chunked")) << sliced.last_plan();
+    }
+  };
+  check(reverse);
+  check(forward);
+  check(shared);
 }
 
 TEST(Linalg, ABudgetSlicesTheBatch) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/buffer.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
@@ -51,6 +53,49 @@ TEST(FactorPlan, OverADyingOperand) {
     in_place += root(step.writes[0]) == root(step.reads.back());
   }
   EXPECT_EQ(in_place, 2) << to_text(plan);
+}
+
+constexpr int64_t kSide = 2000;  // work space is little beside a matrix
+constexpr size_t kMatrix = kSide * kSide * 4, kHalf = kMatrix / 2;
+
+// The cotangent of a factor, which is made of `w` by what `make` adds.
+PlanData plan_of_cotangent(const Aval& of_w, bool factor_is_needed,
+                           const std::function<ValueId(Graph&, ValueId)>& make) {
+  Graph g;
+  const ValueId a = g.add_input({{kSide, kSide}, DType::f32}), w = g.add_input(of_w);
+  const ValueId l = cholesky(g, g.add(Op::add, {a, a}));
+  g.outputs = {g.add(Op::cholesky_cotangent, {l, make(g, w)}, {{Attr::packed, 0}})};
+  if (factor_is_needed) g.outputs.push_back(l);
+  return make_plan(g, {});
+}
+
+size_t beside_arguments(const PlanData& plan) {
+  size_t arguments = 0;
+  for (const int b : plan.inputs) arguments += plan.buffers[b].bytes;
+  return plan.peak_bytes - arguments;
+}
+
+TEST(FactorPlan, ACotangentIsPackedBesideItsFactor) {
+  const auto outer = [](Graph& g, ValueId w) {
+    const Attrs whole{{Attr::shape, Ints{kSide, kSide}}, {Attr::axes, Ints{0}}},
+        rows{{Attr::shape, Ints{kSide, kSide}}, {Attr::axes, Ints{1}}};
+    return g.add(Op::multiply, {g.add(Op::broadcast_in_dim, {w}, whole), g.add(Op::broadcast_in_dim, {w}, rows)});
+  };
+  const PlanData one = plan_of_cotangent({{kSide}, DType::f32}, false, outer);
+  EXPECT_LT(beside_arguments(one), kMatrix + kHalf) << to_text(one);
+  EXPECT_LT(beside_arguments(plan_of_cotangent({{kSide}, DType::f32}, true, outer)), 2 * kMatrix + kHalf);
+}
+
+// What is stored in any case is not stored twice.
+TEST(FactorPlan, ACotangentThatIsAMatrixIsTakenAsItIs) {
+  const auto twice = [](Graph& g, ValueId w) { return g.add(Op::add, {w, w}); };
+  for (const bool needed : {false, true}) {
+    const PlanData plan = plan_of_cotangent({{kSide, kSide}, DType::f32}, needed, twice);
+    EXPECT_LT(beside_arguments(plan), 2 * kMatrix + kHalf) << to_text(plan);
+    const auto step = std::ranges::find(plan.steps, "cholesky_cotangent", &PlanStep::op);
+    ASSERT_NE(step, plan.steps.end());
+    EXPECT_EQ(step->group.nodes[0].attrs.integer(Attr::packed), 0);
+  }
 }
 
 TEST(FactorPlan, NotWhereTheTriangleIsTheRightSide) {

@@ -21,6 +21,16 @@ inline std::vector<Case> linalg_cases() {
   const auto apart = [=](const Array& x) { return x + 9 * unit(x) * (1 + arange(x.shape(-1)).astype(f64)); };
   return {
       {"cholesky", {pair}, [=](const Arrays& in) { return Arrays{linalg::cholesky(positive(in[0]))}; }},
+      {"cholesky_derivatives",
+       {pair, pair, a, {{2, 4, 4}, f64}},
+       [=](const Arrays& in) {
+         const Array l = steady(in[0]), one = steady(in[2]);  // one factor of many
+         const Attrs apart{{Attr::packed, int64_t{0}}};
+         return Arrays{
+             apply(Op::cholesky_tangent, {l, in[1]}, {}, {}), apply(Op::cholesky_cotangent, {l, in[1]}, apart, {}),
+             apply(Op::cholesky_tangent, {one, in[3]}, {}, {}), apply(Op::cholesky_cotangent, {one, in[3]}, apart, {}),
+             apply(Op::cholesky_tangent, {one, one}, {}, {})};
+       }},
       {"triangular_solve",
        {pair, {{2, 3, 2}, f64}},
        [=](const Arrays& in) {

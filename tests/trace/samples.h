@@ -178,6 +178,8 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
                                                                                  {Attr::interior, Ints{0, 0}}});
     case Op::cholesky:
     case Op::lu: return finish({input({2, 3, 3}, f32)});
+    case Op::cholesky_tangent: return finish({input({2, 3, 3}, f32), input({2, 3, 3}, f32)});
+    case Op::cholesky_cotangent: return finish({input({2, 3, 3}, f32), input({2, 3, 3}, f32)}, {{Attr::packed, 0}});
     case Op::triangular_solve:
       return finish({input({2, 3, 3}, f32), input({2, 3, 4}, f32)},
                     {{Attr::lower, 1}, {Attr::transposed, 0}, {Attr::unit, 0}});

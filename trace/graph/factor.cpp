@@ -18,6 +18,12 @@ factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& att
   form.n = a.shape.back();
   switch (op) {
     case Op::cholesky: form.kind = factor::Kind::cholesky; break;
+    case Op::cholesky_tangent:
+    case Op::cholesky_cotangent:
+      form.kind = op == Op::cholesky_tangent ? factor::Kind::cholesky_tangent : factor::Kind::cholesky_cotangent;
+      form.packed = attrs.integer_or(Attr::packed, 0) != 0;
+      form.one_factor = !form.packed && operands[0].ndim() < a.ndim();
+      break;
     case Op::triangular_solve:
       form.kind = factor::Kind::solve;
       form.lower = attrs.integer(Attr::lower) != 0;
@@ -43,18 +49,38 @@ factor::Form factor_form(Op op, std::span<const Aval> operands, const Attrs& att
   return form;
 }
 
+namespace {
+
+Aval infer_derivative_of_cholesky(const Site& site) {
+  const Aval &l = site.in[0], &v = site.in[1];
+  if (site.attrs.integer_or(Attr::packed, 0) != 0) {
+    if (l.shape == Shape(v.shape.begin(), v.shape.end() - 1)) return v;
+    site.fail<ShapeError>(fmt::format("{} and {}", to_string(l), to_string(v)), "[..., n] and [..., n, n]");
+  }
+  const Shape one(v.shape.end() - 2, v.shape.end());
+  if (l.shape == v.shape || l.shape == one) return v;
+  site.fail<ShapeError>(fmt::format("{} and {}", to_string(l), to_string(v)), "[..., n, n] twice, or [n, n] first");
+}
+
+}  // namespace
+
 Aval infer_factor(const Site& site) {
   const Aval& a = site.in[0];
   for (const Aval& x : site.in) {
     if (x.dtype != DType::f32 && x.dtype != DType::f64) {
       site.fail<DTypeError>(to_string(x), "f32 or f64", "convert it first, for example with astype(f32)");
     }
-    if (x.ndim() < 2) site.fail<ShapeError>(to_string(x), "[..., m, n]: at least two dimensions");
   }
   site.check_same_dtype();
-  const int64_t m = a.shape[a.shape.size() - 2], n = a.shape.back();
-  const bool square = site.op == Op::cholesky || site.op == Op::triangular_solve || site.op == Op::eigh;
-  if (square && m != n) site.fail<ShapeError>(to_string(a), "square matrices [..., n, n]");
+  const bool derivative = site.op == Op::cholesky_tangent || site.op == Op::cholesky_cotangent;
+  const bool square = derivative || site.op == Op::cholesky || site.op == Op::triangular_solve || site.op == Op::eigh;
+  for (const Aval& x : site.in.subspan(derivative ? 1 : 0)) {
+    if (x.ndim() < 2) site.fail<ShapeError>(to_string(x), "[..., m, n]: at least two dimensions");
+  }
+  const Aval& matrices = site.in[derivative ? 1 : 0];
+  const int64_t m = matrices.shape[matrices.shape.size() - 2], n = matrices.shape.back();
+  if (square && m != n) site.fail<ShapeError>(to_string(matrices), "square matrices [..., n, n]");
+  if (derivative) return infer_derivative_of_cholesky(site);
   const Shape batch(a.shape.begin(), a.shape.end() - 2);
   if (site.op == Op::cholesky) return a;
   if (site.op == Op::triangular_solve) {

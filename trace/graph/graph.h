@@ -67,6 +67,7 @@ enum class Attr : uint8_t {
   num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
   otherwise,     // graph: cond: what is computed where it is false
   out_axes,      // ints: convolution: the axes of group, batch, features and space
+  packed,        // int (0/1): cholesky_cotangent: its operands lie in one matrix
   permutation,   // ints: transpose
   region,        // int: the checkpoint() that the node is in (any op)
   reverse,       // int (0/1): scan, cumsum and its kin: from the end; fft: the other sign of the exponent

@@ -22,6 +22,7 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::mode:
     case Attr::num_carry:
     case Attr::num_consts:
+    case Attr::packed:
     case Attr::region:
     case Attr::reverse:
     case Attr::transposed:

@@ -82,7 +82,7 @@ static inline planner::CumulativeForm decode_cumulative(const int64_t* n) {
   return {n[0], n[1], n[2], static_cast<DType>(n[3]), static_cast<planner::Cumulation>(n[4]), n[5] != 0};
 }
 
-static inline std::array<int64_t, 10> encode(const factor::Form& f) {
+static inline std::array<int64_t, 12> encode(const factor::Form& f) {
   return {static_cast<int64_t>(f.kind),
           static_cast<int64_t>(f.dtype),
           f.batch,
@@ -92,7 +92,9 @@ static inline std::array<int64_t, 10> encode(const factor::Form& f) {
           f.transposed,
           f.unit,
           f.full,
-          f.vectors};
+          f.vectors,
+          f.packed,
+          f.one_factor};
 }
 static inline factor::Form decode_factor(const int64_t* n) {
   return {static_cast<factor::Kind>(n[0]),
@@ -104,7 +106,9 @@ static inline factor::Form decode_factor(const int64_t* n) {
           n[6] != 0,
           n[7] != 0,
           n[8] != 0,
-          n[9] != 0};
+          n[9] != 0,
+          n[10] != 0,
+          n[11] != 0};
 }
 
 }  // namespace neap::cpu::runtime

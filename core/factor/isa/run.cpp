@@ -30,6 +30,20 @@ void run_one(const Form& form, const T* triangle, const T* a, T* out, std::byte*
       }
       return;
     }
+    case Kind::cholesky_tangent:
+      if (out != a) std::copy_n(a, n * n, out);
+      return cholesky_tangent(matrix(const_cast<T*>(triangle), n, n), matrix(out, n, n), work);  // L is only read
+    case Kind::cholesky_cotangent: {
+      auto* const diagonal = reinterpret_cast<T*>(room);
+      if (form.packed) {
+        if (out != a) std::copy_n(a, n * n, out);
+        std::copy_n(triangle, n, diagonal);
+      } else {
+        pack_cotangent(triangle, a, n, out, diagonal);
+      }
+      cholesky_cotangent(matrix(out, n, n), diagonal, work);
+      return unpack_cotangent(out, n, diagonal);
+    }
     case Kind::solve: {
       if (out != a) std::copy_n(a, m * n, out);
       const View<T> t = matrix(const_cast<T*>(triangle), m, m);  // only read
@@ -58,7 +72,8 @@ void run_one(const Form& form, const T* triangle, const T* a, T* out, std::byte*
 template <class T>
 void run_all(const Form& form, const T* triangle, const T* a, T* out, std::byte* scratch) {
   const Layout sizes = NEAP_ISA::layout(form);
-  const int64_t result = result_size(form), operand = form.m * form.n, triangular = form.m * form.m;
+  const int64_t result = result_size(form), operand = form.m * form.n;
+  const int64_t triangular = form.one_factor ? 0 : form.packed ? form.m : form.m * form.m;
   const auto one = [&](int64_t i, int slot) {
     std::byte* const room = scratch + static_cast<size_t>(slot) * sizes.slot_bytes();
     const Work<T> work(room + sizes.work_bytes, sizes.packing_bytes, sizes.strips);
@@ -85,7 +100,11 @@ Layout layout(const Form& form) {
   if (form.batch == 0 || (result_size(form) == 0)) return sizes;
   switch (form.kind) {
     case Kind::cholesky:
+    case Kind::cholesky_tangent:
     case Kind::solve: break;
+    case Kind::cholesky_cotangent:
+      sizes.work_bytes = round_up(static_cast<size_t>(form.n) * size_of(form.dtype));
+      break;
     case Kind::lu: sizes.work_bytes = round_up(static_cast<size_t>(std::min(form.m, form.n)) * sizeof(int64_t)); break;
     case Kind::qr: sizes.work_bytes = qr_room(form); break;
     case Kind::eigh: sizes.work_bytes = eigh_room(form); break;
@@ -93,6 +112,7 @@ Layout layout(const Form& form) {
   }
   sizes.packing_bytes =
       form.dtype == DType::f64 ? Work<double>::packing_bytes(largest) : Work<float>::packing_bytes(largest);
+  if (form.kind == Kind::cholesky_cotangent) sizes.packing_bytes += kBesideCotangent * size_of(form.dtype);
   if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
     sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);

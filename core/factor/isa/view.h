@@ -68,6 +68,9 @@ class Work {
   /// Returns the packing space, which is free between products.
   T* room() const { return reinterpret_cast<T*>(packing_); }
 
+  /// Returns the last `count` elements of the packing space, which is larger by so much.
+  T* beside(size_t count) const { return reinterpret_cast<T*>(packing_ + bytes_) - count; }
+
   /// Calls f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
   void strips(int64_t n, FunctionRef<void(int64_t, int64_t, const Work&)> f, int64_t length = kColumns) const {
     const int64_t count = (n + length - 1) / length;
@@ -144,6 +147,24 @@ template <class T>
 void solve(View<T> t, Triangle form, View<T> b, const Work<T>& work);
 template <class T>
 void cholesky(View<T> a, const Work<T>& work);
+
+/// Computes v := the tangent of l where v was that of its matrix, of the lower triangles of both
+/// (cholesky_derivatives.cpp).
+template <class T>
+void cholesky_tangent(View<T> l, View<T> v, const Work<T>& work);
+/// Reads the lower triangle of `packed`, L, and overwrites what is above, the cotangent of L, transposed, and
+/// `diagonal`, that of its diagonal, by the cotangent of the matrix. The packing space has kBesideCotangent elements
+/// more.
+template <class T>
+void cholesky_cotangent(View<T> packed, T* diagonal, const Work<T>& work);
+inline constexpr size_t kBesideCotangent = 48 * 48;
+/// Puts l and the cotangent of its lower triangle together as cholesky_cotangent() takes them; out may be `cotangent`.
+template <class T>
+void pack_cotangent(const T* l, const T* cotangent, int64_t n, T* out, T* diagonal);
+/// Takes the cotangent of the matrix out, with zeros above the diagonal.
+template <class T>
+void unpack_cotangent(T* packed, int64_t n, const T* diagonal);
+
 /// Factors a in place into L and U; `swapped` gets the row that each of the first k rows was swapped with.
 template <class T>
 void lu(View<T> a, int64_t* swapped, const Work<T>& work);
