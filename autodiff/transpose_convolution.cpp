@@ -72,8 +72,7 @@ Arrays transpose_convolution(const TransposeSite& site) {
   if (site.linear[0] && site.linear[1]) not_linear(site.node);
   const size_t operand = site.linear[0] ? 0 : 1;
   Arrays result(2);
-  const bool nothing =
-      element_count(site.ct().shape()) == 0 || element_count(site.shape(operand)) == 0;
+  const bool nothing = element_count(site.ct().shape()) == 0 || element_count(site.shape(operand)) == 0;
   result[operand] = nothing ? site.zeros_of(operand) : operand == 0 ? to_operand(site) : to_window(site);
   return result;
 }

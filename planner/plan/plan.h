@@ -93,7 +93,7 @@ struct PlanStep {
   std::vector<int> scratch;  // reduce: one of accumulators [partials, kept] for each output when partials > 1;
                              // scatter: one of tables [partials or partials - 1, elements]; dot, convolution:
                              // [packing]; sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
-  int partials = 1;  // partial results; by shape and budget, never by threads
+  int partials = 1;          // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
   bool in_order = false;          // scatter: a part's rows one after the other, for their bits
