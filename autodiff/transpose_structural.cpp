@@ -9,12 +9,6 @@
 namespace neap::autodiff {
 namespace {
 
-Ints inverse(const Ints& permutation) {
-  Ints result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[permutation[i]] = static_cast<int64_t>(i);
-  return result;
-}
-
 Array transpose_broadcast(const TransposeSite& site) {
   const Shape& from = site.shape(0);
   const Shape& to = site.ct().shape();
@@ -107,7 +101,7 @@ Array transpose_dot_side(const TransposeSite& site, bool left) {
   std::iota(by_y.begin(), by_y.end(), 0);
   std::ranges::sort(by_y, {}, [&](int64_t i) { return y_contract[i]; });
   for (const int64_t i : by_y) order.push_back(x_contract[i]);
-  return transpose(product, inverse(order));
+  return transpose(product, tracing::inverse(order));
 }
 
 }  // namespace
@@ -148,7 +142,7 @@ Arrays transpose_layout(const TransposeSite& site) {
   switch (site.node.op) {
     case Op::broadcast_in_dim: return {transpose_broadcast(site)};
     case Op::reshape: return {reshape(ct, site.shape(0))};
-    case Op::transpose: return {transpose(ct, inverse(site.node.attrs.ints(Attr::permutation)))};
+    case Op::transpose: return {transpose(ct, tracing::inverse(site.node.attrs.ints(Attr::permutation)))};
     case Op::slice: return {transpose_slice(site)};
     case Op::pad: return transpose_pad(site);
     case Op::concatenate: return transpose_concatenate(site);

@@ -1,5 +1,7 @@
 #include "planner/kernels/convolution.h"
 
+#include <utility>
+
 #include "core/check.h"
 #include "trace/graph/convolution.h"
 
@@ -32,6 +34,19 @@ ConvolutionForm convolution_form(const Graph& graph, const Node& node) {
     form.lhs.space[first + i] = of_lhs[view.lhs()[3 + i]];
     form.rhs.space[first + i] = of_rhs[view.rhs()[3 + i]];
     form.result.space[first + i] = of_out[view.out()[3 + i]];
+  }
+  // Steps that are never made do not count, and axes of one element come first.
+  for (ConvolutionForm::Space& s : form.space) {
+    if (s.count == 1) s.stride = 1;
+    if (s.window == 1) s.dilation = 1;
+  }
+  const auto is_one = [&](size_t i) { return form.space[i] == ConvolutionForm::Space{}; };
+  for (size_t rounds = 0; rounds < 2; ++rounds) {
+    for (size_t i = 0; i < 2; ++i) {
+      if (is_one(i) || !is_one(i + 1)) continue;
+      std::swap(form.space[i], form.space[i + 1]);
+      for (ConvolutionForm::Strides* s : {&form.lhs, &form.rhs, &form.result}) std::swap(s->space[i], s->space[i + 1]);
+    }
   }
   form.adds = node.inputs.size() == 3;
   if (node.attrs.has(Attr::full_shape)) form.whole_in = node.attrs.ints(Attr::full_shape)[view.lhs()[2]];

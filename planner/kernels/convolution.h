@@ -1,5 +1,5 @@
-// Backends that multiply packed operands implement convolutions as one step, and every convolution becomes one that
-// they take (planner/rewrite/lower_convolution.h): of f32 or f64, up to three axes of space, no zeros between elements.
+// Backends that multiply packed operands implement convolutions as one step: of f32 or f64, over up to three axes of
+// space, with no zeros between elements. planner/rewrite/lower_convolution.h says what others become.
 //
 // An element of the result is one chain: the third operand's element, or 0, then fma(operand, window, sum) for features
 // from 0 up, and for each the places of the window in order. Where there are more than kLongDot terms, a chain begins

@@ -10,6 +10,9 @@
 
 namespace neap::planner {
 
+/// Runs of columns are padded to so many elements; vectors of them may read as many twice over behind a slab.
+inline constexpr int64_t kColumnVector = 16;
+
 /// Describes a convolution (trace/graph/ops_structural.def) with up to three axes of space; those that are not there
 /// come first, with extents of 1. There are no zeros between the operand's elements.
 struct ConvolutionForm {

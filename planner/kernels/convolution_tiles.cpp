@@ -9,7 +9,6 @@ namespace {
 // `neap-bench --case ops --form conv` measures these. A tile of sums, what it reads and a block of the window share the
 // cache nearest to the core but one.
 constexpr int64_t kTileColumns = 768, kTileOut = 256, kLeastOut = 32;
-constexpr int64_t kVector = 16;             // elements: runs of columns are padded to so many
 constexpr int64_t kSlabElements = 1 << 16;  // that a tile may read at once, where its columns leave a choice
 constexpr int64_t kEnoughTiles = 8;
 constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
@@ -20,7 +19,7 @@ constexpr double kWorthInterleaving = 1.1;
 constexpr int64_t kWorthMoving = 1024;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t padded(int64_t n) { return ceil_div(n, kVector) * kVector; }
+int64_t padded(int64_t n) { return ceil_div(n, kColumnVector) * kColumnVector; }
 int64_t even(int64_t extent, int64_t tile) { return ceil_div(extent, ceil_div(extent, std::max<int64_t>(1, tile))); }
 size_t bytes_of(int64_t elements, size_t size) { return (static_cast<size_t>(elements) * size + 63) / 64 * 64; }
 
@@ -57,8 +56,8 @@ Runs choose_columns(const ConvolutionForm& form, ConvolutionTiles& t) {
   const auto& [depth, height, width] = form.space;
   if (t.interleaved) {
     // Whole vectors of few examples, so that there is room for rows, which share what windows read.
-    t.columns = even(width.count, kTileColumns / kVector);
-    t.batch = std::min(form.batch, t.columns % 2 == 0 ? kVector : 2 * kVector);
+    t.columns = even(width.count, kTileColumns / kColumnVector);
+    t.batch = std::min(form.batch, t.columns % 2 == 0 ? kColumnVector : 2 * kColumnVector);
     t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / (t.batch * t.columns)));
     if (t.rows == height.count && t.columns == width.count) {
       const int64_t most = kTileColumns / (t.rows * t.columns);
@@ -93,7 +92,7 @@ Phases phases_of(const ConvolutionForm::Space& space, int64_t results, int64_t p
   const Phases shared{false, space.stride, apart, space.stride / apart,
                       results + (places - 1) * space.dilation / space.stride};
   const Phases own{true, space.stride, space.dilation, places, results};
-  return own.count * own.length < shared.count * shared.length ? own : shared;
+  return own.count * own.length <= shared.count * shared.length ? own : shared;
 }
 
 ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
@@ -109,6 +108,10 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
   // What a tile reads of one feature grows with the window: fewer rows where that is much.
   while (t.rows > 1 && slab_elements(form, t) > 4 * kSlabElements) t.rows = ceil_div(t.rows, 2);
   runs = runs_of(form, t);
+  for (; runs.run * runs.runs > 2 * kTileColumns && t.rows * t.batch > 1; runs = runs_of(form, t)) {
+    int64_t& tile = t.rows > 1 ? t.rows : t.batch;
+    tile = ceil_div(tile, 2);
+  }
   t.flat = runs.flat, t.run = runs.run, t.runs = runs.runs;
   t.out = even(form.out, kTileOut);
 
@@ -128,7 +131,7 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
   const int64_t terms = t.block.terms(form);
   t.slab = slab_elements(form, t);
   t.window_bytes = bytes_of(t.out * terms, size);
-  t.slab_bytes = bytes_of(t.slab + 2 * kVector, size);
+  t.slab_bytes = bytes_of(t.slab + 2 * kColumnVector, size);
   t.sum_bytes = bytes_of(t.out * t.run * t.runs, size);
   t.offset_bytes = bytes_of(2 * terms, sizeof(int64_t));
   const double bytes =

@@ -47,12 +47,6 @@ Order ordered(const std::vector<Ints>& groups, const Ints& order) {
   return result;
 }
 
-Ints inverse(const Ints& permutation) {
-  Ints result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[permutation[i]] = static_cast<int64_t>(i);
-  return result;
-}
-
 Ints moved(const Ints& axes, const Ints& place) {
   Ints result;
   for (const int64_t axis : axes) result.push_back(place[axis]);
@@ -65,21 +59,8 @@ Shape chosen(const Shape& shape, const Ints& axes) {
   return result;
 }
 
-// A transposed array under an operand, and how the operand's axes lie in it.
-struct Source {
-  ValueId value;
-  Order order;
-};
-std::optional<Source> source_of(const Graph& graph, ValueId operand) {
-  const ValueId under = graph.is(operand, Op::reshape) ? graph.def(operand)->inputs[0] : operand;
-  if (!graph.is(under, Op::transpose)) return std::nullopt;
-  const Node& turn = *graph.def(under);
-  const auto groups = split_axes(graph.aval(under).shape, graph.aval(operand).shape);
-  if (!groups) return std::nullopt;
-  return Source{turn.inputs[0], ordered(*groups, inverse(turn.attrs.ints(Attr::permutation)))};
-}
-
-// The convolution whose result a transpose alone reads, and the order of its axes there.
+// The convolution whose result a transpose alone reads, and the order of its axes there. Between the two may be a
+// conversion and a reshape.
 struct Result {
   NodeId convolution;
   Order order;
@@ -88,12 +69,33 @@ std::optional<Result> result_of(const Graph& graph, const std::vector<int>& uses
   if (node.op != Op::transpose) return std::nullopt;
   const ValueId turned = node.inputs[0];
   ValueId v = turned;
-  if (uses[v] == 1 && graph.is(v, Op::reshape)) v = graph.def(v)->inputs[0];
+  for (const Op between : {Op::reshape, Op::convert}) {
+    if (uses[v] == 1 && graph.is(v, between)) v = graph.def(v)->inputs[0];
+  }
   if (uses[v] != 1 || uses[turned] != 1 || !graph.is(v, Op::convolution) || graph.def(v)->inputs.size() != 2)
     return std::nullopt;
   const auto groups = split_axes(graph.aval(turned).shape, graph.aval(v).shape);
   if (!groups) return std::nullopt;
   return Result{graph.values[v].def, ordered(*groups, node.attrs.ints(Attr::permutation))};
+}
+
+// A transposed array under an operand, perhaps converted, and how the operand's axes lie in it. One that is a
+// convolution's own result already is not there any more.
+struct Source {
+  ValueId value;
+  Order order;
+};
+std::optional<Source> source_of(const Graph& graph, const std::vector<int>& uses, ValueId operand) {
+  ValueId under = operand;
+  for (const Op between : {Op::convert, Op::reshape}) {
+    if (graph.is(under, between)) under = graph.def(under)->inputs[0];
+  }
+  if (!graph.is(under, Op::transpose)) return std::nullopt;
+  const Node& turn = *graph.def(under);
+  if (result_of(graph, uses, turn)) return std::nullopt;
+  const auto groups = split_axes(graph.aval(under).shape, graph.aval(operand).shape);
+  if (!groups) return std::nullopt;
+  return Source{turn.inputs[0], ordered(*groups, inverse(turn.attrs.ints(Attr::permutation)))};
 }
 
 }  // namespace
@@ -107,16 +109,25 @@ Graph absorb_transposes(Graph graph) {
   }
   Graph to;
   std::vector<ValueId> renamed = copy_inputs(to, graph);
+  const auto reshaped = [&](ValueId v, Shape shape, std::source_location loc) {
+    return to.aval(v).shape == shape ? v : to.add(Op::reshape, {v}, {{Attr::shape, std::move(shape)}}, loc);
+  };
+  const auto converted = [&](ValueId v, DType dtype, std::source_location loc) {
+    return to.aval(v).dtype == dtype ? v : to.add(Op::convert, {v}, {{Attr::dtype, dtype}}, loc);
+  };
+  std::vector<bool> between(graph.values.size(), false);  // a convolution and its transpose: not there any more
   for (NodeId id = 0; id < std::ssize(graph.nodes); ++id) {
     const Node& node = graph.nodes[id];
     if (const auto result = result_of(graph, uses, node)) {
-      renamed[node.out()] = to.add(Op::reshape, {renamed[graph.nodes[result->convolution].out()]},
-                                   {{Attr::shape, graph.aval(node.out()).shape}}, node.loc);
+      const Aval& out = graph.aval(node.out());
+      const ValueId v = converted(renamed[graph.nodes[result->convolution].out()], out.dtype, node.loc);
+      renamed[node.out()] = reshaped(v, out.shape, node.loc);
       continue;
     }
-    if (node.op == Op::reshape && graph.is(node.inputs[0], Op::convolution) &&
-        of_result[graph.values[node.inputs[0]].def]) {
-      continue;  // between a convolution and its transpose
+    if (node.op == Op::reshape || node.op == Op::convert) {
+      const ValueId from = node.inputs[0];
+      const bool is_result = graph.is(from, Op::convolution) && of_result[graph.values[from].def];
+      if (between[node.out()] = is_result || between[from]; between[node.out()]) continue;
     }
     if (node.op != Op::convolution) {
       append_renamed(to, graph, node, renamed);
@@ -126,12 +137,15 @@ Graph absorb_transposes(Graph graph) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
     for (size_t i = 0; i < 2; ++i) {
-      const auto source = source_of(graph, node.inputs[i]);
+      const auto source = source_of(graph, uses, node.inputs[i]);
       if (!source) continue;
       const Attr axes = i == 0 ? Attr::lhs_axes : Attr::rhs_axes;
       attrs.set(axes, moved(attrs.ints(axes), source->order.place));
-      const Shape shape = chosen(graph.aval(node.inputs[i]).shape, source->order.axes);
-      inputs[i] = to.add(Op::reshape, {renamed[source->value]}, {{Attr::shape, shape}}, node.loc);
+      if (i == 0 && attrs.has(Attr::full_shape))
+        attrs.set(Attr::full_shape, chosen(attrs.ints(Attr::full_shape), source->order.axes));
+      const Aval& operand = graph.aval(node.inputs[i]);
+      const ValueId v = converted(renamed[source->value], operand.dtype, node.loc);
+      inputs[i] = reshaped(v, chosen(operand.shape, source->order.axes), node.loc);
     }
     if (of_result[id]) attrs.set(Attr::out_axes, moved(attrs.ints(Attr::out_axes), of_result[id]->place));
     renamed[node.out()] = to.add(node.op, std::move(inputs), std::move(attrs), node.loc);

@@ -20,14 +20,10 @@ using namespace tracing;
 
 namespace {
 
-constexpr size_t kMostSpace = 3;   // axes of space that a step has
-constexpr int64_t kMostTaps = 32;  // products that are added up where a sum over the window could be one step
-
-Ints inverse(const Ints& permutation) {
-  Ints result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[permutation[i]] = static_cast<int64_t>(i);
-  return result;
-}
+constexpr size_t kMostSpace = 3;       // axes of space that a step has
+constexpr int64_t kLongWindow = 32;    // where a sum over the window could be one step in place of so many products,
+constexpr int64_t kFewProducts = 4;    // and each place of the operand is multiplied by no more than so many weights
+constexpr int64_t kMostClasses = 256;  // of results, beyond which zeros are written between the operand's elements
 
 Ints in_order(size_t n) {
   Ints axes(n);
@@ -42,6 +38,7 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 struct Site {
   Array x, w;
   std::vector<Window> windows;
+  bool is_step;  // where there are no zeros between elements; else it becomes products
   std::source_location loc;
 
   size_t rank() const { return x.shape().size(); }
@@ -65,29 +62,65 @@ Site padded(const Site& site) {
   return result;
 }
 
+// What a place of the window, or the window at a place of the result, reads of each example.
+enum class Reads : uint8_t { tap, window };
+Array read(const Site& site, const Shape& place, Reads reads) {
+  Shape start(site.rank(), 0), limit = site.x.shape(), stride(site.rank(), 1);
+  for (size_t i = 0; i < site.windows.size(); ++i) {
+    const Window& w = site.windows[i];
+    const auto [first, count, step] = reads == Reads::tap ? std::array{place[i] * w.dilation, site.count(i), w.stride}
+                                                          : std::array{place[i] * w.stride, w.size, w.dilation};
+    start[3 + i] = first, limit[3 + i] = first + (count - 1) * step + 1, stride[3 + i] = step;
+  }
+  return strided_slice(site.x, start, limit, stride);
+}
+
+Shape place_of(int64_t number, const Shape& shape) {
+  Shape place(shape.size());
+  for (size_t i = shape.size(); i-- > 0; number /= shape[i]) place[i] = number % shape[i];
+  return place;
+}
+
+// With the batch before the features of the result.
+Array in_order_of_results(const Array& features_first) {
+  Ints order = in_order(features_first.shape().size());
+  std::swap(order[1], order[2]);
+  return transpose(features_first, order);
+}
+
+// A sum of products, one for each place of the window.
 Array by_taps(const Site& plain) {
   const Site site = padded(plain);
-  Array total;
-  Shape window(site.w.shape().begin() + 3, site.w.shape().end());
-  const int64_t taps = element_count(window);
-  Shape start(site.rank(), 0), limit, stride(site.rank(), 1);
-  for (size_t i = 0; i < site.windows.size(); ++i) stride[3 + i] = site.windows[i].stride;
-  for (int64_t tap = 0; tap < taps; ++tap) {
+  Array total;  // [group, out, batch, space...]
+  const Shape window(site.w.shape().begin() + 3, site.w.shape().end());
+  for (int64_t tap = 0; tap < element_count(window); ++tap) {
+    const Shape place = place_of(tap, window);
     Shape from(site.rank(), 0), to = site.w.shape();
-    limit = site.x.shape();
-    for (int64_t i = std::ssize(window) - 1, rest = tap; i >= 0; rest /= window[i], --i) {
-      const int64_t place = rest % window[i];
-      from[3 + i] = place, to[3 + i] = place + 1;
-      start[3 + i] = place * site.windows[i].dilation;
-      limit[3 + i] = start[3 + i] + (site.count(i) - 1) * site.windows[i].stride + 1;
-    }
+    for (size_t i = 0; i < place.size(); ++i) from[3 + i] = place[i], to[3 + i] = place[i] + 1;
     const Array weights = reshape(strided_slice(site.w, from, to), Shape(to.begin(), to.begin() + 3));
-    const Array product = dot_general(weights, strided_slice(site.x, start, limit, stride), {2}, {2}, {0}, {0});
-    total = tap == 0 ? product : total + product;  // [group, out, batch, space...]
+    const Array product = dot_general(weights, read(site, place, Reads::tap), {2}, {2}, {0}, {0});
+    total = tap == 0 ? product : total + product;
   }
-  Ints order = in_order(site.rank());
-  std::swap(order[1], order[2]);
-  return transpose(total, order);
+  return in_order_of_results(total);
+}
+
+// A product for each place of the result, where these are fewer than the window has.
+Array by_results(const Site& plain) {
+  const Site site = padded(plain);
+  Shape counts;
+  Ints contracted{2};
+  for (size_t i = 0; i < site.windows.size(); ++i) {
+    counts.push_back(site.count(i));
+    contracted.push_back(static_cast<int64_t>(3 + i));
+  }
+  Arrays products;
+  for (int64_t p = 0; p < element_count(counts); ++p) {
+    const Array window = read(site, place_of(p, counts), Reads::window);
+    products.push_back(expand_dims(dot_general(site.w, window, contracted, contracted, {0}, {0}), 3));
+  }
+  Shape shape{site.x.shape()[0], site.w.shape()[1], site.x.shape()[1]};
+  shape.insert(shape.end(), counts.begin(), counts.end());
+  return in_order_of_results(reshape(concatenate(products, 3), shape));
 }
 
 // Along one axis of space, as one sum over the windows, each read where it lies.
@@ -99,6 +132,17 @@ Array by_windows(const Site& plain) {
   const Array read = expand_dims(take(site.x, at, 3), 2);        // [group, batch, 1, in, count, window]
   const Array weights = expand_dims(expand_dims(site.w, 1), 4);  // [group, 1, out, in, 1, window]
   return sum(read * weights, {3, 5}).astype(site.x.dtype());
+}
+
+// One without zeros between elements.
+Array lowered(const Site& site) {
+  if (site.is_step) return site.step();
+  int64_t taps = 1, results = 1;
+  for (size_t i = 0; i < site.windows.size(); ++i) taps *= site.windows[i].size, results *= site.count(i);
+  const int64_t products = site.w.shape()[1] * site.x.shape()[1] * site.x.shape()[2];
+  if (site.windows.size() == 1 && std::min(taps, results) > kLongWindow && products <= kFewProducts)
+    return by_windows(site);
+  return results < taps ? by_results(site) : by_taps(site);
 }
 
 Array without_zeros(const Site& site);
@@ -149,14 +193,51 @@ Array phase_by_phase(const Site& site, size_t i) {
   return slice_in_dim(reshape(all, joined), begin, begin + count, axis);
 }
 
-// As steps: zeros between elements are skipped where windows move and spread by single elements, else written.
+// In general, the results p = classes u + rest read the places first + every v of the window, and of the operand the
+// elements stride u + dilation v + begin: each class of results is a convolution without zeros.
+Array class_by_class(const Site& site, size_t i) {
+  const Window w = site.windows[i];
+  const auto axis = static_cast<int64_t>(3 + i);
+  const int64_t step = w.interior + 1, classes = step / std::gcd(w.stride, step),
+                every = step / std::gcd(w.dilation, step);
+  if (classes > kMostClasses) return without_zeros(padded(site));
+  const int64_t count = site.count(i), extent = site.x.shape()[axis], most = (count + classes - 1) / classes;
+  Shape shape = site.x.shape();
+  shape[2] = site.w.shape()[1];
+  for (size_t j = 0; j < site.windows.size(); ++j) shape[3 + j] = j == i ? most : site.count(j);
+  Arrays parts;
+  for (int64_t rest = 0; rest < classes; ++rest) {
+    const auto from = [&](int64_t place) { return rest * w.stride + place * w.dilation - w.low; };
+    int64_t first = 0;
+    while (first < every && from(first) % step != 0) ++first;
+    const int64_t steps = (count - rest + classes - 1) / classes;
+    if (first == every || first >= w.size || steps <= 0) {
+      parts.push_back(expand_dims(zeros(shape, site.x.dtype()), axis + 1));
+      continue;
+    }
+    Site part = site;
+    Shape start(site.rank(), 0), stride(site.rank(), 1);
+    start[axis] = first, stride[axis] = every;
+    part.w = strided_slice(site.w, start, site.w.shape(), stride);
+    Window& of = part.windows[i];
+    of = {part.w.shape()[axis], classes * w.stride / step, every * w.dilation / step, -from(first) / step, 0, 0};
+    of.high = (steps - 1) * of.stride + of.reach().value() - extent - of.low;
+    Ints none(site.rank(), 0), high = none;
+    high[axis] = most - steps;
+    parts.push_back(expand_dims(pad(without_zeros(part), none, high, 0), axis + 1));
+  }
+  Shape joined = shape;
+  joined[axis] *= classes;
+  return slice_in_dim(reshape(concatenate(parts, axis + 1), joined), 0, count, axis);
+}
+
 Array without_zeros(const Site& site) {
   for (size_t i = 0; i < site.windows.size(); ++i) {
     const Window& w = site.windows[i];
     if (w.interior == 0) continue;
-    return w.stride == 1 && w.dilation == 1 ? phase_by_phase(site, i) : without_zeros(padded(site));
+    return w.stride == 1 && w.dilation == 1 ? phase_by_phase(site, i) : class_by_class(site, i);
   }
-  return site.step();
+  return lowered(site);
 }
 
 Array lower(const Node& node, const Arrays& in, const Target& target) {
@@ -167,6 +248,7 @@ Array lower(const Node& node, const Arrays& in, const Target& target) {
   bool zeros_between = false;
   for (size_t i = 0; i < view.space(); ++i) {
     windows.push_back(view.window(i, in[1].shape()[view.rhs()[3 + i]]));
+    if (in[0].shape()[view.lhs()[3 + i]] == 1) windows[i].interior = 0;
     zeros_between = zeros_between || windows[i].interior > 0;
   }
   const Array x = in[0].astype(computed), w = in[1].astype(computed);
@@ -178,11 +260,12 @@ Array lower(const Node& node, const Arrays& in, const Target& target) {
     const Aval out = infer(node.op, std::array{in[0].aval(), in[1].aval()}, node.attrs, node.loc)[0];
     return zeros(out.shape, dtype);
   }
-  if (steps && !zeros_between) return apply(node.op, {x, w}, node.attrs, node.loc).astype(dtype);
-  const Site site{transpose(x, view.lhs()), transpose(w, view.rhs()), windows, node.loc};
-  const bool is_long = windows.size() == 1 && windows[0].size > kMostTaps;
-  const Array out = steps ? without_zeros(site) : is_long ? by_windows(site) : by_taps(site);
-  return transpose(out, inverse(view.out())).astype(dtype);
+  if (steps && !zeros_between) {
+    const auto axes = convolution_attrs(view.lhs(), view.rhs(), view.out(), windows);
+    return apply(node.op, {x, w}, axes, node.loc).astype(dtype);
+  }
+  const Site site{transpose(x, view.lhs()), transpose(w, view.rhs()), windows, steps, node.loc};
+  return transpose(without_zeros(site), inverse(view.out())).astype(dtype);
 }
 
 bool has_convolution(const Graph& graph) {

@@ -106,6 +106,12 @@ size_t Graph::hash() const {
   return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
 }
 
+Ints inverse(const Ints& permutation) {
+  Ints result(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) result[permutation[i]] = static_cast<int64_t>(i);
+  return result;
+}
+
 std::vector<int> count_uses(const Graph& graph) {
   std::vector<int> uses(graph.values.size(), 0);
   for (const Node& node : graph.nodes) {

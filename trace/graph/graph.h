@@ -179,6 +179,9 @@ struct Graph {
   size_t hash() const;
 };
 
+/// Returns the permutation that undoes one.
+Ints inverse(const Ints& permutation);
+
 /// Counts the uses of each value as a node input or a graph output.
 std::vector<int> count_uses(const Graph& graph);
 /// Returns the nodes that read each value (each node once, in ascending order); graph outputs do not count.

@@ -21,11 +21,12 @@ using namespace tracing;
 
 namespace {
 
-// Elements of a window: each tap is an operation of the graph, so a larger window would be slow to plan and to compile.
+// Elements of a window: where each tap is an operation of the graph (poolings, convolutions on a GPU), a larger window
+// would be slow to plan and to compile.
 constexpr int64_t kMostTaps = int64_t{1} << 16;
 
-// More elements than an array has: positions of windows fit int64 with it.
-constexpr int64_t kMostPadding = int64_t{1} << 62;
+// More elements than an array has: with it, positions of windows and what is between them fit int64.
+constexpr int64_t kMostPadding = int64_t{1} << 60;
 
 // Taps describes windows over the last axes of an array, checked, with nothing left out.
 class Taps {
@@ -62,7 +63,8 @@ class Taps {
         low_[lead_ + i] = windows.padding[i].first, high_[lead_ + i] = windows.padding[i].second;
       }
       const int64_t padded = (Size(n) + low_[lead_ + i] + high_[lead_ + i]).value(op, "the padded input", loc);
-      if (padded < 0 || std::min(low_[lead_ + i], high_[lead_ + i]) < -kMostPadding)
+      const auto is_far = [](int64_t n) { return n < -kMostPadding || n > kMostPadding; };
+      if (padded < 0 || is_far(low_[lead_ + i]) || is_far(high_[lead_ + i]))
         throw_user<ShapeError>(op, fmt::format("padding {}, {} of {} elements", low_[lead_ + i], high_[lead_ + i], n),
                                "to cut at most what there is", "", loc);
       // A window that is longer than the input fits nowhere.

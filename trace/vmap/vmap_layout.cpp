@@ -85,8 +85,7 @@ Array vmap_convolution(const VmapSite& site) {
                                 rhs ? merged(site.in[1], attrs.ints(Attr::rhs_axes)[role_of_rhs]) : site.in[1]},
                                attrs);
   const int64_t axis = attrs.ints(Attr::out_axes)[role];
-  Shape shape = out.shape();
-  shape[axis] /= site.size;
+  Shape shape = site.graph.aval(site.node.out()).shape;
   shape.insert(shape.begin() + axis, site.size);
   return moveaxis(reshape(out, shape), axis, 0);
 }

@@ -24,7 +24,7 @@ using planner::phases_of;
 // Few rows are multiplied by more columns at once, so that no sum waits for the one before.
 constexpr int kWide = kVectorBytes == 64 ? 4 : 2;  // times kColumns
 
-int64_t ceil_div(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
+int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 // Rows are often short: no call for each.
 template <class T>
@@ -83,7 +83,7 @@ class Convolution {
     t.along_row = t.of_columns.length * inner;
     t.along_example = tiles_.interleaved ? 1 : t.of_rows.length * t.of_columns.length;
     t.phase = t.batch.size * t.of_rows.length * t.of_columns.length;
-    const auto padded = [](int64_t n) { return (n + 15) / 16 * 16; };
+    const auto padded = [](int64_t n) { return ceil_div(n, planner::kColumnVector) * planner::kColumnVector; };
     t.run = padded(tiles_.flat ? (outer - 1) * t.along_example + (t.rows.size - 1) * t.along_row +
                                      (t.columns.size - 1) * t.along_column + inner
                                : t.columns.size * inner);
@@ -250,7 +250,7 @@ class Convolution {
         }
       }
     }
-    std::fill(end, end + 32, T{});  // vectors of columns may end behind the last of them
+    std::fill(end, end + 2 * planner::kColumnVector, T{});  // vectors of columns may end behind the last of them
   }
 
   // A row of each example: what is in the range, which begins with element `first` of the operand, zeros around it.
