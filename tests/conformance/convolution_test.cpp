@@ -150,6 +150,42 @@ TEST(ConvolutionOfComplexNumbers, IsThatOfTheirParts) {
       allclose(imag(y), conv_general(real(x), imag(w)) + conv_general(imag(x), real(w)), 1e-12, 1e-12).item<bool>());
 }
 
+// What one convolution writes transposed is what the next one reads: the transpose is one of theirs alone.
+TEST(ConvolutionsOfConvolutions, WithTransposesBetweenThem) {
+  const Array x = values({2, 3, 9, 9}, 1), w = values({3, 3, 1, 5}, 2);
+  const auto separable = [&](const Array& a, const Array& b) {
+    const Array rows = conv_general(a, b, {.same = true});
+    const Array turned = swapaxes(rows, 2, 3);
+    return conv_general(turned, b, {.same = true}) + tanh(turned) * 0.5;
+  };
+  const auto alone = [&](const Array& a, const Array& b) {
+    return conv_general(swapaxes(conv_general(a, b, {.same = true}), 2, 3), b, {.same = true});
+  };
+  EXPECT_TRUE(allclose(jit(separable)(x, w), separable(x, w), 1e-12, 1e-12).item<bool>());
+  EXPECT_TRUE(allclose(jit(alone)(x, w), alone(x, w), 1e-12, 1e-12).item<bool>());
+  const Array narrow = x.astype(bf16), weights = w.astype(bf16);
+  EXPECT_TRUE(array_equal(jit(alone)(narrow, weights), alone(narrow, weights)).item<bool>());
+}
+
+TEST(ConvolutionsOfNothing, AndOfFarSteps) {
+  const Array w = ones({2, 3, 2, 2}, f64);
+  const auto f = [&](const Array& a) { return conv_general(a, w); };
+  EXPECT_EQ(vmap(f)(zeros({0, 2, 3, 6, 8}, f64)).shape(), (Shape{0, 2, 2, 5, 7}));
+  const Array far = conv_general(ones({1, 1, 4}), ones({1, 1, 2}), {.stride = {int64_t{1} << 62}});
+  EXPECT_EQ(far.to_vector<float>(), std::vector<float>{2});
+}
+
+// Zeros between elements are multiplied by nothing, whatever the steps.
+TEST(ConvolutionsOfDilatedInputs, SkipTheirZeros) {
+  const Array infinite = where(iota({1, 1, 3}, 2) == 1, std::numeric_limits<float>::infinity(), 1.0f);
+  for (const int64_t stride : {1, 2, 3}) {
+    for (const int64_t dilation : {1, 2, 3}) {
+      const Windows windows{.stride = {stride}, .dilation = {dilation}, .input_dilation = {2}};
+      EXPECT_FALSE(any(isnan(conv_general(ones({1, 1, 6}), infinite, windows))).item<bool>()) << stride << dilation;
+    }
+  }
+}
+
 // What is not finite stays where windows reach it.
 TEST(ConvolutionOfInfinities, AreWhereWindowsReachThem) {
   const Array x = ones({1, 1, 9});
