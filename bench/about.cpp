@@ -64,6 +64,7 @@ constexpr Origin kOrigins[] = {
     {"reports",
      "Programs that ran out of memory in JAX, MLX, PyTorch and their libraries, as their users wrote and reported "
      "them."},
+    {"ops", "What users call most, at the sizes at which they compare libraries."},
     {"first-call", "What a framework costs before it computes: tracing, planning and compiling, with nothing cached."},
     {"dispatch", "What a framework costs for each call: finding the compiled program and calling it."},
 };

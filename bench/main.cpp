@@ -20,13 +20,16 @@
 namespace bench {
 namespace {
 
+// What does not arrive is found at the end (bench/finish.h).
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
 void print_list() {
   for (const Case& c : all_cases()) {
-    fmt::print("{}\n  {}\n  {} {}, full {}; dtypes {}", c.name, c.what, c.size_means, fmt::join(c.size, "x"),
-               fmt::join(c.full, "x"), fmt::join(c.dtypes, " "));
-    if (c.forms.size() > 1) fmt::print("; forms {}", fmt::join(c.forms, " "));
-    if (c.unders.size() > 1) fmt::print("; under {}", fmt::join(c.unders, " "));
-    fmt::print("\n");
+    print(fmt::format("{}\n  {}\n  {} {}, full {}; dtypes {}", c.name, c.what, c.size_means, fmt::join(c.size, "x"),
+                      fmt::join(c.full, "x"), fmt::join(c.dtypes, " ")));
+    if (c.forms.size() > 1) print(fmt::format("; forms {}", fmt::join(c.forms, " ")));
+    if (c.unders.size() > 1) print(fmt::format("; under {}", fmt::join(c.unders, " ")));
+    print("\n");
   }
 }
 
@@ -93,8 +96,6 @@ class ProgressLine {
   size_t total_;
   bool on_;
 };
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 // A first call can only be measured once in a process: as many processes as reps, and their median.
 RunResult run_request(const Request& request, const std::function<void(const std::string&)>& progress) {
