@@ -26,8 +26,8 @@ Array tangent_of(const JvpSite& site) {
     case Family::reduce: return jvp_reduce(site);
     case Family::sort: return jvp_sort(site);
     case Family::cumulative: return jvp_cumulative(site);
-    case Family::dot: return jvp_dot(site);
-    case Family::convolution: return jvp_convolution(site);
+    case Family::dot:
+    case Family::convolution: return jvp_bilinear(site);
     case Family::gather: return jvp_gather(site);
     case Family::scatter: return jvp_scatter(site);
     case Family::leaf:

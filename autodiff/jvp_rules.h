@@ -44,8 +44,7 @@ Array jvp_layout(const JvpSite& site);
 Array jvp_reduce(const JvpSite& site);
 Array jvp_sort(const JvpSite& site);
 Array jvp_cumulative(const JvpSite& site);
-Array jvp_dot(const JvpSite& site);
-Array jvp_convolution(const JvpSite& site);
+Array jvp_bilinear(const JvpSite& site);  // of products and convolutions
 Array jvp_gather(const JvpSite& site);
 Array jvp_scatter(const JvpSite& site);
 

@@ -102,15 +102,10 @@ Array jvp_cumulative(const JvpSite& site) {
   return tracing::inline_graph(jvp_active(by_blocks, {true}).graph, {site.in[0], site.tangent[0]})[1];
 }
 
-namespace {
 Array jvp_bilinear(const JvpSite& site) {
   const Arrays& t = site.tangent;
   return sum_of(is_zero(t[0]) ? Array() : site.apply({t[0], site.in[1]}),
                 is_zero(t[1]) ? Array() : site.apply({site.in[0], t[1]}));
 }
-}  // namespace
-
-Array jvp_dot(const JvpSite& site) { return jvp_bilinear(site); }
-Array jvp_convolution(const JvpSite& site) { return jvp_bilinear(site); }
 
 }  // namespace neap::autodiff

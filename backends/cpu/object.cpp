@@ -294,8 +294,8 @@ class Driver {
     return buffer < 0 ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : place(memory, buffer);
   }
 
-  template <class Code>
-  void product(std::string_view function, const Code& code, const Memory& memory) {
+  template <class Form>
+  void product(std::string_view function, const ProductCode<Form>& code, const Memory& memory) {
     if (code.initial >= 0) copy(place(memory, code.out), place(memory, code.initial), code.bytes);
     call_runtime(fmt::format("neap_runtime_{}_{}_{}", function, neap::name(code.form.dtype), name(target_.isa)),
                  runtime::encode(code.form),

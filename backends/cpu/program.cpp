@@ -164,9 +164,8 @@ class Lowering {
     }
   }
 
-  // Of a product or a convolution.
-  template <class Code>
-  static void operands(const PlanData& plan, const PlanStep& step, Code& code) {
+  template <class Form>
+  static void operands(const PlanData& plan, const PlanStep& step, ProductCode<Form>& code) {
     // The group lists each operand once, so that x @ x has one read.
     const auto read = [&](tracing::ValueId v) {
       return step.reads.at(static_cast<size_t>(step.group.values[v].index));

@@ -63,16 +63,11 @@ struct ScanCode {
   std::vector<Copy> carried;  // body buffer to plan buffer, after each iteration
 };
 
-struct DotCode {
-  planner::DotForm form;
+/// A product or a convolution.
+template <class Form>
+struct ProductCode {
+  Form form;
   int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers; scratch may be none
-  int initial = -1;                                // what to add to, where it is not in `out`
-  size_t bytes = 0;                                // of out
-};
-
-struct ConvolutionCode {
-  planner::ConvolutionForm form;
-  int lhs = -1, rhs = -1, out = -1, scratch = -1;  // plan buffers
   int initial = -1;                                // what to add to, where it is not in `out`
   size_t bytes = 0;                                // of out
 };
@@ -95,8 +90,8 @@ struct FactorCode {
 struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
-  DotCode dot;
-  ConvolutionCode convolution;
+  ProductCode<planner::DotForm> dot;
+  ProductCode<planner::ConvolutionForm> convolution;
   SortCode sort;
   CumulativeCode cumulative;
   FactorCode factor;

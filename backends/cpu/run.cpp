@@ -148,8 +148,8 @@ void leave(const StepCode& step, std::byte* arena) {
 
 namespace {
 // Puts what a product or a convolution adds to where its result will be.
-template <class Code>
-void begin_with(const Code& code, std::byte** memory) {
+template <class Form>
+void begin_with(const ProductCode<Form>& code, std::byte** memory) {
   if (code.initial < 0 || memory[code.initial] == memory[code.out]) return;
   std::memcpy(memory[code.out], memory[code.initial], code.bytes);
 }
@@ -174,13 +174,13 @@ void run_step(const StepCode& step, std::byte** memory) {
                          memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
     case Kind::convolution: {
-      const ConvolutionCode& code = step.convolution;
+      const auto& code = step.convolution;
       begin_with(code, memory);
       return convolve(code.form, memory[code.lhs], memory[code.rhs], memory[code.out],
                       code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
     case Kind::dot: {
-      const DotCode& dot = step.dot;
+      const auto& dot = step.dot;
       begin_with(dot, memory);
       return gemm(dot.form, memory[dot.lhs], memory[dot.rhs], memory[dot.out],
                   dot.scratch < 0 ? nullptr : memory[dot.scratch]);

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "planner/kernels/convolution_form.h"
+#include "planner/kernels/dot_scratch.h"
 
 namespace neap::planner {
 namespace {
@@ -9,10 +10,8 @@ namespace {
 // `neap-bench --case ops --form conv` measures these. A tile of sums, what it reads and a block of the window share the
 // cache nearest to the core but one.
 constexpr int64_t kTileColumns = 768, kTileOut = 256, kLeastOut = 32;
-constexpr int64_t kSlabElements = 1 << 16;  // that a tile may read at once, where its columns leave a choice
+constexpr int64_t kSlabElements = 1 << 18;  // that a tile may read at once, where its columns leave a choice
 constexpr int64_t kEnoughTiles = 8;
-constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
-constexpr int kMostSlots = 16;
 // Examples are interleaved where columns are so much better used, and each of their elements, which is moved alone, is
 // multiplied so often.
 constexpr double kWorthInterleaving = 1.1;
@@ -106,7 +105,7 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
     if (of_other.use > kWorthInterleaving * runs.use) t = other, runs = of_other;
   }
   // What a tile reads of one feature grows with the window: fewer rows where that is much.
-  while (t.rows > 1 && slab_elements(form, t) > 4 * kSlabElements) t.rows = ceil_div(t.rows, 2);
+  while (t.rows > 1 && slab_elements(form, t) > kSlabElements) t.rows = ceil_div(t.rows, 2);
   runs = runs_of(form, t);
   for (; runs.run * runs.runs > 2 * kTileColumns && t.rows * t.batch > 1; runs = runs_of(form, t)) {
     int64_t& tile = t.rows > 1 ? t.rows : t.batch;
@@ -139,10 +138,7 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
       (static_cast<double>(form.batch * form.in) * static_cast<double>(depth.extent * height.extent * width.extent) +
        static_cast<double>(form.out * form.in) * static_cast<double>(form.window_size()) +
        static_cast<double>(form.batch * form.out) * static_cast<double>(form.count()));
-  const double affordable = bytes / 8 / static_cast<double>(t.slot_bytes());
-  const double worth = work() * static_cast<double>(t.count) / kWorthATile;
-  t.slots = static_cast<int>(std::clamp(std::min(std::max(affordable, 2.0), worth), 1.0, double{kMostSlots}));
-  t.slots = static_cast<int>(std::clamp<int64_t>(t.count, 1, t.slots));
+  t.slots = tiles_in_flight(t.count, work(), bytes, t.slot_bytes());
   return t;
 }
 

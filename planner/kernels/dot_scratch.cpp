@@ -8,9 +8,8 @@ namespace {
 // neap-cost's "product" and "thin product" measure these. Tiles are in elements: a tile's share of out stays in the
 // cache nearest to the core but one, and costs a few percent to pack.
 constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = kDotBlock, kLeastTile = 32;
-constexpr int64_t kEnoughTiles = 16;     // with fewer, tiles are halved, so that more threads have some
-constexpr double kWorthATile = 1 << 20;  // multiplications that pay for starting a task
-constexpr int kMostSlots = 16;           // tiles in flight: more let more threads work, and take more scratch
+constexpr int64_t kEnoughTiles = 16;  // with fewer, tiles are halved, so that more threads have some
+constexpr int kMostSlots = 16;        // tiles in flight: more let more threads work, and take more scratch
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 size_t packed(int64_t rows, int64_t k, DType dtype) {
@@ -18,6 +17,13 @@ size_t packed(int64_t rows, int64_t k, DType dtype) {
 }
 
 }  // namespace
+
+int tiles_in_flight(int64_t count, double multiplications, double operand_bytes, size_t slot_bytes) {
+  const double affordable = operand_bytes / 8 / static_cast<double>(slot_bytes);
+  const double worth = multiplications * static_cast<double>(count) / kWorthATile;
+  const double most = std::clamp(std::min(std::max(affordable, 2.0), worth), 1.0, double{kMostSlots});
+  return static_cast<int>(std::clamp<int64_t>(count, 1, static_cast<int>(most)));
+}
 
 DotTiles dot_tiles(const DotForm& form) {
   DotTiles t;
@@ -44,15 +50,11 @@ DotTiles dot_tiles(const DotForm& form) {
   t.count = count();
   t.lhs_bytes = packed(t.tile_m, t.block_k, form.dtype);
   t.slot_bytes = t.lhs_bytes + packed(t.tile_n, t.block_k, form.dtype);
-  // As many tiles in flight as an eighth of the operands' bytes can pack, two at least where there is work for two.
   const double bytes = static_cast<double>(size_of(form.dtype)) * static_cast<double>(form.batch) *
                        (static_cast<double>(form.m) * static_cast<double>(form.k) +
                         static_cast<double>(form.k) * static_cast<double>(form.n) +
                         static_cast<double>(form.m) * static_cast<double>(form.n));
-  const double affordable = bytes / 8 / static_cast<double>(t.slot_bytes);
-  const double worth = work() * static_cast<double>(t.count) / kWorthATile;
-  t.slots = static_cast<int>(std::clamp(std::min(std::max(affordable, 2.0), worth), 1.0, double{kMostSlots}));
-  t.slots = static_cast<int>(std::clamp<int64_t>(t.count, 1, t.slots));
+  t.slots = tiles_in_flight(t.count, work(), bytes, t.slot_bytes);
   return t;
 }
 

@@ -20,6 +20,12 @@ struct DotTiles {
   size_t slot_bytes = 0;             // lhs and rhs
 };
 
+/// Tiles below this many multiplications are not worth a task of their own.
+inline constexpr double kWorthATile = 1 << 20;
+/// Returns how many of so many tiles, of so many multiplications each, are in flight at most: as many as an eighth of
+/// the operands' bytes can pack, two at least where there is work for two.
+int tiles_in_flight(int64_t count, double multiplications, double operand_bytes, size_t slot_bytes);
+
 DotTiles dot_tiles(const DotForm& form);
 /// Returns the bytes of a dot step's scratch.
 size_t dot_scratch_bytes(const DotForm& form);

@@ -77,6 +77,12 @@ bool holds_exactly(DType to, DType from) {
   return digits(to) >= digits(from);
 }
 
+Ints mapped(const Ints& axes, const Ints& by_axis) {
+  Ints result;
+  for (const int64_t axis : axes) result.push_back(by_axis[axis]);
+  return result;
+}
+
 bool is_reshape(const Shape& shape, const Ints& permutation) {
   int64_t last = -1;
   for (const int64_t axis : permutation) {

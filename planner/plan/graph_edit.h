@@ -35,6 +35,9 @@ bool holds(DType dtype, int64_t hi);
 /// Tells whether every value of `from` is a value of `to`, so that converting there and back is the identity.
 bool holds_exactly(DType to, DType from);
 
+/// Returns, for each of the axes, what `by_axis` has of it: another axis, or an extent.
+tracing::Ints mapped(const tracing::Ints& axes, const tracing::Ints& by_axis);
+
 /// Tells whether the permutation keeps all axes but those of extent 1 in ascending order, so that it is a reshape.
 bool is_reshape(const Shape& shape, const tracing::Ints& permutation);
 

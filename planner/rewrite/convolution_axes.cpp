@@ -47,18 +47,6 @@ Order ordered(const std::vector<Ints>& groups, const Ints& order) {
   return result;
 }
 
-Ints moved(const Ints& axes, const Ints& place) {
-  Ints result;
-  for (const int64_t axis : axes) result.push_back(place[axis]);
-  return result;
-}
-
-Shape chosen(const Shape& shape, const Ints& axes) {
-  Shape result;
-  for (const int64_t axis : axes) result.push_back(shape[axis]);
-  return result;
-}
-
 // The convolution whose result a transpose alone reads, and the order of its axes there. Between the two may be a
 // conversion and a reshape.
 struct Result {
@@ -140,14 +128,14 @@ Graph absorb_transposes(Graph graph) {
       const auto source = source_of(graph, uses, node.inputs[i]);
       if (!source) continue;
       const Attr axes = i == 0 ? Attr::lhs_axes : Attr::rhs_axes;
-      attrs.set(axes, moved(attrs.ints(axes), source->order.place));
+      attrs.set(axes, mapped(attrs.ints(axes), source->order.place));
       if (i == 0 && attrs.has(Attr::full_shape))
-        attrs.set(Attr::full_shape, chosen(attrs.ints(Attr::full_shape), source->order.axes));
+        attrs.set(Attr::full_shape, mapped(source->order.axes, attrs.ints(Attr::full_shape)));
       const Aval& operand = graph.aval(node.inputs[i]);
       const ValueId v = converted(renamed[source->value], operand.dtype, node.loc);
-      inputs[i] = reshaped(v, chosen(operand.shape, source->order.axes), node.loc);
+      inputs[i] = reshaped(v, mapped(source->order.axes, operand.shape), node.loc);
     }
-    if (of_result[id]) attrs.set(Attr::out_axes, moved(attrs.ints(Attr::out_axes), of_result[id]->place));
+    if (of_result[id]) attrs.set(Attr::out_axes, mapped(attrs.ints(Attr::out_axes), of_result[id]->place));
     renamed[node.out()] = to.add(node.op, std::move(inputs), std::move(attrs), node.loc);
   }
   for (const ValueId v : graph.outputs) to.outputs.push_back(renamed[v]);

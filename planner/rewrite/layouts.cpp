@@ -23,12 +23,6 @@ Layout as_traced(int64_t rank) {
   return layout;
 }
 
-Ints mapped(const Ints& axes, const Layout& layout) {
-  Ints result;
-  for (const int64_t axis : axes) result.push_back(layout[axis]);
-  return result;
-}
-
 // Of a value of the old graph: what holds its elements in the new one.
 struct Held {
   ValueId value = no_value;

@@ -130,9 +130,8 @@ class Finder {
     for (const Region& region : slicing.regions) {
       leaving.insert(region.joined.begin(), region.joined.end());
       for (const ValueId v : region.summed) {
-        const Op op = graph_.def(v)->op;
-        const bool sums =
-            op == Op::reduce_sum || op == Op::reduce_prod || op == Op::dot_general || op == Op::convolution;
+        const Node& node = *graph_.def(v);
+        const bool sums = node.op == Op::reduce_sum || node.op == Op::reduce_prod || sums_products(node);
         slicing.splits_sums |= sums && is_float(graph_.aval(v).dtype);
       }
     }
