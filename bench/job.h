@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -136,5 +137,19 @@ std::unique_ptr<Job> uniform_job(const Request& r, F f, double elements, const A
 
 // So many thousandths of an extent, two at least, where the size of a case is one number.
 inline int64_t part_of(int64_t extent, const Request& r) { return std::max<int64_t>(2, extent * r.shape[0] / 1000); }
+
+// A form of a case, with a program of its own.
+struct Form {
+  std::string_view name;
+  std::unique_ptr<Job> (*build)(const Request&);
+};
+// Gives a case these forms; they outlive it.
+inline void offer_forms(Case& c, std::span<const Form> forms) {
+  c.forms.clear();
+  for (const Form& form : forms) c.forms.emplace_back(form.name);
+  c.build = [forms](const Request& r) {
+    return std::ranges::find(forms, r.form, &Form::name)->build(r);  // resolve() lets no other form pass
+  };
+}
 
 }  // namespace bench

@@ -129,13 +129,8 @@ std::unique_ptr<Job> eigh(const Request& r) {
   return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
 }
 
-struct Operation {
-  const char* form;
-  std::unique_ptr<Job> (*build)(const Request&);
-};
-
 // Convolutions: batch, in, side, out, window, stride, groups.
-constexpr Operation kOperations[] = {
+constexpr Form kOperations[] = {
     {"conv", convolution<Of::result, 32, 64, 56, 64, 3>},
     {"conv-grad", convolution<Of::both_gradients, 32, 64, 56, 64, 3>},
     {"conv-stem", convolution<Of::result, 8, 3, 224, 64, 7, 2>},
@@ -164,10 +159,6 @@ constexpr Operation kOperations[] = {
     {"eigh", eigh},
 };
 
-std::unique_ptr<Job> build(const Request& r) {
-  return std::ranges::find(kOperations, r.form, &Operation::form)->build(r);  // resolve() lets no other form pass
-}
-
 }  // namespace
 
 void add_ops_cases(std::vector<Case>& cases) {
@@ -177,9 +168,7 @@ void add_ops_cases(std::vector<Case>& cases) {
   c.size_means = "thousandths of the longest extents";
   c.size = c.full = {1000};
   c.has_peers = true;
-  c.forms.clear();
-  for (const Operation& operation : kOperations) c.forms.emplace_back(operation.form);
-  c.build = build;
+  offer_forms(c, kOperations);
   cases.push_back(c);
 }
 

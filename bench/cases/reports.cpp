@@ -276,12 +276,7 @@ std::unique_ptr<Job> build_neighbours(const Request& r) {
   return uniform_job(r, nearest, static_cast<double>(n) * static_cast<double>(n), spec_of({n, width}));
 }
 
-struct Report {
-  const char* form;
-  std::unique_ptr<Job> (*build)(const Request&);
-};
-
-constexpr Report kReports[] = {
+constexpr Form kReports[] = {
     {"sinkhorn", [](const Request& r) { return build_sinkhorn(r, false); }},
     {"sinkhorn-grad", [](const Request& r) { return build_sinkhorn(r, true); }},
     {"loops", build_loops},
@@ -302,10 +297,6 @@ constexpr Report kReports[] = {
     {"neighbours", build_neighbours},
 };
 
-std::unique_ptr<Job> build(const Request& r) {
-  return std::ranges::find(kReports, r.form, &Report::form)->build(r);  // resolve() lets no other form pass
-}
-
 }  // namespace
 
 void add_report_cases(std::vector<Case>& cases) {
@@ -316,9 +307,7 @@ void add_report_cases(std::vector<Case>& cases) {
   c.size = {20};
   c.full = {1000};
   c.has_peers = true;
-  c.forms.clear();
-  for (const Report& report : kReports) c.forms.emplace_back(report.form);
-  c.build = build;
+  offer_forms(c, kReports);
   cases.push_back(c);
 }
 
