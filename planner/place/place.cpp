@@ -21,7 +21,7 @@ constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
 constexpr int64_t kPuzzleWork = 1'000'000;  // for each of blocks that leave no byte free: there is no near miss
 constexpr int64_t kMostPuzzleWork = 2'000'000'000;
 constexpr int64_t kEvictWork = 12'000;       // for each block, at one capacity
-constexpr int kEvictRounds = 3;              // of that, in all
+constexpr int kEvictRounds = 8;              // of that, in all
 constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.

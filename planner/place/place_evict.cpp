@@ -1,8 +1,10 @@
 #include "planner/place/place_evict.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace neap::planner {
@@ -61,6 +63,28 @@ void Eviction::find_neighbours(int block) {
 
 double Eviction::cost(int block) const { return weights_[block] * (1 + kGrudge * evicted_[block]); }
 
+// Sorts by offset, what ends there before what begins. Offsets are spread over the capacity: of about as many equal
+// ranges of it as there are events, each has a few.
+void Eviction::sort_events(int64_t capacity) {
+  const auto bits = [](auto n) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(n))); };
+  const int shift = std::max(bits(capacity) - bits(events_.size()), 0);
+  const auto range = [&](const Event& e) { return static_cast<size_t>(e.offset >> shift); };
+  ends_.assign((static_cast<size_t>(capacity) >> shift) + 2, 0);
+  for (const Event& e : events_) ++ends_[range(e) + 1];
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  unsorted_.swap(events_);
+  events_.resize(unsorted_.size());
+  for (const Event& e : unsorted_) events_[ends_[range(e)]++] = e;
+  int begin = 0;
+  for (const int end : ends_) {
+    if (end - begin > 1) {
+      std::ranges::sort(events_.begin() + begin, events_.begin() + end, {},
+                        [](const Event& e) { return std::pair(e.offset, e.change); });
+    }
+    begin = end;
+  }
+}
+
 // The offset at which the blocks in the way cost least, the lowest of those: a neighbour is in the way of all offsets
 // above its own less the block's bytes, and below its end.
 Eviction::Spot Eviction::cheapest_spot(int block, int64_t capacity) {
@@ -73,7 +97,7 @@ Eviction::Spot Eviction::cheapest_spot(int block, int64_t capacity) {
     begin < 0 ? void(now += cost(other)) : events_.push_back({begin, cost(other)});
     events_.push_back({end, -cost(other)});
   }
-  std::ranges::sort(events_, {}, [](const Event& e) { return std::pair(e.offset, e.change); });
+  sort_events(capacity);
   work_ += kWorkOfEvent * std::ssize(events_);
   Spot best{0, now};
   const auto consider = [&](int64_t offset) {

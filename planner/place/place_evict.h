@@ -34,6 +34,7 @@ class Eviction {
   void put(int block, int64_t offset);
   void remove(int block);
   void find_neighbours(int block);
+  void sort_events(int64_t capacity);
   Spot cheapest_spot(int block, int64_t capacity);
   double cost(int block) const;
   int take_waiting();
@@ -44,7 +45,8 @@ class Eviction {
   std::vector<double> weights_, evicted_;  // of each block: how hard it is to place, how often it lost its place
   std::vector<std::vector<int>> buckets_;  // of some steps each: blocks alive there that have a place
   std::vector<int> waiting_, neighbours_, seen_;
-  std::vector<Event> events_;
+  std::vector<Event> events_, unsorted_;
+  std::vector<int> ends_;  // of ranges of offsets, among the events
   std::minstd_rand random_{1};
   int looks_ = 0;
   int64_t work_ = 0;  // since the meter was told

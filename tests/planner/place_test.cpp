@@ -101,18 +101,20 @@ TEST(Place, ThousandsOfBlocksAreSoundToo) {
 
 // Too many are alive together to search for places from below: blocks that end too high take the place of others.
 TEST(Place, LongAndShortLivedBlocksLieNearTheBound) {
-  std::mt19937 random(1);
-  const auto one_to = [&](double most) { return std::exp(random() / 4294967296.0 * std::log(most)); };
-  std::vector<Block> blocks;
-  for (int i = 0; i < 20'000; ++i) {
-    const int first = static_cast<int>(random() % 10'000);
-    blocks.push_back({first, first + static_cast<int>(one_to(100)), 64 * static_cast<size_t>(one_to(20'000))});
+  for (const auto& [seed, most_above] : {std::pair(1u, 1.002), {4u, 1.009}}) {
+    std::mt19937 random(seed);
+    const auto one_to = [&](double most) { return std::exp(random() / 4294967296.0 * std::log(most)); };
+    std::vector<Block> blocks;
+    for (int i = 0; i < 20'000; ++i) {
+      const int first = static_cast<int>(random() % 10'000);
+      blocks.push_back({first, first + static_cast<int>(one_to(100)), 64 * static_cast<size_t>(one_to(20'000))});
+    }
+    const size_t bound = live_bytes_bound(blocks);
+    EXPECT_GT(static_cast<double>(place_greedily(blocks, bound).extent), 1.02 * static_cast<double>(bound));
+    const Placement placement = place(blocks);
+    check(blocks, placement);
+    EXPECT_LT(static_cast<double>(placement.extent), most_above * static_cast<double>(bound)) << "seed " << seed;
   }
-  const size_t bound = live_bytes_bound(blocks);
-  EXPECT_GT(static_cast<double>(place_greedily(blocks, bound).extent), 1.02 * static_cast<double>(bound));
-  const Placement placement = place(blocks);
-  check(blocks, placement);
-  EXPECT_LT(static_cast<double>(placement.extent), 1.003 * static_cast<double>(bound));
 }
 
 TEST(Place, RandomProgramsAreSoundAndNearTheBound) {
