@@ -58,7 +58,9 @@ Arrays transpose_node(const TransposeSite& site) {
   switch (tracing::op_info(site.node.op).family) {
     case Family::elementwise: return transpose_elementwise(site);
     case Family::complex: return transpose_complex(site);
-    case Family::fft: return {tracing::apply(Op::fft, {site.ct()}, site.node.attrs, site.node.loc)};
+    case Family::fft:
+      if (site.node.op != Op::fft) break;  // the planner's
+      return {tracing::apply(Op::fft, {site.ct()}, site.node.attrs, site.node.loc)};
     case Family::cumulative:
       if (site.node.op == Op::cumsum) return {transpose_cumsum(site)};
       break;

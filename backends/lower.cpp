@@ -41,6 +41,7 @@ std::vector<Launch> lower(const PlanStep& step) {
     case PlanStep::Kind::scatter: return lower_scatter(step);
     case PlanStep::Kind::dot:
     case PlanStep::Kind::convolution:
+    case PlanStep::Kind::fourier:
     case PlanStep::Kind::sort:
     case PlanStep::Kind::cumulative:
     case PlanStep::Kind::factor:

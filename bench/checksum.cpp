@@ -51,8 +51,10 @@ Digest digest_of(std::span<const neap::Array> arrays) {
   for (const neap::Array& a : arrays) {
     const auto bytes = a.raw();
     XXH3_64bits_update(state.get(), bytes.data(), bytes.size());
-    sum += neap::dispatch(a.dtype(),
-                          [&]<class T>() { return sum_of(reinterpret_cast<const T*>(bytes.data()), a.size()); });
+    const int64_t parts = neap::is_complex(a.dtype()) ? 2 : 1;
+    sum += neap::dispatch(neap::real_dtype(a.dtype()), [&]<class T>() {
+      return sum_of(reinterpret_cast<const T*>(bytes.data()), parts * a.size());
+    });
   }
   return {fmt::format("{:016x}", XXH3_64bits_digest(state.get())), sum};
 }

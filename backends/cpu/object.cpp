@@ -59,7 +59,8 @@ class Driver {
     }
     const int first_captured = static_cast<int>(plan.inputs.size()) - plan.num_captured;
     for (size_t i = 0; i < constants.size(); ++i) {
-      memory[plan.inputs[static_cast<size_t>(first_captured) + i]] = constant(*constants[i]);
+      memory[plan.inputs[static_cast<size_t>(first_captured) + i]] =
+          constant({constants[i]->data(), constants[i]->bytes()});
     }
     finish(program, plan, memory, arena);
     run(program, memory);
@@ -99,8 +100,8 @@ class Driver {
     return variable;
   }
 
-  Value* constant(const Buffer& buffer) {
-    const llvm::StringRef bytes(reinterpret_cast<const char*>(buffer.data()), buffer.bytes());
+  Value* constant(std::span<const std::byte> data) {
+    const llvm::StringRef bytes(reinterpret_cast<const char*>(data.data()), data.size());
     return global(llvm::ConstantDataArray::getRaw(bytes, bytes.size(), b_.getInt8Ty()), 64);
   }
 
@@ -144,6 +145,7 @@ class Driver {
     using Kind = planner::PlanStep::Kind;
     switch (step.kind) {
       case Kind::scan: return loop(step.scan, memory);
+      case Kind::fourier: return fourier(step.fourier, memory);
       case Kind::sort: return sort(step.sort, memory);
       case Kind::cumulative: return cumulative(step.cumulative, memory);
       case Kind::factor: return factor(step.factor, memory);
@@ -301,6 +303,12 @@ class Driver {
                  runtime::encode(code.form),
                  {place(memory, code.lhs), place(memory, code.rhs), place(memory, code.out),
                   place_or_null(memory, code.scratch)});
+  }
+
+  void fourier(const FourierCode& code, const Memory& memory) {
+    call_runtime(fmt::format("neap_runtime_transform_{}_{}", neap::name(code.form.dtype), name(target_.isa)),
+                 runtime::encode(code.form),
+                 {constant(code.tables), place(memory, code.in), place(memory, code.out), place(memory, code.scratch)});
   }
 
   void sort(const SortCode& sort, const Memory& memory) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
 #include "core/check.h"
 #include "planner/kernels/cost.h"
@@ -132,6 +133,7 @@ class Lowering {
       case PlanStep::Kind::convolution:
         code.convolution.form = planner::convolution_form(step.group, step.group.nodes.at(0));
         return operands(plan, step, code.convolution);
+      case PlanStep::Kind::fourier: return fourier(step, code.fourier);
       case PlanStep::Kind::sort: return sort(step, code.sort);
       case PlanStep::Kind::cumulative: return cumulative(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
@@ -176,6 +178,14 @@ class Lowering {
     code.bytes = plan.buffers[code.out].aval.bytes();
     if (code.form.adds) code.initial = read(step.group.nodes[0].inputs[2]);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  static void fourier(const PlanStep& step, FourierCode& code) {
+    code.form = planner::fourier_form(step.group, step.group.nodes.at(0));
+    code.tables = fourier_tables(code.form);
+    code.in = step.reads.at(0);
+    code.out = step.writes.at(0);
+    code.scratch = step.scratch.at(0);
   }
 
   static void sort(const PlanStep& step, SortCode& code) {

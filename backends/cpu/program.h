@@ -14,6 +14,7 @@
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
+#include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/plan.h"
 
@@ -72,6 +73,12 @@ struct ProductCode {
   size_t bytes = 0;                                // of out
 };
 
+struct FourierCode {
+  planner::FourierForm form;
+  std::vector<std::byte> tables;
+  int in = -1, out = -1, scratch = -1;  // plan buffers
+};
+
 struct SortCode {
   planner::SortForm form;
   int in = -1, out = -1, scratch = -1;  // plan buffers; without elements there is no scratch
@@ -92,6 +99,7 @@ struct StepCode {
   std::vector<LaunchCode> launches;
   ProductCode<planner::DotForm> dot;
   ProductCode<planner::ConvolutionForm> convolution;
+  FourierCode fourier;
   SortCode sort;
   CumulativeCode cumulative;
   FactorCode factor;

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/convolution.h"
 #include "backends/cpu/cumulative.h"
+#include "backends/cpu/fourier.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/program.h"
 #include "backends/cpu/sort.h"
@@ -159,6 +160,10 @@ void run_step(const StepCode& step, std::byte** memory) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
     case Kind::scan: return run_scan(step.scan, memory);
+    case Kind::fourier: {
+      const FourierCode& code = step.fourier;
+      return transform(code.form, code.tables.data(), memory[code.in], memory[code.out], memory[code.scratch]);
+    }
     case Kind::sort: {
       const SortCode& code = step.sort;
       if (code.scratch < 0) return;

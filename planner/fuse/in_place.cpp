@@ -64,6 +64,7 @@ bool can_alias(const PlanStep& step, int in, int out) {
     return std::ranges::count(step.reads, in) == 1 && step.reads.back() == in;
   }
   if (step.kind == PlanStep::Kind::cumulative) return true;
+  if (step.kind == PlanStep::Kind::fourier) return step.group.nodes[0].op == Op::fft_pairs;
   if (step.kind == PlanStep::Kind::dot || step.kind == PlanStep::Kind::convolution) {  // what it adds to, and no factor
     const ValueId input = step.group.inputs[index_of(step.reads, in)];
     const std::vector<ValueId>& operands = step.group.nodes[0].inputs;

@@ -10,6 +10,7 @@
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
+#include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
 #include "trace/graph/op_table.h"
@@ -108,6 +109,13 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       if (form.groups != 1) step.reason = fmt::format("{} groups of {}", form.groups, step.reason);
       return;
     }
+    case PlanStep::Kind::fourier: {
+      const FourierForm form = fourier_form(group, group.nodes[0]);
+      step.op = name(group.nodes[0].op);
+      step.strategy = naive ? Strategy::naive : Strategy::opaque;
+      step.reason = fmt::format("{} of {}", form.outer * form.inner, form.length);
+      return;
+    }
     case PlanStep::Kind::sort: {
       const SortForm form = sort_form(group, group.nodes[0]);
       step.op = name(group.nodes[0].op);
@@ -168,6 +176,7 @@ std::string scratch_label(const PlanStep& step) {
                                                  : "partial tables";
     case PlanStep::Kind::dot:
     case PlanStep::Kind::convolution: return "packing";
+    case PlanStep::Kind::fourier: return "points between passes";
     case PlanStep::Kind::sort: return "elements between passes";
     case PlanStep::Kind::cumulative: return "totals of blocks";
     case PlanStep::Kind::factor: return "work space";

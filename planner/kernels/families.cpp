@@ -11,7 +11,7 @@ namespace {
 
 constexpr bool yes = true, no = false;
 
-// The rows are in the order of the enumeration. Complex numbers, Fourier transforms and calls are lowered before; costs
+// The rows are in the order of the enumeration. Complex numbers and calls are lowered before; costs
 // of 0 are counted elsewhere (predict.cpp). `neap-limits` measures random bits and scatters, by whose speed theirs are.
 // clang-format off
 constexpr std::array kFamilies = {
@@ -20,7 +20,7 @@ constexpr std::array kFamilies = {
     FamilyTraits{Family::leaf,        Kind::map,     yes,     no,         no,       kByOp},
     FamilyTraits{Family::convert,     Kind::map,     yes,     yes,        yes,      kByOp},
     FamilyTraits{Family::complex,     Kind::map,     no,      no,         no,       0},
-    FamilyTraits{Family::fft,         Kind::map,     no,      no,         no,       0},
+    FamilyTraits{Family::fft,         Kind::fourier, no,      no,         yes,      0},
     FamilyTraits{Family::layout,      Kind::map,     yes,     no,         no,       kByOp},
     FamilyTraits{Family::reduce,      Kind::reduce,  no,      no,         no,       1},
     FamilyTraits{Family::argreduce,   Kind::reduce,  no,      no,         no,       3},

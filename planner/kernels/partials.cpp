@@ -7,6 +7,7 @@
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/factor.h"
+#include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
@@ -170,6 +171,11 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
       scratch.push_back(
           {{static_cast<int64_t>(convolution_scratch_bytes(convolution_form(group, group.nodes[0])))}, DType::u8});
       break;
+    case PlanStep::Kind::fourier: {
+      const auto bytes = static_cast<int64_t>(fourier_layout(fourier_form(group, group.nodes[0])).scratch_bytes());
+      scratch.push_back({{bytes}, DType::u8});
+      break;
+    }
     case PlanStep::Kind::sort: return sort_scratch(sort_form(group, group.nodes[0]), target.gpu);
     case PlanStep::Kind::cumulative: return cumulative_scratch(cumulative_form(group, group.nodes[0]), target.gpu);
     case PlanStep::Kind::factor: {

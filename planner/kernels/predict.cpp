@@ -11,6 +11,7 @@
 #include "planner/kernels/dot.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/factor.h"
+#include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/kernels/traffic.h"
 #include "planner/plan/queries.h"
@@ -31,6 +32,20 @@ double dot_units(const DotForm& form) {
   const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);  // threads
   return idle * static_cast<double>(form.batch) *
          (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
+}
+
+// The same of transforms: points of passes by a radix take as long as its sums are many.
+double fourier_units(const FourierForm& form) {
+  const FourierLayout layout = fourier_layout(form);
+  double passes = 2;  // what reads and writes
+  for (const int64_t n : {layout.rows, layout.columns}) {
+    const Radices radices = radices_of(n);
+    for (int i = 0; i < radices.count; ++i)
+      passes += radices.radix[static_cast<size_t>(i)] > 8 ? radices.radix[static_cast<size_t>(i)] / 4.0 : 1;
+  }
+  const double lanes = static_cast<double>(fourier_lanes(form.dtype)) / predicted::kFourierLanes;
+  const double points = static_cast<double>(form.outer * form.points()) * static_cast<double>(form.inner);
+  return predicted::kFourierPass * passes * points / lanes;
 }
 
 // The same of a convolution, whose tiles multiply what lies between their columns as well.
@@ -181,6 +196,7 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
     const CumulativeForm form = cumulative_form(group, group.nodes[0]);
     units += (form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate) * static_cast<double>(form.size());
   }
+  if (step.kind == PlanStep::Kind::fourier) units += fourier_units(fourier_form(group, group.nodes[0]));
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
     units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);

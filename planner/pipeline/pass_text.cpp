@@ -17,6 +17,7 @@ std::string_view name_of(PlanStep::Kind kind) {
     case PlanStep::Kind::dot: return "dot";
     case PlanStep::Kind::convolution: return "convolution";
     case PlanStep::Kind::sort: return "sort";
+    case PlanStep::Kind::fourier: return "fourier";
     case PlanStep::Kind::cumulative: return "cumulative";
     case PlanStep::Kind::factor: return "factor";
     case PlanStep::Kind::scan: return "scan";

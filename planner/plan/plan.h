@@ -81,6 +81,7 @@ struct PlanStep {
     scatter,  // one scatter node at the output, its operand, indices and updates fused
     dot,      // one canonical dot_general (see planner/kernels/dot.h); opaque
     convolution,  // one convolution (see planner/kernels/convolution.h); opaque
+    fourier,      // one fft of pairs (see planner/kernels/fourier.h); opaque
     sort,         // one canonical sort or argsort (see planner/kernels/sort.h); opaque
     cumulative,   // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
     factor,       // one dense factorization (see core/factor/factor.h); opaque
@@ -92,7 +93,8 @@ struct PlanStep {
   std::vector<int> writes;   // buffer of each group output
   std::vector<int> scratch;  // reduce: one of accumulators [partials, kept] for each output when partials > 1;
                              // scatter: one of tables [partials or partials - 1, elements]; dot, convolution:
-                             // [packing]; sort: planner/kernels/sort.h; factor: core/factor/factor.h; scan: [arena]
+                             // [packing]; fourier: planner/kernels/fourier_form.h; sort: planner/kernels/sort.h;
+                             // factor: core/factor/factor.h; scan: [arena]
   int partials = 1;          // partial results; by shape and budget, never by threads
   ScatterForm form = ScatterForm::direct;
   DType table_dtype = DType::f32;
@@ -116,8 +118,8 @@ struct PlanStep {
 /// Tells whether a step of the kind is one node that runs by itself: nothing can be fused into it.
 inline bool is_opaque(PlanStep::Kind kind) {
   using Kind = PlanStep::Kind;
-  return kind == Kind::dot || kind == Kind::convolution || kind == Kind::sort || kind == Kind::cumulative ||
-         kind == Kind::factor || kind == Kind::scan;
+  return kind == Kind::dot || kind == Kind::convolution || kind == Kind::fourier || kind == Kind::sort ||
+         kind == Kind::cumulative || kind == Kind::factor || kind == Kind::scan;
 }
 
 struct Alternative {

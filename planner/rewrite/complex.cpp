@@ -74,19 +74,20 @@ std::vector<bool> read_whole(const Graph& g) {
   return whole;
 }
 
-std::vector<Parts> lower(const Graph& g, const std::vector<Parts>& inputs);
+std::vector<Parts> lower(const Graph& g, const std::vector<Parts>& inputs, const Target& target);
 
-GraphPtr lower_body(const GraphPtr& body) {
+GraphPtr lower_body(const GraphPtr& body, const Target& target) {
   if (!has_complex(*body)) return body;
   const std::vector<Aval> avals = body->avals(body->inputs);
   return std::make_shared<const Graph>(trace_closed(
-      flattened(avals), [&](const Arrays& in) { return flattened(lower(*body, joined(in, avals))); }, body->name));
+      flattened(avals), [&](const Arrays& in) { return flattened(lower(*body, joined(in, avals), target)); },
+      body->name));
 }
 
-std::vector<Parts> lower_control(const Graph& g, const Node& node, std::span<const Parts> in) {
+std::vector<Parts> lower_control(const Graph& g, const Node& node, std::span<const Parts> in, const Target& target) {
   Attrs attrs = node.attrs;
   for (const Attr body : {Attr::body, Attr::otherwise})
-    if (attrs.has(body)) attrs.set(body, lower_body(attrs.graph(body)));
+    if (attrs.has(body)) attrs.set(body, lower_body(attrs.graph(body), target));
   size_t first = 0;
   for (const Attr count : {Attr::num_consts, Attr::num_carry}) {
     if (!attrs.has(count)) continue;
@@ -142,15 +143,15 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
   }
 }
 
-std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inputs) {
+std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inputs, const Target& target) {
   const Graph g = inline_calls(eliminate_dead_code(with_calls));
   const std::vector<bool> whole = read_whole(g);
   const auto rule = [&](const Node& node, const std::vector<Parts>& in) -> std::vector<Parts> {
-    if (op_info(node.op).family == Family::control) return lower_control(g, node, in);
+    if (op_info(node.op).family == Family::control) return lower_control(g, node, in, target);
     if (node.op == Op::fft) {
       const bool reverse = node.attrs.integer(Attr::reverse) != 0;
-      return {
-          lower_fft(in[0], node.attrs.integer(Attr::axis), {reverse, is_real(g, node.inputs[0]), !whole[node.out()]})};
+      const FftUse use{reverse, !target.gpu, is_real(g, node.inputs[0]), !whole[node.out()]};
+      return {lower_fft(in[0], node.attrs.integer(Attr::axis), use)};
     }
     if (any_complex(g, node.inputs) || any_complex(g, node.outputs)) return {lower_node(g, node, in)};
     std::vector<Parts> out;
@@ -160,19 +161,16 @@ std::vector<Parts> lower(const Graph& with_calls, const std::vector<Parts>& inpu
   return pick(interpret(g, inputs, rule), g.outputs);
 }
 
-Parts taken_apart(const Array& interleaved, const Aval& aval) {
-  if (!is_complex(aval.dtype)) return {interleaved, {}};
-  const auto part = [&](int64_t i) { return reshape(slice_in_dim(interleaved, i, i + 1, -1), aval.shape); };
+}  // namespace
+
+Parts taken_apart(const Array& pairs) {
+  const auto part = [&](int64_t i) { return squeeze(slice_in_dim(pairs, i, i + 1, -1), -1); };
   return {part(0), part(1)};
 }
 
-Array interleaved(const Parts& x) {
-  return x.is_complex() ? concatenate({expand_dims(x.re, -1), expand_dims(x.im, -1)}, -1) : x.re;
-}
+Array interleaved(const Parts& x) { return concatenate({expand_dims(x.re, -1), expand_dims(x.im, -1)}, -1); }
 
-}  // namespace
-
-Graph lower_complex(Graph graph) {
+Graph lower_complex(Graph graph, const Target& target) {
   if (!has_complex(graph)) return graph;
   const std::vector<Aval> avals = graph.avals(graph.inputs);
   std::vector<Aval> parameters = avals;
@@ -190,14 +188,14 @@ Graph lower_complex(Graph graph) {
         std::vector<Parts> inputs;
         for (size_t i = 0; i < in.size(); ++i) {
           const AtLine at(read_at[graph.inputs[i]]);
-          inputs.push_back(taken_apart(in[i], avals[i]));
+          inputs.push_back(is_complex(avals[i].dtype) ? taken_apart(in[i]) : Parts{in[i], {}});
         }
-        const std::vector<Parts> outputs = lower(graph, inputs);
+        const std::vector<Parts> outputs = lower(graph, inputs, target);
         Arrays results;
         for (size_t i = 0; i < outputs.size(); ++i) {
           const Node* made = graph.def(graph.outputs[i]);
           const AtLine at(made ? made->loc : std::source_location{});
-          results.push_back(interleaved(outputs[i]));
+          results.push_back(outputs[i].is_complex() ? interleaved(outputs[i]) : outputs[i].re);
         }
         return results;
       },

@@ -7,13 +7,15 @@
 
 #include <span>
 
+#include "planner/plan/plan.h"
 #include "trace/graph/graph.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::planner {
 
-/// Returns a graph that computes the same with real numbers only: the graph itself where it has no others.
-tracing::Graph lower_complex(tracing::Graph graph);
+/// Returns a graph that computes the same with real numbers only: the graph itself where it has no others. A CPU
+/// transforms by steps of its own (planner/kernels/fourier.h), a GPU by products.
+tracing::Graph lower_complex(tracing::Graph graph, const Target& target);
 
 /// Stands for a value while a graph is lowered; where the value is real, `im` is empty.
 struct Parts {
@@ -26,6 +28,7 @@ Parts lower_elementwise(tracing::Op op, std::span<const Parts> in);
 /// Says what is known of an Op::fft.
 struct FftUse {
   bool reverse = false;
+  bool by_steps = false;  // lengths that a step takes are one
   bool of_reals = false;  // its operand has no imaginary parts
   bool to_reals = false;  // nobody reads the imaginary parts of its result; then there may be none
 };
@@ -38,5 +41,9 @@ Parts each_part(const Parts& x, const F& f) {
   return {f(x.re), f(x.im)};
 }
 Parts multiply(const Parts& x, const Parts& y);
+
+/// Complex numbers in memory: pairs along a new last axis.
+Parts taken_apart(const Array& pairs);
+Array interleaved(const Parts& x);
 
 }  // namespace neap::planner

@@ -1,10 +1,12 @@
-// Fourier transforms become products with small matrices of roots of unity.
+// Fourier transforms become steps of their own where a backend has them (planner/kernels/fourier.h), otherwise products
+// with small matrices of roots of unity.
 //
-// A length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of unity, transforms
-// of length m. A length without a small divisor becomes a cyclic convolution of a length that has them (Bluestein
-// 1970). What moves elements between these is views, which the planner fuses into the products. Of an even number of
-// real elements, or of elements whose results are read as real, the transform is one of half the length, unless it is
-// short: its elements are pairs of real ones (Cooley, Lewis and Welch 1970).
+// For products, a length n = r m is split (Cooley and Tukey 1965): transforms of length r, a product with roots of
+// unity, transforms of length m. A length without a small divisor, for steps one with a large prime one, becomes a
+// cyclic convolution of a length that has them (Bluestein 1970). What moves elements between these is views, which the
+// planner fuses into the products. Of an even number of real elements, or of elements whose results are read as real,
+// the transform is one of half the length, unless it is short: its elements are pairs of real ones (Cooley, Lewis and
+// Welch 1970).
 #include <neap/creation.h>
 #include <neap/ops.h>
 
@@ -13,9 +15,14 @@
 #include <numbers>
 #include <utility>
 
+#include "planner/kernels/fourier_form.h"
 #include "planner/rewrite/complex.h"
+#include "trace/ops/ops_common.h"
 
 namespace neap::planner {
+
+using namespace tracing;
+
 namespace {
 
 // Lengths. A longer direct transform is one product of more work, a split is two with a copy between them. No
@@ -41,9 +48,36 @@ Array indices(const Shape& shape, int64_t axis, int64_t limit) {
   return iota(shape, axis, limit < int64_t{1} << 31 ? i32 : i64);
 }
 
+bool has_step(int64_t n) { return radices_of(n).count > 0; }
+bool has_step_of_reals(int64_t n) { return n > 2 && n % 2 == 0 && has_step(n / 2); }
+
+Parts one_step(Op op, const Parts& x, int64_t axis, bool reverse) {
+  const Array operand = op == Op::rfft_pairs ? x.re : interleaved(x);
+  const Array y = apply(op, {operand}, {{Attr::axis, axis}, {Attr::reverse, int64_t{reverse}}}, user_line({}));
+  return op == Op::irfft_pairs ? Parts{y, {}} : taken_apart(y);
+}
+
+/// Returns elements [0, n / 2] along an axis of n, an even number, made symmetric: with the others by symmetry, their
+/// transform is the real part of the transform. Imaginary parts come of what is not symmetric.
+Parts symmetric_half(const Parts& x, int64_t axis) {
+  const int64_t n = x.re.shape(axis), m = n / 2;
+  const auto ahead = [&](const Array& a) { return slice_in_dim(a, 0, m + 1, axis); };
+  const auto back = [&](const Array& a) {
+    return concatenate({slice_in_dim(a, 0, 1, axis), flip(slice_in_dim(a, m, n, axis), axis)}, axis);
+  };
+  return {ahead(x.re) * 0.5 + back(x.re) * 0.5, ahead(x.im) * 0.5 - back(x.im) * 0.5};
+}
+
+/// Returns all n results along an axis, an even number, of the first half of them: those of a transform of reals.
+Parts mirrored_whole(const Parts& first, int64_t axis) {
+  const int64_t m = first.re.shape(axis) - 1;
+  const auto inside = [&](const Array& a) { return flip(slice_in_dim(a, 1, m, axis), axis); };
+  return {concatenate({first.re, inside(first.re)}, axis), concatenate({first.im, -inside(first.im)}, axis)};
+}
+
 class Fft {
  public:
-  Fft(double sign, DType dtype) : sign_(sign), dtype_(dtype) {}
+  Fft(double sign, DType dtype, bool by_steps) : sign_(sign), dtype_(dtype), by_steps_(by_steps) {}
 
   /// Transforms an even number n of real numbers along the last axis of [batch, n]; returns the results [0, n/2].
   Parts of_reals(const Array& x) const {
@@ -61,12 +95,7 @@ class Fft {
   /// Transforms along the last axis of [batch, n], n even; returns the real parts of the results.
   Array to_reals(const Parts& x) const {
     const int64_t batch = x.re.shape(0), n = x.re.shape(1), m = n / 2;
-    const auto ahead = [&](const Array& a) { return slice_in_dim(a, 0, m + 1, 1); };
-    const auto back = [&](const Array& a) {
-      return concatenate({slice_in_dim(a, 0, 1, 1), flip(slice_in_dim(a, m, n, 1), 1)}, 1);
-    };
-    // The imaginary parts of the results come of what is not symmetric.
-    const Parts half{ahead(x.re) * 0.5 + back(x.re) * 0.5, ahead(x.im) * 0.5 - back(x.im) * 0.5};
+    const Parts half = symmetric_half(x, 1);
     const Parts mirrored = conjugate(each_part(half, [](const Array& a) { return flip(a, 1); }));
     const Parts turned = multiply({half.re - mirrored.re, half.im - mirrored.im}, turns(batch, m));
     const auto period = [&](const Array& a) { return slice_in_dim(a, 0, m, 1); };
@@ -78,6 +107,8 @@ class Fft {
   Parts run(const Parts& x) const {
     const int64_t n = x.re.shape(1);
     if (n <= 1) return x;
+    if (by_steps_ && has_step(n)) return one_step(Op::fft_pairs, x, 1, sign_ > 0);
+    if (by_steps_) return by_convolution(x);
     if (n <= kLargestRadix) return direct(x);
     const int64_t r = radix(n);
     if (r > 1) return split(x, r);
@@ -151,7 +182,7 @@ class Fft {
       const Array back = flip(slice_in_dim(a, 1, n, 0), 0);
       return reshape(concatenate({a, zeros({padded - 2 * n + 1}, dtype_), back}), {1, padded});
     };
-    const Fft forward(-1, dtype_), backward(1, dtype_);
+    const Fft forward(-1, dtype_, by_steps_), backward(1, dtype_, by_steps_);
     const Parts kernel = forward.run(each_part(conjugate(chirp), around));
     const Parts spectrum = forward.run(each_part(times_chirp(x), filled));
     const Parts product =
@@ -163,6 +194,7 @@ class Fft {
 
   double sign_;
   DType dtype_;
+  bool by_steps_;
 };
 
 }  // namespace
@@ -171,7 +203,16 @@ Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
   const Array moved = moveaxis(x.re, axis, -1);
   const int64_t n = moved.shape().back();
   if (x.re.size() == 0 || n == 1) return x;
-  const Fft fft(use.reverse ? 1 : -1, x.re.dtype());
+  if (use.by_steps) {
+    if (use.of_reals && has_step_of_reals(n)) {
+      return mirrored_whole(one_step(Op::rfft_pairs, x, axis, use.reverse), axis);
+    }
+    if (use.to_reals && has_step_of_reals(n)) {
+      return one_step(Op::irfft_pairs, symmetric_half(x, axis), axis, use.reverse);
+    }
+    if (has_step(n)) return one_step(Op::fft_pairs, x, axis, use.reverse);
+  }
+  const Fft fft(use.reverse ? 1 : -1, x.re.dtype(), use.by_steps);
   const auto rows = [&](const Array& a) { return reshape(moveaxis(a, axis, -1), {x.re.size() / n, n}); };
   const auto back = [&](const Array& a) {
     Shape shape = moved.shape();
@@ -179,11 +220,7 @@ Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
     return moveaxis(reshape(a, shape), -1, axis);
   };
   const bool halved = n % 2 == 0 && n >= kLeastHalved;
-  if (use.of_reals && halved) {
-    const Parts first = each_part(fft.of_reals(rows(x.re)), back);
-    const auto inside = [&](const Array& a) { return flip(slice_in_dim(a, 1, n / 2, axis), axis); };
-    return {concatenate({first.re, inside(first.re)}, axis), concatenate({first.im, -inside(first.im)}, axis)};
-  }
+  if (use.of_reals && halved) return mirrored_whole(each_part(fft.of_reals(rows(x.re)), back), axis);
   if (use.to_reals && halved) return {back(fft.to_reals(each_part(x, rows))), {}};
   return each_part(fft.run(each_part(x, rows)), back);
 }

@@ -12,7 +12,7 @@ namespace neap::planner {
 using tracing::Graph;
 
 Program::Program(Graph graph, const Target& target)
-    : graph_(lower_convolutions(lower_complex(std::move(graph)), target)) {}
+    : graph_(lower_convolutions(lower_complex(std::move(graph), target), target)) {}
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {}
 

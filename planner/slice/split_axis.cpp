@@ -149,6 +149,10 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
       if (i == 1) return cut;
       return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
+    case Family::fft: {
+      const bool of_pairs = node.op != Op::irfft_pairs && cut.axis + 1 == graph.aval(node.out()).ndim();
+      return of_pairs || cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
+    }
     case Family::cumulative:
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
     case Family::factor: return factor_cut(graph, node, cut, i);

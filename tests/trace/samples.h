@@ -133,6 +133,9 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::imag: return finish({input({2, 3}, c64)});
     case Op::complex: return finish({input({2, 3}, f32), input({2, 3}, f32)});
     case Op::fft: return finish({input({2, 3}, c64)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
+    case Op::fft_pairs: return finish({input({2, 3, 2}, f32)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
+    case Op::rfft_pairs: return finish({input({2, 4}, f32)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
+    case Op::irfft_pairs: return finish({input({2, 3, 2}, f32)}, {{Attr::axis, 1}, {Attr::reverse, 0}});
     case Op::broadcast_in_dim:
       return finish({input({3, 1}, f32)}, {{Attr::shape, Ints{2, 3, 4}}, {Attr::axes, Ints{1, 2}}});
     case Op::reshape: return finish({input({2, 3}, f32)}, {{Attr::shape, Ints{3, 2}}});

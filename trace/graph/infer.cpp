@@ -228,8 +228,33 @@ Aval infer_complex(const Site& site) {
   return {x.shape, complex_dtype(x.dtype)};
 }
 
+namespace {
+Aval infer_fft_of_pairs(const Site& site) {
+  Aval x = site.in[0];
+  if (x.dtype != DType::f32 && x.dtype != DType::f64) site.fail<DTypeError>(to_string(x), "f32 or f64");
+  const int64_t axis = site.attrs.integer(Attr::axis);
+  if (site.op == Op::rfft_pairs) {
+    site.check_axis(axis, x.ndim());
+    int64_t& n = x.shape[axis];
+    if (n < 2 || n % 2 != 0) site.fail<ShapeError>(to_string(site.in[0]), "an even number of elements along the axis");
+    n = n / 2 + 1;
+    x.shape.push_back(2);
+    return x;
+  }
+  if (x.shape.empty() || x.shape.back() != 2) site.fail<ShapeError>(to_string(x), "pairs along the last axis");
+  site.check_axis(axis, x.ndim() - 1);
+  if (site.op == Op::fft_pairs) return x;
+  x.shape.pop_back();
+  int64_t& n = x.shape[axis];
+  if (n < 2) site.fail<ShapeError>(to_string(site.in[0]), "two elements along the axis, or more");
+  n = 2 * (n - 1);
+  return x;
+}
+}  // namespace
+
 Aval infer_fft(const Site& site) {
   const Aval& x = site.in[0];
+  if (site.op != Op::fft) return infer_fft_of_pairs(site);
   if (!is_complex(x.dtype)) site.fail<DTypeError>(to_string(x), "a complex dtype", "convert it with astype(c64)");
   site.check_axis(site.attrs.integer(Attr::axis), x.ndim());
   return x;

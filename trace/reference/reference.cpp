@@ -19,7 +19,7 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::leaf: return {reference_leaf(op, attrs, out[0])};
     case Family::convert: return {reference_convert(op, in[0], out[0])};
     case Family::complex: return {reference_complex(op, in, out[0])};
-    case Family::fft: return {reference_fft(in[0], attrs, out[0])};
+    case Family::fft: return {reference_fft(op, in[0], attrs, out[0])};
     case Family::layout: return {reference_layout(op, in, attrs, out[0])};
     case Family::reduce: return {reference_reduce(op, in, attrs, out[0])};
     case Family::argreduce: return {reference_argreduce(op, in[0], attrs, out[0])};

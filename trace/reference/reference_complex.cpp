@@ -112,20 +112,72 @@ HostValue reference_complex(Op op, std::span<const HostValue> in, Aval out) {
   return encode(result, std::move(out));
 }
 
-HostValue reference_fft(const HostValue& x, const Attrs& attrs, Aval out) {
-  const int64_t axis = attrs.integer(Attr::axis), n = out.shape[axis];
-  const double sign = attrs.integer(Attr::reverse) != 0 ? 1 : -1;
-  std::vector<C> root(static_cast<size_t>(n));
+namespace {
+
+// Of an array of shape `shape`, transforms along the axis.
+std::vector<C> transformed(const std::vector<C>& from, const Shape& shape, int64_t axis, bool reverse) {
+  const int64_t n = shape[axis], stride = row_major_strides(shape)[axis];
+  const double sign = reverse ? 1 : -1;
+  std::vector<C> root(static_cast<size_t>(n)), result(from.size());
   for (int64_t k = 0; k < n; ++k)
     root[k] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
-  const std::vector<C> from = decode<C>(x);
-  const int64_t stride = row_major_strides(out.shape)[axis];
-  std::vector<C> result(from.size());
-  for (const int64_t start : offsets_along(out.shape, other_axes(out.ndim(), {axis})))
+  for (const int64_t start : offsets_along(shape, other_axes(std::ssize(shape), {axis})))
     for (int64_t k = 0; k < n; ++k)
       for (int64_t j = 0; j < n; ++j)
         result[start + k * stride] += cref::multiply(from[start + j * stride], root[j * k % n]);
-  return encode(result, std::move(out));
+  return result;
+}
+
+std::vector<C> from_pairs(const std::vector<double>& x) {
+  std::vector<C> z(x.size() / 2);
+  for (size_t i = 0; i < z.size(); ++i) z[i] = {x[2 * i], x[2 * i + 1]};
+  return z;
+}
+std::vector<double> to_pairs(const std::vector<C>& z) {
+  std::vector<double> x;
+  for (const C& c : z) x.insert(x.end(), {c.real(), c.imag()});
+  return x;
+}
+
+// Elements along an axis, of an array of shape `from`, where `to` has more or fewer: of `of(k)` at k.
+template <class Of>
+std::vector<C> resized(const std::vector<C>& z, const Shape& from, const Shape& to, int64_t axis, const Of& of) {
+  std::vector<C> result(static_cast<size_t>(element_count(to)));
+  const int64_t from_stride = row_major_strides(from)[axis], to_stride = row_major_strides(to)[axis];
+  const std::vector<int64_t> from_starts = offsets_along(from, other_axes(std::ssize(from), {axis})),
+                             to_starts = offsets_along(to, other_axes(std::ssize(to), {axis}));
+  for (size_t i = 0; i < to_starts.size(); ++i)
+    for (int64_t k = 0; k < to[axis]; ++k)
+      result[to_starts[i] + k * to_stride] = of(k, [&](int64_t j) { return z[from_starts[i] + j * from_stride]; });
+  return result;
+}
+
+}  // namespace
+
+HostValue reference_fft(Op op, const HostValue& x, const Attrs& attrs, Aval out) {
+  const int64_t axis = attrs.integer(Attr::axis);
+  const bool reverse = attrs.integer(Attr::reverse) != 0;
+  if (op == Op::fft) return encode(transformed(decode<C>(x), out.shape, axis, reverse), std::move(out));
+  const std::vector<double> elements = decode<double>(x);
+  if (op == Op::rfft_pairs) {
+    const std::vector<C> whole =
+        transformed(std::vector<C>(elements.begin(), elements.end()), x.aval.shape, axis, reverse);
+    const Shape half(out.shape.begin(), out.shape.end() - 1);
+    return encode(to_pairs(resized(whole, x.aval.shape, half, axis, [](int64_t k, auto at) { return at(k); })),
+                  std::move(out));
+  }
+  const Shape shape(x.aval.shape.begin(), x.aval.shape.end() - 1);
+  std::vector<C> z = from_pairs(elements);
+  if (op == Op::fft_pairs) return encode(to_pairs(transformed(z, shape, axis, reverse)), std::move(out));
+  const int64_t n = out.shape[axis];
+  const auto mirrored = [&](int64_t k, auto at) {
+    if (k == 0 || 2 * k == n) return C(at(k).real());
+    return 2 * k < n ? at(k) : std::conj(at(n - k));
+  };
+  z = transformed(resized(z, shape, out.shape, axis, mirrored), out.shape, axis, reverse);
+  std::vector<double> reals;
+  for (const C& c : z) reals.push_back(c.real());
+  return encode(reals, std::move(out));
 }
 
 }  // namespace neap::tracing

@@ -129,7 +129,7 @@ HostValue reference_convert(Op op, const HostValue& x, Aval out);
 HostValue reference_complex(Op op, std::span<const HostValue> in, Aval out);
 /// Evaluates elementwise ops on complex numbers.
 HostValue reference_complex_elementwise(Op op, std::span<const HostValue> in, Aval out);
-HostValue reference_fft(const HostValue& x, const Attrs& attrs, Aval out);
+HostValue reference_fft(Op op, const HostValue& x, const Attrs& attrs, Aval out);
 HostValue reference_leaf(Op op, const Attrs& attrs, Aval out);
 HostValue reference_layout(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);
 HostValue reference_reduce(Op op, std::span<const HostValue> in, const Attrs& attrs, Aval out);

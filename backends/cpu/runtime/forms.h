@@ -8,6 +8,7 @@
 #include "planner/kernels/convolution_form.h"
 #include "planner/kernels/cumulative_form.h"
 #include "planner/kernels/dot_form.h"
+#include "planner/kernels/fourier_form.h"
 #include "planner/kernels/sort_form.h"
 
 namespace neap::cpu::runtime {
@@ -66,6 +67,13 @@ static inline planner::ConvolutionForm decode_convolution(const int64_t* n) {
     n += 7;
   }
   return f;
+}
+
+static inline std::array<int64_t, 6> encode(const planner::FourierForm& f) {
+  return {static_cast<int64_t>(f.dtype), static_cast<int64_t>(f.kind), f.outer, f.length, f.inner, f.reverse};
+}
+static inline planner::FourierForm decode_fourier(const int64_t* n) {
+  return {static_cast<DType>(n[0]), static_cast<planner::FourierKind>(n[1]), n[2], n[3], n[4], n[5] != 0};
 }
 
 static inline std::array<int64_t, 7> encode(const planner::SortForm& f) {

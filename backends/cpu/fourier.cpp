@@ -1,0 +1,124 @@
+#include "backends/cpu/fourier.h"
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "core/isa.h"
+
+namespace neap::cpu {
+
+#define NEAP_DECLARE(isa)                                                                                  \
+  namespace isa {                                                                                          \
+  void transform_f32(const planner::FourierForm& form, const std::byte* tables, const void* in, void* out, \
+                     std::byte* scratch);                                                                  \
+  void transform_f64(const planner::FourierForm& form, const std::byte* tables, const void* in, void* out, \
+                     std::byte* scratch);                                                                  \
+  }
+NEAP_ISAS(NEAP_DECLARE)
+#undef NEAP_DECLARE
+
+namespace {
+
+using planner::FourierForm;
+using planner::FourierLayout;
+using planner::Radices;
+
+// exp(-2 pi i k / n). It turns by whole quarters, which is exact, and by at most an eighth: transforms of small
+// integers are integers.
+std::complex<double> root_of_unity(int64_t k, int64_t n) {
+  k %= n;
+  const int64_t quarters = (8 * k + n) / (2 * n);
+  const double angle = static_cast<double>(4 * k - quarters * n) / static_cast<double>(n) * (std::numbers::pi / 2);
+  const double c = std::cos(angle), s = std::sin(angle);
+  switch (quarters % 4) {
+    case 0: return {c, -s};
+    case 1: return {-s, -c};
+    case 2: return {-c, s};
+    default: return {s, c};
+  }
+}
+
+// Roots of the passes (backends/cpu/isa/fourier.cpp) by which n points are transformed.
+template <class T>
+void put_roots(int64_t n, T* to) {
+  const auto put = [&](std::complex<double> root) {
+    *to++ = static_cast<T>(root.real());
+    *to++ = static_cast<T>(root.imag());
+  };
+  const Radices radices = planner::radices_of(n);
+  int64_t block = n;
+  for (int i = 0; i < radices.count; ++i) {
+    const int64_t radix = radices.radix[static_cast<size_t>(i)], apart = block / radix;
+    if (radix > 5 && radix != 8) {
+      for (int64_t k = 0; k < radix; ++k) put(root_of_unity(k, radix));
+    }
+    for (int64_t j = 0; apart > 1 && j < apart; ++j) {
+      for (int64_t p = 1; p < radix; ++p) put(root_of_unity(j * p, block));
+    }
+    block = apart;
+  }
+}
+
+// Where the passes leave result k: by its remainder of the first radix, then by that of the quotient, and so on. What
+// is behind the last stays there.
+void put_places(int64_t n, int32_t* to) {
+  const Radices radices = planner::radices_of(n);
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t place = 0, rest = k, block = n;
+    for (int i = 0; i < radices.count; ++i) {
+      const int64_t radix = radices.radix[static_cast<size_t>(i)];
+      block /= radix;
+      place += rest % radix * block;
+      rest /= radix;
+    }
+    to[k] = static_cast<int32_t>(place);
+  }
+  to[n] = static_cast<int32_t>(n);
+}
+
+template <class T>
+void put_turns(const FourierForm& form, const FourierLayout& layout, T* to) {
+  const int64_t lanes = planner::fourier_lanes(form.dtype), padded = (layout.columns + lanes - 1) / lanes * lanes;
+  for (int64_t k = 0; k < layout.rows; ++k, to += 2 * padded) {
+    for (int64_t j = 0; j < layout.columns; ++j) {
+      const std::complex<double> root = root_of_unity(j * k, form.points());
+      to[j] = static_cast<T>(root.real()), to[padded + j] = static_cast<T>(root.imag());
+    }
+  }
+}
+
+template <class T>
+void put_tables(const FourierForm& form, const FourierLayout& layout, std::byte* tables) {
+  const auto at = [&]<class U>(size_t offset, U) { return reinterpret_cast<U*>(tables + offset); };
+  put_roots(layout.rows, at(layout.row_roots, T()));
+  put_places(layout.rows, at(layout.row_places, int32_t()));
+  if (layout.lanes == planner::FourierLanes::within) {
+    put_roots(layout.columns, at(layout.column_roots, T()));
+    put_places(layout.columns, at(layout.column_places, int32_t()));
+  }
+  if (layout.has_turns) put_turns(form, layout, at(layout.turns, T()));
+  if (!layout.has_fine) return;
+  auto* const fine = at(layout.fine, std::complex<double>());
+  for (int64_t k = 0; k < planner::kFineRoots + planner::kMoreFineRoots; ++k) fine[k] = root_of_unity(k, form.length);
+  auto* const coarse = at(layout.coarse, std::complex<double>());
+  for (int64_t k = 0; k <= form.length / planner::kFineRoots; ++k)
+    coarse[k] = root_of_unity(k * planner::kFineRoots, form.length);
+}
+
+}  // namespace
+
+std::vector<std::byte> fourier_tables(const FourierForm& form) {
+  const FourierLayout layout = planner::fourier_layout(form);
+  std::vector<std::byte> tables(layout.table_bytes);
+  form.dtype == DType::f64 ? put_tables<double>(form, layout, tables.data())
+                           : put_tables<float>(form, layout, tables.data());
+  return tables;
+}
+
+void transform(const FourierForm& form, const std::byte* tables, const void* in, void* out, std::byte* scratch) {
+  if (form.dtype == DType::f64) return NEAP_CALL_ISA(transform_f64(form, tables, in, out, scratch));
+  NEAP_CALL_ISA(transform_f32(form, tables, in, out, scratch));
+}
+
+}  // namespace neap::cpu

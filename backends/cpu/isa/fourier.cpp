@@ -1,0 +1,616 @@
+// Fourier transforms by their divisors (Cooley and Tukey 1965), each lane of a vector one of its own: what a lane
+// computes depends on its elements alone, so that neither threads nor slices change a bit. A tile is a matrix of points
+// by lanes, real and imaginary vectors in turn; passes by radices 8, 4, 2, 3, 5 and primes go over it in place, and
+// leave result k where a table says. Many transforms fill the lanes; of a long one, its columns do, and then its rows.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "backends/cpu/isa/blocks.h"
+#include "core/thread_pool.h"
+#include "planner/kernels/fourier_form.h"
+
+namespace neap::cpu::NEAP_ISA {
+namespace {
+
+using planner::FourierForm;
+using planner::FourierKind;
+using planner::FourierLanes;
+using planner::FourierLayout;
+
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T>
+struct LanesOf {
+  using type [[gnu::vector_size(kVectorBytes), gnu::may_alias]] = T;
+};
+template <class T>
+using Lanes = typename LanesOf<T>::type;
+
+template <class V>
+struct Pair {
+  V re, im;
+};
+
+template <class V>
+[[gnu::always_inline]] inline Pair<V> operator+(const Pair<V>& a, const Pair<V>& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class V>
+[[gnu::always_inline]] inline Pair<V> operator-(const Pair<V>& a, const Pair<V>& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Pair<V> times(const Pair<V>& a, const W& re, const W& im) {
+  return {a.re * re - a.im * im, a.re * im + a.im * re};
+}
+template <class V>
+[[gnu::always_inline]] inline Pair<V> turned_back(const Pair<V>& a) {  // times -i
+  return {a.im, -a.re};
+}
+template <class V>
+[[gnu::always_inline]] inline Pair<V> swapped(const Pair<V>& a) {
+  return {a.im, a.re};
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Vectors: pairs to real and imaginary ones, and back; matrices of vectors turned.
+
+template <class T, size_t... kI>
+[[gnu::always_inline]] inline Pair<Lanes<T>> apart(Lanes<T> a, Lanes<T> b, std::index_sequence<kI...>) {
+  return {__builtin_shufflevector(a, b, (2 * kI)...), __builtin_shufflevector(a, b, (2 * kI + 1)...)};
+}
+template <class T, size_t... kI>
+[[gnu::always_inline]] inline Pair<Lanes<T>> woven(Lanes<T> a, Lanes<T> b, std::index_sequence<kI...>) {
+  constexpr size_t n = sizeof...(kI);
+  return {__builtin_shufflevector(a, b, (kI % 2 == 0 ? kI / 2 : n + kI / 2)...),
+          __builtin_shufflevector(a, b, (kI % 2 == 0 ? (n + kI) / 2 : n + (n + kI) / 2)...)};
+}
+template <class T, size_t... kI>
+[[gnu::always_inline]] inline Lanes<T> backward(Lanes<T> a, std::index_sequence<kI...>) {
+  return __builtin_shufflevector(a, a, (sizeof...(kI) - 1 - kI)...);
+}
+template <class T>
+using Indices = std::make_index_sequence<kLanes<T>>;
+
+template <class T>
+[[gnu::always_inline]] inline Lanes<T> load(const T* from) {
+  return *reinterpret_cast<const typename VectorOf<T, kLanes<T>>::type*>(from);
+}
+template <class T>
+[[gnu::always_inline]] inline void store(T* to, Lanes<T> v) {
+  *reinterpret_cast<typename VectorOf<T, kLanes<T>>::type*>(to) = v;
+}
+template <class T>
+[[gnu::always_inline]] inline Pair<Lanes<T>> load_pairs(const T* from) {
+  return apart<T>(load(from), load(from + kLanes<T>), Indices<T>());
+}
+template <class T>
+[[gnu::always_inline]] inline void store_pairs(T* to, const Pair<Lanes<T>>& v) {
+  const auto [low, high] = woven<T>(v.re, v.im, Indices<T>());
+  store(to, low);
+  store(to + kLanes<T>, high);
+}
+// Of fewer than a vector.
+template <class T>
+Pair<Lanes<T>> load_pairs(const T* from, int64_t count) {
+  T some[2 * kLanes<T>] = {};
+  std::memcpy(some, from, static_cast<size_t>(2 * count) * sizeof(T));
+  return load_pairs(some);
+}
+template <class T>
+void store_pairs(T* to, const Pair<Lanes<T>>& v, int64_t count) {
+  T some[2 * kLanes<T>];
+  store_pairs(some, v);
+  std::memcpy(to, some, static_cast<size_t>(2 * count) * sizeof(T));
+}
+
+// Turns a square of vectors: each round weaves the halves.
+template <class T>
+[[gnu::always_inline]] inline void turn(Lanes<T>* rows) {
+  constexpr int n = kLanes<T>;
+  Lanes<T> other[n];
+  for (int round = 1; round < n; round *= 2) {
+    for (int i = 0; i < n / 2; ++i) {
+      const auto [low, high] = woven<T>(rows[i], rows[i + n / 2], Indices<T>());
+      other[2 * i] = low, other[2 * i + 1] = high;
+    }
+    for (int i = 0; i < n; ++i) rows[i] = other[i];
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Transforms of a radix, forward.
+
+template <class V>
+[[gnu::always_inline]] inline void transform2(Pair<V>* x) {
+  const Pair<V> a = x[0], b = x[1];
+  x[0] = a + b, x[1] = a - b;
+}
+template <class V>
+[[gnu::always_inline]] inline void transform4(Pair<V>& x0, Pair<V>& x1, Pair<V>& x2, Pair<V>& x3) {
+  const Pair<V> a = x0 + x2, b = x0 - x2, c = x1 + x3, d = turned_back(x1 - x3);
+  x0 = a + c, x1 = b + d, x2 = a - c, x3 = b - d;
+}
+template <class T, class V>
+[[gnu::always_inline]] inline void transform8(Pair<V>* x) {
+  constexpr T kHalfRoot = static_cast<T>(0.70710678118654752440);
+  transform4(x[0], x[2], x[4], x[6]);
+  transform4(x[1], x[3], x[5], x[7]);
+  const Pair<V> o1{(x[3].re + x[3].im) * kHalfRoot, (x[3].im - x[3].re) * kHalfRoot},
+      o2 = turned_back(x[5]), o3{(x[7].im - x[7].re) * kHalfRoot, (x[7].re + x[7].im) * -kHalfRoot};
+  const Pair<V> e0 = x[0], e1 = x[2], e2 = x[4], e3 = x[6], o0 = x[1];
+  x[0] = e0 + o0, x[4] = e0 - o0;
+  x[1] = e1 + o1, x[5] = e1 - o1;
+  x[2] = e2 + o2, x[6] = e2 - o2;
+  x[3] = e3 + o3, x[7] = e3 - o3;
+}
+template <class T, class V>
+[[gnu::always_inline]] inline void transform3(Pair<V>* x) {
+  constexpr T kSine = static_cast<T>(0.86602540378443864676), kHalf = static_cast<T>(0.5);
+  const Pair<V> sum = x[1] + x[2], difference = x[1] - x[2];
+  const Pair<V> middle{x[0].re - sum.re * kHalf, x[0].im - sum.im * kHalf};
+  x[0] = x[0] + sum;
+  x[1] = {middle.re + difference.im * kSine, middle.im - difference.re * kSine};
+  x[2] = {middle.re - difference.im * kSine, middle.im + difference.re * kSine};
+}
+template <class T, class V>
+[[gnu::always_inline]] inline void transform5(Pair<V>* x) {
+  constexpr T kC1 = static_cast<T>(0.30901699437494742410), kC2 = static_cast<T>(-0.80901699437494742410),
+              kS1 = static_cast<T>(0.95105651629515357212), kS2 = static_cast<T>(0.58778525229247312917);
+  const Pair<V> a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], first = x[0];
+  const Pair<V> p{first.re + a.re * kC1 + b.re * kC2, first.im + a.im * kC1 + b.im * kC2},
+      q{first.re + a.re * kC2 + b.re * kC1, first.im + a.im * kC2 + b.im * kC1},
+      r{c.re * kS1 + d.re * kS2, c.im * kS1 + d.im * kS2}, s{c.re * kS2 - d.re * kS1, c.im * kS2 - d.im * kS1};
+  x[0] = first + a + b;
+  x[1] = {p.re + r.im, p.im - r.re}, x[4] = {p.re - r.im, p.im + r.re};
+  x[2] = {q.re + s.im, q.im - s.re}, x[3] = {q.re - s.im, q.im + s.re};
+}
+
+// A pass goes over blocks of `block` points: those that are block / radix apart are transformed and, but the first,
+// multiplied by roots [block / radix, radix - 1], real and imaginary parts in turn.
+template <class T, int kRadix>
+void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
+  using V = Lanes<T>;
+  const int64_t apart = block / kRadix;
+  for (int64_t first = 0; first < n; first += block) {
+    const T* root = roots;
+    for (int64_t j = 0; j < apart; ++j) {
+      V* const at = tile + 2 * (first + j);
+      Pair<V> x[kRadix];
+      for (int p = 0; p < kRadix; ++p) x[p] = {at[2 * p * apart], at[2 * p * apart + 1]};
+      if constexpr (kRadix == 2) transform2(x);
+      if constexpr (kRadix == 3) transform3<T>(x);
+      if constexpr (kRadix == 4) transform4(x[0], x[1], x[2], x[3]);
+      if constexpr (kRadix == 5) transform5<T>(x);
+      if constexpr (kRadix == 8) transform8<T>(x);
+      if (apart > 1) {
+        for (int p = 1; p < kRadix; ++p, root += 2) x[p] = times(x[p], root[0], root[1]);
+      }
+      for (int p = 0; p < kRadix; ++p) at[2 * p * apart] = x[p].re, at[2 * p * apart + 1] = x[p].im;
+    }
+  }
+}
+
+// The same of any odd radix. Points p and radix - p come of the same sums: `cosines` of 2 pi k / radix, and sines, are
+// the roots of the radix.
+template <class T>
+void pass_of_prime(Lanes<T>* tile, int64_t n, int64_t block, int radix, const T* of_radix, const T* roots) {
+  using V = Lanes<T>;
+  const int64_t apart = block / radix;
+  const int half = (radix - 1) / 2;
+  for (int64_t first = 0; first < n; first += block) {
+    const T* root = roots;
+    for (int64_t j = 0; j < apart; ++j, root += 2 * (radix - 1)) {
+      V* const at = tile + 2 * (first + j);
+      const auto point = [&](int p) { return Pair<V>{at[2 * p * apart], at[2 * p * apart + 1]}; };
+      const auto put = [&](int p, Pair<V> x) {
+        if (apart > 1) x = times(x, root[2 * (p - 1)], root[2 * (p - 1) + 1]);
+        at[2 * p * apart] = x.re, at[2 * p * apart + 1] = x.im;
+      };
+      Pair<V> sums[planner::kMostRadix / 2], differences[planner::kMostRadix / 2];
+      const Pair<V> x0 = point(0);
+      Pair<V> all = x0;
+      for (int q = 0; q < half; ++q) {
+        const Pair<V> a = point(q + 1), b = point(radix - 1 - q);
+        sums[q] = a + b, differences[q] = a - b;
+        all = all + sums[q];
+      }
+      for (int p = 1; p <= half; ++p) {
+        Pair<V> even = x0, odd{V{}, V{}};
+        for (int q = 0, turn = p; q < half; ++q, turn = (turn + p) % radix) {
+          const T cosine = of_radix[2 * turn], sine = of_radix[2 * turn + 1];  // the sine is negative
+          even = {even.re + sums[q].re * cosine, even.im + sums[q].im * cosine};
+          odd = {odd.re + differences[q].re * sine, odd.im + differences[q].im * sine};
+        }
+        put(p, {even.re - odd.im, even.im + odd.re});
+        put(radix - p, {even.re + odd.im, even.im - odd.re});
+      }
+      at[0] = all.re, at[1] = all.im;
+    }
+  }
+}
+
+template <class T>
+void transform(Lanes<T>* tile, int64_t n, const planner::Radices& radices, const T* roots) {
+  int64_t block = n;
+  for (int i = 0; i < radices.count; ++i) {
+    const int radix = radices.radix[static_cast<size_t>(i)];
+    switch (radix) {
+      case 2: pass<T, 2>(tile, n, block, roots); break;
+      case 3: pass<T, 3>(tile, n, block, roots); break;
+      case 4: pass<T, 4>(tile, n, block, roots); break;
+      case 5: pass<T, 5>(tile, n, block, roots); break;
+      case 8: pass<T, 8>(tile, n, block, roots); break;
+      default: pass_of_prime(tile, n, block, radix, roots, roots + 2 * radix); roots += 2 * radix;
+    }
+    if (block > radix) roots += 2 * (block / radix) * (radix - 1);
+    block /= radix;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+template <class T>
+class Fourier {
+  using V = Lanes<T>;
+  static constexpr int64_t kN = kLanes<T>;
+
+ public:
+  Fourier(const FourierForm& form, const std::byte* tables, const void* in, void* out)
+      : form_(form),
+        layout_(planner::fourier_layout(form)),
+        n_(form.points()),
+        in_(static_cast<const T*>(in)),
+        out_(static_cast<T*>(out)),
+        row_radices_(planner::radices_of(layout_.rows)),
+        column_radices_(planner::radices_of(layout_.columns)),
+        row_roots_(at<T>(tables, layout_.row_roots)),
+        column_roots_(at<T>(tables, layout_.column_roots)),
+        row_places_(at<int32_t>(tables, layout_.row_places)),
+        column_places_(at<int32_t>(tables, layout_.column_places)),
+        turns_(at<T>(tables, layout_.turns)),
+        fine_(at<double>(tables, layout_.fine)),
+        coarse_(at<double>(tables, layout_.coarse)) {}
+
+  void run(std::byte* scratch) const {
+    if (layout_.lanes == FourierLanes::within) {
+      if (layout_.in_slot) return in_slots(form_.outer, scratch, [&](int64_t i, std::byte* slot) { whole(i, slot); });
+      for (int64_t i = 0; i < form_.outer; ++i) {
+        std::byte* const slots = scratch + layout_.work_bytes;
+        V* const work = reinterpret_cast<V*>(scratch);
+        in_slots(tiles(layout_.columns), slots,
+                 [&](int64_t t, std::byte* slot) { columns(i, t, reinterpret_cast<V*>(slot), work); });
+        in_slots(tiles(layout_.rows), slots, [&](int64_t t, std::byte*) { rows(i, t, work); });
+        if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
+      }
+      return;
+    }
+    const bool inner = layout_.lanes == FourierLanes::inner;
+    const int64_t across = inner ? tiles(form_.inner) : 1, count = inner ? form_.outer * across : tiles(form_.outer);
+    in_slots(count, scratch, [&](int64_t t, std::byte* slot) {
+      V* const tile = reinterpret_cast<V*>(slot);
+      inner ? of_inner(t / across, t % across * kN, tile) : of_outer(t * kN, tile);
+    });
+  }
+
+ private:
+  template <class U>
+  static const U* at(const std::byte* tables, size_t offset) {
+    return reinterpret_cast<const U*>(tables + offset);
+  }
+  static int64_t tiles(int64_t extent) { return (extent + kN - 1) / kN; }
+
+  template <class Task>
+  void in_slots(int64_t count, std::byte* slots, const Task& task) const {
+    if (layout_.slots == 1) {
+      for (int64_t i = 0; i < count; ++i) task(i, slots);
+      return;
+    }
+    std::atomic<int64_t> next = 0;
+    parallel_tasks(layout_.slots, [&](int s) {
+      std::byte* const slot = slots + static_cast<size_t>(s) * layout_.slot_bytes;
+      for (int64_t i = next++; i < count; i = next++) task(i, slot);
+    });
+  }
+
+  bool pairs_in() const { return form_.kind != FourierKind::from_reals; }
+  bool pairs_out() const { return form_.kind != FourierKind::to_reals; }
+  // Complex elements of a row; two real ones are one.
+  int64_t points_in() const { return form_.kind == FourierKind::to_reals ? n_ + 1 : n_; }
+  int64_t points_out() const { return form_.kind == FourierKind::from_reals ? n_ + 1 : n_; }
+  T* out_row(int64_t i) const { return out_ + 2 * i * points_out(); }
+  const T* in_row(int64_t i) const { return in_ + 2 * i * points_in(); }
+
+  // Swapped parts are transformed the other way round.
+  Pair<V> directed(const Pair<V>& x) const { return form_.reverse ? swapped(x) : x; }
+
+  // The root of unity of order form.length at k, in the direction of the exponent.
+  Pair<double> root(int64_t k) const {
+    const double* const a = fine_ + 2 * (k % planner::kFineRoots);
+    const double* const b = coarse_ + 2 * (k / planner::kFineRoots);
+    const double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+    return {re, form_.reverse ? -im : im};
+  }
+  Pair<V> roots(int64_t k) const {  // from k on
+    T re[kN], im[kN];
+    const double* const a = fine_ + 2 * (k % planner::kFineRoots);
+    const double* const b = coarse_ + 2 * (k / planner::kFineRoots);
+    const double sign = form_.reverse ? -1 : 1;
+    for (int64_t i = 0; i < kN; ++i) {
+      re[i] = static_cast<T>(a[2 * i] * b[0] - a[2 * i + 1] * b[1]);
+      im[i] = static_cast<T>((a[2 * i] * b[1] + a[2 * i + 1] * b[0]) * sign);
+    }
+    return {load(re), load(im)};
+  }
+
+  // Of z, the transform of pairs of real numbers: results k and points - k of all (Cooley, Lewis and Welch 1970).
+  // Halves first: sums of both may be twice as large as any result.
+  template <class W>
+  static std::pair<Pair<W>, Pair<W>> join(Pair<W> a, Pair<W> b, const W& re, const W& im) {
+    constexpr T kHalf = static_cast<T>(0.5);
+    a = {a.re * kHalf, a.im * kHalf}, b = {b.re * kHalf, b.im * kHalf};
+    const Pair<W> even{a.re + b.re, a.im - b.im}, odd = times(Pair<W>{a.im + b.im, b.re - a.re}, re, im);
+    return {even + odd, {even.re - odd.re, odd.im - even.im}};
+  }
+  // The inverse: of results k and points - k of pairs of real numbers, their transform there.
+  template <class W>
+  static std::pair<Pair<W>, Pair<W>> part(const Pair<W>& a, const Pair<W>& b, const W& re, const W& im) {
+    const Pair<W> even{a.re + b.re, a.im - b.im}, odd = times(Pair<W>{a.re - b.re, a.im + b.im}, re, im);
+    return {{even.re - odd.im, even.im + odd.re}, {even.re + odd.im, odd.re - even.im}};
+  }
+  // Of the points of a tile that lie where `place` says; the one behind the last is a copy of the first.
+  template <class Both, class Place>
+  void each_two(V* tile, const Place& place, const Both& both) const {
+    for (int64_t k = 0; 2 * k <= n_; ++k) {
+      const auto [re, im] = root(k);
+      V *const a = tile + 2 * place(k), *const b = tile + 2 * place(n_ - k);
+      const V c = V{} + static_cast<T>(re), s = V{} + static_cast<T>(im);
+      const auto [x, y] = both(Pair<V>{a[0], a[1]}, Pair<V>{b[0], b[1]}, c, s);
+      b[0] = y.re, b[1] = y.im;
+      a[0] = x.re, a[1] = x.im;
+    }
+  }
+
+  // Transforms a tile of whole rows in place, from its points in order to where row_places_ says.
+  void transform_rows(V* tile) const {
+    if (form_.kind == FourierKind::to_reals) {
+      tile[1] = tile[2 * n_ + 1] = V{};  // the first and the last are real
+      each_two(
+          tile, [](int64_t k) { return k; },
+          [](const Pair<V>& a, const Pair<V>& b, const V& re, const V& im) { return part(a, b, re, im); });
+    }
+    if (form_.reverse && form_.kind != FourierKind::pairs) {
+      for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
+    }
+    transform<T>(tile, n_, row_radices_, row_roots_);
+    if (form_.reverse && form_.kind != FourierKind::pairs) {
+      for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
+    }
+    if (form_.kind == FourierKind::from_reals) {
+      tile[2 * n_] = tile[0], tile[2 * n_ + 1] = tile[1];
+      each_two(
+          tile, [&](int64_t k) { return row_places_[k]; },
+          [](const Pair<V>& a, const Pair<V>& b, const V& re, const V& im) { return join(a, b, re, im); });
+    }
+  }
+  Pair<V> as_taken(const Pair<V>& x) const { return form_.kind == FourierKind::pairs ? directed(x) : x; }
+
+  // Lanes are elements of the inner axis, from `lane` on.
+  void of_inner(int64_t outer, int64_t lane, V* tile) const {
+    const int64_t count = std::min(kN, form_.inner - lane);
+    const auto load_reals = [&](const T* from) {
+      if (count == kN) return load(from);
+      T some[kN] = {};
+      std::copy_n(from, count, some);
+      return load(some);
+    };
+    const auto store_reals = [&](T* to, const V& v) {
+      if (count == kN) return store(to, v);
+      T some[kN];
+      store(some, v);
+      std::copy_n(some, count, to);
+    };
+    const int64_t along = form_.inner;
+    const T* from = in_ + 2 * outer * points_in() * along + (pairs_in() ? 2 : 1) * lane;
+    for (int64_t j = 0; j < points_in(); ++j, from += 2 * along) {
+      Pair<V> x;
+      if (pairs_in()) {
+        x = count == kN ? load_pairs(from) : load_pairs(from, count);
+      } else {
+        x = {load_reals(from), load_reals(from + along)};
+      }
+      x = as_taken(x);
+      tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
+    }
+    transform_rows(tile);
+    T* to = out_ + 2 * outer * points_out() * along + (pairs_out() ? 2 : 1) * lane;
+    for (int64_t k = 0; k < points_out(); ++k, to += 2 * along) {
+      const V* const v = tile + 2 * row_places_[k];
+      const Pair<V> x = as_taken({v[0], v[1]});
+      if (pairs_out()) {
+        count == kN ? store_pairs(to, x) : store_pairs(to, x, count);
+      } else {
+        store_reals(to, x.re), store_reals(to + along, x.im);
+      }
+    }
+  }
+
+  // Lanes are rows of the outer axis, from `first` on: squares of them are turned.
+  void of_outer(int64_t first, V* tile) const {
+    const int64_t count = std::min(kN, form_.outer - first);
+    for (int64_t j = 0; j < points_in(); j += kN) {
+      const int64_t points = std::min(kN, points_in() - j);
+      V re[kN], im[kN];
+      for (int64_t r = 0; r < kN; ++r) {
+        Pair<V> x{V{}, V{}};
+        if (r < count) {
+          const T* const from = in_row(first + r) + 2 * j;
+          x = points == kN ? load_pairs(from) : load_pairs(from, points);
+        }
+        x = as_taken(x);
+        re[r] = x.re, im[r] = x.im;
+      }
+      turn<T>(re), turn<T>(im);
+      for (int64_t i = 0; i < points; ++i) tile[2 * (j + i)] = re[i], tile[2 * (j + i) + 1] = im[i];
+    }
+    transform_rows(tile);
+    for (int64_t k = 0; k < points_out(); k += kN) {
+      const int64_t points = std::min(kN, points_out() - k);
+      V re[kN], im[kN];
+      for (int64_t i = 0; i < kN; ++i) {
+        const V* const v = tile + 2 * row_places_[std::min(k + i, points_out() - 1)];
+        re[i] = v[0], im[i] = v[1];
+      }
+      turn<T>(re), turn<T>(im);
+      for (int64_t r = 0; r < count; ++r) {
+        T* const to = out_row(first + r) + 2 * k;
+        const Pair<V> x = as_taken({re[r], im[r]});
+        points == kN ? store_pairs(to, x) : store_pairs(to, x, points);
+      }
+    }
+  }
+
+  // One transform that is a matrix [rows, columns] of points; its work is panels of rows, each [columns] of vectors.
+  void whole(int64_t i, std::byte* slot) const {
+    V *const tile = reinterpret_cast<V*>(slot), *const work = reinterpret_cast<V*>(slot + layout_.tile_bytes);
+    for (int64_t t = 0; t < tiles(layout_.columns); ++t) columns(i, t, tile, work);
+    for (int64_t t = 0; t < tiles(layout_.rows); ++t) rows(i, t, work);
+    if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
+  }
+
+  // Points of transform i from j on, as they are transformed.
+  Pair<V> point(int64_t i, int64_t j, int64_t count) const {
+    const T* const row = in_row(i);
+    const auto some = [&](int64_t k) { return count == kN ? load_pairs(row + 2 * k) : load_pairs(row + 2 * k, count); };
+    if (form_.kind != FourierKind::to_reals) return directed(some(j));
+    Pair<V> b = some(n_ - j - count + 1);  // the last of them is the counterpart of the first
+    if (count == kN) {
+      b = {backward<T>(b.re, Indices<T>()), backward<T>(b.im, Indices<T>())};
+    } else {
+      T re[kN], im[kN];
+      store(re, b.re), store(im, b.im);
+      std::reverse(re, re + count), std::reverse(im, im + count);
+      b = {load(re), load(im)};
+    }
+    Pair<V> a = some(j);
+    if (j == 0) a.im[0] = b.im[0] = 0;  // the first and the last are real
+    const Pair<V> w = roots(j);
+    return directed(part(a, b, w.re, w.im).first);
+  }
+
+  void columns(int64_t i, int64_t t, V* tile, V* work) const {
+    const int64_t r = layout_.rows, c = layout_.columns, first = t * kN, count = std::min(kN, c - first);
+    for (int64_t j = 0; j < r; ++j) {
+      if (form_.kind != FourierKind::to_reals && j + 8 < r) __builtin_prefetch(in_row(i) + 2 * ((j + 8) * c + first));
+      const Pair<V> x = point(i, j * c + first, count);
+      tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
+    }
+    transform<T>(tile, r, row_radices_, row_roots_);
+    layout_.has_turns ? turn_by_table(first, tile) : turn_by_roots(first, tile);
+    for (int64_t panel = 0; panel < tiles(r); ++panel) {
+      V re[kN], im[kN];
+      for (int64_t k = 0; k < kN; ++k) {
+        const V* const v = tile + 2 * row_places_[std::min(panel * kN + k, r - 1)];
+        re[k] = v[0], im[k] = v[1];
+      }
+      turn<T>(re), turn<T>(im);
+      V* const to = work + 2 * (panel * c + first);
+      for (int64_t k = 0; k < count; ++k) to[2 * k] = re[k], to[2 * k + 1] = im[k];
+    }
+  }
+
+  // Multiplies result k of column j by the root of unity at j k.
+  void turn_by_table(int64_t first, V* tile) const {
+    const int64_t lanes = planner::fourier_lanes(form_.dtype), padded = (layout_.columns + lanes - 1) / lanes * lanes;
+    for (int64_t k = 1; k < layout_.rows; ++k) {
+      const T* const w = turns_ + 2 * k * padded + first;
+      V* const v = tile + 2 * row_places_[k];
+      const Pair<V> x = times(Pair<V>{v[0], v[1]}, load(w), load(w + padded));
+      v[0] = x.re, v[1] = x.im;
+    }
+  }
+  void turn_by_roots(int64_t first, V* tile) const {
+    constexpr int64_t kNear = 16;
+    const int64_t stride = form_.length / n_;  // of the roots' order
+    const auto root_of = [&](int64_t k) {
+      T re[kN], im[kN];
+      for (int64_t l = 0; l < kN; ++l) {
+        const int64_t turn = (first + l) * k % n_ * stride;
+        const double* const a = fine_ + 2 * (turn % planner::kFineRoots);
+        const double* const b = coarse_ + 2 * (turn / planner::kFineRoots);
+        re[l] = static_cast<T>(a[0] * b[0] - a[1] * b[1]);
+        im[l] = static_cast<T>(a[0] * b[1] + a[1] * b[0]);
+      }
+      return Pair<V>{load(re), load(im)};
+    };
+    Pair<V> near[kNear];
+    for (int64_t k = 1; k < kNear; ++k) near[k] = root_of(k);
+    for (int64_t far = 0; far < layout_.rows; far += kNear) {
+      const Pair<V> w = root_of(far);
+      for (int64_t k = 0; k < std::min(kNear, layout_.rows - far); ++k) {
+        V* const v = tile + 2 * row_places_[far + k];
+        const Pair<V> turned = k == 0 ? w : times(near[k], w.re, w.im);
+        const Pair<V> x = times(Pair<V>{v[0], v[1]}, turned.re, turned.im);
+        v[0] = x.re, v[1] = x.im;
+      }
+    }
+  }
+
+  void rows(int64_t i, int64_t panel, V* work) const {
+    const int64_t r = layout_.rows, c = layout_.columns, first = panel * kN, count = std::min(kN, r - first);
+    V* const tile = work + 2 * panel * c;
+    transform<T>(tile, c, column_radices_, column_roots_);
+    T* to = out_row(i) + 2 * first;
+    for (int64_t k = 0; k < c; ++k, to += 2 * r) {
+      const V* const v = tile + 2 * column_places_[k];
+      const Pair<V> x = directed({v[0], v[1]});
+      count == kN ? store_pairs(to, x) : store_pairs(to, x, count);
+    }
+  }
+
+  // Of the transform of pairs of real numbers, in a row of the result: that of all.
+  void join_in_place(T* row) const {
+    row[2 * n_] = row[0], row[2 * n_ + 1] = row[1];
+    int64_t k = 0;
+    for (; k + kN <= n_ - k - kN + 1; k += kN) {
+      T *const low = row + 2 * k, *const high = row + 2 * (n_ - k - kN + 1);
+      const Pair<V> b = load_pairs(high), w = roots(k);
+      const Pair<V> other{backward<T>(b.re, Indices<T>()), backward<T>(b.im, Indices<T>())};
+      const auto [x, y] = join(load_pairs(low), other, w.re, w.im);
+      store_pairs(high, Pair<V>{backward<T>(y.re, Indices<T>()), backward<T>(y.im, Indices<T>())});
+      store_pairs(low, x);
+    }
+    for (; 2 * k <= n_; ++k) {
+      T *const low = row + 2 * k, *const high = row + 2 * (n_ - k);
+      const auto [re, im] = root(k);
+      const auto [x, y] =
+          join(Pair<T>{low[0], low[1]}, Pair<T>{high[0], high[1]}, static_cast<T>(re), static_cast<T>(im));
+      high[0] = y.re, high[1] = y.im;
+      low[0] = x.re, low[1] = x.im;
+    }
+  }
+
+  const FourierForm& form_;
+  const FourierLayout layout_;
+  const int64_t n_;
+  const T* in_;
+  T* out_;
+  const planner::Radices row_radices_, column_radices_;
+  const T *row_roots_, *column_roots_;
+  const int32_t *row_places_, *column_places_;
+  const T* turns_;
+  const double *fine_, *coarse_;
+};
+
+}  // namespace
+
+void transform_f32(const FourierForm& form, const std::byte* tables, const void* in, void* out, std::byte* scratch) {
+  Fourier<float>(form, tables, in, out).run(scratch);
+}
+void transform_f64(const FourierForm& form, const std::byte* tables, const void* in, void* out, std::byte* scratch) {
+  Fourier<double>(form, tables, in, out).run(scratch);
+}
+
+}  // namespace neap::cpu::NEAP_ISA
