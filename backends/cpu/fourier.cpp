@@ -88,22 +88,37 @@ void put_turns(const FourierForm& form, const FourierLayout& layout, T* to) {
   }
 }
 
+// In the direction of the exponent.
+template <class T>
+void put_halves(const FourierForm& form, T* to) {
+  const int64_t count = form.points() + planner::kMoreRoots;
+  for (int64_t k = 0; k < count; ++k) {
+    const std::complex<double> root = root_of_unity(k, form.length);
+    to[k] = static_cast<T>(root.real()), to[count + k] = static_cast<T>(form.reverse ? -root.imag() : root.imag());
+  }
+}
+
 template <class T>
 void put_tables(const FourierForm& form, const FourierLayout& layout, std::byte* tables) {
   const auto at = [&]<class U>(size_t offset, U) { return reinterpret_cast<U*>(tables + offset); };
   put_roots(layout.rows, at(layout.row_roots, T()));
   put_places(layout.rows, at(layout.row_places, int32_t()));
-  if (layout.lanes == planner::FourierLanes::within) {
+  const bool within = layout.lanes == planner::FourierLanes::within;
+  if (within) {
     put_roots(layout.columns, at(layout.column_roots, T()));
     put_places(layout.columns, at(layout.column_places, int32_t()));
   }
-  if (layout.has_turns) put_turns(form, layout, at(layout.turns, T()));
-  if (!layout.has_fine) return;
-  auto* const fine = at(layout.fine, std::complex<double>());
-  for (int64_t k = 0; k < planner::kFineRoots + planner::kMoreFineRoots; ++k) fine[k] = root_of_unity(k, form.length);
-  auto* const coarse = at(layout.coarse, std::complex<double>());
-  for (int64_t k = 0; k <= form.length / planner::kFineRoots; ++k)
-    coarse[k] = root_of_unity(k * planner::kFineRoots, form.length);
+  const bool of_reals = form.kind != planner::FourierKind::pairs;
+  if (layout.is_short) {
+    if (within) put_turns(form, layout, at(layout.turns, T()));
+    if (of_reals) put_halves(form, at(layout.halves, T()));
+  } else if (within || of_reals) {
+    auto *const fine = at(layout.fine, std::complex<double>()), *const coarse =
+                                                                    at(layout.coarse, std::complex<double>());
+    for (int64_t k = 0; k < planner::kFineRoots + planner::kMoreRoots; ++k) fine[k] = root_of_unity(k, form.length);
+    for (int64_t k = 0; k <= form.length / planner::kFineRoots; ++k)
+      coarse[k] = root_of_unity(k * planner::kFineRoots, form.length);
+  }
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ std::unique_ptr<Job> matvec(const Request& r) {
 std::unique_ptr<Job> fft(const Request& r) {
   const int64_t n = int64_t{1} << (20 * r.shape[0] / 1000);
   return uniform_job(
-      r, [](const Array& re, const Array& im) { return neap::fft::fft(neap::complex(re, im)); },
-      static_cast<double>(n), spec_of({n}), spec_of({n}));
+      r, [](const Array& re, const Array& im) { return neap::fft::fft(neap::complex(re, im)); }, static_cast<double>(n),
+      spec_of({n}), spec_of({n}));
 }
 
 std::unique_ptr<Job> fft2(const Request& r) {
@@ -70,8 +70,7 @@ std::unique_ptr<Job> fft2(const Request& r) {
 std::unique_ptr<Job> rfft(const Request& r) {
   const int64_t rows = part_of(1000, r);
   return uniform_job(
-      r, [](const Array& x) { return neap::fft::rfft(x); }, static_cast<double>(rows * 1024),
-      spec_of({rows, 1024}));
+      r, [](const Array& x) { return neap::fft::rfft(x); }, static_cast<double>(rows * 1024), spec_of({rows, 1024}));
 }
 
 std::unique_ptr<Job> top_k(const Request& r) {

@@ -55,18 +55,18 @@ struct FourierLayout {
   size_t row_roots = 0, column_roots = 0;    // of the passes along each
   size_t row_places = 0, column_places = 0;  // int32: where result k of all passes lies; one more
   size_t turns = 0;                          // roots between columns and rows [rows, columns]: real, then imaginary
-  size_t fine = 0, coarse = 0;  // f64: roots k and k * kFineRoots of unity of order root_order(), real, then imaginary
+  size_t halves = 0;                         // roots [0, points()) of order `length`, between reals and pairs: the same
+  size_t fine = 0, coarse = 0;               // f64: roots k, and k * kFineRoots, of order `length`: in pairs
   size_t table_bytes = 0;
-  bool has_turns = false;  // else they are computed, of fine and coarse ones
-  bool has_fine = false;   // those are also between real numbers and pairs
+  bool is_short = false;  // has turns and halves; else they are computed, of fine and coarse ones
 
   size_t scratch_bytes() const { return static_cast<size_t>(slots) * slot_bytes + work_bytes; }
 };
 FourierLayout fourier_layout(const FourierForm& form);
 
-/// The order of the roots of unity that are computed of two: of a transform's length, real ones included.
+/// How many roots of unity lie side by side of which, with as coarse ones, all are computed.
 inline constexpr int64_t kFineRoots = 1024;
-/// Fine roots go on beyond kFineRoots by so many, for what begins anywhere.
-inline constexpr int64_t kMoreFineRoots = 16;
+/// They go on by so many, for vectors that begin anywhere.
+inline constexpr int64_t kMoreRoots = 16;
 
 }  // namespace neap::planner

@@ -98,11 +98,13 @@ FourierLayout fourier_layout(const FourierForm& form) {
   layout.column_roots = place(within ? points(2 * layout.columns) * pair : 0);
   layout.row_places = place(points(layout.rows + 1) * sizeof(int32_t));
   layout.column_places = place(within ? points(layout.columns + 1) * sizeof(int32_t) : 0);
-  layout.has_turns = within && n <= kMostTurns;
-  layout.turns = place(layout.has_turns ? points(layout.rows * padded(layout.columns, lanes)) * pair : 0);
-  layout.has_fine = (within && !layout.has_turns) || form.kind != FourierKind::pairs;
-  if (layout.has_fine) {
-    layout.fine = place(points(2 * (kFineRoots + kMoreFineRoots)) * sizeof(double));
+  layout.is_short = n <= kMostTurns;
+  const bool of_reals = form.kind != FourierKind::pairs;
+  if (layout.is_short) {
+    layout.turns = place(within ? points(layout.rows * padded(layout.columns, lanes)) * pair : 0);
+    layout.halves = place(of_reals ? points(n + kMoreRoots) * pair : 0);
+  } else if (within || of_reals) {
+    layout.fine = place(points(2 * (kFineRoots + kMoreRoots)) * sizeof(double));
     layout.coarse = place(points(2 * (form.length / kFineRoots + 1)) * sizeof(double));
   }
   return layout;

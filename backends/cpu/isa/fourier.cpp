@@ -271,6 +271,7 @@ class Fourier {
         row_places_(at<int32_t>(tables, layout_.row_places)),
         column_places_(at<int32_t>(tables, layout_.column_places)),
         turns_(at<T>(tables, layout_.turns)),
+        halves_(at<T>(tables, layout_.halves)),
         fine_(at<double>(tables, layout_.fine)),
         coarse_(at<double>(tables, layout_.coarse)) {}
 
@@ -326,23 +327,26 @@ class Fourier {
   // Swapped parts are transformed the other way round.
   Pair<V> directed(const Pair<V>& x) const { return form_.reverse ? swapped(x) : x; }
 
-  // The root of unity of order form.length at k, in the direction of the exponent.
-  Pair<double> root(int64_t k) const {
-    const double* const a = fine_ + 2 * (k % planner::kFineRoots);
-    const double* const b = coarse_ + 2 * (k / planner::kFineRoots);
-    const double re = a[0] * b[0] - a[1] * b[1], im = a[0] * b[1] + a[1] * b[0];
+  // The root of unity of order form.length at k, in the direction of the exponent; and those from k on.
+  Pair<T> root(int64_t k) const {
+    if (layout_.is_short) return {halves_[k], halves_[k + n_ + planner::kMoreRoots]};
+    const auto [re, im] = computed_root(k, 0);
     return {re, form_.reverse ? -im : im};
   }
-  Pair<V> roots(int64_t k) const {  // from k on
+  Pair<V> roots(int64_t k) const {
+    if (layout_.is_short) return {load(halves_ + k), load(halves_ + k + n_ + planner::kMoreRoots)};
     T re[kN], im[kN];
-    const double* const a = fine_ + 2 * (k % planner::kFineRoots);
-    const double* const b = coarse_ + 2 * (k / planner::kFineRoots);
-    const double sign = form_.reverse ? -1 : 1;
     for (int64_t i = 0; i < kN; ++i) {
-      re[i] = static_cast<T>(a[2 * i] * b[0] - a[2 * i + 1] * b[1]);
-      im[i] = static_cast<T>((a[2 * i] * b[1] + a[2 * i + 1] * b[0]) * sign);
+      const Pair<T> forward = computed_root(k, i);
+      re[i] = forward.re, im[i] = form_.reverse ? -forward.im : forward.im;
     }
     return {load(re), load(im)};
+  }
+  // Forward, at k + i, i up to kMoreRoots.
+  Pair<T> computed_root(int64_t k, int64_t i) const {
+    const double* const a = fine_ + 2 * (k % planner::kFineRoots + i);
+    const double* const b = coarse_ + 2 * (k / planner::kFineRoots);
+    return {static_cast<T>(a[0] * b[0] - a[1] * b[1]), static_cast<T>(a[0] * b[1] + a[1] * b[0])};
   }
 
   // Of z, the transform of pairs of real numbers: results k and points - k of all (Cooley, Lewis and Welch 1970).
@@ -366,7 +370,7 @@ class Fourier {
     for (int64_t k = 0; 2 * k <= n_; ++k) {
       const auto [re, im] = root(k);
       V *const a = tile + 2 * place(k), *const b = tile + 2 * place(n_ - k);
-      const V c = V{} + static_cast<T>(re), s = V{} + static_cast<T>(im);
+      const V c = V{} + re, s = V{} + im;
       const auto [x, y] = both(Pair<V>{a[0], a[1]}, Pair<V>{b[0], b[1]}, c, s);
       b[0] = y.re, b[1] = y.im;
       a[0] = x.re, a[1] = x.im;
@@ -508,7 +512,7 @@ class Fourier {
       tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
     }
     transform<T>(tile, r, row_radices_, row_roots_);
-    layout_.has_turns ? turn_by_table(first, tile) : turn_by_roots(first, tile);
+    layout_.is_short ? turn_by_table(first, tile) : turn_by_roots(first, tile);
     for (int64_t panel = 0; panel < tiles(r); ++panel) {
       V re[kN], im[kN];
       for (int64_t k = 0; k < kN; ++k) {
@@ -537,11 +541,8 @@ class Fourier {
     const auto root_of = [&](int64_t k) {
       T re[kN], im[kN];
       for (int64_t l = 0; l < kN; ++l) {
-        const int64_t turn = (first + l) * k % n_ * stride;
-        const double* const a = fine_ + 2 * (turn % planner::kFineRoots);
-        const double* const b = coarse_ + 2 * (turn / planner::kFineRoots);
-        re[l] = static_cast<T>(a[0] * b[0] - a[1] * b[1]);
-        im[l] = static_cast<T>(a[0] * b[1] + a[1] * b[0]);
+        const Pair<T> root = computed_root((first + l) * k % n_ * stride, 0);
+        re[l] = root.re, im[l] = root.im;
       }
       return Pair<V>{load(re), load(im)};
     };
@@ -585,8 +586,7 @@ class Fourier {
     for (; 2 * k <= n_; ++k) {
       T *const low = row + 2 * k, *const high = row + 2 * (n_ - k);
       const auto [re, im] = root(k);
-      const auto [x, y] =
-          join(Pair<T>{low[0], low[1]}, Pair<T>{high[0], high[1]}, static_cast<T>(re), static_cast<T>(im));
+      const auto [x, y] = join(Pair<T>{low[0], low[1]}, Pair<T>{high[0], high[1]}, re, im);
       high[0] = y.re, high[1] = y.im;
       low[0] = x.re, low[1] = x.im;
     }
@@ -600,7 +600,7 @@ class Fourier {
   const planner::Radices row_radices_, column_radices_;
   const T *row_roots_, *column_roots_;
   const int32_t *row_places_, *column_places_;
-  const T* turns_;
+  const T *turns_, *halves_;
   const double *fine_, *coarse_;
 };
 
