@@ -7,6 +7,7 @@
 #include "core/factor/factor.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
+#include "planner/kernels/fourier.h"
 #include "planner/kernels/unique_indices.h"
 #include "trace/graph/convolution.h"
 #include "trace/graph/op_table.h"
@@ -125,6 +126,20 @@ Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   return i == 1 ? Cut{form.rhs_transposed ? 1 : 2, cut.block} : kWhole;
 }
 
+// Transforms are independent of one another. Where all axes behind theirs have one element, they are computed in
+// another order than where several lie side by side: the last of these is cut into slices of two or more.
+bool cuts_what_lies_beside(const Graph& graph, const Node& node, Cut cut) {
+  return op_info(node.op).family == Family::fft && cut.axis > node.attrs.integer(Attr::axis) &&
+         fourier_form(graph, node).inner == graph.aval(node.out()).shape[cut.axis];
+}
+Cut fourier_cut(const Graph& graph, const Node& node, Cut cut) {
+  const bool to_reals = node.op == Op::irfft_pairs;
+  if (cut.axis == node.attrs.integer(Attr::axis)) return kImpossible;
+  if (!to_reals && cut.axis + 1 == graph.aval(node.out()).ndim()) return kImpossible;  // in a pair
+  if (cuts_what_lies_beside(graph, node, cut) && graph.aval(node.out()).shape[cut.axis] % 2 == 1) return kImpossible;
+  return cut;
+}
+
 // Groups, examples and features of the result are independent of one another.
 Cut convolution_cut(const Node& node, Cut cut, size_t i) {
   if (i == 2) return cut;
@@ -149,10 +164,7 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
       if (i == 1) return cut;
       return {undrop(node.attrs.ints(Attr::axes), cut.axis), cut.block};
     case Family::argreduce: return {undrop({node.attrs.integer(Attr::axis)}, cut.axis), cut.block};
-    case Family::fft: {
-      const bool of_pairs = node.op != Op::irfft_pairs && cut.axis + 1 == graph.aval(node.out()).ndim();
-      return of_pairs || cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
-    }
+    case Family::fft: return fourier_cut(graph, node, cut);
     case Family::cumulative:
     case Family::sort: return cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
     case Family::factor: return factor_cut(graph, node, cut, i);
@@ -166,6 +178,7 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
 }
 
 int64_t slice_unit(const Graph& graph, const Node& node, Cut cut) {
+  if (cuts_what_lies_beside(graph, node, cut)) return cut.block % 2 == 0 ? 1 : 2;
   if (node.op != Op::triangular_solve || cut.axis + 1 < graph.aval(node.out()).ndim()) return 1;
   const int64_t group = factor::columns_together(graph.aval(node.inputs[0]).shape.back());
   return group / std::gcd(group, cut.block);
