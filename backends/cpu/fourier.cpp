@@ -28,9 +28,10 @@ using planner::Radices;
 // integers are integers.
 std::complex<double> root_of_unity(int64_t k, int64_t n) {
   k %= n;
-  const int64_t quarters = (8 * k + n) / (2 * n);
-  const double angle = static_cast<double>(4 * k - quarters * n) / static_cast<double>(n) * (std::numbers::pi / 2);
-  const double c = std::cos(angle), s = std::sin(angle);
+  const int64_t quarters = (8 * k + n) / (2 * n), past = 4 * k - quarters * n;  // n: a quarter
+  const double angle = static_cast<double>(past) / static_cast<double>(n) * (std::numbers::pi / 2);
+  const bool eighth = 2 * past == -n;  // where sine and cosine are one, so that roots mirror one another to the bit
+  const double c = eighth ? 1 / std::numbers::sqrt2 : std::cos(angle), s = eighth ? -c : std::sin(angle);
   switch (quarters % 4) {
     case 0: return {c, -s};
     case 1: return {-s, -c};
@@ -60,21 +61,23 @@ void put_roots(int64_t n, T* to) {
   }
 }
 
-// Where the passes leave result k: by its remainder of the first radix, then by that of the quotient, and so on. What
-// is behind the last stays there.
-void put_places(int64_t n, int32_t* to) {
-  const Radices radices = planner::radices_of(n);
+// Where the passes, by one radix after the other, leave result k of n: by its remainder of the first, then by that of
+// the quotient, and so on.
+template <class... Lists>
+void put_places(int64_t n, int32_t* to, const Lists&... lists) {
   for (int64_t k = 0; k < n; ++k) {
     int64_t place = 0, rest = k, block = n;
-    for (int i = 0; i < radices.count; ++i) {
-      const int64_t radix = radices.radix[static_cast<size_t>(i)];
-      block /= radix;
-      place += rest % radix * block;
-      rest /= radix;
-    }
+    const auto take = [&](const Radices& radices) {
+      for (int i = 0; i < radices.count; ++i) {
+        const int64_t radix = radices.radix[static_cast<size_t>(i)];
+        block /= radix;
+        place += rest % radix * block;
+        rest /= radix;
+      }
+    };
+    (take(lists), ...);
     to[k] = static_cast<int32_t>(place);
   }
-  to[n] = static_cast<int32_t>(n);
 }
 
 template <class T>
@@ -101,16 +104,24 @@ void put_halves(const FourierForm& form, T* to) {
 template <class T>
 void put_tables(const FourierForm& form, const FourierLayout& layout, std::byte* tables) {
   const auto at = [&]<class U>(size_t offset, U) { return reinterpret_cast<U*>(tables + offset); };
+  const int64_t n = form.points();
+  const Radices rows = planner::radices_of(layout.rows), columns = planner::radices_of(layout.columns);
+  const bool split = layout.columns > 1, within = layout.lanes == planner::FourierLanes::within;
   put_roots(layout.rows, at(layout.row_roots, T()));
-  put_places(layout.rows, at(layout.row_places, int32_t()));
-  const bool within = layout.lanes == planner::FourierLanes::within;
-  if (within) {
+  if (split) {
     put_roots(layout.columns, at(layout.column_roots, T()));
-    put_places(layout.columns, at(layout.column_places, int32_t()));
+    put_places(layout.rows, at(layout.row_places, int32_t()), rows);
+  }
+  if (within) {
+    put_places(layout.columns, at(layout.column_places, int32_t()), columns);
+  } else {
+    int32_t* const places = at(layout.places, int32_t());
+    put_places(n, places, rows, columns);
+    places[n] = static_cast<int32_t>(n);  // what is behind the last stays there
   }
   const bool of_reals = form.kind != planner::FourierKind::pairs;
   if (layout.is_short) {
-    if (within) put_turns(form, layout, at(layout.turns, T()));
+    if (split) put_turns(form, layout, at(layout.turns, T()));
     if (of_reals) put_halves(form, at(layout.halves, T()));
   } else if (within || of_reals) {
     auto *const fine = at(layout.fine, std::complex<double>()), *const coarse =

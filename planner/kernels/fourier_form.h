@@ -25,20 +25,21 @@ struct FourierForm {
 };
 
 /// A length is transformed by its divisors, one after the other, none above this.
-inline constexpr int64_t kMostRadix = 61;
+inline constexpr int64_t kMostRadix = 127;
 struct Radices {
   std::array<int, 64> radix{};
   int count = 0;
 };
-/// Returns them in the order in which they are taken; none where a prime above kMostRadix divides n.
+/// Returns them in the order in which they are taken; none where a prime above kMostRadix divides n, or n is 1 or less.
 Radices radices_of(int64_t n);
 
-/// What lies side by side in vectors, of one transform or of several.
+/// Lengths from 256 on are matrices [rows, columns] of points: results are first along columns, then multiplied by
+/// roots of unity, then along rows. That follows from the length alone, and with it the order of operations on each
+/// element; what lies side by side in vectors, also from the other axes.
 enum class FourierLanes : uint8_t {
   inner,  // the elements of the inner axis
   outer,  // transforms: they are short
-  within  // columns, then rows of a transform, as if it were a matrix [rows, columns]: results first along columns,
-          // then multiplied by roots of unity, then along rows
+  within  // columns, then rows of a transform
 };
 
 /// Elements of a vector, of the longest ones: columns and rows are filled up to so many.
@@ -47,16 +48,17 @@ constexpr int64_t fourier_lanes(DType dtype) { return dtype == DType::f64 ? 8 : 
 /// Says how a CPU runs it: by shape alone, never by threads. What one lane computes does not depend on the others.
 struct FourierLayout {
   FourierLanes lanes = FourierLanes::inner;
-  int64_t rows = 1, columns = 1;  // where lanes lie within; otherwise points() and 1
+  int64_t rows = 1, columns = 1;  // of the matrix; otherwise points() and 1
   bool in_slot = true;            // a transform's work is in a slot, else in one array for all
   int slots = 1;                  // of scratch: tasks that run at once
   size_t tile_bytes = 0, slot_bytes = 0, work_bytes = 0;
   // What is known of a length before it is run (fourier_tables()): where it lies, in bytes.
   size_t row_roots = 0, column_roots = 0;    // of the passes along each
-  size_t row_places = 0, column_places = 0;  // int32: where result k of all passes lies; one more
+  size_t row_places = 0, column_places = 0;  // int32: where result k of the passes lies
+  size_t places = 0;                         // of all passes, where a tile has all points; one more
   size_t turns = 0;                          // roots between columns and rows [rows, columns]: real, then imaginary
-  size_t halves = 0;                         // roots [0, points()) of order `length`, between reals and pairs: the same
-  size_t fine = 0, coarse = 0;               // f64: roots k, and k * kFineRoots, of order `length`: in pairs
+  size_t halves = 0;  // roots of order `length` between reals and pairs, points() and kMoreRoots of them: the same
+  size_t fine = 0, coarse = 0;  // f64: roots k, and k * kFineRoots, of order `length`: in pairs
   size_t table_bytes = 0;
   bool is_short = false;  // has turns and halves; else they are computed, of fine and coarse ones
 

@@ -7,15 +7,21 @@ namespace neap::planner {
 namespace {
 
 // `neap-bench --case ops --form fft` and its kin measure these.
-constexpr int64_t kLeastWithin = 256;        // points; a matrix of fewer has rows and columns that fill no vector
-constexpr int64_t kMostOfOneLane = 1 << 12;  // points that fit a cache sixteen times
-constexpr size_t kInSlotBytes = 1 << 18;     // of a transform's work that is shared with nobody
-constexpr int64_t kMostTurns = 1 << 12;      // roots that are kept rather than computed
-constexpr double kMultiplications = 16;      // what a point of a pass takes as long as
+constexpr int64_t kLeastWithin = 256;     // points; a matrix of fewer has rows and columns that fill no vector
+constexpr double kMostWaste = 3;          // of vectors that are not full
+constexpr size_t kInSlotBytes = 1 << 18;  // of a transform's work that is shared with nobody
+constexpr int64_t kShort = 1 << 12;       // points that fit a cache sixteen times, and whose roots are kept
+constexpr double kMultiplications = 16;   // what a point of a pass takes as long as
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded(int64_t n, int64_t unit) { return ceil_div(n, unit) * unit; }
 size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// The part of vectors along rows and along columns that is used, of a matrix of n elements.
+double waste(int64_t rows, int64_t columns, int64_t lanes) {
+  return static_cast<double>(rows * padded(columns, lanes) + columns * padded(rows, lanes)) /
+         static_cast<double>(2 * rows * columns);
+}
 
 // Chooses rows of a matrix of n elements: vectors along rows and along columns should be full, and both short.
 int64_t choose_rows(int64_t n, int64_t lanes) {
@@ -24,15 +30,20 @@ int64_t choose_rows(int64_t n, int64_t lanes) {
   for (int64_t rows = 2; rows * rows <= n; ++rows) {
     if (n % rows != 0) continue;
     for (const int64_t r : {rows, n / rows}) {
-      const int64_t c = n / r;
-      const double waste =
-          static_cast<double>(r * padded(c, lanes) + c * padded(r, lanes)) / static_cast<double>(2 * n);
-      const double unlike = static_cast<double>(std::max(r, c)) / static_cast<double>(std::min(r, c));
-      const double cost = waste * (1 + unlike / 64);
+      const double unlike = static_cast<double>(n / rows) / static_cast<double>(rows);
+      const double cost = waste(r, n / r, lanes) * (1 + unlike / 64);
       if (best == 1 || cost < least) best = r, least = cost;
     }
   }
   return best;
+}
+
+// Roots that the passes over n points have: fewer than there are points, and those of odd radices.
+size_t count_roots(int64_t n) {
+  const Radices radices = radices_of(n);
+  int64_t count = n;
+  for (int i = 0; i < radices.count; ++i) count += radices.radix[static_cast<size_t>(i)];
+  return static_cast<size_t>(count);
 }
 
 }  // namespace
@@ -43,6 +54,7 @@ Radices radices_of(int64_t n) {
     all.radix[static_cast<size_t>(all.count++)] = radix;
     n /= radix;
   };
+  if (n < 2) return all;
   while (n % 8 == 0 && n != 16) take(8);
   for (const int radix : {4, 2, 3, 5, 7}) {
     while (n % radix == 0) take(radix);
@@ -59,30 +71,30 @@ FourierLayout fourier_layout(const FourierForm& form) {
   const int64_t n = form.points(), lanes = fourier_lanes(form.dtype);
   const size_t pair = 2 * size_of(form.dtype), row = pair * static_cast<size_t>(lanes);
   layout.rows = n;
-  if (form.inner == 1) {
-    layout.lanes = FourierLanes::outer;
-    if (n >= kLeastWithin) {
-      const int64_t rows = choose_rows(n, lanes), columns = n / rows;
-      const bool full = 2 * rows * columns >= rows * padded(columns, lanes) && rows >= lanes / 2;
-      if (full || (n > kMostOfOneLane && rows > 1)) {
-        layout.lanes = FourierLanes::within;
-        layout.rows = rows, layout.columns = columns;
-      }
+  if (n >= kLeastWithin) {
+    const int64_t rows = choose_rows(n, lanes);
+    if (rows > 1 && (n > kShort || waste(rows, n / rows, lanes) <= kMostWaste)) {
+      layout.rows = rows, layout.columns = n / rows;
     }
   }
+  const bool split = layout.columns > 1, wide = 2 * form.inner >= lanes;
+  layout.lanes = split && (n > kShort || !wide) ? FourierLanes::within
+                 : wide                         ? FourierLanes::inner
+                                                : FourierLanes::outer;
   const bool within = layout.lanes == FourierLanes::within;
-  layout.tile_bytes = static_cast<size_t>(layout.rows + 1) * row;
+  layout.tile_bytes = static_cast<size_t>(within ? layout.rows : n + 1 + (split ? layout.rows : 0)) * row;
   const size_t work = within ? static_cast<size_t>(padded(layout.rows, lanes) * layout.columns) * pair : 0;
   layout.in_slot = work <= kInSlotBytes;
   layout.slot_bytes = layout.tile_bytes + (layout.in_slot ? work : 0);
   layout.work_bytes = layout.in_slot ? 0 : work;
   const int64_t tiles = layout.lanes == FourierLanes::inner   ? form.outer * ceil_div(form.inner, lanes)
-                        : layout.lanes == FourierLanes::outer ? ceil_div(form.outer, lanes)
-                        : layout.in_slot                      ? form.outer
+                        : layout.lanes == FourierLanes::outer ? ceil_div(form.outer * form.inner, lanes)
+                        : layout.in_slot                      ? form.outer * form.inner
                                                               : ceil_div(layout.columns, lanes);
   const auto passes = static_cast<double>(radices_of(layout.rows).count + radices_of(layout.columns).count + 2);
-  const double work_of_tile = passes * kMultiplications * static_cast<double>(layout.rows) *
-                              static_cast<double>(within && layout.in_slot ? layout.columns : lanes);
+  const double work_of_tile = passes * kMultiplications *
+                              static_cast<double>(within && !layout.in_slot ? layout.rows : n) *
+                              static_cast<double>(within && layout.in_slot ? 1 : lanes);
   const double bytes =
       static_cast<double>(form.outer * n) * static_cast<double>(form.inner) * static_cast<double>(pair);
   layout.slots = tiles_in_flight(tiles, work_of_tile, bytes, layout.slot_bytes);
@@ -93,15 +105,15 @@ FourierLayout fourier_layout(const FourierForm& form) {
     return at;
   };
   const auto points = [](int64_t count) { return static_cast<size_t>(count); };
-  // A pass by radix r of blocks of l has (r - 1) l / r roots: fewer than twice as many as there are elements, in all.
-  layout.row_roots = place(points(2 * layout.rows) * pair);
-  layout.column_roots = place(within ? points(2 * layout.columns) * pair : 0);
-  layout.row_places = place(points(layout.rows + 1) * sizeof(int32_t));
-  layout.column_places = place(within ? points(layout.columns + 1) * sizeof(int32_t) : 0);
-  layout.is_short = n <= kMostTurns;
+  layout.row_roots = place(count_roots(layout.rows) * pair);
+  layout.column_roots = place(split ? count_roots(layout.columns) * pair : 0);
+  layout.row_places = place(split ? points(layout.rows) * sizeof(int32_t) : 0);
+  layout.column_places = place(within ? points(layout.columns) * sizeof(int32_t) : 0);
+  layout.places = place(within ? 0 : points(n + 1) * sizeof(int32_t));
+  layout.is_short = n <= kShort;
   const bool of_reals = form.kind != FourierKind::pairs;
   if (layout.is_short) {
-    layout.turns = place(within ? points(layout.rows * padded(layout.columns, lanes)) * pair : 0);
+    layout.turns = place(split ? points(layout.rows * padded(layout.columns, lanes)) * pair : 0);
     layout.halves = place(of_reals ? points(n + kMoreRoots) * pair : 0);
   } else if (within || of_reals) {
     layout.fine = place(points(2 * (kFineRoots + kMoreRoots)) * sizeof(double));

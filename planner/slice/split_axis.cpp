@@ -7,7 +7,6 @@
 #include "core/factor/factor.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/factor.h"
-#include "planner/kernels/fourier.h"
 #include "planner/kernels/unique_indices.h"
 #include "trace/graph/convolution.h"
 #include "trace/graph/op_table.h"
@@ -126,18 +125,10 @@ Cut dot_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
   return i == 1 ? Cut{form.rhs_transposed ? 1 : 2, cut.block} : kWhole;
 }
 
-// Transforms are independent of one another. Where all axes behind theirs have one element, they are computed in
-// another order than where several lie side by side: the last of these is cut into slices of two or more.
-bool cuts_what_lies_beside(const Graph& graph, const Node& node, Cut cut) {
-  return op_info(node.op).family == Family::fft && cut.axis > node.attrs.integer(Attr::axis) &&
-         fourier_form(graph, node).inner == graph.aval(node.out()).shape[cut.axis];
-}
+// Transforms are independent of one another; pairs are whole.
 Cut fourier_cut(const Graph& graph, const Node& node, Cut cut) {
-  const bool to_reals = node.op == Op::irfft_pairs;
-  if (cut.axis == node.attrs.integer(Attr::axis)) return kImpossible;
-  if (!to_reals && cut.axis + 1 == graph.aval(node.out()).ndim()) return kImpossible;  // in a pair
-  if (cuts_what_lies_beside(graph, node, cut) && graph.aval(node.out()).shape[cut.axis] % 2 == 1) return kImpossible;
-  return cut;
+  const bool in_pair = node.op != Op::irfft_pairs && cut.axis + 1 == graph.aval(node.out()).ndim();
+  return in_pair || cut.axis == node.attrs.integer(Attr::axis) ? kImpossible : cut;
 }
 
 // Groups, examples and features of the result are independent of one another.
@@ -178,7 +169,6 @@ Cut operand_cut(const Graph& graph, const Node& node, Cut cut, size_t i) {
 }
 
 int64_t slice_unit(const Graph& graph, const Node& node, Cut cut) {
-  if (cuts_what_lies_beside(graph, node, cut)) return cut.block % 2 == 0 ? 1 : 2;
   if (node.op != Op::triangular_solve || cut.axis + 1 < graph.aval(node.out()).ndim()) return 1;
   const int64_t group = factor::columns_together(graph.aval(node.inputs[0]).shape.back());
   return group / std::gcd(group, cut.block);

@@ -141,8 +141,10 @@ TEST(CpuFourier, LayoutsFollowFromTheLength) {
   EXPECT_EQ(lanes(1, 64, 1), FourierLanes::outer);
   EXPECT_EQ(lanes(1, 1024, 1), FourierLanes::within);
   EXPECT_EQ(lanes(1000, 1024, 1), FourierLanes::within);
-  EXPECT_EQ(lanes(1, 1024, 2), FourierLanes::inner);
-  EXPECT_EQ(planner::radices_of(67).count, 0);
+  EXPECT_EQ(lanes(1, 1024, 2), FourierLanes::within);
+  EXPECT_EQ(lanes(1, 1024, 16), FourierLanes::inner);
+  EXPECT_EQ(lanes(1, 1 << 20, 16), FourierLanes::within);
+  EXPECT_EQ(planner::radices_of(131).count, 0);
   EXPECT_EQ(planner::radices_of(2 * 61).count, 2);
   EXPECT_EQ(planner::radices_of(1).count, 0);
   for (const FourierForm& form : {FourierForm{DType::f32, FourierKind::pairs, 1, 1 << 20},

@@ -92,18 +92,29 @@ template <class T>
   store(to, low);
   store(to + kLanes<T>, high);
 }
-// Of fewer than a vector.
+// Complex numbers in memory: `along` from one to the next, `across` from its real part to its imaginary one.
 template <class T>
-Pair<Lanes<T>> load_pairs(const T* from, int64_t count) {
-  T some[2 * kLanes<T>] = {};
-  std::memcpy(some, from, static_cast<size_t>(2 * count) * sizeof(T));
-  return load_pairs(some);
+struct Row {
+  T* first;
+  int64_t along, across;
+
+  bool dense() const { return along == 2 && across == 1; }
+  T* at(int64_t k) const { return first + k * along; }
+};
+template <class T>
+Pair<Lanes<std::remove_const_t<T>>> load_from(const Row<T>& row, int64_t k, int64_t count) {
+  using U = std::remove_const_t<T>;
+  if (row.dense() && count == kLanes<U>) return load_pairs<U>(row.at(k));
+  U re[kLanes<U>] = {}, im[kLanes<U>] = {};
+  for (int64_t i = 0; i < count; ++i) re[i] = row.at(k + i)[0], im[i] = row.at(k + i)[row.across];
+  return {load(re), load(im)};
 }
 template <class T>
-void store_pairs(T* to, const Pair<Lanes<T>>& v, int64_t count) {
-  T some[2 * kLanes<T>];
-  store_pairs(some, v);
-  std::memcpy(to, some, static_cast<size_t>(2 * count) * sizeof(T));
+void store_to(const Row<T>& row, int64_t k, const Pair<Lanes<T>>& v, int64_t count) {
+  if (row.dense() && count == kLanes<T>) return store_pairs(row.at(k), v);
+  T re[kLanes<T>], im[kLanes<T>];
+  store(re, v.re), store(im, v.im);
+  for (int64_t i = 0; i < count; ++i) row.at(k + i)[0] = re[i], row.at(k + i)[row.across] = im[i];
 }
 
 // Turns a square of vectors: each round weaves the halves.
@@ -173,13 +184,13 @@ template <class T, class V>
 template <class T, int kRadix>
 void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
   using V = Lanes<T>;
-  const int64_t apart = block / kRadix;
+  const int64_t apart = block / kRadix, step = 2 * apart;
   for (int64_t first = 0; first < n; first += block) {
     const T* root = roots;
     for (int64_t j = 0; j < apart; ++j) {
       V* const at = tile + 2 * (first + j);
       Pair<V> x[kRadix];
-      for (int p = 0; p < kRadix; ++p) x[p] = {at[2 * p * apart], at[2 * p * apart + 1]};
+      for (int p = 0; p < kRadix; ++p) x[p] = {at[p * step], at[p * step + 1]};
       if constexpr (kRadix == 2) transform2(x);
       if constexpr (kRadix == 3) transform3<T>(x);
       if constexpr (kRadix == 4) transform4(x[0], x[1], x[2], x[3]);
@@ -188,7 +199,7 @@ void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
       if (apart > 1) {
         for (int p = 1; p < kRadix; ++p, root += 2) x[p] = times(x[p], root[0], root[1]);
       }
-      for (int p = 0; p < kRadix; ++p) at[2 * p * apart] = x[p].re, at[2 * p * apart + 1] = x[p].im;
+      for (int p = 0; p < kRadix; ++p) at[p * step] = x[p].re, at[p * step + 1] = x[p].im;
     }
   }
 }
@@ -198,16 +209,16 @@ void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
 template <class T>
 void pass_of_prime(Lanes<T>* tile, int64_t n, int64_t block, int radix, const T* of_radix, const T* roots) {
   using V = Lanes<T>;
-  const int64_t apart = block / radix;
+  const int64_t apart = block / radix, step = 2 * apart;
   const int half = (radix - 1) / 2;
   for (int64_t first = 0; first < n; first += block) {
     const T* root = roots;
     for (int64_t j = 0; j < apart; ++j, root += 2 * (radix - 1)) {
       V* const at = tile + 2 * (first + j);
-      const auto point = [&](int p) { return Pair<V>{at[2 * p * apart], at[2 * p * apart + 1]}; };
+      const auto point = [&](int p) { return Pair<V>{at[p * step], at[p * step + 1]}; };
       const auto put = [&](int p, Pair<V> x) {
         if (apart > 1) x = times(x, root[2 * (p - 1)], root[2 * (p - 1) + 1]);
-        at[2 * p * apart] = x.re, at[2 * p * apart + 1] = x.im;
+        at[p * step] = x.re, at[p * step + 1] = x.im;
       };
       Pair<V> sums[planner::kMostRadix / 2], differences[planner::kMostRadix / 2];
       const Pair<V> x0 = point(0);
@@ -269,6 +280,7 @@ class Fourier {
         row_roots_(at<T>(tables, layout_.row_roots)),
         column_roots_(at<T>(tables, layout_.column_roots)),
         row_places_(at<int32_t>(tables, layout_.row_places)),
+        places_(at<int32_t>(tables, layout_.places)),
         column_places_(at<int32_t>(tables, layout_.column_places)),
         turns_(at<T>(tables, layout_.turns)),
         halves_(at<T>(tables, layout_.halves)),
@@ -276,24 +288,21 @@ class Fourier {
         coarse_(at<double>(tables, layout_.coarse)) {}
 
   void run(std::byte* scratch) const {
-    if (layout_.lanes == FourierLanes::within) {
-      if (layout_.in_slot) return in_slots(form_.outer, scratch, [&](int64_t i, std::byte* slot) { whole(i, slot); });
-      for (int64_t i = 0; i < form_.outer; ++i) {
-        std::byte* const slots = scratch + layout_.work_bytes;
-        V* const work = reinterpret_cast<V*>(scratch);
-        in_slots(tiles(layout_.columns), slots,
-                 [&](int64_t t, std::byte* slot) { columns(i, t, reinterpret_cast<V*>(slot), work); });
-        in_slots(tiles(layout_.rows), slots, [&](int64_t t, std::byte*) { rows(i, t, work); });
-        if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
-      }
-      return;
+    const int64_t transforms = form_.outer * form_.inner;
+    if (layout_.lanes == FourierLanes::within && !layout_.in_slot) {
+      for (int64_t i = 0; i < transforms; ++i) over_threads(i, scratch);
+    } else if (layout_.lanes == FourierLanes::within) {
+      in_slots(transforms, scratch, [&](int64_t i, std::byte* slot) {
+        whole(i, reinterpret_cast<V*>(slot), reinterpret_cast<V*>(slot + layout_.tile_bytes));
+      });
+    } else if (layout_.lanes == FourierLanes::inner) {
+      const int64_t across = tiles(form_.inner);
+      in_slots(form_.outer * across, scratch,
+               [&](int64_t t, std::byte* slot) { of_inner(t / across, t % across * kN, reinterpret_cast<V*>(slot)); });
+    } else {
+      in_slots(tiles(transforms), scratch,
+               [&](int64_t t, std::byte* slot) { of_outer(t * kN, reinterpret_cast<V*>(slot)); });
     }
-    const bool inner = layout_.lanes == FourierLanes::inner;
-    const int64_t across = inner ? tiles(form_.inner) : 1, count = inner ? form_.outer * across : tiles(form_.outer);
-    in_slots(count, scratch, [&](int64_t t, std::byte* slot) {
-      V* const tile = reinterpret_cast<V*>(slot);
-      inner ? of_inner(t / across, t % across * kN, tile) : of_outer(t * kN, tile);
-    });
   }
 
  private:
@@ -321,8 +330,15 @@ class Fourier {
   // Complex elements of a row; two real ones are one.
   int64_t points_in() const { return form_.kind == FourierKind::to_reals ? n_ + 1 : n_; }
   int64_t points_out() const { return form_.kind == FourierKind::from_reals ? n_ + 1 : n_; }
-  T* out_row(int64_t i) const { return out_ + 2 * i * points_out(); }
-  const T* in_row(int64_t i) const { return in_ + 2 * i * points_in(); }
+  // Of transform i, of all that lie along the outer axis and the inner one.
+  Row<const T> in_row(int64_t i) const {
+    const int64_t inner = form_.inner, start = 2 * (i / inner) * points_in() * inner, lane = i % inner;
+    return {in_ + start + (pairs_in() ? 2 * lane : lane), 2 * inner, pairs_in() ? 1 : inner};
+  }
+  Row<T> out_row(int64_t i) const {
+    const int64_t inner = form_.inner, start = 2 * (i / inner) * points_out() * inner, lane = i % inner;
+    return {out_ + start + (pairs_out() ? 2 * lane : lane), 2 * inner, pairs_out() ? 1 : inner};
+  }
 
   // Swapped parts are transformed the other way round.
   Pair<V> directed(const Pair<V>& x) const { return form_.reverse ? swapped(x) : x; }
@@ -377,8 +393,8 @@ class Fourier {
     }
   }
 
-  // Transforms a tile of whole rows in place, from its points in order to where row_places_ says.
-  void transform_rows(V* tile) const {
+  // Transforms a tile of all points in place, from their order to where places_ says.
+  void transform_all(V* tile) const {
     if (form_.kind == FourierKind::to_reals) {
       tile[1] = tile[2 * n_ + 1] = V{};  // the first and the last are real
       each_two(
@@ -388,16 +404,42 @@ class Fourier {
     if (form_.reverse && form_.kind != FourierKind::pairs) {
       for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
     }
-    transform<T>(tile, n_, row_radices_, row_roots_);
+    transform_points(tile);
     if (form_.reverse && form_.kind != FourierKind::pairs) {
       for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
     }
     if (form_.kind == FourierKind::from_reals) {
       tile[2 * n_] = tile[0], tile[2 * n_ + 1] = tile[1];
       each_two(
-          tile, [&](int64_t k) { return row_places_[k]; },
+          tile, [&](int64_t k) { return places_[k]; },
           [](const Pair<V>& a, const Pair<V>& b, const V& re, const V& im) { return join(a, b, re, im); });
     }
+  }
+  void transform_points(V* tile) const {
+    const int64_t r = layout_.rows, c = layout_.columns;
+    if (c == 1) return transform<T>(tile, r, row_radices_, row_roots_);
+    V* const column =
+        tile + 2 * (n_ + 1);  // behind all points: at strides of powers of two they would meet in the cache
+    for (int64_t j = 0; j < c; ++j) {
+      for (int64_t k = 0; k < r; ++k) {
+        const V* const from = tile + 2 * (k * c + j);
+        column[2 * k] = from[0], column[2 * k + 1] = from[1];
+      }
+      transform<T>(column, r, row_radices_, row_roots_);
+      for (int64_t k = 0; k < r; ++k) {
+        const T* const w = turns_ + 2 * k * padded_columns() + j;
+        const V* const from = column + 2 * row_places_[k];
+        const Pair<V> x =
+            k == 0 ? Pair<V>{from[0], from[1]} : times(Pair<V>{from[0], from[1]}, w[0], w[padded_columns()]);
+        V* const to = tile + 2 * (row_places_[k] * c + j);
+        to[0] = x.re, to[1] = x.im;
+      }
+    }
+    for (int64_t k = 0; k < r; ++k) transform<T>(tile + 2 * k * c, c, column_radices_, column_roots_);
+  }
+  int64_t padded_columns() const {
+    const int64_t lanes = planner::fourier_lanes(form_.dtype);
+    return (layout_.columns + lanes - 1) / lanes * lanes;
   }
   Pair<V> as_taken(const Pair<V>& x) const { return form_.kind == FourierKind::pairs ? directed(x) : x; }
 
@@ -421,73 +463,69 @@ class Fourier {
     for (int64_t j = 0; j < points_in(); ++j, from += 2 * along) {
       Pair<V> x;
       if (pairs_in()) {
-        x = count == kN ? load_pairs(from) : load_pairs(from, count);
+        x = load_from(Row<const T>{from, 2, 1}, 0, count);
       } else {
         x = {load_reals(from), load_reals(from + along)};
       }
       x = as_taken(x);
       tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
     }
-    transform_rows(tile);
+    transform_all(tile);
     T* to = out_ + 2 * outer * points_out() * along + (pairs_out() ? 2 : 1) * lane;
     for (int64_t k = 0; k < points_out(); ++k, to += 2 * along) {
-      const V* const v = tile + 2 * row_places_[k];
+      const V* const v = tile + 2 * places_[k];
       const Pair<V> x = as_taken({v[0], v[1]});
       if (pairs_out()) {
-        count == kN ? store_pairs(to, x) : store_pairs(to, x, count);
+        store_to(Row<T>{to, 2, 1}, 0, x, count);
       } else {
         store_reals(to, x.re), store_reals(to + along, x.im);
       }
     }
   }
 
-  // Lanes are rows of the outer axis, from `first` on: squares of them are turned.
+  // Lanes are transforms, from `first` on: squares of their points are turned.
   void of_outer(int64_t first, V* tile) const {
-    const int64_t count = std::min(kN, form_.outer - first);
+    const int64_t count = std::min(kN, form_.outer * form_.inner - first);
     for (int64_t j = 0; j < points_in(); j += kN) {
       const int64_t points = std::min(kN, points_in() - j);
-      V re[kN], im[kN];
-      for (int64_t r = 0; r < kN; ++r) {
-        Pair<V> x{V{}, V{}};
-        if (r < count) {
-          const T* const from = in_row(first + r) + 2 * j;
-          x = points == kN ? load_pairs(from) : load_pairs(from, points);
-        }
-        x = as_taken(x);
+      V re[kN] = {}, im[kN] = {};
+      for (int64_t r = 0; r < count; ++r) {
+        const Pair<V> x = as_taken(load_from(in_row(first + r), j, points));
         re[r] = x.re, im[r] = x.im;
       }
       turn<T>(re), turn<T>(im);
       for (int64_t i = 0; i < points; ++i) tile[2 * (j + i)] = re[i], tile[2 * (j + i) + 1] = im[i];
     }
-    transform_rows(tile);
+    transform_all(tile);
     for (int64_t k = 0; k < points_out(); k += kN) {
       const int64_t points = std::min(kN, points_out() - k);
       V re[kN], im[kN];
       for (int64_t i = 0; i < kN; ++i) {
-        const V* const v = tile + 2 * row_places_[std::min(k + i, points_out() - 1)];
+        const V* const v = tile + 2 * places_[std::min(k + i, points_out() - 1)];
         re[i] = v[0], im[i] = v[1];
       }
       turn<T>(re), turn<T>(im);
-      for (int64_t r = 0; r < count; ++r) {
-        T* const to = out_row(first + r) + 2 * k;
-        const Pair<V> x = as_taken({re[r], im[r]});
-        points == kN ? store_pairs(to, x) : store_pairs(to, x, points);
-      }
+      for (int64_t r = 0; r < count; ++r) store_to(out_row(first + r), k, as_taken({re[r], im[r]}), points);
     }
   }
 
-  // One transform that is a matrix [rows, columns] of points; its work is panels of rows, each [columns] of vectors.
-  void whole(int64_t i, std::byte* slot) const {
-    V *const tile = reinterpret_cast<V*>(slot), *const work = reinterpret_cast<V*>(slot + layout_.tile_bytes);
+  // One transform; its work is panels of rows, each [columns] of vectors.
+  void whole(int64_t i, V* tile, V* work) const {
     for (int64_t t = 0; t < tiles(layout_.columns); ++t) columns(i, t, tile, work);
     for (int64_t t = 0; t < tiles(layout_.rows); ++t) rows(i, t, work);
     if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
   }
+  void over_threads(int64_t i, std::byte* scratch) const {
+    V* const work = reinterpret_cast<V*>(scratch);
+    in_slots(tiles(layout_.columns), scratch + layout_.work_bytes,
+             [&](int64_t t, std::byte* slot) { columns(i, t, reinterpret_cast<V*>(slot), work); });
+    in_slots(tiles(layout_.rows), scratch + layout_.work_bytes, [&](int64_t t, std::byte*) { rows(i, t, work); });
+    if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
+  }
 
-  // Points of transform i from j on, as they are transformed.
-  Pair<V> point(int64_t i, int64_t j, int64_t count) const {
-    const T* const row = in_row(i);
-    const auto some = [&](int64_t k) { return count == kN ? load_pairs(row + 2 * k) : load_pairs(row + 2 * k, count); };
+  // Points of a transform from j on, as they are transformed.
+  Pair<V> point(const Row<const T>& row, int64_t j, int64_t count) const {
+    const auto some = [&](int64_t k) { return load_from(row, k, count); };
     if (form_.kind != FourierKind::to_reals) return directed(some(j));
     Pair<V> b = some(n_ - j - count + 1);  // the last of them is the counterpart of the first
     if (count == kN) {
@@ -506,9 +544,10 @@ class Fourier {
 
   void columns(int64_t i, int64_t t, V* tile, V* work) const {
     const int64_t r = layout_.rows, c = layout_.columns, first = t * kN, count = std::min(kN, c - first);
+    const Row<const T> from = in_row(i);
     for (int64_t j = 0; j < r; ++j) {
-      if (form_.kind != FourierKind::to_reals && j + 8 < r) __builtin_prefetch(in_row(i) + 2 * ((j + 8) * c + first));
-      const Pair<V> x = point(i, j * c + first, count);
+      if (j + 8 < r) __builtin_prefetch(from.at((j + 8) * c + first));
+      const Pair<V> x = point(from, j * c + first, count);
       tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
     }
     transform<T>(tile, r, row_radices_, row_roots_);
@@ -527,7 +566,7 @@ class Fourier {
 
   // Multiplies result k of column j by the root of unity at j k.
   void turn_by_table(int64_t first, V* tile) const {
-    const int64_t lanes = planner::fourier_lanes(form_.dtype), padded = (layout_.columns + lanes - 1) / lanes * lanes;
+    const int64_t padded = padded_columns();
     for (int64_t k = 1; k < layout_.rows; ++k) {
       const T* const w = turns_ + 2 * k * padded + first;
       V* const v = tile + 2 * row_places_[k];
@@ -563,32 +602,34 @@ class Fourier {
     const int64_t r = layout_.rows, c = layout_.columns, first = panel * kN, count = std::min(kN, r - first);
     V* const tile = work + 2 * panel * c;
     transform<T>(tile, c, column_radices_, column_roots_);
-    T* to = out_row(i) + 2 * first;
-    for (int64_t k = 0; k < c; ++k, to += 2 * r) {
+    const Row<T> to = out_row(i);
+    for (int64_t k = 0; k < c; ++k) {
       const V* const v = tile + 2 * column_places_[k];
-      const Pair<V> x = directed({v[0], v[1]});
-      count == kN ? store_pairs(to, x) : store_pairs(to, x, count);
+      store_to(to, k * r + first, directed({v[0], v[1]}), count);
     }
   }
 
   // Of the transform of pairs of real numbers, in a row of the result: that of all.
-  void join_in_place(T* row) const {
-    row[2 * n_] = row[0], row[2 * n_ + 1] = row[1];
+  void join_in_place(const Row<T>& row) const {
+    const auto get = [&](int64_t k) { return Pair<T>{row.at(k)[0], row.at(k)[1]}; };
+    const auto put = [&](int64_t k, const Pair<T>& x) { row.at(k)[0] = x.re, row.at(k)[1] = x.im; };
+    const auto mirrored = [](const Pair<V>& x) {
+      return Pair<V>{backward<T>(x.re, Indices<T>()), backward<T>(x.im, Indices<T>())};
+    };
+    put(n_, get(0));
     int64_t k = 0;
     for (; k + kN <= n_ - k - kN + 1; k += kN) {
-      T *const low = row + 2 * k, *const high = row + 2 * (n_ - k - kN + 1);
-      const Pair<V> b = load_pairs(high), w = roots(k);
-      const Pair<V> other{backward<T>(b.re, Indices<T>()), backward<T>(b.im, Indices<T>())};
-      const auto [x, y] = join(load_pairs(low), other, w.re, w.im);
-      store_pairs(high, Pair<V>{backward<T>(y.re, Indices<T>()), backward<T>(y.im, Indices<T>())});
-      store_pairs(low, x);
+      const int64_t other = n_ - k - kN + 1;
+      const Pair<V> w = roots(k);
+      const auto [x, y] = join(load_from(row, k, kN), mirrored(load_from(row, other, kN)), w.re, w.im);
+      store_to(row, other, mirrored(y), kN);
+      store_to(row, k, x, kN);
     }
     for (; 2 * k <= n_; ++k) {
-      T *const low = row + 2 * k, *const high = row + 2 * (n_ - k);
       const auto [re, im] = root(k);
-      const auto [x, y] = join(Pair<T>{low[0], low[1]}, Pair<T>{high[0], high[1]}, re, im);
-      high[0] = y.re, high[1] = y.im;
-      low[0] = x.re, low[1] = x.im;
+      const auto [x, y] = join(get(k), get(n_ - k), re, im);
+      put(n_ - k, y);
+      put(k, x);
     }
   }
 
@@ -599,7 +640,7 @@ class Fourier {
   T* out_;
   const planner::Radices row_radices_, column_radices_;
   const T *row_roots_, *column_roots_;
-  const int32_t *row_places_, *column_places_;
+  const int32_t *row_places_, *places_, *column_places_;
   const T *turns_, *halves_;
   const double *fine_, *coarse_;
 };
