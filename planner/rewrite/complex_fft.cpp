@@ -26,7 +26,7 @@ using namespace tracing;
 namespace {
 
 // Lengths. A longer direct transform is one product of more work, a split is two with a copy between them. No
-// measurement is recorded, nor does a case of bench/ measure transforms.
+// measurement on a GPU is recorded.
 constexpr int64_t kLargestRadix = 64;   // of a split
 constexpr int64_t kLargestDirect = 96;  // of one without a divisor up to kLargestRadix that is one product
 constexpr int64_t kLeastHalved = 64;    // of real numbers that is halved; shorter ones take no longer whole
