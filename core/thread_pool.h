@@ -1,6 +1,8 @@
 // Parallel loops over oneTBB. Calls may nest. An exception that a body throws reaches the caller.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/function_ref.h"
@@ -24,5 +26,14 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int6
 
 // Calls task(i) for each i in [0, n), each on whichever thread is free.
 void parallel_tasks(int n, FunctionRef<void(int i)> task);
+
+// Calls task(i, slot) for each i in [0, n), as many at once as there are slots at most; no two at once have one slot.
+template <class Task>
+void parallel_in_slots(int64_t n, int slots, const Task& task) {
+  std::atomic<int64_t> next{0};
+  parallel_tasks(static_cast<int>(std::min<int64_t>(slots, n)), [&](int slot) {
+    for (int64_t i; (i = next.fetch_add(1)) < n;) task(i, slot);
+  });
+}
 
 }  // namespace neap

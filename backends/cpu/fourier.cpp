@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <initializer_list>
 #include <numbers>
 
 #include "core/isa.h"
@@ -47,10 +48,9 @@ void put_roots(int64_t n, T* to) {
     *to++ = static_cast<T>(root.real());
     *to++ = static_cast<T>(root.imag());
   };
-  const Radices radices = planner::radices_of(n);
   int64_t block = n;
-  for (int i = 0; i < radices.count; ++i) {
-    const int64_t radix = radices.radix[static_cast<size_t>(i)], apart = block / radix;
+  for (const int64_t radix : planner::radices_of(n)) {
+    const int64_t apart = block / radix;
     if (radix > 5 && radix != 8) {
       for (int64_t k = 0; k < radix; ++k) put(root_of_unity(k, radix));
     }
@@ -63,30 +63,26 @@ void put_roots(int64_t n, T* to) {
 
 // Where the passes, by one radix after the other, leave result k of n: by its remainder of the first, then by that of
 // the quotient, and so on.
-template <class... Lists>
-void put_places(int64_t n, int32_t* to, const Lists&... lists) {
+void put_places(int64_t n, int32_t* to, std::initializer_list<Radices> lists) {
   for (int64_t k = 0; k < n; ++k) {
     int64_t place = 0, rest = k, block = n;
-    const auto take = [&](const Radices& radices) {
-      for (int i = 0; i < radices.count; ++i) {
-        const int64_t radix = radices.radix[static_cast<size_t>(i)];
+    for (const Radices& radices : lists) {
+      for (const int64_t radix : radices) {
         block /= radix;
         place += rest % radix * block;
         rest /= radix;
       }
-    };
-    (take(lists), ...);
+    }
     to[k] = static_cast<int32_t>(place);
   }
 }
 
 template <class T>
 void put_turns(const FourierForm& form, const FourierLayout& layout, T* to) {
-  const int64_t lanes = planner::fourier_lanes(form.dtype), padded = (layout.columns + lanes - 1) / lanes * lanes;
-  for (int64_t k = 0; k < layout.rows; ++k, to += 2 * padded) {
+  for (int64_t k = 0; k < layout.rows; ++k, to += 2 * layout.turn_row) {
     for (int64_t j = 0; j < layout.columns; ++j) {
       const std::complex<double> root = root_of_unity(j * k, form.points());
-      to[j] = static_cast<T>(root.real()), to[padded + j] = static_cast<T>(root.imag());
+      to[j] = static_cast<T>(root.real()), to[layout.turn_row + j] = static_cast<T>(root.imag());
     }
   }
 }
@@ -110,13 +106,13 @@ void put_tables(const FourierForm& form, const FourierLayout& layout, std::byte*
   put_roots(layout.rows, at(layout.row_roots, T()));
   if (split) {
     put_roots(layout.columns, at(layout.column_roots, T()));
-    put_places(layout.rows, at(layout.row_places, int32_t()), rows);
+    put_places(layout.rows, at(layout.row_places, int32_t()), {rows});
   }
   if (within) {
-    put_places(layout.columns, at(layout.column_places, int32_t()), columns);
+    put_places(layout.columns, at(layout.column_places, int32_t()), {columns});
   } else {
     int32_t* const places = at(layout.places, int32_t());
-    put_places(n, places, rows, columns);
+    put_places(n, places, {rows, columns});
     places[n] = static_cast<int32_t>(n);  // what is behind the last stays there
   }
   const bool of_reals = form.kind != planner::FourierKind::pairs;

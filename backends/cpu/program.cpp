@@ -133,9 +133,16 @@ class Lowering {
       case PlanStep::Kind::convolution:
         code.convolution.form = planner::convolution_form(step.group, step.group.nodes.at(0));
         return operands(plan, step, code.convolution);
-      case PlanStep::Kind::fourier: return fourier(step, code.fourier);
-      case PlanStep::Kind::sort: return sort(step, code.sort);
-      case PlanStep::Kind::cumulative: return cumulative(step, code.cumulative);
+      case PlanStep::Kind::fourier:
+        code.fourier.form = planner::fourier_form(step.group, step.group.nodes.at(0));
+        code.fourier.tables = fourier_tables(code.fourier.form);
+        return operand(step, code.fourier);
+      case PlanStep::Kind::sort:
+        code.sort.form = planner::sort_form(step.group, step.group.nodes.at(0));
+        return operand(step, code.sort);
+      case PlanStep::Kind::cumulative:
+        code.cumulative.form = planner::cumulative_form(step.group, step.group.nodes.at(0));
+        return operand(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
       default: return launches(plan, step, code);
@@ -180,23 +187,9 @@ class Lowering {
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
   }
 
-  static void fourier(const PlanStep& step, FourierCode& code) {
-    code.form = planner::fourier_form(step.group, step.group.nodes.at(0));
-    code.tables = fourier_tables(code.form);
-    code.in = step.reads.at(0);
-    code.out = step.writes.at(0);
-    code.scratch = step.scratch.at(0);
-  }
-
-  static void sort(const PlanStep& step, SortCode& code) {
-    code.form = planner::sort_form(step.group, step.group.nodes.at(0));
-    code.in = step.reads.at(0);
-    code.out = step.writes.at(0);
-    if (!step.scratch.empty()) code.scratch = step.scratch[0];
-  }
-
-  static void cumulative(const PlanStep& step, CumulativeCode& code) {
-    code.form = planner::cumulative_form(step.group, step.group.nodes.at(0));
+  // Of what has one operand.
+  template <class Code>
+  static void operand(const PlanStep& step, Code& code) {
     code.in = step.reads.at(0);
     code.out = step.writes.at(0);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];

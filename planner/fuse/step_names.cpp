@@ -90,6 +90,11 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     step.op += op_name(group, v, kNameDepth);
   }
   step.strategy = naive ? Strategy::naive : recomputes ? Strategy::recompute : Strategy::fused;
+  const auto opaque = [&](std::string reason) {
+    step.op = name(group.nodes[0].op);
+    step.strategy = naive ? Strategy::naive : Strategy::opaque;
+    step.reason = std::move(reason);
+  };
   switch (step.kind) {
     case PlanStep::Kind::dot: {
       const DotForm form = dot_form(group, group.nodes[0]);
@@ -111,25 +116,17 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
     }
     case PlanStep::Kind::fourier: {
       const FourierForm form = fourier_form(group, group.nodes[0]);
-      step.op = name(group.nodes[0].op);
-      step.strategy = naive ? Strategy::naive : Strategy::opaque;
-      step.reason = fmt::format("{} of {}", form.outer * form.inner, form.length);
-      return;
+      return opaque(fmt::format("{} of {}", form.outer * form.inner, form.length));
     }
     case PlanStep::Kind::sort: {
       const SortForm form = sort_form(group, group.nodes[0]);
-      step.op = name(group.nodes[0].op);
-      step.strategy = naive ? Strategy::naive : Strategy::opaque;
-      step.reason = fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length);
+      opaque(fmt::format("{} row{} of {}", form.rows, form.rows == 1 ? "" : "s", form.length));
       if (form.selects()) step.reason += fmt::format(", ranks {} to {}", form.start, form.limit - 1);
       return;
     }
     case PlanStep::Kind::cumulative: {
       const CumulativeForm form = cumulative_form(group, group.nodes[0]);
-      step.op = name(group.nodes[0].op);
-      step.strategy = naive ? Strategy::naive : Strategy::opaque;
-      step.reason = fmt::format("{} of {}", form.outer * form.inner, form.length);
-      return;
+      return opaque(fmt::format("{} of {}", form.outer * form.inner, form.length));
     }
     case PlanStep::Kind::factor: {
       const factor::Form form = factor_form(group, group.nodes[0]);

@@ -29,6 +29,9 @@ inline constexpr int64_t kMostRadix = 127;
 struct Radices {
   std::array<int, 64> radix{};
   int count = 0;
+
+  const int* begin() const { return radix.data(); }
+  const int* end() const { return radix.data() + count; }
 };
 /// Returns them in the order in which they are taken; none where a prime above kMostRadix divides n, or n is 1 or less.
 Radices radices_of(int64_t n);
@@ -56,7 +59,8 @@ struct FourierLayout {
   size_t row_roots = 0, column_roots = 0;    // of the passes along each
   size_t row_places = 0, column_places = 0;  // int32: where result k of the passes lies
   size_t places = 0;                         // of all passes, where a tile has all points; one more
-  size_t turns = 0;                          // roots between columns and rows [rows, columns]: real, then imaginary
+  size_t turns = 0;  // roots between columns and rows, of each row turn_row real parts, then imaginary ones
+  int64_t turn_row = 0;
   size_t halves = 0;  // roots of order `length` between reals and pairs, points() and kMoreRoots of them: the same
   size_t fine = 0, coarse = 0;  // f64: roots k, and k * kFineRoots, of order `length`: in pairs
   size_t table_bytes = 0;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/round_up.h"
 #include "planner/kernels/dot_scratch.h"
 #include "planner/kernels/fourier_form.h"
 
@@ -15,7 +16,6 @@ constexpr double kMultiplications = 16;   // what a point of a pass takes as lon
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded(int64_t n, int64_t unit) { return ceil_div(n, unit) * unit; }
-size_t rounded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // The part of vectors along rows and along columns that is used, of a matrix of n elements.
 double waste(int64_t rows, int64_t columns, int64_t lanes) {
@@ -40,9 +40,8 @@ int64_t choose_rows(int64_t n, int64_t lanes) {
 
 // Roots that the passes over n points have: fewer than there are points, and those of odd radices.
 size_t count_roots(int64_t n) {
-  const Radices radices = radices_of(n);
   int64_t count = n;
-  for (int i = 0; i < radices.count; ++i) count += radices.radix[static_cast<size_t>(i)];
+  for (const int radix : radices_of(n)) count += radix;
   return static_cast<size_t>(count);
 }
 
@@ -101,7 +100,7 @@ FourierLayout fourier_layout(const FourierForm& form) {
 
   const auto place = [&](size_t bytes_there) {
     const size_t at = layout.table_bytes;
-    layout.table_bytes += rounded(bytes_there);
+    layout.table_bytes += round_up_64(bytes_there);
     return at;
   };
   const auto points = [](int64_t count) { return static_cast<size_t>(count); };
@@ -113,7 +112,8 @@ FourierLayout fourier_layout(const FourierForm& form) {
   layout.is_short = n <= kShort;
   const bool of_reals = form.kind != FourierKind::pairs;
   if (layout.is_short) {
-    layout.turns = place(split ? points(layout.rows * padded(layout.columns, lanes)) * pair : 0);
+    layout.turn_row = padded(layout.columns, lanes);
+    layout.turns = place(split ? points(layout.rows * layout.turn_row) * pair : 0);
     layout.halves = place(of_reals ? points(n + kMoreRoots) * pair : 0);
   } else if (within || of_reals) {
     layout.fine = place(points(2 * (kFineRoots + kMoreRoots)) * sizeof(double));

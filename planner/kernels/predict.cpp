@@ -39,9 +39,7 @@ double fourier_units(const FourierForm& form) {
   const FourierLayout layout = fourier_layout(form);
   double passes = 2;  // what reads and writes
   for (const int64_t n : {layout.rows, layout.columns}) {
-    const Radices radices = radices_of(n);
-    for (int i = 0; i < radices.count; ++i)
-      passes += radices.radix[static_cast<size_t>(i)] > 8 ? radices.radix[static_cast<size_t>(i)] / 4.0 : 1;
+    for (const int radix : radices_of(n)) passes += radix > 8 ? radix / 4.0 : 1;
   }
   const double lanes = static_cast<double>(fourier_lanes(form.dtype)) / predicted::kFourierLanes;
   const double points = static_cast<double>(form.outer * form.points()) * static_cast<double>(form.inner);

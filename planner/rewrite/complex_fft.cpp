@@ -200,8 +200,7 @@ class Fft {
 }  // namespace
 
 Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
-  const Array moved = moveaxis(x.re, axis, -1);
-  const int64_t n = moved.shape().back();
+  const int64_t n = x.re.shape(axis);
   if (x.re.size() == 0 || n == 1) return x;
   if (use.by_steps) {
     if (use.of_reals && has_step_of_reals(n)) {
@@ -215,8 +214,9 @@ Parts lower_fft(const Parts& x, int64_t axis, const FftUse& use) {
   const Fft fft(use.reverse ? 1 : -1, x.re.dtype(), use.by_steps);
   const auto rows = [&](const Array& a) { return reshape(moveaxis(a, axis, -1), {x.re.size() / n, n}); };
   const auto back = [&](const Array& a) {
-    Shape shape = moved.shape();
-    shape.back() = a.shape(1);
+    Shape shape = x.re.shape();
+    shape.erase(shape.begin() + axis);
+    shape.push_back(a.shape(1));
     return moveaxis(reshape(a, shape), -1, axis);
   };
   const bool halved = n % 2 == 0 && n >= kLeastHalved;

@@ -5,7 +5,6 @@
 // element is summed is that of the terms: how the result is cut into tiles changes no bit.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -322,11 +321,8 @@ template <class T>
 void convolve(const ConvolutionForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
   const Convolution<T> convolution(form, lhs, rhs, out);
   const ConvolutionTiles& tiles = convolution.tiles();
-  std::atomic<int64_t> next{0};
-  parallel_tasks(tiles.slots, [&](int slot) {
-    for (int64_t i; (i = next.fetch_add(1)) < tiles.count;) {
-      convolution.run(i, scratch + static_cast<size_t>(slot) * tiles.slot_bytes());
-    }
+  parallel_in_slots(tiles.count, tiles.slots, [&](int64_t i, int slot) {
+    convolution.run(i, scratch + static_cast<size_t>(slot) * tiles.slot_bytes());
   });
 }
 

@@ -3,8 +3,6 @@
 // by lanes, real and imaginary vectors in turn; passes by radices 8, 4, 2, 3, 5 and primes go over it in place, and
 // leave result k where a table says. Many transforms fill the lanes; of a long one, its columns do, and then its rows.
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "backends/cpu/isa/fourier_passes.h"
@@ -45,20 +43,25 @@ class Fourier {
 
   void run(std::byte* scratch) const {
     const int64_t transforms = form_.outer * form_.inner;
-    if (layout_.lanes == FourierLanes::within && !layout_.in_slot) {
-      for (int64_t i = 0; i < transforms; ++i) over_threads(i, scratch);
-    } else if (layout_.lanes == FourierLanes::within) {
-      in_slots(transforms, scratch, [&](int64_t i, std::byte* slot) {
-        whole(i, reinterpret_cast<V*>(slot), reinterpret_cast<V*>(slot + layout_.tile_bytes));
+    if (layout_.lanes == FourierLanes::within && layout_.in_slot) {
+      return in_slots(transforms, scratch, [&](int64_t i, V* tile) {
+        as_matrix(i, tile + layout_.tile_bytes / sizeof(V), [&](int64_t count, const auto& task) {
+          for (int64_t t = 0; t < count; ++t) task(t, tile);
+        });
       });
-    } else if (layout_.lanes == FourierLanes::inner) {
-      const int64_t across = tiles(form_.inner);
-      in_slots(form_.outer * across, scratch,
-               [&](int64_t t, std::byte* slot) { of_inner(t / across, t % across * kN, reinterpret_cast<V*>(slot)); });
-    } else {
-      in_slots(tiles(transforms), scratch,
-               [&](int64_t t, std::byte* slot) { of_outer(t * kN, reinterpret_cast<V*>(slot)); });
     }
+    if (layout_.lanes == FourierLanes::within) {
+      for (int64_t i = 0; i < transforms; ++i) {
+        as_matrix(i, reinterpret_cast<V*>(scratch),
+                  [&](int64_t count, const auto& task) { in_slots(count, scratch + layout_.work_bytes, task); });
+      }
+      return;
+    }
+    if (layout_.lanes == FourierLanes::outer) {
+      return in_slots(tiles(transforms), scratch, [&](int64_t t, V* tile) { of_outer(t * kN, tile); });
+    }
+    const int64_t across = tiles(form_.inner);
+    in_slots(form_.outer * across, scratch, [&](int64_t t, V* tile) { of_inner(t / across, t % across * kN, tile); });
   }
 
  private:
@@ -70,14 +73,8 @@ class Fourier {
 
   template <class Task>
   void in_slots(int64_t count, std::byte* slots, const Task& task) const {
-    if (layout_.slots == 1) {
-      for (int64_t i = 0; i < count; ++i) task(i, slots);
-      return;
-    }
-    std::atomic<int64_t> next = 0;
-    parallel_tasks(layout_.slots, [&](int s) {
-      std::byte* const slot = slots + static_cast<size_t>(s) * layout_.slot_bytes;
-      for (int64_t i = next++; i < count; i = next++) task(i, slot);
+    parallel_in_slots(count, layout_.slots, [&](int64_t i, int slot) {
+      task(i, reinterpret_cast<V*>(slots + static_cast<size_t>(slot) * layout_.slot_bytes));
     });
   }
 
@@ -87,13 +84,17 @@ class Fourier {
   int64_t points_in() const { return form_.kind == FourierKind::to_reals ? n_ + 1 : n_; }
   int64_t points_out() const { return form_.kind == FourierKind::from_reals ? n_ + 1 : n_; }
   // Of transform i, of all that lie along the outer axis and the inner one.
-  Row<const T> in_row(int64_t i) const {
-    const int64_t inner = form_.inner, start = 2 * (i / inner) * points_in() * inner, lane = i % inner;
-    return {in_ + start + (pairs_in() ? 2 * lane : lane), 2 * inner, pairs_in() ? 1 : inner};
+  Row<const T> in_row(int64_t i) const { return row(in_, points_in(), pairs_in(), i); }
+  Row<T> out_row(int64_t i) const { return row(out_, points_out(), pairs_out(), i); }
+  template <class U>
+  Row<U> row(U* array, int64_t points, bool pairs, int64_t i) const {
+    const int64_t inner = form_.inner, lane = i % inner;
+    return {array + 2 * (i / inner) * points * inner + (pairs ? 2 * lane : lane), 2 * inner, pairs ? 1 : inner};
   }
-  Row<T> out_row(int64_t i) const {
-    const int64_t inner = form_.inner, start = 2 * (i / inner) * points_out() * inner, lane = i % inner;
-    return {out_ + start + (pairs_out() ? 2 * lane : lane), 2 * inner, pairs_out() ? 1 : inner};
+  // Of a row's point k and the same one of the transforms beside it.
+  template <class U>
+  static Row<U> beside(const Row<U>& row, int64_t k) {
+    return {row.at(k), row.across == 1 ? 2 : 1, row.across};
   }
 
   // Swapped parts are transformed the other way round.
@@ -141,31 +142,29 @@ class Fourier {
   void each_two(V* tile, const Place& place, const Both& both) const {
     for (int64_t k = 0; 2 * k <= n_; ++k) {
       const auto [re, im] = root(k);
-      V *const a = tile + 2 * place(k), *const b = tile + 2 * place(n_ - k);
-      const V c = V{} + re, s = V{} + im;
-      const auto [x, y] = both(Pair<V>{a[0], a[1]}, Pair<V>{b[0], b[1]}, c, s);
-      b[0] = y.re, b[1] = y.im;
-      a[0] = x.re, a[1] = x.im;
+      const auto [x, y] = both(get(tile, place(k)), get(tile, place(n_ - k)), V{} + re, V{} + im);
+      put(tile, place(n_ - k), y);
+      put(tile, place(k), x);
     }
   }
 
   // Transforms a tile of all points in place, from their order to where places_ says.
   void transform_all(V* tile) const {
+    if (form_.kind == FourierKind::pairs) return transform_points(tile);
+    const auto direct = [&] {
+      for (int64_t k = 0; form_.reverse && k < n_; ++k) put(tile, k, swapped(get(tile, k)));
+    };
     if (form_.kind == FourierKind::to_reals) {
       tile[1] = tile[2 * n_ + 1] = V{};  // the first and the last are real
       each_two(
           tile, [](int64_t k) { return k; },
           [](const Pair<V>& a, const Pair<V>& b, const V& re, const V& im) { return part(a, b, re, im); });
     }
-    if (form_.reverse && form_.kind != FourierKind::pairs) {
-      for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
-    }
+    direct();
     transform_points(tile);
-    if (form_.reverse && form_.kind != FourierKind::pairs) {
-      for (int64_t k = 0; k < n_; ++k) std::swap(tile[2 * k], tile[2 * k + 1]);
-    }
+    direct();
     if (form_.kind == FourierKind::from_reals) {
-      tile[2 * n_] = tile[0], tile[2 * n_ + 1] = tile[1];
+      put(tile, n_, get(tile, 0));
       each_two(
           tile, [&](int64_t k) { return places_[k]; },
           [](const Pair<V>& a, const Pair<V>& b, const V& re, const V& im) { return join(a, b, re, im); });
@@ -174,69 +173,45 @@ class Fourier {
   void transform_points(V* tile) const {
     const int64_t r = layout_.rows, c = layout_.columns;
     if (c == 1) return transform<T>(tile, r, row_radices_, row_roots_);
-    V* const column =
-        tile + 2 * (n_ + 1);  // behind all points: at strides of powers of two they would meet in the cache
+    // Behind all points: at strides of powers of two they would meet in the cache.
+    V* const column = tile + 2 * (n_ + 1);
     for (int64_t j = 0; j < c; ++j) {
-      for (int64_t k = 0; k < r; ++k) {
-        const V* const from = tile + 2 * (k * c + j);
-        column[2 * k] = from[0], column[2 * k + 1] = from[1];
-      }
+      for (int64_t k = 0; k < r; ++k) put(column, k, get(tile, k * c + j));
       transform<T>(column, r, row_radices_, row_roots_);
       for (int64_t k = 0; k < r; ++k) {
-        const T* const w = turns_ + 2 * k * padded_columns() + j;
-        const V* const from = column + 2 * row_places_[k];
-        const Pair<V> x =
-            k == 0 ? Pair<V>{from[0], from[1]} : times(Pair<V>{from[0], from[1]}, w[0], w[padded_columns()]);
-        V* const to = tile + 2 * (row_places_[k] * c + j);
-        to[0] = x.re, to[1] = x.im;
+        const T* const w = turns_ + 2 * k * layout_.turn_row + j;
+        const Pair<V> x = get(column, row_places_[k]);
+        put(tile, row_places_[k] * c + j, k == 0 ? x : times(x, w[0], w[layout_.turn_row]));
       }
     }
     for (int64_t k = 0; k < r; ++k) transform<T>(tile + 2 * k * c, c, column_radices_, column_roots_);
-  }
-  int64_t padded_columns() const {
-    const int64_t lanes = planner::fourier_lanes(form_.dtype);
-    return (layout_.columns + lanes - 1) / lanes * lanes;
   }
   Pair<V> as_taken(const Pair<V>& x) const { return form_.kind == FourierKind::pairs ? directed(x) : x; }
 
   // Lanes are elements of the inner axis, from `lane` on.
   void of_inner(int64_t outer, int64_t lane, V* tile) const {
-    const int64_t count = std::min(kN, form_.inner - lane);
-    const auto load_reals = [&](const T* from) {
-      if (count == kN) return load(from);
-      T some[kN] = {};
-      std::copy_n(from, count, some);
-      return load(some);
-    };
-    const auto store_reals = [&](T* to, const V& v) {
-      if (count == kN) return store(to, v);
-      T some[kN];
-      store(some, v);
-      std::copy_n(some, count, to);
-    };
-    const int64_t along = form_.inner;
-    const T* from = in_ + 2 * outer * points_in() * along + (pairs_in() ? 2 : 1) * lane;
-    for (int64_t j = 0; j < points_in(); ++j, from += 2 * along) {
-      Pair<V> x;
-      if (pairs_in()) {
-        x = load_from(Row<const T>{from, 2, 1}, 0, count);
-      } else {
-        x = {load_reals(from), load_reals(from + along)};
-      }
-      x = as_taken(x);
-      tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
-    }
+    const int64_t first = outer * form_.inner + lane, count = std::min(kN, form_.inner - lane);
+    const Row<const T> from = in_row(first);
+    for (int64_t j = 0; j < points_in(); ++j) put(tile, j, as_taken(load_from(beside(from, j), 0, count)));
     transform_all(tile);
-    T* to = out_ + 2 * outer * points_out() * along + (pairs_out() ? 2 : 1) * lane;
-    for (int64_t k = 0; k < points_out(); ++k, to += 2 * along) {
-      const V* const v = tile + 2 * places_[k];
-      const Pair<V> x = as_taken({v[0], v[1]});
-      if (pairs_out()) {
-        store_to(Row<T>{to, 2, 1}, 0, x, count);
-      } else {
-        store_reals(to, x.re), store_reals(to + along, x.im);
-      }
+    const Row<T> to = out_row(first);
+    for (int64_t k = 0; k < points_out(); ++k) {
+      store_to(beside(to, k), 0, as_taken(get(tile, places_[k])), count);
     }
+  }
+
+  // Of points [first, first + kN) of `extent` in a tile, turned: the parts of one lane are a vector.
+  struct Square {
+    V re[kN], im[kN];
+  };
+  static Square square(const V* tile, const int32_t* places, int64_t first, int64_t extent) {
+    Square s;
+    for (int64_t i = 0; i < kN; ++i) {
+      const Pair<V> x = get(tile, places[std::min(first + i, extent - 1)]);
+      s.re[i] = x.re, s.im[i] = x.im;
+    }
+    turn<T>(s.re), turn<T>(s.im);
+    return s;
   }
 
   // Lanes are transforms, from `first` on: squares of their points are turned.
@@ -250,33 +225,26 @@ class Fourier {
         re[r] = x.re, im[r] = x.im;
       }
       turn<T>(re), turn<T>(im);
-      for (int64_t i = 0; i < points; ++i) tile[2 * (j + i)] = re[i], tile[2 * (j + i) + 1] = im[i];
+      for (int64_t i = 0; i < points; ++i) put(tile, j + i, {re[i], im[i]});
     }
     transform_all(tile);
     for (int64_t k = 0; k < points_out(); k += kN) {
       const int64_t points = std::min(kN, points_out() - k);
-      V re[kN], im[kN];
-      for (int64_t i = 0; i < kN; ++i) {
-        const V* const v = tile + 2 * places_[std::min(k + i, points_out() - 1)];
-        re[i] = v[0], im[i] = v[1];
-      }
-      turn<T>(re), turn<T>(im);
-      for (int64_t r = 0; r < count; ++r) store_to(out_row(first + r), k, as_taken({re[r], im[r]}), points);
+      const Square s = square(tile, places_, k, points_out());
+      for (int64_t r = 0; r < count; ++r) store_to(out_row(first + r), k, as_taken({s.re[r], s.im[r]}), points);
     }
   }
 
-  // One transform; its work is panels of rows, each [columns] of vectors.
-  void whole(int64_t i, V* tile, V* work) const {
-    for (int64_t t = 0; t < tiles(layout_.columns); ++t) columns(i, t, tile, work);
-    for (int64_t t = 0; t < tiles(layout_.rows); ++t) rows(i, t, work);
+  // One transform; its work is panels of rows, each [columns] of vectors. each(n, task) calls task(t, tile) for all t.
+  template <class Each>
+  void as_matrix(int64_t i, V* work, const Each& each) const {
+    each(tiles(layout_.columns), [&](int64_t t, V* tile) { columns(i, t, tile, work); });
+    each(tiles(layout_.rows), [&](int64_t t, V*) { rows(i, t, work); });
     if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
   }
-  void over_threads(int64_t i, std::byte* scratch) const {
-    V* const work = reinterpret_cast<V*>(scratch);
-    in_slots(tiles(layout_.columns), scratch + layout_.work_bytes,
-             [&](int64_t t, std::byte* slot) { columns(i, t, reinterpret_cast<V*>(slot), work); });
-    in_slots(tiles(layout_.rows), scratch + layout_.work_bytes, [&](int64_t t, std::byte*) { rows(i, t, work); });
-    if (form_.kind == FourierKind::from_reals) join_in_place(out_row(i));
+
+  static Pair<V> mirrored(const Pair<V>& x) {
+    return {backward<T>(x.re, Indices<T>()), backward<T>(x.im, Indices<T>())};
   }
 
   // Points of a transform from j on, as they are transformed.
@@ -285,7 +253,7 @@ class Fourier {
     if (form_.kind != FourierKind::to_reals) return directed(some(j));
     Pair<V> b = some(n_ - j - count + 1);  // the last of them is the counterpart of the first
     if (count == kN) {
-      b = {backward<T>(b.re, Indices<T>()), backward<T>(b.im, Indices<T>())};
+      b = mirrored(b);
     } else {
       T re[kN], im[kN];
       store(re, b.re), store(im, b.im);
@@ -303,31 +271,21 @@ class Fourier {
     const Row<const T> from = in_row(i);
     for (int64_t j = 0; j < r; ++j) {
       if (j + 8 < r) __builtin_prefetch(from.at((j + 8) * c + first));
-      const Pair<V> x = point(from, j * c + first, count);
-      tile[2 * j] = x.re, tile[2 * j + 1] = x.im;
+      put(tile, j, point(from, j * c + first, count));
     }
     transform<T>(tile, r, row_radices_, row_roots_);
     layout_.is_short ? turn_by_table(first, tile) : turn_by_roots(first, tile);
     for (int64_t panel = 0; panel < tiles(r); ++panel) {
-      V re[kN], im[kN];
-      for (int64_t k = 0; k < kN; ++k) {
-        const V* const v = tile + 2 * row_places_[std::min(panel * kN + k, r - 1)];
-        re[k] = v[0], im[k] = v[1];
-      }
-      turn<T>(re), turn<T>(im);
-      V* const to = work + 2 * (panel * c + first);
-      for (int64_t k = 0; k < count; ++k) to[2 * k] = re[k], to[2 * k + 1] = im[k];
+      const Square s = square(tile, row_places_, panel * kN, r);
+      for (int64_t k = 0; k < count; ++k) put(work, panel * c + first + k, {s.re[k], s.im[k]});
     }
   }
 
   // Multiplies result k of column j by the root of unity at j k.
   void turn_by_table(int64_t first, V* tile) const {
-    const int64_t padded = padded_columns();
     for (int64_t k = 1; k < layout_.rows; ++k) {
-      const T* const w = turns_ + 2 * k * padded + first;
-      V* const v = tile + 2 * row_places_[k];
-      const Pair<V> x = times(Pair<V>{v[0], v[1]}, load(w), load(w + padded));
-      v[0] = x.re, v[1] = x.im;
+      const T* const w = turns_ + 2 * k * layout_.turn_row + first;
+      put(tile, row_places_[k], times(get(tile, row_places_[k]), load(w), load(w + layout_.turn_row)));
     }
   }
   void turn_by_roots(int64_t first, V* tile) const {
@@ -346,10 +304,9 @@ class Fourier {
     for (int64_t far = 0; far < layout_.rows; far += kNear) {
       const Pair<V> w = root_of(far);
       for (int64_t k = 0; k < std::min(kNear, layout_.rows - far); ++k) {
-        V* const v = tile + 2 * row_places_[far + k];
+        const int64_t place = row_places_[far + k];
         const Pair<V> turned = k == 0 ? w : times(near[k], w.re, w.im);
-        const Pair<V> x = times(Pair<V>{v[0], v[1]}, turned.re, turned.im);
-        v[0] = x.re, v[1] = x.im;
+        put(tile, place, times(get(tile, place), turned.re, turned.im));
       }
     }
   }
@@ -360,19 +317,15 @@ class Fourier {
     transform<T>(tile, c, column_radices_, column_roots_);
     const Row<T> to = out_row(i);
     for (int64_t k = 0; k < c; ++k) {
-      const V* const v = tile + 2 * column_places_[k];
-      store_to(to, k * r + first, directed({v[0], v[1]}), count);
+      store_to(to, k * r + first, directed(get(tile, column_places_[k])), count);
     }
   }
 
   // Of the transform of pairs of real numbers, in a row of the result: that of all.
   void join_in_place(const Row<T>& row) const {
-    const auto get = [&](int64_t k) { return Pair<T>{row.at(k)[0], row.at(k)[1]}; };
-    const auto put = [&](int64_t k, const Pair<T>& x) { row.at(k)[0] = x.re, row.at(k)[1] = x.im; };
-    const auto mirrored = [](const Pair<V>& x) {
-      return Pair<V>{backward<T>(x.re, Indices<T>()), backward<T>(x.im, Indices<T>())};
-    };
-    put(n_, get(0));
+    const auto one = [&](int64_t k) { return Pair<T>{row.at(k)[0], row.at(k)[1]}; };
+    const auto put_one = [&](int64_t k, const Pair<T>& x) { row.at(k)[0] = x.re, row.at(k)[1] = x.im; };
+    put_one(n_, one(0));
     int64_t k = 0;
     for (; k + kN <= n_ - k - kN + 1; k += kN) {
       const int64_t other = n_ - k - kN + 1;
@@ -383,9 +336,9 @@ class Fourier {
     }
     for (; 2 * k <= n_; ++k) {
       const auto [re, im] = root(k);
-      const auto [x, y] = join(get(k), get(n_ - k), re, im);
-      put(n_ - k, y);
-      put(k, x);
+      const auto [x, y] = join(one(k), one(n_ - k), re, im);
+      put_one(n_ - k, y);
+      put_one(k, x);
     }
   }
 

@@ -86,29 +86,42 @@ template <class T>
   store(to, low);
   store(to + kLanes<T>, high);
 }
+
 // Complex numbers in memory: `along` from one to the next, `across` from its real part to its imaginary one.
 template <class T>
 struct Row {
   T* first;
   int64_t along, across;
 
-  bool dense() const { return along == 2 && across == 1; }
+  bool is_pairs() const { return along == 2 && across == 1; }
   T* at(int64_t k) const { return first + k * along; }
 };
 template <class T>
 Pair<Lanes<std::remove_const_t<T>>> load_from(const Row<T>& row, int64_t k, int64_t count) {
   using U = std::remove_const_t<T>;
-  if (row.dense() && count == kLanes<U>) return load_pairs<U>(row.at(k));
+  if (row.is_pairs() && count == kLanes<U>) return load_pairs<U>(row.at(k));
+  if (row.along == 1 && count == kLanes<U>) return {load<U>(row.at(k)), load<U>(row.at(k) + row.across)};
   U re[kLanes<U>] = {}, im[kLanes<U>] = {};
   for (int64_t i = 0; i < count; ++i) re[i] = row.at(k + i)[0], im[i] = row.at(k + i)[row.across];
   return {load(re), load(im)};
 }
 template <class T>
 void store_to(const Row<T>& row, int64_t k, const Pair<Lanes<T>>& v, int64_t count) {
-  if (row.dense() && count == kLanes<T>) return store_pairs(row.at(k), v);
+  if (row.is_pairs() && count == kLanes<T>) return store_pairs(row.at(k), v);
+  if (row.along == 1 && count == kLanes<T>) return store(row.at(k), v.re), store(row.at(k) + row.across, v.im);
   T re[kLanes<T>], im[kLanes<T>];
   store(re, v.re), store(im, v.im);
   for (int64_t i = 0; i < count; ++i) row.at(k + i)[0] = re[i], row.at(k + i)[row.across] = im[i];
+}
+
+// A point of a tile.
+template <class V>
+[[gnu::always_inline]] inline Pair<V> get(const V* tile, int64_t at) {
+  return {tile[2 * at], tile[2 * at + 1]};
+}
+template <class V>
+[[gnu::always_inline]] inline void put(V* tile, int64_t at, const Pair<V>& x) {
+  tile[2 * at] = x.re, tile[2 * at + 1] = x.im;
 }
 
 // Turns a square of vectors: each round weaves the halves.
@@ -178,13 +191,13 @@ template <class T, class V>
 template <class T, int kRadix>
 void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
   using V = Lanes<T>;
-  const int64_t apart = block / kRadix, step = 2 * apart;
+  const int64_t apart = block / kRadix;
   for (int64_t first = 0; first < n; first += block) {
     const T* root = roots;
     for (int64_t j = 0; j < apart; ++j) {
-      V* const at = tile + 2 * (first + j);
+      V* const points = tile + 2 * (first + j);
       Pair<V> x[kRadix];
-      for (int p = 0; p < kRadix; ++p) x[p] = {at[p * step], at[p * step + 1]};
+      for (int p = 0; p < kRadix; ++p) x[p] = get(points, p * apart);
       if constexpr (kRadix == 2) transform2(x);
       if constexpr (kRadix == 3) transform3<T>(x);
       if constexpr (kRadix == 4) transform4(x[0], x[1], x[2], x[3]);
@@ -193,32 +206,30 @@ void pass(Lanes<T>* tile, int64_t n, int64_t block, const T* roots) {
       if (apart > 1) {
         for (int p = 1; p < kRadix; ++p, root += 2) x[p] = times(x[p], root[0], root[1]);
       }
-      for (int p = 0; p < kRadix; ++p) at[p * step] = x[p].re, at[p * step + 1] = x[p].im;
+      for (int p = 0; p < kRadix; ++p) put(points, p * apart, x[p]);
     }
   }
 }
 
-// The same of any odd radix. Points p and radix - p come of the same sums: `cosines` of 2 pi k / radix, and sines, are
-// the roots of the radix.
+// The same of any odd radix. Points p and radix - p come of the same sums, by cosines and sines of 2 pi k / radix:
+// `of_radix`, its own roots.
 template <class T>
 void pass_of_prime(Lanes<T>* tile, int64_t n, int64_t block, int radix, const T* of_radix, const T* roots) {
   using V = Lanes<T>;
-  const int64_t apart = block / radix, step = 2 * apart;
+  const int64_t apart = block / radix;
   const int half = (radix - 1) / 2;
   for (int64_t first = 0; first < n; first += block) {
     const T* root = roots;
     for (int64_t j = 0; j < apart; ++j, root += 2 * (radix - 1)) {
-      V* const at = tile + 2 * (first + j);
-      const auto point = [&](int p) { return Pair<V>{at[p * step], at[p * step + 1]}; };
-      const auto put = [&](int p, Pair<V> x) {
-        if (apart > 1) x = times(x, root[2 * (p - 1)], root[2 * (p - 1) + 1]);
-        at[p * step] = x.re, at[p * step + 1] = x.im;
+      V* const points = tile + 2 * (first + j);
+      const auto finish = [&](int p, const Pair<V>& x) {
+        put(points, p * apart, apart > 1 ? times(x, root[2 * (p - 1)], root[2 * (p - 1) + 1]) : x);
       };
       Pair<V> sums[planner::kMostRadix / 2], differences[planner::kMostRadix / 2];
-      const Pair<V> x0 = point(0);
+      const Pair<V> x0 = get(points, 0);
       Pair<V> all = x0;
       for (int q = 0; q < half; ++q) {
-        const Pair<V> a = point(q + 1), b = point(radix - 1 - q);
+        const Pair<V> a = get(points, (q + 1) * apart), b = get(points, (radix - 1 - q) * apart);
         sums[q] = a + b, differences[q] = a - b;
         all = all + sums[q];
       }
@@ -229,10 +240,10 @@ void pass_of_prime(Lanes<T>* tile, int64_t n, int64_t block, int radix, const T*
           even = {even.re + sums[q].re * cosine, even.im + sums[q].im * cosine};
           odd = {odd.re + differences[q].re * sine, odd.im + differences[q].im * sine};
         }
-        put(p, {even.re - odd.im, even.im + odd.re});
-        put(radix - p, {even.re + odd.im, even.im - odd.re});
+        finish(p, {even.re - odd.im, even.im + odd.re});
+        finish(radix - p, {even.re + odd.im, even.im - odd.re});
       }
-      at[0] = all.re, at[1] = all.im;
+      put(points, 0, all);
     }
   }
 }
@@ -240,8 +251,7 @@ void pass_of_prime(Lanes<T>* tile, int64_t n, int64_t block, int radix, const T*
 template <class T>
 void transform(Lanes<T>* tile, int64_t n, const planner::Radices& radices, const T* roots) {
   int64_t block = n;
-  for (int i = 0; i < radices.count; ++i) {
-    const int radix = radices.radix[static_cast<size_t>(i)];
+  for (const int radix : radices) {
     switch (radix) {
       case 2: pass<T, 2>(tile, n, block, roots); break;
       case 3: pass<T, 3>(tile, n, block, roots); break;

@@ -74,16 +74,8 @@ class Work {
   /// Calls f(begin, end, work of one strip) over [0, n) in strips of a fixed length.
   void strips(int64_t n, FunctionRef<void(int64_t, int64_t, const Work&)> f, int64_t length = kColumns) const {
     const int64_t count = (n + length - 1) / length;
-    const auto run = [&](int64_t i, int slot) {
+    parallel_in_slots(count, strips_, [&](int64_t i, int slot) {
       f(i * length, std::min(n, (i + 1) * length), Work(packing_ + static_cast<size_t>(slot) * bytes_, bytes_, 1));
-    };
-    if (strips_ == 1 || count < 2) {
-      for (int64_t i = 0; i < count; ++i) run(i, 0);
-      return;
-    }
-    std::atomic<int64_t> next{0};
-    parallel_tasks(static_cast<int>(std::min<int64_t>(strips_, count)), [&](int slot) {
-      for (int64_t i; (i = next.fetch_add(1)) < count;) run(i, slot);
     });
   }
 
