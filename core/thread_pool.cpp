@@ -34,6 +34,20 @@ namespace {
 struct Pool {
   explicit Pool(int n) : threads(n), arena(n) {}
 
+  // The arena would start by itself, but where memory runs out meanwhile, who comes next waits for that for ever. So
+  // would who comes after the first start of all, if that failed: it is not tried again, and this returns false.
+  bool start() {
+    if (arena.is_active()) return true;
+    static std::mutex mutex;
+    static bool begun = false, works = false;
+    const std::lock_guard lock(mutex);
+    if (begun && !works) return false;
+    begun = true;
+    if (!arena.is_active()) arena.initialize(threads);
+    works = true;
+    return true;
+  }
+
   int threads;
   tbb::task_arena arena;
 };
@@ -116,6 +130,7 @@ class Task {
 template <class Partitioner>
 void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
   const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile
+  if (!held->start()) return body(0, blocks);
   const Task task(body, &body);
   struct Finally {
     const void* done;

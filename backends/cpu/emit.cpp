@@ -22,10 +22,7 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, i64, i64, i64, i64, i64}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
-  if (unit.bits == 512) {  // some machines are described as preferring half of it
-    function_->addFnAttr("prefer-vector-width", "512");
-    function_->addFnAttr("min-legal-vector-width", "512");
-  }
+  prefer_wide_vectors(*function_, unit);
   const char* names[] = {"buffers", "params", "begin0", "end0", "begin1", "end1", "part"};
   for (unsigned i = 0; i < 7; ++i) function_->getArg(i)->setName(names[i]);
   params_ = function_->getArg(1);
@@ -212,6 +209,12 @@ void emit_kernel(const backends::Kernel& kernel, const std::string& name, const 
   llvm::raw_string_ostream stream(message);
   NEAP_CHECK(!llvm::verifyFunction(*module.getFunction(name), &stream), "{}: {}", kernel.name, message);
 #endif
+}
+
+void prefer_wide_vectors(llvm::Function& function, const VectorUnit& unit) {
+  if (unit.bits != 512) return;
+  function.addFnAttr("prefer-vector-width", "512");
+  function.addFnAttr("min-legal-vector-width", "512");
 }
 
 }  // namespace neap::cpu

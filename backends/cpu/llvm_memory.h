@@ -8,8 +8,8 @@
 //    again: LLVM finishes as usual.
 // 3. Where that is not enough, and for a malloc, std::bad_alloc is thrown through LLVM. All that LLVM was working on is
 //    never destroyed (with_fragile), and what is compiled next begins with a new session. What remains is
-//    LLVM's own state of the process, of which almost all is made by the first compilation: a failure there can leave
-//    a lock taken.
+//    LLVM's own state of the process, of which almost all is made as LLVM starts (jit.cpp): a failure there can leave a
+//    lock taken, so that it is refused from then on.
 #pragma once
 
 #include <cstddef>

@@ -48,6 +48,10 @@ int columns_of_errors();
 /// Returns a number that a child of fork() does not share. (Portable: there are none.)
 long process();
 
+/// Makes what exceptions need that pass functions of C: glibc loads it when the first one does, and aborts where it
+/// cannot. Returns whether it is there. (Portable: it is.)
+bool load_unwinder();
+
 /// Makes a folder that is the user's alone, where there is none of that name.
 void make_private_folder(const std::filesystem::path& path);
 

@@ -5,6 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -150,6 +154,15 @@ int columns_of_errors() {
 }
 
 long process() { return getpid(); }
+
+bool load_unwinder() {
+#ifdef __GLIBC__
+  void* caller = nullptr;
+  return backtrace(&caller, 1) > 0;
+#else
+  return true;
+#endif
+}
 
 void make_private_folder(const std::filesystem::path& path) { mkdir(path.c_str(), 0700); }
 

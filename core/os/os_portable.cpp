@@ -45,6 +45,8 @@ int columns_of_errors() { return 0; }
 
 long process() { return 0; }
 
+bool load_unwinder() { return true; }
+
 void make_private_folder(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::create_directory(path, error)) return;
