@@ -10,6 +10,7 @@
 #include "planner/fuse/groups.h"
 #include "planner/kernels/cost.h"
 #include "planner/kernels/families.h"
+#include "planner/kernels/frames.h"
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
@@ -32,13 +33,13 @@ constexpr size_t kManyReaders = 64;        // readers of a value from which on i
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
 
-// Evaluations of a value's elements inside one group. `hoisted` counts an evaluation per row of the reader instead of
-// one per element where the value only depends on the row.
+// Where a scatter reads what it adds to what lies elsewhere.
+constexpr Frame kFrameOfIndices = 1, kFrameOfUpdates = 2;
+
+// Evaluations of a value's elements inside one group.
 struct Use {
   int group;
-  double aligned = 0, moved = 0, hoisted_aligned = 0, hoisted_moved = 0;
-  double evaluations() const { return aligned + moved; }
-  double hoisted() const { return hoisted_aligned + hoisted_moved; }
+  Evaluations evaluations;
 };
 
 class Fuser {
@@ -108,7 +109,7 @@ class Fuser {
     }
     for (const Use& use : uses_[v]) {
       nodes_[use.group] += std::max(1.0, expressions_.cost(graph_.values[v].def) / kNodeCost);
-      read_operands(node, use.group, use.evaluations(), use.hoisted());
+      for (const Evaluations::InFrame& f : use.evaluations.frames()) read_operands(node, use.group, f);
     }
   }
 
@@ -125,11 +126,11 @@ class Fuser {
     if (family == Family::scatter) {
       const double updates = size(node.inputs[2]);
       const double rows = std::max(1.0, size(node.inputs[1]));
-      read(node.inputs[0], group, size(node.out()), size(node.out()), true);
-      read(node.inputs[1], group, std::max(updates, rows), rows, false);
-      read(node.inputs[2], group, updates, updates, false);
+      read(node.inputs[0], group, {kFrameOfResults, size(node.out()), size(node.out())});
+      read(node.inputs[1], group, {kFrameOfIndices, std::max(updates, rows), rows});
+      read(node.inputs[2], group, {kFrameOfUpdates, updates, updates});
     } else {
-      read_operands(node, group, evaluations, evaluations);
+      read_operands(node, group, {kFrameOfResults, evaluations, evaluations});
     }
   }
 
@@ -140,32 +141,26 @@ class Fuser {
     stored_[v] = true;
   }
 
-  // What evaluating `node` so often asks of its operands.
-  void read_operands(const Node& node, int group, double evaluations, double hoisted) {
+  // What evaluating `node` so often in one frame asks of its operands.
+  void read_operands(const Node& node, int group, const Evaluations::InFrame& f) {
     const double columns = node.op == Op::gather || node.op == Op::random_bits
                                ? static_cast<double>(graph_.aval(node.inputs.back()).shape.back())
                                : 1;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId x = node.inputs[i];
-      switch (op_info(node.op).family) {
-        case Family::gather:
-          if (i == 1) {
-            const bool rows = graph_.aval(node.out()).size() > index_rows(graph_.aval(x));
-            read(x, group, evaluations * columns, rows ? row_evaluations(x, hoisted) : hoisted * columns, false);
-            break;
-          }
-          read(x, group, evaluations, hoisted, false);
-          break;
-        case Family::random: read(x, group, evaluations * 2, row_evaluations(x, hoisted * 2), false); break;
-        case Family::layout:
-          if (node.op == Op::broadcast_in_dim && spreads_rows(node)) {
-            read(x, group, evaluations, row_evaluations(x, hoisted), false);
-          } else {
-            read(x, group, evaluations, hoisted, node.op == Op::reshape);
-          }
-          break;
-        default: read(x, group, evaluations, hoisted, true);
+      double often = f.often, hoisted = f.hoisted;
+      const Family family = op_info(node.op).family;
+      if (family == Family::gather && i == 1) {
+        const bool rows = graph_.aval(node.out()).size() > index_rows(graph_.aval(x));
+        often *= columns;
+        hoisted = rows ? row_evaluations(x, hoisted) : hoisted * columns;
+      } else if (family == Family::random) {
+        often *= 2;
+        hoisted = row_evaluations(x, hoisted * 2);
+      } else if (node.op == Op::broadcast_in_dim && spreads_rows(node)) {
+        hoisted = row_evaluations(x, hoisted);
       }
+      read(x, group, {frame_of_operand(graph_, node, i, f.frame), often, hoisted});
     }
   }
 
@@ -182,17 +177,11 @@ class Fuser {
     return true;
   }
 
-  void read(ValueId x, int group, double evaluations, double hoisted, bool aligned) {
+  void read(ValueId x, int group, const Evaluations::InFrame& by) {
     auto& uses = uses_[x];
     auto it = std::ranges::find(uses, group, &Use::group);
-    if (it == uses.end()) it = uses.insert(uses.end(), Use{group});
-    if (aligned) {
-      it->aligned = std::max(it->aligned, evaluations);
-      it->hoisted_aligned = std::max(it->hoisted_aligned, hoisted);
-    } else {
-      it->moved += evaluations;
-      it->hoisted_moved += hoisted;
-    }
+    if (it == uses.end()) it = uses.insert(uses.end(), Use{group, {}});
+    it->evaluations.read(by);
   }
 
   // Store, or compute in every reader?
@@ -205,8 +194,8 @@ class Fuser {
     double evaluations = 0, hoisted = 0;
     bool crowded = false;
     for (const Use& use : uses_[v]) {
-      evaluations += use.evaluations();
-      hoisted += use.hoisted();
+      evaluations += use.evaluations.often();
+      hoisted += use.evaluations.hoisted();
       crowded |= nodes_[use.group] > kMaxKernelNodes;
     }
     const auto groups = static_cast<double>(uses_[v].size());

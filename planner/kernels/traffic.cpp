@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "planner/kernels/cost.h"
+#include "planner/kernels/frames.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
@@ -132,25 +133,24 @@ StepTraffic step_traffic(const PlanStep& step) {
 
 std::vector<double> times_computed(const Graph& group) {
   const auto size = [&](ValueId v) { return static_cast<double>(std::max<int64_t>(1, group.aval(v).size())); };
-  std::vector<double> times(group.values.size()), in_slices(group.values.size());
-  for (const ValueId v : group.outputs) times[v] = 1;
+  std::vector<Evaluations> of(group.values.size());
+  for (const ValueId v : group.outputs) of[v].read({kFrameOfResults, 1, 1});
   for (auto node = group.nodes.rbegin(); node != group.nodes.rend(); ++node) {
-    double of_results = 0;
-    for (const ValueId out : node->outputs) {
-      times[out] = std::max(times[out], in_slices[out]);
-      of_results = std::max(of_results, times[out]);
-    }
     const bool slices = node->op == Op::slice || node->op == Op::dynamic_slice;
-    const double of_operands = of_results * repeats(group, *node);
-    for (size_t i = 0; i < node->inputs.size(); ++i) {
-      const ValueId v = node->inputs[i];
-      if (slices && i == 0)
-        in_slices[v] += of_results * size(node->out()) / size(v);
-      else
-        times[v] = std::max(times[v], of_operands);
+    const double again = repeats(group, *node);
+    for (const ValueId out : node->outputs) {
+      for (const Evaluations::InFrame& f : of[out].frames()) {
+        for (size_t i = 0; i < node->inputs.size(); ++i) {
+          const ValueId v = node->inputs[i];
+          const double part = slices && i == 0 ? size(node->out()) / size(v) : 1;
+          const double often = f.often * again * part;
+          of[v].read({frame_of_operand(group, *node, i, f.frame), often, often});
+        }
+      }
     }
   }
-  for (const ValueId v : group.inputs) times[v] = std::max(times[v], in_slices[v]);
+  std::vector<double> times;
+  for (const Evaluations& evaluations : of) times.push_back(evaluations.often());
   return times;
 }
 

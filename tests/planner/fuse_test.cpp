@@ -37,6 +37,29 @@ TEST(Fuse, ValueAndGreeksShareTheirRandomNumbers) {
   EXPECT_LT(plan.peak_bytes, 8192u);
 }
 
+// Each of several readers computes it once, but at places of their own: once for each of them in one kernel. In one
+// place they share it.
+TEST(Fuse, WhatIsComputedAtManyPlacesIsStored) {
+  const auto steps = [](bool at_many) {
+    Graph g;
+    constexpr int64_t n = 1 << 20;
+    const ValueId x = g.add_input({{n + 8}, DType::f32});
+    const ValueId dear = g.add(Op::sin, {g.add(Op::exp, {g.add(Op::sin, {x})})});
+    ValueId sum = tracing::no_value;
+    for (int64_t i = 0; i < 8; ++i) {
+      const ValueId reader = g.add(Op::multiply, {dear, g.constant(static_cast<double>(i), DType::f32, {n + 8})});
+      const int64_t at = at_many ? i : 0;
+      const ValueId part =
+          g.add(Op::slice, {reader}, {{Attr::start, Ints{at}}, {Attr::limit, Ints{at + n}}, {Attr::stride, Ints{1}}});
+      sum = i == 0 ? part : g.add(Op::add, {sum, part});
+    }
+    g.outputs = {sum};
+    return make_plan(g, {}).steps.size();
+  };
+  EXPECT_EQ(steps(true), 2u);
+  EXPECT_EQ(steps(false), 1u);
+}
+
 // A derivative's condition, read again long after what it is of has died.
 TEST(Fuse, ConditionsAreKeptRatherThanTheirOperands) {
   Graph g;
