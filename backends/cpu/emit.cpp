@@ -146,9 +146,9 @@ void Emitter::start_tail(Body& body, Value* count) {
   body.offsets = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lane_numbers(b.getInt32Ty()), splat(last));
 }
 
-void Emitter::compute(Body& body) {
+void Emitter::compute(Body& body, const std::vector<bool>* wanted) {
   for (int32_t id = 0; id < k.dag.size(); ++id) {
-    if (!a.needed(id)) continue;
+    if (!a.needed(id) || (wanted && !(*wanted)[id])) continue;
     Value*& v = cache(body, a.depth(id)).values[id];
     if (!v) v = instruction(body, id);
   }
@@ -176,12 +176,16 @@ void Emitter::emit_map() {
           if (count) start_tail(body, count);
           compute(body);
           if (k.kind == backends::Kernel::Kind::scatter) {
-            scatter_rows(body);
+            scatter_lanes(body);
           } else {
             for (const auto& s : k.stores) store(body, s);
           }
         };
-        vector_loop(a.inner, none, write);
+        if (scatters_blocks()) {
+          scatter_blocks(row, start);
+        } else {
+          vector_loop(a.inner, none, write);
+        }
       },
       "row");
   b.CreateBr(return_);

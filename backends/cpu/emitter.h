@@ -67,8 +67,9 @@ class Emitter {
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
   void start_tail(Body& body, Value* count);
-  /// Computes every needed instruction that the body's cache lacks; the builder then stands in the inner loop.
-  void compute(Body& body);
+  /// Computes every needed instruction that the body's cache lacks, or those that are wanted; the builder then stands
+  /// in the inner loop.
+  void compute(Body& body, const std::vector<bool>* wanted = nullptr);
   llvm::BasicBlock* new_block(const char* label);
 
   // emit_reduce.cpp
@@ -84,7 +85,35 @@ class Emitter {
   void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
 
   // emit_scatter.cpp
-  void scatter_rows(Body& body);
+  /// Indices and values of updates that wait for their turn, on the stack.
+  struct Updates {
+    const backends::Scatter& scatter;
+    int64_t count;
+    Value* table;  // of this part
+    llvm::AllocaInst *indices, *values, *valids;
+  };
+  /// Computes the lanes of a body and applies them.
+  void scatter_lanes(Body& body);
+  /// Writes the whole inner loop for one iteration of the outer one, in blocks of many lanes.
+  bool scatters_blocks() const;
+  void scatter_blocks(Value* row, llvm::BasicBlock* start);
+  /// Places at random in a large table, which a block asks for before it needs them.
+  struct FarPlace {
+    Value* base;
+    DType type;
+    int32_t index;
+    bool written;
+  };
+  std::vector<FarPlace> far_places(Body& body);
+  void fetch(Body& body, const std::vector<FarPlace>& places);
+  Updates room_for(Body& body, const backends::Scatter& s, int64_t count);
+  /// Stores the updates of a body's lanes from the first on. Returns whether all are valid, null where that is known.
+  Value* keep(Body& body, const Updates& updates, Value* first);
+  /// Applies all, or so many, of them.
+  void apply(const Updates& updates, Value* all_valid, Value* count);
+  bool is_row(const backends::Scatter& s) const;
+  void scatter_at_once(Body& body, const backends::Scatter& s);
+  Value* table_of(Body& body, const backends::Scatter& s);
   void scatter_one(const backends::Scatter& s, Value* table, Value* index, Value* value);
 
   // emit_ops.cpp

@@ -298,5 +298,68 @@ TEST(EmitScatter, CombinesInRowOrder) {
   }
 }
 
+// Enough updates for whole blocks and a rest, of values that are gathered, into a table that a cache holds and into one
+// that it does not.
+TEST(EmitScatter, BlocksOfUpdates) {
+  using enum backends::Combine;
+  constexpr int64_t n = 3001;
+  enum class Valid : uint8_t { always, all, some };
+  for (const DType t : {f32, f64, DType::bf16, DType::u8, DType::i64}) {
+    for (const auto combine : {set, add, max}) {
+      for (const Valid which : {Valid::always, Valid::all, Valid::some}) {
+        for (const int64_t elements : {int64_t{40}, (int64_t{8} << 20) / static_cast<int64_t>(size_of(t))}) {
+          if (elements > 40 && combine == max) continue;
+          Kernel k;
+          k.kind = Kernel::Kind::scatter;
+          k.extent = {1, n};
+          Trial run;
+          const int from = run.input(k, t, 5000), index = run.input(k, DType::u16, n);
+          const int table = run.add(k, t, Bytes(static_cast<size_t>(elements) * size_of(t)), true);
+          X at = k.dag.convert(k.dag.load(index, DType::u16, k.dag.index(1, u32)), u32);
+          const X limit = k.dag.integer(std::min<int64_t>(elements, 5000), u32);
+          const X valid = which == Valid::all ? k.dag.binary(Opcode::lt, at, k.dag.integer(1 << 16, u32))
+                                              : k.dag.binary(Opcode::lt, at, limit);
+          if (which != Valid::some) at = k.dag.binary(Opcode::rem, at, limit);
+          const X place = k.dag.binary(Opcode::rem, at, k.dag.integer(5000, u32));
+          const X value = k.dag.load(from, t, place);
+          k.scatters.push_back({combine, table, elements, at.id, value.id, which == Valid::always ? -1 : valid.id});
+          run.check(k);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Updates that lie side by side, with a row's place and validity.
+TEST(EmitScatter, WholeRows) {
+  using enum backends::Combine;
+  constexpr int64_t rows = 50, columns = 67;
+  for (const DType t : {f32, f64, DType::f16, DType::u8, DType::i64}) {
+    for (const auto combine : {set, add, min}) {
+      for (const bool with_valid : {false, true}) {
+        Kernel k;
+        k.kind = Kernel::Kind::scatter;
+        k.extent = {rows, columns};
+        Trial run;
+        std::vector<uint32_t> of_rows(rows);
+        for (size_t i = 0; i < of_rows.size(); ++i) of_rows[i] = i % 3 == 1 ? 0x80000001u + i : i * 7 % 9;
+        const int updates = run.input(k, t, rows * columns), index = run.add(k, u32, bytes_of(of_rows));
+        const int table = run.add(k, t, random_elements(t, 9 * columns, 5), true);
+        const X column = k.dag.index(1, u32), size = k.dag.integer(columns, u32);
+        const X value = k.dag.load(
+            updates, t, k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, k.dag.index(0, u32), size), column));
+        X row = k.dag.load(index, u32, k.dag.index(0, u32));
+        const X valid = k.dag.binary(Opcode::lt, row, k.dag.integer(9, u32));
+        if (!with_valid) row = k.dag.binary(Opcode::rem, row, k.dag.integer(9, u32));
+        const X at = k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, row, size), column);
+        k.scatters.push_back({combine, table, 9 * columns, at.id, value.id, with_valid ? valid.id : -1});
+        run.check(k);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace neap::cpu::test

@@ -29,9 +29,14 @@ Array gather_axes(const Array& x, const Array& index, Ints axes, GatherMode mode
   return apply(Op::gather, {x, index}, {{Attr::axes, std::move(axes)}, {Attr::mode, checked(mode)}}, loc);
 }
 
+Array scatter_axes(Op op, const Array& x, const Array& index, const Array& updates, Ints axes, GatherMode mode,
+                   std::source_location loc) {
+  return apply(op, {x, index, updates}, {{Attr::axes, std::move(axes)}, {Attr::mode, checked(mode)}}, loc);
+}
+
 Array scatter(Op op, const Array& x, const Array& index, const Array& updates, GatherMode mode,
               std::source_location loc) {
-  return apply(op, {x, index, updates}, {{Attr::axes, all_axes(x.ndim())}, {Attr::mode, checked(mode)}}, loc);
+  return scatter_axes(op, x, index, updates, all_axes(x.ndim()), mode, loc);
 }
 
 // Returns integer arrays of any shapes as the columns of one index array.
@@ -324,6 +329,21 @@ Array update_window(Op op, const Array& x, const Shape& start, const Shape& wind
   return with_window_at(x, changed, at, user_line({}));
 }
 
+// Returns the index arrays where they stand first and all of the other axes is meant: then whole rows are updated.
+std::vector<Array> row_indices(const std::vector<Index>& entries) {
+  std::vector<Array> indices;
+  for (const Index& entry : entries) {
+    if (is_array(entry)) {
+      if (indices.size() != static_cast<size_t>(&entry - entries.data())) return {};
+      indices.emplace_back(std::get<std::shared_ptr<detail::ArrayImpl>>(entry));
+    } else {
+      const auto* s = std::get_if<Slice>(&entry);
+      if (!s || s->start || s->stop || s->step != 1) return {};
+    }
+  }
+  return indices;
+}
+
 Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, const Operand& y) {
   const std::source_location loc = list.loc();
   const AtLine line(loc);
@@ -336,6 +356,15 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
       for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
       return update_window(op, x, w.start, window, fit_updates("at", y, basic_shape(entries, window), x.dtype(), loc));
     }
+  }
+  if (const std::vector<Array> indices = row_indices(entries); !indices.empty()) {
+    const Array index = columns(indices, loc);
+    const auto indexed_axes = static_cast<int64_t>(indices.size());
+    Shape place = index.shape();
+    place.pop_back();
+    place.insert(place.end(), x.shape().begin() + indexed_axes, x.shape().end());
+    return scatter_axes(op, x, index, fit_updates("at", y, place, x.dtype(), loc), all_axes(indexed_axes),
+                        GatherMode::fill, loc);
   }
   const Array where_to = positions(x, list);
   const Array updates = fit_updates("at", y, where_to.shape(), x.dtype(), loc);
