@@ -43,8 +43,8 @@ inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traff
 
 inline constexpr double kGather = 70;        // of a row, whatever its columns
 inline constexpr double kLine = 64;          // bytes that reading one element fetches
-inline constexpr double kScatter = 340;      // of an element that a scatter updates,
-inline constexpr double kUpdate = 70;        // where it is one of a long row
+inline constexpr double kScatter = 260;      // of an element that a scatter updates,
+inline constexpr double kUpdate = 25;        // where it is one of a long row
 inline constexpr double kTranspose = 25;     // of an element whose neighbours come from other rows
 inline constexpr double kKeyWord = 130;      // of a key that is stored: each finds what the whole block finds
 inline constexpr double kFold = 8;           // of an element that a reduction reads,
