@@ -36,6 +36,57 @@ TEST(Indexing, BackwardSlices) {
   expect_both([](const Array& v) { return v[slice(2, 8, -1)]; }, x, {});
 }
 
+// Large windows, which kernels write apart from what lies around them: of each side, of none, of one element of an
+// axis.
+TEST(Indexing, UpdatesOfLargeWindows) {
+  const Array x = reshape(sin(arange(300 * 17 * 70)), {300, 17, 70});
+  const IndexList windows[] = {
+      {slice(1, -1), slice(1, -1), slice(1, -1)},           {slice(none, 250)},  {ellipsis, slice(20, none)},
+      {slice(3, none), slice(none, none), slice(none, -1)}, {slice(none, none)}, {slice(40, 290), slice(2, 16)}};
+  for (const IndexList& window : windows) {
+    const Array y = reshape(cos(arange(x[window].size())), x[window].shape());
+    const auto expect = [&](const auto& update) {
+      const auto all = [&](const Array& x, const Array& y) { return update(x, y); };
+      const Array now = all(x, y);
+      EXPECT_EQ(jit(all)(x, y).template to_vector<float>(), now.to_vector<float>());
+      // Beside another result, which keeps what it updates, and in a loop, which does not.
+      const auto both = jit([&](const Array& x, const Array& y) { return std::pair(update(x, y), x * 2); });
+      EXPECT_EQ(both(x, y).first.template to_vector<float>(), now.to_vector<float>());
+      EXPECT_EQ(both(x, y).second.template to_vector<float>(), (x * 2).to_vector<float>());
+      const auto twice = [&](const Array& x, const Array& y) {
+        return fori_loop(0, 2, [&](const Array&, const Array& x) { return update(x, y) + 1; }, x);
+      };
+      EXPECT_EQ(jit(twice)(x, y).template to_vector<float>(), (all(all(x, y) + 1, y) + 1).template to_vector<float>());
+    };
+    expect([&](const Array& x, const Array& y) { return x.at(window).set(y); });
+    expect([&](const Array& x, const Array& y) { return x.at(window).add(y); });
+    expect([&](const Array& x, const Array& y) { return x.at(window).mul(y); });
+    expect([&](const Array& x, const Array& y) { return x.at(window).min(y); });
+    expect([&](const Array& x, const Array& y) { return x.at(window).max(x[window] + y); });
+    const auto loss = [&](const Array& x, const Array& y) { return sum(square(x.at(window).set(y * 2))); };
+    const auto [of_x, of_y] = jit(grad<0, 1>(loss))(x, y);
+    EXPECT_EQ(of_x.template to_vector<float>(), (2 * x).at(window).set(0).to_vector<float>());
+    EXPECT_EQ(of_y.template to_vector<float>(), (8 * y).to_vector<float>());
+    const auto of_each = jit(vmap([&](const Array& x) { return x.at(window).add(1); }))(stack({x, -x}));
+    EXPECT_EQ(of_each.template to_vector<float>(),
+              stack({x.at(window).add(1), (-x).at(window).add(1)}).to_vector<float>());
+  }
+  const auto flags = jit([](const Array& x) { return (x > 0).at({slice(1, none)}).set(x[slice(1, none)] < 0); })(x);
+  EXPECT_EQ(sum(flags.astype(i32)).item<int>(),
+            sum((x[0] > 0).astype(i32)).item<int>() + sum((x[slice(1, none)] < 0).astype(i32)).item<int>());
+}
+
+// Rows that index arrays of the first axes choose: in range, from the end, out of range, twice.
+TEST(Indexing, UpdatesOfRows) {
+  const Array x = reshape(arange(24).astype(i32), {2, 3, 4});
+  const Array i = array({0, -1, 5, 0}), j = array({{2, 0, 1, 2}, {1, 1, 1, -4}});
+  expect_both([&](const Array& v) { return sum(v.at(i).set(0), {1, 2}); }, x, {0, 0});
+  expect_both([&](const Array& v) { return sum(v.at(i).add(1), {1, 2}); }, x, {66 + 24, 210 + 12});
+  expect_both([&](const Array& v) { return sum(v.at({i, j}).add(1), 2); }, x, {6, 22 + 4, 38 + 8, 54 + 4, 70 + 4, 86});
+  expect_both([&](const Array& v) { return sum(v.at({i, j, 1}).add(1), 2); }, x,
+              {6, 22 + 1, 38 + 2, 54 + 1, 70 + 1, 86});
+}
+
 TEST(Indexing, UpdatesOfWindows) {
   const Array x = arange(6).astype(i32);
   expect_both([](const Array& v) { return v.at(slice(1, 4)).set(array({7, 8, 9})); }, x, {0, 7, 8, 9, 4, 5});

@@ -316,11 +316,22 @@ Array positions(const Array& x, const IndexList& list) {
   return indexed(flat, list, GatherMode::fill);  // out of range: the lowest integer, which a scatter drops
 }
 
+// The most elements of x for each of a window's that is written into it rather than scattered.
+constexpr int64_t kLargeWindow = 4;
+
 // Run at once, a window without steps is read, combined and written back, and where it starts is an operand: positions
-// would be an array of 8 bytes for each element of x, and each place an executable of its own.
+// would be an array of 8 bytes for each element of x, and each place an executable of its own. A large window of a
+// traced array is too, but starts where it is known to: kernels then write it and what lies around it apart.
 Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& updates) {
-  const Array y = reshape(updates, window), at = array(start);
-  const auto old = [&] { return window_at(x, at, window, user_line({})); };
+  std::vector<Array> each;
+  for (const int64_t first : start) each.push_back(full({1}, first, DType::i64));
+  const Array y = reshape(updates, window), at = is_tracing() ? concatenate(each, 0) : array(start);
+  const auto old = [&] {
+    if (!is_tracing()) return window_at(x, at, window, user_line({}));
+    Shape limit = start;
+    for (size_t i = 0; i < limit.size(); ++i) limit[i] += window[i];
+    return strided_slice(x, start, limit);
+  };
   const Array changed = op == Op::scatter_add   ? old() + y
                         : op == Op::scatter_mul ? old() * y
                         : op == Op::scatter_min ? minimum(old(), y)
@@ -348,12 +359,13 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
   const std::source_location loc = list.loc();
   const AtLine line(loc);
   const std::vector<Index> entries = expanded(list, x);
-  if (!is_tracing() && x.ndim() > 0 && (op == Op::scatter_set || x.dtype() != DType::bool_) &&
-      std::ranges::none_of(entries, is_array)) {
+  if (x.ndim() > 0 && (op == Op::scatter_set || x.dtype() != DType::bool_) && std::ranges::none_of(entries, is_array)) {
     const Window w = window_of(entries, x, true, loc);
-    if (w.reversed.empty() && std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
-      Shape window;
-      for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
+    Shape window;
+    for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
+    const bool is_large = element_count(window) > 0 && element_count(window) >= x.size() / kLargeWindow;
+    if ((!is_tracing() || is_large) && w.reversed.empty() &&
+        std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
       return update_window(op, x, w.start, window, fit_updates("at", y, basic_shape(entries, window), x.dtype(), loc));
     }
   }
