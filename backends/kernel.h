@@ -8,7 +8,8 @@
 //   reduce   for i0 (kept), for i1 (reduced): accumulate; then write the accumulators at part * extent[0] + i0,
 //            or, when `finish`, the result converted to the output's type at i0
 //            (with `initial`, vector_level is 0 and there is one part)
-//   scatter  for i0, for i1, in this order: table[part * table_elements + index] combined with value, where valid
+//   scatter  for i0, for i1, in this order: table[part * table_elements + index] combined with value, where valid; no
+//            value or index reads a table, and no two scatters have the same one
 //
 // A caller may run any sub-range that, along vector_level, begins at a multiple of 64 and ends at one or at the extent;
 // the ranges of map kernels are independent, those of reduce are independent between different `part` and different i0.

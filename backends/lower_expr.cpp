@@ -165,7 +165,7 @@ X ElementBuilder::concatenate(const Node& node, const Coords& coords) {
 IndexExpr ElementBuilder::start(tracing::ValueId vector, int64_t axis, int64_t limit) {
   if (limit == 0) return {};
   const X position = value(vector, {IndexAlgebra::constant(axis)});
-  if (dag_[position.id].op == scalar::Opcode::constant) {
+  if (dag_[position.id].op == scalar::Opcode::constant) {  // of i64, as infer says
     return IndexAlgebra::constant(std::clamp(static_cast<int64_t>(dag_[position.id].imm), int64_t{0}, limit));
   }
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -180,18 +180,6 @@ X ElementBuilder::dynamic_slice(const Node& node, const Coords& coords) {
     from[d] = index_.add(coords[d], start(node.inputs[1], static_cast<int64_t>(d), shape[d] - window[d]));
   }
   return value(node.inputs[0], std::move(from));
-}
-
-std::optional<tracing::Ints> ElementBuilder::fixed_start(const Node& update) {
-  const Shape& shape = graph_.aval(update.out()).shape;
-  const Shape& window = graph_.aval(update.inputs[1]).shape;
-  tracing::Ints result;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const IndexExpr first = start(update.inputs[2], static_cast<int64_t>(d), shape[d] - window[d]);
-    if (!first.is_constant()) return std::nullopt;
-    result.push_back(first.constant);
-  }
-  return result;
 }
 
 X ElementBuilder::dynamic_update_slice(const Node& node, const Coords& coords) {

@@ -29,9 +29,6 @@ class ElementBuilder {
   /// Returns the element of `v`, which has at least one, at these coordinates.
   scalar::X value(tracing::ValueId v, Coords coords);
 
-  /// Returns where the window of a dynamic_update_slice starts, if that is known now.
-  std::optional<tracing::Ints> fixed_start(const tracing::Node& update);
-
   /// Says where a row of indices points in an operand.
   struct Located {
     Coords coords;    // of the indexed axes, in their order

@@ -4,6 +4,7 @@
 
 #include "backends/lower.h"
 #include "core/check.h"
+#include "planner/kernels/windows.h"
 
 namespace neap::backends {
 
@@ -44,18 +45,18 @@ Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, c
 
 namespace {
 
-// Pieces take a launch each and are written with fewer loads. No measurement of a concatenation is recorded; 100 steps
-// of a stencil on the inside of 2048 x 2048 elements take 108 ms, by selects 360.
-constexpr int64_t kWorthALaunch = 4096;  // elements of the result, at least,
-constexpr int64_t kWorthMany = 65536;    // where its pieces are a window and what lies around it
+// Pieces of a concatenation take a launch each and are written with fewer loads. No measurement of it is recorded; 100
+// steps of a stencil on the inside of 2048 x 2048 elements take 108 ms in pieces, by selects 360.
+constexpr int64_t kWorthALaunch = 4096;  // elements of the result, at least
 constexpr int64_t kLongRun = 16;         // elements of each piece that lie together, at least: a vector's worth
 
-// A part of an output, which is a box of it, and the value of the same shape or of the output's that it is read from.
+// A box of an output, and the value that it is read from: at the coordinates that an element has in the box, or at
+// those that it has in the output.
 struct Piece {
   tracing::ValueId value;
-  tracing::Ints first;  // of the box
+  tracing::Ints first;
   Shape shape;
-  bool at_output;  // the value has the output's coordinates, not those of the box
+  bool at_output;
 };
 
 // The pieces of an output that is better written so: selects would load every element from all pieces at clamped
@@ -75,14 +76,10 @@ std::vector<Piece> pieces_of(const tracing::Graph& graph, tracing::ValueId v) {
       first[axis] += shape[axis];
     }
   }
-  // Other outputs may lie over what this one updates, and are written with it then.
-  if (graph.is(v, tracing::Op::dynamic_update_slice) && element_count(whole) >= kWorthMany &&
-      graph.outputs.size() == 1) {
+  if (planner::is_written_apart(graph, v)) {
     const tracing::Node& node = *graph.def(v);
     const Shape& window = graph.aval(node.inputs[1]).shape;
-    scalar::Dag dag;
-    const std::optional<tracing::Ints> start = ElementBuilder(graph, dag).fixed_start(node);
-    if (!start || window.back() < kLongRun) return {};
+    const std::optional<tracing::Ints> start = planner::known_start(graph, node);
     pieces.push_back({node.inputs[1], *start, window, false});
     // What lies before and behind the window along each axis, where it lies in it along those before.
     tracing::Ints first(whole.size());

@@ -1,4 +1,5 @@
-// A scatter computes indices, values and validity in lanes; then they update the table one by one, in order.
+// A scatter computes indices, values and validity in lanes; then they update the table one by one, in order, or, where
+// they lie side by side, as vectors.
 #include <algorithm>
 
 #include "backends/cpu/emitter.h"
@@ -209,7 +210,7 @@ void Emitter::fetch(Body& body, const std::vector<FarPlace>& places) {
   }
 }
 
-// Indices and values of a block first, so that what its rows wait for overlaps: gathers of the next ones with
+// Indices and values of a block first, so that what its updates wait for overlaps: gathers of the next ones with
 // arithmetic, and updates, of which as many fit the processor's window as it has room for, with each other.
 void Emitter::scatter_blocks(Value* row, llvm::BasicBlock* start) {
   std::vector<Value*> none;

@@ -97,7 +97,8 @@ class Emitter {
   /// Writes the whole inner loop for one iteration of the outer one, in blocks of many lanes.
   bool scatters_blocks() const;
   void scatter_blocks(Value* row, llvm::BasicBlock* start);
-  /// Places at random in a large table, which a block asks for before it needs them.
+  /// Places in a large table that are updated, and those that values are gathered from beside it (of whatever size):
+  /// a block asks for them before it needs them.
   struct FarPlace {
     Value* base;
     DType type;

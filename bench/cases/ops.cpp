@@ -125,6 +125,43 @@ std::unique_ptr<Job> eigh(const Request& r) {
   return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
 }
 
+std::unique_ptr<Job> attention(const Request& r) {
+  const int64_t length = part_of(1024, r);
+  const auto f = [](const Array& q, const Array& k, const Array& v) {
+    return neap::matmul(neap::softmax(neap::matmul(q, neap::swapaxes(k, 1, 2)) / 8), v);
+  };
+  const Array spec = spec_of({8, length, 64});
+  return uniform_job(r, f, static_cast<double>(8 * length * length), spec, spec, spec);
+}
+
+// Diffusion on the inside of a square, whose border stays: 100 steps.
+std::unique_ptr<Job> stencil(const Request& r) {
+  const int64_t side = part_of(2048, r), steps = 100;
+  const neap::Slice inside(1, -1), before(0, -2), behind(2, neap::none);
+  const auto step = [=](const Array&, const Array& u) {
+    const Array middle = u[{inside, inside}];
+    const Array around = u[{before, inside}] + u[{behind, inside}] + u[{inside, before}] + u[{inside, behind}];
+    return u.at({inside, inside}).set(middle + 0.1f * (around - 4.0f * middle));
+  };
+  return uniform_job(
+      r, [=](const Array& u) { return neap::fori_loop(0, steps, step, u); }, static_cast<double>(steps * side * side),
+      spec_of({side, side}));
+}
+
+// The system of Lorenz by Euler's method: 100,000 steps of three numbers.
+std::unique_ptr<Job> lorenz(const Request& r) {
+  const int64_t steps = part_of(100'000, r);
+  const auto step = [](const Array&, const std::tuple<Array, Array, Array>& state) {
+    const auto& [x, y, z] = state;
+    const float dt = 0.001f;
+    return std::tuple{x + dt * 10 * (y - x), y + dt * (x * (28 - z) - y), z + dt * (x * y - 8 / 3.0f * z)};
+  };
+  const auto f = [=](const Array& x, const Array& y, const Array& z) {
+    return neap::fori_loop(0, steps, step, std::tuple{x, y, z});
+  };
+  return uniform_job(r, f, static_cast<double>(steps), spec_of({}), spec_of({}), spec_of({}));
+}
+
 // Convolutions: batch, in, side, out, window, stride, groups.
 constexpr Form kOperations[] = {
     {"conv", convolution<Of::result, 32, 64, 56, 64, 3>},
@@ -147,6 +184,9 @@ constexpr Form kOperations[] = {
     {"cumsum", cumsum},
     {"median", median},
     {"scatter-rows", scatter_rows},
+    {"attention", attention},
+    {"stencil", stencil},
+    {"lorenz", lorenz},
     {"matmul", [](const Request& r) { return matmul(r, neap::f32); }},
     {"matmul-f64", [](const Request& r) { return matmul(r, neap::f64); }},
     {"matmul-bf16", [](const Request& r) { return matmul(r, neap::bf16); }},

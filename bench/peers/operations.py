@@ -7,7 +7,7 @@ CONVOLUTIONS = {"conv": (32, 64, 56, 64, 3, 1, 1), "conv-stem": (8, 3, 224, 64, 
                 "conv-blur": (1, 1, 2048, 1, 21, 1, 1)}
 GRADIENTS = ("conv", "conv-stem", "conv-deep", "conv-strided", "conv-depthwise")
 OPERATIONS = (*CONVOLUTIONS, *(f"{form}-grad" for form in GRADIENTS), "max-pool-grad", "fft", "fft2", "rfft", "top-k",
-              "cumsum", "median", "scatter-rows", "matmul", "matmul-f64", "matmul-bf16", "matvec", "svd", "eigh")
+              "cumsum", "median", "scatter-rows", "attention", "stencil", "lorenz", "matmul", "matmul-f64", "matmul-bf16", "matvec", "svd", "eigh")
 
 
 def shapes_of(form, part):
@@ -15,6 +15,7 @@ def shapes_of(form, part):
     n = part
     return {"max-pool-grad": [(32, 64, n(112), n(112))], "rfft": [(n(1000), 1024)], "top-k": [(n(4096), 4096)],
             "cumsum": [(n(1 << 24),)], "median": [(n(1024), 4096)], "scatter-rows": [(n(1_000_000), 64)],
+            "attention": [(8, n(1024), 64)] * 3, "stencil": [(n(2048),) * 2], "lorenz": [()] * 3,
             "matmul": [(n(1024),) * 2] * 2, "matmul-f64": [(n(1024),) * 2] * 2, "matmul-bf16": [(n(1024),) * 2] * 2,
             "matvec": [(n(8192),) * 2, (n(8192),)], "svd": [(n(512),) * 2], "eigh": [(n(512),) * 2]}[form]
 
@@ -25,6 +26,16 @@ def convolution(form, part):
     count = (side + 2 * (window // 2) - window) // stride + 1
     shapes = [(batch, inputs, side, side), (outputs, inputs // groups, window, window), (batch, outputs, count, count)]
     return shapes, stride, window // 2, groups
+
+
+def diffused(u):
+    """What a step of `stencil` makes of the inside."""
+    middle = u[1:-1, 1:-1]
+    return middle + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * middle)
+
+
+def lorenz(x, y, z):
+    return x + 0.001 * 10 * (y - x), y + 0.001 * (x * (28 - z) - y), z + 0.001 * (x * y - 8 / 3 * z)
 
 
 def in_jax(lib, form, part, make):
@@ -47,6 +58,11 @@ def in_jax(lib, form, part, make):
         rows = shapes_of(form, part)[0][0]
         at = jax.random.randint(jax.random.key(2), (rows,), 0, 1000)
         return lambda u, i: jnp.zeros((1000, 64)).at[i].add(u), [*make(shapes_of(form, part)), at]
+    loop = lambda steps, step: lambda *state: jax.lax.fori_loop(0, steps, lambda i, s: step(*s), state)
+    own = {"attention": lambda q, k, v: jax.nn.softmax(q @ jnp.swapaxes(k, 1, 2) / 8) @ v,
+           "stencil": loop(100, lambda u: (u.at[1:-1, 1:-1].set(diffused(u)),)), "lorenz": loop(part(100_000), lorenz)}
+    if form in own:
+        return own[form], make(shapes_of(form, part))
     pool = lambda a: jax.lax.reduce_window(a, -jnp.inf, jax.lax.max, (1, 1, 3, 3), (1, 1, 2, 2),
                                            [(0, 0), (0, 0), (1, 1), (1, 1)])
     f = {"max-pool-grad": jax.grad(lambda a: jnp.sum(jnp.square(pool(a)))), "rfft": jnp.fft.rfft,
@@ -78,6 +94,24 @@ def in_torch(lib, form, part, make):
         rows = shapes_of(form, part)[0][0]
         at = torch.randint(0, 1000, (rows,))
         return lambda u, i: torch.zeros(1000, 64).index_add_(0, i, u), [*make(shapes_of(form, part)), at]
+
+    def loop(steps, step):
+        def run(*state):
+            for _ in range(steps):
+                state = step(*state)
+            return state
+
+        return run
+
+    def stencil(u):
+        u = u.clone()
+        u[1:-1, 1:-1] = diffused(u)
+        return (u,)
+
+    own = {"attention": lambda *qkv: functional.scaled_dot_product_attention(*(a[None] for a in qkv)),
+           "stencil": loop(100, stencil), "lorenz": loop(part(100_000), lorenz)}
+    if form in own:
+        return own[form], make(shapes_of(form, part))
 
     def pool_gradient(a):
         with torch.enable_grad():

@@ -7,6 +7,7 @@
 #include "planner/fuse/step_names.h"
 #include "planner/kernels/cost.h"
 #include "planner/kernels/partials.h"
+#include "planner/kernels/windows.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
@@ -22,21 +23,49 @@ bool keeps_index(const Node& node, ValueId v) {
   return reads_same_index(node.op) || node.op == Op::reshape;
 }
 
+// How a value is made of an input: of its element at the same index, or of that at the place of a window in it.
+enum class Reads : uint8_t { nothing, at_index, in_window };
+
+// Whether the slice takes the window that the step writes apart.
+bool is_slice_of(const Graph& group, const Node& slice, const Node& update) {
+  const Ints& stride = slice.attrs.ints(Attr::stride);
+  return std::ranges::all_of(stride, [](int64_t n) { return n == 1; }) &&
+         group.aval(slice.inputs[0]).shape == group.aval(update.out()).shape &&
+         group.aval(slice.out()).shape == group.aval(update.inputs[1]).shape &&
+         slice.attrs.ints(Attr::start) == *known_start(group, update);
+}
+
 // Whether the group reads its input only at the element that it then writes to the output. Other outputs may read that
 // element too if the same kernel writes them (lower_map.cpp: those with as many elements), since kernels compute all
-// that they store at an index before they store it.
+// that they store at an index before they store it. A window that is written apart may be made of what it lies over.
 bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
-  std::vector<bool> depends(group.values.size(), false);
-  depends[input] = true;
+  const Node* const update = is_written_apart(group, output) ? group.def(output) : nullptr;
+  std::vector<Reads> reads(group.values.size(), Reads::nothing);
+  reads[input] = Reads::at_index;
   for (const Node& node : group.nodes) {
+    Reads of_operands = Reads::nothing;
     for (const ValueId v : node.inputs) {
-      if (!depends[v]) continue;
-      if (!keeps_index(node, v)) return false;
-      depends[node.out()] = true;
+      if (reads[v] == Reads::nothing) continue;
+      if (&node == update && v == node.inputs[1] && v != node.inputs[0] && v != node.inputs[2] &&
+          reads[v] == Reads::in_window) {
+        of_operands = Reads::at_index;
+        continue;
+      }
+      Reads now = reads[v];
+      if (update && node.op == Op::slice && now == Reads::at_index && is_slice_of(group, node, *update)) {
+        now = Reads::in_window;
+      } else if (!keeps_index(node, v) || (node.op == Op::dynamic_update_slice && now == Reads::in_window)) {
+        return false;
+      }
+      if (of_operands != Reads::nothing && of_operands != now) return false;
+      of_operands = now;
     }
+    for (const ValueId v : node.outputs) reads[v] = of_operands;
   }
   const int64_t size = group.aval(output).size();
-  return std::ranges::all_of(group.outputs, [&](ValueId v) { return !depends[v] || group.aval(v).size() == size; });
+  return std::ranges::all_of(group.outputs, [&](ValueId v) {
+    return reads[v] == Reads::nothing || (reads[v] == Reads::at_index && group.aval(v).size() == size);
+  });
 }
 
 bool same_elements(const Aval& a, const Aval& b) {

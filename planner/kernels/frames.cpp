@@ -1,19 +1,45 @@
 #include "planner/kernels/frames.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/hash.h"
 #include "planner/kernels/families.h"
+#include "planner/kernels/windows.h"
 
 namespace neap::planner {
 
 using namespace tracing;
+
+namespace {
+
+// A number for the window that a slice takes, or in which an update lies, of an array of this shape.
+std::optional<Frame> window_of(const Graph& graph, const Node& node, size_t operand) {
+  std::optional<Ints> start;
+  if (node.op == Op::slice && std::ranges::all_of(node.attrs.ints(Attr::stride), [](int64_t n) { return n == 1; })) {
+    start = node.attrs.ints(Attr::start);
+  } else if (node.op == Op::dynamic_update_slice && operand == 1) {
+    start = known_start(graph, node);
+  }
+  if (!start) return std::nullopt;
+  const bool slices = node.op == Op::slice;
+  const Shape& whole = graph.aval(slices ? node.inputs[0] : node.out()).shape;
+  const Shape& window = graph.aval(slices ? node.out() : node.inputs[1]).shape;
+  std::vector<uint64_t> words;
+  for (const std::vector<int64_t>& numbers : {*start, whole, window}) {
+    for (const int64_t n : numbers) words.push_back(static_cast<uint64_t>(n));
+  }
+  return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
+}
+
+}  // namespace
 
 Frame frame_of_operand(const Graph& graph, const Node& node, size_t operand, Frame frame) {
   const Family family = op_info(node.op).family;
   const bool moves = family == Family::layout || family == Family::gather || family == Family::random;
   if (!moves || node.op == Op::reshape) return frame;
   if (node.op == Op::dynamic_update_slice && operand == 0) return frame;
+  if (const auto window = window_of(graph, node, operand)) return frame ^ *window;  // into it and out of it again
   std::vector<uint64_t> words = {frame, static_cast<uint64_t>(node.op), operand, node.attrs.hash()};
   const auto add_shape = [&](ValueId v) {
     for (const int64_t extent : graph.aval(v).shape) words.push_back(static_cast<uint64_t>(extent));

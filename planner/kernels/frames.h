@@ -1,6 +1,7 @@
 // A kernel computes a value once for each place at which it reads it: 2 x and 3 x share x, but where one is shifted by
 // a row against the other, x is computed at two places. A frame is such a place: the ops that move elements, on the way
-// from the results of a step to the value. Tested in tests/planner/predict_test.cpp and fuse_test.cpp.
+// from the results of a step to the value. (Results of different sizes have kernels of their own; they are taken for
+// one.) Tested in tests/planner/predict_test.cpp and fuse_test.cpp.
 #pragma once
 
 #include <cstdint>

@@ -76,6 +76,26 @@ TEST(Indexing, UpdatesOfLargeWindows) {
             sum((x[0] > 0).astype(i32)).item<int>() + sum((x[slice(1, none)] < 0).astype(i32)).item<int>());
 }
 
+// The loop's carry and what it begins with, and nothing beside them.
+TEST(Indexing, LargeWindowsOfACarryAreUpdatedInPlace) {
+  const Array x = spec({512, 512}, f32);
+  const auto peak = [&](const auto& update) {
+    const auto f = jit([&](const Array& x) {
+      return fori_loop(0, 5, [&](const Array&, const Array& u) { return update(u.at({slice(), slice(1, 500)})); }, x);
+    });
+    return f.plan(x).peak_bytes();
+  };
+  const size_t most = 2 * 512 * 512 * sizeof(float) + 4096;
+  EXPECT_LE(peak([](const IndexUpdate& u) { return u.set(1); }), most);
+  EXPECT_LE(peak([](const IndexUpdate& u) { return u.add(1); }), most);
+  EXPECT_LE(peak([](const IndexUpdate& u) { return u.max(sin(arange(499))); }), most);
+  const auto twice = jit([](const Array& x) {
+    const Array u = sin(exp(sin(x)));  // computed once for each element, in the window or outside of it
+    return u.at({slice(), slice(1, 500)}).add(1);
+  });
+  EXPECT_LE(twice.plan(x).peak_bytes(), most);
+}
+
 // Rows that index arrays of the first axes choose: in range, from the end, out of range, twice.
 TEST(Indexing, UpdatesOfRows) {
   const Array x = reshape(arange(24).astype(i32), {2, 3, 4});

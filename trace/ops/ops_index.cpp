@@ -305,7 +305,8 @@ Array indexed(const Array& self, const IndexList& list, GatherMode mode) {
 
 Array Array::operator[](const IndexList& list) const { return indexed(*this, list, GatherMode::clip); }
 
-// --- x.at(...): positions in the flat array are found by indexing the flat array's own indices, which fuses away.
+// --- x.at(...): positions in the flat array are found by indexing the flat array's own indices, which fuses away; but
+// windows and whole rows have ops of their own.
 
 IndexUpdate Array::at(const IndexList& index, GatherMode mode) const { return {*this, index, mode}; }
 
@@ -316,8 +317,23 @@ Array positions(const Array& x, const IndexList& list) {
   return indexed(flat, list, GatherMode::fill);  // out of range: the lowest integer, which a scatter drops
 }
 
-// The most elements of x for each of a window's that is written into it rather than scattered.
+// The most elements of x for each of a window's that is written into it rather than scattered. What combines with x is
+// so only where kernels do that apart from the rest (planner/kernels/windows.h), in place.
 constexpr int64_t kLargeWindow = 4;
+constexpr int64_t kWorthMany = 65536;  // elements of x
+constexpr int64_t kLongRun = 16;       // elements of the window that lie together
+
+bool is_large(const Shape& window, const Shape& whole, bool combines) {
+  const int64_t elements = element_count(window);
+  if (elements == 0 || elements < element_count(whole) / kLargeWindow) return false;
+  int64_t run = 1;
+  bool is_whole = true;
+  for (size_t d = whole.size(); d-- > 0 && is_whole;) {
+    run *= window[d];
+    is_whole = window[d] == whole[d];
+  }
+  return !combines || (element_count(whole) >= kWorthMany && run >= kLongRun);
+}
 
 // Run at once, a window without steps is read, combined and written back, and where it starts is an operand: positions
 // would be an array of 8 bytes for each element of x, and each place an executable of its own. A large window of a
@@ -363,8 +379,7 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
     const Window w = window_of(entries, x, true, loc);
     Shape window;
     for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
-    const bool is_large = element_count(window) > 0 && element_count(window) >= x.size() / kLargeWindow;
-    if ((!is_tracing() || is_large) && w.reversed.empty() &&
+    if ((!is_tracing() || is_large(window, x.shape(), op != Op::scatter_set)) && w.reversed.empty() &&
         std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
       return update_window(op, x, w.start, window, fit_updates("at", y, basic_shape(entries, window), x.dtype(), loc));
     }
@@ -376,7 +391,7 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
     place.pop_back();
     place.insert(place.end(), x.shape().begin() + indexed_axes, x.shape().end());
     return scatter_axes(op, x, index, fit_updates("at", y, place, x.dtype(), loc), all_axes(indexed_axes),
-                        GatherMode::fill, loc);
+                        GatherMode::fill, loc);  // which drops, as every mode of updates does
   }
   const Array where_to = positions(x, list);
   const Array updates = fit_updates("at", y, where_to.shape(), x.dtype(), loc);
