@@ -106,9 +106,10 @@ void emit_sample(const llvm::TargetMachine& machine, Unit& unit) {
 // LLVM's state of the process, as far as it can be made at once: each of its passes would otherwise be registered by
 // the first compilation that needs it, and some tables filled, under locks. Where memory runs out meanwhile a lock
 // stays taken, so that LLVM can never be used again; it is refused then.
-void initialize_llvm() {
+// Returns a machine that has made code, or one that has not.
+std::unique_ptr<llvm::TargetMachine> initialize_llvm() {
   static bool begun = false, done = false;
-  if (done) return;
+  if (done) return new_machine(host_target());
   if (begun) throw OutOfMemoryError("out of memory: LLVM could not be started, and cannot be in this process any more");
   if (!os::load_unwinder()) throw std::bad_alloc();  // passes are registered by std::call_once, which is C within
   begun = true;
@@ -124,13 +125,14 @@ void initialize_llvm() {
   llvm::initializeCodeGen(registry);
   llvm::initializeGlobalISel(registry);
   add_targets();
-  const std::unique_ptr<llvm::TargetMachine> machine = new_machine(host_target());
+  std::unique_ptr<llvm::TargetMachine> machine = new_machine(host_target());
   // The code generator has passes of its own, which are registered as they are put together.
   with_fragile<Unit>([&](Unit& unit) {
     emit_sample(*machine, unit);
     unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
   });
   done = true;
+  return machine;
 }
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
@@ -142,8 +144,7 @@ struct Session : Kept {
   bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
   void start() {
-    initialize_llvm();
-    machines.push_back(new_machine(host_target()));
+    machines.push_back(initialize_llvm());
     llvm =
         take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host_target().triple)))
                  .setDataLayout(machines[0]->createDataLayout())
