@@ -5,6 +5,7 @@
 #include "backends/lower.h"
 #include "core/check.h"
 #include "planner/kernels/windows.h"
+#include "trace/graph/window.h"
 
 namespace neap::backends {
 
@@ -48,7 +49,6 @@ namespace {
 // Pieces of a concatenation take a launch each and are written with fewer loads. No measurement of it is recorded; 100
 // steps of a stencil on the inside of 2048 x 2048 elements take 108 ms in pieces, by selects 360.
 constexpr int64_t kWorthALaunch = 4096;  // elements of the result, at least
-constexpr int64_t kLongRun = 16;         // elements of each piece that lie together, at least: a vector's worth
 
 // A box of an output, and the value that it is read from: at the coordinates that an element has in the box, or at
 // those that it has in the output.
@@ -71,15 +71,14 @@ std::vector<Piece> pieces_of(const tracing::Graph& graph, tracing::ValueId v) {
     for (const tracing::ValueId piece : node.inputs) {
       const Shape& shape = graph.aval(piece).shape;
       const int64_t run = element_count(std::span(shape).subspan(axis));
-      if (run > 0 && run < kLongRun) return {};
+      if (run > 0 && run < tracing::kLongRun) return {};
       pieces.push_back({piece, first, shape, false});
       first[axis] += shape[axis];
     }
   }
-  if (planner::is_written_apart(graph, v)) {
+  if (const std::optional<tracing::Ints> start = planner::start_written_apart(graph, v)) {
     const tracing::Node& node = *graph.def(v);
     const Shape& window = graph.aval(node.inputs[1]).shape;
-    const std::optional<tracing::Ints> start = planner::known_start(graph, node);
     pieces.push_back({node.inputs[1], *start, window, false});
     // What lies before and behind the window along each axis, where it lies in it along those before.
     tracing::Ints first(whole.size());

@@ -125,18 +125,31 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried,
         begin, end, a.lanes, carried, [&](Value* index, std::vector<Value*>& inside) { body(index, nullptr, inside); },
         "lanes");
   }
+  if (extent % a.lanes != 0) tail_loop(begin, end, carried, body);
+}
+
+void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried,
+                        const std::function<void(Value*, Value*, std::vector<Value*>&)>& body) {
   W = a.tail_lanes;
-  if (extent % a.lanes != 0) {
-    loop(
-        begin, end, W, carried,
-        [&](Value* index, std::vector<Value*>& inside) {
-          Value* rest = b.CreateSub(end, index);
-          Value* lanes = b.getInt64(static_cast<uint64_t>(W));
-          body(index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
-        },
-        "tail", true);
-  }
+  loop(
+      begin, end, W, carried,
+      [&](Value* index, std::vector<Value*>& inside) {
+        Value* rest = b.CreateSub(end, index);
+        Value* lanes = b.getInt64(static_cast<uint64_t>(W));
+        body(index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
+      },
+      "tail", true);
   W = a.lanes;
+}
+
+Body Emitter::body_at(Value* outer, Value* inner) {
+  Body body(static_cast<size_t>(k.dag.size()));
+  body.blocks[0] = start_;
+  body.blocks[1] = row_block_;
+  body.blocks[2] = b.GetInsertBlock();
+  body.index[a.outer] = outer;
+  body.index[a.inner] = inner;
+  return body;
 }
 
 // A lane past the end repeats the last element.
@@ -156,23 +169,18 @@ void Emitter::compute(Body& body, const std::vector<bool>* wanted) {
 }
 
 void Emitter::emit_map() {
-  llvm::BasicBlock* start = new_block("start");
+  start_ = new_block("start");
   Value* some =
       b.CreateAnd(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), b.CreateICmpSLT(bounds_[1][0], bounds_[1][1]));
-  b.CreateCondBr(some, start, return_);
-  b.SetInsertPoint(start);  // of hoisted loads, which must not run for an empty range
+  b.CreateCondBr(some, start_, return_);
+  b.SetInsertPoint(start_);  // of hoisted loads, which must not run for an empty range
   std::vector<Value*> none;
   loop(
       bounds_[a.outer][0], bounds_[a.outer][1], 1, none,
       [&](Value* row, std::vector<Value*>&) {
         row_block_ = b.GetInsertBlock();
         const auto write = [&](Value* index, Value* count, std::vector<Value*>&) {
-          Body body(static_cast<size_t>(k.dag.size()));
-          body.blocks[0] = start;
-          body.blocks[1] = row_block_;
-          body.blocks[2] = b.GetInsertBlock();
-          body.index[a.outer] = row;
-          body.index[a.inner] = index;
+          Body body = body_at(row, index);
           if (count) start_tail(body, count);
           compute(body);
           if (k.kind == backends::Kernel::Kind::scatter) {
@@ -182,7 +190,7 @@ void Emitter::emit_map() {
           }
         };
         if (scatters_blocks()) {
-          scatter_blocks(row, start);
+          scatter_blocks(row);
         } else {
           vector_loop(a.inner, none, write);
         }

@@ -224,20 +224,11 @@ void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body&
 }
 
 void Emitter::emit_reduce() {
-  llvm::BasicBlock* start = new_block("start");
-  b.CreateCondBr(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), start, return_);
-  b.SetInsertPoint(start);
+  start_ = new_block("start");
+  b.CreateCondBr(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), start_, return_);
+  b.SetInsertPoint(start_);
   const bool empty = k.extent[1] == 0;  // then no operand has an element to hoist
   std::vector<Value*> none;
-  const auto body_at = [&](Value* row, Value* column) {
-    Body body(static_cast<size_t>(k.dag.size()));
-    body.blocks[0] = start;
-    body.blocks[1] = row_block_;
-    body.blocks[2] = b.GetInsertBlock();
-    body.index[0] = row;
-    body.index[1] = column;
-    return body;
-  };
   if (a.vector_depth == 1) {
     const auto columns = [&](Value* row, Value* count, std::vector<Value*>&) {
       row_block_ = b.GetInsertBlock();

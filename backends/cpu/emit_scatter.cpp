@@ -212,24 +212,15 @@ void Emitter::fetch(Body& body, const std::vector<FarPlace>& places) {
 
 // Indices and values of a block first, so that what its updates wait for overlaps: gathers of the next ones with
 // arithmetic, and updates, of which as many fit the processor's window as it has room for, with each other.
-void Emitter::scatter_blocks(Value* row, llvm::BasicBlock* start) {
+void Emitter::scatter_blocks(Value* row) {
   std::vector<Value*> none;
-  const auto new_body = [&](Value* index) {
-    Body body(static_cast<size_t>(k.dag.size()));
-    body.blocks[0] = start;
-    body.blocks[1] = row_block_;
-    body.blocks[2] = b.GetInsertBlock();
-    body.index[a.outer] = row;
-    body.index[a.inner] = index;
-    return body;
-  };
   Value* const end = bounds_[a.inner][1];
   Value* const rest = loop(
       bounds_[a.inner][0], end, kBlockOfUpdates, none,
       [&](Value* first, std::vector<Value*>&) {
         std::vector<Updates> all;
         std::vector<Value*> valid;
-        Body outside = new_body(first);
+        Body outside = body_at(row, first);
         for (const Scatter& s : k.scatters) {
           all.push_back(room_for(outside, s, kBlockOfUpdates));
           valid.push_back(b.getTrue());
@@ -238,13 +229,13 @@ void Emitter::scatter_blocks(Value* row, llvm::BasicBlock* start) {
           loop(
               b.getInt64(0), b.getInt64(kBlockOfUpdates), W, none,
               [&](Value* i, std::vector<Value*>&) {
-                Body body = new_body(b.CreateAdd(first, i));
+                Body body = body_at(row, b.CreateAdd(first, i));
                 fetch(body, far);
               },
               "fetch");
         }
         const auto lanes = [&](Value* i, std::vector<Value*>& carried) {
-          Body body = new_body(b.CreateAdd(first, i));
+          Body body = body_at(row, b.CreateAdd(first, i));
           compute(body);
           for (size_t s = 0; s < all.size(); ++s) {
             if (Value* ok = keep(body, all[s], i)) carried[s] = b.CreateAnd(carried[s], ok);
@@ -254,18 +245,12 @@ void Emitter::scatter_blocks(Value* row, llvm::BasicBlock* start) {
         for (size_t s = 0; s < all.size(); ++s) apply(all[s], all[s].valids ? valid[s] : nullptr, nullptr);
       },
       "block");
-  W = a.tail_lanes;
-  loop(
-      rest, end, W, none,
-      [&](Value* index, std::vector<Value*>&) {
-        Body body = new_body(index);
-        Value* lanes = b.getInt64(static_cast<uint64_t>(W));
-        start_tail(body, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(end, index), lanes));
-        compute(body);
-        scatter_lanes(body);
-      },
-      "tail", true);
-  W = a.lanes;
+  tail_loop(rest, end, none, [&](Value* index, Value* count, std::vector<Value*>&) {
+    Body body = body_at(row, index);
+    start_tail(body, count);
+    compute(body);
+    scatter_lanes(body);
+  });
 }
 
 }  // namespace neap::cpu

@@ -66,6 +66,11 @@ class Emitter {
   /// Writes if (condition) then(), and phis of `carried` after it.
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
+  /// Writes the loop over what is left for the tail's lanes, from `begin` on, as vector_loop does.
+  void tail_loop(Value* begin, Value* end, std::vector<Value*>& carried,
+                 const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body);
+  /// Returns a body at these iterations of the outer and inner loop, whose code goes where the builder stands.
+  Body body_at(Value* outer, Value* inner);
   void start_tail(Body& body, Value* count);
   /// Computes every needed instruction that the body's cache lacks, or those that are wanted; the builder then stands
   /// in the inner loop.
@@ -96,7 +101,7 @@ class Emitter {
   void scatter_lanes(Body& body);
   /// Writes the whole inner loop for one iteration of the outer one, in blocks of many lanes.
   bool scatters_blocks() const;
-  void scatter_blocks(Value* row, llvm::BasicBlock* start);
+  void scatter_blocks(Value* row);
   /// Places in a large table that are updated, and those that values are gathered from beside it (of whatever size):
   /// a block asks for them before it needs them.
   struct FarPlace {
@@ -179,6 +184,7 @@ class Emitter {
   Value* bounds_[2][2] = {};  // [level][begin, end]
   Value* part_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;      // allocas
+  llvm::BasicBlock* start_ = nullptr;      // depth 0: what comes before the loops, where they run at all
   llvm::BasicBlock* row_block_ = nullptr;  // depth 1: the first block of the outer loop's body
   llvm::BasicBlock* return_ = nullptr;
   Cache shared_;

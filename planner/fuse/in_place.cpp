@@ -26,20 +26,20 @@ bool keeps_index(const Node& node, ValueId v) {
 // How a value is made of an input: of its element at the same index, or of that at the place of a window in it.
 enum class Reads : uint8_t { nothing, at_index, in_window };
 
-// Whether the slice takes the window that the step writes apart.
-bool is_slice_of(const Graph& group, const Node& slice, const Node& update) {
+// Whether the slice takes the window that the step writes apart, from `start` on.
+bool is_slice_of(const Graph& group, const Node& slice, const Node& update, const Ints& start) {
   const Ints& stride = slice.attrs.ints(Attr::stride);
   return std::ranges::all_of(stride, [](int64_t n) { return n == 1; }) &&
          group.aval(slice.inputs[0]).shape == group.aval(update.out()).shape &&
-         group.aval(slice.out()).shape == group.aval(update.inputs[1]).shape &&
-         slice.attrs.ints(Attr::start) == *known_start(group, update);
+         group.aval(slice.out()).shape == group.aval(update.inputs[1]).shape && slice.attrs.ints(Attr::start) == start;
 }
 
 // Whether the group reads its input only at the element that it then writes to the output. Other outputs may read that
 // element too if the same kernel writes them (lower_map.cpp: those with as many elements), since kernels compute all
 // that they store at an index before they store it. A window that is written apart may be made of what it lies over.
 bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
-  const Node* const update = is_written_apart(group, output) ? group.def(output) : nullptr;
+  const std::optional<Ints> start = start_written_apart(group, output);
+  const Node* const update = start ? group.def(output) : nullptr;
   std::vector<Reads> reads(group.values.size(), Reads::nothing);
   reads[input] = Reads::at_index;
   for (const Node& node : group.nodes) {
@@ -52,7 +52,7 @@ bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
         continue;
       }
       Reads now = reads[v];
-      if (update && node.op == Op::slice && now == Reads::at_index && is_slice_of(group, node, *update)) {
+      if (update && node.op == Op::slice && now == Reads::at_index && is_slice_of(group, node, *update, *start)) {
         now = Reads::in_window;
       } else if (!keeps_index(node, v) || (node.op == Op::dynamic_update_slice && now == Reads::in_window)) {
         return false;

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "trace/graph/window.h"
+
 namespace neap::planner {
 
 using namespace tracing;
 
 namespace {
 
-constexpr int64_t kWorthMany = 65536;  // elements from which on several launches are worth it
-constexpr int64_t kLongRun = 16;       // elements of the window that lie together, at least: a vector's worth
-constexpr int64_t kMostSides = 6;      // of the window, for each of which a kernel is compiled
+constexpr int64_t kMostSides = 6;  // of a window, for each of which a kernel is compiled
 
 // Entry i of an integer vector, or the one entry of a scalar.
 std::optional<int64_t> constant_at(const Graph& graph, ValueId v, int64_t i) {
@@ -49,24 +49,18 @@ std::optional<Ints> known_start(const Graph& graph, const Node& update) {
   return start;
 }
 
-bool is_written_apart(const Graph& group, ValueId v) {
-  if (!group.is(v, Op::dynamic_update_slice) || group.outputs.size() != 1 || group.outputs[0] != v) return false;
+std::optional<Ints> start_written_apart(const Graph& group, ValueId v) {
+  if (!group.is(v, Op::dynamic_update_slice) || group.outputs.size() != 1 || group.outputs[0] != v) return std::nullopt;
   const Node& node = *group.def(v);
   const Shape &whole = group.aval(v).shape, &window = group.aval(node.inputs[1]).shape;
-  if (element_count(whole) < kWorthMany || element_count(window) == 0) return false;
-  int64_t run = 1;
-  bool is_whole = true;
-  for (size_t d = whole.size(); d-- > 0 && is_whole;) {
-    run *= window[d];
-    is_whole = window[d] == whole[d];
-  }
-  const std::optional<Ints> start = known_start(group, node);
-  if (!start || run < kLongRun) return false;
+  if (element_count(window) == 0 || !is_worth_writing_apart(whole, window)) return std::nullopt;
+  std::optional<Ints> start = known_start(group, node);
+  if (!start) return std::nullopt;
   int64_t sides = 0;
   for (size_t d = 0; d < whole.size(); ++d) {
     sides += ((*start)[d] > 0 ? 1 : 0) + ((*start)[d] + window[d] < whole[d] ? 1 : 0);
   }
-  return sides <= kMostSides;
+  return sides <= kMostSides ? start : std::nullopt;
 }
 
 }  // namespace neap::planner

@@ -10,9 +10,9 @@ namespace neap::planner {
 /// Returns where the window of a dynamic_update_slice starts, if constants say so.
 std::optional<tracing::Ints> known_start(const tracing::Graph& graph, const tracing::Node& update);
 
-/// Tells whether a step writes its result, a dynamic_update_slice, by kernels for the window and for what lies around
-/// it: each element is then read and written by one of them, at plain places. It is where the start is known, the step
-/// has no other result, and there are neither many kernels nor short runs.
-bool is_written_apart(const tracing::Graph& group, tracing::ValueId v);
+/// Returns where the window starts of a step's result, a dynamic_update_slice, that it writes by kernels for the window
+/// and for what lies around it: each element is then read and written by one of them, at plain places. It does where
+/// the start is known, the step has no other result, and there are neither many kernels nor short runs.
+std::optional<tracing::Ints> start_written_apart(const tracing::Graph& group, tracing::ValueId v);
 
 }  // namespace neap::planner

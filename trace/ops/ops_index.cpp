@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "trace/graph/window.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap {
@@ -320,28 +321,23 @@ Array positions(const Array& x, const IndexList& list) {
 // The most elements of x for each of a window's that is written into it rather than scattered. What combines with x is
 // so only where kernels do that apart from the rest (planner/kernels/windows.h), in place.
 constexpr int64_t kLargeWindow = 4;
-constexpr int64_t kWorthMany = 65536;  // elements of x
-constexpr int64_t kLongRun = 16;       // elements of the window that lie together
 
 bool is_large(const Shape& window, const Shape& whole, bool combines) {
   const int64_t elements = element_count(window);
   if (elements == 0 || elements < element_count(whole) / kLargeWindow) return false;
-  int64_t run = 1;
-  bool is_whole = true;
-  for (size_t d = whole.size(); d-- > 0 && is_whole;) {
-    run *= window[d];
-    is_whole = window[d] == whole[d];
-  }
-  return !combines || (element_count(whole) >= kWorthMany && run >= kLongRun);
+  return !combines || is_worth_writing_apart(whole, window);
 }
 
 // Run at once, a window without steps is read, combined and written back, and where it starts is an operand: positions
 // would be an array of 8 bytes for each element of x, and each place an executable of its own. A large window of a
 // traced array is too, but starts where it is known to: kernels then write it and what lies around it apart.
 Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& updates) {
-  std::vector<Array> each;
-  for (const int64_t first : start) each.push_back(full({1}, first, DType::i64));
-  const Array y = reshape(updates, window), at = is_tracing() ? concatenate(each, 0) : array(start);
+  const auto known = [&] {
+    std::vector<Array> each;
+    for (const int64_t first : start) each.push_back(full({1}, first, DType::i64));
+    return concatenate(each, 0);
+  };
+  const Array y = reshape(updates, window), at = is_tracing() ? known() : array(start);
   const auto old = [&] {
     if (!is_tracing()) return window_at(x, at, window, user_line({}));
     Shape limit = start;
