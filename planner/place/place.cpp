@@ -20,8 +20,9 @@ constexpr int64_t kMuchWork = 100'000'000;  // what the instances of tests/data/
 constexpr int64_t kSomeWork = 30'000'000, kLittleWork = 3'000'000;
 constexpr int64_t kPuzzleWork = 1'000'000;  // for each of blocks that leave no byte free: there is no near miss
 constexpr int64_t kMostPuzzleWork = 2'000'000'000;
-constexpr int64_t kEvictWork = 12'000;       // for each block, at one capacity
-constexpr int kEvictRounds = 8;              // of that, in all
+constexpr int64_t kEvictWork = 12'000;      // for each block, at one capacity
+constexpr int64_t kAllEvictWork = 200'000;  // for each block
+constexpr int64_t kMostEvictWork = 3'000'000'000;
 constexpr size_t kMuch = 100, kSome = 1000;  // a gap above a 100th of the goal gets much work, above a 1000th some
 
 // Blocks that are alive in steps of their own: placed apart from the others.
@@ -102,16 +103,18 @@ class Descent {
 };
 
 // Goes down to the goal in steps of a fourth of what is above it, then, where that fails, smaller ones with more work.
-void evict(std::span<const Block> blocks, size_t goal, Placement& best, Meter& meter) {
+void evict(std::span<const Block> blocks, size_t goal, Eviction::Weight weight, Placement& best, Meter& meter) {
   constexpr size_t kNear = 1000;  // a gap of which the goal itself is tried
-  Eviction eviction(blocks, best);
+  const Overlaps overlaps(blocks);
+  Eviction eviction(overlaps, best, weight);
+  eviction.place_largest_first(meter);
+  best = eviction.placement();
   int64_t work = kEvictWork * std::ssize(blocks);
   for (size_t part = 4; best.extent > goal && !meter.spent();) {
     const size_t gap = best.extent - goal;
     const size_t target = part == 4 && gap < goal / kNear ? goal : best.extent - std::max(gap / part, size_t{1});
     if (eviction.fit(target, work, meter)) {
-      best.offsets = eviction.placement().offsets;
-      best.extent = eviction.placement().extent;
+      best = eviction.placement();
     } else {
       part *= 4;
       work *= 2;
@@ -175,15 +178,16 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
     int64_t work = limits.work.value_or(gap > goal / kMuch ? kMuchWork : gap > goal / kSome ? kSomeWork : kLittleWork);
     if (limits.shared) work = limits.shared->lend(work);
     const bool may_spend_more = !limits.work && !limits.shared;
-    const int64_t evict_work = kEvictRounds * kEvictWork * std::ssize(taking);
+    const int64_t evict_work = std::min(kAllEvictWork * std::ssize(taking), kMostEvictWork);
+    const Eviction::Weight weight = is_puzzle ? Eviction::kOfPuzzles : Eviction::kUsual;
     Meter meter(work, deadline);
     if (is_puzzle) {
       const int64_t part = may_spend_more ? std::min(kPuzzleWork * std::ssize(taking), kMostPuzzleWork) : work / 4;
       Meter own(may_spend_more ? part : part - part / 4, deadline);
-      Meter some(may_spend_more ? evict_work : part / 4, deadline);
+      Meter some(may_spend_more ? evict_work / 2 : part / 4, deadline);
       const auto place_left = [&](std::span<const Block> left) {
         Placement placed = place_greedily(left, goal);
-        if (placed.extent > goal) evict(left, goal, placed, some);
+        if (placed.extent > goal) evict(left, goal, weight, placed, some);
         return placed;
       };
       Placement joined = place_pieces(taking, own, place_left);
@@ -191,8 +195,8 @@ Placement place(std::span<const Block> blocks, const PlaceLimits& limits) {
       if (!may_spend_more) meter.spend(part - own.left() - some.left());
     }
     Descent(taking, best, meter).run(goal, std::min(work / 8, kFirstWork));
-    Meter more(may_spend_more ? evict_work : meter.left(), deadline);
-    if (best.extent > goal) evict(taking, goal, best, more);
+    Meter more(may_spend_more ? (is_puzzle ? evict_work / 4 : evict_work) : meter.left(), deadline);
+    if (best.extent > goal) evict(taking, goal, weight, best, more);
     if (!may_spend_more) meter.spend(meter.left() - more.left());
     if (limits.shared) limits.shared->store(std::move(taking), goal, best, work - meter.left());
   }

@@ -13,52 +13,22 @@ namespace {
 
 constexpr int64_t kNowhere = -1;
 constexpr double kGrudge = 0.2;  // what losing its place once adds to what moving a block costs
-constexpr int kBucket = 32;      // steps
-constexpr int64_t kWorkOfNeighbour = 4, kWorkOfEvent = 30, kWorkOfMove = 300;  // units of Meter
+constexpr int64_t kWorkOfLook = 2, kWorkOfEvent = 14, kWorkOfMove = 100;  // units of Meter
+
+double size(const Block& block, Eviction::Weight weight) {
+  return std::pow(static_cast<double>(block.bytes), weight.of_bytes) *
+         std::pow(block.last - block.first + 1, weight.of_steps);
+}
 
 }  // namespace
 
-Eviction::Eviction(std::span<const Block> blocks, const Placement& placement) : blocks_(blocks), best_(placement) {
-  int end = 0;
-  for (const Block& block : blocks) {
-    end = std::max(end, block.last + 1);
-    weights_.push_back(std::sqrt(static_cast<double>(block.bytes) * (block.last - block.first + 1)));
+Eviction::Eviction(const Overlaps& blocks, const Placement& placement, Weight weight)
+    : blocks_(blocks), best_(placement) {
+  for (int i = 0; i < blocks.size(); ++i) {
+    weights_.push_back(size(blocks[i], weight));
+    offsets_.push_back(placement.offsets[blocks.original(i)]);
   }
-  buckets_.resize(end / kBucket + 1);
-  seen_.assign(blocks.size(), 0);
-  evicted_.assign(blocks.size(), 0);
-  offsets_.assign(blocks.size(), kNowhere);
-  for (size_t i = 0; i < blocks.size(); ++i) put(static_cast<int>(i), placement.offsets[i]);
-}
-
-void Eviction::put(int block, int64_t offset) {
-  offsets_[block] = offset;
-  for (int b = blocks_[block].first / kBucket; b <= blocks_[block].last / kBucket; ++b) buckets_[b].push_back(block);
-  work_ += kWorkOfMove;
-}
-
-void Eviction::remove(int block) {
-  offsets_[block] = kNowhere;
-  for (int b = blocks_[block].first / kBucket; b <= blocks_[block].last / kBucket; ++b) {
-    std::vector<int>& bucket = buckets_[b];
-    *std::ranges::find(bucket, block) = bucket.back();
-    bucket.pop_back();
-    work_ += std::ssize(bucket) / 4;
-  }
-}
-
-void Eviction::find_neighbours(int block) {
-  const Block& own = blocks_[block];
-  neighbours_.clear();
-  ++looks_;
-  for (int b = own.first / kBucket; b <= own.last / kBucket; ++b) {
-    for (const int other : buckets_[b]) {
-      if (seen_[other] == looks_ || blocks_[other].last < own.first || own.last < blocks_[other].first) continue;
-      seen_[other] = looks_;
-      neighbours_.push_back(other);
-    }
-    work_ += kWorkOfNeighbour * std::ssize(buckets_[b]);
-  }
+  evicted_.assign(weights_.size(), 0);
 }
 
 double Eviction::cost(int block) const { return weights_[block] * (1 + kGrudge * evicted_[block]); }
@@ -75,13 +45,12 @@ void Eviction::sort_events(int64_t capacity) {
   unsorted_.swap(events_);
   events_.resize(unsorted_.size());
   for (const Event& e : unsorted_) events_[ends_[range(e)]++] = e;
-  int begin = 0;
-  for (const int end : ends_) {
-    if (end - begin > 1) {
-      std::ranges::sort(events_.begin() + begin, events_.begin() + end, {},
-                        [](const Event& e) { return std::pair(e.offset, e.change); });
-    }
-    begin = end;
+  const auto key = [](const Event& e) { return std::pair(e.offset, e.change); };
+  for (size_t i = 1; i < events_.size(); ++i) {
+    const Event event = events_[i];
+    size_t at = i;
+    for (; at > 0 && key(event) < key(events_[at - 1]); --at) events_[at] = events_[at - 1];
+    events_[at] = event;
   }
 }
 
@@ -89,14 +58,16 @@ void Eviction::sort_events(int64_t capacity) {
 // above its own less the block's bytes, and below its end.
 Eviction::Spot Eviction::cheapest_spot(int block, int64_t capacity) {
   const auto bytes = static_cast<int64_t>(blocks_[block].bytes);
-  find_neighbours(block);
+  neighbours_.clear();
   events_.clear();
   double now = 0;  // at offset 0
-  for (const int other : neighbours_) {
+  work_ += kWorkOfLook * blocks_.visit(block, [&](int other) {
+    if (offsets_[other] == kNowhere) return;
+    neighbours_.push_back(other);
     const int64_t begin = offsets_[other] - bytes, end = offsets_[other] + static_cast<int64_t>(blocks_[other].bytes);
     begin < 0 ? void(now += cost(other)) : events_.push_back({begin, cost(other)});
     events_.push_back({end, -cost(other)});
-  }
+  });
   sort_events(capacity);
   work_ += kWorkOfEvent * std::ssize(events_);
   Spot best{0, now};
@@ -110,6 +81,40 @@ Eviction::Spot Eviction::cheapest_spot(int block, int64_t capacity) {
     for (; i < events_.size() && events_[i].offset == at; ++i) now += events_[i].change;
   }
   return best;
+}
+
+void Eviction::keep() {
+  best_.extent = 0;
+  for (int i = 0; i < blocks_.size(); ++i) {
+    best_.offsets[blocks_.original(i)] = offsets_[i];
+    best_.extent = std::max(best_.extent, static_cast<size_t>(offsets_[i]) + blocks_[i].bytes);
+  }
+}
+
+void Eviction::go_back() {
+  waiting_.clear();
+  for (int i = 0; i < blocks_.size(); ++i) offsets_[i] = best_.offsets[blocks_.original(i)];
+}
+
+void Eviction::place_largest_first(Meter& meter) {
+  constexpr Weight kOrder{1, 0.2};
+  constexpr int64_t kPart = 3;  // of what is left of the meter
+  if (blocks_.pairs() * 2 * (kWorkOfEvent + kWorkOfLook) > meter.left() / kPart) return;
+  std::vector<int> order(blocks_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<double> sizes;
+  for (int i = 0; i < blocks_.size(); ++i) sizes.push_back(size(blocks_[i], kOrder));
+  std::ranges::sort(order, {}, [&](int i) { return std::pair(-sizes[i], i); });
+  offsets_.assign(offsets_.size(), kNowhere);
+  int64_t extent = 0;
+  for (const int i : order) {
+    const int64_t bytes = static_cast<int64_t>(blocks_[i].bytes);
+    offsets_[i] = cheapest_spot(i, extent + bytes).offset;  // where it costs nothing
+    extent = std::max(extent, offsets_[i] + bytes);
+    meter.spend(std::exchange(work_, 0));
+    if (meter.spent() || static_cast<size_t>(extent) >= best_.extent) return go_back();
+  }
+  keep();
 }
 
 // The hardest to place of a few.
@@ -129,10 +134,10 @@ int Eviction::take_waiting() {
 bool Eviction::fit(size_t capacity, int64_t work, Meter& meter) {
   const int64_t stop = meter.left() - work;
   const auto wait = [&](int block) {
-    remove(block);
+    offsets_[block] = kNowhere;
     waiting_.push_back(block);
   };
-  for (int i = 0; i < static_cast<int>(blocks_.size()); ++i) {
+  for (int i = 0; i < blocks_.size(); ++i) {
     if (static_cast<size_t>(offsets_[i]) + blocks_[i].bytes > capacity) wait(i);
   }
   while (!waiting_.empty() && meter.left() > stop && !meter.spent()) {
@@ -145,21 +150,13 @@ bool Eviction::fit(size_t capacity, int64_t work, Meter& meter) {
       wait(other);
     }
     evicted_[block] += 1;
-    put(block, spot.offset);
+    offsets_[block] = spot.offset;
+    work_ += kWorkOfMove;
     meter.spend(std::exchange(work_, 0));
   }
-  if (waiting_.empty()) {
-    best_.offsets = offsets_;
-    best_.extent = 0;
-    for (size_t i = 0; i < blocks_.size(); ++i) {
-      best_.extent = std::max(best_.extent, static_cast<size_t>(offsets_[i]) + blocks_[i].bytes);
-    }
-    return true;
-  }
-  waiting_.clear();
-  for (std::vector<int>& bucket : buckets_) bucket.clear();
-  for (size_t i = 0; i < blocks_.size(); ++i) put(static_cast<int>(i), best_.offsets[i]);
-  return false;
+  const bool found = waiting_.empty();
+  found ? keep() : go_back();
+  return found;
 }
 
 }  // namespace neap::planner

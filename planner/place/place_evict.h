@@ -8,15 +8,24 @@
 #include <vector>
 
 #include "planner/place/place.h"
+#include "planner/place/place_overlaps.h"
 #include "planner/place/place_search.h"
 
 namespace neap::planner {
 
 class Eviction {
  public:
-  /// Takes blocks of which each needs bytes at some step, and a placement of theirs.
-  Eviction(std::span<const Block> blocks, const Placement& placement);
+  /// What moving a block costs: bytes and steps alive, each to a power.
+  struct Weight {
+    double of_bytes, of_steps;
+  };
+  static constexpr Weight kUsual{1, 0.75}, kOfPuzzles{0.5, 0.5};
 
+  Eviction(const Overlaps& blocks, const Placement& placement, Weight weight);
+
+  /// Places the blocks anew, the largest first, each at the lowest offset that is free; where the meter has too little
+  /// work left for that, or the extent is no lower, the offsets are as before.
+  void place_largest_first(Meter& meter);
   /// Looks for offsets within `capacity` until so much work is spent or the meter is exhausted; where it fails, the
   /// offsets are as before.
   bool fit(size_t capacity, int64_t work, Meter& meter);
@@ -31,24 +40,21 @@ class Eviction {
     int64_t offset;
     double change;
   };
-  void put(int block, int64_t offset);
-  void remove(int block);
-  void find_neighbours(int block);
   void sort_events(int64_t capacity);
   Spot cheapest_spot(int block, int64_t capacity);
   double cost(int block) const;
+  void keep();
+  void go_back();
   int take_waiting();
 
-  std::span<const Block> blocks_;
-  Placement best_;
+  const Overlaps& blocks_;
+  Placement best_;                         // of the blocks as they were taken; the rest is in the order of Overlaps
   std::vector<int64_t> offsets_;           // kNowhere of a block that waits
   std::vector<double> weights_, evicted_;  // of each block: how hard it is to place, how often it lost its place
-  std::vector<std::vector<int>> buckets_;  // of some steps each: blocks alive there that have a place
-  std::vector<int> waiting_, neighbours_, seen_;
+  std::vector<int> waiting_, neighbours_;
   std::vector<Event> events_, unsorted_;
   std::vector<int> ends_;  // of ranges of offsets, among the events
   std::minstd_rand random_{1};
-  int looks_ = 0;
   int64_t work_ = 0;  // since the meter was told
 };
 

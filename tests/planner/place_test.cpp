@@ -13,6 +13,7 @@
 
 #include "planner/place/live_ranges.h"
 #include "planner/place/place_fit.h"
+#include "planner/place/place_overlaps.h"
 
 namespace neap::planner {
 namespace {
@@ -101,7 +102,7 @@ TEST(Place, ThousandsOfBlocksAreSoundToo) {
 
 // Too many are alive together to search for places from below: blocks that end too high take the place of others.
 TEST(Place, LongAndShortLivedBlocksLieNearTheBound) {
-  for (const auto& [seed, most_above] : {std::pair(1u, 1.002), {4u, 1.009}}) {
+  for (const auto& [seed, most_above] : {std::pair(1u, 1.0005), {4u, 1.005}}) {
     std::mt19937 random(seed);
     const auto one_to = [&](double most) { return std::exp(random() / 4294967296.0 * std::log(most)); };
     std::vector<Block> blocks;
@@ -114,6 +115,47 @@ TEST(Place, LongAndShortLivedBlocksLieNearTheBound) {
     const Placement placement = place(blocks);
     check(blocks, placement);
     EXPECT_LT(static_cast<double>(placement.extent), most_above * static_cast<double>(bound)) << "seed " << seed;
+  }
+}
+
+// Hundreds are alive together all the time.
+TEST(Place, CrowdsLieNearTheBound) {
+  std::mt19937 random(3);
+  const auto one_to = [&](double most) { return std::exp(random() / 4294967296.0 * std::log(most)); };
+  std::vector<Block> blocks;
+  for (int i = 0; i < 20'000; ++i) {
+    const int first = static_cast<int>(random() % 4000);
+    blocks.push_back({first, first + static_cast<int>(one_to(1000)), 64 * static_cast<size_t>(one_to(20'000))});
+  }
+  const size_t bound = live_bytes_bound(blocks);
+  EXPECT_GT(static_cast<double>(place_greedily(blocks, bound).extent), 1.03 * static_cast<double>(bound));
+  const Placement placement = place(blocks);
+  check(blocks, placement);
+  EXPECT_LT(static_cast<double>(placement.extent), 1.003 * static_cast<double>(bound));
+}
+
+TEST(Place, OverlapsAreThePairsAliveTogether) {
+  std::mt19937 random(1);
+  for (const int count : {0, 1, 40, 300}) {
+    std::vector<Block> blocks;
+    for (int i = 0; i < count; ++i) {
+      const int first = static_cast<int>(random() % 100);
+      blocks.push_back({first, first + static_cast<int>(random() % 60), 64});
+    }
+    const Overlaps overlaps(blocks);
+    int64_t pairs = 0;
+    for (int i = 0; i < count; ++i) {
+      std::vector<int> expected, visited;
+      for (int j = 0; j < count; ++j) {
+        const Block &one = blocks[overlaps.original(i)], &other = blocks[j];
+        if (overlaps.original(i) != j && one.first <= other.last && other.first <= one.last) expected.push_back(j);
+      }
+      overlaps.visit(i, [&](int other) { visited.push_back(overlaps.original(other)); });
+      std::ranges::sort(visited);
+      EXPECT_EQ(visited, expected) << "block " << overlaps.original(i) << " of " << count;
+      pairs += std::ssize(expected);
+    }
+    EXPECT_EQ(overlaps.pairs(), pairs / 2);
   }
 }
 
@@ -245,13 +287,15 @@ TEST(Place, PutsACutRectangleTogetherAgain) {
   EXPECT_LT(greedily, 20);  // or there was nothing to search
 }
 
-// Ten thousand of about a size.
+// Ten thousand: of about a size, of most sizes, and of all sizes in so many steps that few start together.
 TEST(Place, PutsTenThousandPiecesTogetherAgain) {
-  std::mt19937 random(1);
-  const std::vector<Block> blocks = cut(10'000, 1'000'000, 10'000, random, false, 8);
-  const Placement placement = place(blocks);
-  check(blocks, placement);
-  EXPECT_EQ(placement.extent, live_bytes_bound(blocks));
+  for (const auto& [steps, looks] : {std::pair(10'000, 8), {10'000, 2}, {1'000'000, 1}}) {
+    std::mt19937 random(1);
+    const std::vector<Block> blocks = cut(steps, 100 * static_cast<size_t>(steps), 10'000, random, false, looks);
+    const Placement placement = place(blocks);
+    check(blocks, placement);
+    EXPECT_EQ(placement.extent, live_bytes_bound(blocks)) << steps << " steps, the largest of " << looks;
+  }
 }
 
 // Where the pieces do not come together, as tiny ones match in many ways, what they came to is placed.
