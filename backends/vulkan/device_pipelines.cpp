@@ -6,9 +6,9 @@
 
 #include "backends/vulkan/device_impl.h"
 #include "backends/vulkan/spirv.h"
-#include "backends/vulkan/spirv_cache.h"
 #include "core/check.h"
 #include "core/dump.h"
+#include "core/file_cache.h"
 #include "core/hash.h"
 
 namespace neap::vk {

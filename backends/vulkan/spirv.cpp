@@ -9,7 +9,7 @@
 #include <memory>
 #include <new>
 
-#include "backends/vulkan/spirv_cache.h"
+#include "core/file_cache.h"
 #include "core/hash.h"
 
 namespace neap::vk {

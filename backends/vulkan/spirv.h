@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +14,5 @@ std::vector<uint32_t> compile_glsl(const std::string& glsl, const std::string& n
 
 /// Returns the module as text, for NEAP_DUMP.
 std::string disassemble(const std::vector<uint32_t>& words);
-
-/// Returns where compiled kernels are kept: NEAP_CACHE_DIR, else $XDG_CACHE_HOME/neap, else ~/.cache/neap; nullopt when
-/// NEAP_CACHE_DIR is empty, none of them is set, or no folder can be made. A damaged or foreign file in it is ignored
-/// and replaced.
-std::optional<std::filesystem::path> cache_folder();
 
 }  // namespace neap::vk

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "backends/vulkan/device_impl.h"
+#include "tests/environment.h"
 
 namespace neap::vk {
 
@@ -67,20 +68,6 @@ void main() {
 )",
           .local_size = 64};
 }
-
-// A variable of the environment, for as long as this lives. Child processes inherit it.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 // Runs `body` in a process of its own, which must end well, exit handlers included.
 #define EXPECT_CHILD(...) EXPECT_EXIT(std::exit(succeeds([&] __VA_ARGS__) ? 0 : 1), testing::ExitedWithCode(0), "")

@@ -1,4 +1,4 @@
-#include "backends/vulkan/spirv_cache.h"
+#include "core/file_cache.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,11 @@
 #include <exception>
 #include <system_error>
 
-#include "backends/vulkan/spirv.h"
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/os/os.h"
 
-namespace neap::vk {
+namespace neap {
 
 namespace {
 
@@ -80,4 +79,4 @@ void store_cached(std::string_view name, std::string_view bytes) noexcept {
   }
 }
 
-}  // namespace neap::vk
+}  // namespace neap
