@@ -54,6 +54,20 @@ function(neap_add_isas folder)
   endforeach()
 endfunction()
 
+# neap_add_code_version(): backends/cpu/code_version.h for neap_backends, made again whenever a source changes that it is a
+# hash of (CodeVersion.cmake).
+function(neap_add_code_version)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cpu/*.h ${PROJECT_SOURCE_DIR}/backends/cpu/*.cpp
+       ${PROJECT_SOURCE_DIR}/trace/*.h ${PROJECT_SOURCE_DIR}/trace/*.cpp)
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/*.h ${PROJECT_SOURCE_DIR}/backends/*.cpp)
+  set(header ${PROJECT_BINARY_DIR}/generated/backends/cpu/code_version.h)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/CodeVersion.cmake)
+  add_custom_command(OUTPUT ${header} DEPENDS ${sources} ${kernels} ${script} VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR} -DOUTPUT=${header} -P ${script})
+  target_sources(neap_backends PRIVATE ${header})
+  target_include_directories(neap_backends PRIVATE ${PROJECT_BINARY_DIR}/generated)
+endfunction()
+
 # neap_add_folder(folder): object library neap_<folder> of all sources below the folder.
 # backends/cpu and backends/vulkan are left out unless their option is on.
 function(neap_add_folder folder)
@@ -90,6 +104,7 @@ function(neap_add_folder folder)
   endif()
   if(folder STREQUAL backends AND NEAP_CPU)
     target_link_libraries(neap_backends PRIVATE neap_llvm_headers)
+    neap_add_code_version()
     # LLVM is built without RTTI. Using its classes is fine; a file that derives from one of them and is linked with
     # "undefined symbol: typeinfo for llvm::..." needs RTTI off, and the precompiled header (built with it) off too.
     set_source_files_properties(${PROJECT_SOURCE_DIR}/backends/cpu/code_memory.cpp

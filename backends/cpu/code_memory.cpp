@@ -32,7 +32,17 @@ class ConstantsAreCode : public llvm::orc::ObjectLinkingLayer::Plugin {
   void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
 };
 
+class Refusal : public llvm::orc::IRCompileLayer::IRCompiler {
+ public:
+  Refusal() : IRCompiler(llvm::orc::IRSymbolMapper::ManglingOptions()) {}
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module&) override {
+    return llvm::createStringError("this session links objects alone");
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler> new_refusal() { return std::make_unique<Refusal>(); }
 
 std::unique_ptr<llvm::orc::ObjectLinkingLayer> new_linking_layer(llvm::orc::ExecutionSession& session) {
   auto mapper = llvm::cantFail(llvm::orc::InProcessMemoryMapper::Create());

@@ -4,6 +4,7 @@
 // three for each compilation.
 #pragma once
 
+#include <llvm/ExecutionEngine/Orc/IRCompileLayer.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
 #include <memory>
@@ -11,5 +12,8 @@
 namespace neap::cpu {
 
 std::unique_ptr<llvm::orc::ObjectLinkingLayer> new_linking_layer(llvm::orc::ExecutionSession& session);
+
+/// Makes the compiler of a session that links objects alone: it refuses.
+std::unique_ptr<llvm::orc::IRCompileLayer::IRCompiler> new_refusal();
 
 }  // namespace neap::cpu

@@ -23,6 +23,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backends/cpu/code_cache.h"
 #include "backends/cpu/code_memory.h"
 #include "backends/cpu/emit.h"
 #include "backends/cpu/llvm_memory.h"
@@ -53,7 +54,8 @@ void check(llvm::Error error) {
 // measurement.
 constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10;
 
-std::string symbol(size_t number) { return fmt::format("neap_kernel_{}", number); }
+// A kernel's name in lists.
+std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number); }
 
 // Some kernels on their way to one file.
 struct Unit : Kept {
@@ -68,13 +70,9 @@ struct Unit : Kept {
     module.setTargetTriple(target.triple);
   }
 
-  // Kernels first, first + step, ... of the list, under the symbols of their numbers.
-  void emit(const llvm::TargetMachine& machine, std::span<const Kernel* const> kernels, size_t number, size_t first = 0,
-            size_t step = 1) {
-    begin(machine, host_target());
-    for (size_t i = first; i < kernels.size(); i += step) {
-      emit_kernel(*kernels[i], symbol(number + i), host_target().unit, module);
-    }
+  void emit(const llvm::TargetMachine& machine, const Kernel& kernel, const std::string& symbol) {
+    if (module.empty()) begin(machine, host_target());
+    emit_kernel(kernel, symbol, host_target().unit, module);
   }
 
   void add_passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
@@ -137,22 +135,30 @@ std::unique_ptr<llvm::TargetMachine> initialize_llvm() {
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
 struct Session : Kept {
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  // one for each thread that compiles
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  // one for each thread that has compiled
   llvm::orc::LLJITBuilder builder;
   std::unique_ptr<llvm::orc::LLJIT> llvm;
   bool ready = false;
   bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
+  // LLVM is started for the first machine: what an earlier process has compiled is linked without.
+  llvm::TargetMachine& machine(size_t thread = 0) {
+    if (machines.empty()) machines.push_back(initialize_llvm());
+    while (machines.size() <= thread) machines.push_back(new_machine(host_target()));
+    return *machines[thread];
+  }
+
   void start() {
-    machines.push_back(initialize_llvm());
-    llvm =
-        take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(llvm::Triple(host_target().triple)))
-                 .setDataLayout(machines[0]->createDataLayout())
-                 .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                 .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
-                   return new_linking_layer(session);
-                 })
-                 .create());
+    if (!os::load_unwinder()) throw std::bad_alloc();  // objects are linked by std::call_once, which is C within
+    const llvm::Triple triple(host_target().triple);
+    llvm = take(builder.setJITTargetMachineBuilder(llvm::orc::JITTargetMachineBuilder(triple))
+                    .setDataLayout(llvm::DataLayout(triple.isOSBinFormatMachO() ? "m:o" : "m:e"))  // names of symbols
+                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                    .setCompileFunctionCreator([](llvm::orc::JITTargetMachineBuilder) { return new_refusal(); })
+                    .setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) {
+                      return new_linking_layer(session);
+                    })
+                    .create());
     llvm->getExecutionSession().setErrorReporter([this](llvm::Error error) {
       llvm::handleAllErrors(std::move(error), [this](const llvm::ErrorInfoBase& info) {
         if (info.convertToErrorCode() == std::errc::not_enough_memory) {
@@ -186,17 +192,20 @@ class Jit {
     for (const Kernel* kernel : kernels) texts.push_back(kernel->print());
     const std::lock_guard lock(mutex_);
     if (!dump_name.empty() && dump_dir()) dump(kernels, texts, dump_name);
-    std::vector<const Kernel*> missing;
-    std::vector<const std::string*> names;
+    std::vector<Code> missing;
     std::unordered_set<std::string_view> seen;
     for (size_t i = 0; i < kernels.size(); ++i) {
       if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
-      missing.push_back(kernels[i]);
-      names.push_back(&texts[i]);
+      const std::string symbol = code_symbol(texts[i], host_target());
+      missing.push_back({kernels[i], &texts[i], symbol, load_code(symbol, texts[i])});
     }
     if (!missing.empty()) {
-      const auto added = in_llvm(missing.size(), [&](Session& session) { return add(session, missing); });
-      for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*names[i], added[i]);
+      in_llvm(missing.size(), [&](Session& session) {
+        const std::vector<KernelFunction> added = add(session, missing);
+        // What a session has linked must be known: it cannot link it twice.
+        for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*missing[i].text, added[i]);
+        return added.size();
+      });
     }
     std::vector<KernelFunction> result;
     for (const std::string& text : texts) result.push_back(known_.at(text));
@@ -210,12 +219,16 @@ class Jit {
 
   CodeTarget target(const std::string& op, const std::string& triple, const std::string& cpu) {
     const std::lock_guard lock(mutex_);
-    return in_llvm(1, [&](Session&) { return named_target(op, triple, cpu); });
+    return in_llvm(1, [&](Session& session) {
+      session.machine();
+      return named_target(op, triple, cpu);
+    });
   }
 
   std::string object(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
     const std::lock_guard lock(mutex_);
-    return in_llvm(kernels, [&](Session&) {
+    return in_llvm(kernels, [&](Session& session) {
+      session.machine();
       const std::unique_ptr<llvm::TargetMachine> machine = new_machine(target);
       machine->Options.FunctionSections = true;
       return with_fragile<Unit>([&](Unit& unit) {
@@ -260,44 +273,60 @@ class Jit {
     throw OutOfMemoryError(fmt::format("out of memory: compiling {} kernels", kernels));
   }
 
-  // Several kernels are dealt to several threads: code generation is what takes the time.
-  std::vector<KernelFunction> add(Session& session, std::span<const Kernel* const> kernels) {
-    const auto groups = static_cast<int>(std::clamp<size_t>(kernels.size() / 2, 1, static_cast<size_t>(num_threads())));
-    const size_t number = next_;
-    next_ += kernels.size();
-    auto& machines = session.machines;
-    while (machines.size() < static_cast<size_t>(groups)) machines.push_back(new_machine(host_target()));
-    std::vector<llvm::SmallVector<char, 0>> objects(static_cast<size_t>(groups));
-    parallel_tasks(groups, [&](int g) {
+  struct Code {
+    const Kernel* kernel;
+    const std::string* text;
+    std::string symbol;
+    std::optional<std::string> object;  // of an earlier process
+  };
+
+  // Each kernel is an object of its own, so that other programs find it. Code generation is what takes the time:
+  // several threads have a part.
+  static void generate(Session& session, std::span<Code* const> codes) {
+    if (codes.empty()) return;
+    const size_t threads = std::clamp<size_t>(codes.size() / 2, 1, static_cast<size_t>(num_threads()));
+    session.machine(threads - 1);
+    parallel_in_slots(std::ssize(codes), static_cast<int>(threads), [&](int64_t i, int slot) {
       const LlvmThread at_work;
-      const auto group = static_cast<size_t>(g);
-      objects[group] = with_fragile<Unit>([&](Unit& unit) {
-        unit.emit(*machines[group], kernels, number, group, objects.size());
-        instrument(unit.module, *machines[group]);
-        return unit.generate(*machines[group], llvm::CodeGenFileType::ObjectFile);
+      Code& code = *codes[static_cast<size_t>(i)];
+      llvm::TargetMachine& machine = *session.machines[static_cast<size_t>(slot)];
+      code.object = with_fragile<Unit>([&](Unit& unit) {
+        unit.emit(machine, *code.kernel, code.symbol);
+        instrument(unit.module, machine);
+        const auto out = unit.generate(machine, llvm::CodeGenFileType::ObjectFile);
+        return std::string(out.begin(), out.end());
       });
     });
-    for (size_t g = 0; g < objects.size(); ++g) {
-      check(session.llvm->addObjectFile(std::make_unique<llvm::SmallVectorMemoryBuffer>(
-          std::move(objects[g]), fmt::format("neap_{}_{}", number, g), false)));
+  }
+
+  static std::vector<KernelFunction> add(Session& session, std::span<Code> codes) {
+    std::vector<Code*> fresh;
+    for (Code& code : codes) {
+      if (!code.object) fresh.push_back(&code);
     }
+    generate(session, fresh);
     std::vector<KernelFunction> functions;
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      functions.push_back(take(session.llvm->lookup(symbol(number + i))).toPtr<KernelFunction>());
+    for (const Code& code : codes) {
+      check(session.llvm->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol)));
     }
+    for (const Code& code : codes) {
+      functions.push_back(take(session.llvm->lookup(code.symbol)).toPtr<KernelFunction>());
+    }
+    for (const Code* code : fresh) store_code(code->symbol, *code->text, *code->object);
     return functions;
   }
 
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
     return in_llvm(kernels.size(), [&](Session& session) {
       return with_fragile<Unit>([&](Unit& unit) {
-        unit.emit(*session.machines[0], kernels, 0);
+        llvm::TargetMachine& machine = session.machine();
+        for (size_t i = 0; i < kernels.size(); ++i) unit.emit(machine, *kernels[i], listed(i));
         std::string text;
         if (what == Listing::ir) {
           llvm::raw_string_ostream stream(text);
           unit.module.print(stream, nullptr);
         } else {
-          const auto out = unit.generate(*session.machines[0], llvm::CodeGenFileType::AssemblyFile);
+          const auto out = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
           text.assign(out.begin(), out.end());
         }
         return text;
@@ -307,7 +336,7 @@ class Jit {
 
   void dump(std::span<const Kernel* const> kernels, const std::vector<std::string>& texts, const std::string& name) {
     std::string all;
-    for (size_t i = 0; i < texts.size(); ++i) all += fmt::format("# {}\n{}\n", symbol(i), texts[i]);
+    for (size_t i = 0; i < texts.size(); ++i) all += fmt::format("# {}\n{}\n", listed(i), texts[i]);
     dump_text(name + ".kernels.txt", all);
     if (process_ends_) return;
     dump_text(name + ".ll", list_unlocked(kernels, Listing::ir));
@@ -319,7 +348,6 @@ class Jit {
   std::mutex mutex_;
   std::unique_ptr<Session> session_;
   std::unordered_map<std::string, KernelFunction> known_;
-  size_t next_ = 0;
   std::atomic<bool> process_ends_ = false;
   std::atomic<long> process_ = 0;  // that compiled last
 };

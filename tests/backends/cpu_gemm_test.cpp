@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <random>
 #include <vector>
 
 #include "core/buffer.h"
@@ -95,6 +98,63 @@ TEST(Gemm, WidensHalvesAsItPacksThem) {
            {std::array<int64_t, 3>{1, 1, 1}, {2, 5, 7}, {17, 33, 65}, {130, 70, 300}, {9, 20, 0}}) {
         check_halves<bfloat16>({2, m, n, k, lhs, rhs}, planner::Half::bf16);
         check_halves<float16>({2, m, n, k, lhs, rhs}, planner::Half::f16);
+      }
+    }
+  }
+}
+
+// Products of bf16, where both operands lie so in memory, are those of one that was widened, bit for bit, whatever
+// makes them: sums of all sizes, infinite ones, those that overflow, and signs of zeros, too.
+TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
+  std::mt19937 random(1);
+  const auto some = [&](int64_t count, int most_exponent) {
+    std::vector<bfloat16> values;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto exponent = 127 - most_exponent + static_cast<uint32_t>(random()) % (2 * most_exponent + 1);
+      uint32_t bits = (random() & 0x807f) | exponent << 7;
+      if (random() % 64 == 0) bits &= 0x8000;                                // 0 and -0
+      if (most_exponent > 100 && random() % 512 == 0) bits = bits | 0x7f80;  // infinite, not a number
+      values.push_back(std::bit_cast<bfloat16>(static_cast<uint16_t>(bits)));
+    }
+    return values;
+  };
+  for (const int most_exponent : {4, 127}) {
+    for (const bool lhs_transposed : {false, true}) {
+      for (const bool rhs_transposed : {false, true}) {
+        for (const bool adds : {false, true}) {
+          for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 16, 16},
+                                        {17, 33, 65},
+                                        {130, 70, 301},
+                                        {37, 16, 2051},
+                                        {1, 300, 255},
+                                        {520, 17, 18},
+                                        {3, 20, 1},
+                                        {2, 15, 40}}) {
+            DotForm form{2, m, n, k, lhs_transposed, rhs_transposed};
+            form.adds = adds;
+            form.of_bf16 = true;
+            const auto lhs = some(2 * m * k, most_exponent), rhs = some(2 * k * n, most_exponent);
+            const auto initial = some(2 * m * n, most_exponent);
+            const std::vector<float> wide(rhs.begin(), rhs.end());
+            const auto make = [&](planner::Half rhs_half, const void* right) {
+              form.lhs_half = planner::Half::bf16;
+              form.rhs_half = rhs_half;
+              std::vector<float> out(initial.begin(), initial.end());
+              const size_t bytes = planner::dot_scratch_bytes(form);
+              const BufferPtr scratch = allocate(bytes + 4096, "scratch");
+              std::memset(scratch->data() + bytes, 0xAB, 4096);
+              gemm(form, lhs.data(), right, out.data(), scratch->data());
+              for (size_t i = 0; i < 4096; ++i) EXPECT_EQ(scratch->data()[bytes + i], std::byte{0xAB});
+              for (float& x : out) x = std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x;
+              return out;
+            };
+            const auto expected = make(planner::Half::no, wide.data()), out = make(planner::Half::bf16, rhs.data());
+            int differ = 0;
+            for (size_t i = 0; i < out.size(); ++i) differ += std::memcmp(&out[i], &expected[i], sizeof(float)) != 0;
+            EXPECT_EQ(differ, 0) << m << " x " << n << " x " << k << (adds ? " added" : "") << ", exponents to "
+                                 << most_exponent;
+          }
+        }
       }
     }
   }

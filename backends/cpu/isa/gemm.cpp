@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "backends/cpu/isa/bf16_pairs.h"
 #include "backends/cpu/isa/blocks.h"
 #include "core/thread_pool.h"
 #include "planner/kernels/dot_scratch.h"
@@ -56,12 +57,24 @@ void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const 
   });
 }
 
+// Whether the processor's own instruction for bf16 makes it. Columns are packed in whole vectors: few need more scratch
+// than there is.
+bool is_of_pairs([[maybe_unused]] const DotForm& form, [[maybe_unused]] const DotTiles& tiles) {
+#if defined(__AVX512F__)
+  return form.of_bf16 && form.lhs_half == planner::Half::bf16 && form.rhs_half == planner::Half::bf16 &&
+         bytes_of_pairs(tiles.tile_n, tiles.block_k) <= tiles.slot_bytes - tiles.lhs_bytes && multiplies_bf16_pairs();
+#else
+  return false;
+#endif
+}
+
 template <class T>
 struct Product {
   const DotForm& form;
   const DotTiles tiles;
   const void *lhs, *rhs;
   T* out;
+  const bool of_pairs = is_of_pairs(form, tiles);
 
   void run(int64_t number, std::byte* slot) const {
     const int64_t per_matrix = tiles.count_m * tiles.count_n, batch = number / per_matrix;
@@ -73,11 +86,24 @@ struct Product {
     const Side<T> b = Side<T>{rhs, form.rhs_half, rhs_column, rhs_k, batch * form.k * form.n}.from(j, 0);
     T* const to = out + (batch * form.m + i) * form.n + j;
     Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
+    const auto packed_lhs = reinterpret_cast<T*>(slot), packed_rhs = reinterpret_cast<T*>(slot + tiles.lhs_bytes);
+#if defined(__AVX512F__)
+    if constexpr (std::is_same_v<T, float>) {
+      if (of_pairs) {
+        for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
+          multiply_panels_of_pairs(m, n, std::min(tiles.block_k, form.k - p), a.from(0, p).template as<BF16>(),
+                                   b.from(0, p).template as<BF16>(), to, form.n, how,
+                                   reinterpret_cast<uint32_t*>(packed_lhs), reinterpret_cast<uint32_t*>(packed_rhs));
+        }
+        return;
+      }
+    }
+#endif
     const auto go = [&]<int kM, int kN, bool kDirect>() {
       for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
         const int64_t k = std::min(tiles.block_k, form.k - p);
-        multiply_panels<T, kM, kN, kDirect>(m, n, k, a.from(0, p), b.from(0, p), to, form.n, how,
-                                            reinterpret_cast<T*>(slot), reinterpret_cast<T*>(slot + tiles.lhs_bytes));
+        multiply_panels<T, kM, kN, kDirect>(m, n, k, a.from(0, p), b.from(0, p), to, form.n, how, packed_lhs,
+                                            packed_rhs);
       }
     };
     // Enough sums at once that none waits for the one before. What is read once is not worth packing.

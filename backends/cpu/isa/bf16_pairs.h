@@ -1,0 +1,131 @@
+// Products of bf16 by the instruction that processors have for them, which adds the products of two pairs to a sum:
+// first that of the upper halves of two words, then that of the lower, each with one rounding. So a pair has its first
+// term in the upper half, and the sums are those of planner/kernels/dot.h, bit for bit; subnormal numbers are zeros.
+#pragma once
+
+#if defined(__AVX512F__)
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/isa/blocks.h"
+
+namespace neap::cpu::NEAP_ISA {
+namespace {
+
+inline bool multiplies_bf16_pairs() {
+  static const bool instance = __builtin_cpu_supports("avx512bf16");
+  return instance;
+}
+
+// sum += the products of the pair at `one`, for all lanes, and of `others`. By name, so that no other code than this
+// needs a processor that has it.
+inline void add_products(__m512& sum, const uint32_t& one, __m512i others) {
+  asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(others), "m"(one));
+}
+
+// out[r][c] = (out[r][c] or 0) + sum over pairs p of a[p][r] * b[p][c], of a block of kM rows and `columns` columns, of
+// which the last vector has one at least.
+template <int kM, int kVectors>
+void multiply_block_of_pairs(int64_t pairs, const uint32_t* a, const uint32_t* b, float* out, int64_t stride,
+                             int64_t columns, Sums how) {
+  const auto last = static_cast<__mmask16>((1u << (columns - 16 * (kVectors - 1))) - 1);
+  const auto mask = [=](int v) { return v + 1 < kVectors ? static_cast<__mmask16>(0xffff) : last; };
+  const auto there = [=](int r, int v) { return _mm512_maskz_loadu_ps(mask(v), out + r * stride + 16 * v); };
+  __m512 sum[kM][kVectors];
+  const bool goes_on = how.adds && !how.apart;
+  for (int r = 0; r < kM; ++r) {
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = goes_on ? there(r, v) : _mm512_setzero_ps();
+  }
+  for (; pairs > 0; --pairs, a += kM, b += 16 * kVectors) {
+    __m512i right[kVectors];
+    for (int v = 0; v < kVectors; ++v) right[v] = _mm512_loadu_si512(b + 16 * v);
+    for (int r = 0; r < kM; ++r) {
+      for (int v = 0; v < kVectors; ++v) add_products(sum[r][v], a[r], right[v]);
+    }
+  }
+  for (int r = 0; r < kM; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      if (how.apart && how.adds) sum[r][v] = _mm512_add_ps(there(r, v), sum[r][v]);
+      _mm512_mask_storeu_ps(out + r * stride + 16 * v, mask(v), sum[r][v]);
+    }
+  }
+}
+
+// The first term of a pair is above the second; after the last of an odd number comes `none`.
+constexpr uint32_t pair_of(BF16 first, uint16_t second) { return static_cast<uint32_t>(first.bits) << 16 | second; }
+
+// Rows [0, count), at most kBlock, each k long, side by side, pair after pair; the rows that are missing are zeros.
+template <int kBlock>
+void pack_block_of_pairs(const Operand<BF16>& from, int64_t count, int64_t k, uint16_t none, uint32_t* panel) {
+  const auto [data, along_row, along_k] = from;
+  if (along_row == 1) {
+    for (int64_t p = 0; p < k; p += 2, panel += kBlock) {
+      const BF16 *first = data + p * along_k, *second = first + along_k;
+      if (count == kBlock && p + 1 < k) {
+        for (int i = 0; i < kBlock; ++i) panel[i] = pair_of(first[i], second[i].bits);
+        continue;
+      }
+      for (int64_t i = 0; i < count; ++i) panel[i] = pair_of(first[i], p + 1 < k ? second[i].bits : none);
+      std::fill(panel + count, panel + kBlock, 0);
+    }
+    return;
+  }
+  constexpr int64_t kPairs = 32;
+  uint32_t rows[kBlock * kPairs] = {};
+  for (int64_t p = 0; p < k; p += 2 * kPairs, panel += kBlock * kPairs) {
+    const int64_t terms = std::min(2 * kPairs, k - p), pairs = (terms + 1) / 2;
+    for (int64_t r = 0; r < count; ++r) {
+      const BF16* const row = data + r * along_row + p;
+      uint32_t* const to = rows + r * kPairs;
+      for (int64_t i = 0; i < terms / 2; ++i) to[i] = pair_of(row[2 * i], row[2 * i + 1].bits);
+      if (terms % 2 != 0) to[pairs - 1] = pair_of(row[terms - 1], none);
+    }
+    pack<float, kBlock>({reinterpret_cast<const float*>(rows), kPairs, 1}, kBlock, pairs,
+                        reinterpret_cast<float*>(panel));
+  }
+}
+
+// Blocks of columns: of two vectors, or of one where no more than that is left.
+constexpr int64_t columns_of_pairs(int64_t left) { return left > 16 ? 32 : 16; }
+
+// As multiply_panels (gemm.cpp) does, of bf16: out is m x n.
+inline void multiply_panels_of_pairs(int64_t m, int64_t n, int64_t k, const Operand<BF16>& lhs,
+                                     const Operand<BF16>& rhs, float* out, int64_t stride, Sums how,
+                                     uint32_t* packed_lhs, uint32_t* packed_rhs) {
+  constexpr uint16_t kZero = 0, kMinusZero = 0x8000;  // their product is -0, which changes no sum
+  const int64_t pairs = (k + 1) / 2;
+  in_blocks<kRows>(0, m, [&]<int kRowsHere>(int64_t row) {
+    pack_block_of_pairs<kRowsHere>({lhs.data + row * lhs.along_row, lhs.along_row, lhs.along_k}, kRowsHere, k,
+                                   kMinusZero, packed_lhs + row * pairs);
+  });
+  for (int64_t column = 0; column < n; column += columns_of_pairs(n - column)) {
+    const Operand<BF16> from{rhs.data + column * rhs.along_row, rhs.along_row, rhs.along_k};
+    uint32_t* const panel = packed_rhs + column * pairs;
+    columns_of_pairs(n - column) == 32
+        ? pack_block_of_pairs<32>(from, std::min<int64_t>(32, n - column), k, kZero, panel)
+        : pack_block_of_pairs<16>(from, n - column, k, kZero, panel);
+  }
+  in_blocks<kRows>(0, m, [&]<int kRowsHere>(int64_t row) {
+    for (int64_t column = 0; column < n; column += columns_of_pairs(n - column)) {
+      const uint32_t *a = packed_lhs + row * pairs, *b = packed_rhs + column * pairs;
+      float* const to = out + row * stride + column;
+      columns_of_pairs(n - column) == 32
+          ? multiply_block_of_pairs<kRowsHere, 2>(pairs, a, b, to, stride, std::min<int64_t>(32, n - column), how)
+          : multiply_block_of_pairs<kRowsHere, 1>(pairs, a, b, to, stride, n - column, how);
+    }
+  });
+}
+
+// Bytes of n columns of k terms, packed so.
+constexpr size_t bytes_of_pairs(int64_t n, int64_t k) {
+  return static_cast<size_t>((n + 15) / 16 * 16) * static_cast<size_t>((k + 1) / 2) * sizeof(uint32_t);
+}
+
+}  // namespace
+}  // namespace neap::cpu::NEAP_ISA
+
+#endif

@@ -1,0 +1,14 @@
+# cmake -DFOLDER=... -DOUTPUT=... -P CodeVersion.cmake: a header with a hash of all sources that have a say in the code of
+# kernels, which caches of such code are keyed by.
+file(GLOB_RECURSE sources RELATIVE ${FOLDER} ${FOLDER}/backends/cpu/*.h ${FOLDER}/backends/cpu/*.cpp ${FOLDER}/trace/*.h
+     ${FOLDER}/trace/*.cpp)
+file(GLOB kernels RELATIVE ${FOLDER} ${FOLDER}/backends/*.h ${FOLDER}/backends/*.cpp)
+list(APPEND sources ${kernels})
+list(SORT sources)
+set(hashes "")
+foreach(source ${sources})
+  file(SHA256 ${FOLDER}/${source} hash)
+  string(APPEND hashes "${source} ${hash}\n")
+endforeach()
+string(SHA256 version "${hashes}")
+file(WRITE ${OUTPUT} "#pragma once\n#define NEAP_CODE_VERSION \"${version}\"\n")
