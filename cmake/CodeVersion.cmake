@@ -1,5 +1,5 @@
-# cmake -DFOLDER=... -DOUTPUT=... -P CodeVersion.cmake: a header with a hash of all sources that have a say in the code of
-# kernels, which caches of such code are keyed by.
+# cmake -DFOLDER=... -DOUTPUT=... -P CodeVersion.cmake: a source with code_version() (backends/cpu/code_cache.h), a hash of
+# all sources that have a say in the code of kernels.
 file(GLOB_RECURSE sources RELATIVE ${FOLDER} ${FOLDER}/backends/cpu/*.h ${FOLDER}/backends/cpu/*.cpp ${FOLDER}/trace/*.h
      ${FOLDER}/trace/*.cpp)
 file(GLOB kernels RELATIVE ${FOLDER} ${FOLDER}/backends/*.h ${FOLDER}/backends/*.cpp)
@@ -11,4 +11,7 @@ foreach(source ${sources})
   string(APPEND hashes "${source} ${hash}\n")
 endforeach()
 string(SHA256 version "${hashes}")
-file(WRITE ${OUTPUT} "#pragma once\n#define NEAP_CODE_VERSION \"${version}\"\n")
+file(WRITE ${OUTPUT} "#include \"backends/cpu/code_cache.h\"\n
+namespace neap::cpu {
+std::string_view code_version() { return \"${version}\"; }
+}  // namespace neap::cpu\n")

@@ -54,18 +54,17 @@ function(neap_add_isas folder)
   endforeach()
 endfunction()
 
-# neap_add_code_version(): backends/cpu/code_version.h for neap_backends, made again whenever a source changes that it is a
-# hash of (CodeVersion.cmake).
+# neap_add_code_version(): gives neap_backends a source that is made again whenever one changes that it has a hash of
+# (CodeVersion.cmake).
 function(neap_add_code_version)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/cpu/*.h ${PROJECT_SOURCE_DIR}/backends/cpu/*.cpp
        ${PROJECT_SOURCE_DIR}/trace/*.h ${PROJECT_SOURCE_DIR}/trace/*.cpp)
   file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backends/*.h ${PROJECT_SOURCE_DIR}/backends/*.cpp)
-  set(header ${PROJECT_BINARY_DIR}/generated/backends/cpu/code_version.h)
+  set(source ${PROJECT_BINARY_DIR}/generated/code_version.cpp)
   set(script ${PROJECT_SOURCE_DIR}/cmake/CodeVersion.cmake)
-  add_custom_command(OUTPUT ${header} DEPENDS ${sources} ${kernels} ${script} VERBATIM
-                     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR} -DOUTPUT=${header} -P ${script})
-  target_sources(neap_backends PRIVATE ${header})
-  target_include_directories(neap_backends PRIVATE ${PROJECT_BINARY_DIR}/generated)
+  add_custom_command(OUTPUT ${source} DEPENDS ${sources} ${kernels} ${script} VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR} -DOUTPUT=${source} -P ${script})
+  target_sources(neap_backends PRIVATE ${source})
 endfunction()
 
 # neap_add_folder(folder): object library neap_<folder> of all sources below the folder.

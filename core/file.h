@@ -1,5 +1,6 @@
 // Files that are read in one go, and files that appear whole or not at all: core/os/file_linux.cpp, and
-// core/os/file_portable.cpp, which promises less, as it says.
+// core/os/file_portable.cpp, which promises less, as it says. Where the system refuses for want of memory, all of them
+// throw std::bad_alloc in place of std::system_error.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -50,8 +49,11 @@ uint64_t most_bytes() {
 
 bool is_ours(const fs::path& file) {
   char magic[sizeof Header::magic] = {};
-  std::ifstream stream(file, std::ios::binary);
-  return stream.read(magic, sizeof magic) && std::memcmp(magic, Header{}.magic, sizeof magic) == 0;
+  try {
+    return InputFile(file).read_at(0, magic, sizeof magic) && std::memcmp(magic, Header{}.magic, sizeof magic) == 0;
+  } catch (const std::system_error&) {  // removed meanwhile, or nobody may read it
+    return false;
+  }
 }
 
 // Removes files until all together take three quarters of what they may.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <llvm/Config/llvm-config.h>
 
-#include "backends/cpu/code_version.h"
 #include "core/file_cache.h"
 #include "core/hash.h"
 #include "core/sanitize.h"
@@ -25,7 +24,7 @@ std::string file_of(const std::string& symbol) { return symbol + ".o"; }
 
 std::string code_symbol(std::string_view kernel, const CodeTarget& target) {
   return "neap_" +
-         xxh3_128_hex(fmt::format("{} {} {} {} {} {} {}\n{}", NEAP_CODE_VERSION, LLVM_VERSION_STRING, target.triple,
+         xxh3_128_hex(fmt::format("{} {} {} {} {} {} {}\n{}", code_version(), LLVM_VERSION_STRING, target.triple,
                                   target.cpu, target.features, target.unit.bits, target.unit.avx2, kernel));
 }
 

@@ -10,8 +10,11 @@
 
 namespace neap::cpu {
 
+/// Returns a hash of our sources that have a say in the code of kernels (cmake/CodeVersion.cmake makes it).
+std::string_view code_version();
+
 /// Returns the symbol of a kernel's code, from which its file has its name too: a hash of the kernel's text, of the
-/// target, and of all that has a say in the code made from both, LLVM's version and our sources.
+/// target, and of LLVM's version and ours.
 std::string code_symbol(std::string_view kernel, const CodeTarget& target);
 
 /// Returns the object file that store_code() wrote, of just this kernel; nullopt where there is none.

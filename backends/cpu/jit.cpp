@@ -10,7 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/InitializePasses.h>
 #include <llvm/PassRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <fmt/format.h>
@@ -138,6 +138,7 @@ struct Session : Kept {
   std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  // one for each thread that has compiled
   llvm::orc::LLJITBuilder builder;
   std::unique_ptr<llvm::orc::LLJIT> llvm;
+  llvm::orc::SymbolMap symbols;  // of our functions that kernels call
   bool ready = false;
   bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
@@ -171,7 +172,6 @@ struct Session : Kept {
     auto& library = llvm->getMainJITDylib();
     library.addGenerator(
         take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(llvm->getDataLayout().getGlobalPrefix())));
-    llvm::orc::SymbolMap symbols;
     for (int f = 0; f <= static_cast<int>(scalar::Function::nextafter); ++f) {
       const auto function = static_cast<scalar::Function>(f);
       symbols[llvm->mangleAndIntern(scalar::symbol(function))] = {
@@ -307,7 +307,9 @@ class Jit {
     generate(session, fresh);
     std::vector<KernelFunction> functions;
     for (const Code& code : codes) {
-      check(session.llvm->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol)));
+      std::unique_ptr<llvm::MemoryBuffer> buffer = llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol);
+      if (!buffer) throw std::bad_alloc();
+      check(session.llvm->addObjectFile(std::move(buffer)));
     }
     for (const Code& code : codes) {
       functions.push_back(take(session.llvm->lookup(code.symbol)).toPtr<KernelFunction>());

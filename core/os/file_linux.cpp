@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr int kMostLinks = 40;  // as the kernel follows
 constexpr unsigned kModeBits = 0777;
 
 [[noreturn]] void fail(int error, const std::filesystem::path& path) {
+  if (error == ENOMEM) throw std::bad_alloc();
   throw std::system_error(error, std::generic_category(), path.string());
 }
 

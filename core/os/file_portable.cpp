@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@ namespace neap {
 namespace {
 
 [[noreturn]] void fail(int error, const std::filesystem::path& path) {
+  if (error == ENOMEM) throw std::bad_alloc();
   throw std::system_error(error, std::generic_category(), path.string());
 }
 

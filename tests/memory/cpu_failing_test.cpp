@@ -14,7 +14,7 @@ void fail_everywhere(size_t processes, size_t many, int threads) {
   for (size_t n = 1 + (many + static_cast<size_t>(threads)) % step; n <= allocations; n += step) {
     EXPECT_EQ(all.fail(n, many, threads), "");
   }
-  EXPECT_LE(all.not_started(), processes / 10) << "LLVM starts once: 3,600 allocations of 93,000";
+  EXPECT_LE(all.not_started(), processes / 10) << "LLVM starts once: 1,100 allocations of 105,000";
 }
 
 TEST(FailingAllocations, One) { fail_everywhere(100, 1, 1); }
