@@ -21,10 +21,10 @@ inline bool multiplies_bf16_pairs() {
   return instance;
 }
 
-// sum += the products of the pair at `one`, for all lanes, and of `others`. By name, so that no other code than this
-// needs a processor that has it.
-inline void add_products(__m512& sum, const uint32_t& one, __m512i others) {
-  asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(others), "m"(one));
+// sum += the products of the pairs of both, lane by lane. By name, so that no other code than this needs a processor
+// that has it.
+inline void add_products(__m512& sum, __m512i one, __m512i other) {
+  asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(one), "v"(other));
 }
 
 // out[r][c] = (out[r][c] or 0) + sum over pairs p of a[p][r] * b[p][c], of a block of kM rows and `columns` columns, of
@@ -44,7 +44,8 @@ void multiply_block_of_pairs(int64_t pairs, const uint32_t* a, const uint32_t* b
     __m512i right[kVectors];
     for (int v = 0; v < kVectors; ++v) right[v] = _mm512_loadu_si512(b + 16 * v);
     for (int r = 0; r < kM; ++r) {
-      for (int v = 0; v < kVectors; ++v) add_products(sum[r][v], a[r], right[v]);
+      const __m512i left = _mm512_set1_epi32(static_cast<int>(a[r]));  // read once, not by each product
+      for (int v = 0; v < kVectors; ++v) add_products(sum[r][v], left, right[v]);
     }
   }
   for (int r = 0; r < kM; ++r) {
