@@ -90,10 +90,11 @@ struct Product {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<T, float>) {
       if (of_pairs) {
+        const auto multiply = form.lhs_transposed ? multiply_panels_of_pairs<false> : multiply_panels_of_pairs<true>;
         for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
-          multiply_panels_of_pairs(m, n, std::min(tiles.block_k, form.k - p), a.from(0, p).template as<BF16>(),
-                                   b.from(0, p).template as<BF16>(), to, form.n, how,
-                                   reinterpret_cast<uint32_t*>(packed_lhs), reinterpret_cast<uint32_t*>(packed_rhs));
+          multiply(m, n, std::min(tiles.block_k, form.k - p), a.from(0, p).template as<BF16>(),
+                   b.from(0, p).template as<BF16>(), to, form.n, how, reinterpret_cast<uint32_t*>(packed_lhs),
+                   reinterpret_cast<uint32_t*>(packed_rhs));
         }
         return;
       }

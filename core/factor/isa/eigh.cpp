@@ -30,6 +30,47 @@ struct Room {
   size_t used;
 };
 
+// One row of the step below, behind its diagonal element: other -= vi w + wi v (where there is a step before), then
+// p += ri other. Returns the sum of other * row.
+template <bool kUpdate, class T>
+T pass(T* other, int64_t n, T vi, const T* v, T wi, const T* w, T ri, const T* row, T* p) {
+  constexpr int64_t kStep = kLanes<T>;
+  const auto there = [&](int64_t j) {
+    Register<T> x = lanes(other + j);
+    if constexpr (kUpdate) {
+      x = x - lanes(w + j) * vi;
+      x = x - lanes(v + j) * wi;
+      lanes(other + j) = x;
+    }
+    lanes(p + j) = lanes(p + j) + x * ri;
+    return x;
+  };
+  Register<T> sums[2] = {};  // or each waits for the one before
+  int64_t j = 0;
+  for (; j + 2 * kStep <= n; j += 2 * kStep) {
+    for (int64_t u = 0; u < 2; ++u) {
+      const Register<T> x = there(j + u * kStep);
+      sums[u] = sums[u] + x * lanes(row + j + u * kStep);
+    }
+  }
+  for (; j + kStep <= n; j += kStep) {
+    const Register<T> x = there(j);
+    sums[0] = sums[0] + x * lanes(row + j);
+  }
+  const Register<T> both = sums[0] + sums[1];
+  T sum = 0;
+  for (int64_t i = 0; i < kStep; ++i) sum += both[i];
+  for (; j < n; ++j) {
+    if constexpr (kUpdate) {
+      other[j] = other[j] - vi * w[j];
+      other[j] = other[j] - wi * v[j];
+    }
+    p[j] = p[j] + ri * other[j];
+    sum = sum + other[j] * row[j];
+  }
+  return sum;
+}
+
 // Makes a, of which the upper triangle is read, tridiagonal. Row k then holds reflector k from column k + 1 on. The
 // update of a step and the product of the next one read the matrix once.
 template <class T>
@@ -49,10 +90,16 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
     T* const p = room.products[k % 2];
     vec(p + k + 1, n - k - 1).setZero();
     for (int64_t i = k + 1; i < n; ++i) {
-      update(i);
       T* const other = a + i * n;
-      p[i] += (vec(other + i, n - i) * vec(row + i, n - i)).sum();
-      vec(p + i + 1, n - i - 1) += row[i] * vec(other + i + 1, n - i - 1);
+      const int64_t behind = i + 1, rest = n - behind;
+      T sum = 0;
+      if (v) {
+        other[i] -= 2 * v[i] * w[i];
+        sum = pass<true>(other + behind, rest, v[i], v + behind, w[i], w + behind, row[i], row + behind, p + behind);
+      } else {
+        sum = pass<false>(other + behind, rest, T(0), v, T(0), w, row[i], row + behind, p + behind);
+      }
+      p[i] += sum + other[i] * row[i];
     }
     const auto ps = vec(p + k + 1, n - k - 1), vs = vec(row + k + 1, n - k - 1);
     vec(p + k + 1, n - k - 1) *= scale;

@@ -61,23 +61,27 @@ class Rotations {
       std::memset(rows + i * kStrip, 0, kRotatedBytes);
       std::memcpy(rows + i * kStrip, z_ + i * n_ + begin, width);
     }
-    T held[kStrip];
+    constexpr int64_t kHeld = kStrip / kLanes<T>;
+    Register<T> held[kHeld] = {};
     int64_t row = -1;
+    const auto put = [&] {
+      for (int64_t v = 0; v < kHeld; ++v) lanes(rows + row * kStrip + v * kLanes<T>) = held[v];
+    };
     for (int64_t r = 0; r < count_; ++r) {
       const auto [first, second, c, s] = list_[r];
-      if (row != first) {
-        if (row >= 0) std::memcpy(rows + row * kStrip, held, kRotatedBytes);
-        std::memcpy(held, rows + first * kStrip, kRotatedBytes);
-      }
       T *const x = rows + first * kStrip, *const y = rows + second * kStrip;
-      for (int64_t i = 0; i < kStrip; ++i) {
-        const T a = held[i], b = y[i];
-        x[i] = c * a + s * b;
-        held[i] = c * b - s * a;
+      if (row != first) {
+        if (row >= 0) put();
+        for (int64_t v = 0; v < kHeld; ++v) held[v] = lanes(x + v * kLanes<T>);
+      }
+      for (int64_t v = 0; v < kHeld; ++v) {
+        const Register<T> b = lanes(y + v * kLanes<T>), cb = b * c, sb = b * s;
+        lanes(x + v * kLanes<T>) = sb + held[v] * c;
+        held[v] = cb - held[v] * s;  // all that the next rotation waits for
       }
       row = second;
     }
-    std::memcpy(rows + row * kStrip, held, kRotatedBytes);
+    put();
     for (int64_t i = 0; i < n_; ++i) std::memcpy(z_ + i * n_ + begin, rows + i * kStrip, width);
   }
 

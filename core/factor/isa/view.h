@@ -35,6 +35,31 @@ View<T> matrix(T* data, int64_t rows, int64_t columns) {
   return {data, rows, columns, columns, 1};
 }
 
+// A register's elements, wherever they lie in memory.
+#if defined(__AVX512F__)
+inline constexpr size_t kRegisterBytes = 64;
+#elif defined(__AVX__)
+inline constexpr size_t kRegisterBytes = 32;
+#else
+inline constexpr size_t kRegisterBytes = 16;
+#endif
+template <class T>
+struct RegisterOf {
+  using type [[gnu::vector_size(kRegisterBytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
+};
+template <class T>
+using Register = typename RegisterOf<T>::type;
+template <class T>
+inline constexpr int64_t kLanes = kRegisterBytes / sizeof(T);
+template <class T>
+Register<T>& lanes(T* at) {
+  return *reinterpret_cast<Register<T>*>(at);
+}
+template <class T>
+const Register<T>& lanes(const T* at) {
+  return *reinterpret_cast<const Register<T>*>(at);
+}
+
 template <class T>
 auto vec(T* data, int64_t n) {
   using Array = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, 1>;
