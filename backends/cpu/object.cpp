@@ -60,7 +60,7 @@ class Driver {
     const int first_captured = static_cast<int>(plan.inputs.size()) - plan.num_captured;
     for (size_t i = 0; i < constants.size(); ++i) {
       memory[plan.inputs[static_cast<size_t>(first_captured) + i]] =
-          constant({constants[i]->data(), constants[i]->bytes()});
+          constant({constants[i]->data(), constants[i]->requested()});  // what is behind may be anything
     }
     finish(program, plan, memory, arena);
     run(program, memory);
