@@ -132,7 +132,8 @@ std::optional<std::string> load_cached(std::string_view name) {
   if (text->size() != header.bytes || hash_of(name, *text) != header.hash) return std::nullopt;
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
-  if (now - fs::last_write_time(*folder / name, error) > kUsedAgain) fs::last_write_time(*folder / name, now, error);
+  const auto used = fs::last_write_time(*folder / name, error);
+  if (!error && now - used > kUsedAgain) fs::last_write_time(*folder / name, now, error);
   return text;
 }
 

@@ -198,14 +198,19 @@ class Jit {
       if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
       const std::string symbol = code_symbol(texts[i], host_target());
       missing.push_back({kernels[i], &texts[i], symbol, load_code(symbol, texts[i])});
+      missing.back().is_found = missing.back().object.has_value();
     }
     if (!missing.empty()) {
-      in_llvm(missing.size(), [&](Session& session) {
-        const std::vector<KernelFunction> added = add(session, missing);
-        // What a session has linked must be known: it cannot link it twice.
-        for (size_t i = 0; i < missing.size(); ++i) known_.emplace(*missing[i].text, added[i]);
-        return added.size();
-      });
+      try {
+        link(missing);
+      } catch (const InternalError&) {
+        // The session has some of it, which it cannot link twice. What was found on disk is made anew.
+        if (session_) keep_for_ever(session_.release());
+        const bool found = std::ranges::any_of(missing, [](const Code& code) { return code.is_found; });
+        if (!found) throw;
+        for (Code& code : missing) code.object.reset();
+        link(missing);
+      }
     }
     std::vector<KernelFunction> result;
     for (const std::string& text : texts) result.push_back(known_.at(text));
@@ -277,7 +282,8 @@ class Jit {
     const Kernel* kernel;
     const std::string* text;
     std::string symbol;
-    std::optional<std::string> object;  // of an earlier process
+    std::optional<std::string> object;
+    bool is_found = false;  // it is of an earlier process
   };
 
   // Each kernel is an object of its own, so that other programs find it. Code generation is what takes the time:
@@ -296,6 +302,15 @@ class Jit {
         const auto out = unit.generate(machine, llvm::CodeGenFileType::ObjectFile);
         return std::string(out.begin(), out.end());
       });
+    });
+  }
+
+  void link(std::span<Code> codes) {
+    in_llvm(codes.size(), [&](Session& session) {
+      const std::vector<KernelFunction> added = add(session, codes);
+      // What a session has linked must be known: it cannot link it twice.
+      for (size_t i = 0; i < codes.size(); ++i) known_.emplace(*codes[i].text, added[i]);
+      return added.size();
     });
   }
 

@@ -45,17 +45,19 @@ void Eviction::sort_events(int64_t capacity) {
   unsorted_.swap(events_);
   events_.resize(unsorted_.size());
   for (const Event& e : unsorted_) events_[ends_[range(e)]++] = e;
-  const auto key = [](const Event& e) { return std::pair(e.offset, e.change); };
-  for (size_t i = 1; i < events_.size(); ++i) {
-    const Event event = events_[i];
-    size_t at = i;
-    for (; at > 0 && key(event) < key(events_[at - 1]); --at) events_[at] = events_[at - 1];
-    events_[at] = event;
+  int begin = 0;
+  for (const int end : ends_) {
+    if (end - begin > 1) {
+      std::ranges::sort(events_.begin() + begin, events_.begin() + end, {},
+                        [](const Event& e) { return std::pair(e.offset, e.change); });
+    }
+    begin = end;
   }
 }
 
-// The offset at which the blocks in the way cost least, the lowest of those: a neighbour is in the way of all offsets
-// above its own less the block's bytes, and below its end.
+// The offset at which the blocks in the way cost least, of free ones any, as roundings of the sums choose (the lowest,
+// which was tried, ends higher for blocks of which hundreds are alive together): a neighbour is in the way of all
+// offsets above its own less the block's bytes, and below its end.
 Eviction::Spot Eviction::cheapest_spot(int block, int64_t capacity) {
   const auto bytes = static_cast<int64_t>(blocks_[block].bytes);
   neighbours_.clear();
@@ -109,8 +111,13 @@ void Eviction::place_largest_first(Meter& meter) {
   int64_t extent = 0;
   for (const int i : order) {
     const int64_t bytes = static_cast<int64_t>(blocks_[i].bytes);
-    offsets_[i] = cheapest_spot(i, extent + bytes).offset;  // where it costs nothing
-    extent = std::max(extent, offsets_[i] + bytes);
+    const int64_t at = cheapest_spot(i, extent + bytes).offset;
+    const auto is_in_the_way = [&](int other) {
+      return offsets_[other] < at + bytes && at < offsets_[other] + static_cast<int64_t>(blocks_[other].bytes);
+    };
+    if (std::ranges::any_of(neighbours_, is_in_the_way)) return go_back();  // its cost was lost beside larger ones
+    offsets_[i] = at;
+    extent = std::max(extent, at + bytes);
     meter.spend(std::exchange(work_, 0));
     if (meter.spent() || static_cast<size_t>(extent) >= best_.extent) return go_back();
   }

@@ -23,7 +23,7 @@ class Eviction {
 
   Eviction(const Overlaps& blocks, const Placement& placement, Weight weight);
 
-  /// Places the blocks anew, the largest first, each at the lowest offset that is free; where the meter has too little
+  /// Places the blocks anew, the largest first, each at an offset that is free; where the meter has too little
   /// work left for that, or the extent is no lower, the offsets are as before.
   void place_largest_first(Meter& meter);
   /// Looks for offsets within `capacity` until so much work is spent or the meter is exhausted; where it fails, the

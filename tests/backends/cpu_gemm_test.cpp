@@ -160,6 +160,20 @@ TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
   }
 }
 
+// A long sum of products that vanish is 0, not -0, whatever makes it.
+TEST(Gemm, WhatVanishesOfBf16IsZero) {
+  DotForm form{1, 16, 32, 2304};
+  form.of_bf16 = true;
+  form.lhs_half = form.rhs_half = planner::Half::bf16;
+  const std::vector<bfloat16> lhs(16 * 2304, bfloat16(-0x1p-100f)), rhs(2304 * 32, bfloat16(0x1p-100f));
+  std::vector<float> out(16 * 32, 77);
+  const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
+  gemm(form, lhs.data(), rhs.data(), out.data(), scratch->data());
+#if defined(__x86_64__)
+  for (const float x : out) EXPECT_EQ(std::bit_cast<uint32_t>(x), 0u);
+#endif
+}
+
 // In products of bf16, and in no others, subnormal numbers are zeros; the thread's own arithmetic stays as it was.
 TEST(Gemm, SubnormalsOfBf16CountAsZeros) {
 #if !defined(__x86_64__)

@@ -16,10 +16,7 @@
 namespace neap::cpu::NEAP_ISA {
 namespace {
 
-inline bool multiplies_bf16_pairs() {
-  static const bool instance = __builtin_cpu_supports("avx512bf16");
-  return instance;
-}
+inline bool multiplies_bf16_pairs() { return __builtin_cpu_supports("avx512bf16"); }
 
 // sum += the products of the pairs of both, lane by lane. By name, so that no other code than this needs a processor
 // that has it.
@@ -51,7 +48,7 @@ void multiply_block_of_pairs(int64_t pairs, const uint32_t* a, int64_t along_row
   }
   for (int r = 0; r < kM; ++r) {
     for (int v = 0; v < kVectors; ++v) {
-      if (how.apart && how.adds) sum[r][v] = _mm512_add_ps(there(r, v), sum[r][v]);
+      if (how.apart) sum[r][v] = _mm512_add_ps(how.adds ? there(r, v) : _mm512_setzero_ps(), sum[r][v]);
       _mm512_mask_storeu_ps(out + r * stride + 16 * v, mask(v), sum[r][v]);
     }
   }
@@ -72,12 +69,12 @@ void pack_block_of_pairs(const Operand<BF16>& from, int64_t count, int64_t k, ui
   const auto [data, along_row, along_k] = from;
   if (along_row == 1) {
     for (int64_t p = 0; p < k; p += 2, panel += kBlock) {
-      const BF16 *first = data + p * along_k, *second = first + along_k;
-      if (count == kBlock && p + 1 < k) {
+      const BF16 *first = data + p * along_k, *second = p + 1 < k ? first + along_k : nullptr;
+      if (count == kBlock && second) {
         for (int i = 0; i < kBlock; ++i) panel[i] = pair_of(first[i], second[i].bits);
         continue;
       }
-      for (int64_t i = 0; i < count; ++i) panel[i] = pair_of(first[i], p + 1 < k ? second[i].bits : none);
+      for (int64_t i = 0; i < count; ++i) panel[i] = pair_of(first[i], second ? second[i].bits : none);
       std::fill(panel + count, panel + kBlock, 0);
     }
     return;
