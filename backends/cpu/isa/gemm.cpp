@@ -76,7 +76,8 @@ struct Product {
   T* out;
   const bool of_pairs = is_of_pairs(form, tiles);
 
-  void run(int64_t number, std::byte* slot) const {
+  // Said, so that programs in C need nothing of C++'s exceptions (backends/cpu/runtime).
+  [[gnu::nothrow]] void run(int64_t number, std::byte* slot) const {
     const int64_t per_matrix = tiles.count_m * tiles.count_n, batch = number / per_matrix;
     const int64_t i = number % per_matrix / tiles.count_n * tiles.tile_m, j = number % tiles.count_n * tiles.tile_n;
     const int64_t m = std::min(tiles.tile_m, form.m - i), n = std::min(tiles.tile_n, form.n - j);
@@ -90,11 +91,14 @@ struct Product {
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<T, float>) {
       if (of_pairs) {
-        const auto multiply = form.lhs_transposed ? multiply_panels_of_pairs<false> : multiply_panels_of_pairs<true>;
         for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
-          multiply(m, n, std::min(tiles.block_k, form.k - p), a.from(0, p).template as<BF16>(),
-                   b.from(0, p).template as<BF16>(), to, form.n, how, reinterpret_cast<uint32_t*>(packed_lhs),
-                   reinterpret_cast<uint32_t*>(packed_rhs));
+          const auto go = [&]<bool kByRows>() {
+            multiply_panels_of_pairs<kByRows>(m, n, std::min(tiles.block_k, form.k - p),
+                                              a.from(0, p).template as<BF16>(), b.from(0, p).template as<BF16>(), to,
+                                              form.n, how, reinterpret_cast<uint32_t*>(packed_lhs),
+                                              reinterpret_cast<uint32_t*>(packed_rhs));
+          };
+          form.lhs_transposed ? go.template operator()<false>() : go.template operator()<true>();
         }
         return;
       }
