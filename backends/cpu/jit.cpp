@@ -79,10 +79,10 @@ struct Unit : Kept {
     NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
   }
 
-  llvm::SmallVector<char, 0> generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  std::string generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
     add_passes(machine, type);
     passes.run(module);
-    return std::move(out);
+    return {out.begin(), out.end()};
   }
 };
 
@@ -239,8 +239,7 @@ class Jit {
       return with_fragile<Unit>([&](Unit& unit) {
         unit.begin(*machine, target);
         fill(unit.module);
-        const auto out = unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
-        return std::string(out.begin(), out.end());
+        return unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
       });
     });
   }
@@ -299,8 +298,7 @@ class Jit {
       code.object = with_fragile<Unit>([&](Unit& unit) {
         unit.emit(machine, *code.kernel, code.symbol);
         instrument(unit.module, machine);
-        const auto out = unit.generate(machine, llvm::CodeGenFileType::ObjectFile);
-        return std::string(out.begin(), out.end());
+        return unit.generate(machine, llvm::CodeGenFileType::ObjectFile);
       });
     });
   }
@@ -343,8 +341,7 @@ class Jit {
           llvm::raw_string_ostream stream(text);
           unit.module.print(stream, nullptr);
         } else {
-          const auto out = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
-          text.assign(out.begin(), out.end());
+          text = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
         }
         return text;
       });
