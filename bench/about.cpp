@@ -65,6 +65,9 @@ constexpr Origin kOrigins[] = {
      "Programs that ran out of memory in JAX, MLX, PyTorch and their libraries, as their users wrote and reported "
      "them."},
     {"ops", "What users call most, at the sizes at which they compare libraries."},
+    {"programs",
+     "Samplers, solvers, layers and training steps as users write them in JAX: what a framework makes of operations "
+     "that it was not asked about one by one."},
     {"first-call", "What a framework costs before it computes: tracing, planning and compiling, with nothing cached."},
     {"dispatch", "What a framework costs for each call: finding the compiled program and calling it."},
 };

@@ -21,9 +21,10 @@ struct Request {
   int threads = 0, reps = 0;
   bool plan_only = false, limits = false;
   std::string plan_file, plan_html, trace_file;  // "": not wanted
+  std::string cache;                             // folder of code on disk
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Request, name, form, under, pipeline, dtype, device, strategy, shape, chunks, budget,
-                                   threads, reps, plan_only, limits, plan_file, plan_html, trace_file)
+                                   threads, reps, plan_only, limits, plan_file, plan_html, trace_file, cache)
 
 class Job;  // bench/job.h
 
@@ -73,6 +74,7 @@ void add_rollout_cases(std::vector<Case>& cases);
 void add_embedding_cases(std::vector<Case>& cases);
 void add_graph_net_cases(std::vector<Case>& cases);
 void add_ops_cases(std::vector<Case>& cases);
+void add_program_cases(std::vector<Case>& cases);
 void add_report_cases(std::vector<Case>& cases);
 void add_dispatch_cases(std::vector<Case>& cases);
 

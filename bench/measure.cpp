@@ -22,7 +22,6 @@
 #include "bench/device_copy.h"
 #include "bench/job.h"
 #include "bench/report_html.h"
-#include "bench/scratch.h"
 #include "bench/trace.h"
 #include "core/os/os.h"
 #include "planner/plan/plan.h"
@@ -235,10 +234,9 @@ size_t missing_memory(size_t needed) {
 int measure_one(const std::string& request_json) {
   try {
     const Request r = nlohmann::json::parse(request_json).get<Request>();
-    const ScratchFolder scratch;
     neap::set_default_device(device_of(r));
     if (r.threads > 0) setenv("NEAP_NUM_THREADS", std::to_string(r.threads).c_str(), 1);
-    setenv("NEAP_CACHE_DIR", scratch.path().c_str(), 1);  // an empty disk cache: each run pays its own compilation
+    setenv("NEAP_CACHE_DIR", r.cache.c_str(), 1);  // an empty disk cache: each run pays its own compilation
     send_to_parent({{"row", run(r)}});
     return 0;
   } catch (const UsageError& e) {

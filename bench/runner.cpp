@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "bench/scratch.h"
+
 namespace bench {
 namespace {
 
@@ -39,9 +41,12 @@ void take_message(const std::string& line, RunResult& result, const std::functio
 }  // namespace
 
 RunResult run_fresh(const Request& request, const std::function<void(const std::string&)>& progress) {
+  const ScratchFolder cache;  // the child writes there until its last moment
+  Request told = request;
+  told.cache = cache.path();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(fmt::format("pipe: {}", std::strerror(errno)));
-  const std::string text = nlohmann::json(request).dump();
+  const std::string text = nlohmann::json(told).dump();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) become_child(text, ends[1]);

@@ -95,7 +95,8 @@ Interval range_of(DType t) {
   }
 }
 
-Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit) : kernel(k), facts_(k.dag.size()) {
+Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const Within* within)
+    : kernel(k), facts_(k.dag.size()), within_(within) {
   using Kind = backends::Kernel::Kind;
   // Lanes along the inner loop, unless the order of the loops matters.
   if (k.vector_level == 0 && (k.kind == Kind::map || (k.kind == Kind::scatter && k.extent[1] <= 1)))
@@ -110,6 +111,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit) : kernel(k
   find_shared();
   mark_needed();
   choose_lanes(unit);
+  if (within) lanes = within->lanes, tail_lanes = within->tail_lanes;
   if (k.kind == Kind::scatter && vector_depth == 1) lanes = tail_lanes = 1;  // rows are scattered in order
   if (lanes > 1) group_strided_loads();
 }
@@ -130,6 +132,11 @@ void Analysis::find_dependence() {
   }
 }
 
+Interval Analysis::range_of_index(uint64_t level) const {
+  if (within_ && level > 0) return level == 1 ? within_->place : within_->row;
+  return {0, std::max<int64_t>(kernel.extent[level] - 1, 0)};
+}
+
 Interval Analysis::find_range(int32_t id) const {
   const Inst& i = kernel.dag[id];
   const Interval all = range_of(i.type);
@@ -140,7 +147,7 @@ Interval Analysis::find_range(int32_t id) const {
       const int64_t v = i.type == DType::bool_ ? static_cast<int64_t>(i.imm & 1) : signed_constant(i);
       return i.type == DType::u64 && v < 0 ? all : Interval{v, v};
     }
-    case Opcode::index: return {0, std::max<int64_t>(kernel.extent[i.imm] - 1, 0)};
+    case Opcode::index: return range_of_index(i.imm);
     case Opcode::add:
     case Opcode::sub:
     case Opcode::mul: {
@@ -286,7 +293,7 @@ bool Analysis::crosses() const {
     if (!address || !address->exact) return false;
     int64_t along[2] = {};
     for (const auto& [id, coefficient] : address->terms) {
-      if (kernel.dag[id].op != Opcode::index) continue;
+      if (kernel.dag[id].op != Opcode::index || kernel.dag[id].imm > 1) continue;
       int64_t& total = along[kernel.dag[id].imm];
       total = wrap_add(total, coefficient);
     }

@@ -38,12 +38,18 @@ struct StridedGroup {
   std::vector<std::pair<int64_t, int32_t>> loads;  // (element offset from the first, instruction), ascending
 };
 
+/// Says what is known of a kernel that is a stretch of another's inner loop (stretches.h).
+struct Within {
+  Interval place, row;  // ranges of the indices of level 1 and 2
+  int lanes = 1, tail_lanes = 1;
+};
+
 /// Says how the lanes of a varying load or store lie in memory.
 enum class Access : uint8_t { uniform, contiguous, reversed, strided, scattered };
 
 class Analysis {
  public:
-  Analysis(const backends::Kernel& kernel, const VectorUnit& unit);
+  Analysis(const backends::Kernel& kernel, const VectorUnit& unit, const Within* within = nullptr);
 
   const backends::Kernel& kernel;
   int lanes = 1;             // of the vector loop
@@ -91,6 +97,7 @@ class Analysis {
     std::optional<Linear> linear;
   };
   void find_dependence();
+  Interval range_of_index(uint64_t level) const;
   Interval find_range(int32_t id) const;
   std::optional<Linear> find_linear(int32_t id) const;
   void find_shared();
@@ -100,6 +107,7 @@ class Analysis {
 
   std::vector<Facts> facts_;
   std::vector<StridedGroup> groups_;
+  const Within* within_;
   int shares_ = 1;  // the fewest lanes that share an instruction
 };
 

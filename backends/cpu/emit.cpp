@@ -16,6 +16,7 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
       module_(module),
       context_(module.getContext()),
       b(context_),
+      stretches_(stretches_of(a, unit)),
       shared_(static_cast<size_t>(kernel.dag.size())) {
   llvm::Type* i64 = b.getInt64Ty();
   llvm::Type* pointer = b.getPtrTy();
@@ -48,6 +49,26 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
     Value* place = used[i] ? b.CreateConstGEP1_64(pointer, function_->getArg(0), i) : nullptr;
     buffers_.push_back(place ? b.CreateLoad(pointer, place, k.buffers[i].label) : nullptr);
   }
+}
+
+Emitter::Emitter(const Emitter& of, const Stretch& stretch)
+    : a(stretch.kernel, of.unit_, &stretch.within),
+      k(stretch.kernel),
+      unit_(of.unit_),
+      W(a.lanes),
+      module_(of.module_),
+      context_(of.context_),
+      b(of.context_),
+      function_(of.function_),
+      buffers_(of.buffers_),
+      params_(of.params_),
+      part_(of.part_),
+      entry_(of.entry_),
+      start_(of.start_),
+      row_block_(of.row_block_),
+      return_(of.return_),
+      shared_(static_cast<size_t>(stretch.kernel.dag.size())) {
+  b.SetInsertPoint(of.b.GetInsertBlock());
 }
 
 llvm::BasicBlock* Emitter::new_block(const char* label) { return llvm::BasicBlock::Create(context_, label, function_); }
@@ -115,31 +136,139 @@ void Emitter::branch(Value* condition, std::vector<Value*>& carried,
   }
 }
 
-void Emitter::vector_loop(int level, std::vector<Value*>& carried,
-                          const std::function<void(Value*, Value*, std::vector<Value*>&)>& body) {
-  Value* begin = bounds_[level][0];
+void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf& body) {
+  const bool stretched = !stretches_.list.empty();
+  if (stretched && k.kind == backends::Kernel::Kind::map && stretches_.row == 0) return through_stretches(body);
+  Value* rest = bounds_[level][0];
   Value* end = bounds_[level][1];
-  const int64_t extent = k.extent[level];
-  if (extent >= a.lanes) {
-    begin = loop(
-        begin, end, a.lanes, carried, [&](Value* index, std::vector<Value*>& inside) { body(index, nullptr, inside); },
-        "lanes");
+  if (stretched) {
+    rest = blocks_through_rows(carried, body);
+  } else if (k.extent[level] >= a.lanes) {
+    rest = whole_vectors(rest, end, carried, body);
   }
-  if (extent % a.lanes != 0) tail_loop(begin, end, carried, body);
+  if (k.extent[level] % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
 }
 
-void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried,
-                        const std::function<void(Value*, Value*, std::vector<Value*>&)>& body) {
+Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {
+  return loop(
+      begin, end, W, carried, [&](Value* index, std::vector<Value*>& inside) { body(*this, index, nullptr, inside); },
+      "lanes");
+}
+
+void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {
   W = a.tail_lanes;
   loop(
       begin, end, W, carried,
       [&](Value* index, std::vector<Value*>& inside) {
         Value* rest = b.CreateSub(end, index);
         Value* lanes = b.getInt64(static_cast<uint64_t>(W));
-        body(index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
+        body(*this, index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
       },
       "tail", true);
   W = a.lanes;
+}
+
+void Emitter::through_stretches(const LanesOf& body) {
+  Value* at = bounds_[1][0];
+  std::vector<Value*> none;
+  const auto until = [&](int64_t place, const auto& write) {
+    Value* end =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, bounds_[1][1], b.getInt64(static_cast<uint64_t>(place)));
+    write(end);
+    at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, end);
+  };
+  const auto one_by_one = [&](Value* end) {
+    W = 1;
+    whole_vectors(at, end, none, body);
+    W = a.lanes;
+  };
+  int64_t before = 0;
+  for (const Stretch& stretch : stretches_.list) {
+    if (stretch.begin > before) until(stretch.begin, one_by_one);
+    until(stretch.end, [&](Value* end) {
+      Emitter on(*this, stretch);
+      Value* rest = on.whole_vectors(at, end, none, body);
+      on.seldom_ = true;
+      on.tail_loop(rest, end, none, body);
+      b.SetInsertPoint(on.b.GetInsertBlock());
+    });
+    before = stretch.end;
+  }
+  if (before < k.extent[1]) until(k.extent[1], one_by_one);
+}
+
+// Vectors that do not lie in the stretch have the lanes of the tail: element i of a sum goes to accumulator i modulo
+// these, by whichever code.
+Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf& body) {
+  W = a.tail_lanes;
+  seldom_ = true;
+  const Stretch& stretch = stretches_.list.front();
+  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
+  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
+  const auto up = [&](Value* x) { return b.CreateAnd(b.CreateAdd(x, number(W - 1)), number(-W)); };
+  const auto line_of = [&](Value* at) { return stretches_.row ? b.CreateUDiv(at, number(stretches_.row)) : number(0); };
+  const auto first_of = [&](Value* line) { return b.CreateMul(line, number(stretches_.row)); };
+  Value* end = bounds_[1][1];
+  Value* limit = b.CreateSub(end, number(W - 1));  // whole vectors begin before it
+
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock* head = new_block("stretch");
+  llvm::BasicBlock* after = new_block("after");
+  b.CreateCondBr(b.CreateICmpSLT(bounds_[1][0], limit), head, after);
+  b.SetInsertPoint(head);
+  std::vector<Value*> state = carried;
+  state.push_back(bounds_[1][0]);
+  std::vector<llvm::PHINode*> phis;
+  for (Value*& v : state) {
+    phis.push_back(b.CreatePHI(v->getType(), 2));
+    phis.back()->addIncoming(v, before);
+    v = phis.back();
+  }
+  Value* at = state.back();
+  state.pop_back();
+
+  // What comes before the next vector that lies in the stretch: of this row, or of the next.
+  Value* row = first_of(line_of(at));
+  const auto stop_of = [&](Value* first) { return least(b.CreateAdd(first, number(stretch.end)), end); };
+  Value* here = b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop_of(row));
+  Value* begin = b.CreateAdd(row, number(stretch.begin));
+  Value* next = up(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, begin));
+  Value* later = stretches_.row ? up(b.CreateAdd(begin, number(stretches_.row))) : end;
+  at = whole_vectors(at, least(b.CreateSelect(here, next, later), end), state, body);
+
+  Value* line = line_of(at);
+  row = first_of(line);
+  Value* stop = stop_of(row);
+  Value* some = b.CreateAnd(b.CreateICmpSLE(b.CreateAdd(row, number(stretch.begin)), at),
+                            b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop));
+  state.push_back(at);
+  branch(
+      some, state,
+      [&](std::vector<Value*>& inside) {
+        Emitter on(*this, stretch);
+        on.row_block_ = b.GetInsertBlock();
+        on.line_ = line;
+        inside.pop_back();
+        Value* place = on.whole_vectors(b.CreateSub(at, row), b.CreateSub(stop, row), inside, body);
+        b.SetInsertPoint(on.b.GetInsertBlock());
+        inside.push_back(b.CreateAdd(row, place));
+      },
+      "inside");
+  llvm::BasicBlock* last = b.GetInsertBlock();
+  for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(state[i], last);
+  b.CreateCondBr(b.CreateICmpSLT(state.back(), limit), head, after);
+
+  b.SetInsertPoint(after);
+  const auto join = [&](Value* from_before, Value* from_last) {
+    llvm::PHINode* phi = b.CreatePHI(from_before->getType(), 2);
+    phi->addIncoming(from_before, before);
+    phi->addIncoming(from_last, last);
+    return phi;
+  };
+  for (size_t i = 0; i < carried.size(); ++i) carried[i] = join(carried[i], state[i]);
+  W = a.lanes;
+  seldom_ = false;
+  return join(bounds_[1][0], state.back());
 }
 
 Body Emitter::body_at(Value* outer, Value* inner) {
@@ -149,6 +278,7 @@ Body Emitter::body_at(Value* outer, Value* inner) {
   body.blocks[2] = b.GetInsertBlock();
   body.index[a.outer] = outer;
   body.index[a.inner] = inner;
+  body.index[2] = line_;
   return body;
 }
 
@@ -179,14 +309,14 @@ void Emitter::emit_map() {
       bounds_[a.outer][0], bounds_[a.outer][1], 1, none,
       [&](Value* row, std::vector<Value*>&) {
         row_block_ = b.GetInsertBlock();
-        const auto write = [&](Value* index, Value* count, std::vector<Value*>&) {
-          Body body = body_at(row, index);
-          if (count) start_tail(body, count);
-          compute(body);
-          if (k.kind == backends::Kernel::Kind::scatter) {
-            scatter_lanes(body);
+        const auto write = [&](Emitter& on, Value* index, Value* count, std::vector<Value*>&) {
+          Body body = on.body_at(row, index);
+          if (count) on.start_tail(body, count);
+          on.compute(body);
+          if (on.k.kind == backends::Kernel::Kind::scatter) {
+            on.scatter_lanes(body);
           } else {
-            for (const auto& s : k.stores) store(body, s);
+            for (const auto& s : on.k.stores) on.store(body, s);
           }
         };
         if (scatters_blocks()) {

@@ -230,7 +230,7 @@ void Emitter::emit_reduce() {
   const bool empty = k.extent[1] == 0;  // then no operand has an element to hoist
   std::vector<Value*> none;
   if (a.vector_depth == 1) {
-    const auto columns = [&](Value* row, Value* count, std::vector<Value*>&) {
+    const auto columns = [&](Emitter&, Value* row, Value* count, std::vector<Value*>&) {
       row_block_ = b.GetInsertBlock();
       std::vector<Value*> totals = identities(W);
       Body body = body_at(row, nullptr);
@@ -250,11 +250,11 @@ void Emitter::emit_reduce() {
     const auto one_row = [&](Value* row, std::vector<Value*>&) {
       row_block_ = b.GetInsertBlock();
       std::vector<Value*> totals = identities(a.tail_lanes);
-      const auto add = [&](Value* i, Value* count, std::vector<Value*>& carried) {
-        Body body = body_at(row, i);
-        if (count) start_tail(body, count);
-        compute(body);
-        carried = accumulate(body, carried);
+      const auto add = [&](Emitter& on, Value* i, Value* count, std::vector<Value*>& carried) {
+        Body body = on.body_at(row, i);
+        if (count) on.start_tail(body, count);
+        on.compute(body);
+        carried = on.accumulate(body, carried);
       };
       if (!empty) vector_loop(1, totals, add);
       Body body = body_at(row, nullptr);

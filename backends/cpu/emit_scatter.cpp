@@ -245,7 +245,7 @@ void Emitter::scatter_blocks(Value* row) {
         for (size_t s = 0; s < all.size(); ++s) apply(all[s], all[s].valids ? valid[s] : nullptr, nullptr);
       },
       "block");
-  tail_loop(rest, end, none, [&](Value* index, Value* count, std::vector<Value*>&) {
+  tail_loop(rest, end, none, [&](Emitter&, Value* index, Value* count, std::vector<Value*>&) {
     Body body = body_at(row, index);
     start_tail(body, count);
     compute(body);

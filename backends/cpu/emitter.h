@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "backends/cpu/analysis.h"
+#include "backends/cpu/stretches.h"
 
 namespace neap::cpu {
 
@@ -40,7 +41,7 @@ struct Cache {
 
 struct Body {
   llvm::BasicBlock* blocks[3] = {};  // of each depth; those of depth 0 and 1 end in a terminator, code goes before it
-  Value* index[2] = {};              // i64: the loop indices, of lane 0
+  Value* index[3] = {};              // i64: the loop indices, of lane 0; of a stretch: the row that it is in
   Value* count = nullptr;            // tail: lanes that count, i64, from 1; else null
   Value* offsets = nullptr;          // tail: i32, min(lane, count - 1)
   Cache own;                         // of depths from the vector loop inwards
@@ -53,6 +54,8 @@ class Emitter {
   void emit();
 
  private:
+  /// Writes a stretch of the inner loop where `of` stands; begin() and end() of it move the builder there and back.
+  Emitter(const Emitter& of, const Stretch& stretch);
   // emit.cpp: loops.
   void emit_map();
   /// Writes for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then
@@ -60,15 +63,22 @@ class Emitter {
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
               const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
               bool to_the_end = false);
-  /// Writes the vector loop: body(index, null) with all lanes, then body(index, count) with those of the tail.
-  void vector_loop(int level, std::vector<Value*>& carried,
-                   const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body);
+  /// Writes an iteration of the vector loop by `on`: with all lanes, or with `count` of those of the tail.
+  using LanesOf = std::function<void(Emitter& on, Value* index, Value* count, std::vector<Value*>& carried)>;
+  /// Writes the vector loop.
+  void vector_loop(int level, std::vector<Value*>& carried, const LanesOf& body);
+  /// Writes its whole vectors between these ends. Returns the index after the last.
+  Value* whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body);
+  /// Writes the vector loop of a map over one row: each stretch by its own code, what lies between element by element.
+  void through_stretches(const LanesOf& body);
+  /// Writes the whole vectors of the vector loop, those in the stretch by its code, in the same order. Returns the
+  /// index after the last.
+  Value* blocks_through_rows(std::vector<Value*>& carried, const LanesOf& body);
   /// Writes if (condition) then(), and phis of `carried` after it.
   void branch(Value* condition, std::vector<Value*>& carried, const std::function<void(std::vector<Value*>&)>& then,
               const char* label);
   /// Writes the loop over what is left for the tail's lanes, from `begin` on, as vector_loop does.
-  void tail_loop(Value* begin, Value* end, std::vector<Value*>& carried,
-                 const std::function<void(Value* index, Value* count, std::vector<Value*>& carried)>& body);
+  void tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body);
   /// Returns a body at these iterations of the outer and inner loop, whose code goes where the builder stands.
   Body body_at(Value* outer, Value* inner);
   void start_tail(Body& body, Value* count);
@@ -148,7 +158,7 @@ class Emitter {
   Value* address(Body& body, int buffer, const Linear& linear);
   Value* load(Body& body, int32_t id);
   Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
-  Value* gather(llvm::Type* element, Value* pointer, Value* offsets);
+  Value* gather(llvm::Type* element, Value* pointer, Value* offsets, bool near = false);
   void prefetch(Value* pointer, const Linear& linear, int64_t element_bytes);
   void store(Body& body, const backends::Store& s);
   /// Stores the lanes that count (of the memory type) contiguously.
@@ -187,6 +197,9 @@ class Emitter {
   llvm::BasicBlock* start_ = nullptr;      // depth 0: what comes before the loops, where they run at all
   llvm::BasicBlock* row_block_ = nullptr;  // depth 1: the first block of the outer loop's body
   llvm::BasicBlock* return_ = nullptr;
+  Value* line_ = nullptr;  // of a stretch: the row that it is in
+  bool seldom_ = false;    // the code being written runs for few elements: short is better than fast
+  Stretches stretches_;
   Cache shared_;
 };
 

@@ -21,12 +21,14 @@ import time
 
 import models
 from operations import OPERATIONS, operation
+from programs import PROGRAMS, program
 from reports import REPORTS, report
 
-MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS)), "ops": ((1000,), operation, OPERATIONS)}
+MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS)), "ops": ((1000,), operation, OPERATIONS),
+          "programs": ((1000,), program, tuple(PROGRAMS))}
 CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad", *MODELS)
 PEERS = ("mlx", "mlx-compiled", "jax", "torch", "numpy")
-PEERS_OF = {"reports": ("jax",), "ops": ("jax", "torch"), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
+PEERS_OF = {"reports": ("jax",), "programs": ("jax",), "ops": ("jax", "torch"), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
             "gather": ("mlx", "jax", "numpy")}
 SIDE = 128
 

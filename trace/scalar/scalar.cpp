@@ -231,6 +231,21 @@ X Dag::load(int buffer, DType type, X index) {
   return push({.op = Opcode::load, .type = type, .a = index.id, .imm = static_cast<uint64_t>(buffer)});
 }
 
+X Dag::again(const Inst& inst, X a, X b, X c) {
+  switch (inst.op) {
+    case Opcode::bit_not: return unary(inst.op, a);
+    case Opcode::select: return select(a, b, c);
+    case Opcode::convert: return convert(a, inst.type);
+    default: break;
+  }
+  // Integers, where decided ones may simplify others; floats stay as they are.
+  const bool exact = inst.b >= 0 && inst.c < 0 && inst.op != Opcode::call && inst.op != Opcode::mulhi;
+  if (exact && is_exact(a.type())) return binary(inst.op, a, b);
+  Inst own = inst;
+  own.a = a.id, own.b = b.id, own.c = c.id;
+  return push(own);
+}
+
 X Dag::unary(Opcode op, X a) {
   if (auto x = Rewriter{*this}.unary(op, a)) return *x;
   return push({.op = op, .type = a.type(), .a = a.id});

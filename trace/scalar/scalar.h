@@ -135,6 +135,8 @@ class Dag {
   X convert(X a, DType type);
   X bitcast(X a, DType type);
   X call(Function function, X a, X b = {});
+  /// Makes an instruction of another Dag again, on these operands.
+  X again(const Inst& inst, X a, X b, X c);
 
   /// Returns whether `x` is a constant; the next two return its value.
   bool is_constant(X x) const { return insts_[x.id].op == Opcode::constant; }

@@ -1,0 +1,194 @@
+#include "backends/cpu/stretches.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace neap::cpu {
+
+using backends::Kernel;
+using scalar::Dag;
+using scalar::Inst;
+using scalar::Opcode;
+using scalar::X;
+
+namespace {
+
+constexpr int kFewestVectors = 4;  // in a stretch
+constexpr size_t kMostStretches = 4;
+
+int loads_lane_by_lane(const Analysis& a) {
+  int count = 0;
+  for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
+    const Inst& i = a.kernel.dag[id];
+    if (i.op == Opcode::load && a.needed(id) && a.varying(id) && a.access(i.a) == Access::scattered) ++count;
+  }
+  return count;
+}
+
+bool is_place(const Inst& i) { return i.op == Opcode::index && i.imm == 1; }
+
+// The constant that an instruction divides the place in the loop by, or 0.
+int64_t divisor(const Dag& dag, const Inst& i) {
+  if ((i.op != Opcode::div && i.op != Opcode::bit_and) || !is_place(dag[i.a]) || dag[i.b].op != Opcode::constant) {
+    return 0;
+  }
+  const auto c = static_cast<int64_t>(dag[i.b].imm);
+  if (i.op == Opcode::div) return c;
+  return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
+}
+
+// Whether it is place - place / length * length.
+bool is_remainder(const Dag& dag, const Inst& i, int64_t length) {
+  if (i.op != Opcode::sub || !is_place(dag[i.a])) return false;
+  const Inst& product = dag[i.b];
+  if (product.op != Opcode::mul || dag[product.b].op != Opcode::constant) return false;
+  return static_cast<int64_t>(dag[product.b].imm) == length && dag[product.a].op == Opcode::div &&
+         dag[product.a].a == i.a && divisor(dag, dag[product.a]) == length;
+}
+
+// The length of the rows that a loop over several axes runs through: the innermost axis; 0: it is over one; nullopt:
+// not known.
+std::optional<int64_t> row_length(const Kernel& k) {
+  int64_t length = 0;
+  std::set<int64_t> divisors;
+  for (int32_t id = 0; id < k.dag.size(); ++id) {
+    if (const int64_t d = divisor(k.dag, k.dag[id]); d > 0) divisors.insert(d);
+  }
+  if (!divisors.empty()) length = *divisors.begin();
+  for (const int64_t d : divisors) {
+    if (d % length != 0) return std::nullopt;
+  }
+  return length;
+}
+
+// The kernel again, of other instructions: replace(the new dag, an old instruction, its operands there) gives the new
+// one, or nullopt where it stays as it is.
+template <class Replace>
+Kernel rewritten(const Kernel& k, const Replace& replace) {
+  Kernel out = k;
+  out.dag = Dag();
+  std::vector<int32_t> now(k.dag.size(), -1);
+  const auto of = [&](int32_t id) { return id < 0 ? X{} : X{&out.dag, now[id]}; };
+  for (int32_t id = 0; id < k.dag.size(); ++id) {
+    const Inst& i = k.dag[id];
+    const std::optional<X> other = replace(out.dag, id, of(i.a));
+    now[id] = (other ? *other : out.dag.again(i, of(i.a), of(i.b), of(i.c))).id;
+  }
+  for (auto& s : out.stores) s.index = now[s.index], s.value = now[s.value];
+  for (auto& r : out.reductions) r.value = now[r.value];
+  return out;
+}
+
+// Place number row * length + place in the row, and its quotients and remainders.
+Kernel by_rows(const Kernel& k, int64_t length) {
+  return rewritten(k, [&](Dag& dag, int32_t id, X) -> std::optional<X> {
+    const Inst& i = k.dag[id];
+    const auto row = [&] { return dag.index(2, i.type); };
+    const auto whole = [&](X x, int64_t factor) { return dag.binary(Opcode::mul, x, dag.integer(factor, i.type)); };
+    if (is_place(i)) return dag.binary(Opcode::add, whole(row(), length), dag.index(1, i.type));
+    if (is_remainder(k.dag, i, length)) return dag.index(1, i.type);
+    const int64_t d = divisor(k.dag, i);
+    if (d == 0) return std::nullopt;
+    const X rows = dag.integer(d / length, i.type);
+    if (i.op == Opcode::div) return dag.binary(Opcode::div, row(), rows);
+    return dag.binary(Opcode::add, whole(dag.binary(Opcode::rem, row(), rows), length), dag.index(1, i.type));
+  });
+}
+
+// A comparison of the place in the row with a constant: slope * place + offset with 0.
+struct Comparison {
+  int64_t slope, offset;
+};
+
+std::optional<Comparison> comparison(const Analysis& a, int32_t id) {
+  const Inst& i = a.kernel.dag[id];
+  if (i.op != Opcode::lt && i.op != Opcode::le && i.op != Opcode::eq && i.op != Opcode::ne) return std::nullopt;
+  if (!is_integer(a.kernel.dag[i.a].type)) return std::nullopt;
+  const Linear *x = a.linear(i.a), *y = a.linear(i.b);
+  if (!x || !y || !x->exact || !y->exact) return std::nullopt;
+  Comparison c{0, 0};
+  for (const auto& [sum, sign] : {std::pair{x, 1}, std::pair{y, -1}}) {
+    for (const auto& [term, coefficient] : sum->terms) {
+      if (!a.is_vector_index(term)) return std::nullopt;
+      c.slope += sign * coefficient;
+    }
+    c.offset += sign * sum->constant;
+  }
+  constexpr int64_t kFar = int64_t{1} << 40;  // what follows stays far from where integers overflow
+  if (c.slope == 0 || std::abs(c.slope) > kFar || std::abs(c.offset) > kFar) return std::nullopt;
+  return c;
+}
+
+bool holds(Opcode op, const Comparison& c, int64_t place) {
+  const int64_t v = c.slope * place + c.offset;
+  return op == Opcode::lt ? v < 0 : op == Opcode::le ? v <= 0 : op == Opcode::eq ? v == 0 : v != 0;
+}
+
+// Where the truth of some comparison changes, with the row's ends. Between two of them none does.
+std::set<int64_t> turns(const Analysis& a, int64_t length) {
+  std::set<int64_t> at{0, length};
+  for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
+    const std::optional<Comparison> c = comparison(a, id);
+    if (!c) continue;
+    const int64_t zero = -c->offset / c->slope;  // next to the last place before the zero
+    for (int64_t place = zero - 1; place <= zero + 2; ++place) {
+      if (place <= 0 || place >= length) continue;
+      const Opcode op = a.kernel.dag[id].op;
+      if (holds(op, *c, place - 1) != holds(op, *c, place)) at.insert(place);
+    }
+  }
+  return at;
+}
+
+Kernel between(const Analysis& a, int64_t place) {
+  return rewritten(a.kernel, [&](Dag& dag, int32_t id, X) -> std::optional<X> {
+    const std::optional<Comparison> c = comparison(a, id);
+    if (!c) return std::nullopt;
+    return dag.integer(holds(a.kernel.dag[id].op, *c, place), DType::bool_);
+  });
+}
+
+}  // namespace
+
+Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
+  const Kernel& k = whole.kernel;
+  const bool reduces = k.kind == Kernel::Kind::reduce;
+  if (k.kind == Kernel::Kind::scatter || k.vector_level != 1 || whole.lanes == 1) return {};
+  const int before = loads_lane_by_lane(whole);
+  const std::optional<int64_t> length = row_length(k);
+  if (before == 0 || !length) return {};
+  Stretches out{*length, {}};
+  const bool by_index = std::ranges::any_of(k.reductions, [](const auto& r) {
+    return r.combine == backends::Combine::argmax || r.combine == backends::Combine::argmin;
+  });
+  if (out.row > 0 && by_index) return {};  // it is the place in the loop that counts
+  const int64_t row = out.row > 0 ? out.row : k.extent[1];
+  const int64_t fewest = int64_t{kFewestVectors} * whole.lanes;
+  if (row < fewest) return {};
+
+  Within within{{0, row - 1}, {0, (k.extent[1] - 1) / row}, whole.lanes, whole.tail_lanes};
+  const Kernel rows = out.row > 0 ? by_rows(k, row) : k;
+  const Analysis open(rows, unit, &within);
+  const std::set<int64_t> at = turns(open, row);
+  if (at.size() == 2 && out.row == 0) return {};
+  for (auto begin = at.begin(), end = std::next(begin); end != at.end(); begin = end++) {
+    if (*end - *begin < fewest) continue;
+    Stretch s{*begin, *end, between(open, *begin), within};
+    s.within.place = {s.begin, s.end - 1};
+    if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) < before) out.list.push_back(std::move(s));
+  }
+  const auto size = [](const Stretch& s) { return s.end - s.begin; };
+  if (reduces || out.row > 0) {
+    if (out.list.size() > 1) out.list = {*std::ranges::max_element(out.list, {}, size)};
+    return out;
+  }
+  // What lies between goes element by element.
+  int64_t covered = 0;
+  for (const Stretch& s : out.list) covered += size(s);
+  if (out.list.size() > kMostStretches || covered < row - row / 8) out.list.clear();
+  return out;
+}
+
+}  // namespace neap::cpu
