@@ -88,7 +88,7 @@ struct Buffer::Access {
   static std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
     NEAP_CHECK(slab && slab.use_count() == 1 && slab->counted_ && !slab->carved_,
                "carve needs the only handle of an allocated block");
-    std::vector<detail::Range> ranges;
+    std::vector<std::pair<detail::Range, Buffer*>> ranges;
     std::vector<BufferPtr> result;
     for (const Piece& piece : pieces) {
       NEAP_CHECK(piece.offset % 64 == 0 && piece.offset <= slab->bytes_ && piece.bytes <= slab->bytes_ - piece.offset,
@@ -98,33 +98,43 @@ struct Buffer::Access {
         continue;
       }
       BufferPtr& buffer = result.emplace_back(make(slab->data_ + piece.offset, piece.bytes));
-      ranges.push_back({piece.offset, piece.offset + buffer->bytes_});
+      ranges.push_back({{piece.offset, piece.offset + buffer->bytes_}, buffer.get()});
     }
-    std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::ranges::sort(ranges, {}, [](const auto& r) { return r.first.begin; });
     for (size_t i = 1; i < ranges.size(); ++i) {
-      NEAP_CHECK(ranges[i - 1].end <= ranges[i].begin, "pieces overlap at {}", ranges[i].begin);
+      NEAP_CHECK(ranges[i - 1].first.end <= ranges[i].first.begin, "pieces overlap at {}", ranges[i].first.begin);
     }
-    hand_over(*slab, std::move(ranges), result);
+    hand_over(*slab, ranges);
     return result;
   }
 
   // Moves the slab's life, and its accounting, to the pieces.
-  static void hand_over(Buffer& slab, std::vector<detail::Range> ranges, const std::vector<BufferPtr>& pieces) {
-    sanitize::forbid(slab.data_, slab.bytes_);
+  static void hand_over(Buffer& slab, const std::vector<std::pair<detail::Range, Buffer*>>& pieces) {
+    std::vector<detail::Range> ranges;
+    ranges.reserve(pieces.size());
     size_t kept = 0;
-    for (const detail::Range& range : ranges) kept += range.size();
+    for (const auto& [range, piece] : pieces) {
+      ranges.push_back(range);
+      kept += range.size();
+    }
+    std::vector<detail::Home> homes;
     if (slab.slab_) {
-      detail::Heap::instance().split(slab.slab_, std::move(ranges));  // the last that can fail
+      homes = detail::Heap::instance().split(slab.slab_, std::move(ranges));  // the last that can fail
     } else {
       detail::Heap::instance().discount(slab.bytes_ - kept);
     }
-    for (const BufferPtr& piece : pieces) {
-      if (piece->bytes_ == 0) continue;
-      sanitize::permit(piece->data_, piece->requested_);
-      piece->counted_ = true;
-      piece->carved_ = true;
-      piece->slab_ = slab.slab_;
-      piece->owner_ = slab.owner_;
+    sanitize::forbid(slab.data_, slab.bytes_);
+    for (const detail::Home& home : homes) sanitize::forbid(home.slab->base, home.slab->capacity);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      Buffer& piece = *pieces[i].second;
+      if (!homes.empty()) {
+        piece.slab_ = homes[i].slab;
+        piece.data_ = homes[i].slab->base + homes[i].begin;
+      }
+      sanitize::permit(piece.data_, piece.requested_);
+      piece.counted_ = true;
+      piece.carved_ = true;
+      piece.owner_ = slab.owner_;
     }
     slab.slab_ = nullptr;
     slab.counted_ = false;

@@ -94,9 +94,9 @@ struct Piece {
 };
 
 // Turns a slab into independent buffers for some disjoint ranges of it. The slab must be the only handle to what
-// allocate() returned, not itself a piece. Afterwards only the pieces (each rounded up to 64) are counted; whole pages
-// that belong to no piece go back to the operating system at once, and those of a piece become idle when it dies
-// (heap.cpp).
+// allocate() returned, not itself a piece. Afterwards only the pieces (each rounded up to 64) are counted, and lie
+// where their data() says: their pages may have moved. Pages that belong to no piece are idle from then on, as those of
+// a piece are when it dies, or go back to the operating system (heap.cpp).
 std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 
 // Returns a handle to memory that somebody else owns, kept alive through `owner`. It is not counted.

@@ -7,7 +7,10 @@
 //    fills 8/9 of it or more: the second run of a plan asks for what the first freed, and touches no fresh page.
 // 3. Live and idle pages together never exceed the most that live ones ever were (the ceiling). So a peak is never
 //    higher because of what is cached. Past the ceiling idle pages go back to the system, the longest dead first.
-// 4. A carved slab gives back the pages that no piece needs at once, and is an ordinary slab with a hole from then on.
+// 4. When a slab is carved, as a plan's results are from its arena, the pages of the pieces move into slabs of their
+// own
+//    (page tables change, no byte is copied), and the slab, idle with holes, serves the next run. Where little would be
+//    kept so, or the system cannot, the pieces stay, and the pages that none needs go back at once.
 //
 // All sizes here are bytes; `used_`, `cached_` and idle ranges are whole pages, `live_` and `peak_` multiples of 64.
 #include "core/heap.h"
@@ -37,6 +40,10 @@ constexpr size_t kHugeThreshold = size_t{1} << 20;
 // Bytes mapped between two questions to the system. A question takes as long as touching 100 KiB of fresh pages, so
 // this bounds its share at about 0.3 %.
 constexpr size_t kCheckEvery = size_t{32} << 20;
+// Bytes of an arena, for each move, that are worth keeping: a move takes 7 to 9 us, fresh pages 0.27 us a KiB (Zen 5, a
+// virtual machine).
+constexpr size_t kWorthAMove = size_t{64} << 10;
+constexpr size_t kMostMoves = 64;  // each is a mapping, of which the system allows 65,530
 
 constexpr size_t page_floor(size_t n) { return n & ~(kPage - 1); }
 constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
@@ -45,16 +52,18 @@ constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
 // lie side by side, for the kernel to merge, because it limits the number of mappings.
 std::byte* map_pages(size_t bytes) { return os::map(bytes, bytes >= kHugeThreshold ? kHugePage : kPage); }
 
-// Returns the bytes of the slab's pages that some piece touches.
-size_t touched(const std::vector<Range>& pieces) {
-  size_t total = 0;
-  size_t covered = 0;  // pages before this are counted
+// Returns the pages that pieces touch, as ranges that do not touch each other.
+std::vector<Range> pages_of(const std::vector<Range>& pieces) {
+  std::vector<Range> runs;
   for (const Range& piece : pieces) {
-    const size_t begin = std::max(page_floor(piece.begin), covered);
-    covered = std::max(page_ceil(piece.end), covered);
-    total += covered - begin;
+    const size_t begin = page_floor(piece.begin), end = page_ceil(piece.end);
+    if (runs.empty() || runs.back().end < begin) {
+      runs.push_back({begin, end});
+    } else {
+      runs.back().end = end;
+    }
   }
-  return total;
+  return runs;
 }
 }  // namespace
 
@@ -111,14 +120,7 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
   const size_t ceiling_with = std::max(ceiling(), used_ + pages);
   trim(ceiling_with - pages);
   require_available(pages, bytes, what);
-  auto slab = std::make_unique<Slab>();
-  slab->capacity = pages;
-  slab->pieces.reserve(1);
-  slab->idle.reserve(1);
-  std::multimap<size_t, Slab*> free{{pages, slab.get()}};
-  slab->free_entry = free.extract(free.begin());
-  std::map<uint64_t, Slab*> aging{{0, slab.get()}};
-  slab->aging_entry = aging.extract(aging.begin());
+  std::unique_ptr<Slab> slab = new_slab(pages, 1);
   slab->base = map_pages(pages);
   if (!slab->base) {
     trim(used_);
@@ -126,6 +128,19 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
   }
   if (!slab->base) out_of_memory(bytes, what, "the system refuses the mapping");
   return slab.release();
+}
+
+// Without a mapping yet, and with room for so many pieces.
+std::unique_ptr<Slab> Heap::new_slab(size_t pages, size_t pieces) {
+  auto slab = std::make_unique<Slab>();
+  slab->capacity = pages;
+  slab->pieces.reserve(pieces);
+  slab->idle.reserve(pieces);  // each piece may leave one range
+  std::multimap<size_t, Slab*> free{{pages, slab.get()}};
+  slab->free_entry = free.extract(free.begin());
+  std::map<uint64_t, Slab*> aging{{0, slab.get()}};
+  slab->aging_entry = aging.extract(aging.begin());
+  return slab;
 }
 
 // Bytes; and how many of them what is live or cached has been promised and has not touched yet.
@@ -166,29 +181,70 @@ std::optional<size_t> Heap::room() const {
   return room;
 }
 
-void Heap::split(Slab* slab, std::vector<Range> pieces) {
+std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
   const std::lock_guard lock(mutex_);
-  slab->idle.reserve(slab->idle.size() + pieces.size());  // each piece may leave one range
-  pieces.reserve(1);                                      // for the one piece of its next life
+  const std::vector<Range> runs = pages_of(pieces);
   const Range whole = slab->pieces.front();
-  size_t kept = 0;
-  size_t end = 0;  // pages before this belong to some piece
-  auto give_back = [&](size_t from, size_t to) {
-    if (from < to) os::drop(slab->base + from, to - from);
-  };
-  for (const Range& piece : pieces) {
-    give_back(end, page_floor(piece.begin));
-    end = page_ceil(piece.end);
-    kept += piece.size();
+  size_t kept = 0, rest = page_ceil(whole.end);  // bytes of pieces; of pages that none touches
+  for (const Range& piece : pieces) kept += piece.size();
+  for (const Range& run : runs) rest -= run.size();
+  // All memory that this takes, before anything changes.
+  std::vector<Home> homes;
+  homes.reserve(pieces.size());
+  std::vector<std::unique_ptr<Slab>> apart;
+  if (runs.size() <= kMostMoves && rest >= runs.size() * kWorthAMove) {
+    auto piece = pieces.begin();
+    for (const Range& run : runs) {
+      const auto first = piece;
+      while (piece != pieces.end() && piece->begin < run.end) ++piece;
+      apart.push_back(new_slab(run.size(), static_cast<size_t>(piece - first)));
+    }
   }
-  give_back(end, page_ceil(whole.end));
-  used_ -= page_ceil(whole.end) - touched(pieces);
+  slab->idle.reserve(slab->idle.size() + pieces.size() + runs.size() + 1);
+  slab->pieces.reserve(pieces.size());
+
+  slab->pieces.clear();
+  size_t next = 0;
+  bool moved = !apart.empty() || runs.empty();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Slab* home = moved ? move_out(slab, runs[i], apart[i]) : nullptr;
+    moved = home != nullptr;
+    const size_t base = home ? runs[i].begin : 0;
+    if (!home) home = slab;
+    for (; next < pieces.size() && pieces[next].begin < runs[i].end; ++next) {
+      homes.push_back({home, pieces[next].begin - base});
+      home->pieces.push_back({pieces[next].begin - base, pieces[next].end - base});
+    }
+  }
+  used_ -= rest;
   live_ -= whole.size() - kept;
-  slab->pieces = std::move(pieces);
-  if (slab->pieces.empty()) {
-    slab->idle.empty() ? destroy(slab) : add_free(slab);
+  if (slab->pieces.empty()) add_free(slab);
+  // What no piece touches stays, idle, where the slab is free for others; else it goes.
+  size_t end = 0;
+  const auto no_piece = [&](size_t from, size_t to) {
+    if (from >= to) return;
+    if (slab->pieces.empty()) {
+      add_idle(slab, {from, to});
+    } else {
+      os::drop(slab->base + from, to - from);
+    }
+  };
+  for (const Range& run : runs) {
+    no_piece(end, run.begin);
+    end = run.end;
   }
+  no_piece(end, page_ceil(whole.end));
   trim(ceiling());
+  return homes;
+}
+
+// Gives pages of a slab to a slab of their own, which has no mapping yet. Returns null where the system cannot.
+Slab* Heap::move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart) {
+  apart->base = map_pages(apart->capacity);
+  if (!apart->base) return nullptr;
+  if (os::move(slab->base + pages.begin, apart->base, pages.size())) return apart.release();
+  os::unmap(apart->base, apart->capacity);
+  return nullptr;
 }
 
 void Heap::unmap(Slab* slab, size_t begin) {

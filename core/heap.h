@@ -35,6 +35,12 @@ struct Slab {
   std::map<uint64_t, Slab*>::node_type aging_entry;
 };
 
+// Home is where a piece lies: at `begin` of a slab.
+struct Home {
+  Slab* slab = nullptr;
+  size_t begin = 0;
+};
+
 class Heap {
  public:
   static Heap& instance();
@@ -42,8 +48,8 @@ class Heap {
   // Returns a slab with the single piece [0, bytes). Of the functions that need memory for themselves, this one and
   // split() change nothing where there is none (they throw std::bad_alloc); the others need none.
   Slab* map(size_t bytes, std::string_view what);
-  // Replaces the slab's only piece by these, sorted and disjoint.
-  void split(Slab* slab, std::vector<Range> pieces);
+  // Replaces the slab's only piece by these, sorted and disjoint. Returns where each lies from now on: pieces may move.
+  std::vector<Home> split(Slab* slab, std::vector<Range> pieces);
   // Ends the life of the piece that begins at `begin`.
   void unmap(Slab* slab, size_t begin);
 
@@ -76,6 +82,8 @@ class Heap {
   void add_live(size_t bytes);
   Slab* reuse(size_t pages);
   Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
+  static Slab* move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart);
+  static std::unique_ptr<Slab> new_slab(size_t pages, size_t pieces);
   std::optional<size_t> available(size_t& promised) const;
   void require_available(size_t pages, size_t bytes, std::string_view what);
   size_t ceiling() const;

@@ -22,6 +22,10 @@ void unmap(std::byte* data, size_t bytes);
 /// Gives back the whole pages of a range of what map() returned; they come again, with any contents, when they are
 /// written. (Portable: nothing happens.)
 void drop(std::byte* data, size_t bytes);
+/// Moves whole pages of what map() returned to another place that it returned, without copying them. The place that
+/// they leave stays mapped; its pages come again, with any contents, when they are written. Returns false where the
+/// system cannot, and then has done nothing. (Portable: it cannot.)
+bool move(std::byte* from, std::byte* to, size_t bytes);
 
 /// Returns `bytes` aligned so, or nullptr; to be freed by release().
 void* allocate(size_t bytes, size_t alignment);

@@ -108,6 +108,14 @@ void drop(std::byte* data, size_t bytes) {
   if (bytes >= head + page) madvise(data + head, (bytes - head) / page * page, MADV_DONTNEED);
 }
 
+bool move(std::byte* from, std::byte* to, size_t bytes) {
+#ifdef MREMAP_DONTUNMAP  // of Linux 5.7
+  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
+#else
+  return false;
+#endif
+}
+
 void* allocate(size_t bytes, size_t alignment) {
   void* memory = nullptr;
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;

@@ -23,6 +23,7 @@ size_t page_bytes() { return 4096; }  // what most have; where pages are larger,
 std::byte* map(size_t bytes, size_t alignment) { return static_cast<std::byte*>(aligned(bytes, alignment)); }
 void unmap(std::byte* data, size_t) { release(data); }
 void drop(std::byte*, size_t) {}
+bool move(std::byte*, std::byte*, size_t) { return false; }
 
 void* allocate(size_t bytes, size_t alignment) { return aligned(bytes, alignment); }
 

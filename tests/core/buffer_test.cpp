@@ -6,11 +6,14 @@
 #include <neap/error.h>
 #include <neap/memory.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <random>
 #include <thread>
+
+#include "tests/mappings.h"
 
 namespace neap {
 namespace {
@@ -208,18 +211,18 @@ TEST_F(BufferTest, CarveLeavesOnlyThePiecesCountedAndResident) {
   BufferPtr slab = allocate(100_MiB, "arena");
   touch(slab);
   std::memset(slab->data() + 40_MiB, 42, 1000);
-  std::byte* const base = slab->data();
   const size_t before = memory::resident_bytes();
 
   const Piece wanted[] = {{40_MiB, 1000}, {64, 10_MiB}, {90_MiB, 0}, {40_MiB + 1024, 64}};
   std::vector<BufferPtr> pieces = carve(std::move(slab), wanted);
   ASSERT_EQ(pieces.size(), 4u);
-  EXPECT_EQ(pieces[0]->data(), base + 40_MiB);
   EXPECT_EQ(pieces[0]->requested(), 1000u);
-  EXPECT_EQ(pieces[1]->data(), base + 64);
+  EXPECT_EQ(pieces[3]->data(), pieces[0]->data() + 1024);  // they share a page
   EXPECT_EQ(pieces[2]->bytes(), 0u);
   EXPECT_EQ(memory::live_bytes(), 1024 + 10_MiB + 64);
   EXPECT_EQ(memory::peak_bytes(), 100_MiB);
+  EXPECT_LE(memory::cached_bytes(), 90_MiB);
+  memory::release_cached();
   if (!kSanitized) {
     EXPECT_LT(memory::resident_bytes(), before - 88_MiB);
   }
@@ -238,22 +241,68 @@ TEST_F(BufferTest, CarveLeavesOnlyThePiecesCountedAndResident) {
   }
 }
 
-TEST_F(BufferTest, ACarvedSlabServesAgainOnceItsPiecesAreDead) {
-  const std::byte* base = nullptr;
-  for (int run = 0; run < 3; ++run) {
-    BufferPtr slab = allocate(50_MiB, "arena");
-    if (run > 0) {
-      EXPECT_EQ(slab->data(), base);
+// Fresh pages so far, of this process.
+int64_t faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+// The pages of pieces move away, and the rest serves the next run, whether the pieces of the last one live or not.
+TEST_F(BufferTest, ACarvedSlabServesAgain) {
+  for (const size_t unit : {16_KiB, 1_MiB}) {  // the arena: 800 KiB, of small pages, and 50 MiB
+    for (const bool pieces_live : {false, true}) {
+      const std::byte* base = nullptr;
+      std::vector<BufferPtr> last;
+      for (int run = 0; run < 4; ++run) {
+        BufferPtr slab = allocate(50 * unit, "arena");
+        const bool again = slab->data() == base;
+        base = slab->data();
+        const int64_t before = faults();
+        touch(slab);
+        std::memset(slab->data() + 20 * unit, run + 1, 3 * unit);
+        const Piece wanted[] = {{20 * unit, 3 * unit}, {32 * unit + 64, 64}};
+        auto pieces = carve(std::move(slab), wanted);
+        EXPECT_EQ(memory::live_bytes(), 3 * unit + 64 + (run > 0 && pieces_live ? 3 * unit + 64 : 0));
+        EXPECT_EQ(pieces[0]->data()[3 * unit - 1], static_cast<std::byte>(run + 1));
+        if (run > 0 && pieces_live) {
+          EXPECT_EQ(last[0]->data()[0], static_cast<std::byte>(run));
+        }
+        if (run > 0 && again && unit < 1_MiB && !kSanitized) {
+          EXPECT_LT(faults() - before, 40) << "of 200 pages";
+        }
+        if (pieces_live) last = std::move(pieces);
+      }
+      last.clear();
+      memory::release_cached();
+      EXPECT_EQ(memory::cached_bytes(), 0u);
     }
-    base = slab->data();
-    touch(slab);
-    const Piece wanted[] = {{0, 30_MiB}, {32_MiB, 5_MiB}};
-    auto pieces = carve(std::move(slab), wanted);
-    EXPECT_EQ(memory::live_bytes(), 35_MiB);
-    EXPECT_EQ(memory::cached_bytes(), 0u);
-    pieces.clear();
-    EXPECT_EQ(memory::cached_bytes(), 35_MiB);
   }
+}
+
+// Where little would be kept, pieces stay where they are.
+TEST_F(BufferTest, ALittleRestGoesBack) {
+  BufferPtr slab = allocate(5_MiB, "arena");
+  const std::byte* const base = slab->data();
+  touch(slab);
+  const Piece wanted[] = {{0, 3_MiB}, {3_MiB + 32_KiB, 2_MiB - 32_KiB}};
+  auto pieces = carve(std::move(slab), wanted);
+  EXPECT_EQ(pieces[0]->data(), base);
+  EXPECT_EQ(pieces[1]->data(), base + 3_MiB + 32_KiB);
+  EXPECT_EQ(memory::cached_bytes(), 0u);
+  pieces.clear();
+  EXPECT_EQ(memory::cached_bytes(), 5_MiB - 32_KiB);
+}
+
+// More pieces than there should be mappings.
+TEST_F(BufferTest, ManyPiecesStay) {
+  BufferPtr slab = allocate(40_MiB, "arena");
+  std::vector<Piece> wanted;
+  for (size_t i = 0; i < 100; ++i) wanted.push_back({i * 400_KiB, 64});
+  const size_t before = mappings();
+  const auto pieces = carve(std::move(slab), wanted);
+  EXPECT_LT(mappings(), before + 10);
+  EXPECT_EQ(memory::live_bytes(), 6400u);
 }
 
 TEST_F(BufferTest, CarveOfSmallSlabsAndOfNothing) {
