@@ -110,6 +110,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
   }
   find_shared();
   mark_needed();
+  mark_addresses();
   choose_lanes(unit);
   if (within) lanes = within->lanes, tail_lanes = within->tail_lanes;
   if (k.kind == Kind::scatter && vector_depth == 1) lanes = tail_lanes = 1;  // rows are scattered in order
@@ -340,6 +341,22 @@ void Analysis::mark_needed() {
       for (const int32_t operand : {i.a, i.b, i.c}) {
         if (operand >= 0) facts_[operand].needed = true;
       }
+    }
+  }
+}
+
+void Analysis::mark_addresses() {
+  const auto mark = [&](int32_t id) { facts_[id].in_address = true; };
+  for (const auto& s : kernel.stores) mark(s.index);
+  for (const auto& s : kernel.scatters) {
+    mark(s.index);
+    if (s.valid >= 0) mark(s.valid);
+  }
+  for (int32_t id = kernel.dag.size(); id-- > 0;) {
+    const Inst& i = kernel.dag[id];
+    if (!facts_[id].in_address && i.op != Opcode::load) continue;
+    for (const int32_t operand : {i.a, i.b, i.c}) {
+      if (operand >= 0) mark(operand);
     }
   }
 }

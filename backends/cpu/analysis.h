@@ -72,6 +72,8 @@ class Analysis {
   bool shares() const { return shares_ > 1; }
   /// Tells whether the instruction has a register of its own; those only used inside affine addresses have none.
   bool needed(int32_t id) const { return facts_[id].needed; }
+  /// Tells whether an address is made of the value.
+  bool in_address(int32_t id) const { return facts_[id].in_address; }
   const Interval& range(int32_t id) const { return facts_[id].range; }
   const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
   /// Returns the elements from one lane to the next, of an address that is an exact Linear.
@@ -91,7 +93,7 @@ class Analysis {
  private:
   struct Facts {
     int depth = 0;
-    bool varying = false, needed = false;
+    bool varying = false, needed = false, in_address = false;
     int group = -1, shared = 1;
     Interval range;
     std::optional<Linear> linear;
@@ -102,6 +104,7 @@ class Analysis {
   std::optional<Linear> find_linear(int32_t id) const;
   void find_shared();
   void mark_needed();
+  void mark_addresses();
   void group_strided_loads();
   void choose_lanes(const VectorUnit& unit);
 

@@ -287,6 +287,7 @@ void Emitter::start_tail(Body& body, Value* count) {
   body.count = count;
   Value* last = b.CreateTrunc(b.CreateSub(count, b.getInt64(1)), b.getInt32Ty());
   body.offsets = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lane_numbers(b.getInt32Ty()), splat(last));
+  body.mask = b.CreateICmpULE(lane_numbers(b.getInt32Ty()), splat(last));
 }
 
 void Emitter::compute(Body& body, const std::vector<bool>* wanted) {

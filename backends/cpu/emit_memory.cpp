@@ -171,6 +171,10 @@ Value* Emitter::load(Body& body, int32_t id) {
     pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(1 - W));
     return from_memory(b.CreateVectorReverse(b.CreateAlignedLoad(vector, pointer, align)), i.type);
   }
+  if (access == Access::contiguous && !a.in_address(id) && has_masks(i.type)) {
+    return from_memory(b.CreateMaskedLoad(vector, pointer, align, body.mask, llvm::Constant::getNullValue(vector)),
+                       i.type);
+  }
   const int64_t stride = a.stride(linear);
   Value* offsets = body.offsets ? body.offsets : lane_numbers(b.getInt32Ty());
   offsets = b.CreateIntCast(offsets, like(b.getInt64Ty(), offsets), true);
@@ -286,6 +290,10 @@ void Emitter::store_contiguous(Body& body, Value* pointer, Value* v, DType type)
   const llvm::Align align(size_of(type));
   if (!body.count || W == 1) {
     b.CreateAlignedStore(v, pointer, align);
+    return;
+  }
+  if (has_masks(type)) {
+    b.CreateMaskedStore(v, pointer, align, body.mask);
     return;
   }
   llvm::AllocaInst* whole = stack(v->getType(), "tail");

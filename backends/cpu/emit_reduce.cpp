@@ -131,10 +131,7 @@ Value* Emitter::better(const Reduction& r, Value* value, Value* index, Value* be
 std::vector<Value*> Emitter::accumulate(Body& body, std::vector<Value*> totals) {
   const bool along_lanes = a.vector_depth == 2;
   const int width = along_lanes ? a.tail_lanes : W;
-  Value* live = nullptr;
-  if (body.count && along_lanes) {
-    live = b.CreateICmpULT(lane_numbers(b.getInt32Ty()), splat(b.CreateTrunc(body.count, b.getInt32Ty())));
-  }
+  Value* live = along_lanes ? body.mask : nullptr;
   const auto slice = [&](Value* v, int first) {
     return width == W ? v : b.CreateShuffleVector(v, llvm::createSequentialMask(first, width, 0));
   };

@@ -2,8 +2,9 @@
 //
 // The code is two nested loops. One of them, the vector loop, steps by W lanes and ends with a tail: one more iteration
 // for the last 1 to W - 1 elements, in which a lane past the end repeats the last element. So every lane always
-// computes a value that some element has: nothing reads outside a buffer, and only what is written or accumulated needs
-// a mask. A Body is the code of one variant (full or tail) of the vector loop.
+// computes an address that some element has: nothing reads outside a buffer, and only what is written or accumulated
+// needs a mask. (What no address is made of may be 0 there, which masked loads give.) A Body is the code of one variant
+// (full or tail) of the vector loop.
 //
 // Each instruction is written at its depth: before the loops, in the outer loop, or in the inner one; hoisting is this
 // placement, no pass does it. Uniform instructions are scalars and are splat where a lane-wise one uses them. Integers
@@ -44,6 +45,7 @@ struct Body {
   Value* index[3] = {};              // i64: the loop indices, of lane 0; of a stretch: the row that it is in
   Value* count = nullptr;            // tail: lanes that count, i64, from 1; else null
   Value* offsets = nullptr;          // tail: i32, min(lane, count - 1)
+  Value* mask = nullptr;             // tail: i1, whether the lane counts
   Cache own;                         // of depths from the vector loop inwards
   explicit Body(size_t n) : own(n) {}
 };
@@ -161,6 +163,8 @@ class Emitter {
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets, bool near = false);
   void prefetch(Value* pointer, const Linear& linear, int64_t element_bytes);
   void store(Body& body, const backends::Store& s);
+  /// Tells whether the machine reads and writes chosen lanes of elements of this type at once.
+  bool has_masks(DType type) const { return unit_.bits == 512 || (unit_.avx2 && size_of(type) >= 4); }
   /// Stores the lanes that count (of the memory type) contiguously.
   void store_contiguous(Body& body, Value* pointer, Value* lanes, DType type);
   Value* to_memory(Value* v, DType type);

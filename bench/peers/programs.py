@@ -117,7 +117,7 @@ def lbfgs(lib, part):
                     inverse.at[row].set(1 / jnp.vdot(move, turned)))
 
         w, none = jnp.zeros(n), jnp.zeros((pairs, n))
-        return jax.lax.fori_loop(0, 50, step, (w, *with_gradient(w), none, none, jnp.zeros(pairs)))[:2]
+        return jax.lax.fori_loop(0, 8, step, (w, *with_gradient(w), none, none, jnp.zeros(pairs)))[:2]
 
     return run, [lib.uniform((rows, n), 1), lib.uniform((rows,), 2)]
 

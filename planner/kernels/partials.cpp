@@ -23,6 +23,8 @@ namespace {
 // recorded: neap-cost's "sum", "scatter" and "scatter of cos" take the time, of a GPU `neap-bench --device vulkan`.
 constexpr int64_t kReducePart = 65536;               // elements of one partial result, at least
 constexpr int64_t kReducePartGpu = 16384;            // the same on a GPU
+constexpr int64_t kFewColumns = 512;                 // results side by side that are too few for threads to share out
+constexpr int64_t kRowsOfPart = 64;                  // of a partial result of columns, at least
 constexpr size_t kTableBytes = size_t{32} << 20;     // that any plan may spend on tables
 constexpr int64_t kFewAdditions = int64_t{1} << 22;  // additions from which on four tables are worth it, else two
 constexpr int64_t kPartInOrder = 4096;               // rows that one thread of a GPU adds in order
@@ -31,8 +33,18 @@ constexpr int64_t kMaxCount = int64_t{1} << 32;      // rows that a count of u32
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
 
+// Whether the reduction goes down columns: the elements of one result lie apart.
+bool goes_down(const Graph& group, const Node& node) {
+  const Shape& shape = group.aval(node.inputs[0]).shape;
+  for (int64_t axis = std::ssize(shape); axis-- > 0;) {
+    if (shape[axis] > 1) return std::ranges::find(node.attrs.ints(Attr::axes), axis) == node.attrs.ints(Attr::axes).end();
+  }
+  return false;
+}
+
 int reduce_partials(const Graph& group, const Target& target) {
   int64_t operand = 0, kept = 0, rows = 0;
+  bool columns = !target.gpu;
   for (const ValueId v : group.outputs) {
     const Node& node = *group.def(v);
     if (is_argreduce(node.op)) return 1;    // a partial argmax would need its index beside it
@@ -40,8 +52,14 @@ int reduce_partials(const Graph& group, const Target& target) {
     operand = group.aval(node.inputs[0]).size();
     kept = group.aval(v).size();
     rows = std::max(rows, whole_rows(group, node));
+    // Of f64 the order of a sum shows, and that of slices is the whole's.
+    columns = columns && goes_down(group, node) && group.aval(v).dtype != DType::f64;
   }
-  if (kept == 0 || rows >= kManyRows) return 1;
+  if (kept == 0 || rows >= (columns ? kFewColumns : kManyRows)) return 1;
+  if (rows >= kManyRows) {
+    const int64_t most = std::min<int64_t>(operand / kept / kRowsOfPart, target.reduce_partials);
+    return static_cast<int>(std::clamp<int64_t>(operand / kReducePart, 1, std::max<int64_t>(1, most)));
+  }
   const int64_t part = target.gpu ? kReducePartGpu : kReducePart;
   return static_cast<int>(std::clamp<int64_t>(operand / kept / part, 1, target.reduce_partials));
 }

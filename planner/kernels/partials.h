@@ -19,8 +19,9 @@ size_t table_budget(size_t held_bytes);
 /// is marked Mark::in_order. It decides bits; no measurement is recorded (neap-cost's "scatter" has both sides).
 inline constexpr int64_t kDirectRows = 65536;
 
-/// A reduction to so many results and more has no partial results: they keep vectors and all threads busy. It decides
-/// bits; no measurement is recorded (neap-cost's "sum of rows" and "sum of columns" take the time).
+/// A reduction to so many results and more has no partial results: they keep vectors and all threads busy. (But down
+/// columns, of which a thread takes many at once: partials.cpp.) It decides bits; no measurement is recorded
+/// (neap-cost's "sum of rows" and "sum of columns" take the time).
 inline constexpr int64_t kManyRows = 64;
 
 /// Returns the dtype in which a reduction of such elements accumulates.
