@@ -108,7 +108,8 @@ class Fuser {
       return visit_root(node, size(v));
     }
     for (const Use& use : uses_[v]) {
-      nodes_[use.group] += std::max(1.0, expressions_.cost(graph_.values[v].def) / kNodeCost);
+      const auto copies = static_cast<double>(use.evaluations.frames().size());
+      nodes_[use.group] += copies * std::max(1.0, expressions_.cost(graph_.values[v].def) / kNodeCost);
       for (const Evaluations::InFrame& f : use.evaluations.frames()) read_operands(node, use.group, f);
     }
   }
@@ -318,7 +319,7 @@ class Fuser {
   std::vector<bool> stored_;
   ExpressionFinder expressions_;
   std::vector<std::vector<Use>> uses_;
-  std::vector<double> nodes_;  // of each group, in registers
+  std::vector<double> nodes_;  // of each group, in registers, for each frame
   std::vector<bool> is_output_;
   std::vector<ValueId> opaque_reader_;        // of each value: the latest opaque step that reads it
   size_t slack_ = 0;                          // bytes that may wait in place of fewer

@@ -37,7 +37,8 @@ bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
 bool goes_down(const Graph& group, const Node& node) {
   const Shape& shape = group.aval(node.inputs[0]).shape;
   for (int64_t axis = std::ssize(shape); axis-- > 0;) {
-    if (shape[axis] > 1) return std::ranges::find(node.attrs.ints(Attr::axes), axis) == node.attrs.ints(Attr::axes).end();
+    if (shape[axis] > 1)
+      return std::ranges::find(node.attrs.ints(Attr::axes), axis) == node.attrs.ints(Attr::axes).end();
   }
   return false;
 }

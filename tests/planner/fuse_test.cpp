@@ -226,6 +226,22 @@ size_t largest_step(const PlanData& plan) {
   return nodes;
 }
 
+// Each level reads the one below at two places, as a tree of joins does: a kernel of eight levels would hold the first
+// 256 times.
+TEST(Fuse, AKernelHoldsAValueOnceForEachPlace) {
+  Graph g;
+  ValueId x = g.add_input({{1 << 14, 16}, DType::f32});
+  const auto every_other = [&](ValueId v, int64_t first) {
+    const Shape shape = g.aval(v).shape;
+    return g.add(Op::slice, {v},
+                 {{Attr::start, Ints{first, 0}}, {Attr::limit, Ints{shape[0], shape[1]}}, {Attr::stride, Ints{2, 1}}});
+  };
+  for (int level = 0; level < 12; ++level) x = g.add(Op::multiply, {every_other(x, 0), every_other(x, 1)});
+  g.outputs = {x};
+  const PlanData plan = make_plan(g, {});
+  for (const PlanStep& step : plan.steps) EXPECT_LE(step.group.nodes.size(), 30u) << to_text(plan);
+}
+
 TEST(Fuse, KernelsStaySmall) {
   Graph wide;
   for (int i = 0; i < 3000; ++i) wide.outputs.push_back(wide.add(Op::exp, {wide.add_input({{4}, DType::f32})}));

@@ -41,6 +41,33 @@ TEST(Parts, ReductionsByShape) {
   EXPECT_EQ(reduce_partials({0, 5}, {0}), 1);
 }
 
+// A thread takes many columns at once: a few hundred are too few for all threads.
+TEST(Parts, OfColumnsByElements) {
+  EXPECT_EQ(reduce_partials({1 << 20, 63}, {0}), 16) << "as of rows";
+  EXPECT_EQ(reduce_partials({1 << 20, 64}, {0}), 64);
+  EXPECT_EQ(reduce_partials({1 << 14, 64}, {0}), 16);
+  EXPECT_EQ(reduce_partials({1 << 14, 64}, {0}, Op::reduce_max), 16);
+  EXPECT_EQ(reduce_partials({32, 28, 28, 64}, {0, 1, 2}), 24) << "the mean of a channel";
+  EXPECT_EQ(reduce_partials({200, 511}, {0}), 1);
+  EXPECT_EQ(reduce_partials({1024, 511}, {0}), 7) << "64 rows each, 65,536 elements";
+  EXPECT_EQ(reduce_partials({1 << 20, 512}, {0}), 1) << "columns enough";
+  EXPECT_EQ(reduce_partials({64, 1 << 20}, {1}), 1) << "rows";
+  Target gpu;
+  gpu.gpu = true;
+  Graph g;
+  const ValueId x = g.add_input({{1 << 20, 64}, DType::f32});
+  g.outputs = {g.add(Op::reduce_sum, {x}, {{Attr::axes, Ints{0}}})};
+  PlanStep step = step_of(PlanStep::Kind::reduce, std::move(g));
+  choose_partials(step, kBudget, gpu);
+  EXPECT_EQ(step.partials, 1);
+  Graph wide;
+  const ValueId y = wide.add_input({{1 << 20, 64}, DType::f64});
+  wide.outputs = {wide.add(Op::reduce_sum, {y}, {{Attr::axes, Ints{0}}})};
+  step = step_of(PlanStep::Kind::reduce, std::move(wide));
+  choose_partials(step, kBudget);
+  EXPECT_EQ(step.partials, 1) << "slices of f64 have the bits of the whole";
+}
+
 PlanStep scatter(Op op, Shape table, int64_t rows, DType dtype, bool constant, size_t budget = kBudget,
                  const Target& target = {}) {
   Graph g;
