@@ -45,6 +45,10 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
+/// The eigenvectors of so many rows and more are made by divide and conquer, in a work space of as many bytes as the
+/// matrix has and little more; those of fewer by rotations, in place.
+inline constexpr int64_t kDividedRows = 64;
+
 /// Returns how many elements the result for one matrix has. Throws InternalError where they exceed int64.
 int64_t result_size(const Form& form);
 /// Returns the same for a form that nobody has checked.

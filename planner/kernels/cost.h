@@ -24,8 +24,9 @@ namespace predicted {
 inline constexpr double kUnitsPerSecond = 85e9;  // of one thread
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
 inline constexpr double kThreads = 2;
-inline constexpr double kStep = 2.5e4;  // units: 0.3 microseconds,
-inline constexpr double kFork = 1.5e5;  // and where threads share it 1.8 more: short steps are one thread's
+// A step costs 18 nanoseconds (loops of small steps: neap-bench --case programs --form hmc, --case ops --form lorenz),
+// and where threads share it 1.8 microseconds more: short steps are one thread's.
+inline constexpr double kStep = 1.5e3, kFork = 1.5e5;  // units
 
 // What a byte costs where no more than so many bytes were touched since it was (planner/kernels/traffic.h): the caches
 // of the threads, the one that they share, memory. In between it follows the logarithm of the bytes.

@@ -1,9 +1,14 @@
-// Eigenvalues and eigenvectors of symmetric matrices: Householder's reduction to tridiagonal form, then the QL
-// iteration with implicit shifts (Golub and Van Loan, 8.3), whose rotations are applied many at a time.
-#include "core/factor/isa/rotations.h"
+// Eigenvalues and eigenvectors of symmetric matrices: Householder's reduction to tridiagonal form, then, for the
+// vectors of large matrices, divide and conquer, else the QL iteration with implicit shifts (Golub and Van Loan, 8.3),
+// whose rotations are applied many at a time.
+#include <optional>
+
+#include "core/factor/isa/divide.h"
 
 namespace neap::factor::NEAP_ISA {
 namespace {
+
+bool divides(const Form& form) { return form.vectors && form.n >= kDividedRows; }
 
 constexpr int kMostSteps = 60;  // for one eigenvalue; two are usual
 
@@ -16,7 +21,11 @@ struct Room {
     beside = carver.take<double>(n);
     scales = carver.take<T>(n);
     for (T*& w : products) w = carver.take<T>(n);
-    if (form.vectors) {
+    if (divides(form)) {
+      panel = carver.take<T>(panel_size(n, n));
+      reflectors = carver.take<T>(n / 2 * n);
+      divide.emplace(carver, n);
+    } else if (form.vectors) {
       panel = carver.take<T>(panel_size(n, n));
       rotations = carver.bytes(Rotations<T>::room(n));
     } else {
@@ -25,8 +34,9 @@ struct Room {
     used = carver.used();
   }
   double *values, *beside;
-  T *scales, *products[2], *panel = nullptr, *z = nullptr;
+  T *scales, *products[2], *panel = nullptr, *z = nullptr, *reflectors = nullptr;
   std::byte* rotations = nullptr;
+  std::optional<Divide<T>> divide;
   size_t used;
 };
 
@@ -112,9 +122,9 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
   room.values[n - 1] = a[n * n - 1];
 }
 
-// Returns false where it does not converge.
-template <class T>
-bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
+// Calls rotations.add() for rotations of rows that diagonalize the matrix. Returns false where it does not converge.
+template <class T, class Turns>
+bool iterate(double* d, double* e, int64_t n, Turns& rotations) {
   constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
   e[n - 1] = 0;
   for (int64_t l = 0; l < n; ++l) {
@@ -154,7 +164,48 @@ bool iterate(double* d, double* e, int64_t n, Rotations<T>& rotations) {
   return true;
 }
 
+// Rotates rows of a small matrix at once.
+template <class T>
+struct Turned {
+  T* rows;
+  int64_t n, stride;
+  void add(int64_t i, int64_t j, double c, double s) const {
+    const auto cosine = static_cast<T>(c), sine = static_cast<T>(s);
+    T *const x = rows + i * stride, *const y = rows + j * stride;
+    for (int64_t at = 0; at < n; ++at) {
+      const T a = x[at], b = y[at];
+      x[at] = cosine * a + sine * b;
+      y[at] = cosine * b - sine * a;
+    }
+  }
+};
+
+// Makes the rows of z, where the reflectors are, the eigenvectors.
+template <class T>
+bool divide(T* z, int64_t n, Room<T>& room, const Work<T>& work) {
+  // Row k has reflector k from column k + 1 on: two of them are as long as a row and fill one.
+  const auto at = [&](int64_t k) -> T* {
+    const int64_t other = n - 2 - k;
+    return room.reflectors + (k <= other ? k * n : other * n + n - (n - 1 - k));
+  };
+  for (int64_t k = 0; k + 1 < n; ++k) std::copy_n(z + k * n + k + 1, n - 1 - k, at(k));
+  const auto leaf = [&](int64_t begin, int64_t end) {
+    T* const rows = z + begin * n + begin;
+    for (int64_t i = 0; i < end - begin; ++i) rows[i * n + i] = T(1);
+    Turned<T> turned{rows, end - begin, n};
+    return iterate<T>(room.values + begin, room.beside + begin, end - begin, turned);
+  };
+  if (!room.divide->run(room.values, room.beside, z, work, leaf)) return false;
+  apply_q<T>([&](int64_t k) -> const T* { return at(k); }, n - 1, room.scales, View<T>{z + 1, n - 1, n, 1, n},
+             room.panel, work);
+  return true;
+}
+
 }  // namespace
+
+size_t eigh_strip_room(const Form& form) {
+  return divides(form) ? Divide<float>::strip_elements(form.n) * size_of(form.dtype) : 0;
+}
 
 size_t eigh_room(const Form& form) {
   return form.dtype == DType::f64 ? Room<double>(form, nullptr).used : Room<float>(form, nullptr).used;
@@ -164,7 +215,7 @@ template <class T>
 void eigh(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>& work) {
   const int64_t n = form.n;
   if (n == 0) return;
-  const Room<T> room(form, bytes);
+  Room<T> room(form, bytes);
   T* const z = form.vectors ? out + n : room.z;
   const T most = largest(matrix(a, n, n), true), scale = most > 0 ? most : T(1);
   if (std::isnan(most)) {
@@ -174,19 +225,24 @@ void eigh(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>&
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j <= i; ++j) z[j * n + i] = a[i * n + j] / scale;
   tridiagonalize(z, n, room);
-  if (form.vectors) {
-    // Rows of z become the columns of the product of the reflectors, of which the first leaves row 0 as it is.
-    for (int64_t j = n - 1; j > 0; --j) {
-      std::copy(z + (j - 1) * n + j, z + j * n, z + j * n + j);
-      z[j * n] = T(0);
+  bool converged = false;
+  if (divides(form)) {
+    converged = divide(z, n, room, work);
+  } else {
+    if (form.vectors) {
+      // Rows of z become the columns of the product of the reflectors, of which the first leaves row 0 as it is.
+      for (int64_t j = n - 1; j > 0; --j) {
+        std::copy(z + (j - 1) * n + j, z + j * n, z + j * n + j);
+        z[j * n] = T(0);
+      }
+      std::fill_n(z, n, T(0));
+      z[0] = T(1);
+      if (n > 1) form_q(View<T>{z + n + 1, n - 1, n - 1, 1, n}, n - 1, room.scales, room.panel, work);
     }
-    std::fill_n(z, n, T(0));
-    z[0] = T(1);
-    if (n > 1) form_q(View<T>{z + n + 1, n - 1, n - 1, 1, n}, n - 1, room.scales, room.panel, work);
+    Rotations<T> rotations(form.vectors ? z : nullptr, n, room.rotations, work);
+    converged = iterate<T>(room.values, room.beside, n, rotations);
+    rotations.flush();
   }
-  Rotations<T> rotations(form.vectors ? z : nullptr, n, room.rotations, work);
-  const bool converged = iterate(room.values, room.beside, n, rotations);
-  rotations.flush();
   if (!converged) {
     std::fill_n(out, result_size(form), std::numeric_limits<T>::quiet_NaN());
     return;

@@ -115,6 +115,22 @@ void apply_q(View<T> v, int64_t count, const T* scales, View<T> c, T* room, cons
 }
 
 template <class T>
+void apply_q(FunctionRef<const T*(int64_t)> at, int64_t count, const T* scales, View<T> c, T* room,
+             const Work<T>& work) {
+  Panel<T> panel(room, c.rows);
+  for (int64_t j = (count - 1) / kPanel * kPanel; j >= 0 && count > 0; j -= kPanel) {
+    const int64_t width = std::min(kPanel, count - j), m = c.rows - j;
+    const View<T> block{panel.v, m, width, 1, m};
+    for (int64_t i = 0; i < width; ++i) {
+      std::fill_n(&block(0, i), i, T(0));
+      std::copy_n(at(j + i), m - i, &block(i, i));
+    }
+    const View<T> t = make_t(block, scales + j, panel, work);
+    apply_block(block, t, false, c.block(j, 0, m, c.columns), panel, work);
+  }
+}
+
+template <class T>
 void form_q(View<T> q, int64_t count, const T* scales, T* room, const Work<T>& work) {
   Panel<T> panel(room, q.rows);
   // The columns that no reflector has touched are those of the unit matrix.
@@ -159,11 +175,12 @@ void qr(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& wo
   form_q(q, k, scales, panel, work);
 }
 
-#define NEAP_INSTANTIATE(T)                                                          \
-  template Reflector<T> reflector<T>(T*, int64_t, int64_t);                          \
-  template void reflect<T>(View<T>, T*, T*, const Work<T>&);                         \
-  template void form_q<T>(View<T>, int64_t, const T*, T*, const Work<T>&);           \
-  template void apply_q<T>(View<T>, int64_t, const T*, View<T>, T*, const Work<T>&); \
+#define NEAP_INSTANTIATE(T)                                                                                 \
+  template Reflector<T> reflector<T>(T*, int64_t, int64_t);                                                 \
+  template void reflect<T>(View<T>, T*, T*, const Work<T>&);                                                \
+  template void form_q<T>(View<T>, int64_t, const T*, T*, const Work<T>&);                                  \
+  template void apply_q<T>(View<T>, int64_t, const T*, View<T>, T*, const Work<T>&);                        \
+  template void apply_q<T>(FunctionRef<const T*(int64_t)>, int64_t, const T*, View<T>, T*, const Work<T>&); \
   template void qr<T>(const Form&, const T*, T*, std::byte*, const Work<T>&);
 NEAP_INSTANTIATE(float)
 NEAP_INSTANTIATE(double)

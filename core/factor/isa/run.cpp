@@ -116,6 +116,7 @@ Layout layout(const Form& form) {
   if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
     sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);
+    if (form.kind == Kind::eigh) sizes.packing_bytes += eigh_strip_room(form);
   }
   // The work space may take a quarter of the operands' bytes, or kLittle where that is more.
   const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);

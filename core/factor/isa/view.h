@@ -201,6 +201,11 @@ void form_q(View<T> q, int64_t count, const T* scales, T* panel, const Work<T>& 
 template <class T>
 void apply_q(View<T> v, int64_t count, const T* scales, View<T> c, T* panel, const Work<T>& work);
 
+/// Does the same where reflector i lies at at(i), one element behind the other and with its one.
+template <class T>
+void apply_q(FunctionRef<const T*(int64_t)> at, int64_t count, const T* scales, View<T> c, T* panel,
+             const Work<T>& work);
+
 /// A Reflector is H = 1 - scale v v^T with H x = (result, 0, ...). reflector() overwrites x with v; v[0] = 1 is not
 /// stored.
 template <class T>
@@ -229,6 +234,7 @@ size_t qr_room(const Form& form);
 template <class T>
 void eigh(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
 size_t eigh_room(const Form& form);
+size_t eigh_strip_room(const Form& form);  // of each strip, beside packing
 template <class T>
 void svd(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
 size_t svd_room(const Form& form);
