@@ -3,7 +3,7 @@
 
 Prints one JSON object a line: case, peer, version, dtype, shape, seconds_median, seconds_min, elements_per_second,
 peak_bytes (arguments, temporaries and output, as the peer itself counts them; null where it does not), resident_bytes
-(of models and reports: arguments, and by how much the process grew in its first call), output_sum (of reports: on
+(of models and reports: arguments, and by how much the process grew in its first call), output_sum (of reports and programs: on
 Neap's own arguments).
 
     pip install 'mlx[cpu]' jax ml_dtypes
@@ -157,7 +157,7 @@ def model_case(peer, case, shape, form, reps, plan_only):
     resident = Resident()
     out = call()
     first_peak, grown = peak(), held + resident.growth()
-    total = sum_of(lib, out) if case == "reports" else None
+    total = sum_of(lib, out) if case in ("reports", "programs") else None
     del out
     return *measure(call, reps), first_peak, lib.version, grown, total
 

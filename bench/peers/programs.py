@@ -1,6 +1,25 @@
-"""The case `programs` in JAX: each form of bench/cases/programs.cpp, written alike."""
+"""The case `programs` in JAX: each form of bench/cases/programs.cpp, written alike, on the very numbers that neap-bench
+fills its own arguments with, so that the sums of the outputs can be held against each other.
+"""
 
 from models import cross_entropy, dense, descend, layer, weights
+from reports import Arguments
+
+
+class SameNumbers:
+    """The library, with neap-bench's numbers."""
+
+    def __init__(self, lib):
+        numbers = Arguments(lib, 1000)
+        self.lib, self.uniform, self.indices = lib, numbers.uniform, numbers.indices
+
+    def __getattr__(self, name):
+        return getattr(self.lib, name)
+
+    def kernel(self, shape, seed):
+        height, width, inputs, outputs = shape
+        scale = (3 / (outputs * inputs * height)) ** 0.5
+        return self.uniform((outputs, inputs, height, width), seed, scale).transpose(2, 3, 1, 0)
 
 
 def hmc(lib, part):
@@ -131,7 +150,7 @@ def hessians(lib, part):
 
         return jax.vmap(jax.hessian(u))(x)
 
-    net = [layer(lib, 8, 32, 1), layer(lib, 32, 32, 3), layer(lib, 32, 1, 5)]
+    net = [layer(lib, 8, 32, 2), layer(lib, 32, 32, 4), layer(lib, 32, 1, 6)]
     return run, [net, lib.uniform((part(1024), 8), 10)]
 
 
@@ -188,7 +207,7 @@ def graph_attention(lib, part):
         out = jnp.zeros((nodes, width)).at[target].add(share[:, None] * h[source])
         return jnp.mean(jnp.square(jax.nn.elu(out)))
 
-    p = {"w": weights(lib, (width, width), 1), "from": weights(lib, (width,), 2), "to": weights(lib, (width,), 3)}
+    p = {"w": weights(lib, (width, width), 2), "from": weights(lib, (width,), 3), "to": weights(lib, (width,), 4)}
     ends = [lib.indices((edges,), nodes, seed) for seed in (11, 12)]
     return jax.value_and_grad(loss), [p, lib.uniform((nodes, width), 10), *ends]
 
@@ -212,7 +231,7 @@ def cnn_step(lib, part):
         return {"first": lib.kernel((3, 3, 1, 32), seed), "second": lib.kernel((3, 3, 32, 64), seed + 1),
                 "hidden": layer(lib, 7 * 7 * 64, 256, seed + 2), "head": layer(lib, 256, 10, seed + 4)}
 
-    state = {"net": net(1), "speed": net(20)}
+    state = {"net": net(2), "speed": net(21)}
     return step, [state, lib.uniform((batch, 28, 28, 1), 100), lib.indices((batch,), 10, 101)], True
 
 
@@ -230,7 +249,7 @@ def batch_norm(lib, part):
 
     norm = lambda seed: {"scale": weights(lib, (64,), seed), "offset": weights(lib, (64,), seed + 1)}
     kernel = lambda seed: lib.kernel((3, 3, 64, 64), seed)
-    block = {"first": kernel(1), "second": kernel(2), "one": norm(3), "two": norm(5)}
+    block = {"first": kernel(2), "second": kernel(3), "one": norm(4), "two": norm(6)}
     return jax.value_and_grad(loss, (0, 1)), [block, lib.uniform(shape, 10)]
 
 
@@ -251,8 +270,8 @@ def lstm(lib, part):
         out = jax.lax.scan(step, [(zero, zero)] * 2, p["embedding"][tokens.T[:-1]])[1]
         return cross_entropy(lib, dense(p["head"], out), tokens.T[1:])
 
-    model = {"embedding": weights(lib, (vocabulary, width), 1), "head": layer(lib, width, vocabulary, 2),
-             "cells": [layer(lib, 2 * width, 4 * width, seed) for seed in (4, 6)]}
+    model = {"embedding": weights(lib, (vocabulary, width), 2), "head": layer(lib, width, vocabulary, 7),
+             "cells": [layer(lib, 2 * width, 4 * width, seed) for seed in (3, 5)]}
     return jax.value_and_grad(loss), [model, lib.indices((batch, length + 1), vocabulary, 100)]
 
 
@@ -265,5 +284,5 @@ PROGRAMS = {"hmc": hmc, "cg": cg, "gmres": gmres, "lbfgs": lbfgs, "hessians": he
 
 def program(lib, size, form):
     part = lambda extent: max(2, extent * size[0] // 1000)
-    f, arguments, *donated = PROGRAMS[form](lib, part)
+    f, arguments, *donated = PROGRAMS[form](SameNumbers(lib), part)
     return f, arguments, bool(donated)
