@@ -51,9 +51,9 @@ Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const 
   }
 }
 
-Emitter::Emitter(const Emitter& of, const Stretch& stretch)
-    : a(stretch.kernel, of.unit_, &stretch.within),
-      k(stretch.kernel),
+Emitter::Emitter(const Emitter& of, const backends::Kernel& kernel, const Within* within)
+    : a(kernel, of.unit_, within),
+      k(kernel),
       unit_(of.unit_),
       W(a.lanes),
       module_(of.module_),
@@ -67,7 +67,7 @@ Emitter::Emitter(const Emitter& of, const Stretch& stretch)
       start_(of.start_),
       row_block_(of.row_block_),
       return_(of.return_),
-      shared_(static_cast<size_t>(stretch.kernel.dag.size())) {
+      shared_(static_cast<size_t>(kernel.dag.size())) {
   b.SetInsertPoint(of.b.GetInsertBlock());
 }
 
@@ -186,7 +186,7 @@ void Emitter::through_stretches(const LanesOf& body) {
   for (const Stretch& stretch : stretches_.list) {
     if (stretch.begin > before) until(stretch.begin, one_by_one);
     until(stretch.end, [&](Value* end) {
-      Emitter on(*this, stretch);
+      Emitter on(*this, stretch.kernel, &stretch.within);
       Value* rest = on.whole_vectors(at, end, none, body);
       on.seldom_ = true;
       on.tail_loop(rest, end, none, body);
@@ -245,7 +245,7 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
   branch(
       some, state,
       [&](std::vector<Value*>& inside) {
-        Emitter on(*this, stretch);
+        Emitter on(*this, stretch.kernel, &stretch.within);
         on.row_block_ = b.GetInsertBlock();
         on.line_ = line;
         inside.pop_back();

@@ -56,8 +56,8 @@ class Emitter {
   void emit();
 
  private:
-  /// Writes a stretch of the inner loop where `of` stands; begin() and end() of it move the builder there and back.
-  Emitter(const Emitter& of, const Stretch& stretch);
+  /// Writes another kernel, such as a stretch of the inner loop, into the function of `of`, from where that stands on.
+  Emitter(const Emitter& of, const backends::Kernel& kernel, const Within* within);
   // emit.cpp: loops.
   void emit_map();
   /// Writes for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then
@@ -91,6 +91,9 @@ class Emitter {
 
   // emit_reduce.cpp
   void emit_reduce();
+  /// Tells whether several rows are reduced at once.
+  bool takes_rows() const;
+  void reduce_rows(Value* first);
   std::vector<Value*> identities(int lanes);
   /// Puts what the rows begin with in place of identities.
   void begin_with(std::vector<Value*>& totals, Value* row, const Body& body);

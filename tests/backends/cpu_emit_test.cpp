@@ -205,7 +205,7 @@ TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
   for (const Sum& s : kSums) {
     for (const int level : {0, 1}) {
       for (const auto& [kept, reduced] :
-           {std::pair<int64_t, int64_t>{1, 1}, {1, 300}, {3, 17}, {40, 5}, {67, 33}, {5, 1}}) {
+           {std::pair<int64_t, int64_t>{1, 1}, {1, 300}, {3, 17}, {40, 5}, {67, 33}, {5, 1}, {37, 515}}) {
         check_reduce(s, kept, reduced, level);
         if (s.combine < argmax) check_reduce(s, kept, reduced, level, false);
       }
@@ -217,9 +217,10 @@ TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
 // Element i is added to accumulator i mod 16, and those are added by halves: whatever the rows asked for, the number of
 // elements and what else the kernel computes.
 TEST(EmitReduce, FixesTheOrderOfTheSum) {
+  enum class Also : uint8_t { nothing, heavy, shared };  // shared: what all rows read, which several then read at once
   for (const int64_t n : {1, 5, 16, 24, 1001, 4096}) {
-    for (const bool heavy : {false, true}) {
-      constexpr int64_t kRows = 300;
+    for (const Also also : {Also::nothing, Also::heavy, Also::shared}) {
+      constexpr int64_t kRows = 299;
       Kernel k;
       k.kind = Kernel::Kind::reduce;
       k.extent = {kRows, n};
@@ -230,7 +231,11 @@ TEST(EmitReduce, FixesTheOrderOfTheSum) {
       const X flat = k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, k.dag.index(0, u32), k.dag.integer(n, u32)),
                                   k.dag.index(1, u32));
       X x = k.dag.load(in, f32, flat);
-      if (heavy) {  // turned around once, bit by bit, which makes the emitter take more lanes
+      if (also == Also::shared) {
+        x = k.dag.binary(Opcode::mul, x, k.dag.load(in, f32, k.dag.index(1, u32)));
+        for (int64_t i = n * kRows; i-- > 0;) values[static_cast<size_t>(i)] *= values[static_cast<size_t>(i % n)];
+      }
+      if (also == Also::heavy) {  // turned around once, bit by bit, which makes the emitter take more lanes
         X bits = k.dag.bitcast(x, u32);
         for (int r = 0; r < 31; ++r)
           bits = k.dag.rotl(k.dag.binary(Opcode::bit_xor, bits, k.dag.integer(r + 1, u32)), 1);
