@@ -94,6 +94,7 @@ class Lowering {
     result->steps.resize(plan.steps.size());
     lives(plan, *result);
     for (size_t s = 0; s < plan.steps.size(); ++s) step(plan, static_cast<int>(s), result->steps[s]);
+    result->only_calls = std::ranges::all_of(result->steps, is_only_calls);
     return result;
   }
 
@@ -107,6 +108,13 @@ class Lowering {
   }
 
  private:
+  static bool is_only_calls(const StepCode& code) {
+    using Kind = PlanStep::Kind;
+    if (code.kind != Kind::map && code.kind != Kind::reduce && code.kind != Kind::scatter) return false;
+    return std::ranges::all_of(code.launches,
+                               [](const LaunchCode& l) { return l.split == Split::none && l.zero_fill.empty(); });
+  }
+
   // Gives each step what is born and what dies with it.
   static void lives(const PlanData& plan, Program& result) {
     const auto steps = static_cast<int>(result.steps.size());

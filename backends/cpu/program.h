@@ -114,6 +114,7 @@ struct Program {
   std::vector<std::pair<int, int64_t>> in_arena;  // (buffer, offset)
   std::vector<StepCode> steps;
   size_t arena_bytes = 0;
+  bool only_calls = false;  // every step is kernels that one thread runs whole
 };
 
 /// Holds a program whose kernels have no code yet, those of loop bodies included.
