@@ -96,7 +96,7 @@ Interval range_of(DType t) {
 }
 
 Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const Within* within)
-    : kernel(k), facts_(k.dag.size()), within_(within) {
+    : kernel(k), facts_(k.dag.size()), within_(within ? std::optional(*within) : std::nullopt) {
   using Kind = backends::Kernel::Kind;
   // Lanes along the inner loop, unless the order of the loops matters.
   if (k.vector_level == 0 && (k.kind == Kind::map || (k.kind == Kind::scatter && k.extent[1] <= 1)))
@@ -219,7 +219,7 @@ std::optional<Linear> Analysis::find_linear(int32_t id) const {
     return Linear{{{id, 1}}, 0, true};
   };
   if (i.type == DType::bool_) return atom();
-  // A result that may wrap is no longer an exact sum, unless addresses, which wrap at 64 bits too, cannot tell.
+  // A result that may wrap is no longer an exact sum; that of 64 bits wraps as addresses do.
   const auto finish = [&](Linear sum, bool in_range) -> std::optional<Linear> {
     sum.exact = wide || (sum.exact && in_range);
     if (sum.terms.size() > kMaxTerms || (!sum.exact && !f.varying)) return atom();

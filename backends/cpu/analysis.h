@@ -24,7 +24,8 @@ struct Interval {
 };
 
 /// Stands for constant + sum of coefficient * value(instruction). Every term is the index of the vector loop or has one
-/// value for all lanes. It is `exact` where it is equal as integers, not only modulo 2^bits of the type.
+/// value for all lanes. It is equal modulo 2^64 where it is `exact`, as addresses need it, else modulo 2^bits of the
+/// type.
 struct Linear {
   std::vector<std::pair<int32_t, int64_t>> terms;  // ascending instructions, no zero coefficients
   int64_t constant = 0;
@@ -42,6 +43,7 @@ struct StridedGroup {
 struct Within {
   Interval place, row;  // ranges of the indices of level 1 and 2
   int lanes = 1, tail_lanes = 1;
+  int64_t begins_at = 1;  // a number of which the places where vectors begin are multiples
 };
 
 /// Says how the lanes of a varying load or store lie in memory.
@@ -75,6 +77,8 @@ class Analysis {
   /// Tells whether an address is made of the value.
   bool in_address(int32_t id) const { return facts_[id].in_address; }
   const Interval& range(int32_t id) const { return facts_[id].range; }
+  /// Returns the range of the index of the vector loop.
+  Interval places() const { return range_of_index(static_cast<uint64_t>(kernel.vector_level)); }
   const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
   /// Returns the elements from one lane to the next, of an address that is an exact Linear.
   int64_t stride(const Linear& address) const;
@@ -110,7 +114,7 @@ class Analysis {
 
   std::vector<Facts> facts_;
   std::vector<StridedGroup> groups_;
-  const Within* within_;
+  std::optional<Within> within_;
   int shares_ = 1;  // the fewest lanes that share an instruction
 };
 

@@ -1,5 +1,6 @@
 // This chooses how many lanes a kernel gets, and which of its loads share wide ones.
 #include <algorithm>
+#include <numeric>
 
 #include "backends/cpu/analysis.h"
 
@@ -23,7 +24,8 @@ bool Analysis::counts_from(int32_t id, int64_t unit) const {
                              [&](const auto& term) { return is_vector_index(term.first) || term.second % unit == 0; });
 }
 
-// Ranges of loops begin at multiples of kRangeUnit (program.cpp), but for the rows of a scatter.
+// Ranges of loops begin at multiples of kRangeUnit (program.cpp), but for the rows of a scatter; stretches say where
+// their vectors begin.
 void Analysis::find_shared() {
   constexpr int kProducts = 16;  // multiplications that show philox, of which a block has 20
   int products = 0;
@@ -32,7 +34,7 @@ void Analysis::find_shared() {
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     const Inst& i = kernel.dag[id];
     if (!facts_[id].varying || facts_[id].linear || i.op == Opcode::load || i.op == Opcode::index) continue;
-    int shared = 4;
+    int shared = within_ ? static_cast<int>(std::gcd(within_->begins_at, 4)) : 4;
     if (i.op == Opcode::div && kernel.dag[i.b].op == Opcode::constant && is_integer(i.type)) {
       while (shared > 1 && (kernel.dag[i.b].imm % static_cast<uint64_t>(shared) != 0 || !counts_from(i.a, shared)))
         shared /= 2;

@@ -1,6 +1,7 @@
 #include "backends/cpu/stretches.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -35,7 +36,7 @@ int64_t divisor(const Dag& dag, const Inst& i) {
     return 0;
   }
   const auto c = static_cast<int64_t>(dag[i.b].imm);
-  if (i.op == Opcode::div) return c;
+  if (i.op == Opcode::div) return std::max<int64_t>(c, 0);
   return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
 }
 
@@ -63,8 +64,8 @@ std::optional<int64_t> row_length(const Kernel& k) {
   return length;
 }
 
-// The kernel again, of other instructions: replace(the new dag, an old instruction, its operands there) gives the new
-// one, or nullopt where it stays as it is.
+// The kernel again, of other instructions: replace(the new dag, an old instruction) gives the new one, or nullopt where
+// it stays as it is.
 template <class Replace>
 Kernel rewritten(const Kernel& k, const Replace& replace) {
   Kernel out = k;
@@ -73,7 +74,7 @@ Kernel rewritten(const Kernel& k, const Replace& replace) {
   const auto of = [&](int32_t id) { return id < 0 ? X{} : X{&out.dag, now[id]}; };
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     const Inst& i = k.dag[id];
-    const std::optional<X> other = replace(out.dag, id, of(i.a));
+    const std::optional<X> other = replace(out.dag, id);
     now[id] = (other ? *other : out.dag.again(i, of(i.a), of(i.b), of(i.c))).id;
   }
   for (auto& s : out.stores) s.index = now[s.index], s.value = now[s.value];
@@ -83,7 +84,7 @@ Kernel rewritten(const Kernel& k, const Replace& replace) {
 
 // Place number row * length + place in the row, and its quotients and remainders.
 Kernel by_rows(const Kernel& k, int64_t length) {
-  return rewritten(k, [&](Dag& dag, int32_t id, X) -> std::optional<X> {
+  return rewritten(k, [&](Dag& dag, int32_t id) -> std::optional<X> {
     const Inst& i = k.dag[id];
     const auto row = [&] { return dag.index(2, i.type); };
     const auto whole = [&](X x, int64_t factor) { return dag.binary(Opcode::mul, x, dag.integer(factor, i.type)); };
@@ -98,31 +99,41 @@ Kernel by_rows(const Kernel& k, int64_t length) {
 }
 
 // A comparison of the place in the row with a constant: slope * place + offset with 0.
-struct Comparison {
-  int64_t slope, offset;
+struct Line {
+  int64_t slope = 0, offset = 0;
+  int64_t at(int64_t place) const { return slope * place + offset; }
 };
 
-std::optional<Comparison> comparison(const Analysis& a, int32_t id) {
+// Bounds of places, offsets and slopes: what is computed of them stays far from where integers overflow.
+constexpr int64_t kFar = int64_t{1} << 40, kSteep = int64_t{1} << 20;
+
+// The integer as a function of the place. It is equal to it modulo 2^64, and so small that it is equal to it, unless
+// the type has no negative numbers and the function does.
+std::optional<Line> along_row(const Analysis& a, int32_t id) {
+  const Linear* sum = a.linear(id);
+  if (!sum || !sum->exact || sum->constant < -kFar || sum->constant > kFar) return std::nullopt;
+  Line line{0, sum->constant};
+  for (const auto& [term, coefficient] : sum->terms) {
+    if (!a.is_vector_index(term) || coefficient < -kSteep || coefficient > kSteep) return std::nullopt;
+    line.slope += coefficient;
+  }
+  const Interval& places = a.places();
+  if (places.hi > kFar) return std::nullopt;
+  if (is_unsigned(a.kernel.dag[id].type) && std::min(line.at(places.lo), line.at(places.hi)) < 0) return std::nullopt;
+  return line;
+}
+
+std::optional<Line> comparison(const Analysis& a, int32_t id) {
   const Inst& i = a.kernel.dag[id];
   if (i.op != Opcode::lt && i.op != Opcode::le && i.op != Opcode::eq && i.op != Opcode::ne) return std::nullopt;
   if (!is_integer(a.kernel.dag[i.a].type)) return std::nullopt;
-  const Linear *x = a.linear(i.a), *y = a.linear(i.b);
-  if (!x || !y || !x->exact || !y->exact) return std::nullopt;
-  Comparison c{0, 0};
-  for (const auto& [sum, sign] : {std::pair{x, 1}, std::pair{y, -1}}) {
-    for (const auto& [term, coefficient] : sum->terms) {
-      if (!a.is_vector_index(term)) return std::nullopt;
-      c.slope += sign * coefficient;
-    }
-    c.offset += sign * sum->constant;
-  }
-  constexpr int64_t kFar = int64_t{1} << 40;  // what follows stays far from where integers overflow
-  if (c.slope == 0 || std::abs(c.slope) > kFar || std::abs(c.offset) > kFar) return std::nullopt;
-  return c;
+  const std::optional<Line> x = along_row(a, i.a), y = along_row(a, i.b);
+  if (!x || !y || x->slope == y->slope) return std::nullopt;
+  return Line{x->slope - y->slope, x->offset - y->offset};
 }
 
-bool holds(Opcode op, const Comparison& c, int64_t place) {
-  const int64_t v = c.slope * place + c.offset;
+bool holds(Opcode op, const Line& line, int64_t place) {
+  const int64_t v = line.at(place);
   return op == Opcode::lt ? v < 0 : op == Opcode::le ? v <= 0 : op == Opcode::eq ? v == 0 : v != 0;
 }
 
@@ -130,7 +141,7 @@ bool holds(Opcode op, const Comparison& c, int64_t place) {
 std::set<int64_t> turns(const Analysis& a, int64_t length) {
   std::set<int64_t> at{0, length};
   for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
-    const std::optional<Comparison> c = comparison(a, id);
+    const std::optional<Line> c = comparison(a, id);
     if (!c) continue;
     const int64_t zero = -c->offset / c->slope;  // next to the last place before the zero
     for (int64_t place = zero - 1; place <= zero + 2; ++place) {
@@ -143,8 +154,8 @@ std::set<int64_t> turns(const Analysis& a, int64_t length) {
 }
 
 Kernel between(const Analysis& a, int64_t place) {
-  return rewritten(a.kernel, [&](Dag& dag, int32_t id, X) -> std::optional<X> {
-    const std::optional<Comparison> c = comparison(a, id);
+  return rewritten(a.kernel, [&](Dag& dag, int32_t id) -> std::optional<X> {
+    const std::optional<Line> c = comparison(a, id);
     if (!c) return std::nullopt;
     return dag.integer(holds(a.kernel.dag[id].op, *c, place), DType::bool_);
   });
@@ -169,6 +180,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   if (row < fewest) return {};
 
   Within within{{0, row - 1}, {0, (k.extent[1] - 1) / row}, whole.lanes, whole.tail_lanes};
+  if (reduces || out.row > 0) within.begins_at = std::gcd(out.row, int64_t{whole.tail_lanes});
   const Kernel rows = out.row > 0 ? by_rows(k, row) : k;
   const Analysis open(rows, unit, &within);
   const std::set<int64_t> at = turns(open, row);
@@ -177,6 +189,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
     if (*end - *begin < fewest) continue;
     Stretch s{*begin, *end, between(open, *begin), within};
     s.within.place = {s.begin, s.end - 1};
+    if (!reduces && out.row == 0) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
     if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) < before) out.list.push_back(std::move(s));
   }
   const auto size = [](const Stretch& s) { return s.end - s.begin; };

@@ -54,13 +54,41 @@ class Element {
     return k_.dag.convert(k_.dag.binary(Opcode::sub, k_.dag.convert(x, f32), k_.dag.convert(y, f32)), type_);
   }
   X nothing() { return k_.dag.constant_bits(0, type_); }
+  // A comparison as users write them, of any type: near the ends of its numbers too, where sums and products wrap.
+  X user_made(const IndexExpr& place) {
+    constexpr DType kTypes[] = {DType::i8, DType::u8, DType::i32, DType::u32, DType::i64, DType::u64};
+    constexpr Opcode kSums[] = {Opcode::add, Opcode::sub, Opcode::mul};
+    constexpr Opcode kComparisons[] = {Opcode::lt, Opcode::le, Opcode::eq, Opcode::ne};
+    const DType type = kTypes[pick(0, 5)];
+    const auto constant = [&] {
+      const int64_t lowest = is_unsigned(type) ? 0 : std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(type));
+      const int64_t ends[] = {0, lowest, lowest - 1};
+      return k_.dag.integer(ends[pick(0, 2)] + pick(-n_, n_), type);
+    };
+    const auto sum = [&] {
+      X x = k_.dag.convert(index_.emit(place), type);
+      for (int i = pick(0, 2); i > 0; --i) {
+        X y = constant();
+        if (pick(0, 1) == 0) std::swap(x, y);
+        x = k_.dag.binary(kSums[pick(0, 2)], x, y);
+      }
+      return x;
+    };
+    X x = sum(), y = pick(0, 3) == 0 ? sum() : constant();
+    if (pick(0, 1) == 0) std::swap(x, y);
+    return k_.dag.binary(kComparisons[pick(0, 3)], x, y);
+  }
   // The loads that a select chooses from are made before it, at places that are clamped.
   X term(const IndexExpr& row, const IndexExpr& place) {
     const int64_t shift = pick(0, 3) == 0 ? pick(-n_ / 2, n_ / 2) : pick(-3, 3);
     const IndexExpr moved = index_.add(place, shift);
     const IndexExpr clamped = index_.clamp(moved, 0, n_ - 1);
-    switch (pick(0, 4)) {
+    switch (pick(0, 5)) {
       case 0: return load(row, clamped);
+      case 4: {
+        const X x = load(row, clamped);
+        return k_.dag.select(user_made(place), x, nothing());
+      }
       case 1: return index_.select(index_.in_range(moved, 0, n_ - 1), load(row, clamped), nothing());
       case 2: {  // rolled along the row
         const int64_t by = pick(1, 3);
