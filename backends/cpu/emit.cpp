@@ -79,17 +79,15 @@ llvm::AllocaInst* Emitter::stack(llvm::Type* type, const char* label) {
   return b.CreateAlloca(type, nullptr, label);
 }
 
-Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
-                     const std::function<void(Value*, std::vector<Value*>&)>& body, const char* label,
-                     bool to_the_end) {
+Value* Emitter::repeat(Value* begin, Value* limit, std::vector<Value*>& carried,
+                       const std::function<Value*(Value* at, std::vector<Value*>& carried)>& body, const char* label) {
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* head = new_block(label);
   llvm::BasicBlock* after = new_block("after");
-  Value* limit = step == 1 || to_the_end ? end : b.CreateSub(end, b.getInt64(static_cast<uint64_t>(step - 1)));
   b.CreateCondBr(b.CreateICmpSLT(begin, limit), head, after);
   b.SetInsertPoint(head);
-  llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
-  index->addIncoming(begin, before);
+  llvm::PHINode* at = b.CreatePHI(b.getInt64Ty(), 2);
+  at->addIncoming(begin, before);
   std::vector<llvm::PHINode*> phis;
   std::vector<Value*> inside;
   for (Value* v : carried) {
@@ -97,11 +95,10 @@ Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>
     phis.back()->addIncoming(v, before);
     inside.push_back(phis.back());
   }
-  body(index, inside);
+  Value* next = body(at, inside);
   llvm::BasicBlock* last = b.GetInsertBlock();
-  Value* next = b.CreateAdd(index, b.getInt64(static_cast<uint64_t>(step)), "", false, true);
   b.CreateCondBr(b.CreateICmpSLT(next, limit), head, after);
-  index->addIncoming(next, last);
+  at->addIncoming(next, last);
   for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(inside[i], last);
 
   b.SetInsertPoint(after);
@@ -114,6 +111,19 @@ Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>
   Value* stopped = join(begin, next);
   for (size_t i = 0; i < carried.size(); ++i) carried[i] = join(carried[i], inside[i]);
   return stopped;
+}
+
+Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
+                     const std::function<void(Value*, std::vector<Value*>&)>& body, const char* label,
+                     bool to_the_end) {
+  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
+  return repeat(
+      begin, step == 1 || to_the_end ? end : b.CreateSub(end, number(step - 1)), carried,
+      [&](Value* index, std::vector<Value*>& inside) {
+        body(index, inside);
+        return b.CreateAdd(index, number(step), "", false, true);
+      },
+      label);
 }
 
 void Emitter::branch(Value* condition, std::vector<Value*>& carried,
@@ -198,7 +208,7 @@ void Emitter::through_stretches(const LanesOf& body) {
 }
 
 // Vectors that do not lie in the stretch have the lanes of the tail: element i of a sum goes to accumulator i modulo
-// these, by whichever code.
+// these, by whichever code. The loop begins at a multiple of them, so that vectors do wherever they lie (up()).
 Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf& body) {
   W = a.tail_lanes;
   seldom_ = true;
@@ -209,66 +219,44 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
   const auto line_of = [&](Value* at) { return stretches_.row ? b.CreateUDiv(at, number(stretches_.row)) : number(0); };
   const auto first_of = [&](Value* line) { return b.CreateMul(line, number(stretches_.row)); };
   Value* end = bounds_[1][1];
-  Value* limit = b.CreateSub(end, number(W - 1));  // whole vectors begin before it
+  Value* stopped = repeat(
+      bounds_[1][0], b.CreateSub(end, number(W - 1)), carried,
+      [&](Value* at, std::vector<Value*>& inside) {
+        // What comes before the next vector that lies in the stretch: of this row, or of the next.
+        Value* row = first_of(line_of(at));
+        const auto stop_of = [&](Value* first) { return least(b.CreateAdd(first, number(stretch.end)), end); };
+        Value* here = b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop_of(row));
+        Value* begin = b.CreateAdd(row, number(stretch.begin));
+        Value* next = up(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, begin));
+        Value* later = stretches_.row ? up(b.CreateAdd(begin, number(stretches_.row))) : end;
+        at = whole_vectors(at, least(b.CreateSelect(here, next, later), end), inside, body);
 
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  llvm::BasicBlock* head = new_block("stretch");
-  llvm::BasicBlock* after = new_block("after");
-  b.CreateCondBr(b.CreateICmpSLT(bounds_[1][0], limit), head, after);
-  b.SetInsertPoint(head);
-  std::vector<Value*> state = carried;
-  state.push_back(bounds_[1][0]);
-  std::vector<llvm::PHINode*> phis;
-  for (Value*& v : state) {
-    phis.push_back(b.CreatePHI(v->getType(), 2));
-    phis.back()->addIncoming(v, before);
-    v = phis.back();
-  }
-  Value* at = state.back();
-  state.pop_back();
-
-  // What comes before the next vector that lies in the stretch: of this row, or of the next.
-  Value* row = first_of(line_of(at));
-  const auto stop_of = [&](Value* first) { return least(b.CreateAdd(first, number(stretch.end)), end); };
-  Value* here = b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop_of(row));
-  Value* begin = b.CreateAdd(row, number(stretch.begin));
-  Value* next = up(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, begin));
-  Value* later = stretches_.row ? up(b.CreateAdd(begin, number(stretches_.row))) : end;
-  at = whole_vectors(at, least(b.CreateSelect(here, next, later), end), state, body);
-
-  Value* line = line_of(at);
-  row = first_of(line);
-  Value* stop = stop_of(row);
-  Value* some = b.CreateAnd(b.CreateICmpSLE(b.CreateAdd(row, number(stretch.begin)), at),
-                            b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop));
-  state.push_back(at);
-  branch(
-      some, state,
-      [&](std::vector<Value*>& inside) {
-        Emitter on(*this, stretch.kernel, &stretch.within);
-        on.row_block_ = b.GetInsertBlock();
-        on.line_ = line;
+        Value* line = line_of(at);
+        row = first_of(line);
+        Value* stop = stop_of(row);
+        Value* some = b.CreateAnd(b.CreateICmpSLE(b.CreateAdd(row, number(stretch.begin)), at),
+                                  b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop));
+        inside.push_back(at);
+        branch(
+            some, inside,
+            [&](std::vector<Value*>& values) {
+              Emitter on(*this, stretch.kernel, &stretch.within);
+              on.row_block_ = b.GetInsertBlock();
+              on.line_ = line;
+              values.pop_back();
+              Value* place = on.whole_vectors(b.CreateSub(at, row), b.CreateSub(stop, row), values, body);
+              b.SetInsertPoint(on.b.GetInsertBlock());
+              values.push_back(b.CreateAdd(row, place));
+            },
+            "inside");
+        at = inside.back();
         inside.pop_back();
-        Value* place = on.whole_vectors(b.CreateSub(at, row), b.CreateSub(stop, row), inside, body);
-        b.SetInsertPoint(on.b.GetInsertBlock());
-        inside.push_back(b.CreateAdd(row, place));
+        return at;
       },
-      "inside");
-  llvm::BasicBlock* last = b.GetInsertBlock();
-  for (size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(state[i], last);
-  b.CreateCondBr(b.CreateICmpSLT(state.back(), limit), head, after);
-
-  b.SetInsertPoint(after);
-  const auto join = [&](Value* from_before, Value* from_last) {
-    llvm::PHINode* phi = b.CreatePHI(from_before->getType(), 2);
-    phi->addIncoming(from_before, before);
-    phi->addIncoming(from_last, last);
-    return phi;
-  };
-  for (size_t i = 0; i < carried.size(); ++i) carried[i] = join(carried[i], state[i]);
+      "stretch");
   W = a.lanes;
   seldom_ = false;
-  return join(bounds_[1][0], state.back());
+  return stopped;
 }
 
 Body Emitter::body_at(Value* outer, Value* inner) {

@@ -60,8 +60,12 @@ class Emitter {
   Emitter(const Emitter& of, const backends::Kernel& kernel, const Within* within);
   // emit.cpp: loops.
   void emit_map();
-  /// Writes for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end. The builder then
-  /// stands after the loop. `carried` are values that the body replaces. Returns the index after the loop.
+  /// Writes for (at = begin; at < limit; at = body(at)). The builder then stands after the loop. `carried` are values
+  /// that the body replaces. Returns where it stopped.
+  Value* repeat(Value* begin, Value* limit, std::vector<Value*>& carried,
+                const std::function<Value*(Value* at, std::vector<Value*>& carried)>& body, const char* label);
+  /// Writes for (i = begin; i + step <= end; i += step) body(i), or, `to_the_end`, while i < end, as repeat()
+  /// does. Returns the index after the loop.
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
               const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
               bool to_the_end = false);
