@@ -21,6 +21,9 @@ namespace {
 constexpr size_t kSlabThreshold = size_t{128} << 10;
 // Bytes. From here a small block begins at a page, so that the padding is at most a sixteenth of it.
 constexpr size_t kPageAligned = size_t{64} << 10;
+// Bytes of a slab's pieces that are copied out of it as it is carved, which takes less than to move their pages. So a
+// run's small results, a loss for one, hold no part of its arena.
+constexpr size_t kCopied = size_t{64} << 10;
 constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
 }  // namespace
 
@@ -49,18 +52,23 @@ struct Buffer::Access {
   }
 
   static BufferPtr allocate_small(size_t bytes, std::string_view what) {
-    const size_t rounded = round_up_64(bytes);
     BufferPtr buffer = make(nullptr, bytes);
-    void* const memory = os::allocate(std::max<size_t>(rounded, 64), bytes >= kPageAligned ? 4096 : 64);
+    take_small(*buffer, what);
+    detail::Heap::instance().count(buffer->bytes_, what);
+    buffer->counted_ = true;
+    return buffer;
+  }
+
+  // Gives the buffer a block of its own, which is not counted yet.
+  static void take_small(Buffer& buffer, std::string_view what) {
+    const size_t bytes = buffer.requested_, whole = std::max<size_t>(buffer.bytes_, 64);
+    void* const memory = os::allocate(whole, bytes >= kPageAligned ? 4096 : 64);
     if (!memory) {
       throw OutOfMemoryError(fmt::format("out of memory: {} needs {}; the system refuses", what, format_bytes(bytes)));
     }
-    buffer->owner_ = std::shared_ptr<void>(memory, os::release);
-    detail::Heap::instance().count(rounded, what);
-    buffer->data_ = static_cast<std::byte*>(memory);
-    buffer->counted_ = true;
-    sanitize::forbid(buffer->data_ + bytes, std::max<size_t>(rounded, 64) - bytes);
-    return buffer;
+    buffer.owner_ = std::shared_ptr<void>(memory, os::release);
+    buffer.data_ = static_cast<std::byte*>(memory);
+    sanitize::forbid(buffer.data_ + bytes, whole - bytes);
   }
 
   static BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
@@ -110,31 +118,40 @@ struct Buffer::Access {
 
   // Moves the slab's life, and its accounting, to the pieces.
   static void hand_over(Buffer& slab, const std::vector<std::pair<detail::Range, Buffer*>>& pieces) {
-    std::vector<detail::Range> ranges;
-    ranges.reserve(pieces.size());
-    size_t kept = 0;
+    std::vector<detail::Range> stay;  // those that are not copied
+    stay.reserve(pieces.size());
+    size_t kept = 0, copied = 0;
     for (const auto& [range, piece] : pieces) {
-      ranges.push_back(range);
       kept += range.size();
+      if (slab.slab_ && copied + range.size() <= kCopied) {
+        const std::byte* const from = piece->data_;
+        take_small(*piece, "a result");
+        std::memcpy(piece->data_, from, piece->requested_);
+        copied += range.size();
+      } else {
+        piece->owner_ = slab.owner_;
+        stay.push_back(range);
+      }
     }
+    // Before the slab is free: it may be another thread's then.
+    sanitize::forbid(slab.data_, slab.bytes_);
     std::vector<detail::Home> homes;
     if (slab.slab_) {
-      homes = detail::Heap::instance().split(slab.slab_, std::move(ranges));  // the last that can fail
+      homes = detail::Heap::instance().split(slab.slab_, std::move(stay), copied);  // the last that can fail
     } else {
       detail::Heap::instance().discount(slab.bytes_ - kept);
     }
-    sanitize::forbid(slab.data_, slab.bytes_);
     for (const detail::Home& home : homes) sanitize::forbid(home.slab->base, home.slab->capacity);
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      Buffer& piece = *pieces[i].second;
-      if (!homes.empty()) {
-        piece.slab_ = homes[i].slab;
-        piece.data_ = homes[i].slab->base + homes[i].begin;
+    auto home = homes.begin();
+    for (const auto& [range, piece] : pieces) {
+      if (!piece->owner_) {
+        piece->slab_ = home->slab;
+        piece->data_ = home->slab->base + home->begin;
+        ++home;
       }
-      sanitize::permit(piece.data_, piece.requested_);
-      piece.counted_ = true;
-      piece.carved_ = true;
-      piece.owner_ = slab.owner_;
+      sanitize::permit(piece->data_, piece->requested_);
+      piece->counted_ = true;
+      piece->carved_ = true;
     }
     slab.slab_ = nullptr;
     slab.counted_ = false;

@@ -8,9 +8,9 @@
 // 3. Live and idle pages together never exceed the most that live ones ever were (the ceiling). So a peak is never
 //    higher because of what is cached. Past the ceiling idle pages go back to the system, the longest dead first.
 // 4. When a slab is carved, as a plan's results are from its arena, the pages of the pieces move into slabs of their
-// own
-//    (page tables change, no byte is copied), and the slab, idle with holes, serves the next run. Where little would be
-//    kept so, or the system cannot, the pieces stay, and the pages that none needs go back at once.
+//    own: page tables change, no byte is copied. The slab, idle with holes, serves the next run; holes are filled with
+//    the pages of a dead slab of that size, as the last run's result is one. Where little would be kept so, or the
+//    system cannot, the pieces stay, and the pages that none needs go back at once.
 //
 // All sizes here are bytes; `used_`, `cached_` and idle ranges are whole pages, `live_` and `peak_` multiples of 64.
 #include "core/heap.h"
@@ -32,7 +32,6 @@
 namespace neap::detail {
 
 namespace {
-constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 // Bytes, half a huge page: from here a mapping is padded to begin at a huge page. It trades address space against page
 // faults and misses of the TLB; no case of bench/ isolates it.
@@ -43,14 +42,19 @@ constexpr size_t kCheckEvery = size_t{32} << 20;
 // Bytes of an arena, for each move, that are worth keeping: a move takes 7 to 9 us, fresh pages 0.27 us a KiB (Zen 5, a
 // virtual machine).
 constexpr size_t kWorthAMove = size_t{64} << 10;
-constexpr size_t kMostMoves = 64;  // each is a mapping, of which the system allows 65,530
+// Moves of one slab, and slabs that moves have made and that are alive: each is a mapping, of which the system allows a
+// process 65,530.
+constexpr size_t kMostMoves = 64;
+constexpr size_t kMostApart = 4096;
 
-constexpr size_t page_floor(size_t n) { return n & ~(kPage - 1); }
-constexpr size_t page_ceil(size_t n) { return page_floor(n + kPage - 1); }
+size_t page_floor(size_t n) { return n & ~(os::page_bytes() - 1); }
+size_t page_ceil(size_t n) { return page_floor(n + os::page_bytes() - 1); }
 
-// Maps pages; returns nullptr where the system refuses. From 1 MiB a mapping begins at a huge page; smaller ones may
-// lie side by side, for the kernel to merge, because it limits the number of mappings.
-std::byte* map_pages(size_t bytes) { return os::map(bytes, bytes >= kHugeThreshold ? kHugePage : kPage); }
+// Of a mapping of so many bytes. Smaller ones may lie side by side, for the kernel to merge.
+size_t alignment_of(size_t pages) { return pages >= kHugeThreshold ? kHugePage : os::page_bytes(); }
+
+// Returns nullptr where the system refuses.
+std::byte* map_pages(size_t pages) { return os::map(pages, alignment_of(pages)); }
 
 // Returns the pages that pieces touch, as ranges that do not touch each other.
 std::vector<Range> pages_of(const std::vector<Range>& pieces) {
@@ -65,6 +69,15 @@ std::vector<Range> pages_of(const std::vector<Range>& pieces) {
   }
   return runs;
 }
+
+// Returns how many of the first `pages` of a free slab are idle; fresh ones come for the others.
+size_t idle_within(const Slab& slab, size_t pages) {
+  size_t sum = 0;
+  for (const Range& range : slab.idle) sum += std::min(range.end, pages) - std::min(range.begin, pages);
+  return sum;
+}
+
+bool is_whole(const Slab& slab) { return slab.idle.size() == 1 && slab.idle.front().size() == slab.capacity; }
 }  // namespace
 
 Heap& Heap::instance() {
@@ -85,7 +98,7 @@ Slab* Heap::map(size_t bytes, std::string_view what) {
   check_refusal(bytes, what);
   check_limit(bytes, what);
   const size_t pages = page_ceil(bytes);
-  Slab* slab = reuse(pages);
+  Slab* slab = reuse(pages, bytes, what);
   if (!slab) slab = map_fresh(pages, bytes, what);
   slab->pieces.push_back({0, bytes});
   used_ += pages;
@@ -95,25 +108,59 @@ Slab* Heap::map(size_t bytes, std::string_view what) {
   return slab;
 }
 
-Slab* Heap::reuse(size_t pages) {
-  const auto found = free_.lower_bound(pages);
-  // A slab may be larger than the request by an eighth: more would keep memory idle inside it, less would fault fresh
-  // pages where sizes vary a little.
-  if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
-  Slab* slab = found->second;
+Slab* Heap::reuse(size_t pages, size_t bytes, std::string_view what) {
+  Slab* slab = nullptr;
+  for (size_t asked = 0;;) {
+    const auto found = free_.lower_bound(pages);
+    // A slab may be larger than the request by an eighth: more would keep memory idle inside it, less would fault fresh
+    // pages where sizes vary a little.
+    if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
+    slab = found->second;
+    const size_t fresh = pages - idle_within(*slab, pages);
+    if (fresh <= asked) break;
+    require_available(fresh, bytes, what);  // it may trim what was found
+    asked = fresh;
+  }
   slab->pieces.reserve(1);
   slab->idle.reserve(slab->idle.size() + 1);
-  slab->free_entry = free_.extract(found);
+  take_free(slab);
   if (slab->idle.empty()) return slab;
+  slab->aging_entry = aging_.extract(slab->died);
+  if (!fill_holes(slab, pages)) {
+    abandon(slab);
+    return nullptr;
+  }
   for (Range& range : slab->idle) {  // idle pages past the request stay idle
     const size_t begin = std::min(std::max(range.begin, pages), range.end);
     cached_ -= begin - range.begin;
     range.begin = begin;
   }
   std::erase_if(slab->idle, [](const Range& range) { return range.size() == 0; });
-  slab->aging_entry = aging_.extract(slab->died);
   if (!slab->idle.empty()) age(slab);
   return slab;
+}
+
+// Fills what is not idle of the first `pages` of a slab that is in neither map with pages that moves took out of such.
+// Returns false where the system has refused one; the slab must not be used then.
+bool Heap::fill_holes(Slab* slab, size_t pages) {
+  size_t begin = 0;
+  for (size_t i = 0; i <= slab->idle.size(); ++i) {
+    const bool last = i == slab->idle.size();
+    const Range hole{begin, last ? slab->capacity : slab->idle[i].begin};
+    if (!last) begin = slab->idle[i].end;
+    if (hole.size() == 0 || hole.end > pages) continue;
+    const auto [first, end] = free_.equal_range(hole.size());
+    const auto found =
+        std::find_if(first, end, [](const auto& entry) { return entry.second->apart && is_whole(*entry.second); });
+    if (found == end) continue;
+    Slab* filling = found->second;
+    if (!os::move_in(filling->base, slab->base + hole.begin, hole.size())) return false;
+    take_free(filling);
+    aging_.erase(filling->died);
+    cached_ -= hole.size();
+    forget(filling);
+  }
+  return true;
 }
 
 Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
@@ -181,7 +228,7 @@ std::optional<size_t> Heap::room() const {
   return room;
 }
 
-std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
+std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces, size_t copied) {
   const std::lock_guard lock(mutex_);
   const std::vector<Range> runs = pages_of(pieces);
   const Range whole = slab->pieces.front();
@@ -192,7 +239,7 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
   std::vector<Home> homes;
   homes.reserve(pieces.size());
   std::vector<std::unique_ptr<Slab>> apart;
-  if (runs.size() <= kMostMoves && rest >= runs.size() * kWorthAMove) {
+  if (moves_ && runs.size() <= kMostMoves && apart_ + runs.size() <= kMostApart && rest >= runs.size() * kWorthAMove) {
     auto piece = pieces.begin();
     for (const Range& run : runs) {
       const auto first = piece;
@@ -205,10 +252,8 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
 
   slab->pieces.clear();
   size_t next = 0;
-  bool moved = !apart.empty() || runs.empty();
   for (size_t i = 0; i < runs.size(); ++i) {
-    Slab* home = moved ? move_out(slab, runs[i], apart[i]) : nullptr;
-    moved = home != nullptr;
+    Slab* home = apart.empty() || !moves_ ? nullptr : move_out(slab, runs[i], apart[i]);
     const size_t base = home ? runs[i].begin : 0;
     if (!home) home = slab;
     for (; next < pieces.size() && pieces[next].begin < runs[i].end; ++next) {
@@ -217,7 +262,7 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
     }
   }
   used_ -= rest;
-  live_ -= whole.size() - kept;
+  live_ -= whole.size() - kept - copied;
   if (slab->pieces.empty()) add_free(slab);
   // What no piece touches stays, idle, where the slab is free for others; else it goes.
   size_t end = 0;
@@ -240,11 +285,12 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces) {
 
 // Gives pages of a slab to a slab of their own, which has no mapping yet. Returns null where the system cannot.
 Slab* Heap::move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart) {
-  apart->base = map_pages(apart->capacity);
-  if (!apart->base) return nullptr;
-  if (os::move(slab->base + pages.begin, apart->base, pages.size())) return apart.release();
-  os::unmap(apart->base, apart->capacity);
-  return nullptr;
+  apart->base = os::move_out(slab->base + pages.begin, pages.size(), alignment_of(pages.size()));
+  moves_ = apart->base != nullptr;
+  if (!moves_) return nullptr;
+  apart->apart = true;
+  ++apart_;
+  return apart.release();
 }
 
 void Heap::unmap(Slab* slab, size_t begin) {
@@ -275,9 +321,29 @@ void Heap::age(Slab* slab) {
 
 void Heap::add_free(Slab* slab) { free_.insert(std::move(slab->free_entry)); }
 
+void Heap::take_free(Slab* slab) {
+  const auto [first, last] = free_.equal_range(slab->capacity);
+  const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == slab; });
+  if (found != last) slab->free_entry = free_.extract(found);
+}
+
 // Unmaps a slab that is in neither map.
 void Heap::destroy(Slab* slab) {
   os::unmap(slab->base, slab->capacity);
+  forget(slab);
+}
+
+// Does so where part of it may be no more ours: its address space is lost.
+void Heap::abandon(Slab* slab) {
+  for (const Range& range : slab->idle) {
+    os::drop(slab->base + range.begin, range.size());
+    cached_ -= range.size();
+  }
+  forget(slab);
+}
+
+void Heap::forget(Slab* slab) {
+  if (slab->apart) --apart_;
   delete slab;
 }
 
@@ -310,9 +376,7 @@ void Heap::trim(size_t kept) {
     if (!slab->idle.empty()) continue;
     slab->aging_entry = aging_.extract(aging_.begin());
     if (!slab->pieces.empty()) continue;
-    const auto [first, last] = free_.equal_range(slab->capacity);
-    const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == slab; });
-    if (found != last) free_.erase(found);
+    take_free(slab);
     destroy(slab);
   }
 }
@@ -321,7 +385,11 @@ void Heap::trim(size_t kept) {
 size_t Heap::drop_idle(Slab* slab, size_t excess) {
   Range& last = slab->idle.back();
   size_t begin = last.begin;
-  if (excess < last.size()) begin = std::max(begin, (last.end - excess) & ~(kHugePage - 1));
+  if (excess < last.size()) {
+    const size_t past = reinterpret_cast<uintptr_t>(slab->base) % kHugePage;
+    const size_t whole = (past + last.end - excess) & ~(kHugePage - 1);
+    begin = std::max(begin, whole - std::min(whole, past));
+  }
   const size_t dropped = last.end - begin;
   os::drop(slab->base + begin, dropped);
   last.end = begin;

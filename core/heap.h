@@ -28,6 +28,7 @@ struct Slab {
   std::vector<Range> pieces;  // what live buffers hold of it, sorted, disjoint
   std::vector<Range> idle;    // whole pages that no live buffer touches and that may be resident, sorted, disjoint
   uint64_t died = 0;          // when a piece last died, for trimming the oldest first
+  bool apart = false;         // its pages were another slab's
 
   // Its entries of Heap::free_ and Heap::aging_ while it has none there. With them, and with room in `pieces` and
   // `idle`, all memory that the end of a piece needs is taken when the piece begins: destructors cannot fail.
@@ -48,8 +49,9 @@ class Heap {
   // Returns a slab with the single piece [0, bytes). Of the functions that need memory for themselves, this one and
   // split() change nothing where there is none (they throw std::bad_alloc); the others need none.
   Slab* map(size_t bytes, std::string_view what);
-  // Replaces the slab's only piece by these, sorted and disjoint. Returns where each lies from now on: pieces may move.
-  std::vector<Home> split(Slab* slab, std::vector<Range> pieces);
+  // Replaces the slab's only piece by these, sorted and disjoint, and by `copied` bytes that live elsewhere from now
+  // on. Returns where each piece lies from now on: they may move.
+  std::vector<Home> split(Slab* slab, std::vector<Range> pieces, size_t copied);
   // Ends the life of the piece that begins at `begin`.
   void unmap(Slab* slab, size_t begin);
 
@@ -80,9 +82,10 @@ class Heap {
   void check_limit(size_t bytes, std::string_view what) const;
   void check_refusal(size_t bytes, std::string_view what);
   void add_live(size_t bytes);
-  Slab* reuse(size_t pages);
+  Slab* reuse(size_t pages, size_t bytes, std::string_view what);
+  bool fill_holes(Slab* slab, size_t pages);
   Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
-  static Slab* move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart);
+  Slab* move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart);
   static std::unique_ptr<Slab> new_slab(size_t pages, size_t pieces);
   std::optional<size_t> available(size_t& promised) const;
   void require_available(size_t pages, size_t bytes, std::string_view what);
@@ -92,7 +95,10 @@ class Heap {
   void add_idle(Slab* slab, Range range);
   void age(Slab* slab);
   void add_free(Slab* slab);
+  void take_free(Slab* slab);
   void destroy(Slab* slab);
+  void abandon(Slab* slab);
+  void forget(Slab* slab);
   [[noreturn]] void out_of_memory(size_t bytes, std::string_view what, std::string_view reason) const;
 
   mutable std::mutex mutex_;
@@ -108,6 +114,8 @@ class Heap {
   size_t high_water_ = 0;  // the most that used_ ever was
   size_t cached_ = 0;      // the sum of all idle ranges
   size_t unchecked_ = 0;   // pages mapped since the system was last asked what it has left
+  size_t apart_ = 0;       // how many slabs are `apart`
+  bool moves_ = true;      // until the system has refused to move pages
   uint64_t clock_ = 0;
   std::multimap<size_t, Slab*> free_;  // slabs without a live piece, by capacity
   std::map<uint64_t, Slab*> aging_;    // slabs with idle ranges, by died

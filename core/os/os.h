@@ -22,10 +22,15 @@ void unmap(std::byte* data, size_t bytes);
 /// Gives back the whole pages of a range of what map() returned; they come again, with any contents, when they are
 /// written. (Portable: nothing happens.)
 void drop(std::byte* data, size_t bytes);
-/// Moves whole pages of what map() returned to another place that it returned, without copying them. The place that
-/// they leave stays mapped; its pages come again, with any contents, when they are written. Returns false where the
-/// system cannot, and then has done nothing. (Portable: it cannot.)
-bool move(std::byte* from, std::byte* to, size_t bytes);
+/// Moves whole pages of what map() returned to a mapping of their own, without copying them; it begins as far past a
+/// multiple of `alignment` as they did, so that huge pages stay whole. The place that they leave stays mapped; its
+/// pages come again, with any contents, when they are written. Returns nullptr where the system cannot, and the pages
+/// are where they were: it is not to be asked often then, as address space may be lost. (Portable: it cannot.)
+std::byte* move_out(std::byte* from, size_t bytes, size_t alignment);
+/// Moves all pages of one mapping to a place of whole pages in another, instead of what is there. Returns false where
+/// the system cannot: the first is as it was, but the place may be gone, and nobody may touch it any more. (Portable:
+/// nothing happens.)
+bool move_in(std::byte* from, std::byte* to, size_t bytes);
 
 /// Returns `bytes` aligned so, or nullptr; to be freed by release().
 void* allocate(size_t bytes, size_t alignment);

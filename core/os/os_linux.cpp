@@ -20,6 +20,11 @@
 
 namespace neap::os {
 
+size_t page_bytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 namespace {
 
 // Start reads the beginning of a file that the kernel writes, without allocating; it is empty if there is no such file.
@@ -78,14 +83,8 @@ std::optional<size_t> control_group_available() {
   return *limit - std::min(*limit, *used - reclaimable);
 }
 
-}  // namespace
-
-size_t page_bytes() {
-  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-std::byte* map(size_t bytes, size_t alignment) {
+// Maps memory that begins `past` bytes after a multiple of `alignment`; nullptr where the system refuses.
+std::byte* map_past(size_t bytes, size_t alignment, size_t past) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t padding = alignment > page_bytes() ? alignment : 0;
   void* mapped =
@@ -93,13 +92,17 @@ std::byte* map(size_t bytes, size_t alignment) {
   if (mapped == MAP_FAILED) return nullptr;
   auto* start = static_cast<std::byte*>(mapped);
   if (padding == 0) return start;
-  const size_t head = (alignment - reinterpret_cast<uintptr_t>(start) % alignment) % alignment;
+  const size_t head = (alignment + past - reinterpret_cast<uintptr_t>(start) % alignment) % alignment;
   if (head != 0) munmap(start, head);
   munmap(start + head + bytes, alignment - head);
   // Advice: a kernel without huge pages refuses, and nothing is lost.
   if (alignment >= kHugePage) madvise(start + head, bytes, MADV_HUGEPAGE);
   return start + head;
 }
+
+}  // namespace
+
+std::byte* map(size_t bytes, size_t alignment) { return map_past(bytes, alignment, 0); }
 
 void unmap(std::byte* data, size_t bytes) { munmap(data, bytes); }
 
@@ -108,12 +111,19 @@ void drop(std::byte* data, size_t bytes) {
   if (bytes >= head + page) madvise(data + head, (bytes - head) / page * page, MADV_DONTNEED);
 }
 
-bool move(std::byte* from, std::byte* to, size_t bytes) {
+// The kernel unmaps the place that pages shall go to before it knows that it can move them. Where it then cannot, the
+// place may be another thread's already: it is left alone.
+std::byte* move_out([[maybe_unused]] std::byte* from, [[maybe_unused]] size_t bytes,
+                    [[maybe_unused]] size_t alignment) {
 #ifdef MREMAP_DONTUNMAP  // of Linux 5.7
-  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
-#else
-  return false;
+  std::byte* const to = map_past(bytes, alignment, reinterpret_cast<uintptr_t>(from) % alignment);
+  if (to && mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to) return to;
 #endif
+  return nullptr;
+}
+
+bool move_in(std::byte* from, std::byte* to, size_t bytes) {
+  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;
 }
 
 void* allocate(size_t bytes, size_t alignment) {

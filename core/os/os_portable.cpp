@@ -23,7 +23,8 @@ size_t page_bytes() { return 4096; }  // what most have; where pages are larger,
 std::byte* map(size_t bytes, size_t alignment) { return static_cast<std::byte*>(aligned(bytes, alignment)); }
 void unmap(std::byte* data, size_t) { release(data); }
 void drop(std::byte*, size_t) {}
-bool move(std::byte*, std::byte*, size_t) { return false; }
+std::byte* move_out(std::byte*, size_t, size_t) { return nullptr; }
+bool move_in(std::byte*, std::byte*, size_t) { return false; }
 
 void* allocate(size_t bytes, size_t alignment) { return aligned(bytes, alignment); }
 
