@@ -16,6 +16,9 @@ constexpr int64_t kEnoughTiles = 8;
 // multiplied so often.
 constexpr double kWorthInterleaving = 1.1;
 constexpr int64_t kWorthMoving = 1024;
+// Groups are interleaved where columns are used so badly: each group has a window of its own, which is read for a few
+// results alone. `conv-depthwise-grad` measures it.
+constexpr double kWorthGroups = 2;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded(int64_t n) { return ceil_div(n, kColumnVector) * kColumnVector; }
@@ -43,7 +46,12 @@ Runs runs_of(const ConvolutionForm& form, const ConvolutionTiles& t) {
   const int64_t rows = phases_of(form.space[1], t.rows, t.block.rows).length;
   const int64_t columns = phases_of(form.space[2], t.columns, t.block.columns).length;
   const int64_t inner = t.interleaved ? t.batch : 1, outer = t.interleaved ? 1 : t.batch;
-  const Runs each{false, padded(t.columns * inner), outer * t.rows, 0};
+  Runs each{false, padded(t.columns * inner), outer * t.rows, 0};
+  if (t.by_group) {
+    const int64_t tiles = ceil_div(form.groups, t.batch);
+    each.use = static_cast<double>(form.groups) / static_cast<double>(tiles * t.batch);
+    return each;
+  }
   const Runs one{true, padded((((outer - 1) * rows + t.rows - 1) * columns + t.columns) * inner), 1, 0};
   Runs best = one.run <= each.run * each.runs ? one : each;
   best.use = static_cast<double>(t.batch * t.rows * t.columns) / static_cast<double>(best.run * best.runs);
@@ -53,7 +61,11 @@ Runs runs_of(const ConvolutionForm& form, const ConvolutionTiles& t) {
 // Chooses rows, columns and examples of a tile.
 Runs choose_columns(const ConvolutionForm& form, ConvolutionTiles& t) {
   const auto& [depth, height, width] = form.space;
-  if (t.interleaved) {
+  if (t.by_group) {
+    t.batch = kColumnVector;
+    t.columns = even(width.count, kTileColumns / t.batch);
+    t.rows = even(height.count, std::max<int64_t>(1, kTileColumns / (t.batch * t.columns)));
+  } else if (t.interleaved) {
     // Whole vectors of few examples, so that there is room for rows, which share what windows read.
     t.columns = even(width.count, kTileColumns / kColumnVector);
     t.batch = std::min(form.batch, t.columns % 2 == 0 ? kColumnVector : 2 * kColumnVector);
@@ -104,6 +116,12 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
     const Runs of_other = choose_columns(form, other);
     if (of_other.use > kWorthInterleaving * runs.use) t = other, runs = of_other;
   }
+  if (form.groups > 1) {
+    ConvolutionTiles other;
+    other.block = t.block;
+    other.interleaved = other.by_group = true;
+    if (choose_columns(form, other).use > kWorthGroups * runs.use) t = other;
+  }
   // What a tile reads of one feature grows with the window: fewer rows where that is much.
   while (t.rows > 1 && slab_elements(form, t) > kSlabElements) t.rows = ceil_div(t.rows, 2);
   runs = runs_of(form, t);
@@ -116,8 +134,10 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
 
   const auto& [depth, height, width] = form.space;
   const auto tiles = [&] {
-    return form.groups * ceil_div(form.batch, t.batch) * depth.count * ceil_div(height.count, t.rows) *
-           ceil_div(width.count, t.columns) * ceil_div(form.out, t.out);
+    const int64_t parts =
+        t.by_group ? ceil_div(form.groups, t.batch) * form.batch : form.groups * ceil_div(form.batch, t.batch);
+    return parts * depth.count * ceil_div(height.count, t.rows) * ceil_div(width.count, t.columns) *
+           ceil_div(form.out, t.out);
   };
   const auto work = [&] {
     return static_cast<double>(t.out) * static_cast<double>(t.run * t.runs) *
@@ -129,7 +149,7 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
   const size_t size = size_of(form.dtype);
   const int64_t terms = t.block.terms(form);
   t.slab = slab_elements(form, t);
-  t.window_bytes = bytes_of(t.out * terms, size);
+  t.window_bytes = bytes_of(t.out * terms * (t.by_group ? t.batch : 1), size);
   t.slab_bytes = bytes_of(t.slab + 2 * kColumnVector, size);
   t.sum_bytes = bytes_of(t.out * t.run * t.runs, size);
   t.offset_bytes = bytes_of(2 * terms, sizeof(int64_t));

@@ -52,7 +52,8 @@ double convolution_units(const ConvolutionForm& form) {
   const double terms = static_cast<double>(form.in) * static_cast<double>(form.window_size());
   const double sums = static_cast<double>(tiles.out) * static_cast<double>(tiles.run * tiles.runs);
   const double blocks = terms / static_cast<double>(tiles.block.terms(form));
-  const double packed = blocks * static_cast<double>(tiles.slab) + static_cast<double>(tiles.out) * terms;
+  const double windows = static_cast<double>(tiles.by_group ? tiles.batch : 1) * static_cast<double>(tiles.out);
+  const double packed = blocks * static_cast<double>(tiles.slab) + windows * terms;
   const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);
   return idle * static_cast<double>(tiles.count) *
          (predicted::kDotMultiply * sums * terms + predicted::kDotPack * packed + predicted::kDotResult * sums);

@@ -115,7 +115,7 @@ class Random {
 };
 
 Sizes random_sizes(Random& r) {
-  Sizes s{r.coin() ? 1 : r.upto(3),
+  Sizes s{r.coin() ? 1 : r.upto(r.coin() ? 3 : 40),
           r.coin() ? r.upto(3) : r.upto(40),
           r.upto(r.coin() ? 4 : 40),
           r.upto(r.coin() ? 4 : 20),
@@ -171,6 +171,39 @@ TEST(Convolution, EqualsTheReferenceOnShapesOfNetworks) {
                        {0, 1, 2, 3}, false));
   check<float>(problem({1, 2, 3, 2, {4000}, {{2, 1, 3000, 0, 0, 0}}}, DType::f32, {0, 1, 2, 3}, {0, 1, 2, 3},
                        {0, 1, 2, 3}, false));
+}
+
+// Groups whose own results do not fill vectors, as the gradient of depthwise windows has them, are computed side by
+// side.
+TEST(Convolution, GroupsSideBySide) {
+  Random random(3);
+  int side_by_side = 0;
+  for (int trial = 0; trial < 40; ++trial) {
+    const Window tall{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
+    const Window wide{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
+    const Sizes s{8 + random.upto(30),
+                  random.upto(2),
+                  random.upto(3),
+                  random.upto(8),
+                  {tall.reach().value() + random.upto(7) + 2, wide.reach().value() + random.upto(7) + 2},
+                  {tall, wide}};
+    const Ints lhs = random.order(5), rhs = random.order(5), out = random.order(5);
+    const Problem p = problem(s, DType::f32, lhs, rhs, out, trial % 4 == 0);
+    side_by_side += planner::convolution_tiles(p.form()).by_group ? 1 : 0;
+    check<float>(p);
+    check<double>(problem(s, DType::f64, lhs, rhs, out, trial % 4 == 0));
+    if (HasFatalFailure()) return;
+    // One group alone has the bits that it has among others.
+    ConvolutionForm one = p.form();
+    const auto avals = p.graph.avals(p.graph.inputs);
+    const auto a = product_operand<float>(avals[0].size(), 1), b = product_operand<float>(avals[1].size(), 2);
+    const std::vector<float> start(static_cast<size_t>(p.graph.aval(p.graph.outputs[0]).size()), 3);
+    const auto all = run(one, a, b, start);
+    one.groups = 1;
+    const auto alone = run(one, a, b, start);
+    for (size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(alone[i] == 3 || alone[i] == all[i]) << i;
+  }
+  EXPECT_GT(side_by_side, 8);
 }
 
 // Parts along examples and features of the result are the whole's, and so are parts along the features that are added

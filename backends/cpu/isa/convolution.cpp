@@ -2,7 +2,8 @@
 // rows and columns; block after block of terms, what the tile reads of the operand is copied to a slab in which it is
 // padded and lies so that a step along the result is a step of 1, whatever the stride. Each term then is a row of the
 // right factor that begins at its own place in the slab: the product's kernel reads it there. The order in which an
-// element is summed is that of the terms: how the result is cut into tiles changes no bit.
+// element is summed is that of the terms: how the result is cut into tiles changes no bit. Where groups are many and
+// all else is few, as in the gradient of depthwise windows, a vector holds an element of several groups instead.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -22,6 +23,8 @@ using planner::phases_of;
 
 // Few rows are multiplied by more columns at once, so that no sum waits for the one before.
 constexpr int kWide = kVectorBytes == 64 ? 4 : 2;  // times kColumns
+
+constexpr int64_t kGroups = planner::kColumnVector;  // of a tile, where lanes are groups
 
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
@@ -73,15 +76,18 @@ class Convolution {
     t.columns = next(width.count, tiles_.columns);
     t.rows = next(height.count, tiles_.rows);
     t.plane = next(depth.count, 1).begin;
-    t.batch = next(form_.batch, tiles_.batch);
-    t.group = number;
+    t.batch = next(form_.batch, tiles_.by_group ? 1 : tiles_.batch);
+    t.group = tiles_.by_group ? number * kGroups : number;
+    t.lanes = tiles_.by_group ? Lanes{std::min(kGroups, form_.groups - t.group), form_.lhs.group, form_.result.group}
+                              : Lanes{t.batch.size, form_.lhs.batch, form_.result.batch};
     t.of_rows = phases_of(height, t.rows.size, tiles_.block.rows);
     t.of_columns = phases_of(width, t.columns.size, tiles_.block.columns);
-    const int64_t inner = tiles_.interleaved ? t.batch.size : 1, outer = tiles_.interleaved ? 1 : t.batch.size;
+    const int64_t inner = tiles_.by_group ? kGroups : tiles_.interleaved ? t.batch.size : 1;
+    const int64_t outer = tiles_.interleaved ? 1 : t.batch.size;
     t.along_column = inner;
     t.along_row = t.of_columns.length * inner;
     t.along_example = tiles_.interleaved ? 1 : t.of_rows.length * t.of_columns.length;
-    t.phase = t.batch.size * t.of_rows.length * t.of_columns.length;
+    t.phase = inner * outer * t.of_rows.length * t.of_columns.length;
     const auto padded = [](int64_t n) { return ceil_div(n, planner::kColumnVector) * planner::kColumnVector; };
     t.run = padded(tiles_.flat ? (outer - 1) * t.along_example + (t.rows.size - 1) * t.along_row +
                                      (t.columns.size - 1) * t.along_column + inner
@@ -97,9 +103,14 @@ class Convolution {
   }
 
  private:
+  // What lies side by side, or one after the other: examples, or groups.
+  struct Lanes {
+    int64_t count, of_lhs, of_result;  // strides
+  };
   struct Tile {
     Range out, batch, rows, columns;
-    int64_t group, plane;
+    int64_t group, plane;  // the first group
+    Lanes lanes;
     Phases of_rows, of_columns;
     int64_t along_example, along_row, along_column, phase;  // in the slab
     int64_t run, runs;                                      // of columns
@@ -125,12 +136,12 @@ class Convolution {
     const bool dense = to.space[2] == 1 && t.along_column == 1;
     for (int64_t o = 0; o < t.out.size; ++o) {
       T* const sums = t.sums + o * t.run * t.runs;
-      T* const result = out_ + t.group * to.group + (t.out.begin + o) * to.out + t.plane * to.space[0];
-      for (int64_t example = 0; example < t.batch.size; ++example) {
+      T* const result = out_ + t.group * to.group + t.batch.begin * to.batch + (t.out.begin + o) * to.out +
+                        t.plane * to.space[0] + t.columns.begin * to.space[2];
+      for (int64_t lane = 0; lane < t.lanes.count; ++lane) {
         for (int64_t row = 0; row < t.rows.size; ++row) {
-          T* const there = result + (t.batch.begin + example) * to.batch + (t.rows.begin + row) * to.space[1] +
-                           t.columns.begin * to.space[2];
-          T* const here = sums + place(t, example, row, 0);
+          T* const there = result + lane * t.lanes.of_result + (t.rows.begin + row) * to.space[1];
+          T* const here = sums + place(t, lane, row, 0);
           if (dense) {
             kOut ? copy(here, there, t.columns.size) : copy(there, here, t.columns.size);
             continue;
@@ -158,6 +169,11 @@ class Convolution {
                               {c, std::min(size.columns, width.window - c)}};
             fill_slab(t, block);
             const int64_t* const in_window = find_offsets(t, block);
+            if (tiles_.by_group) {
+              pack_windows(t, block);
+              multiply_groups(t, block.terms(), how);
+              continue;
+            }
             const auto go = [&]<int kM, int kN>() {
               pack_window<kM>(t, block, in_window);
               multiply<kM, kN>(t, block.terms(), how);
@@ -216,6 +232,24 @@ class Convolution {
     });
   }
 
+  // A window of each group, side by side.
+  void pack_windows(const Tile& t, const Block& block) const {
+    const auto& from = form_.rhs;
+    T* to = t.packed;
+    for (int64_t o = 0; o < t.out.size; ++o) {
+      for (int64_t f = 0; f < block.features.size; ++f) {
+        for (int64_t d = 0; d < block.planes.size; ++d) {
+          for (int64_t r = 0; r < block.rows.size; ++r, to += block.columns.size * kGroups) {
+            const T* const first = rhs_ + t.group * from.group + (t.out.begin + o) * from.out +
+                                   (block.features.begin + f) * from.in + (block.planes.begin + d) * from.space[0] +
+                                   (block.rows.begin + r) * from.space[1] + block.columns.begin * from.space[2];
+            interleave(first, from.group, t.lanes.count, from.space[2], block.columns.size, to, kGroups);
+          }
+        }
+      }
+    }
+  }
+
   void fill_slab(const Tile& t, const Block& block) const {
     const auto& [depth, height, width] = form_.space;
     const auto& from = form_.lhs;
@@ -252,12 +286,12 @@ class Convolution {
     std::fill(end, end + 2 * planner::kColumnVector, T{});  // vectors of columns may end behind the last of them
   }
 
-  // A row of each example: what is in the range, which begins with element `first` of the operand, zeros around it.
+  // A row of each lane: what is in the range, which begins with element `first` of the operand, zeros around it.
   void copy_row(const Tile& t, Range range, int64_t first, T* to) const {
     const int64_t step = t.of_columns.step * form_.lhs.space[2], length = t.of_columns.length;
-    const int64_t along = form_.lhs.batch, n = t.batch.size;
+    const auto [count, along, of_result] = t.lanes;
     if (!tiles_.interleaved) {
-      for (int64_t example = 0; example < n; ++example, first += along, to += t.along_example) {
+      for (int64_t lane = 0; lane < count; ++lane, first += along, to += t.along_example) {
         std::fill(to, to + range.begin, T{});
         T* const there = to + range.begin;
         switch (step) {
@@ -270,26 +304,30 @@ class Convolution {
       }
       return;
     }
+    const int64_t n = t.along_column;
     T* const there = to + range.begin * n;
     std::fill(to, there, T{});
     std::fill(there + range.size * n, to + length * n, T{});
-    if (range.size == 0) return;
-    const T* const source = lhs_ + first;
+    if (range.size > 0) interleave(lhs_ + first, along, count, step, range.size, there, n);
+  }
+
+  // to[j * n + lane] = from[lane * along + j * step], for `count` lanes and `size` elements of each.
+  static void interleave(const T* from, int64_t along, int64_t count, int64_t step, int64_t size, T* to, int64_t n) {
     if (along == 1) {
-      for (int64_t j = 0; j < range.size; ++j)
-        std::memcpy(there + j * n, source + j * step, static_cast<size_t>(n) * sizeof(T));
+      for (int64_t j = 0; j < size; ++j)
+        std::memcpy(to + j * n, from + j * step, static_cast<size_t>(count) * sizeof(T));
       return;
     }
-    int64_t example = 0;
-    for (; step == 1 && example + 4 <= n; example += 4) {
-      const T* const four = source + example * along;
-      int64_t j = transpose<T, 4>(four, along, range.size, there + example, n);
-      for (; j < range.size; ++j) {
-        for (int64_t e = 0; e < 4; ++e) there[j * n + example + e] = four[e * along + j];
+    int64_t lane = 0;
+    for (; step == 1 && lane + 4 <= count; lane += 4) {
+      const T* const four = from + lane * along;
+      int64_t j = transpose<T, 4>(four, along, size, to + lane, n);
+      for (; j < size; ++j) {
+        for (int64_t e = 0; e < 4; ++e) to[j * n + lane + e] = four[e * along + j];
       }
     }
-    for (; example < n; ++example) {
-      for (int64_t j = 0; j < range.size; ++j) there[j * n + example] = source[example * along + j * step];
+    for (; lane < count; ++lane) {
+      for (int64_t j = 0; j < size; ++j) to[j * n + lane] = from[lane * along + j * step];
     }
   }
 
@@ -308,6 +346,65 @@ class Convolution {
           });
         }
       });
+    }
+  }
+
+  // Lanes are groups: each result's are a vector, multiplied by those of the window. So many results at once that no
+  // sum waits for the one before.
+  void multiply_groups(const Tile& t, int64_t terms, Sums how) const {
+    const auto in_threes = [](int64_t extent, const auto& visit) {
+      for (int64_t begin = 0; begin < extent;) {
+        const int64_t rest = extent - begin, size = ceil_div(rest, ceil_div(rest, 3));
+        switch (size) {
+          case 1: visit.template operator()<1>(begin); break;
+          case 2: visit.template operator()<2>(begin); break;
+          default: visit.template operator()<3>(begin);
+        }
+        begin += size;
+      }
+    };
+    constexpr int kLength = kVectorBytes / static_cast<int>(sizeof(T));
+    for (int64_t o = 0; o < t.out.size; ++o) {
+      for (int64_t lane = 0; lane < t.lanes.count; lane += kLength) {
+        const T* const windows = t.packed + o * terms * kGroups + lane;
+        T* const sums = t.sums + o * t.run * t.runs + lane;
+        in_threes(t.rows.size, [&]<int kM>(int64_t row) {
+          in_threes(t.columns.size, [&]<int kN>(int64_t column) {
+            multiply_lanes<kM, kN>(terms, windows, t.slab + row * t.along_row + column * kGroups + lane, t.along_row,
+                                   t.slab_offsets, sums + row * t.run + column * kGroups, t.run, how);
+          });
+        });
+      }
+    }
+  }
+
+  // out[r][c] = (out[r][c] or 0) + sum over k of a[k] * b[offset[k]][r][c], of vectors of groups.
+  template <int kM, int kN>
+  static void multiply_lanes(int64_t k, const T* a, const T* b, int64_t along_row, const int64_t* offset, T* out,
+                             int64_t stride, Sums how) {
+    using Vector = typename VectorOf<T, kVectorBytes / static_cast<int>(sizeof(T))>::type;
+    const auto there = [&](int r, int c) -> Vector& {
+      return *reinterpret_cast<Vector*>(out + r * stride + c * kGroups);
+    };
+    Vector sum[kM][kN];
+    const bool goes_on = how.adds && !how.apart;
+    for (int r = 0; r < kM; ++r) {
+      for (int c = 0; c < kN; ++c) sum[r][c] = goes_on ? there(r, c) : Vector{};
+    }
+    for (int64_t p = 0; p < k; ++p) {
+      const Vector left = *reinterpret_cast<const Vector*>(a + p * kGroups);
+      const T* const right = b + offset[p];
+      for (int r = 0; r < kM; ++r) {
+        for (int c = 0; c < kN; ++c) {
+          sum[r][c] = left * *reinterpret_cast<const Vector*>(right + r * along_row + c * kGroups) + sum[r][c];
+        }
+      }
+    }
+    for (int r = 0; r < kM; ++r) {
+      for (int c = 0; c < kN; ++c) {
+        if (how.apart) sum[r][c] = (how.adds ? there(r, c) : Vector{}) + sum[r][c];
+        there(r, c) = sum[r][c];
+      }
     }
   }
 
