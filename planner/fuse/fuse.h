@@ -36,6 +36,8 @@ struct FuseOptions {
   double keep_weight = 1;     // a value is stored when the work saved exceeds this times the traffic
   double random_weight = 40;  // the same for what random numbers go into: memory is worth that much time there; no
                               // measurement is recorded, `neap-bench --case random-normal,dropout-mlp` shows both
+
+  bool operator==(const FuseOptions&) const = default;
 };
 inline constexpr FuseOptions kStoreShared{.keep_weight = 0, .random_weight = 0};
 inline constexpr FuseOptions kComputeShared{.keep_weight = std::numeric_limits<double>::infinity(),

@@ -139,7 +139,7 @@ class StepMaker {
     step.source = graph_.def(group.roots.back())->loc;
     if (group.kind == PlanStep::Kind::scan) {
       const Attrs& attrs = step.group.nodes[0].attrs;
-      step.body = std::make_shared<const PlanData>(plan_body_(*attrs.graph(Attr::body), CountedLoop(attrs)));
+      step.body = plan_body_(attrs.graph(Attr::body), CountedLoop(attrs));
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
     if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {

@@ -2,6 +2,8 @@
 // tests/planner/plan_test.cpp.
 #pragma once
 
+#include <memory>
+
 #include "core/function_ref.h"
 #include "planner/fuse/fuse.h"
 #include "planner/plan/plan.h"
@@ -11,7 +13,7 @@
 namespace neap::planner {
 
 /// Plans a loop's body.
-using PlanBody = FunctionRef<PlanData(const tracing::Graph& body, tracing::CountedLoop loop)>;
+using PlanBody = FunctionRef<std::shared_ptr<const PlanData>(const tracing::GraphPtr& body, tracing::CountedLoop loop)>;
 
 /// Makes steps in the order of the groups, each with its sub-graph, reads, writes and scratch, and buffers with their
 /// storage. `graph` is simplified and has its copies (planner/fuse/insert_copies.h).

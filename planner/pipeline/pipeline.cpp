@@ -10,6 +10,7 @@
 #include "planner/fuse/steps.h"
 #include "planner/kernels/predict.h"
 #include "planner/order/order_graph.h"
+#include "planner/pipeline/memo.h"
 #include "planner/pipeline/pass_text.h"
 #include "planner/plan/limits.h"
 #include "planner/rewrite/lower_dot.h"
@@ -79,8 +80,16 @@ bool choose_steps(Draft& d) {
 }
 
 bool write_steps(Draft& d) {
-  const auto plan_inner = [&](const Graph& body, tracing::CountedLoop loop) {
-    return plan_body(body, loop, d.options, d.fuse_options).plan;
+  const PlanOptions& options = d.options;
+  const auto plan_inner = [&](const tracing::GraphPtr& graph, tracing::CountedLoop loop) {
+    const PlanMemo::Body body{
+        graph,         loop.consts,        loop.carries,        loop.length,          d.fuse_options,
+        options.naive, options.part_steps, options.keep_passes, options.placing.get()};
+    std::shared_ptr<const PlanData> plan = options.memo ? options.memo->plan(body) : nullptr;
+    if (plan) return plan;
+    plan = std::make_shared<const PlanData>(plan_body(*graph, loop, options, d.fuse_options).plan);
+    if (options.memo) options.memo->remember(body, plan);
+    return plan;
   };
   d.planned.plan = make_steps(d.planned.graph, d.fusion, d.options, plan_inner);
   check_countable(d.planned.plan, name_of(d.options, d.planned.graph));
@@ -103,7 +112,14 @@ bool put_in_order(Draft& d) {
   d.planned.problem = order_problem(d.planned.plan, d.order);
   const OrderGraph graph(d.planned.problem);
   if (d.trial && !may_be_worth(d, graph)) return false;
-  reorder(d.planned.plan, order_steps(graph));
+  PlanMemo* const memo = d.options.memo.get();
+  if (const std::vector<int>* order = memo ? memo->order(d.planned.problem) : nullptr) {
+    reorder(d.planned.plan, *order);
+    return true;
+  }
+  std::vector<int> order = order_steps(graph);
+  reorder(d.planned.plan, order);
+  if (memo) memo->remember(d.planned.problem, std::move(order));
   return true;
 }
 

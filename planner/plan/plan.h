@@ -199,6 +199,7 @@ struct PlanOptions {
   bool naive_too = true;                         // a naive plan, whose buffers lie apart, may be the one that is chosen
   bool part_steps = false;                       // of fuse() (planner/fuse/fuse.h); the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null
+  std::shared_ptr<class PlanMemo> memo;          // of those too (planner/pipeline/memo.h); or null
   bool keep_passes = false;                      // fill PlanData::passes
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/progress.h"
+#include "planner/pipeline/memo.h"
 #include "planner/plan/limits.h"
 #include "planner/plan/queries.h"
 #include "planner/search/budget.h"
@@ -102,6 +103,7 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   PlanOptions unbounded = options;
   unbounded.memory_budget.reset();
   unbounded.naive = false;
+  if (!unbounded.memo) unbounded.memo = std::make_shared<PlanMemo>();
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph, options.target);
@@ -118,8 +120,10 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   return curve_of(std::move(points));
 }
 
-PlanData make_plan(const Graph& graph, const PlanOptions& options) {
-  check_options(options);
+PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
+  check_options(asked);
+  PlanOptions options = asked;
+  if (!options.memo) options.memo = std::make_shared<PlanMemo>();
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph, options.target);

@@ -22,7 +22,9 @@ size_t live_peak(const Graph& graph, bool reorder, bool carves, const std::vecto
   options.donated = donated;
   options.target.gpu = gpu;
   const Graph ready = insert_copies(simplify(graph), false, true);
-  const auto no_loops = [](const Graph&, tracing::LoopLayout) -> PlanData { throw InternalError("no loops here"); };
+  const auto no_loops = [](const tracing::GraphPtr&, tracing::LoopLayout) -> std::shared_ptr<const PlanData> {
+    throw InternalError("no loops here");
+  };
   PlanData plan = make_steps(ready, fuse(ready, {}), options, no_loops);
   if (reorder) planner::reorder(plan, order_steps(order_problem(plan, {.carves = carves})));
   alias_in_place(plan);

@@ -1,0 +1,54 @@
+// What plans that are tried in one search have in common is found once: orders of steps, and plans of loops' bodies.
+// Both follow from what they are found for alone, so a search finds what it would without this. Tested in
+// tests/planner/memo_test.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "planner/fuse/fuse.h"
+#include "planner/order/order.h"
+#include "planner/plan/plan.h"
+#include "trace/graph/graph.h"
+#include "trace/graph/loop.h"
+
+namespace neap::planner {
+
+class PlanMemo {
+ public:
+  /// Returns the order of the problem's steps, or null.
+  const std::vector<int>* order(const OrderProblem& problem) const;
+  void remember(OrderProblem problem, std::vector<int> order);
+
+  /// Says what the plan of a body depends on, beside what all plans of a search share. PlanOptions::placing shares
+  /// work: plans in front of it and behind are apart.
+  struct Body {
+    tracing::GraphPtr graph;
+    size_t consts = 0, carries = 0;
+    int64_t length = 0;
+    FuseOptions fuse;
+    bool naive = false, part_steps = false, keep_passes = false;
+    const SharedPlacing* placing = nullptr;
+  };
+  /// Returns the plan of the body, with its places in the user's source too, or null.
+  std::shared_ptr<const PlanData> plan(const Body& body) const;
+  void remember(Body body, std::shared_ptr<const PlanData> plan);
+
+ private:
+  struct Order {
+    OrderProblem problem;
+    std::vector<int> order;
+  };
+  struct Plan {
+    Body body;
+    std::shared_ptr<const PlanData> plan;
+  };
+  size_t held_ = 0;  // roughly, in numbers: nothing more is remembered past kMost
+  std::unordered_multimap<uint64_t, Order> orders_;
+  std::unordered_multimap<uint64_t, Plan> plans_;
+};
+
+}  // namespace neap::planner
