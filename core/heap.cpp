@@ -1,16 +1,18 @@
 // Fresh pages cost more than the arithmetic that fills them, so freed pages are kept; but the promise is that the
 // process grows by the planned peak and no more, so they are kept only where that is free. The rules:
 //
-// 1. A block of 128 KiB or more is a mapping of its own (a slab), from 1 MiB on aligned to huge pages. Start reading
-//    at map() and unmap().
+// 1. A block of 128 KiB or more is a mapping of its own (a slab), from 1 MiB on aligned to huge pages, but for what was
+//    cut out of another. Start reading at map() and unmap().
 // 2. A piece that dies leaves its pages behind as idle. A slab whose pieces are all dead serves a later request that
 //    fills 8/9 of it or more: the second run of a plan asks for what the first freed, and touches no fresh page.
 // 3. Live and idle pages together never exceed the most that live ones ever were (the ceiling). So a peak is never
 //    higher because of what is cached. Past the ceiling idle pages go back to the system, the longest dead first.
 // 4. When a slab is carved, as a plan's results are from its arena, the pages of the pieces move into slabs of their
-//    own: page tables change, no byte is copied. The slab, idle with holes, serves the next run; holes are filled with
-//    the pages of a dead slab of that size, as the last run's result is one. Where little would be kept so, or the
-//    system cannot, the pieces stay, and the pages that none needs go back at once.
+//    own: page tables change, no byte is copied. The slab, idle with holes, serves the next run; pages that left and
+//    have died since, such as those of the result of the run before, fill the hole that they left. (They are one
+//    mapping with what lies around them again. Other pages would not be, and the system moves no more than one at once
+//    for sure.) Where little would be kept so, or the system cannot, the pieces stay, and the pages that none needs go
+//    back at once. Small pieces are copied instead (buffer.cpp), which a process may grow by beyond a peak: 64 KiB.
 //
 // All sizes here are bytes; `used_`, `cached_` and idle ranges are whole pages, `live_` and `peak_` multiples of 64.
 #include "core/heap.h"
@@ -42,8 +44,7 @@ constexpr size_t kCheckEvery = size_t{32} << 20;
 // Bytes of an arena, for each move, that are worth keeping: a move takes 7 to 9 us, fresh pages 0.27 us a KiB (Zen 5, a
 // virtual machine).
 constexpr size_t kWorthAMove = size_t{64} << 10;
-// Moves of one slab, and slabs that moves have made and that are alive: each is a mapping, of which the system allows a
-// process 65,530.
+// Moves of one slab, and slabs that moves have made: each is a mapping, of which the system allows a process 65,530.
 constexpr size_t kMostMoves = 64;
 constexpr size_t kMostApart = 4096;
 
@@ -53,8 +54,12 @@ size_t page_ceil(size_t n) { return page_floor(n + os::page_bytes() - 1); }
 // Of a mapping of so many bytes. Smaller ones may lie side by side, for the kernel to merge.
 size_t alignment_of(size_t pages) { return pages >= kHugeThreshold ? kHugePage : os::page_bytes(); }
 
-// Returns nullptr where the system refuses.
-std::byte* map_pages(size_t pages) { return os::map(pages, alignment_of(pages)); }
+// They begin as far past a huge page, if they may have any, as those that they are like. Returns nullptr where the
+// system refuses.
+std::byte* map_pages(size_t pages, const std::byte* like = nullptr) {
+  const size_t alignment = alignment_of(pages);
+  return os::map(pages, alignment, reinterpret_cast<uintptr_t>(like) % alignment);
+}
 
 // Returns the pages that pieces touch, as ranges that do not touch each other.
 std::vector<Range> pages_of(const std::vector<Range>& pieces) {
@@ -70,14 +75,16 @@ std::vector<Range> pages_of(const std::vector<Range>& pieces) {
   return runs;
 }
 
-// Returns how many of the first `pages` of a free slab are idle; fresh ones come for the others.
-size_t idle_within(const Slab& slab, size_t pages) {
-  size_t sum = 0;
-  for (const Range& range : slab.idle) sum += std::min(range.end, pages) - std::min(range.begin, pages);
-  return sum;
+// Calls visit(hole) for what is not idle of the first `pages` of a free slab.
+template <class Visit>
+void for_each_hole(const Slab& slab, size_t pages, const Visit& visit) {
+  size_t begin = 0;
+  for (const Range& range : slab.idle) {
+    if (begin < std::min(range.begin, pages)) visit(Range{begin, std::min(range.begin, pages)});
+    begin = range.end;
+  }
+  if (begin < pages) visit(Range{begin, pages});
 }
-
-bool is_whole(const Slab& slab) { return slab.idle.size() == 1 && slab.idle.front().size() == slab.capacity; }
 }  // namespace
 
 Heap& Heap::instance() {
@@ -85,7 +92,7 @@ Heap& Heap::instance() {
   return heap;
 }
 
-Heap::Heap() {
+Heap::Heap() : process_(os::process()), moves_(os::can_move()) {
   const char* text = std::getenv("NEAP_MEMORY");
   if (!text || !*text) return;
   limit_ = parse_bytes(text);
@@ -109,25 +116,25 @@ Slab* Heap::map(size_t bytes, std::string_view what) {
 }
 
 Slab* Heap::reuse(size_t pages, size_t bytes, std::string_view what) {
-  Slab* slab = nullptr;
+  auto found = free_.end();
   for (size_t asked = 0;;) {
-    const auto found = free_.lower_bound(pages);
+    found = free_.lower_bound(pages);
     // A slab may be larger than the request by an eighth: more would keep memory idle inside it, less would fault fresh
     // pages where sizes vary a little.
     if (found == free_.end() || found->first > pages + pages / 8) return nullptr;
-    slab = found->second;
-    const size_t fresh = pages - idle_within(*slab, pages);
+    const size_t fresh = fresh_pages(*found->second, pages);
     if (fresh <= asked) break;
-    require_available(fresh, bytes, what);  // it may trim what was found
+    require_available(fresh, bytes, what);  // it may trim what was found, and what would fill it
     asked = fresh;
   }
+  Slab* slab = found->second;
   slab->pieces.reserve(1);
   slab->idle.reserve(slab->idle.size() + 1);
   take_free(slab);
   if (slab->idle.empty()) return slab;
   slab->aging_entry = aging_.extract(slab->died);
-  if (!fill_holes(slab, pages)) {
-    abandon(slab);
+  if (const std::optional<Range> lost = fill_holes(slab, pages)) {
+    abandon(slab, *lost);
     return nullptr;
   }
   for (Range& range : slab->idle) {  // idle pages past the request stay idle
@@ -140,27 +147,42 @@ Slab* Heap::reuse(size_t pages, size_t bytes, std::string_view what) {
   return slab;
 }
 
-// Fills what is not idle of the first `pages` of a slab that is in neither map with pages that moves took out of such.
-// Returns false where the system has refused one; the slab must not be used then.
-bool Heap::fill_holes(Slab* slab, size_t pages) {
-  size_t begin = 0;
-  for (size_t i = 0; i <= slab->idle.size(); ++i) {
-    const bool last = i == slab->idle.size();
-    const Range hole{begin, last ? slab->capacity : slab->idle[i].begin};
-    if (!last) begin = slab->idle[i].end;
-    if (hole.size() == 0 || hole.end > pages) continue;
-    const auto [first, end] = free_.equal_range(hole.size());
-    const auto found =
-        std::find_if(first, end, [](const auto& entry) { return entry.second->apart && is_whole(*entry.second); });
-    if (found == end) continue;
-    Slab* filling = found->second;
-    if (!os::move_in(filling->base, slab->base + hole.begin, hole.size())) return false;
-    take_free(filling);
-    aging_.erase(filling->died);
+// Returns how many of the first `pages` of a free slab are neither idle nor will be filled.
+size_t Heap::fresh_pages(const Slab& slab, size_t pages) const {
+  size_t sum = 0;
+  for_each_hole(slab, pages, [&](const Range& hole) { sum += filler_of(slab, hole) ? 0 : hole.size(); });
+  return sum;
+}
+
+// Returns a slab that left this hole, and that is as it left; else null.
+Slab* Heap::filler_of(const Slab& slab, const Range& hole) const {
+  if (!moves_) return nullptr;
+  const auto [first, last] = fillers_.equal_range(Origin{slab.number, hole.begin});
+  const auto found = std::find_if(first, last, [&](const auto& entry) {
+    const Slab& filler = *entry.second;
+    return filler.capacity == hole.size() && filler.idle.size() == 1 && filler.idle.front().size() == filler.capacity;
+  });
+  return found == last ? nullptr : found->second;
+}
+
+// Fills the holes of a slab that is neither free nor aging with what left them. Returns one that may be lost, with
+// which the slab must not be used.
+std::optional<Range> Heap::fill_holes(Slab* slab, size_t pages) {
+  std::optional<Range> lost;
+  for_each_hole(*slab, pages, [&](const Range& hole) {
+    Slab* filler = filler_of(*slab, hole);
+    if (!filler) return;
+    moves_ = os::move_in(filler->base, slab->base + hole.begin, hole.size());
+    if (!moves_) {
+      lost = hole;
+      return;
+    }
+    aging_.erase(filler->died);
     cached_ -= hole.size();
-    forget(filling);
-  }
-  return true;
+    take_free(filler);
+    forget(filler);
+  });
+  return lost;
 }
 
 Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
@@ -178,13 +200,19 @@ Slab* Heap::map_fresh(size_t pages, size_t bytes, std::string_view what) {
 }
 
 // Without a mapping yet, and with room for so many pieces.
-std::unique_ptr<Slab> Heap::new_slab(size_t pages, size_t pieces) {
+std::unique_ptr<Slab> Heap::new_slab(size_t pages, size_t pieces, Origin origin) {
   auto slab = std::make_unique<Slab>();
   slab->capacity = pages;
+  slab->number = ++slabs_;
+  slab->origin = origin;
   slab->pieces.reserve(pieces);
   slab->idle.reserve(pieces);  // each piece may leave one range
   std::multimap<size_t, Slab*> free{{pages, slab.get()}};
   slab->free_entry = free.extract(free.begin());
+  if (slab->is_apart()) {
+    std::multimap<Origin, Slab*> fillers{{origin, slab.get()}};
+    slab->filler_entry = fillers.extract(fillers.begin());
+  }
   std::map<uint64_t, Slab*> aging{{0, slab.get()}};
   slab->aging_entry = aging.extract(aging.begin());
   return slab;
@@ -239,12 +267,12 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces, size_t copi
   std::vector<Home> homes;
   homes.reserve(pieces.size());
   std::vector<std::unique_ptr<Slab>> apart;
-  if (moves_ && runs.size() <= kMostMoves && apart_ + runs.size() <= kMostApart && rest >= runs.size() * kWorthAMove) {
+  if (may_move(runs.size(), rest)) {
     auto piece = pieces.begin();
     for (const Range& run : runs) {
       const auto first = piece;
       while (piece != pieces.end() && piece->begin < run.end) ++piece;
-      apart.push_back(new_slab(run.size(), static_cast<size_t>(piece - first)));
+      apart.push_back(new_slab(run.size(), static_cast<size_t>(piece - first), {slab->number, run.begin}));
     }
   }
   slab->idle.reserve(slab->idle.size() + pieces.size() + runs.size() + 1);
@@ -283,12 +311,26 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces, size_t copi
   return homes;
 }
 
+// Returns whether so many runs of pages may leave a slab in which so many bytes stay. Where slabs that are apart are as
+// many as there may be, dead ones go. What fork() leaves to a child does not become one mapping again.
+bool Heap::may_move(size_t runs, size_t rest) {
+  if (!moves_ || runs > kMostMoves || rest < runs * kWorthAMove || os::process() != process_) return false;
+  while (apart_ + runs > kMostApart && !fillers_.empty()) {
+    Slab* dead = fillers_.begin()->second;
+    for (const Range& range : dead->idle) cached_ -= range.size();
+    if (!dead->idle.empty()) aging_.erase(dead->died);
+    take_free(dead);
+    destroy(dead);
+  }
+  return apart_ + runs <= kMostApart;
+}
+
 // Gives pages of a slab to a slab of their own, which has no mapping yet. Returns null where the system cannot.
 Slab* Heap::move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart) {
-  apart->base = os::move_out(slab->base + pages.begin, pages.size(), alignment_of(pages.size()));
-  moves_ = apart->base != nullptr;
+  apart->base = map_pages(pages.size(), slab->base + pages.begin);
+  if (!apart->base) return nullptr;
+  moves_ = os::move_out(slab->base + pages.begin, apart->base, pages.size());
   if (!moves_) return nullptr;
-  apart->apart = true;
   ++apart_;
   return apart.release();
 }
@@ -319,31 +361,32 @@ void Heap::age(Slab* slab) {
   aging_.insert(std::move(slab->aging_entry));
 }
 
-void Heap::add_free(Slab* slab) { free_.insert(std::move(slab->free_entry)); }
-
-void Heap::take_free(Slab* slab) {
-  const auto [first, last] = free_.equal_range(slab->capacity);
-  const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == slab; });
-  if (found != last) slab->free_entry = free_.extract(found);
+void Heap::add_free(Slab* slab) {
+  slab->free_at = free_.insert(std::move(slab->free_entry));
+  if (slab->is_apart()) slab->filler_at = fillers_.insert(std::move(slab->filler_entry));
 }
 
-// Unmaps a slab that is in neither map.
+void Heap::take_free(Slab* slab) {
+  slab->free_entry = free_.extract(slab->free_at);
+  if (slab->is_apart()) slab->filler_entry = fillers_.extract(slab->filler_at);
+}
+
+// Unmaps a slab that is neither free nor aging.
 void Heap::destroy(Slab* slab) {
   os::unmap(slab->base, slab->capacity);
   forget(slab);
 }
 
-// Does so where part of it may be no more ours: its address space is lost.
-void Heap::abandon(Slab* slab) {
-  for (const Range& range : slab->idle) {
-    os::drop(slab->base + range.begin, range.size());
-    cached_ -= range.size();
-  }
+// Does so but for a part that may be no more ours.
+void Heap::abandon(Slab* slab, const Range& lost) {
+  for (const Range& range : slab->idle) cached_ -= range.size();
+  if (lost.begin > 0) os::unmap(slab->base, lost.begin);
+  if (lost.end < slab->capacity) os::unmap(slab->base + lost.end, slab->capacity - lost.end);
   forget(slab);
 }
 
 void Heap::forget(Slab* slab) {
-  if (slab->apart) --apart_;
+  if (slab->is_apart()) --apart_;
   delete slab;
 }
 

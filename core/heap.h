@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.h"
@@ -21,6 +22,10 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
+struct Slab;
+// Origin is a place in a slab that may be gone; {0, 0} is none.
+using Origin = std::pair<uint64_t, size_t>;
+
 // Slab is one mapping of the operating system.
 struct Slab {
   std::byte* base = nullptr;
@@ -28,12 +33,18 @@ struct Slab {
   std::vector<Range> pieces;  // what live buffers hold of it, sorted, disjoint
   std::vector<Range> idle;    // whole pages that no live buffer touches and that may be resident, sorted, disjoint
   uint64_t died = 0;          // when a piece last died, for trimming the oldest first
-  bool apart = false;         // its pages were another slab's
+  uint64_t number = 0;        // of all slabs that ever were
+  Origin origin;              // where its pages were before they moved
 
-  // Its entries of Heap::free_ and Heap::aging_ while it has none there. With them, and with room in `pieces` and
+  // Its entries of Heap::free_, fillers_ and aging_ while it has none there. With them, and with room in `pieces` and
   // `idle`, all memory that the end of a piece needs is taken when the piece begins: destructors cannot fail.
   std::multimap<size_t, Slab*>::node_type free_entry;
+  std::multimap<Origin, Slab*>::node_type filler_entry;  // where there is an origin
   std::map<uint64_t, Slab*>::node_type aging_entry;
+  std::multimap<size_t, Slab*>::iterator free_at;  // while it has one there
+  std::multimap<Origin, Slab*>::iterator filler_at;
+
+  bool is_apart() const { return origin.first != 0; }
 };
 
 // Home is where a piece lies: at `begin` of a slab.
@@ -83,10 +94,13 @@ class Heap {
   void check_refusal(size_t bytes, std::string_view what);
   void add_live(size_t bytes);
   Slab* reuse(size_t pages, size_t bytes, std::string_view what);
-  bool fill_holes(Slab* slab, size_t pages);
+  size_t fresh_pages(const Slab& slab, size_t pages) const;
+  Slab* filler_of(const Slab& slab, const Range& hole) const;
+  std::optional<Range> fill_holes(Slab* slab, size_t pages);
   Slab* map_fresh(size_t pages, size_t bytes, std::string_view what);
+  bool may_move(size_t runs, size_t rest);
   Slab* move_out(Slab* slab, const Range& pages, std::unique_ptr<Slab>& apart);
-  static std::unique_ptr<Slab> new_slab(size_t pages, size_t pieces);
+  std::unique_ptr<Slab> new_slab(size_t pages, size_t pieces, Origin origin = {});
   std::optional<size_t> available(size_t& promised) const;
   void require_available(size_t pages, size_t bytes, std::string_view what);
   size_t ceiling() const;
@@ -97,7 +111,7 @@ class Heap {
   void add_free(Slab* slab);
   void take_free(Slab* slab);
   void destroy(Slab* slab);
-  void abandon(Slab* slab);
+  void abandon(Slab* slab, const Range& lost);
   void forget(Slab* slab);
   [[noreturn]] void out_of_memory(size_t bytes, std::string_view what, std::string_view reason) const;
 
@@ -114,11 +128,14 @@ class Heap {
   size_t high_water_ = 0;  // the most that used_ ever was
   size_t cached_ = 0;      // the sum of all idle ranges
   size_t unchecked_ = 0;   // pages mapped since the system was last asked what it has left
-  size_t apart_ = 0;       // how many slabs are `apart`
-  bool moves_ = true;      // until the system has refused to move pages
+  size_t apart_ = 0;       // how many slabs are apart
+  uint64_t slabs_ = 0;     // how many there ever were
+  const long process_;     // that this is the heap of
+  bool moves_;             // until the system has refused to move pages
   uint64_t clock_ = 0;
-  std::multimap<size_t, Slab*> free_;  // slabs without a live piece, by capacity
-  std::map<uint64_t, Slab*> aging_;    // slabs with idle ranges, by died
+  std::multimap<size_t, Slab*> free_;     // slabs without a live piece, by capacity
+  std::multimap<Origin, Slab*> fillers_;  // those of them that are apart
+  std::map<uint64_t, Slab*> aging_;       // slabs with idle ranges, by died
 };
 
 }  // namespace neap::detail

@@ -71,6 +71,8 @@ Linear combine(const Linear& a, const Linear& b, int64_t scale) {
 
 bool is_constant(const scalar::Dag& dag, int32_t id) { return dag[id].op == Opcode::constant; }
 
+}  // namespace
+
 int64_t signed_constant(const Inst& i) {
   switch (i.type) {
     case DType::i8: return static_cast<int8_t>(i.imm);
@@ -79,8 +81,6 @@ int64_t signed_constant(const Inst& i) {
     default: return static_cast<int64_t>(i.imm);
   }
 }
-
-}  // namespace
 
 Interval range_of(DType t) {
   switch (t) {

@@ -118,6 +118,8 @@ class Analysis {
   int shares_ = 1;  // the fewest lanes that share an instruction
 };
 
+/// Returns the value of an integer constant; of u64 modulo 2^64.
+int64_t signed_constant(const scalar::Inst& inst);
 /// Returns the range of all values of an integer type or bool (for u64 and i64: that of int64).
 Interval range_of(DType type);
 

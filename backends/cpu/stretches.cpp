@@ -35,7 +35,7 @@ int64_t divisor(const Dag& dag, const Inst& i) {
   if ((i.op != Opcode::div && i.op != Opcode::bit_and) || !is_place(dag[i.a]) || dag[i.b].op != Opcode::constant) {
     return 0;
   }
-  const auto c = static_cast<int64_t>(dag[i.b].imm);
+  const int64_t c = signed_constant(dag[i.b]);
   if (i.op == Opcode::div) return std::max<int64_t>(c, 0);
   return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
 }
@@ -45,8 +45,8 @@ bool is_remainder(const Dag& dag, const Inst& i, int64_t length) {
   if (i.op != Opcode::sub || !is_place(dag[i.a])) return false;
   const Inst& product = dag[i.b];
   if (product.op != Opcode::mul || dag[product.b].op != Opcode::constant) return false;
-  return static_cast<int64_t>(dag[product.b].imm) == length && dag[product.a].op == Opcode::div &&
-         dag[product.a].a == i.a && divisor(dag, dag[product.a]) == length;
+  return signed_constant(dag[product.b]) == length && dag[product.a].op == Opcode::div && dag[product.a].a == i.a &&
+         divisor(dag, dag[product.a]) == length;
 }
 
 // The length of the rows that a loop over several axes runs through: the innermost axis; 0: it is over one; nullopt:
@@ -117,6 +117,7 @@ std::optional<Line> along_row(const Analysis& a, int32_t id) {
     if (!a.is_vector_index(term) || coefficient < -kSteep || coefficient > kSteep) return std::nullopt;
     line.slope += coefficient;
   }
+  if (line.slope < -kSteep || line.slope > kSteep) return std::nullopt;
   const Interval& places = a.places();
   if (places.hi > kFar) return std::nullopt;
   if (is_unsigned(a.kernel.dag[id].type) && std::min(line.at(places.lo), line.at(places.hi)) < 0) return std::nullopt;

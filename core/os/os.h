@@ -13,23 +13,25 @@ namespace neap::os {
 /// Returns the bytes of a page of memory.
 size_t page_bytes();
 
-/// Maps memory that begins at a multiple of `alignment`, a power of two; its pages are taken when they are first
-/// written, and are huge ones where the alignment is that of those. Returns nullptr where the system refuses.
-/// (Portable: all of it is taken at once.)
-std::byte* map(size_t bytes, size_t alignment);
+/// Maps memory that begins `past` bytes after a multiple of `alignment`, a power of two; its pages are taken when they
+/// are first written, and are huge ones where the alignment is that of those. Returns nullptr where the system refuses.
+/// (Portable: all of it is taken at once, and `past` is 0 to it.)
+std::byte* map(size_t bytes, size_t alignment, size_t past = 0);
 /// Gives back what map() returned.
 void unmap(std::byte* data, size_t bytes);
 /// Gives back the whole pages of a range of what map() returned; they come again, with any contents, when they are
 /// written. (Portable: nothing happens.)
 void drop(std::byte* data, size_t bytes);
-/// Moves whole pages of what map() returned to a mapping of their own, without copying them; it begins as far past a
-/// multiple of `alignment` as they did, so that huge pages stay whole. The place that they leave stays mapped; its
-/// pages come again, with any contents, when they are written. Returns nullptr where the system cannot, and the pages
-/// are where they were: it is not to be asked often then, as address space may be lost. (Portable: it cannot.)
-std::byte* move_out(std::byte* from, size_t bytes, size_t alignment);
-/// Moves all pages of one mapping to a place of whole pages in another, instead of what is there. Returns false where
-/// the system cannot: the first is as it was, but the place may be gone, and nobody may touch it any more. (Portable:
-/// nothing happens.)
+/// Returns whether pages can be moved, as far as is known. (Portable: they cannot, and the next two must not be
+/// called.)
+bool can_move();
+/// Moves whole pages of one mapping to another of their size, without copying them, huge ones as such if both begin as
+/// far past a multiple of theirs. The place that they leave stays mapped; its pages come again, with any contents, when
+/// they are written. Returns false where the system refuses: the pages are where they were, but the other mapping may
+/// be gone, even another's already, and must not be touched any more.
+bool move_out(std::byte* from, std::byte* to, size_t bytes);
+/// Moves all of a mapping to a place of whole pages in another, instead of what is there; returns false as move_out()
+/// does.
 bool move_in(std::byte* from, std::byte* to, size_t bytes);
 
 /// Returns `bytes` aligned so, or nullptr; to be freed by release().

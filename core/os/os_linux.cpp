@@ -83,8 +83,9 @@ std::optional<size_t> control_group_available() {
   return *limit - std::min(*limit, *used - reclaimable);
 }
 
-// Maps memory that begins `past` bytes after a multiple of `alignment`; nullptr where the system refuses.
-std::byte* map_past(size_t bytes, size_t alignment, size_t past) {
+}  // namespace
+
+std::byte* map(size_t bytes, size_t alignment, size_t past) {
   constexpr size_t kHugePage = size_t{2} << 20;
   const size_t padding = alignment > page_bytes() ? alignment : 0;
   void* mapped =
@@ -100,10 +101,6 @@ std::byte* map_past(size_t bytes, size_t alignment, size_t past) {
   return start + head;
 }
 
-}  // namespace
-
-std::byte* map(size_t bytes, size_t alignment) { return map_past(bytes, alignment, 0); }
-
 void unmap(std::byte* data, size_t bytes) { munmap(data, bytes); }
 
 void drop(std::byte* data, size_t bytes) {
@@ -111,16 +108,16 @@ void drop(std::byte* data, size_t bytes) {
   if (bytes >= head + page) madvise(data + head, (bytes - head) / page * page, MADV_DONTNEED);
 }
 
-// The kernel unmaps the place that pages shall go to before it knows that it can move them. Where it then cannot, the
-// place may be another thread's already: it is left alone.
-std::byte* move_out([[maybe_unused]] std::byte* from, [[maybe_unused]] size_t bytes,
-                    [[maybe_unused]] size_t alignment) {
-#ifdef MREMAP_DONTUNMAP  // of Linux 5.7
-  std::byte* const to = map_past(bytes, alignment, reinterpret_cast<uintptr_t>(from) % alignment);
-  if (to && mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to) return to;
-#endif
-  return nullptr;
+#ifndef MREMAP_DONTUNMAP  // of Linux 5.7
+bool can_move() { return false; }
+bool move_out(std::byte*, std::byte*, size_t) { return false; }
+#else
+bool can_move() { return true; }
+// The kernel unmaps the place that pages go to before it knows that it can move them.
+bool move_out(std::byte* from, std::byte* to, size_t bytes) {
+  return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) == to;
 }
+#endif
 
 bool move_in(std::byte* from, std::byte* to, size_t bytes) {
   return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to;

@@ -20,10 +20,11 @@ void* aligned(size_t bytes, size_t alignment) {
 
 size_t page_bytes() { return 4096; }  // what most have; where pages are larger, nothing relies on it
 
-std::byte* map(size_t bytes, size_t alignment) { return static_cast<std::byte*>(aligned(bytes, alignment)); }
+std::byte* map(size_t bytes, size_t alignment, size_t) { return static_cast<std::byte*>(aligned(bytes, alignment)); }
 void unmap(std::byte* data, size_t) { release(data); }
 void drop(std::byte*, size_t) {}
-std::byte* move_out(std::byte*, size_t, size_t) { return nullptr; }
+bool can_move() { return false; }
+bool move_out(std::byte*, std::byte*, size_t) { return false; }
 bool move_in(std::byte*, std::byte*, size_t) { return false; }
 
 void* allocate(size_t bytes, size_t alignment) { return aligned(bytes, alignment); }

@@ -225,6 +225,30 @@ TEST(Stretches, TheLargestOfEachRowAndWhereItIs) {
   }
 }
 
+// A place that is divided by a negative number is no row's.
+TEST(Stretches, NegativeDivisors) {
+  constexpr int64_t kRow = 1024;
+  for (const auto& [type, divisor] :
+       {std::pair{DType::i8, -64}, {DType::i16, -1024}, {DType::i32, -1024}, {DType::i32, 2048}, {DType::i64, -2048}}) {
+    for (const Opcode op : {Opcode::div, Opcode::bit_and}) {
+      Kernel k;
+      Trial run;
+      k.extent = {1, kRows * kRow};
+      const int in = run.input(k, f32, kRows * kRow);
+      IndexAlgebra index(k.dag);
+      const int64_t shape[] = {kRows, kRow};
+      const IndexExpr place = index.loop(1, kRows * kRow);
+      const auto at = index.unflatten(place, shape);
+      const IndexExpr moved[] = {at[0], index.clamp(index.add(at[1], -2), 0, kRow - 1)};
+      const X x = k.dag.load(in, f32, index.emit(index.flatten(moved, shape)));
+      const X quotient = k.dag.binary(op, index.emit(place, type), k.dag.integer(divisor, type));
+      const X value = k.dag.binary(Opcode::add, x, k.dag.convert(quotient, f32));
+      k.stores.push_back({run.output(k, f32, kRows * kRow), index.emit(place).id, value.id});
+      run.check(k);
+    }
+  }
+}
+
 // What the rule finds: the inside of a row, both halves of two that are joined, and nothing where it is no use.
 TEST(Stretches, WhatTheyAre) {
   const auto ends = [](const Kernel& k) {
