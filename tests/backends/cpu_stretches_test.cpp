@@ -62,8 +62,9 @@ class Element {
     const DType type = kTypes[pick(0, 5)];
     const auto constant = [&] {
       const int64_t lowest = is_unsigned(type) ? 0 : std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(type));
-      const int64_t ends[] = {0, lowest, lowest - 1};
-      return k_.dag.integer(ends[pick(0, 2)] + pick(-n_, n_), type);
+      const auto end = static_cast<uint64_t>(lowest);
+      const uint64_t ends[] = {0, end, end - 1};
+      return k_.dag.integer(static_cast<int64_t>(ends[pick(0, 2)] + static_cast<uint64_t>(pick(-n_, n_))), type);
     };
     const auto sum = [&] {
       X x = k_.dag.convert(index_.emit(place), type);
