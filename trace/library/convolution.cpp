@@ -209,13 +209,18 @@ Array largest(std::string_view name, const Operand& x, const Shape& window, cons
         if (taps.empty()) return zeros(most.shape(), da.dtype());
         const Array padded = taps.padded(a, lowest), t = taps.padded(da.astype(wide(da.dtype())), 0);
         const Array inside = taps.padded(ones(a.shape(), DType::bool_), 0);
-        Array found = zeros(most.shape(), DType::bool_), result = zeros(most.shape(), t.dtype());
-        for (int64_t tap = 0; tap < taps.size(); ++tap) {
+        const DType number = taps.size() < 255 ? DType::u8 : DType::i32;
+        const Array none = full({}, static_cast<double>(taps.size()), number);
+        Array first = broadcast_to(none, most.shape());
+        for (int64_t tap = taps.size() - 1; tap >= 0; --tap) {
           const auto read = [&](const Array& of) { return taps.read(of, taps.position(tap)); };
           const Array value = read(padded), reaches = (value == most) | isnan(value);
-          const Array first = read(inside) & reaches & !found;
-          result = where(first, read(t), result);
-          found = found | first;
+          first = where(read(inside) & reaches, full({}, static_cast<double>(tap), number), first);
+        }
+        Array result = zeros(most.shape(), t.dtype());
+        for (int64_t tap = 0; tap < taps.size(); ++tap) {
+          const Array is_this = first == full({}, static_cast<double>(tap), number);
+          result = result + where(is_this, taps.read(t, taps.position(tap)), zeros(most.shape(), t.dtype()));
         }
         return result.astype(da.dtype());
       },
