@@ -8,6 +8,10 @@
 
 namespace neap::cpu {
 
+namespace {
+constexpr size_t kMostPointers = 8;  // that advance with a loop; each takes a register
+}  // namespace
+
 Emitter::Emitter(const backends::Kernel& kernel, const std::string& name, const VectorUnit& unit, llvm::Module& module)
     : a(kernel, unit),
       k(kernel),
@@ -120,10 +124,31 @@ Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>
   return repeat(
       begin, step == 1 || to_the_end ? end : b.CreateSub(end, number(step - 1)), carried,
       [&](Value* index, std::vector<Value*>& inside) {
+        running_.push_back({llvm::cast<llvm::PHINode>(index), to_the_end ? 0 : kMostPointers, {}});
         body(index, inside);
+        for (const auto& [pointer, type, coefficient] : running_.back().pointers) {
+          Value* next = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(step * coefficient));
+          pointer->addIncoming(next, b.GetInsertBlock());
+        }
+        running_.pop_back();
         return b.CreateAdd(index, number(step), "", false, true);
       },
       label);
+}
+
+Value* Emitter::advancing(Value* index, llvm::Type* type, Value* pointer, int64_t coefficient) {
+  if (running_.empty() || running_.back().index != index) return nullptr;
+  Running& loop = running_.back();
+  if (loop.pointers.size() >= loop.most) return nullptr;
+  const llvm::IRBuilder<>::InsertPointGuard guard(b);
+  b.SetInsertPoint(loop.index->getIncomingBlock(0)->getTerminator());
+  Value* begin = b.CreateMul(loop.index->getIncomingValue(0), b.getInt64(static_cast<uint64_t>(coefficient)));
+  begin = b.CreateGEP(type, pointer, begin);
+  b.SetInsertPoint(loop.index->getParent(), loop.index->getParent()->getFirstNonPHIIt());
+  llvm::PHINode* phi = b.CreatePHI(b.getPtrTy(), 2);
+  phi->addIncoming(begin, loop.index->getIncomingBlock(0));
+  loop.pointers.push_back({phi, type, coefficient});
+  return phi;
 }
 
 void Emitter::branch(Value* condition, std::vector<Value*>& carried,

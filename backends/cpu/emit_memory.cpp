@@ -98,9 +98,15 @@ Value* Emitter::address(Body& body, int buffer, const Linear& linear) {
     } else {
       const llvm::IRBuilder<>::InsertPointGuard guard(b);
       if (!shallow.terms.empty()) pointer = address(body, buffer, shallow);
-      Value* offset = sum(body, deep);
-      at(body, d);
-      pointer = pointers[key] = b.CreateGEP(type, pointer, offset);
+      const auto& [id, coefficient] = deep.terms.front();
+      const bool is_index = deep.terms.size() == 1 && k.dag[id].op == Opcode::index;
+      Value* there = is_index ? advancing(body.index[k.dag[id].imm], type, pointer, coefficient) : nullptr;
+      if (!there) {
+        Value* offset = sum(body, deep);
+        at(body, d);
+        there = b.CreateGEP(type, pointer, offset);
+      }
+      pointer = pointers[key] = there;
     }
   }
   return linear.constant == 0 ? pointer : b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(linear.constant));

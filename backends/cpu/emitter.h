@@ -69,6 +69,9 @@ class Emitter {
   Value* loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
               const std::function<void(Value* index, std::vector<Value*>& carried)>& body, const char* label,
               bool to_the_end = false);
+  /// Returns pointer + coefficient * index, elements, as a pointer that advances with the loop of the index: processors
+  /// fetch ahead for addresses of one register, but not all do for those of two. Null where it is not the innermost.
+  Value* advancing(Value* index, llvm::Type* element, Value* pointer, int64_t coefficient);
   /// Writes an iteration of the vector loop by `on`: with all lanes, or with `count` of those of the tail.
   using LanesOf = std::function<void(Emitter& on, Value* index, Value* count, std::vector<Value*>& carried)>;
   /// Writes the vector loop.
@@ -209,7 +212,18 @@ class Emitter {
   llvm::BasicBlock* row_block_ = nullptr;  // depth 1: the first block of the outer loop's body
   llvm::BasicBlock* return_ = nullptr;
   Value* line_ = nullptr;  // of a stretch: the row that it is in
-  bool seldom_ = false;    // the code being written runs for few elements: short is better than fast
+  struct Pointer {
+    llvm::PHINode* at;
+    llvm::Type* element;
+    int64_t coefficient;
+  };
+  struct Running {
+    llvm::PHINode* index;
+    size_t most;
+    std::vector<Pointer> pointers;
+  };
+  std::vector<Running> running_;  // loops that are being written, the innermost last
+  bool seldom_ = false;           // the code being written runs for few elements: short is better than fast
   Stretches stretches_;
   Cache shared_;
 };
