@@ -360,8 +360,8 @@ TYPED_TEST(Factor, EighDiagonalises) {
       for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = i + 1; j < n; ++j) given(i, j) = given(j, i);
         diagonal(i, i) = w(0, i);
-        // Without vectors the matrix is not divided.
-        EXPECT_LE(std::abs(w(0, i) - double(values[i])), n < kDividedRows ? 0 : scale * this->tolerance(n));
+        // Without vectors the matrix is not divided; both are as far from the truth.
+        EXPECT_LE(std::abs(w(0, i) - double(values[i])), n < kDividedRows ? 0 : 2 * scale * this->tolerance(n));
         EXPECT_TRUE(i == 0 || w(0, i - 1) <= w(0, i));
       }
       EXPECT_LE(difference(v * diagonal * transposed(v), given), scale * 2 * std::sqrt(double(n)) * this->tolerance(n))

@@ -40,45 +40,88 @@ struct Room {
   size_t used;
 };
 
-// One row of the step below, behind its diagonal element: other -= vi w + wi v (where there is a step before), then
-// p += ri other. Returns the sum of other * row.
-template <bool kUpdate, class T>
-T pass(T* other, int64_t n, T vi, const T* v, T wi, const T* w, T ri, const T* row, T* p) {
-  constexpr int64_t kStep = kLanes<T>;
-  const auto there = [&](int64_t j) {
-    Register<T> x = lanes(other + j);
+// A step of the reduction below: what the one before leaves to do, and this one's row.
+template <class T>
+struct Step {
+  T* a;
+  int64_t n;
+  const T *v, *w;  // of the step before, by column; null in the first
+  const T* row;    // this one's reflector
+  T* p;            // what the matrix makes of it
+};
+
+// Rows i to i + kCount of it, at the columns behind their diagonal elements. Each is updated (other -= vi w + wi v,
+// where there is a step before), and p += ri other; then p[i] += the sum of other * row, with the diagonal. So many
+// rows at once read p, v, w and the row once. Columns are taken in registers that end with the row, the first of which
+// are masked.
+template <bool kUpdate, int kCount, class T>
+void pass(const Step<T>& step, int64_t i) {
+  using Mask = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  constexpr int64_t kLength = kLanes<T>;
+  const auto [a, n, v, w, row, p] = step;
+  T* other[kCount];
+  T vi[kCount], wi[kCount];
+  for (int r = 0; r < kCount; ++r) {
+    other[r] = a + (i + r) * n;
+    vi[r] = kUpdate ? v[i + r] : T(0), wi[r] = kUpdate ? w[i + r] : T(0);
+  }
+  Register<T> sums[kCount] = {};
+  T sum[kCount] = {};
+  const auto update = [&](auto x, auto wj, auto vj, int r) {
     if constexpr (kUpdate) {
-      x = x - lanes(w + j) * vi;
-      x = x - lanes(v + j) * wi;
-      lanes(other + j) = x;
+      x = x - wj * vi[r];
+      x = x - vj * wi[r];
     }
-    lanes(p + j) = lanes(p + j) + x * ri;
     return x;
   };
-  Register<T> sums[2] = {};  // or each waits for the one before
-  int64_t j = 0;
-  for (; j + 2 * kStep <= n; j += 2 * kStep) {
-    for (int64_t u = 0; u < 2; ++u) {
-      const Register<T> x = there(j + u * kStep);
-      sums[u] = sums[u] + x * lanes(row + j + u * kStep);
+  const auto registers = [&]<bool kMasked>(int64_t j) {
+    const Register<T> rj = lanes(row + j), vj = kUpdate ? lanes(v + j) : Register<T>{},
+                      wj = kUpdate ? lanes(w + j) : Register<T>{};
+    Register<T> pj = lanes(p + j);
+    for (int r = 0; r < kCount; ++r) {
+      const Register<T> old = lanes(other[r] + j);
+      Register<T> x = update(old, wj, vj, r);
+      Register<T> here = rj;
+      if constexpr (kMasked) {  // the others hold anything
+        const Register<Mask> behind = numbers<Mask>() + static_cast<Mask>(j - i) > static_cast<Mask>(r);
+        const auto masked = [](Register<T> y, Register<Mask> mask) { return (Register<T>)((Register<Mask>)y & mask); };
+        here = masked(rj, behind);
+        lanes(other[r] + j) = (Register<T>)((Register<Mask>)masked(x, behind) | (Register<Mask>)masked(old, ~behind));
+        x = masked(x, behind);
+      } else if constexpr (kUpdate) {
+        lanes(other[r] + j) = x;
+      }
+      pj = pj + x * row[i + r];
+      sums[r] = sums[r] + x * here;
     }
-  }
-  for (; j + kStep <= n; j += kStep) {
-    const Register<T> x = there(j);
-    sums[0] = sums[0] + x * lanes(row + j);
-  }
-  const Register<T> both = sums[0] + sums[1];
-  T sum = 0;
-  for (int64_t i = 0; i < kStep; ++i) sum += both[i];
-  for (; j < n; ++j) {
-    if constexpr (kUpdate) {
-      other[j] = other[j] - vi * w[j];
-      other[j] = other[j] - wi * v[j];
+    lanes(p + j) = pj;
+  };
+  int64_t j = n - (n - i - 1 + kLength - 1) / kLength * kLength;
+  if (j < 0) {  // registers would begin before the row
+    for (int r = 0; r < kCount; ++r) {
+      for (int64_t at = i + r + 1; at < std::min(j + kLength, n); ++at) {
+        const T x = update(other[r][at], kUpdate ? w[at] : T(0), kUpdate ? v[at] : T(0), r);
+        other[r][at] = x;
+        p[at] = p[at] + x * row[i + r];
+        sum[r] = sum[r] + x * row[at];
+      }
     }
-    p[j] = p[j] + ri * other[j];
-    sum = sum + other[j] * row[j];
+    j += kLength;
   }
-  return sum;
+  for (; j < i + kCount && j < n; j += kLength) registers.template operator()<true>(j);
+  for (; j < n; j += kLength) registers.template operator()<false>(j);
+  for (int r = 0; r < kCount; ++r) {
+    T& diagonal = other[r][i + r];
+    if constexpr (kUpdate) diagonal -= 2 * vi[r] * wi[r];
+    p[i + r] += sum[r] + total<T>(sums[r]) + diagonal * row[i + r];
+  }
+}
+
+template <bool kUpdate, class T>
+void pass_all(const Step<T>& step, int64_t i) {
+  constexpr int kCount = kRegisterBytes == 64 ? 4 : 2;  // what fits the registers
+  for (; i + kCount <= step.n; i += kCount) pass<kUpdate, kCount>(step, i);
+  for (; i < step.n; ++i) pass<kUpdate, 1>(step, i);
 }
 
 // Makes a, of which the upper triangle is read, tridiagonal. Row k then holds reflector k from column k + 1 on. The
@@ -99,18 +142,8 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
     row[k + 1] = T(1);
     T* const p = room.products[k % 2];
     vec(p + k + 1, n - k - 1).setZero();
-    for (int64_t i = k + 1; i < n; ++i) {
-      T* const other = a + i * n;
-      const int64_t behind = i + 1, rest = n - behind;
-      T sum = 0;
-      if (v) {
-        other[i] -= 2 * v[i] * w[i];
-        sum = pass<true>(other + behind, rest, v[i], v + behind, w[i], w + behind, row[i], row + behind, p + behind);
-      } else {
-        sum = pass<false>(other + behind, rest, T(0), v, T(0), w, row[i], row + behind, p + behind);
-      }
-      p[i] += sum + other[i] * row[i];
-    }
+    const Step<T> step{a, n, v, w, row, p};
+    v ? pass_all<true>(step, k + 1) : pass_all<false>(step, k + 1);
     const auto ps = vec(p + k + 1, n - k - 1), vs = vec(row + k + 1, n - k - 1);
     vec(p + k + 1, n - k - 1) *= scale;
     const T along = scale / 2 * (ps * vs).sum();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/factor/factor.h"
 #include "core/function_ref.h"
@@ -60,6 +61,29 @@ const Register<T>& lanes(const T* at) {
   return *reinterpret_cast<const Register<T>*>(at);
 }
 
+// Returns 0, 1, ... to the last lane.
+template <class T>
+Register<T> numbers() {
+  return [&]<int... kAt>(std::integer_sequence<int, kAt...>) {
+    return Register<T>{kAt...};
+  }(std::make_integer_sequence<int, static_cast<int>(kLanes<T>)>());
+}
+// Returns the sum of all lanes, by halves.
+template <class T, class Lanes>
+T total(Lanes x) {
+  constexpr int kHalf = sizeof(Lanes) / sizeof(T) / 2;
+  if constexpr (kHalf == 0) {
+    return x;
+  } else {
+    return [&]<int... kAt>(std::integer_sequence<int, kAt...>) {
+      if constexpr (kHalf == 1) {
+        return x[0] + x[1];
+      } else {
+        return total<T>(__builtin_shufflevector(x, x, kAt...) + __builtin_shufflevector(x, x, (kAt + kHalf)...));
+      }
+    }(std::make_integer_sequence<int, kHalf>());
+  }
+}
 template <class T>
 auto vec(T* data, int64_t n) {
   using Array = Eigen::Array<std::remove_const_t<T>, Eigen::Dynamic, 1>;
