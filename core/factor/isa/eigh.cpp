@@ -56,8 +56,6 @@ struct Step {
 // are masked.
 template <bool kUpdate, int kCount, class T>
 void pass(const Step<T>& step, int64_t i) {
-  using Mask = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-  constexpr int64_t kLength = kLanes<T>;
   const auto [a, n, v, w, row, p] = step;
   T* other[kCount];
   T vi[kCount], wi[kCount];
@@ -65,8 +63,6 @@ void pass(const Step<T>& step, int64_t i) {
     other[r] = a + (i + r) * n;
     vi[r] = kUpdate ? v[i + r] : T(0), wi[r] = kUpdate ? w[i + r] : T(0);
   }
-  Register<T> sums[kCount] = {};
-  T sum[kCount] = {};
   const auto update = [&](auto x, auto wj, auto vj, int r) {
     if constexpr (kUpdate) {
       x = x - wj * vi[r];
@@ -74,46 +70,49 @@ void pass(const Step<T>& step, int64_t i) {
     }
     return x;
   };
-  const auto registers = [&]<bool kMasked>(int64_t j) {
-    const Register<T> rj = lanes(row + j), vj = kUpdate ? lanes(v + j) : Register<T>{},
-                      wj = kUpdate ? lanes(w + j) : Register<T>{};
-    Register<T> pj = lanes(p + j);
+  T sum[kCount] = {};
+  if (n < kLanes<T>) {
     for (int r = 0; r < kCount; ++r) {
-      const Register<T> old = lanes(other[r] + j);
-      Register<T> x = update(old, wj, vj, r);
-      Register<T> here = rj;
-      if constexpr (kMasked) {  // the others hold anything
-        const Register<Mask> behind = numbers<Mask>() + static_cast<Mask>(j - i) > static_cast<Mask>(r);
-        const auto masked = [](Register<T> y, Register<Mask> mask) { return (Register<T>)((Register<Mask>)y & mask); };
-        here = masked(rj, behind);
-        lanes(other[r] + j) = (Register<T>)((Register<Mask>)masked(x, behind) | (Register<Mask>)masked(old, ~behind));
-        x = masked(x, behind);
-      } else if constexpr (kUpdate) {
-        lanes(other[r] + j) = x;
-      }
-      pj = pj + x * row[i + r];
-      sums[r] = sums[r] + x * here;
-    }
-    lanes(p + j) = pj;
-  };
-  int64_t j = n - (n - i - 1 + kLength - 1) / kLength * kLength;
-  if (j < 0) {  // registers would begin before the row
-    for (int r = 0; r < kCount; ++r) {
-      for (int64_t at = i + r + 1; at < std::min(j + kLength, n); ++at) {
-        const T x = update(other[r][at], kUpdate ? w[at] : T(0), kUpdate ? v[at] : T(0), r);
-        other[r][at] = x;
-        p[at] = p[at] + x * row[i + r];
-        sum[r] = sum[r] + x * row[at];
+      for (int64_t j = i + r + 1; j < n; ++j) {
+        other[r][j] = update(other[r][j], kUpdate ? w[j] : T(0), kUpdate ? v[j] : T(0), r);
+        p[j] = p[j] + other[r][j] * row[i + r];
+        sum[r] = sum[r] + other[r][j] * row[j];
       }
     }
-    j += kLength;
+  } else {
+    Register<T> sums[kCount] = {};
+    const auto visit = [&](int64_t j, const auto& at_row) {
+      const Register<T> rj = lanes(row + j);
+      Register<T> vj{}, wj{}, pj = lanes(p + j);
+      if constexpr (kUpdate) vj = lanes(v + j), wj = lanes(w + j);
+      for (int r = 0; r < kCount; ++r) at_row(r, update(lanes(other[r] + j), wj, vj, r), rj, pj);
+      lanes(p + j) = pj;
+    };
+    // Those behind the diagonal of the first row, and where registers may hold diagonals of others, of each row.
+    in_registers<T>(i + 1, n, [&]<bool kSome>(int64_t j, Lanes<T> mask) {
+      if (kSome || j < i + kCount) {
+        visit(j, [&](int r, Register<T> x, Register<T> rj, Register<T>& pj) {
+          Lanes<T> behind = lanes_between<T>(i + r + 1 - j, kLanes<T>);
+          if constexpr (kSome) behind = behind & mask;
+          put(other[r] + j, x, behind);
+          x = masked<T>(x, behind);
+          pj = pj + x * row[i + r];
+          sums[r] = sums[r] + x * masked<T>(rj, behind);  // the others hold anything
+        });
+      } else {
+        visit(j, [&](int r, Register<T> x, Register<T> rj, Register<T>& pj) {
+          if constexpr (kUpdate) lanes(other[r] + j) = x;
+          pj = pj + x * row[i + r];
+          sums[r] = sums[r] + x * rj;
+        });
+      }
+    });
+    for (int r = 0; r < kCount; ++r) sum[r] = total<T>(sums[r]);
   }
-  for (; j < i + kCount && j < n; j += kLength) registers.template operator()<true>(j);
-  for (; j < n; j += kLength) registers.template operator()<false>(j);
   for (int r = 0; r < kCount; ++r) {
     T& diagonal = other[r][i + r];
     if constexpr (kUpdate) diagonal -= 2 * vi[r] * wi[r];
-    p[i + r] += sum[r] + total<T>(sums[r]) + diagonal * row[i + r];
+    p[i + r] += sum[r] + diagonal * row[i + r];
   }
 }
 

@@ -29,6 +29,78 @@ struct Room {
   size_t used;
 };
 
+// What a step of the reduction below does with rows i to i + kCount of x: so many at once read the other operands once.
+template <class T>
+struct Step {
+  T* x;
+  int64_t n, k;
+  T* sums;     // of the reflector from the left, by column
+  const T* u;  // the reflector from the right
+
+  // Adds what the rows have to the sums.
+  template <int kCount>
+  void add(int64_t i) const {
+    const T* rows[kCount];
+    for (int r = 0; r < kCount; ++r) rows[r] = x + (i + r) * n;
+    const auto visit = [&]<bool kSome>(int64_t j, Lanes<T> mask) {
+      Register<T> sum = lanes(sums + j);
+      for (int r = 0; r < kCount; ++r) {
+        Register<T> row = lanes(rows[r] + j);
+        if constexpr (kSome) row = masked<T>(row, mask);
+        sum = sum + row * rows[r][k];
+      }
+      lanes(sums + j) = sum;
+    };
+    in_registers<T>(k + 1, n, visit);
+  }
+
+  // Applies both reflectors.
+  template <int kCount>
+  void apply(int64_t i, T right) const {
+    T* rows[kCount];
+    for (int r = 0; r < kCount; ++r) rows[r] = x + (i + r) * n;
+    Register<T> along[kCount] = {};
+    const auto from_left = [&]<bool kSome>(int64_t j, Lanes<T> mask) {
+      const Register<T> sum = lanes(sums + j);
+      Register<T> uj = lanes(u + j);
+      if constexpr (kSome) uj = masked<T>(uj, mask);
+      for (int r = 0; r < kCount; ++r) {
+        Register<T> row = lanes(rows[r] + j) - sum * rows[r][k];
+        if constexpr (kSome) {
+          put(rows[r] + j, row, mask);
+          row = masked<T>(row, mask);
+        } else {
+          lanes(rows[r] + j) = row;
+        }
+        along[r] = along[r] + row * uj;
+      }
+    };
+    in_registers<T>(k + 1, n, from_left);
+    T scale[kCount];
+    for (int r = 0; r < kCount; ++r) scale[r] = right * total<T>(along[r]);
+    const auto from_right = [&]<bool kSome>(int64_t j, Lanes<T> mask) {
+      const Register<T> uj = lanes(u + j);
+      for (int r = 0; r < kCount; ++r) {
+        const Register<T> row = lanes(rows[r] + j) - uj * scale[r];
+        if constexpr (kSome) {
+          put(rows[r] + j, row, mask);
+        } else {
+          lanes(rows[r] + j) = row;
+        }
+      }
+    };
+    in_registers<T>(k + 1, n, from_right);
+  }
+};
+
+// Calls visit.operator()<count>(i) for rows [begin, end), as many at once as registers allow.
+template <class Visit>
+void in_rows(int64_t begin, int64_t end, const Visit& visit) {
+  constexpr int kCount = kRegisterBytes == 64 ? 4 : 2;
+  for (; begin + kCount <= end; begin += kCount) visit.template operator()<kCount>(begin);
+  for (; begin < end; ++begin) visit.template operator()<1>(begin);
+}
+
 // Makes x [n, n] upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
 // from column k + 1 on.
 template <class T>
@@ -42,9 +114,15 @@ void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
     room.right[k] = T(0);
     room.beside[k] = 0;
     if (rest == 0) break;
-    auto sums = vec(room.row, rest);
+    const Step<T> step{x, n, k, room.row, row};
+    auto sums = vec(room.row + k + 1, rest);
     sums = vec(row + k + 1, rest);
-    for (int64_t i = k + 1; i < n; ++i) sums += x[i * n + k] * vec(x + i * n + k + 1, rest);
+    const bool is_small = n < kLanes<T>;
+    if (is_small) {
+      for (int64_t i = k + 1; i < n; ++i) sums += x[i * n + k] * vec(x + i * n + k + 1, rest);
+    } else {
+      in_rows(k + 1, n, [&]<int kCount>(int64_t i) { step.template add<kCount>(i); });
+    }
     sums *= left;
     auto u = vec(row + k + 1, rest);
     u -= sums;
@@ -52,6 +130,10 @@ void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
     room.right[k] = right;
     room.beside[k] = beside;
     row[k + 1] = T(1);
+    if (!is_small) {
+      in_rows(k + 1, n, [&, scale = right]<int kCount>(int64_t i) { step.template apply<kCount>(i, scale); });
+      continue;
+    }
     for (int64_t i = k + 1; i < n; ++i) {
       auto other = vec(x + i * n + k + 1, rest);
       other -= x[i * n + k] * sums;

@@ -68,6 +68,40 @@ Register<T> numbers() {
     return Register<T>{kAt...};
   }(std::make_integer_sequence<int, static_cast<int>(kLanes<T>)>());
 }
+// Lanes that count: of all bits, or of none.
+template <class T>
+using Lanes = Register<std::conditional_t<sizeof(T) == 8, int64_t, int32_t>>;
+template <class T>
+Lanes<T> lanes_between(int64_t begin, int64_t end) {
+  using Number = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  const Register<Number> all = numbers<Number>();
+  return (all >= static_cast<Number>(begin)) & (all < static_cast<Number>(end));
+}
+template <class T>
+Register<T> masked(Register<T> x, Lanes<T> mask) {
+  return (Register<T>)((Lanes<T>)x & mask);
+}
+// at[...] = x, in the lanes that count.
+template <class T>
+void put(T* at, Register<T> x, Lanes<T> mask) {
+  lanes(at) = (Register<T>)((Lanes<T>)masked<T>(x, mask) | (Lanes<T>)masked<T>(lanes(at), ~mask));
+}
+// Calls visit.operator()<some>(j, mask) for [begin, end), of which the end is a register's or more, in registers that
+// lie before the end and each of which begins at j; where not all lanes count (`some`) the mask says which.
+template <class T, class Visit>
+void in_registers(int64_t begin, int64_t end, const Visit& visit) {
+  constexpr int64_t kLength = kLanes<T>;
+  int64_t j = end - (end - begin + kLength - 1) / kLength * kLength;
+  if (j < 0) {
+    visit.template operator()<true>(0, lanes_between<T>(begin, j + kLength));
+    j += kLength;
+  } else if (j < begin) {
+    visit.template operator()<true>(j, lanes_between<T>(begin - j, kLength));
+    j += kLength;
+  }
+  for (; j < end; j += kLength) visit.template operator()<false>(j, Lanes<T>{});
+}
+
 // Returns the sum of all lanes, by halves.
 template <class T, class Lanes>
 T total(Lanes x) {
