@@ -193,6 +193,7 @@ Value* Emitter::load(Body& body, int32_t id) {
 void Emitter::prefetch(Value* pointer, const Linear& linear, int64_t element_bytes) {
   constexpr int64_t kAhead = 16, kFewestRows = 64, kFarApart = 1024, kLine = 64;
   if (k.kind != backends::Kernel::Kind::reduce || a.vector_depth != 1 || k.extent[1] < kFewestRows) return;
+  if (takes_columns()) return;
   int64_t row = 0;
   for (const auto& [id, coefficient] : linear.terms) {
     if (k.dag[id].op == Opcode::index && k.dag[id].imm == 1) row = coefficient;

@@ -273,6 +273,94 @@ void Emitter::reduce_rows(Value* first) {
   }
 }
 
+// Columns of rows that come from memory are read some rows at a time, from the first column to the last, so that
+// processors fetch ahead along rows: a column of registers at a time jumps from row to row. Each result goes on where
+// it stopped, in the same order. 4096 x 4096 of f32, one thread: 2.8 ms for 6.5 (Zen 5); four rows or sixteen take 3.1.
+bool Emitter::takes_columns() const {
+  constexpr int64_t kFewestRows = 64, kFewestVectors = 4, kFarApart = 1024;
+  if (k.extent[1] < kFewestRows || k.extent[0] < kFewestVectors * a.lanes) return false;
+  for (int32_t id = 0; id < k.dag.size(); ++id) {
+    const Inst& i = k.dag[id];
+    const Linear* address = i.op == Opcode::load && a.needed(id) && a.varying(id) ? a.linear(i.a) : nullptr;
+    if (!address || !address->exact) continue;
+    for (const auto& [term, coefficient] : address->terms) {
+      const bool is_row = k.dag[term].op == Opcode::index && k.dag[term].imm == 1;
+      if (is_row && std::abs(coefficient) * static_cast<int64_t>(size_of(i.type)) >= kFarApart) return true;
+    }
+  }
+  return false;
+}
+
+void Emitter::reduce_columns() {
+  constexpr int64_t kRows = 8, kSumBytes = int64_t{32} << 10;  // of the stack
+  std::vector<llvm::Type*> types;
+  for (Value* v : identities(1)) types.push_back(v->getType());
+  const int64_t most = std::max<int64_t>(kSumBytes / 8 / static_cast<int64_t>(types.size()) / 64 * 64, 64);
+  std::vector<llvm::AllocaInst*> sums;
+  for (llvm::Type* type : types) sums.push_back(stack(llvm::ArrayType::get(type, static_cast<uint64_t>(most)), "sums"));
+  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
+  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
+  std::vector<Value*> none;
+  Value* const ends[] = {bounds_[0][0], bounds_[0][1]};
+  const auto some_columns = [&](Value* first, std::vector<Value*>&) {
+    bounds_[0][0] = first;
+    bounds_[0][1] = least(b.CreateAdd(first, number(most)), ends[1]);
+    const auto there = [&](size_t slot, Value* column) {
+      return b.CreateGEP(types[slot], sums[slot], b.CreateSub(column, first));
+    };
+    const auto get = [&](Value* column) {
+      std::vector<Value*> totals;
+      for (size_t s = 0; s < types.size(); ++s) {
+        totals.push_back(b.CreateAlignedLoad(W == 1 ? types[s] : with_lanes(types[s], W), there(s, column),
+                                             llvm::Align(types[s]->getPrimitiveSizeInBits() / 8)));
+      }
+      return totals;
+    };
+    const auto put = [&](const std::vector<Value*>& totals, Value* column) {
+      for (size_t s = 0; s < types.size(); ++s) {
+        b.CreateAlignedStore(totals[s], there(s, column), llvm::Align(types[s]->getPrimitiveSizeInBits() / 8));
+      }
+    };
+    const auto each = [&](const std::function<void(Body&, Value*)>& body) {
+      vector_loop(0, none, [&](Emitter&, Value* column, Value* count, std::vector<Value*>&) {
+        row_block_ = b.GetInsertBlock();
+        Body here = body_at(column, nullptr);
+        if (count) start_tail(here, count);
+        body(here, column);
+      });
+    };
+    each([&](Body& body, Value* column) {
+      std::vector<Value*> totals = identities(W);
+      begin_with(totals, column, body);
+      put(totals, column);
+    });
+    loop(
+        bounds_[1][0], bounds_[1][1], kRows, none,
+        [&](Value* row, std::vector<Value*>&) {
+          Value* stop = least(b.CreateAdd(row, number(kRows)), bounds_[1][1]);
+          each([&](Body& body, Value* column) {
+            std::vector<Value*> totals = get(column);
+            add_rows(body, row, stop, totals);
+            put(totals, column);
+          });
+        },
+        "rows", true);
+    each([&](Body& body, Value* column) { finish_reduce(get(column), column, body); });
+  };
+  loop(ends[0], ends[1], most, none, some_columns, "columns", true);
+  std::ranges::copy(ends, bounds_[0]);
+}
+
+void Emitter::add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals) {
+  const auto add = [&](Value* i, std::vector<Value*>& carried) {
+    body.blocks[2] = b.GetInsertBlock();
+    body.index[1] = i;
+    compute(body);
+    carried = accumulate(body, carried);
+  };
+  loop(begin, end, 1, totals, add, "column");
+}
+
 void Emitter::emit_reduce() {
   start_ = new_block("start");
   b.CreateCondBr(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), start_, return_);
@@ -286,16 +374,10 @@ void Emitter::emit_reduce() {
       Body body = body_at(row, nullptr);
       if (count) start_tail(body, count);
       begin_with(totals, row, body);
-      const auto add = [&](Value* i, std::vector<Value*>& carried) {
-        body.blocks[2] = b.GetInsertBlock();
-        body.index[1] = i;
-        compute(body);
-        carried = accumulate(body, carried);
-      };
-      if (!empty) loop(bounds_[1][0], bounds_[1][1], 1, totals, add, "column");
+      if (!empty) add_rows(body, bounds_[1][0], bounds_[1][1], totals);
       finish_reduce(totals, row, body);
     };
-    vector_loop(0, none, columns);
+    takes_columns() ? reduce_columns() : vector_loop(0, none, columns);
   } else {
     const auto one_row = [&](Value* row, std::vector<Value*>&) {
       row_block_ = b.GetInsertBlock();

@@ -101,6 +101,11 @@ class Emitter {
   /// Tells whether several rows are reduced at once.
   bool takes_rows() const;
   void reduce_rows(Value* first);
+  /// Tells whether columns are reduced a few rows at a time.
+  bool takes_columns() const;
+  void reduce_columns();
+  /// Adds what some rows have in the columns of the body's lanes.
+  void add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals);
   std::vector<Value*> identities(int lanes);
   /// Puts what the rows begin with in place of identities.
   void begin_with(std::vector<Value*>& totals, Value* row, const Body& body);
