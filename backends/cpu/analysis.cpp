@@ -71,6 +71,19 @@ Linear combine(const Linear& a, const Linear& b, int64_t scale) {
 
 bool is_constant(const scalar::Dag& dag, int32_t id) { return dag[id].op == Opcode::constant; }
 
+// What x is divided by where the instruction is x - x / d * d, as places in rows are found.
+std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const Inst& i) {
+  if (i.op != Opcode::sub || dag[i.b].op != Opcode::mul) return std::nullopt;
+  const Inst& product = dag[i.b];
+  const Inst& quotient = dag[product.a];
+  if (quotient.op != Opcode::div || quotient.a != i.a || !is_constant(dag, quotient.b) ||
+      !is_constant(dag, product.b)) {
+    return std::nullopt;
+  }
+  const int64_t d = signed_constant(dag[quotient.b]);
+  return d > 0 && signed_constant(dag[product.b]) == d ? std::optional(d) : std::nullopt;
+}
+
 }  // namespace
 
 int64_t signed_constant(const Inst& i) {
@@ -152,6 +165,9 @@ Interval Analysis::find_range(int32_t id) const {
     case Opcode::add:
     case Opcode::sub:
     case Opcode::mul: {
+      if (const std::optional<int64_t> d = divisor_of_remainder(kernel.dag, i); d && of(i.a).lo >= 0) {
+        return {0, std::min(*d - 1, of(i.a).hi)};
+      }
       const auto r = exact_range(i.op, of(i.a), of(i.b));
       // u64 values above int64 are not representable as an Interval: only what is surely inside counts.
       if (!r || !r->inside(all) || (i.type == DType::u64 && (r->lo < 0 || of(i.a).lo < 0 || of(i.b).lo < 0)))
