@@ -15,26 +15,31 @@ using planner::Cumulation;
 using planner::CumulativeForm;
 using planner::CumulativeLayout;
 
-// What begins a cumulation and what joins two; A is what accumulates. Nothing but -0 added to -0 is -0.
+// What begins a cumulation and what joins two; A is what accumulates. Nothing but -0 added to -0 is -0. Those that are
+// exact may be joined in groups.
 template <class A>
 struct Sum {
+  static constexpr bool kExact = std::is_integral_v<A>;
   static constexpr A kFirst = std::is_floating_point_v<A> ? static_cast<A>(-0.0) : A{0};
   static A join(A a, A b) { return a + b; }
 };
 template <class A>
 struct Product {
+  static constexpr bool kExact = std::is_integral_v<A>;
   static constexpr A kFirst = 1;
   static A join(A a, A b) { return a * b; }
 };
 // A NaN stays once it is there.
 template <class A>
 struct Max {
+  static constexpr bool kExact = true;
   static constexpr A kFirst =
       std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   static A join(A a, A b) { return b > a || b != b ? b : a; }
 };
 template <class A>
 struct Min {
+  static constexpr bool kExact = true;
   static constexpr A kFirst =
       std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
   static A join(A a, A b) { return b < a || b != b ? b : a; }
@@ -125,6 +130,11 @@ class Cumulate {
   template <bool kWrites>
   void walk_row(const Task& task) const {
     A before = kWrites && task.totals ? *task.totals : Joins::kFirst;
+    if constexpr (Joins::kExact) {
+      before = walk_chunks<kWrites>(task, before);
+      if constexpr (!kWrites) *task.totals = before;
+      return;
+    }
     for (int64_t begin = task.begin; begin < task.end; begin += block_) {
       A sum = Joins::kFirst;
       for (int64_t n = begin; n < std::min(begin + block_, task.end); ++n) {
@@ -135,6 +145,37 @@ class Cumulate {
       before = Joins::join(before, sum);
       if constexpr (!kWrites) *task.totals = sum;
     }
+  }
+
+  // The elements of a chunk are joined with each other first, so that chunks wait for one join only.
+  template <bool kWrites>
+  A walk_chunks(const Task& task, A sum) const {
+    constexpr int64_t kChunk = 8;
+    const int64_t step = form_.reverse ? -form_.inner : form_.inner;
+    int64_t n = task.begin;
+    for (; n + kChunk <= task.end; n += kChunk) {
+      const int64_t first = task.first + at(n) * form_.inner;
+      A joined[kChunk];
+      for (int64_t i = 0; i < kChunk; ++i) joined[i] = value(in_[first + i * step]);
+      if constexpr (!kWrites) {
+        for (int64_t count = kChunk / 2; count > 0; count /= 2) {
+          for (int64_t i = 0; i < count; ++i) joined[i] = Joins::join(joined[2 * i], joined[2 * i + 1]);
+        }
+        sum = Joins::join(sum, joined[0]);
+        continue;
+      }
+      for (int64_t apart = 1; apart < kChunk; apart *= 2) {
+        for (int64_t i = kChunk - 1; i >= apart; --i) joined[i] = Joins::join(joined[i - apart], joined[i]);
+      }
+      for (int64_t i = 0; i < kChunk; ++i) out_[first + i * step] = rounded(Joins::join(sum, joined[i]));
+      sum = Joins::join(sum, joined[kChunk - 1]);
+    }
+    for (; n < task.end; ++n) {
+      const int64_t i = task.first + at(n) * form_.inner;
+      sum = Joins::join(sum, value(in_[i]));
+      if constexpr (kWrites) out_[i] = rounded(sum);
+    }
+    return sum;
   }
 
   int64_t at(int64_t n) const { return form_.reverse ? form_.length - 1 - n : n; }

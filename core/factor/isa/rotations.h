@@ -27,10 +27,10 @@ class Rotations {
     int32_t first, second;
     T c, s;
   };
-  // Rotations are collected until there are 32 n of them, at most 65536: each flush reads and writes the whole of z
-  // once, which took half of the time of svd of 1000 x 1000 where there were 4 n. The list is part of the work space
-  // that the plan counts.
-  static int64_t capacity(int64_t n) { return std::clamp<int64_t>(32 * n, 32, 65536); }
+  // Rotations are collected until there are so many: each flush reads and writes the whole of z once, which took half
+  // of the time of svd of 1000 x 1000 where there were 4 n. The list is part of the work space that the plan counts.
+  static int64_t capacity(int64_t n) { return std::clamp<int64_t>((n <= kHeldRows ? 8 : 32) * n, 16, 65536); }
+  static constexpr int64_t kHeldRows = 512;  // of a matrix that a cache near the core holds
   static size_t room(int64_t n) { return round_up(static_cast<size_t>(capacity(n)) * sizeof(Rotation)); }
 
   /// Prepares rotations of the rows of z; where z is null they are dropped.
