@@ -15,31 +15,31 @@ using planner::Cumulation;
 using planner::CumulativeForm;
 using planner::CumulativeLayout;
 
-// What begins a cumulation and what joins two; A is what accumulates. Nothing but -0 added to -0 is -0. Those that are
-// exact may be joined in groups.
+// What begins a cumulation and what joins two; A is what accumulates. Nothing but -0 added to -0 is -0. Elements may be
+// joined in chunks first where that is exact, and worth it where a join takes long.
 template <class A>
 struct Sum {
-  static constexpr bool kExact = std::is_integral_v<A>;
+  static constexpr bool kChunks = false;
   static constexpr A kFirst = std::is_floating_point_v<A> ? static_cast<A>(-0.0) : A{0};
   static A join(A a, A b) { return a + b; }
 };
 template <class A>
 struct Product {
-  static constexpr bool kExact = std::is_integral_v<A>;
+  static constexpr bool kChunks = std::is_integral_v<A>;
   static constexpr A kFirst = 1;
   static A join(A a, A b) { return a * b; }
 };
 // A NaN stays once it is there.
 template <class A>
 struct Max {
-  static constexpr bool kExact = true;
+  static constexpr bool kChunks = std::is_floating_point_v<A>;
   static constexpr A kFirst =
       std::numeric_limits<A>::has_infinity ? -std::numeric_limits<A>::infinity() : std::numeric_limits<A>::lowest();
   static A join(A a, A b) { return b > a || b != b ? b : a; }
 };
 template <class A>
 struct Min {
-  static constexpr bool kExact = true;
+  static constexpr bool kChunks = std::is_floating_point_v<A>;
   static constexpr A kFirst =
       std::numeric_limits<A>::has_infinity ? std::numeric_limits<A>::infinity() : std::numeric_limits<A>::max();
   static A join(A a, A b) { return b < a || b != b ? b : a; }
@@ -65,6 +65,7 @@ class Cumulate {
   }
 
  private:
+  static constexpr int64_t kFewestChunked = 64;
   static constexpr int64_t kGrain = 4096;  // elements that are worth a task; no measurement is recorded
 
   struct Task {
@@ -130,10 +131,12 @@ class Cumulate {
   template <bool kWrites>
   void walk_row(const Task& task) const {
     A before = kWrites && task.totals ? *task.totals : Joins::kFirst;
-    if constexpr (Joins::kExact) {
-      before = walk_chunks<kWrites>(task, before);
-      if constexpr (!kWrites) *task.totals = before;
-      return;
+    if constexpr (Joins::kChunks) {
+      if (task.end - task.begin >= kFewestChunked) {
+        before = walk_chunks<kWrites>(task, before);
+        if constexpr (!kWrites) *task.totals = before;
+        return;
+      }
     }
     for (int64_t begin = task.begin; begin < task.end; begin += block_) {
       A sum = Joins::kFirst;

@@ -188,8 +188,8 @@ Value* Emitter::load(Body& body, int32_t id) {
   return from_memory(gather(type, pointer, offsets, stride == 1 || stride == -1), i.type);
 }
 
-// A reduction down columns reads a few lines of each row, one row after the other: processors fetch ahead within a page
-// only. 8000 x 8000 of f32, read so by a sum of exponentials, took 53 ms without this and 22 with it (Xeon, two cores).
+// A reduction down columns that are too few to be taken some rows at a time (takes_columns) reads a few lines of each
+// row, one row after the other, and processors fetch ahead within a page only.
 void Emitter::prefetch(Value* pointer, const Linear& linear, int64_t element_bytes) {
   constexpr int64_t kAhead = 16, kFewestRows = 64, kFarApart = 1024, kLine = 64;
   if (k.kind != backends::Kernel::Kind::reduce || a.vector_depth != 1 || k.extent[1] < kFewestRows) return;

@@ -292,7 +292,7 @@ bool Emitter::takes_columns() const {
 }
 
 void Emitter::reduce_columns() {
-  constexpr int64_t kRows = 8, kSumBytes = int64_t{32} << 10;  // of the stack
+  constexpr int64_t kRows = 8, kSumBytes = int64_t{32} << 10;  // of the stack, but for very many sums
   std::vector<llvm::Type*> types;
   for (Value* v : identities(1)) types.push_back(v->getType());
   const int64_t most = std::max<int64_t>(kSumBytes / 8 / static_cast<int64_t>(types.size()) / 64 * 64, 64);

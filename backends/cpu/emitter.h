@@ -9,7 +9,7 @@
 // Each instruction is written at its depth: before the loops, in the outer loop, or in the inner one; hoisting is this
 // placement, no pass does it. Uniform instructions are scalars and are splat where a lane-wise one uses them. Integers
 // that are affine in the vector index are computed as a scalar base plus constant lane offsets, and addresses as a
-// hoisted base pointer plus the inner index.
+// pointer that advances with the inner loop, or, where those are many, a hoisted base plus the inner index.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -64,7 +64,8 @@ struct ConvolutionTiles {
   ConvolutionBlock block;
   int64_t batch = 1, out = 1, rows = 1, columns = 1;
   bool interleaved = false;  // examples are neighbours in the work space, where they are many and the result is small
-  bool by_group = false;     // groups are, kColumnVector to a tile, where nothing else is many: `batch` counts them
+  bool by_group = false;     // groups are, kColumnVector to a tile, where they are many and have few results each, of
+                             // small windows: `batch` counts them
   bool flat = false;         // rows follow one another, with what lies between them; else each is by itself
   int64_t run = 0;           // elements of a run of columns, padded to a vector's length
   int64_t runs = 0;

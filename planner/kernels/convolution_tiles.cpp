@@ -16,9 +16,11 @@ constexpr int64_t kEnoughTiles = 8;
 // multiplied so often.
 constexpr double kWorthInterleaving = 1.1;
 constexpr int64_t kWorthMoving = 1024;
-// Groups are interleaved where columns are used so badly: each group has a window of its own, which is read for a few
-// results alone. `conv-depthwise-grad` measures it.
-constexpr double kWorthGroups = 2;
+// Groups are interleaved where columns are used so badly (more, where one tile leaves nothing to other threads), as
+// each group has a window of its own, which is read for a few results alone, and only where the windows of a tile are
+// so small. `conv-depthwise-grad` measures it.
+constexpr double kWorthGroups = 2, kWorthOneTile = 8;
+constexpr int64_t kGroupWindows = 1 << 14;  // elements
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t padded(int64_t n) { return ceil_div(n, kColumnVector) * kColumnVector; }
@@ -116,11 +118,12 @@ ConvolutionTiles convolution_tiles(const ConvolutionForm& form) {
     const Runs of_other = choose_columns(form, other);
     if (of_other.use > kWorthInterleaving * runs.use) t = other, runs = of_other;
   }
-  if (form.groups > 1) {
+  if (form.groups >= kColumnVector && form.out * t.block.terms(form) * kColumnVector <= kGroupWindows) {
     ConvolutionTiles other;
     other.block = t.block;
     other.interleaved = other.by_group = true;
-    if (choose_columns(form, other).use > kWorthGroups * runs.use) t = other;
+    const double worth = form.groups > kColumnVector || form.batch > 1 ? kWorthGroups : kWorthOneTile;
+    if (choose_columns(form, other).use > worth * runs.use) t = other;
   }
   // What a tile reads of one feature grows with the window: fewer rows where that is much.
   while (t.rows > 1 && slab_elements(form, t) > kSlabElements) t.rows = ceil_div(t.rows, 2);

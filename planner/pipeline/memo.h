@@ -1,6 +1,6 @@
 // What plans that are tried in one search have in common is found once: orders of steps, and plans of loops' bodies.
-// Both follow from what they are found for alone, so a search finds what it would without this. Tested in
-// tests/planner/memo_test.cpp.
+// They follow from what they are found for, but for the work that is left to place buffers where a search bounds it
+// (PlanOptions::placing), of which more is left so. Tested in tests/planner/memo_test.cpp.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,14 @@ class PlanMemo {
   const std::vector<int>* order(const OrderProblem& problem) const;
   void remember(OrderProblem problem, std::vector<int> order);
 
-  /// Says what the plan of a body depends on, beside what all plans of a search share. PlanOptions::placing shares
-  /// work: plans in front of it and behind are apart.
+  /// Says what the plan of a body depends on, beside what all plans of a search share.
   struct Body {
     tracing::GraphPtr graph;
     size_t consts = 0, carries = 0;
     int64_t length = 0;
     FuseOptions fuse;
     bool naive = false, part_steps = false, keep_passes = false;
-    const SharedPlacing* placing = nullptr;
+    std::shared_ptr<const SharedPlacing> placing = {};
   };
   /// Returns the plan of the body, with its places in the user's source too, or null.
   std::shared_ptr<const PlanData> plan(const Body& body) const;

@@ -82,9 +82,8 @@ bool choose_steps(Draft& d) {
 bool write_steps(Draft& d) {
   const PlanOptions& options = d.options;
   const auto plan_inner = [&](const tracing::GraphPtr& graph, tracing::CountedLoop loop) {
-    const PlanMemo::Body body{
-        graph,         loop.consts,        loop.carries,        loop.length,          d.fuse_options,
-        options.naive, options.part_steps, options.keep_passes, options.placing.get()};
+    const PlanMemo::Body body{graph,         loop.consts,        loop.carries,        loop.length,    d.fuse_options,
+                              options.naive, options.part_steps, options.keep_passes, options.placing};
     std::shared_ptr<const PlanData> plan = options.memo ? options.memo->plan(body) : nullptr;
     if (plan) return plan;
     plan = std::make_shared<const PlanData>(plan_body(*graph, loop, options, d.fuse_options).plan);

@@ -181,7 +181,7 @@ TEST(Convolution, GroupsSideBySide) {
   for (int trial = 0; trial < 40; ++trial) {
     const Window tall{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
     const Window wide{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
-    const Sizes s{8 + random.upto(30),
+    const Sizes s{16 + random.upto(30),
                   random.upto(2),
                   random.upto(3),
                   random.upto(8),

@@ -3,7 +3,7 @@
 // padded and lies so that a step along the result is a step of 1, whatever the stride. Each term then is a row of the
 // right factor that begins at its own place in the slab: the product's kernel reads it there. The order in which an
 // element is summed is that of the terms: how the result is cut into tiles changes no bit. Where groups are many and
-// all else is few, as in the gradient of depthwise windows, a vector holds an element of several groups instead.
+// have few results of small windows, as in the gradient of depthwise ones, a vector holds an element of several groups.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -349,8 +349,8 @@ class Convolution {
     }
   }
 
-  // Lanes are groups: each result's are a vector, multiplied by those of the window. So many results at once that no
-  // sum waits for the one before.
+  // Lanes are groups: each result's are a vector, multiplied by those of the window. Nine results at once, where there
+  // are as many, so that no sum waits for the one before.
   void multiply_groups(const Tile& t, int64_t terms, Sums how) const {
     const auto in_threes = [](int64_t extent, const auto& visit) {
       for (int64_t begin = 0; begin < extent;) {
