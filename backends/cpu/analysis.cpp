@@ -71,7 +71,8 @@ Linear combine(const Linear& a, const Linear& b, int64_t scale) {
 
 bool is_constant(const scalar::Dag& dag, int32_t id) { return dag[id].op == Opcode::constant; }
 
-// What x is divided by where the instruction is x - x / d * d, as places in rows are found.
+}  // namespace
+
 std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const Inst& i) {
   if (i.op != Opcode::sub || dag[i.b].op != Opcode::mul) return std::nullopt;
   const Inst& product = dag[i.b];
@@ -83,8 +84,6 @@ std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const Inst& 
   const int64_t d = signed_constant(dag[quotient.b]);
   return d > 0 && signed_constant(dag[product.b]) == d ? std::optional(d) : std::nullopt;
 }
-
-}  // namespace
 
 int64_t signed_constant(const Inst& i) {
   switch (i.type) {
@@ -279,13 +278,16 @@ bool Analysis::is_vector_index(int32_t id) const {
   return kernel.dag[id].op == Opcode::index && static_cast<int>(kernel.dag[id].imm) == kernel.vector_level;
 }
 
-int64_t Analysis::stride(const Linear& address) const {
+int64_t Analysis::along(const Linear& address, int level) const {
   int64_t total = 0;
   for (const auto& [id, coefficient] : address.terms) {
-    if (is_vector_index(id)) total = wrap_add(total, coefficient);
+    const bool is_index = kernel.dag[id].op == Opcode::index && static_cast<int>(kernel.dag[id].imm) == level;
+    if (is_index) total = wrap_add(total, coefficient);
   }
   return total;
 }
+
+int64_t Analysis::stride(const Linear& address) const { return along(address, kernel.vector_level); }
 
 int Analysis::depth(const Linear& sum) const {
   int d = 0;
@@ -308,13 +310,7 @@ bool Analysis::crosses() const {
   const auto jumps = [&](int32_t index) {
     const Linear* address = linear(index);
     if (!address || !address->exact) return false;
-    int64_t along[2] = {};
-    for (const auto& [id, coefficient] : address->terms) {
-      if (kernel.dag[id].op != Opcode::index || kernel.dag[id].imm > 1) continue;
-      int64_t& total = along[kernel.dag[id].imm];
-      total = wrap_add(total, coefficient);
-    }
-    const int64_t lane = along[kernel.vector_level], other = along[1 - kernel.vector_level];
+    const int64_t lane = stride(*address), other = along(*address, 1 - kernel.vector_level);
     return (lane >= kJump || lane <= -kJump) && other != 0 && -kNear <= other && other <= kNear;
   };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {

@@ -80,7 +80,9 @@ class Analysis {
   /// Returns the range of the index of the vector loop.
   Interval places() const { return range_of_index(static_cast<uint64_t>(kernel.vector_level)); }
   const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
-  /// Returns the elements from one lane to the next, of an address that is an exact Linear.
+  /// Returns the elements from one iteration of a loop to its next, of an address that is an exact Linear.
+  int64_t along(const Linear& address, int level) const;
+  /// Returns the same from one lane to the next.
   int64_t stride(const Linear& address) const;
   /// Says how a load or store with the element index `id` accesses memory.
   Access access(int32_t id) const;
@@ -118,6 +120,8 @@ class Analysis {
   int shares_ = 1;  // the fewest lanes that share an instruction
 };
 
+/// Returns what x is divided by where the instruction is x - x / d * d, as places in rows are found.
+std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const scalar::Inst& inst);
 /// Returns the value of an integer constant; of u64 modulo 2^64.
 int64_t signed_constant(const scalar::Inst& inst);
 /// Returns the range of all values of an integer type or bool (for u64 and i64: that of int64).

@@ -191,14 +191,9 @@ Value* Emitter::load(Body& body, int32_t id) {
 // A reduction down columns that are too few to be taken some rows at a time (takes_columns) reads a few lines of each
 // row, one row after the other, and processors fetch ahead within a page only.
 void Emitter::prefetch(Value* pointer, const Linear& linear, int64_t element_bytes) {
-  constexpr int64_t kAhead = 16, kFewestRows = 64, kFarApart = 1024, kLine = 64;
-  if (k.kind != backends::Kernel::Kind::reduce || a.vector_depth != 1 || k.extent[1] < kFewestRows) return;
-  if (takes_columns()) return;
-  int64_t row = 0;
-  for (const auto& [id, coefficient] : linear.terms) {
-    if (k.dag[id].op == Opcode::index && k.dag[id].imm == 1) row = coefficient;
-  }
-  if (std::abs(row) * element_bytes < kFarApart) return;
+  constexpr int64_t kAhead = 16, kLine = 64;
+  if (!jumps_down(linear, element_bytes) || takes_columns()) return;
+  const int64_t row = a.along(linear, 1);
   for (int64_t line = 0; line < W * element_bytes; line += kLine) {
     Value* ahead = b.CreateConstGEP1_64(memory_element(DType::u8), pointer,
                                         static_cast<uint64_t>(kAhead * row * element_bytes + line));

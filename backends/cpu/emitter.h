@@ -103,6 +103,8 @@ class Emitter {
   void reduce_rows(Value* first);
   /// Tells whether columns are reduced a few rows at a time.
   bool takes_columns() const;
+  /// Tells whether this is a reduction down columns that reads rows far apart through this address.
+  bool jumps_down(const Linear& address, int64_t element_bytes) const;
   void reduce_columns();
   /// Adds what some rows have in the columns of the body's lanes.
   void add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals);

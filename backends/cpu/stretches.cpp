@@ -40,15 +40,6 @@ int64_t divisor(const Dag& dag, const Inst& i) {
   return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
 }
 
-// Whether it is place - place / length * length.
-bool is_remainder(const Dag& dag, const Inst& i, int64_t length) {
-  if (i.op != Opcode::sub || !is_place(dag[i.a])) return false;
-  const Inst& product = dag[i.b];
-  if (product.op != Opcode::mul || dag[product.b].op != Opcode::constant) return false;
-  return signed_constant(dag[product.b]) == length && dag[product.a].op == Opcode::div && dag[product.a].a == i.a &&
-         divisor(dag, dag[product.a]) == length;
-}
-
 // The length of the rows that a loop over several axes runs through: the innermost axis; 0: it is over one; nullopt:
 // not known.
 std::optional<int64_t> row_length(const Kernel& k) {
@@ -89,7 +80,7 @@ Kernel by_rows(const Kernel& k, int64_t length) {
     const auto row = [&] { return dag.index(2, i.type); };
     const auto whole = [&](X x, int64_t factor) { return dag.binary(Opcode::mul, x, dag.integer(factor, i.type)); };
     if (is_place(i)) return dag.binary(Opcode::add, whole(row(), length), dag.index(1, i.type));
-    if (is_remainder(k.dag, i, length)) return dag.index(1, i.type);
+    if (divisor_of_remainder(k.dag, i) == length && is_place(k.dag[i.a])) return dag.index(1, i.type);
     const int64_t d = divisor(k.dag, i);
     if (d == 0) return std::nullopt;
     const X rows = dag.integer(d / length, i.type);

@@ -40,8 +40,6 @@ struct OrderProblem {
   std::vector<size_t> scratch;              // of each step
   std::vector<Reuse> reuses;                // each tried where those before it did not take its values
   std::vector<std::pair<int, int>> before;  // further precedences; all agree with the given order
-
-  bool operator==(const OrderProblem&) const = default;
 };
 
 /// Tells whether every order of these steps is also an order of the other problem, with no higher peak there.

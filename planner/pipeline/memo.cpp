@@ -5,8 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "core/hash.h"
-
 namespace neap::planner {
 
 using namespace tracing;
@@ -15,7 +13,7 @@ namespace {
 
 constexpr size_t kMost = 4'000'000;  // numbers: some 30 MB
 
-// All that makes two problems differ, but the names of nothing: lists come with their lengths.
+// All that makes two problems differ: lists come with their lengths, but the last.
 std::vector<uint64_t> words_of(const OrderProblem& problem) {
   std::vector<uint64_t> words{static_cast<uint64_t>(problem.steps), problem.values.size(), problem.reuses.size()};
   const auto add = [&](const auto& list) {
@@ -35,11 +33,6 @@ std::vector<uint64_t> words_of(const OrderProblem& problem) {
     for (const int n : {first, second}) words.push_back(static_cast<uint64_t>(n));
   }
   return words;
-}
-
-uint64_t hash_of(const OrderProblem& problem) {
-  const std::vector<uint64_t> words = words_of(problem);
-  return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
 }
 
 // Whether nodes of equal graphs come from the same places of the user's source.
@@ -66,16 +59,15 @@ bool same(const PlanMemo::Body& a, const PlanMemo::Body& b) {
 }  // namespace
 
 const std::vector<int>* PlanMemo::order(const OrderProblem& problem) const {
-  const auto [first, last] = orders_.equal_range(hash_of(problem));
-  const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second.problem == problem; });
-  return found == last ? nullptr : &found->second.order;
+  const auto found = orders_.find(words_of(problem));
+  return found == orders_.end() ? nullptr : &found->second;
 }
 
-void PlanMemo::remember(OrderProblem problem, std::vector<int> order) {
-  const std::vector<uint64_t> words = words_of(problem);
+void PlanMemo::remember(const OrderProblem& problem, std::vector<int> order) {
+  std::vector<uint64_t> words = words_of(problem);
   if (held_ + words.size() > kMost) return;
   held_ += words.size();
-  orders_.emplace(hash_of(problem), Order{std::move(problem), std::move(order)});
+  orders_.emplace(std::move(words), std::move(order));
 }
 
 std::shared_ptr<const PlanData> PlanMemo::plan(const Body& body) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -21,7 +22,7 @@ class PlanMemo {
  public:
   /// Returns the order of the problem's steps, or null.
   const std::vector<int>* order(const OrderProblem& problem) const;
-  void remember(OrderProblem problem, std::vector<int> order);
+  void remember(const OrderProblem& problem, std::vector<int> order);
 
   /// Says what the plan of a body depends on, beside what all plans of a search share.
   struct Body {
@@ -37,16 +38,12 @@ class PlanMemo {
   void remember(Body body, std::shared_ptr<const PlanData> plan);
 
  private:
-  struct Order {
-    OrderProblem problem;
-    std::vector<int> order;
-  };
   struct Plan {
     Body body;
     std::shared_ptr<const PlanData> plan;
   };
   size_t held_ = 0;  // roughly, in numbers: nothing more is remembered past kMost
-  std::unordered_multimap<uint64_t, Order> orders_;
+  std::map<std::vector<uint64_t>, std::vector<int>> orders_;  // by all that a problem says
   std::unordered_multimap<uint64_t, Plan> plans_;
 };
 

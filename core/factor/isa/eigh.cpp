@@ -116,13 +116,6 @@ void pass(const Step<T>& step, int64_t i) {
   }
 }
 
-template <bool kUpdate, class T>
-void pass_all(const Step<T>& step, int64_t i) {
-  constexpr int kCount = kRegisterBytes == 64 ? 4 : 2;  // what fits the registers
-  for (; i + kCount <= step.n; i += kCount) pass<kUpdate, kCount>(step, i);
-  for (; i < step.n; ++i) pass<kUpdate, 1>(step, i);
-}
-
 // Makes a, of which the upper triangle is read, tridiagonal. Row k then holds reflector k from column k + 1 on. The
 // update of a step and the product of the next one read the matrix once.
 template <class T>
@@ -142,7 +135,7 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
     T* const p = room.products[k % 2];
     vec(p + k + 1, n - k - 1).setZero();
     const Step<T> step{a, n, v, w, row, p};
-    v ? pass_all<true>(step, k + 1) : pass_all<false>(step, k + 1);
+    in_rows(k + 1, n, [&]<int kCount>(int64_t i) { v ? pass<true, kCount>(step, i) : pass<false, kCount>(step, i); });
     const auto ps = vec(p + k + 1, n - k - 1), vs = vec(row + k + 1, n - k - 1);
     vec(p + k + 1, n - k - 1) *= scale;
     const T along = scale / 2 * (ps * vs).sum();

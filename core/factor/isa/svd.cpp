@@ -93,14 +93,6 @@ struct Step {
   }
 };
 
-// Calls visit.operator()<count>(i) for rows [begin, end), as many at once as registers allow.
-template <class Visit>
-void in_rows(int64_t begin, int64_t end, const Visit& visit) {
-  constexpr int kCount = kRegisterBytes == 64 ? 4 : 2;
-  for (; begin + kCount <= end; begin += kCount) visit.template operator()<kCount>(begin);
-  for (; begin < end; ++begin) visit.template operator()<1>(begin);
-}
-
 // Makes x [n, n] upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
 // from column k + 1 on.
 template <class T>

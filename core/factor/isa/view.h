@@ -102,6 +102,14 @@ void in_registers(int64_t begin, int64_t end, const Visit& visit) {
   for (; j < end; j += kLength) visit.template operator()<false>(j, Lanes<T>{});
 }
 
+// Calls visit.operator()<count>(i) for rows [begin, end), as many at once as registers allow.
+template <class Visit>
+void in_rows(int64_t begin, int64_t end, const Visit& visit) {
+  constexpr int kCount = kRegisterBytes == 64 ? 4 : 2;
+  for (; begin + kCount <= end; begin += kCount) visit.template operator()<kCount>(begin);
+  for (; begin < end; ++begin) visit.template operator()<1>(begin);
+}
+
 // Returns the sum of all lanes, by halves.
 template <class T, class Lanes>
 T total(Lanes x) {
