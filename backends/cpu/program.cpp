@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
@@ -215,6 +216,7 @@ class Lowering {
     const tracing::Node& node = step.group.nodes.at(0);
     const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const PlanData& body = *step.body;
+    const size_t first_launch = launches_.size();
     code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
     if (node.op == tracing::Op::while_loop) code.condition = step.writes.at(0);
@@ -248,9 +250,12 @@ class Lowering {
       if (i < num_carry) {
         const int place = body.inputs[num_consts + i];
         const size_t bytes = body.buffers[b].aval.bytes();
-        if (root != place && bytes > 0) code.carried.push_back({b, step.writes.at(i), bytes});
+        if (root != place && bytes > 0) {
+          code.carried.push_back(
+              {b, step.writes.at(i), bytes, place, step.writes.at(i) != code.condition && trades(*code.body, body, b)});
+        }
       } else {
-        code.sliced.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes()});
+        code.sliced.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes(), true});
       }
     }
     std::vector<bool> is_sliced(body.buffers.size(), false);
@@ -260,6 +265,19 @@ class Lowering {
       if (root == static_cast<int>(b)) continue;
       (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
+    code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
+  }
+
+  // Whether a body's output lies in the arena where nothing else does, so that it may be anywhere.
+  static bool trades(const Program& program, const PlanData& body, int output) {
+    constexpr size_t kFewest = 4096;  // bytes that are not copied as fast as other pointers are found
+    const auto& buffer = body.buffers[output];
+    if (program.root[output] != output || buffer.offset < 0 || buffer.bytes < kFewest) return false;
+    const auto end = [&](int b) { return body.buffers[b].offset + static_cast<int64_t>(body.buffers[b].bytes); };
+    return std::ranges::none_of(program.in_arena, [&](const auto& other) {
+      const auto& [b, offset] = other;
+      return b != output && offset < end(output) && buffer.offset < end(b);
+    });
   }
 
   const VectorUnit& unit_;

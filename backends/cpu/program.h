@@ -4,11 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/cpu/analysis.h"
+#include "backends/cpu/time_blocks.h"
 #include "backends/kernel.h"
 #include "planner/kernels/convolution.h"
 #include "planner/kernels/cumulative.h"
@@ -53,15 +55,19 @@ struct ScanCode {
   struct Sliced {
     int body_buffer, plan_buffer;
     size_t bytes;  // of a slice
+    bool stored = false;
   };
   std::vector<Sliced> sliced;                                // xs and ys
   std::vector<std::pair<int, int>> sliced_aliases, aliases;  // (body buffer, the sliced or other one that holds it)
   struct Copy {
     int from, to;
     size_t bytes;
+    int in_place_of = -1;  // carried: the body buffer that is bound to `to`
+    bool trades = false;   // ... which may change places with `from` from iteration to iteration, instead of a copy
   };
   std::vector<Copy> initial;  // plan buffers, where the carry does not start in place
   std::vector<Copy> carried;  // body buffer to plan buffer, after each iteration
+  std::optional<TimeBlocks> blocks;
 };
 
 /// A product or a convolution.
@@ -131,6 +137,8 @@ std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const st
 
 /// Runs a step. `memory` is where each plan buffer lies, aliases included.
 void run_step(const StepCode& step, std::byte** memory);
+/// Runs a loop, in sweeps if they are of more than one iteration (never where the arena is poisoned).
+void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size);
 
 /// These check that steps keep to the live ranges of the buffers in their arena: empty() before the first step, enter()
 /// and leave() around each. With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under

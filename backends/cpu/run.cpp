@@ -42,6 +42,12 @@ void zero(std::byte* data, size_t bytes) {
                [&](int64_t begin, int64_t end) { std::memset(data + begin, 0, static_cast<size_t>(end - begin)); });
 }
 
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  parallel_for(static_cast<int64_t>(bytes), kFillGrain, [&](int64_t begin, int64_t end) {
+    std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
+  });
+}
+
 void run_partials(const LaunchCode& launch, void* const* buffers, std::byte* const* memory) {
   parallel_tasks(launch.partials, [&](int part) {
     const int64_t extent = launch.extent[launch.part_level];
@@ -94,7 +100,7 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
 // Kernels that are called again and again with the same pointers, one after the other.
 class Calls {
  public:
-  Calls(const Program& body, std::byte* const* memory) : body_(body) {
+  Calls(const Program& body, std::byte* const* memory) : body_(&body) {
     for (const StepCode& step : body.steps) {
       for (const LaunchCode& launch : step.launches) {
         for (const int buffer : launch.buffers) pointers_.push_back(memory[buffer]);
@@ -103,7 +109,7 @@ class Calls {
   }
   void run() const {
     void* const* pointers = pointers_.data();
-    for (const StepCode& step : body_.steps) {
+    for (const StepCode& step : body_->steps) {
       for (const LaunchCode& launch : step.launches) {
         launch.function(pointers, nullptr, 0, launch.extent[0], 0, launch.extent[1], 0);
         pointers += launch.buffers.size();
@@ -112,48 +118,126 @@ class Calls {
   }
 
  private:
-  const Program& body_;
+  const Program* body_;
   std::vector<void*> pointers_;
 };
 
-void run_scan(const ScanCode& scan, std::byte* const* memory) {
-  const Program& body = *scan.body;
-  for (const auto& copy : scan.initial) {
-    if (memory[copy.from] != memory[copy.to]) std::memcpy(memory[copy.to], memory[copy.from], copy.bytes);
+// Where the buffers of a loop's body lie in each of its iterations.
+class Bindings {
+ public:
+  // Arrays that trade places do so from iteration to iteration.
+  Bindings(const ScanCode& scan, std::byte* const* memory, bool trade)
+      : scan_(scan), memory_(memory), trade_(trade), inner_(scan.body->root.size(), nullptr) {
+    std::byte* const arena = scan.arena < 0 ? nullptr : memory[scan.arena];
+    for (const auto& [buffer, offset] : scan.body->in_arena) inner_[buffer] = arena + offset;
+    for (const auto& [buffer, outer] : scan.fixed) inner_[buffer] = memory[outer];
+    for (const auto& [buffer, root] : scan.aliases) inner_[buffer] = inner_[root] + scan.body->shift[buffer];
   }
-  std::vector<std::byte*> inner(body.root.size(), nullptr);
-  std::byte* arena = scan.arena < 0 ? nullptr : memory[scan.arena];
-  for (const auto& [buffer, offset] : body.in_arena) inner[buffer] = arena + offset;
-  for (const auto& [buffer, outer] : scan.fixed) inner[buffer] = memory[outer];
-  for (const auto& [buffer, root] : scan.aliases) inner[buffer] = inner[root] + body.shift[buffer];
-  const auto goes_on = [&] { return scan.condition < 0 || *reinterpret_cast<const bool*>(memory[scan.condition]); };
-  std::optional<Progress> progress;
-  if (progress_on() && scan.length > 1) progress.emplace(scan.label, "iteration", scan.counted ? scan.length : 0);
-  std::optional<Calls> calls;  // where no iteration has pointers of its own, and nobody watches the arena
-  if (body.only_calls && scan.sliced.empty() && !poisoning() && !sanitize::kAddress) calls.emplace(body, inner.data());
-  for (int64_t i = 0; i < scan.length && goes_on(); ++i) {
-    if (calls) {
-      calls->run();
-      for (const auto& copy : scan.carried) std::memcpy(memory[copy.to], inner[copy.from], copy.bytes);
-      if (progress) progress->at(i + 1);
-      continue;
+
+  // Goes to an iteration.
+  std::byte** at(int64_t i) {
+    if (trade_ && (i % 2 != 0) != traded_) {
+      traded_ = !traded_;
+      for (const auto& copy : scan_.carried) {
+        if (copy.trades) std::swap(inner_[copy.from], inner_[copy.in_place_of]);
+      }
+      for (const auto& [buffer, root] : scan_.aliases) inner_[buffer] = inner_[root] + scan_.body->shift[buffer];
     }
-    const auto t = static_cast<size_t>(scan.reverse ? scan.length - 1 - i : i);
-    for (const auto& s : scan.sliced) inner[s.body_buffer] = memory[s.plan_buffer] + t * s.bytes;
-    for (const auto& [buffer, root] : scan.sliced_aliases) inner[buffer] = inner[root] + body.shift[buffer];
-    empty(arena, body.arena_bytes);
-    for (const StepCode& step : body.steps) {
-      enter(step, arena);
-      run_step(step, inner.data());
-      leave(step, arena);
-    }
-    for (const auto& copy : scan.carried) std::memcpy(memory[copy.to], inner[copy.from], copy.bytes);
-    if (progress) progress->at(i + 1);
+    const auto t = static_cast<size_t>(scan_.reverse ? scan_.length - 1 - i : i);
+    for (const auto& s : scan_.sliced) inner_[s.body_buffer] = memory_[s.plan_buffer] + t * s.bytes;
+    for (const auto& [buffer, root] : scan_.sliced_aliases) inner_[buffer] = inner_[root] + scan_.body->shift[buffer];
+    return inner_.data();
   }
-  if (arena) sanitize::permit(arena, body.arena_bytes);
+
+  // Carries what an iteration made to the next, but for what trades places.
+  void carry() const {
+    for (const auto& copy : scan_.carried) {
+      if (!(trade_ && copy.trades)) copy_bytes(memory_[copy.to], inner_[copy.from], copy.bytes);
+    }
+  }
+
+  // Puts what has traded places where it belongs, after so many iterations.
+  void finish(int64_t iterations) {
+    if (!trade_ || iterations == 0) return;
+    at(iterations - 1);
+    for (const auto& copy : scan_.carried) {
+      if (copy.trades && inner_[copy.from] != memory_[copy.to]) {
+        copy_bytes(memory_[copy.to], inner_[copy.from], copy.bytes);
+      }
+    }
+  }
+
+ private:
+  const ScanCode& scan_;
+  std::byte* const* const memory_;
+  const bool trade_;
+  bool traded_ = false;
+  std::vector<std::byte*> inner_;
+};
+
+// Runs a loop in sweeps of several iterations.
+void run_sweeps(const ScanCode& scan, const SweepSize& size, Bindings& bindings, Progress* progress) {
+  std::vector<std::vector<std::byte*>> places;
+  std::vector<std::byte* const*> memory;
+  const size_t buffers = scan.body->root.size();
+  for (int64_t begin = 0; begin < scan.length; begin += size.iterations) {
+    const int64_t end = std::min(scan.length, begin + size.iterations);
+    places.clear();
+    for (int64_t i = begin; i < end; ++i) {
+      std::byte** const inner = bindings.at(i);
+      places.emplace_back(inner, inner + buffers);
+    }
+    memory.clear();
+    for (const auto& p : places) memory.push_back(p.data());
+    sweep(*scan.blocks, size, memory);
+    if (progress) progress->at(end);
+  }
 }
 
 }  // namespace
+
+void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size) {
+  const Program& body = *scan.body;
+  for (const auto& copy : scan.initial) {
+    if (memory[copy.from] != memory[copy.to]) copy_bytes(memory[copy.to], memory[copy.from], copy.bytes);
+  }
+  std::byte* const arena = scan.arena < 0 ? nullptr : memory[scan.arena];
+  const auto goes_on = [&] { return scan.condition < 0 || *reinterpret_cast<const bool*>(memory[scan.condition]); };
+  std::optional<Progress> progress;
+  if (progress_on() && scan.length > 1) progress.emplace(scan.label, "iteration", scan.counted ? scan.length : 0);
+  // Where somebody watches the arena, every iteration begins with an empty one.
+  const bool watched = arena && (poisoning() || sanitize::kAddress);
+  const bool trade = !poisoning() && std::ranges::any_of(scan.carried, [](const auto& c) { return c.trades; });
+  Bindings bindings(scan, memory, trade);
+  if (watched && (trade || size.iterations > 1)) sanitize::permit(arena, body.arena_bytes);
+  if (size.iterations > 1) {
+    run_sweeps(scan, size, bindings, progress ? &*progress : nullptr);
+    return bindings.finish(scan.length);
+  }
+  // Kernels are called alike in all iterations, or in every other one, where none has pointers of its own.
+  std::vector<Calls> calls;
+  if (body.only_calls && scan.sliced.empty() && !watched) {
+    for (int64_t i = 0; i <= (trade ? 1 : 0); ++i) calls.emplace_back(body, bindings.at(i));
+  }
+  int64_t i = 0;
+  for (; i < scan.length && goes_on(); ++i) {
+    if (!calls.empty()) {
+      calls[trade ? static_cast<size_t>(i % 2) : 0].run();
+    } else {
+      std::byte** const inner = bindings.at(i);
+      if (!trade) empty(arena, body.arena_bytes);
+      for (const StepCode& step : body.steps) {
+        if (!trade) enter(step, arena);
+        run_step(step, inner);
+        if (!trade) leave(step, arena);
+      }
+    }
+    bindings.carry();
+    if (progress) progress->at(i + 1);
+  }
+  bindings.finish(i);
+  if (arena) sanitize::permit(arena, body.arena_bytes);
+}
 
 void empty(std::byte* arena, size_t bytes) {
   if (!arena) return;
@@ -192,7 +276,11 @@ void begin_with(const ProductCode<Form>& code, std::byte** memory) {
 void run_step(const StepCode& step, std::byte** memory) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
-    case Kind::scan: return run_scan(step.scan, memory);
+    case Kind::scan: {
+      const ScanCode& scan = step.scan;
+      const bool sweeps = scan.blocks && !poisoning();
+      return run_loop(scan, memory, sweeps ? sweep_size(*scan.blocks, scan.length) : SweepSize{});
+    }
     case Kind::fourier: {
       const FourierCode& code = step.fourier;
       return transform(code.form, code.tables.data(), memory[code.in], memory[code.out], memory[code.scratch]);

@@ -13,6 +13,13 @@ namespace neap::os {
 /// Returns the bytes of a page of memory.
 size_t page_bytes();
 
+/// Returns the bytes of the caches, of the core on which this runs: its own largest one, and the one that it shares.
+/// Where the system does not tell, what most machines have at least.
+struct Caches {
+  size_t of_core = size_t{512} << 10, shared = size_t{8} << 20;
+};
+Caches caches();
+
 /// Maps memory that begins `past` bytes after a multiple of `alignment`, a power of two; its pages are taken when they
 /// are first written, and are huge ones where the alignment is that of those. Returns nullptr where the system refuses.
 /// (Portable: all of it is taken at once, and `past` is 0 to it.)

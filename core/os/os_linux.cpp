@@ -25,6 +25,18 @@ size_t page_bytes() {
   return bytes;
 }
 
+Caches caches() {
+  static const Caches known = [] {
+    Caches c;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    if (const long own = sysconf(_SC_LEVEL2_CACHE_SIZE); own > 0) c.of_core = static_cast<size_t>(own);
+    if (const long shared = sysconf(_SC_LEVEL3_CACHE_SIZE); shared > 0) c.shared = static_cast<size_t>(shared);
+#endif
+    return c;
+  }();
+  return known;
+}
+
 namespace {
 
 // Start reads the beginning of a file that the kernel writes, without allocating; it is empty if there is no such file.

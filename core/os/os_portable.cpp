@@ -20,6 +20,8 @@ void* aligned(size_t bytes, size_t alignment) {
 
 size_t page_bytes() { return 4096; }  // what most have; where pages are larger, nothing relies on it
 
+Caches caches() { return {}; }
+
 std::byte* map(size_t bytes, size_t alignment, size_t) { return static_cast<std::byte*>(aligned(bytes, alignment)); }
 void unmap(std::byte* data, size_t) { release(data); }
 void drop(std::byte*, size_t) {}

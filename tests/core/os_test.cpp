@@ -29,6 +29,12 @@ TEST(Os, MapsMemoryThatBeginsWhereItIsAsked) {
 
 TEST(Os, RefusesMoreThanThereIs) { EXPECT_FALSE(os::map(size_t{1} << 60, os::page_bytes())); }
 
+TEST(Os, KnowsSomeCaches) {
+  const os::Caches caches = os::caches();
+  EXPECT_GE(caches.of_core, size_t{16} << 10);
+  EXPECT_GE(caches.shared, caches.of_core / 2);
+}
+
 TEST(Os, DroppedPagesGoBack) {
   if (os::resident_bytes() == 0) GTEST_SKIP() << "the system does not tell";
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
