@@ -13,6 +13,7 @@
 //
 // A caller may run any sub-range that, along vector_level, begins at a multiple of 64 and ends at one or at the extent;
 // the ranges of map kernels are independent, those of reduce are independent between different `part` and different i0.
+// Where `any_range`, ranges of a map begin and end anywhere.
 #pragma once
 
 #include <array>
@@ -70,6 +71,7 @@ struct Kernel {
   scalar::Dag dag;
   std::array<int64_t, 2> extent{1, 1};
   int vector_level = 1;
+  bool any_range = false;  // map
   bool finish = true;      // reduce
   int64_t whole_rows = 0;  // reduce: extent[0] of what this is a slice of, which decides the order of combination; or 0
   std::vector<KernelBuffer> buffers;

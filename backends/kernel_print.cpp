@@ -34,6 +34,7 @@ std::string Kernel::print() const {
   fmt::format_to(out, "{} [{}, {}] lanes {}", kKinds[static_cast<size_t>(kind)], extent[0], extent[1], vector_level);
   if (kind == Kind::reduce) text += finish ? " finish" : " partial";
   if (whole_rows > 0) fmt::format_to(out, " of {} rows", whole_rows);
+  if (any_range) text += " any range";
   if (num_params > 0) fmt::format_to(out, " params {}", num_params);
   text += "\nbuffers";
   for (size_t i = 0; i < buffers.size(); ++i) {

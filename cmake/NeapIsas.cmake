@@ -12,5 +12,5 @@ endif()
 # A product and a sum in one rounding, within an expression; g++ knows that for whole functions alone.
 set(NEAP_CONTRACT -ffp-contract=$<IF:$<CXX_COMPILER_ID:GNU>,fast,on>)
 
-set(NEAP_RUNTIME_SOURCES core/factor/sizes.cpp trace/scalar/scalar_special.cpp planner/kernels/dot_scratch.cpp planner/kernels/convolution_tiles.cpp planner/kernels/fourier_layout.cpp
+set(NEAP_RUNTIME_SOURCES core/tiles.cpp core/factor/sizes.cpp trace/scalar/scalar_special.cpp planner/kernels/dot_scratch.cpp planner/kernels/convolution_tiles.cpp planner/kernels/fourier_layout.cpp
     planner/kernels/cumulative_layout.cpp backends/cpu/cumulative.cpp planner/kernels/sort_layout.cpp backends/cpu/sort.cpp backends/cpu/select.cpp)

@@ -22,17 +22,25 @@ Isa supported() {
   return Isa::baseline;
 }
 
+constexpr std::string_view kTiles = "amx";
+
+std::string_view asked_for() {
+  const char* text = std::getenv("NEAP_ISA");
+  return text ? text : "";
+}
+
 Isa chosen() {
   const Isa there = best_isa();
-  const char* text = std::getenv("NEAP_ISA");
-  if (!text || !*text) return there;
-  const auto* at = std::ranges::find(kNames, std::string_view(text));
+  const std::string_view text = asked_for();
+  if (text.empty() || (text == kTiles && has_tiles())) return there;
+  const auto* at = std::ranges::find(kNames, text);
   const auto asked = static_cast<Isa>(at - std::begin(kNames));
   if (at != std::end(kNames) && asked <= there) return asked;
   throw OptionError(fmt::format("NEAP_ISA: got \"{}\"; expected baseline{}", text,
-                                there == Isa::avx512 ? ", avx2 or avx512"
-                                : there == Isa::avx2 ? " or avx2, which is the best that this processor has"
-                                                     : ", which is the best that this processor has"));
+                                has_tiles()            ? ", avx2, avx512 or amx"
+                                : there == Isa::avx512 ? ", avx2 or avx512"
+                                : there == Isa::avx2   ? " or avx2, which is the best that this processor has"
+                                                       : ", which is the best that this processor has"));
 }
 
 }  // namespace
@@ -46,6 +54,11 @@ Isa best_isa() {
 
 Isa isa() {
   static const Isa instance = chosen();
+  return instance;
+}
+
+bool uses_tiles() {
+  static const bool instance = (asked_for().empty() || asked_for() == kTiles) && has_tiles();
   return instance;
 }
 

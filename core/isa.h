@@ -13,13 +13,20 @@ namespace neap {
 enum class Isa : uint8_t { baseline, avx2, avx512 };
 
 /// The one that computes: the best that the processor has, or a lower one that NEAP_ISA (baseline, avx2 or avx512) asks
-/// for, to see what a program does there. Products and factorizations have other bits there: vectors are shorter, and
+/// for, to see what a program does there (amx: avx512 with tiles, which is what the best one is where they are there).
+/// Products and factorizations have other bits there: vectors are shorter, and
 /// without FMA a product and a sum are two roundings. Throws OptionError where the variable names none that is there.
 Isa isa();
 /// The best that the processor has.
 Isa best_isa();
 /// The name of its namespace, such as "avx2".
 std::string_view name(Isa isa);
+
+/// Whether the processor has a unit for products of bf16 in tiles (AMX-BF16), and the system lets this process use it.
+/// (core/tiles.cpp)
+bool has_tiles();
+/// Whether they are used: where they are there, unless NEAP_ISA asks for less.
+bool uses_tiles();
 
 }  // namespace neap
 

@@ -27,7 +27,7 @@ ENVIRONMENT = {
     " processes that write the same file the last one's stays.",
     "NEAP_PROGRESS": "`1`: standard error tells how far long loops, plannings and compilations are.",
     "NEAP_POISON": "`1`: memory in the arena is overwritten when the plan says that it is dead.",
-    "NEAP_ISA": "The best instruction set to use: `baseline` (SSE2), `avx2` or `avx512`. Else the best that the processor has.",
+    "NEAP_ISA": "The best instruction set to use: `baseline` (SSE2), `avx2`, `avx512` or `amx` (AVX-512, and tiles for products of bf16). Else the best that the processor has.",
     "NEAP_MEMORY": "Bytes that arrays may hold in all, such as `8GiB`: the first `memory::limit()`. Else what the machine, or the control group, has available ([devices](devices.md)).",
     "NEAP_CACHE": "`off`: compiled kernels are not kept for the next process. Else the most bytes that they may take, such as `1GiB`; without it 256 MiB ([devices](devices.md)).",
     "NEAP_CACHE_DIR": "Where compiled kernels are kept. Else `$XDG_CACHE_HOME/neap`, else `~/.cache/neap`; empty: nowhere.",

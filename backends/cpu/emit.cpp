@@ -181,7 +181,7 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf
   } else if (k.extent[level] >= a.lanes) {
     rest = whole_vectors(rest, end, carried, body);
   }
-  if (k.extent[level] % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
+  if (k.any_range || k.extent[level] % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
 }
 
 Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {

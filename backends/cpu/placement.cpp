@@ -1,6 +1,7 @@
 #include "backends/cpu/placement.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace neap::cpu {
@@ -12,6 +13,7 @@ using scalar::Opcode;
 namespace {
 
 constexpr int64_t kFar = int64_t{1} << 40;  // what is computed of numbers up to it stays far from overflow
+constexpr size_t kMostCode = 64;            // instructions of an index
 constexpr int64_t kSmall = int64_t{1} << 20;
 
 bool small(const Interval& r) { return -kFar <= r.lo && r.hi <= kFar; }
@@ -79,7 +81,7 @@ class Rows {
 
   // Both by one unit, each with its slope.
   std::optional<std::pair<Near, Near>> alike(int32_t a, int32_t b) const {
-    if (!near_[a] || !near_[b]) return std::nullopt;
+    if (!near_[a] || !near_[b] || near_[a]->unit > kSmall || near_[b]->unit > kSmall) return std::nullopt;
     const int64_t unit = std::lcm(near_[a]->unit, near_[b]->unit);
     if (unit > kSmall) return std::nullopt;
     const auto slope = [&](const Near& v) { return v.slope * (unit / v.unit); };
@@ -220,6 +222,7 @@ std::optional<std::vector<Inst>> code_of(const Analysis& a, int32_t index) {
     for (int32_t* operand : {&i.a, &i.b}) {
       if (*operand >= 0) *operand = number[*operand];
     }
+    if (code.size() == kMostCode) return std::nullopt;
     number[id] = static_cast<int32_t>(code.size());
     code.push_back(i);
   }
@@ -284,7 +287,8 @@ std::optional<Placement> Placement::of(const Analysis& a, int64_t unit) {
   // Along its lanes a kernel may be cut where no block of random bits lies.
   const bool whole = p.position(0) / unit == p.position(p.extent_ - 1) / unit;
   const bool even = affine && p.pitch_ == 1 && p.begin_ == 0 && unit % backends::kRangeUnit == 0;
-  if (p.level_ == 1 && a.shares() && !whole && !even) return std::nullopt;
+  p.cuts_lanes_ = p.level_ == 1 && !whole && !even;
+  if (p.cuts_lanes_ && a.shares()) return std::nullopt;
 
   const Rows rows(a);
   p.buffers_.resize(k.buffers.size());
@@ -328,7 +332,7 @@ int64_t Placement::first(int64_t u) const {
 
 int64_t Placement::position(int64_t iteration) const {
   if (code_.empty()) return begin_ + pitch_ * iteration;
-  std::vector<int64_t> values(code_.size());
+  std::array<int64_t, kMostCode> values;
   for (size_t n = 0; n < code_.size(); ++n) {
     const Inst& i = code_[n];
     const int64_t x = i.a >= 0 ? values[static_cast<size_t>(i.a)] : 0,
@@ -344,7 +348,7 @@ int64_t Placement::position(int64_t iteration) const {
       default: values[n] = x;
     }
   }
-  return values.back();
+  return values[code_.size() - 1];
 }
 
 }  // namespace neap::cpu

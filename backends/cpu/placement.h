@@ -30,12 +30,16 @@ class Placement {
   int level() const { return level_; }
   int64_t first(int64_t u) const;
 
+  /// Whether those iterations may be any, of the loop of the lanes (Kernel::any_range).
+  bool cuts_lanes() const { return cuts_lanes_; }
+
   const std::vector<Touched>& buffers() const { return buffers_; }
 
  private:
   int64_t position(int64_t iteration) const;
 
   int level_ = 1;
+  bool cuts_lanes_ = false;
   int64_t unit_ = 1, extent_ = 0;
   int64_t begin_ = 0, pitch_ = 0;   // position(i) = begin + pitch * i, unless it is computed
   std::vector<scalar::Inst> code_;  // that computes it, of the index `level`, in i64

@@ -266,6 +266,9 @@ class Lowering {
       (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
+    for (size_t i = 0; code.blocks && i < code.blocks->parts.size(); ++i) {
+      if (code.blocks->parts[i].placement.cuts_lanes()) launches_[first_launch + i].kernel.any_range = true;
+    }
   }
 
   // Whether a body's output lies in the arena where nothing else does, so that it may be anywhere.

@@ -222,6 +222,7 @@ void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& s
   int64_t i = 0;
   for (; i < scan.length && goes_on(); ++i) {
     if (!calls.empty()) {
+      bindings.at(i);
       calls[trade ? static_cast<size_t>(i % 2) : 0].run();
     } else {
       std::byte** const inner = bindings.at(i);

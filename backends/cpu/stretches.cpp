@@ -163,6 +163,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   const std::optional<int64_t> length = row_length(k);
   if (before == 0 || !length) return {};
   Stretches out{*length, {}};
+  if (out.row > 0 && k.any_range) return {};  // vectors in rows begin at multiples
   const bool by_index = std::ranges::any_of(k.reductions, [](const auto& r) {
     return r.combine == backends::Combine::argmax || r.combine == backends::Combine::argmin;
   });

@@ -35,15 +35,17 @@ class Regions {
     }
   }
 
-  // Which region a buffer of so many bytes is in an iteration; nullopt where it is a part of another.
-  std::optional<int> of(int buffer, size_t bytes, int64_t iteration) {
+  // Which region a buffer is in an iteration; nullopt where it is a part of another, or lies where another's elements
+  // have another size, so that places in the two differ.
+  std::optional<int> of(int buffer, const planner::PlanBuffer& described, int64_t iteration) {
+    const std::pair<size_t, size_t> size(described.bytes, size_of(described.aval.dtype));
     const int root = body_.root[buffer];
     if (body_.shift[buffer] != 0) return std::nullopt;
     const auto traded = trades_.find(root);
     int b = traded != trades_.end() && iteration % 2 != 0 ? traded->second : root;
     if (const auto place = offset_.find(b); place != offset_.end()) {
-      const auto [known, fresh] = bytes_at_.try_emplace(place->second, bytes, b);
-      if (known->second.first != bytes) return std::nullopt;
+      const auto [known, fresh] = known_at_.try_emplace(place->second, size, b);
+      if (known->second.first != size) return std::nullopt;
       b = known->second.second;
     }
     return b;
@@ -52,9 +54,9 @@ class Regions {
   // Whether what of() was asked for lies apart.
   bool apart() const {
     int64_t end = 0;
-    for (const auto& [offset, bytes_and_buffer] : bytes_at_) {
+    for (const auto& [offset, known] : known_at_) {
       if (offset < end) return false;
-      end = offset + static_cast<int64_t>(bytes_and_buffer.first);
+      end = offset + static_cast<int64_t>(known.first.first);
     }
     return true;
   }
@@ -63,7 +65,8 @@ class Regions {
   const Program& body_;
   std::map<int, int64_t> offset_;
   std::map<int, int> trades_;
-  std::map<int64_t, std::pair<size_t, int>> bytes_at_;  // of each offset in the arena
+  // Of each offset in the arena: bytes, those of an element, and a buffer.
+  std::map<int64_t, std::pair<std::pair<size_t, size_t>, int>> known_at_;
 };
 
 struct Use {
@@ -215,8 +218,10 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
       if (!use.touched.read && !use.touched.stored) continue;
       const int root = body.root(codes[k]->buffers[i]);
       for (const int64_t iteration : {0, 1}) {
-        const auto region = regions.of(codes[k]->buffers[i], body.buffers[root].bytes, iteration);
-        if (!region) return std::nullopt;
+        const auto region = regions.of(codes[k]->buffers[i], body.buffers[root], iteration);
+        const bool alike =
+            size_of(body.buffers[codes[k]->buffers[i]].aval.dtype) == size_of(body.buffers[root].aval.dtype);
+        if (!region || !alike) return std::nullopt;
         use.region[static_cast<size_t>(iteration)] = *region;
         if (use.touched.stored) written.insert(*region);
         bytes_of[*region] = body.buffers[root].bytes;
@@ -249,13 +254,15 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
 }
 
 SweepSize sweep_size(const TimeBlocks& blocks, int64_t length) {
-  constexpr int64_t kFew = 4;  // iterations that are worth less than what the nearer cache gives
+  constexpr size_t kMostShared = size_t{16} << 20;  // bytes a core: what is larger is shared with other programs
+  constexpr int64_t kFew = 4;                       // iterations that are worth less than what the nearer cache gives
   if (!blocks.spreads) return {};
   const int threads = num_threads();
   const os::Caches caches = os::caches();
   const SweepSize near = within(blocks, length, caches.of_core, threads);
   if (near.iterations >= kFew) return near;
-  const SweepSize far = within(blocks, length, caches.shared / static_cast<size_t>(threads), threads);
+  const SweepSize far =
+      within(blocks, length, std::min(caches.shared / static_cast<size_t>(threads), kMostShared), threads);
   return far.iterations > near.iterations ? far : near;
 }
 

@@ -13,7 +13,7 @@ namespace neap::os {
 /// Returns the bytes of a page of memory.
 size_t page_bytes();
 
-/// Returns the bytes of the caches, of the core on which this runs: its own largest one, and the one that it shares.
+/// Returns the bytes of the second and the third cache, of which cores mostly have the one alone and share the other.
 /// Where the system does not tell, what most machines have at least.
 struct Caches {
   size_t of_core = size_t{512} << 10, shared = size_t{8} << 20;

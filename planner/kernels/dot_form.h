@@ -26,5 +26,7 @@ struct DotForm {
 // Terms of a sum. Shorter blocks round less and read and write the result more often; both numbers decide bits. No
 // measurement is recorded; tests/backends/cpu_gemm_test.cpp bounds the error, and neap-cost's "product" takes the time.
 inline constexpr int64_t kLongDot = 2048, kDotBlock = 256;
+// Terms of bf16 that a processor with tiles adds up before it adds them to a sum.
+inline constexpr int64_t kDotTile = 32;
 
 }  // namespace neap::planner

@@ -107,7 +107,8 @@ PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
     case Op::dot_general: {
       const DType sum = dtype == DType::f16 ? DType::f32 : dtype;
       const DotForm form = dot_form(graph, node);
-      return {Op::add, sum, typed(sum, 0), std::max(form.k, form.whole_k) > kLongDot ? kDotBlock : 1};
+      const int64_t least = form.of_bf16 ? kDotTile : 1;
+      return {Op::add, sum, typed(sum, 0), std::max(form.k, form.whole_k) > kLongDot ? kDotBlock : least};
     }
     case Op::convolution: {
       const ConvolutionForm form = convolution_form(graph, node);

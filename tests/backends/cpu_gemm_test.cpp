@@ -143,7 +143,7 @@ TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
               const size_t bytes = planner::dot_scratch_bytes(form);
               const BufferPtr scratch = allocate(bytes + 4096, "scratch");
               std::memset(scratch->data() + bytes, 0xAB, 4096);
-              gemm(form, lhs.data(), right, out.data(), scratch->data());
+              gemm(form, lhs.data(), right, out.data(), scratch->data(), false);
               for (size_t i = 0; i < 4096; ++i) EXPECT_EQ(scratch->data()[bytes + i], std::byte{0xAB});
               for (float& x : out) x = std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x;
               return out;
@@ -156,6 +156,151 @@ TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
           }
         }
       }
+    }
+  }
+}
+
+// Products of bf16 in tiles, if the processor has them: a reference in their order, however they are cut.
+struct TileProduct {
+  DotForm form;
+  std::vector<bfloat16> lhs, rhs;
+  std::vector<float> initial;
+
+  TileProduct(DotForm f, std::mt19937& random) : form(f), lhs(f.batch * f.m * f.k), rhs(f.batch * f.k * f.n) {
+    form.of_bf16 = true;
+    form.lhs_half = form.rhs_half = planner::Half::bf16;
+    std::normal_distribution<float> any(0, 1);
+    for (auto* side : {&lhs, &rhs}) {
+      for (bfloat16& x : *side) x = random() % 16 == 0 ? bfloat16(0.0f) : bfloat16(any(random));
+    }
+    for (int64_t i = 0; i < f.batch * f.m * f.n; ++i) initial.push_back(any(random));
+  }
+
+  std::vector<float> expected() const {
+    std::vector<float> out(initial);
+    const bool is_long = form.k > planner::kLongDot;
+    const int64_t chain = is_long ? planner::kDotBlock : std::max<int64_t>(form.k, 1);
+    const auto add_chain = [&](float sum, int64_t b, int64_t i, int64_t j, int64_t first) {
+      for (int64_t p = first; p < std::min(form.k, first + chain); p += 32) {
+        float parity[2] = {0, 0};
+        for (int64_t q = p; q < std::min({form.k, first + chain, p + 32}); ++q) {
+          const float x =
+              static_cast<float>(lhs[b * form.m * form.k + (form.lhs_transposed ? q * form.m + i : i * form.k + q)]);
+          const float y =
+              static_cast<float>(rhs[b * form.k * form.n + (form.rhs_transposed ? j * form.k + q : q * form.n + j)]);
+          parity[(q - p) % 2] = std::fma(x, y, parity[(q - p) % 2]);
+        }
+        sum += parity[0] + parity[1];
+      }
+      return sum;
+    };
+    for (int64_t o = 0; o < std::ssize(out); ++o) {
+      const int64_t b = o / (form.m * form.n), i = o / form.n % form.m, j = o % form.n;
+      float sum = form.adds ? initial[o] : 0.0f;
+      for (int64_t p = 0; p < form.k; p += chain)
+        sum = is_long ? sum + add_chain(0, b, i, j, p) : add_chain(sum, b, i, j, p);
+      out[o] = sum;
+    }
+    return out;
+  }
+
+  // With operands that lie as floats, or not.
+  std::vector<float> made(bool wide_lhs = false, bool wide_rhs = false) const {
+    std::vector<float> out(initial);
+    const std::vector<float> left(lhs.begin(), lhs.end()), right(rhs.begin(), rhs.end());
+    DotForm form = this->form;
+    if (wide_lhs) form.lhs_half = planner::Half::no;
+    if (wide_rhs) form.rhs_half = planner::Half::no;
+    const size_t bytes = planner::dot_scratch_bytes(form);
+    const BufferPtr scratch = allocate(bytes + 4096, "scratch");
+    std::memset(scratch->data(), 0xAB, bytes + 4096);
+    const void* const a = wide_lhs ? static_cast<const void*>(left.data()) : lhs.data();
+    const void* const b = wide_rhs ? static_cast<const void*>(right.data()) : rhs.data();
+    gemm(form, a, b, out.data(), scratch->data(), true);
+    for (size_t i = 0; i < 4096; ++i) EXPECT_EQ(scratch->data()[bytes + i], std::byte{0xAB});
+    return out;
+  }
+};
+
+int differing(const std::vector<float>& a, const std::vector<float>& b) {
+  int differ = 0;
+  for (size_t i = 0; i < a.size(); ++i) differ += std::memcmp(&a[i], &b[i], sizeof(float)) != 0;
+  return differ;
+}
+
+TEST(Gemm, ProductsInTilesAreInTheirOrder) {
+  if (!uses_tiles()) GTEST_SKIP() << "no tiles here";
+  std::mt19937 random(4);
+  set_num_threads(2);
+  {
+    for (const bool lhs : {false, true}) {
+      for (const bool rhs : {false, true}) {
+        for (const bool adds : {false, true}) {
+          for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                        {1, 16, 32},
+                                        {16, 16, 64},
+                                        {17, 33, 65},
+                                        {130, 70, 301},
+                                        {37, 16, 2051},
+                                        {300, 260, 513},
+                                        {1, 300, 255},
+                                        {520, 17, 18},
+                                        {3, 20, 1},
+                                        {64, 64, 2304}}) {
+            DotForm form{2, m, n, k, lhs, rhs};
+            form.adds = adds;
+            const TileProduct product(form, random);
+            const bool wide_lhs = random() % 2 == 0, wide_rhs = random() % 2 == 0;
+            const auto expected = product.expected();
+            EXPECT_EQ(differing(product.made(), expected), 0)
+                << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
+                << (adds ? ", added" : "");
+            EXPECT_EQ(differing(product.made(wide_lhs, wide_rhs), expected), 0)
+                << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
+                << (adds ? ", added" : "");
+          }
+        }
+      }
+    }
+  }
+}
+
+// Slices along k are whole tiles of terms (partial_sum_of); along m and n of any size.
+TEST(Gemm, PartsOfProductsInTilesHaveTheirBits) {
+  if (!uses_tiles()) GTEST_SKIP() << "no tiles here";
+  std::mt19937 random(5);
+  for (const int64_t k : {300, 2400}) {
+    const TileProduct whole(DotForm{1, 40, 50, k, false, true}, random);
+    const auto want = whole.made();
+    const auto rows = [](const auto& from, int64_t along, int64_t first, int64_t count, int64_t column,
+                         int64_t columns) {
+      std::vector<bfloat16> part;
+      for (int64_t r = first; r < first + count; ++r) {
+        for (int64_t c = column; c < column + columns; ++c) part.push_back(from[r * along + c]);
+      }
+      return part;
+    };
+    for (const auto& [m, n, terms] :
+         {std::array<int64_t, 3>{1, 50, k}, {40, 1, k}, {7, 3, k}, {40, 50, 256}, {1, 1, 512}}) {
+      std::vector<float> out(want.size(), 0.0f);
+      for (int64_t i = 0; i < 40; i += m) {
+        for (int64_t j = 0; j < 50; j += n) {
+          TileProduct part = whole;
+          part.form.m = std::min(m, 40 - i), part.form.n = std::min(n, 50 - j);
+          part.form.adds = true, part.form.whole_k = k;
+          part.initial.assign(part.form.m * part.form.n, 0.0f);
+          for (int64_t p = 0; p < k; p += terms) {
+            part.form.k = std::min(terms, k - p);
+            part.lhs = rows(whole.lhs, k, i, part.form.m, p, part.form.k);
+            part.rhs = rows(whole.rhs, k, j, part.form.n, p, part.form.k);
+            part.initial = part.made();
+          }
+          for (int64_t r = 0; r < part.form.m; ++r) {
+            for (int64_t c = 0; c < part.form.n; ++c) out[(i + r) * 50 + j + c] = part.initial[r * part.form.n + c];
+          }
+        }
+      }
+      EXPECT_EQ(differing(out, want), 0) << k << " terms, in parts of " << m << " x " << n << " x " << terms;
     }
   }
 }

@@ -131,18 +131,19 @@ Array neighbours(const Array& u, const std::vector<std::pair<int, int>>& reach, 
 
 TEST(TimeBlocks, KeepTheBits) {
   std::mt19937 rng(3);
-  std::array<std::array<int, 3>, 6> cut{};  // of each kind, by the number of axes
-  for (int trial = 0; trial < 200; ++trial) {
+  std::array<std::array<int, 3>, 8> cut{};  // of each kind, by the number of axes
+  for (int trial = 0; trial < 300; ++trial) {
     const int axes = pick(rng, 1, 3);
     Shape shape;
     std::vector<std::pair<int, int>> reach;  // above and below
     for (int a = 0; a < axes; ++a) {
       const int most = axes == 1 ? 3000 : axes == 2 ? 70 : 20;
       shape.push_back(pick(rng, axes == 1 ? 200 : 9, most));
+      if (pick(rng, 0, 1) == 0) shape.back() = shape.back() / 8 * 8;  // whole vectors
       reach.emplace_back(pick(rng, 0, 2), pick(rng, 0, 2));
     }
     const int64_t steps = pick(rng, 2, 80);
-    const int way = pick(rng, 1, 2), kind = pick(rng, 0, 5);
+    const int way = pick(rng, 1, 2), kind = pick(rng, 0, 7);
     SCOPED_TRACE(
         fmt::format("trial {}: {} steps of kind {}, way {}, of {}", trial, steps, kind, way, fmt::join(shape, " x ")));
     const auto type = pick(rng, 0, 3) == 0 ? f64 : f32;
@@ -181,6 +182,25 @@ TEST(TimeBlocks, KeepTheBits) {
               },
               x[0])};
         }
+        case 5: {  // what is stored before it is read around, in a kernel that knows no rows
+          return {fori_loop(
+              0, steps,
+              [&](const Array&, const Array& u) {
+                const Array t = tanh(u * 1.5f);
+                return t * 0.5f + neighbours(t, reach, way) * 0.1f;
+              },
+              x[0])};
+        }
+        case 6: {  // numbers of two sizes, in arrays of as many bytes
+          auto [u, v] = fori_loop(
+              0, steps,
+              [&](const Array&, const std::pair<Array, Array>& c) {
+                const auto twice = [&](const Array& u) { return next(tanh(next(tanh(u)))); };
+                return std::pair(twice(c.first), twice(c.second));
+              },
+              std::pair(x[0], x[3]));
+          return {u, v};
+        }
         default: {  // by something else in each step
           auto [u, none] =
               scan([&](const Array& c, const Array& s) { return std::pair(next(c) + s, std::tuple{}); }, x[0], x[2]);
@@ -188,7 +208,9 @@ TEST(TimeBlocks, KeepTheBits) {
         }
       }
     };
-    const Looped run({{shape, type}, {shape, type}, {{steps}, type}}, f);
+    Shape other = shape;
+    type == f64 ? other[0] *= 2 : other[0] = (other[0] + 1) / 2;
+    const Looped run({{shape, type}, {shape, type}, {{steps}, type}, {other, type == f64 ? f32 : f64}}, f);
     if (!run.blocks()) continue;
     ++cut[static_cast<size_t>(kind)][static_cast<size_t>(axes - 1)];
     const auto want = run.outputs({});
@@ -198,7 +220,10 @@ TEST(TimeBlocks, KeepTheBits) {
                                          << size.blocks << " blocks";
     }
   }
-  for (const auto& of_kind : cut) EXPECT_THAT(of_kind, testing::Each(testing::Ge(2))) << fmt::format("{}", cut);
+  for (const size_t kind :
+       {0, 1, 2, 3, 4, 5, 7}) {  // the one that is left out mostly shares memory in ways that forbid it
+    EXPECT_THAT(cut[kind], testing::Each(testing::Ge(2))) << fmt::format("{}", cut);
+  }
 }
 
 Array blurred(const Array& u, bool around) {

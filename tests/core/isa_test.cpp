@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "core/factor/factor.h"
@@ -37,6 +38,12 @@ std::vector<Factorize> runs() {
 TEST(Isa, IsTheBestUnlessOneIsAskedFor) {
   if (std::getenv("NEAP_ISA")) GTEST_SKIP() << "one is asked for";
   EXPECT_EQ(isa(), best_isa());
+}
+
+TEST(Isa, TilesAreUsedUnlessLessIsAskedFor) {
+  const char* asked = std::getenv("NEAP_ISA");
+  EXPECT_EQ(uses_tiles(), has_tiles() && (!asked || std::string_view(asked) == "amx"));
+  if (has_tiles()) EXPECT_EQ(best_isa(), Isa::avx512);
 }
 
 TEST(Isa, EachFactorsTheSameMatrix) {

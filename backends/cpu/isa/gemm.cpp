@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "backends/cpu/isa/bf16_pairs.h"
+#include "backends/cpu/isa/bf16_tiles.h"
 #include "backends/cpu/isa/blocks.h"
 #include "core/thread_pool.h"
 #include "planner/kernels/dot_scratch.h"
@@ -57,6 +58,11 @@ void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const 
   });
 }
 
+// Whether tiles may make it. That does not depend on how operands lie in memory, which differs between plans.
+[[maybe_unused]] bool is_of_bf16(const DotForm& form) {
+  return form.of_bf16 && form.lhs_half != planner::Half::f16 && form.rhs_half != planner::Half::f16;
+}
+
 // Whether the processor's own instruction for bf16 makes it. Columns are packed in whole vectors: few need more scratch
 // than there is.
 bool is_of_pairs([[maybe_unused]] const DotForm& form, [[maybe_unused]] const DotTiles& tiles) {
@@ -74,7 +80,9 @@ struct Product {
   const DotTiles tiles;
   const void *lhs, *rhs;
   T* out;
-  const bool of_pairs = is_of_pairs(form, tiles);
+  const bool has_tiles;
+  const bool of_tiles = has_tiles && is_of_bf16(form);
+  const bool of_pairs = !of_tiles && is_of_pairs(form, tiles);
 
   // Said, so that programs in C need nothing of C++'s exceptions (backends/cpu/runtime).
   [[gnu::nothrow]] void run(int64_t number, std::byte* slot) const {
@@ -90,6 +98,12 @@ struct Product {
     const auto packed_lhs = reinterpret_cast<T*>(slot), packed_rhs = reinterpret_cast<T*>(slot + tiles.lhs_bytes);
 #if defined(__AVX512F__)
     if constexpr (std::is_same_v<T, float>) {
+      if (of_tiles) {
+        const auto side = [](const Side<T>& s) {
+          return TileOperand{s.template as<BF16>(), s.template as<float>(), s.half == planner::Half::no};
+        };
+        return multiply_in_tiles(m, n, form.k, side(a), side(b), to, form.n, how, slot, tiles.slot_bytes);
+      }
       if (of_pairs) {
         for (int64_t p = 0; p < form.k; p += tiles.block_k, how.adds = true) {
           const auto go = [&]<bool kByRows>() {
@@ -145,8 +159,8 @@ class SubnormalsAreZero {
 };
 
 template <class T>
-void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  const Product<T> product{form, planner::dot_tiles(form), lhs, rhs, static_cast<T*>(out)};
+void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool has_tiles) {
+  const Product<T> product{form, planner::dot_tiles(form), lhs, rhs, static_cast<T*>(out), has_tiles};
   const DotTiles& tiles = product.tiles;
   std::atomic<int64_t> next{0};
   const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));
@@ -160,19 +174,19 @@ void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, 
 }
 
 template <class T>
-void gemm(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  if (form.k > 0) return multiply<T>(form, lhs, rhs, out, scratch);
+void gemm(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool has_tiles) {
+  if (form.k > 0) return multiply<T>(form, lhs, rhs, out, scratch, has_tiles);
   if (!form.adds) std::memset(out, 0, static_cast<size_t>(form.batch * form.m * form.n) * sizeof(T));
 }
 
 }  // namespace
 
 // Apart, so that a program that needs one of them is linked with one of them.
-void gemm_f32(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  gemm<float>(form, lhs, rhs, out, scratch);
+void gemm_f32(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool has_tiles) {
+  gemm<float>(form, lhs, rhs, out, scratch, has_tiles);
 }
 void gemm_f64(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch) {
-  gemm<double>(form, lhs, rhs, out, scratch);
+  gemm<double>(form, lhs, rhs, out, scratch, false);
 }
 
 }  // namespace neap::cpu::NEAP_ISA

@@ -1,10 +1,12 @@
 // What saved functions call for a matrix product (backends/cpu/runtime).
 #include "backends/cpu/runtime/entry.h"
 #include "backends/cpu/runtime/forms.h"
+#include "core/isa.h"
 
 namespace neap::cpu::NEAP_ISA {
 
-void gemm_f32(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch);
+void gemm_f32(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch,
+              bool has_tiles);
 void gemm_f64(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch);
 
 }  // namespace neap::cpu::NEAP_ISA
@@ -13,7 +15,7 @@ extern "C" {
 
 void NEAP_RUNTIME_ENTRY(gemm_f32)(const int64_t* form, const void* lhs, const void* rhs, void* out,
                                   std::byte* scratch) {
-  neap::cpu::NEAP_ISA::gemm_f32(neap::cpu::runtime::decode_dot(form), lhs, rhs, out, scratch);
+  neap::cpu::NEAP_ISA::gemm_f32(neap::cpu::runtime::decode_dot(form), lhs, rhs, out, scratch, neap::has_tiles());
 }
 void NEAP_RUNTIME_ENTRY(gemm_f64)(const int64_t* form, const void* lhs, const void* rhs, void* out,
                                   std::byte* scratch) {
