@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <queue>
 #include <ranges>
-#include <unordered_map>
+#include <vector>
 
 namespace neap::planner {
 
@@ -13,6 +14,45 @@ namespace {
 using Set = uint64_t;
 
 constexpr Set bit(int s) { return Set{1} << s; }
+
+// The lowest peak that reaches each set of steps, in one piece of memory: sets are millions in a search for a plan.
+class Reached {
+ public:
+  /// Returns whether the peak is lower than any before; then it is the set's.
+  bool improve(Set set, size_t peak) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = find(set);
+    if (slot.peak <= peak) return false;
+    count_ += slot.peak == kNone ? 1 : 0;
+    slot = {set, peak};
+    return true;
+  }
+  size_t peak(Set set) { return find(set).peak; }
+
+ private:
+  static constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  struct Slot {
+    Set set = 0;
+    size_t peak = kNone;
+  };
+
+  Slot& find(Set set) {
+    const size_t mask = slots_.size() - 1;
+    size_t at = (set * 0x9e3779b97f4a7c15) >> 32 & mask;  // Fibonacci hashing (Knuth)
+    while (slots_[at].peak != kNone && slots_[at].set != set) at = (at + 1) & mask;
+    return slots_[at];
+  }
+  void grow() {
+    std::vector<Slot> before(2 * slots_.size());
+    before.swap(slots_);
+    for (const Slot& slot : before) {
+      if (slot.peak != kNone) find(slot.set) = slot;
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(64);
+  size_t count_ = 0;
+};
 
 class Search {
  public:
@@ -41,10 +81,10 @@ class Search {
       const int id = queue_.top().second;
       queue_.pop();
       Node node = nodes_[id];
-      if (reached_.at(node.done) < node.peak) continue;  // a lower way was found since
+      if (reached_.peak(node.done) < node.peak) continue;  // a lower way was found since
       run_free(node);
       if (node.done == whole_) return {path(id), true};
-      if (node.done != nodes_[id].done && !improves(node.done, node.peak)) continue;
+      if (node.done != nodes_[id].done && !reached_.improve(node.done, node.peak)) continue;
       Set ready = ready_in(node.done);
       work -= 2 + std::popcount(ready);
       for (; ready != 0; ready &= ready - 1) {
@@ -92,14 +132,8 @@ class Search {
     return ready;
   }
 
-  bool improves(Set done, size_t peak) {
-    const auto [it, is_new] = reached_.emplace(done, peak);
-    if (!is_new && it->second <= peak) return false;
-    it->second = peak;
-    return true;
-  }
   void push(const Node& node) {
-    if (!improves(node.done, node.peak)) return;
+    if (!reached_.improve(node.done, node.peak)) return;
     queue_.emplace(node.peak, static_cast<int>(nodes_.size()));
     nodes_.push_back(node);
   }
@@ -138,7 +172,7 @@ class Search {
   const Set whole_;
   std::vector<Node> nodes_;
   std::priority_queue<Rank, std::vector<Rank>, Later> queue_;
-  std::unordered_map<Set, size_t> reached_;  // the lowest peak that reaches each set
+  Reached reached_;
 };
 
 }  // namespace
