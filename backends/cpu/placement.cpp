@@ -229,6 +229,27 @@ std::optional<std::vector<Inst>> code_of(const Analysis& a, int32_t index) {
   return code;
 }
 
+// What it computes in an iteration of a loop; the other loop is in its first.
+int64_t value_of(const std::vector<Inst>& code, int level, int64_t iteration) {
+  std::array<int64_t, kMostCode> values;
+  for (size_t n = 0; n < code.size(); ++n) {
+    const Inst& i = code[n];
+    const int64_t x = i.a >= 0 ? values[static_cast<size_t>(i.a)] : 0;
+    const int64_t y = i.b >= 0 ? values[static_cast<size_t>(i.b)] : 0;
+    switch (i.op) {
+      case Opcode::constant: values[n] = static_cast<int64_t>(i.imm); break;
+      case Opcode::index: values[n] = static_cast<int>(i.imm) == level ? iteration : 0; break;
+      case Opcode::add: values[n] = x + y; break;
+      case Opcode::sub: values[n] = x - y; break;
+      case Opcode::mul: values[n] = x * y; break;
+      case Opcode::div: values[n] = x / y; break;
+      case Opcode::rem: values[n] = x % y; break;
+      default: values[n] = x;
+    }
+  }
+  return values[code.size() - 1];
+}
+
 }  // namespace
 
 std::optional<int64_t> Placement::pitch(const Analysis& a) {
@@ -245,7 +266,7 @@ std::optional<int64_t> Placement::pitch(const Analysis& a) {
   return p.position(1) - p.position(0);
 }
 
-std::optional<Placement> Placement::of(const Analysis& a, int64_t unit) {
+std::optional<Placement> Placement::of(const Analysis& a, int64_t unit, int64_t whole) {
   constexpr int64_t kMostIterations = int64_t{1} << 18;  // of those that are looked at one by one
   const auto index = store_index(a);
   if (!index) return std::nullopt;
@@ -285,9 +306,9 @@ std::optional<Placement> Placement::of(const Analysis& a, int64_t unit) {
     }
   }
   // Along its lanes a kernel may be cut where no block of random bits lies.
-  const bool whole = p.position(0) / unit == p.position(p.extent_ - 1) / unit;
+  const bool in_one = p.position(0) / unit == p.position(p.extent_ - 1) / unit;
   const bool even = affine && p.pitch_ == 1 && p.begin_ == 0 && unit % backends::kRangeUnit == 0;
-  p.cuts_lanes_ = p.level_ == 1 && !whole && !even;
+  p.cuts_lanes_ = p.level_ == 1 && !in_one && !even;
   if (p.cuts_lanes_ && a.shares()) return std::nullopt;
 
   const Rows rows(a);
@@ -302,6 +323,9 @@ std::optional<Placement> Placement::of(const Analysis& a, int64_t unit) {
     Interval read;
     if (const auto d = distance(a.linear(i.a), at)) {
       read = {*d, *d + span};
+    } else if (const auto wrapped = whole % unit == 0 ? p.around(a, id, whole) : std::nullopt) {
+      read = {wrapped->lo, wrapped->hi + span};
+      p.wraps_ = true;
     } else if (const auto near = affine ? rows.within_row(i.a, p.pitch_) : std::nullopt) {
       read = {near->lo - p.begin_, near->hi - p.begin_};
     } else {
@@ -330,25 +354,44 @@ int64_t Placement::first(int64_t u) const {
   return lo;
 }
 
-int64_t Placement::position(int64_t iteration) const {
-  if (code_.empty()) return begin_ + pitch_ * iteration;
-  std::array<int64_t, kMostCode> values;
-  for (size_t n = 0; n < code_.size(); ++n) {
-    const Inst& i = code_[n];
-    const int64_t x = i.a >= 0 ? values[static_cast<size_t>(i.a)] : 0,
-                  y = i.b >= 0 ? values[static_cast<size_t>(i.b)] : 0;
-    switch (i.op) {
-      case Opcode::constant: values[n] = static_cast<int64_t>(i.imm); break;
-      case Opcode::index: values[n] = static_cast<int>(i.imm) == level_ ? iteration : 0; break;
-      case Opcode::add: values[n] = x + y; break;
-      case Opcode::sub: values[n] = x - y; break;
-      case Opcode::mul: values[n] = x * y; break;
-      case Opcode::div: values[n] = x / y; break;
-      case Opcode::rem: values[n] = x % y; break;
-      default: values[n] = x;
+// What a load reads that matters to a few iterations alone, at one end of the array: a place at the other end, whose
+// distance is that on the circle.
+std::optional<Interval> Placement::around(const Analysis& a, int32_t load, int64_t whole) const {
+  const Kernel& k = a.kernel;
+  const Linear* address = a.linear(k.dag[load].a);
+  if (!code_.empty() || !address || !address->exact || !is_affine(k, *address)) return std::nullopt;
+  if (level_ == 0 && a.along(*address, 1) != a.along(*a.linear(k.stores[0].index), 1)) return std::nullopt;
+  // The iterations in which it is what a choice takes.
+  Interval taken{extent_, -1};
+  for (int32_t id = load + 1; id < k.dag.size(); ++id) {
+    const Inst& i = k.dag[id];
+    if (i.a != load && i.b != load && i.c != load) continue;
+    const bool chosen = i.op == Opcode::select && i.a != load && i.b != i.c;
+    const Inst& c = k.dag[std::max(i.a, 0)];
+    if (!chosen || (c.op != Opcode::lt && c.op != Opcode::le) || !is_integer(k.dag[c.a].type)) return std::nullopt;
+    const auto x = code_of(a, c.a), y = code_of(a, c.b);
+    const auto of_this_loop = [&](const std::vector<Inst>& code) {
+      return std::ranges::all_of(
+          code, [&](const Inst& in) { return in.op != Opcode::index || static_cast<int>(in.imm) == level_; });
+    };
+    if (!x || !y || !of_this_loop(*x) || !of_this_loop(*y)) return std::nullopt;
+    for (int64_t n = 0; n < extent_; ++n) {
+      const int64_t p = value_of(*x, level_, n), q = value_of(*y, level_, n);
+      if ((c.op == Opcode::lt ? p < q : p <= q) == (i.b == load))
+        taken = {std::min(taken.lo, n), std::max(taken.hi, n)};
     }
   }
-  return values[code_.size() - 1];
+  const bool is_stored = std::ranges::any_of(k.stores, [&](const auto& s) { return s.value == load; });
+  if (is_stored || taken.lo > taken.hi) return std::nullopt;
+  const auto distance = [&](int64_t n) { return address->constant + a.along(*address, level_) * n - position(n); };
+  const int64_t first = distance(taken.lo), last = distance(taken.hi);
+  const int64_t turns = first > whole / 2 ? 1 : first < -whole / 2 ? -1 : 0;
+  if (turns == 0) return std::nullopt;
+  return Interval{std::min(first, last) - turns * whole, std::max(first, last) - turns * whole};
+}
+
+int64_t Placement::position(int64_t iteration) const {
+  return code_.empty() ? begin_ + pitch_ * iteration : value_of(code_, level_, iteration);
 }
 
 }  // namespace neap::cpu

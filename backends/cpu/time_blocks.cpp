@@ -118,11 +118,11 @@ class Sweep {
 
   void block(int64_t begin, int64_t end) const {
     std::vector<int64_t> done(count_);
-    for (size_t q = 0; q < count_; ++q) done[q] = begin == 0 ? 0 : begin + blocks_.ahead[q];
+    for (size_t q = 0; q < count_; ++q) done[q] = begin == 0 && !blocks_.circular ? 0 : begin + blocks_.ahead[q];
     const int64_t last = end + blocks_.back[count_ - 1];
     for (int64_t at = std::min(begin + band_, last);; at = std::min(at + band_, last)) {
       for (size_t q = 0; q < count_; ++q) {
-        const int64_t most = end == blocks_.units ? end : end - blocks_.back[q];
+        const int64_t most = end == blocks_.units && !blocks_.circular ? end : end - blocks_.back[q];
         const int64_t to = std::min(most, at - blocks_.back[q]);
         if (to <= done[q]) continue;
         run(q, done[q], to);
@@ -133,7 +133,11 @@ class Sweep {
   }
 
   void border(int64_t at) const {
-    for (size_t q = 0; q < count_; ++q) run(q, at - blocks_.back[q], at + blocks_.ahead[q]);
+    for (size_t q = 0; q < count_; ++q) {
+      const int64_t begin = at - blocks_.back[q], end = at + blocks_.ahead[q];
+      if (begin < 0) run(q, begin + blocks_.units, blocks_.units);
+      run(q, std::max<int64_t>(begin, 0), end);
+    }
   }
 
  private:
@@ -166,7 +170,8 @@ SweepSize within(const TimeBlocks& blocks, int64_t length, size_t cache, int thr
   for (int64_t n = std::min(length, kMostIterations); n > 1; --n) {
     const size_t last = static_cast<size_t>(n) * blocks.parts.size() - 1;
     const int64_t ahead = blocks.ahead[last], back = blocks.back[last];
-    if (2 * back > units || (threads > 1 && 2 * threads * (ahead + back) > blocks.units)) continue;
+    const bool cut = threads > 1 || blocks.circular;
+    if (2 * back > units || (cut && 2 * threads * (ahead + back) > blocks.units)) continue;
     size.iterations = up(length, up(length, n));
     size.band = std::max<int64_t>(1, units - back);
     const int64_t most = blocks.units / std::max<int64_t>(1, 4 * (ahead + back));
@@ -204,15 +209,21 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
     }
   }
   if (unit == 1) unit = kRangeUnit;
+  int64_t elements = 0;
+  for (size_t k = 0; k < launches.size(); ++k) {
+    for (const auto& s : launches[k].kernel.stores) {
+      elements = std::max(elements, body.buffers[body.root(codes[k]->buffers[s.buffer])].aval.size());
+    }
+  }
 
   Regions regions(scan);
   std::vector<std::vector<Use>> uses(launches.size());
   std::set<int> written;
   std::map<int, size_t> bytes_of;
-  int64_t elements = 0;
   for (size_t k = 0; k < launches.size(); ++k) {
-    std::optional<Placement> placement = Placement::of(analyses[k], unit);
+    std::optional<Placement> placement = Placement::of(analyses[k], unit, elements);
     if (!placement) return std::nullopt;
+    blocks.circular |= placement->wraps();
     for (size_t i = 0; i < placement->buffers().size(); ++i) {
       Use use{{}, placement->buffers()[i]};
       if (!use.touched.read && !use.touched.stored) continue;
@@ -226,7 +237,6 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
         if (use.touched.stored) written.insert(*region);
         bytes_of[*region] = body.buffers[root].bytes;
       }
-      if (use.touched.stored) elements = std::max(elements, body.buffers[root].aval.size());
       uses[k].push_back(use);
     }
     blocks.parts.push_back({codes[k], *std::move(placement)});
@@ -270,7 +280,8 @@ void sweep(const TimeBlocks& blocks, const SweepSize& size, std::span<std::byte*
   const Sweep all(blocks, memory, size.band);
   const auto border = [&](int64_t i) { return blocks.units * i / size.blocks; };
   parallel_tasks(static_cast<int>(size.blocks), [&](int i) { all.block(border(i), border(i + 1)); });
-  parallel_tasks(static_cast<int>(size.blocks - 1), [&](int i) { all.border(border(i + 1)); });
+  const int first = blocks.circular ? 0 : 1;
+  parallel_tasks(static_cast<int>(size.blocks) - first, [&](int i) { all.border(border(i + first)); });
 }
 
 }  // namespace neap::cpu

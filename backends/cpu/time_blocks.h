@@ -10,7 +10,7 @@
 //   then    the triangles between blocks: [b - back[q], b + ahead[q]) around each border b,
 //
 // with ahead and back so large that nothing is read before it is written, or overwritten before it is read. At the
-// arrays' ends nothing is left out.
+// arrays' ends nothing is left out, unless one end follows the other: then they are a border as well.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct TimeBlocks {
   int64_t units = 0;
   std::vector<int64_t> ahead, back;  // of the instances of kMostIterations
   double unit_bytes = 0;             // of all arrays that are touched
+  bool circular = false;             // the first unit follows the last
   bool spreads = false;              // whether kernels are worth more than one thread
 };
 
