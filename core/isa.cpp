@@ -37,10 +37,9 @@ Isa chosen() {
   const auto asked = static_cast<Isa>(at - std::begin(kNames));
   if (at != std::end(kNames) && asked <= there) return asked;
   throw OptionError(fmt::format("NEAP_ISA: got \"{}\"; expected baseline{}", text,
-                                has_tiles()            ? ", avx2, avx512 or amx"
-                                : there == Isa::avx512 ? ", avx2 or avx512"
-                                : there == Isa::avx2   ? " or avx2, which is the best that this processor has"
-                                                       : ", which is the best that this processor has"));
+                                there == Isa::avx512 ? ", avx2, avx512, or amx where the processor has it"
+                                : there == Isa::avx2 ? " or avx2, which is the best that this processor has"
+                                                     : ", which is the best that this processor has"));
 }
 
 }  // namespace

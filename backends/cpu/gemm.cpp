@@ -13,8 +13,11 @@ namespace neap::cpu {
 NEAP_ISAS(NEAP_DECLARE)
 #undef NEAP_DECLARE
 
-void gemm(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool tiles) {
+void gemm(const planner::DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch,
+          bool may_use_tiles) {
   if (form.dtype == DType::f64) return NEAP_CALL_ISA(gemm_f64(form, lhs, rhs, out, scratch));
+  // Only products of bf16 ask for tiles, as that changes what the system wants of stacks for signals.
+  const bool tiles = form.of_bf16 && may_use_tiles && uses_tiles();
   NEAP_CALL_ISA(gemm_f32(form, lhs, rhs, out, scratch, tiles));
 }
 

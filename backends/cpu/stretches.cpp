@@ -182,7 +182,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
     if (*end - *begin < fewest) continue;
     Stretch s{*begin, *end, between(open, *begin), within};
     s.within.place = {s.begin, s.end - 1};
-    if (!reduces && out.row == 0) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
+    if (!reduces && out.row == 0 && !k.any_range) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
     if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) < before) out.list.push_back(std::move(s));
   }
   const auto size = [](const Stretch& s) { return s.end - s.begin; };

@@ -11,9 +11,9 @@
 // that roundings do not pile up, and adds the chains one after the other; parts are then whole blocks. In
 // products that are of bf16 in the program (Mark::of_bf16) subnormal numbers, below 2^-126 in size, may count as zeros,
 // as they do in processors' own instructions for such products: on x86-64 they do. Where the processor has tiles
-// (AMX), a chain of such a product goes by 32 terms: of these, those with even and those with odd numbers are chains of
-// their own from 0 on, whose sum is added. So parts are multiples of 32 terms. Tested in tests/planner/dot_test.cpp
-// and tests/backends/cpu_gemm_test.cpp.
+// (AMX), a chain of such a product of 32 terms and more goes by 32 terms: of these, those with even and those with odd
+// numbers are chains of their own from 0 on, whose sum is added. So parts are multiples of 32 terms. Tested in
+// tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include "planner/kernels/dot_form.h"

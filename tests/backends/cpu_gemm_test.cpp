@@ -180,6 +180,7 @@ struct TileProduct {
     std::vector<float> out(initial);
     const bool is_long = form.k > planner::kLongDot;
     const int64_t chain = is_long ? planner::kDotBlock : std::max<int64_t>(form.k, 1);
+    const bool in_tiles = std::max(form.k, form.whole_k) >= planner::kDotTile;
     const auto add_chain = [&](float sum, int64_t b, int64_t i, int64_t j, int64_t first) {
       for (int64_t p = first; p < std::min(form.k, first + chain); p += 32) {
         float parity[2] = {0, 0};
@@ -188,9 +189,10 @@ struct TileProduct {
               static_cast<float>(lhs[b * form.m * form.k + (form.lhs_transposed ? q * form.m + i : i * form.k + q)]);
           const float y =
               static_cast<float>(rhs[b * form.k * form.n + (form.rhs_transposed ? j * form.k + q : q * form.n + j)]);
-          parity[(q - p) % 2] = std::fma(x, y, parity[(q - p) % 2]);
+          float& to = in_tiles ? parity[(q - p) % 2] : sum;
+          to = std::fma(x, y, to);
         }
-        sum += parity[0] + parity[1];
+        if (in_tiles) sum += parity[0] + parity[1];
       }
       return sum;
     };

@@ -2,6 +2,9 @@
 // adds 32 terms each. The order is another than that of pairs (planner/kernels/dot.h): of every 32 terms those with
 // even and those with odd numbers are two chains, begun at 0, whose sum is added; subnormal numbers are zeros. Source:
 // Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, TDPBF16PS.
+//
+// Functions say that they do not throw: a compiler does not see it of assembly, and programs in C are linked with this
+// (backends/cpu/runtime), which have nothing of C++'s exceptions.
 #pragma once
 
 #if defined(__AVX512F__)
@@ -46,21 +49,16 @@ inline void add_tile_products() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kLeft), "i"(kRight));
 }
 
-// While one lives, the thread's eight tiles have 16 rows of 64 bytes.
-class Tiles {
- public:
-  Tiles() {
-    struct alignas(64) {
-      uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } shape;
-    asm volatile("ldtilecfg %0" ::"m"(shape));
-  }
-  ~Tiles() { asm volatile("tilerelease" ::); }
-  Tiles(const Tiles&) = delete;
-  Tiles& operator=(const Tiles&) = delete;
-};
+// The thread's eight tiles have 16 rows of 64 bytes, until they are released.
+inline void configure_tiles() {
+  const struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } shape;
+  asm volatile("ldtilecfg %0" ::"m"(shape));
+}
+inline void release_tiles() { asm volatile("tilerelease" ::); }
 
 // Rows of lhs or columns of rhs: bf16 that lie as such, or as floats.
 struct TileOperand {
@@ -91,7 +89,7 @@ struct TileOperand {
 
 // Columns of rhs as tiles want them: for each two terms, of 16 columns the pair, the first term below the second; what
 // is missing is zeros.
-inline void pack_tile_columns(const Operand<BF16>& from, int64_t columns, int64_t k, uint32_t* panel) {
+[[gnu::nothrow]] inline void pack_tile_columns(const Operand<BF16>& from, int64_t columns, int64_t k, uint32_t* panel) {
   const auto [data, along_column, along_k] = from;
   const int64_t pairs = (k + kTileTerms - 1) / kTileTerms * (kTileTerms / 2);
   const auto pair = [](BF16 first, uint16_t second) { return static_cast<uint32_t>(second) << 16 | first.bits; };
@@ -165,7 +163,7 @@ class TileRows {
 
  private:
   int64_t terms() const { return (k_ + kTileTerms - 1) / kTileTerms * kTileTerms; }
-  [[gnu::noinline]] void pack_rows(int64_t row, BF16* to) const {
+  [[gnu::noinline, gnu::nothrow]] void pack_rows(int64_t row, BF16* to) const {
     BF16 narrowed[kTileRows * kMostTileTerms];
     const int64_t rows = std::min(kTileRows, rows_ - row);
     const Operand<BF16> from = from_.at(row, rows, first_, k_, narrowed);
@@ -207,7 +205,7 @@ struct TileSums {
 
   bool whole() const { return rows == kTileRows && columns == kTileRows; }
   template <int kTile>
-  void load() const {
+  [[gnu::nothrow]] void load() const {
     if (whole()) return load_tile<kTile>({out, stride * static_cast<int64_t>(sizeof(float))});
     alignas(64) float copy[kTileRows * kTileRows] = {};
     for (int64_t r = 0; r < rows; ++r) {
@@ -216,7 +214,7 @@ struct TileSums {
     load_tile<kTile>({copy, kTileBytes});
   }
   template <int kTile>
-  void store(Sums how) const {
+  [[gnu::nothrow]] void store(Sums how) const {
     if (whole() && !how.apart) return store_tile<kTile>({out, stride * static_cast<int64_t>(sizeof(float))});
     alignas(64) float copy[kTileRows * kTileRows];
     store_tile<kTile>({copy, kTileBytes});
@@ -284,8 +282,8 @@ class TileGrid {
 };
 
 // out (m x n) = (out or 0) + rows x columns, of k terms, at most kMostTileTerms.
-inline void multiply_tiles(int64_t m, int64_t n, int64_t k, const TileRows& rows, const TileOperand& rhs, int64_t first,
-                           const TileGrid& out, Sums how) {
+[[gnu::nothrow]] inline void multiply_tiles(int64_t m, int64_t n, int64_t k, const TileRows& rows,
+                                            const TileOperand& rhs, int64_t first, const TileGrid& out, Sums how) {
   alignas(64) uint32_t panels[2][kMostTileTerms / 2 * kTileRows];
   alignas(64) BF16 copies[2][kTileRows * kMostTileTerms];
   const bool goes_on = how.adds && !how.apart;
@@ -336,21 +334,24 @@ inline void multiply_tiles(int64_t m, int64_t n, int64_t k, const TileRows& rows
   }
 }
 
-// As multiply_panels (gemm.cpp) does block by block, of bf16: out is m x n. What there is place for lies in `scratch`.
-inline void multiply_in_tiles(int64_t m, int64_t n, int64_t k, const TileOperand& lhs, const TileOperand& rhs,
-                              float* out, int64_t stride, Sums how, std::byte* scratch, size_t bytes) {
+// As multiply_panels (gemm.cpp) does block by block, of bf16: out is m x n. Apart, for its 32 KB of the stack. What
+// there is place for lies in `scratch`.
+[[gnu::noinline, gnu::nothrow]] inline void multiply_in_tiles(int64_t m, int64_t n, int64_t k, const TileOperand& lhs,
+                                                              const TileOperand& rhs, float* out, int64_t stride,
+                                                              Sums how, std::byte* scratch, size_t bytes) {
   const int64_t block = std::min(k, kMostTileTerms);
   const size_t rows = bytes_of_tile_rows(m, block);
   const size_t sums = bytes_of_tile_rows(m, (n + kTileRows - 1) / kTileRows * kTileTerms);  // tiles are all alike
   const bool apart = k > block && rows + sums <= bytes;
   const TileGrid grid(m, n, out, stride, apart ? reinterpret_cast<float*>(scratch + rows) : nullptr);
   if (how.adds) grid.take();
-  const Tiles shape;
+  configure_tiles();
   for (int64_t p = 0; p < k; p += block, how.adds = true) {
     const int64_t terms = std::min(block, k - p);
     const TileRows packed(lhs, m, p, terms, rows <= bytes ? reinterpret_cast<BF16*>(scratch) : nullptr);
     multiply_tiles(m, n, terms, packed, rhs, p, grid, how);
   }
+  release_tiles();
   grid.put();
 }
 

@@ -59,8 +59,9 @@ void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const 
 }
 
 // Whether tiles may make it. That does not depend on how operands lie in memory, which differs between plans.
-[[maybe_unused]] bool is_of_bf16(const DotForm& form) {
-  return form.of_bf16 && form.lhs_half != planner::Half::f16 && form.rhs_half != planner::Half::f16;
+[[maybe_unused]] bool is_for_tiles(const DotForm& form) {
+  return form.of_bf16 && std::max(form.k, form.whole_k) >= planner::kDotTile && form.lhs_half != planner::Half::f16 &&
+         form.rhs_half != planner::Half::f16;
 }
 
 // Whether the processor's own instruction for bf16 makes it. Columns are packed in whole vectors: few need more scratch
@@ -81,7 +82,7 @@ struct Product {
   const void *lhs, *rhs;
   T* out;
   const bool has_tiles;
-  const bool of_tiles = has_tiles && is_of_bf16(form);
+  const bool of_tiles = has_tiles && is_for_tiles(form);
   const bool of_pairs = !of_tiles && is_of_pairs(form, tiles);
 
   // Said, so that programs in C need nothing of C++'s exceptions (backends/cpu/runtime).

@@ -15,7 +15,13 @@ extern "C" {
 
 void NEAP_RUNTIME_ENTRY(gemm_f32)(const int64_t* form, const void* lhs, const void* rhs, void* out,
                                   std::byte* scratch) {
-  neap::cpu::NEAP_ISA::gemm_f32(neap::cpu::runtime::decode_dot(form), lhs, rhs, out, scratch, neap::has_tiles());
+  const neap::planner::DotForm decoded = neap::cpu::runtime::decode_dot(form);
+#if defined(__AVX512F__)
+  const bool tiles = decoded.of_bf16 && neap::has_tiles();
+#else
+  const bool tiles = false;
+#endif
+  neap::cpu::NEAP_ISA::gemm_f32(decoded, lhs, rhs, out, scratch, tiles);
 }
 void NEAP_RUNTIME_ENTRY(gemm_f64)(const int64_t* form, const void* lhs, const void* rhs, void* out,
                                   std::byte* scratch) {
