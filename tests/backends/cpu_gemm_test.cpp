@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/isa.h"
 #include "core/thread_pool.h"
 #include "planner/kernels/dot_scratch.h"
 #include "tests/backends/products.h"
