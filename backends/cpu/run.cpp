@@ -43,6 +43,7 @@ void zero(std::byte* data, size_t bytes) {
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes <= kFillGrain) return static_cast<void>(std::memcpy(to, from, bytes));  // of small loops, each iteration
   parallel_for(static_cast<int64_t>(bytes), kFillGrain, [&](int64_t begin, int64_t end) {
     std::memcpy(to + begin, from + begin, static_cast<size_t>(end - begin));
   });
@@ -222,7 +223,7 @@ void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& s
   int64_t i = 0;
   for (; i < scan.length && goes_on(); ++i) {
     if (!calls.empty()) {
-      bindings.at(i);
+      if (trade) bindings.at(i);
       calls[trade ? static_cast<size_t>(i % 2) : 0].run();
     } else {
       std::byte** const inner = bindings.at(i);
@@ -270,7 +271,7 @@ namespace {
 template <class Form>
 void begin_with(const ProductCode<Form>& code, std::byte** memory) {
   if (code.initial < 0 || memory[code.initial] == memory[code.out]) return;
-  std::memcpy(memory[code.out], memory[code.initial], code.bytes);
+  copy_bytes(memory[code.out], memory[code.initial], code.bytes);
 }
 }  // namespace
 

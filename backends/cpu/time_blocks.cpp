@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "backends/cpu/program.h"
@@ -28,8 +27,8 @@ int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
 // all of them.
 class Regions {
  public:
-  explicit Regions(const ScanCode& scan) : body_(*scan.body) {
-    for (const auto& [b, offset] : body_.in_arena) offset_[b] = offset;
+  Regions(const ScanCode& scan, const planner::PlanData& body) : body_(body) {
+    for (const auto& [b, offset] : scan.body->in_arena) offset_[b] = offset;
     for (const auto& copy : scan.carried) {
       if (copy.trades) trades_[copy.from] = copy.in_place_of, trades_[copy.in_place_of] = copy.from;
     }
@@ -37,36 +36,40 @@ class Regions {
 
   // Which region a buffer is in an iteration; nullopt where it is a part of another, or lies where another's elements
   // have another size, so that places in the two differ.
-  std::optional<int> of(int buffer, const planner::PlanBuffer& described, int64_t iteration) {
-    const std::pair<size_t, size_t> size(described.bytes, size_of(described.aval.dtype));
-    const int root = body_.root[buffer];
-    if (body_.shift[buffer] != 0) return std::nullopt;
+  std::optional<int> of(int buffer, int64_t iteration) {
+    const int root = body_.root(buffer);
+    const size_t element = size_of(body_.buffers[root].aval.dtype);
+    if (body_.shift(buffer) != 0 || size_of(body_.buffers[buffer].aval.dtype) != element) return std::nullopt;
     const auto traded = trades_.find(root);
-    int b = traded != trades_.end() && iteration % 2 != 0 ? traded->second : root;
-    if (const auto place = offset_.find(b); place != offset_.end()) {
-      const auto [known, fresh] = known_at_.try_emplace(place->second, size, b);
-      if (known->second.first != size) return std::nullopt;
-      b = known->second.second;
-    }
-    return b;
+    const int b = traded != trades_.end() && iteration % 2 != 0 ? traded->second : root;
+    const auto place = offset_.find(b);
+    if (place == offset_.end()) return b;
+    const Block block{body_.buffers[root].bytes, element, b};
+    const Block& known = blocks_.try_emplace(place->second, block).first->second;
+    if (known.bytes != block.bytes || known.element != block.element) return std::nullopt;
+    return known.buffer;
   }
 
   // Whether what of() was asked for lies apart.
   bool apart() const {
     int64_t end = 0;
-    for (const auto& [offset, known] : known_at_) {
+    for (const auto& [offset, block] : blocks_) {
       if (offset < end) return false;
-      end = offset + static_cast<int64_t>(known.first.first);
+      end = offset + static_cast<int64_t>(block.bytes);
     }
     return true;
   }
 
  private:
-  const Program& body_;
+  struct Block {
+    size_t bytes, element;
+    int buffer;  // the first of those that lie there
+  };
+
+  const planner::PlanData& body_;
   std::map<int, int64_t> offset_;
   std::map<int, int> trades_;
-  // Of each offset in the arena: bytes, those of an element, and a buffer.
-  std::map<int64_t, std::pair<std::pair<size_t, size_t>, int>> known_at_;
+  std::map<int64_t, Block> blocks_;  // by their offsets in the arena
 };
 
 struct Use {
@@ -216,7 +219,7 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
     }
   }
 
-  Regions regions(scan);
+  Regions regions(scan, body);
   std::vector<std::vector<Use>> uses(launches.size());
   std::set<int> written;
   std::map<int, size_t> bytes_of;
@@ -227,15 +230,13 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
     for (size_t i = 0; i < placement->buffers().size(); ++i) {
       Use use{{}, placement->buffers()[i]};
       if (!use.touched.read && !use.touched.stored) continue;
-      const int root = body.root(codes[k]->buffers[i]);
+      const int buffer = codes[k]->buffers[i];
       for (const int64_t iteration : {0, 1}) {
-        const auto region = regions.of(codes[k]->buffers[i], body.buffers[root], iteration);
-        const bool alike =
-            size_of(body.buffers[codes[k]->buffers[i]].aval.dtype) == size_of(body.buffers[root].aval.dtype);
-        if (!region || !alike) return std::nullopt;
+        const std::optional<int> region = regions.of(buffer, iteration);
+        if (!region) return std::nullopt;
         use.region[static_cast<size_t>(iteration)] = *region;
         if (use.touched.stored) written.insert(*region);
-        bytes_of[*region] = body.buffers[root].bytes;
+        bytes_of[*region] = body.buffers[body.root(buffer)].bytes;
       }
       uses[k].push_back(use);
     }
@@ -243,7 +244,7 @@ std::optional<TimeBlocks> time_blocks_of(const ScanCode& scan, const planner::Pl
   }
   blocks.units = up(elements, unit);
   if (!regions.apart()) return std::nullopt;
-  for (auto& all : uses) {
+  for (const auto& all : uses) {
     for (const Use& use : all) {
       const bool matters = written.contains(use.region[0]) || written.contains(use.region[1]);
       if (matters && use.touched.read && !use.touched.known) return std::nullopt;

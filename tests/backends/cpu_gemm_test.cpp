@@ -235,33 +235,31 @@ TEST(Gemm, ProductsInTilesAreInTheirOrder) {
   if (!uses_tiles()) GTEST_SKIP() << "no tiles here";
   std::mt19937 random(4);
   set_num_threads(2);
-  {
-    for (const bool lhs : {false, true}) {
-      for (const bool rhs : {false, true}) {
-        for (const bool adds : {false, true}) {
-          for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
-                                        {1, 16, 32},
-                                        {16, 16, 64},
-                                        {17, 33, 65},
-                                        {130, 70, 301},
-                                        {37, 16, 2051},
-                                        {300, 260, 513},
-                                        {1, 300, 255},
-                                        {520, 17, 18},
-                                        {3, 20, 1},
-                                        {64, 64, 2304}}) {
-            DotForm form{2, m, n, k, lhs, rhs};
-            form.adds = adds;
-            const TileProduct product(form, random);
-            const bool wide_lhs = random() % 2 == 0, wide_rhs = random() % 2 == 0;
-            const auto expected = product.expected();
-            EXPECT_EQ(differing(product.made(), expected), 0)
-                << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
-                << (adds ? ", added" : "");
-            EXPECT_EQ(differing(product.made(wide_lhs, wide_rhs), expected), 0)
-                << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
-                << (adds ? ", added" : "");
-          }
+  for (const bool lhs : {false, true}) {
+    for (const bool rhs : {false, true}) {
+      for (const bool adds : {false, true}) {
+        for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                      {1, 16, 32},
+                                      {16, 16, 64},
+                                      {17, 33, 65},
+                                      {130, 70, 301},
+                                      {37, 16, 2051},
+                                      {300, 260, 513},
+                                      {1, 300, 255},
+                                      {520, 17, 18},
+                                      {3, 20, 1},
+                                      {64, 64, 2304}}) {
+          DotForm form{2, m, n, k, lhs, rhs};
+          form.adds = adds;
+          const TileProduct product(form, random);
+          const bool wide_lhs = random() % 2 == 0, wide_rhs = random() % 2 == 0;
+          const auto expected = product.expected();
+          EXPECT_EQ(differing(product.made(), expected), 0)
+              << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
+              << (adds ? ", added" : "");
+          EXPECT_EQ(differing(product.made(wide_lhs, wide_rhs), expected), 0)
+              << m << " x " << n << " x " << k << (lhs ? ", lhs transposed" : "") << (rhs ? ", rhs transposed" : "")
+              << (adds ? ", added" : "");
         }
       }
     }

@@ -204,13 +204,23 @@ struct TileSums {
   int64_t stride, rows, columns;
 
   bool whole() const { return rows == kTileRows && columns == kTileRows; }
+  // To a whole tile that lies side by side, or from one.
+  void copy_to(float* tile) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      std::memcpy(tile + r * kTileRows, out + r * stride, static_cast<size_t>(columns) * sizeof(float));
+    }
+  }
+  void copy_from(const float* tile) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      std::memcpy(out + r * stride, tile + r * kTileRows, static_cast<size_t>(columns) * sizeof(float));
+    }
+  }
+
   template <int kTile>
   [[gnu::nothrow]] void load() const {
     if (whole()) return load_tile<kTile>({out, stride * static_cast<int64_t>(sizeof(float))});
     alignas(64) float copy[kTileRows * kTileRows] = {};
-    for (int64_t r = 0; r < rows; ++r) {
-      std::memcpy(copy + r * kTileRows, out + r * stride, static_cast<size_t>(columns) * sizeof(float));
-    }
+    copy_to(copy);
     load_tile<kTile>({copy, kTileBytes});
   }
   template <int kTile>
@@ -218,17 +228,14 @@ struct TileSums {
     if (whole() && !how.apart) return store_tile<kTile>({out, stride * static_cast<int64_t>(sizeof(float))});
     alignas(64) float copy[kTileRows * kTileRows];
     store_tile<kTile>({copy, kTileBytes});
+    if (!how.apart) return copy_from(copy);
     for (int64_t r = 0; r < rows; ++r) {
       float* const to = out + r * stride;
-      if (how.apart) {
-        const float* const from = copy + r * kTileRows;
-        const auto add = [&](int64_t count) {
-          for (int64_t c = 0; c < count; ++c) to[c] = (how.adds ? to[c] : 0.0f) + from[c];
-        };
-        columns == kTileRows ? add(kTileRows) : add(columns);
-      } else {
-        std::memcpy(to, copy + r * kTileRows, static_cast<size_t>(columns) * sizeof(float));
-      }
+      const float* const from = copy + r * kTileRows;
+      const auto add = [&](int64_t count) {
+        for (int64_t c = 0; c < count; ++c) to[c] = (how.adds ? to[c] : 0.0f) + from[c];
+      };
+      columns == kTileRows ? add(kTileRows) : add(columns);
     }
   }
 };
@@ -241,23 +248,15 @@ class TileGrid {
       : m_(m), n_(n), out_(out), stride_(stride), apart_(apart) {}
 
   TileSums at(int64_t row, int64_t column) const {
-    return apart_ ? TileSums{apart(row, column), 16, 16, 16} : in_out(row, column);
+    return apart_ ? TileSums{apart(row, column), kTileRows, kTileRows, kTileRows} : in_out(row, column);
   }
 
   // These do nothing where the sums are in out.
   void take() const {
-    each([](const TileSums& from, float* to) {
-      for (int64_t r = 0; r < from.rows; ++r) {
-        std::memcpy(to + r * kTileRows, from.out + r * from.stride, static_cast<size_t>(from.columns) * sizeof(float));
-      }
-    });
+    each([](const TileSums& sums, float* tile) { sums.copy_to(tile); });
   }
   void put() const {
-    each([](const TileSums& to, const float* from) {
-      for (int64_t r = 0; r < to.rows; ++r) {
-        std::memcpy(to.out + r * to.stride, from + r * kTileRows, static_cast<size_t>(to.columns) * sizeof(float));
-      }
-    });
+    each([](const TileSums& sums, const float* tile) { sums.copy_from(tile); });
   }
 
  private:

@@ -59,7 +59,7 @@ void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const 
 }
 
 // Whether tiles may make it. That does not depend on how operands lie in memory, which differs between plans.
-[[maybe_unused]] bool is_for_tiles(const DotForm& form) {
+bool is_for_tiles(const DotForm& form) {
   return form.of_bf16 && std::max(form.k, form.whole_k) >= planner::kDotTile && form.lhs_half != planner::Half::f16 &&
          form.rhs_half != planner::Half::f16;
 }
@@ -81,8 +81,7 @@ struct Product {
   const DotTiles tiles;
   const void *lhs, *rhs;
   T* out;
-  const bool has_tiles;
-  const bool of_tiles = has_tiles && is_for_tiles(form);
+  const bool of_tiles;
   const bool of_pairs = !of_tiles && is_of_pairs(form, tiles);
 
   // Said, so that programs in C need nothing of C++'s exceptions (backends/cpu/runtime).
@@ -161,7 +160,8 @@ class SubnormalsAreZero {
 
 template <class T>
 void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool has_tiles) {
-  const Product<T> product{form, planner::dot_tiles(form), lhs, rhs, static_cast<T*>(out), has_tiles};
+  const Product<T> product{form, planner::dot_tiles(form), lhs,
+                           rhs,  static_cast<T*>(out),     has_tiles && is_for_tiles(form)};
   const DotTiles& tiles = product.tiles;
   std::atomic<int64_t> next{0};
   const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));
