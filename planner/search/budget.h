@@ -29,7 +29,7 @@ inline bool fits(const PlanData& plan, const PlanOptions& options) {
 PlanData meet_budget(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
 
 /// The lowest plan that is better than the usual one (planner/search/better.h) without a budget; nullopt where there is
-/// none. The search takes about as long as the program is predicted to run, and 20 milliseconds at least.
+/// none. The search takes about as long as the program is predicted to run, or a tenth of a second if that is more.
 std::optional<PlanData> lower_for_free(const tracing::Graph& simplified, const PlanData& usual,
                                        const PlanOptions& options);
 

@@ -77,6 +77,8 @@ class BudgetLedger {
   /// What follows may go on until this part of all work is done.
   void allow(double part) { until_ = part; }
   bool exhausted() const;
+  /// The work of the search in all.
+  double most() const { return most_; }
   /// Nodes planned so far; other work in the same unit.
   double spent() const { return spent_; }
   void charge(double nodes) { spent_ += nodes; }

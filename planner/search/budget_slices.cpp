@@ -29,6 +29,7 @@ constexpr double kLeastLess = 0.05;            // of the load, by more slices wh
 constexpr size_t kMostPaths = 3;               // first slicings that others inside follow
 constexpr double kVisit = 0.02;                // of planning a node: looking at a value for a region
 constexpr double kTrialNodes = 10'000;         // planned in a round to choose a slicing,
+constexpr double kTrialPart = 0.15;            // or this part of all work if that is less,
 constexpr size_t kFewestTrials = 6;            // but so many at least
 constexpr double kAsLong = 1.1;                // times the time of another: no longer
 constexpr size_t kSumsWeigh = 16;              // a peak as much lower by this part is not worth other bits
@@ -139,13 +140,13 @@ SliceSearch::Score SliceSearch::score(const PlanData& plan, const PlanData& befo
 std::optional<SliceSearch::Trial> SliceSearch::lowest_trial(size_t level, const std::vector<Slicing>& all) {
   std::optional<Trial> lowest;
   const PlanData& before = levels_[level].planned.plan;
-  const bool few = planned_.graph.nodes.size() <= kFewNodes;
-  const double stop = ledger_.spent() + kTrialNodes;
+  const bool both = ledger_.wanted() == Wanted::fitting && planned_.graph.nodes.size() <= kFewNodes;
+  const double stop = ledger_.spent() + std::min(kTrialNodes, kTrialPart * ledger_.most());
   size_t trials = 0;
   Score least;
   for (const Slicing& slicing : all) {
     for (const int64_t chunks : kTrialChunks) {
-      if (!few && chunks != kTrialChunks[0]) break;
+      if (!both && chunks != kTrialChunks[0]) break;
       if (ledger_.exhausted() || (++trials > kFewestTrials && ledger_.spent() > stop)) break;
       auto trial = try_slices(level, slicing, chunks);
       if (!trial) continue;
