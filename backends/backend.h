@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,9 @@ class Backend {
   /// or empty. Throws DeviceError or UserError.
   virtual std::shared_ptr<const Executable> compile(planner::PlanData plan, int device,
                                                     const std::string& dump_name) const = 0;
+  /// Makes what compile() of this plan will need, as far as the device does so ahead, on the thread that calls, until
+  /// it is asked to stop. It may throw as compile() does, or nothing.
+  virtual void compile_ahead(const planner::PlanData& /*plan*/, const std::stop_token& /*stop*/) const {}
   /// Returns the plan as an object file. Throws UserError where the backend makes none.
   virtual Object object(const planner::PlanData& plan, const ObjectRequest& request) const;
   /// Returns the buffer in the device's memory, which is itself where that is the host's. Throws DeviceError or

@@ -8,7 +8,8 @@ namespace {
 
 class Host final : public Backend {
  public:
-  Host(Compile* compile, CompileObject* object) : compile_(compile), object_(object) {}
+  Host(Compile* compile, CompileAhead* ahead, CompileObject* object)
+      : compile_(compile), ahead_(ahead), object_(object) {}
 
   std::string_view name() const override { return "cpu"; }
   std::vector<FoundDevice> list() const override {
@@ -30,6 +31,10 @@ class Host final : public Backend {
     return compile_(std::move(plan), dump_name);
   }
 
+  void compile_ahead(const planner::PlanData& plan, const std::stop_token& stop) const override {
+    if (ahead_) ahead_(plan, stop);
+  }
+
   Object object(const planner::PlanData& plan, const ObjectRequest& request) const override {
     return object_ ? object_(plan, request) : Backend::object(plan, request);
   }
@@ -46,13 +51,14 @@ class Host final : public Backend {
   }
 
   Compile* const compile_;
+  CompileAhead* const ahead_;
   CompileObject* const object_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Backend> make_host(Compile* compile, CompileObject* object) {
-  return std::make_unique<Host>(compile, object);
+std::unique_ptr<const Backend> make_host(Compile* compile, CompileAhead* ahead, CompileObject* object) {
+  return std::make_unique<Host>(compile, ahead, object);
 }
 
 }  // namespace neap::backends

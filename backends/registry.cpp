@@ -8,6 +8,7 @@
 namespace neap::backends {
 
 Compile compile_cpu;                                   // backends/cpu/executor.h
+CompileAhead compile_cpu_ahead;                        //
 CompileObject object_cpu;                              // backends/cpu/object.h
 std::unique_ptr<const Backend> make_vulkan_backend();  // backends/vulkan/backend.cpp
 
@@ -22,9 +23,9 @@ class Registry {
  public:
   Registry() {
 #ifdef NEAP_CPU
-    add(make_host(compile_cpu, object_cpu));
+    add(make_host(compile_cpu, compile_cpu_ahead, object_cpu));
 #else
-    add(make_host(nullptr, nullptr));
+    add(make_host(nullptr, nullptr, nullptr));
 #endif
 #ifdef NEAP_VULKAN
     add(make_vulkan_backend());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "backends/executable.h"
@@ -56,6 +57,8 @@ std::optional<size_t> room_on(const Device& device, const tracing::Arrays& argum
 /// Compiles the plan by the device's backend. Throws DeviceError or UserError.
 std::shared_ptr<const backends::Executable> compile_for(const Device& device, planner::PlanData plan,
                                                         const std::string& dump_name);
+/// Compiles ahead by the device's backend (Backend::compile_ahead).
+void compile_ahead_for(const Device& device, const planner::PlanData& plan, const std::stop_token& stop);
 
 /// Makes an object file of the plan. Throws UserError where the device's backend makes none.
 backends::Object object_for(const Device& device, const planner::PlanData& plan,

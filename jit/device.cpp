@@ -166,6 +166,10 @@ std::shared_ptr<const backends::Executable> compile_for(const Device& device, pl
   return backend_of(device).compile(std::move(plan), device.index, dump_name);
 }
 
+void compile_ahead_for(const Device& device, const planner::PlanData& plan, const std::stop_token& stop) {
+  backend_of(device).compile_ahead(plan, stop);
+}
+
 backends::Object object_for(const Device& device, const planner::PlanData& plan,
                             const backends::ObjectRequest& request) {
   return backend_of(device).object(plan, request);

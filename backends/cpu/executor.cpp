@@ -132,4 +132,8 @@ std::shared_ptr<const Executable> compile_cpu(planner::PlanData plan, const std:
   return std::make_shared<cpu::CpuExecutable>(std::move(plan), dump_name);
 }
 
+void compile_cpu_ahead(const planner::PlanData& plan, const std::stop_token& stop) {
+  cpu::compile_program_ahead(plan, stop);
+}
+
 }  // namespace neap::backends

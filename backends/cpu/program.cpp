@@ -303,4 +303,12 @@ std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string
   return std::move(lowered.program);
 }
 
+void compile_program_ahead(const PlanData& plan, const std::stop_token& stop) {
+  const Lowered lowered = lower_program(plan, host_unit());
+  for (const backends::Kernel* kernel : lowered.kernels) {
+    if (stop.stop_requested()) return;
+    compile_kernels({&kernel, 1}, "");
+  }
+}
+
 }  // namespace neap::cpu

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +135,8 @@ Lowered lower_program(const planner::PlanData& plan, const VectorUnit& unit);
 
 /// Lowers and compiles all kernels of the plan as one module, for this machine.
 std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const std::string& dump_name);
+/// Compiles the same kernels one by one, until it is asked to stop.
+void compile_program_ahead(const planner::PlanData& plan, const std::stop_token& stop);
 
 /// Runs a step. `memory` is where each plan buffer lies, aliases included.
 void run_step(const StepCode& step, std::byte** memory);

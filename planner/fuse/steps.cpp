@@ -33,7 +33,6 @@ class StepMaker {
         fusion_(fusion),
         options_(options),
         plan_body_(plan_body),
-        expressions_(graph),
         buffer_of_(graph.values.size(), -1),
         renamed_(graph.values.size(), no_value),
         taken_(graph.nodes.size(), false) {}
@@ -130,10 +129,13 @@ class StepMaker {
   void make_step(const Group& group) {
     PlanStep step;
     step.kind = group.kind;
+    bool recomputes = false;
     if (is_opaque(group.kind)) {
-      extract_node(step, *graph_.def(group.roots[0]));
+      const Node& node = *graph_.def(group.roots[0]);
+      recomputes = is_recomputed(node);
+      extract_node(step, node);
     } else {
-      extract(step, group.roots);
+      recomputes = extract(step, group.roots);
     }
     for (const ValueId v : group.roots) step.writes.push_back(buffer_of_[v]);
     step.source = graph_.def(group.roots.back())->loc;
@@ -155,19 +157,14 @@ class StepMaker {
     for (const Aval& aval : scratch_of(step, options_.target)) {
       step.scratch.push_back(add_buffer(aval, Storage::scratch, scratch_label(step), step.source));
     }
-    name_step(step, options_.naive, recomputes(group));
+    name_step(step, options_.naive, recomputes);
     for (const ValueId v : group.roots) {
       if (group.roots.size() == 1) plan_.buffers[buffer_of_[v]].label = step.op;
     }
     plan_.steps.push_back(std::move(step));
   }
 
-  bool recomputes(const Group& group) {
-    const Expression expression = expressions_(fusion_.stored, group.roots);
-    return std::ranges::any_of(expression.nodes, [&](NodeId id) {
-      return fusion_.recomputed[graph_.nodes[id].out()] || is_copy(graph_.nodes[id]);
-    });
-  }
+  bool is_recomputed(const Node& node) const { return fusion_.recomputed[node.out()] || is_copy(node); }
 
   // A view of a stored value under the shape that a reader wants.
   ValueId add_read(PlanStep& step, ValueId v) {
@@ -182,7 +179,8 @@ class StepMaker {
     step.group.outputs = step.group.nodes[id].outputs;
   }
 
-  void extract(PlanStep& step, const std::vector<ValueId>& roots) {
+  // Whether the step computes anything again.
+  bool extract(PlanStep& step, const std::vector<ValueId>& roots) {
     std::vector<NodeId> nodes, pending;
     std::vector<ValueId> read;
     const auto need = [&](NodeId id) {
@@ -207,6 +205,8 @@ class StepMaker {
       }
     }
     std::ranges::sort(nodes);
+    step.group.nodes.reserve(nodes.size());
+    step.group.values.reserve(step.group.values.size() + nodes.size());
     for (const NodeId id : nodes) append_renamed(step.group, graph_, graph_.nodes[id], renamed_);
     for (const ValueId v : roots) step.group.outputs.push_back(renamed_[v]);
     for (const ValueId v : read) renamed_[v] = no_value;  // for the next step
@@ -214,13 +214,13 @@ class StepMaker {
       taken_[id] = false;
       for (const ValueId v : graph_.nodes[id].outputs) renamed_[v] = no_value;
     }
+    return std::ranges::any_of(nodes, [&](NodeId id) { return is_recomputed(graph_.nodes[id]); });
   }
 
   const Graph& graph_;
   const Fusion& fusion_;
   const PlanOptions& options_;
   PlanBody plan_body_;
-  ExpressionFinder expressions_;
   std::vector<int> buffer_of_;
   std::vector<ValueId> renamed_;  // in the step that is made
   std::vector<bool> taken_;       // nodes of that step

@@ -62,6 +62,7 @@ class Search {
         enough_(enough),
         before_(graph.steps, 0),
         touched_(graph.touching.size(), 0),
+        started_(graph.steps, 0),
         whole_(graph.steps == 64 ? ~Set{0} : bit(graph.steps) - 1) {
     for (int s = 0; s < graph.steps; ++s) {
       for (const int next : graph.after[s]) before_[next] |= bit(s);
@@ -69,13 +70,22 @@ class Search {
     for (size_t v = 0; v < touched_.size(); ++v) {
       for (const int s : graph.touching[v]) touched_[v] |= bit(s);
     }
+    std::vector<std::pair<int, Freed>> freed;
+    for (int s = 0; s < graph.steps; ++s) {
+      const auto bytes = [&](int v) { return static_cast<int64_t>(graph.problem.values[v].bytes); };
+      for (const int v : graph.starts[s]) started_[s] += bytes(v);
+      for (const int v : graph.touches[s]) {
+        if (graph.frees(v)) freed.push_back({s, {touched_[v] & ~bit(s), bytes(v)}});
+      }
+    }
+    freed_ = Lists<Freed>(graph.steps, freed);
   }
 
   ExactOrder run(int64_t& work) {
     size_t live = 0;
     for (const OrderProblem::Value& value : graph_.problem.values) live += value.given ? value.bytes : 0;
     if (live >= below_) return {{}, true};
-    push({0, -1, -1, live, std::max(live, enough_)});
+    push({0, first_ready(), -1, -1, live, std::max(live, enough_)});
     while (!queue_.empty()) {
       if (work <= 0) return {};
       const int id = queue_.top().second;
@@ -85,13 +95,14 @@ class Search {
       run_free(node);
       if (node.done == whole_) return {path(id), true};
       if (node.done != nodes_[id].done && !reached_.improve(node.done, node.peak)) continue;
-      Set ready = ready_in(node.done);
-      work -= 2 + std::popcount(ready);
-      for (; ready != 0; ready &= ready - 1) {
+      work -= 2 + std::popcount(node.ready);
+      for (Set ready = node.ready; ready != 0; ready &= ready - 1) {
         const int s = std::countr_zero(ready);
         const size_t peak = std::max(node.peak, node.live + need(node.done, s));
         if (peak >= below_) continue;
-        push({node.done | bit(s), id, s, node.live + static_cast<size_t>(growth(node.done, s)), peak});
+        Node next{node.done, node.ready, id, s, node.live, peak};
+        run(next, s, growth(node.done, s));
+        push(next);
       }
     }
     return {{}, true};
@@ -99,9 +110,13 @@ class Search {
 
  private:
   struct Node {
-    Set done;
+    Set done, ready;   // of the steps that are not done, those that can be the next
     int parent, step;  // the step that came last
     size_t live, peak;
+  };
+  struct Freed {
+    Set others;  // the steps beside one that touch the value: the last of all frees it
+    int64_t bytes;
   };
   using Rank = std::pair<size_t, int>;  // peak, node; of equal peaks the latest first
   struct Later {
@@ -116,20 +131,22 @@ class Search {
     return graph_.need[s] - reused_bytes(graph_.reuses[s], graph_.problem, [&](int v) { return is_last(done, s, v); });
   }
   int64_t growth(Set done, int s) const {
-    int64_t bytes = 0;
-    for (const int v : graph_.starts[s]) bytes += static_cast<int64_t>(graph_.problem.values[v].bytes);
-    for (const int v : graph_.touches[s]) {
-      if (is_last(done, s, v)) bytes -= static_cast<int64_t>(graph_.problem.values[v].bytes);
+    int64_t bytes = started_[s];
+    for (const Freed& value : freed_[s]) {
+      if ((value.others & ~done) == 0) bytes -= value.bytes;
     }
     return bytes;
   }
-  Set ready_in(Set done) const {
+  Set first_ready() const {
     Set ready = 0;
-    for (Set left = whole_ & ~done; left != 0; left &= left - 1) {
-      const int s = std::countr_zero(left);
-      if ((before_[s] & ~done) == 0) ready |= bit(s);
-    }
+    for (int s = 0; s < graph_.steps; ++s) ready |= before_[s] == 0 ? bit(s) : 0;
     return ready;
+  }
+  void run(Node& node, int s, int64_t growth) const {
+    node.done |= bit(s);
+    node.live = static_cast<size_t>(static_cast<int64_t>(node.live) + growth);
+    node.ready &= ~bit(s);
+    for (const int next : graph_.after[s]) node.ready |= (before_[next] & ~node.done) == 0 ? bit(next) : 0;
   }
 
   void push(const Node& node) {
@@ -142,12 +159,11 @@ class Search {
   void run_free(Node& node, std::vector<int>* ran = nullptr) const {
     for (bool again = true; again;) {
       again = false;
-      for (Set ready = ready_in(node.done); ready != 0; ready &= ready - 1) {
+      for (Set ready = node.ready; ready != 0; ready &= ready - 1) {
         const int s = std::countr_zero(ready);
         const int64_t bytes = growth(node.done, s);
         if (bytes > 0 || node.live + need(node.done, s) > node.peak) continue;
-        node.done |= bit(s);
-        node.live = static_cast<size_t>(static_cast<int64_t>(node.live) + bytes);
+        run(node, s, bytes);
         if (ran) ran->push_back(s);
         again = true;
       }
@@ -167,8 +183,10 @@ class Search {
 
   const OrderGraph& graph_;
   const size_t below_, enough_;
-  std::vector<Set> before_;   // of each step
-  std::vector<Set> touched_;  // of each value
+  std::vector<Set> before_;       // of each step
+  std::vector<Set> touched_;      // of each value
+  std::vector<int64_t> started_;  // of each step: bytes of what it begins
+  Lists<Freed> freed_;            // of each step: what it may free
   const Set whole_;
   std::vector<Node> nodes_;
   std::priority_queue<Rank, std::vector<Rank>, Later> queue_;

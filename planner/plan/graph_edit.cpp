@@ -6,21 +6,25 @@ namespace neap::planner {
 
 using namespace tracing;
 
-Graph drop_dead_code(Graph graph) {
+bool is_all_live(const Graph& graph) {
   std::vector<bool> used(graph.values.size(), false);
   for (const ValueId v : graph.outputs) used[v] = true;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     const bool live = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
-    if (!live || node.attrs.has(Attr::body)) return eliminate_dead_code(graph);
+    if (!live || node.attrs.has(Attr::body)) return false;
     for (const ValueId v : node.inputs) used[v] = true;
   }
-  return graph;
+  return true;
 }
+
+Graph drop_dead_code(Graph graph) { return is_all_live(graph) ? std::move(graph) : eliminate_dead_code(graph); }
 
 std::vector<ValueId> copy_inputs(Graph& to, const Graph& from) {
   to.name = from.name;
   to.num_captured = from.num_captured;
+  to.nodes.reserve(from.nodes.size());
+  to.values.reserve(from.values.size());
   std::vector<ValueId> renamed(from.values.size(), no_value);
   for (const ValueId v : from.inputs) renamed[v] = to.add_input(from.aval(v));
   return renamed;
@@ -29,6 +33,7 @@ std::vector<ValueId> copy_inputs(Graph& to, const Graph& from) {
 NodeId append_copy(Graph& to, const Graph& from, const Node& node, std::vector<ValueId> inputs) {
   const auto id = static_cast<NodeId>(to.nodes.size());
   Node copy{node.op, std::move(inputs), node.attrs, {}, node.loc};
+  copy.outputs.reserve(node.outputs.size());
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     copy.outputs.push_back(static_cast<ValueId>(to.values.size()));
     to.values.push_back({from.aval(node.outputs[i]), id, static_cast<int>(i)});
@@ -39,6 +44,7 @@ NodeId append_copy(Graph& to, const Graph& from, const Node& node, std::vector<V
 
 NodeId append_renamed(Graph& to, const Graph& from, const Node& node, std::vector<ValueId>& renamed) {
   std::vector<ValueId> inputs;
+  inputs.reserve(node.inputs.size());
   for (const ValueId v : node.inputs) inputs.push_back(renamed[v]);
   const NodeId id = append_copy(to, from, node, std::move(inputs));
   for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = to.nodes[id].outputs[i];

@@ -8,8 +8,10 @@
 
 namespace neap::planner {
 
-/// Does what tracing::eliminate_dead_code() does, but returns the graph itself, without a copy, where every node is
-/// live and none has a body.
+/// Tells whether every node is live and none has a body.
+bool is_all_live(const tracing::Graph& graph);
+/// Does what tracing::eliminate_dead_code() does, but returns the graph itself, without a copy, where that
+/// is_all_live().
 tracing::Graph drop_dead_code(tracing::Graph graph);
 
 /// Gives an empty graph the name and the inputs of `from`. Returns the new value of each value of `from`: that of an

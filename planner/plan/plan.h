@@ -29,6 +29,7 @@
 #include <neap/shape.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -201,6 +202,8 @@ struct PlanOptions {
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null
   std::shared_ptr<class PlanMemo> memo;          // of those too (planner/pipeline/memo.h); or null
   bool keep_passes = false;                      // fill PlanData::passes
+  // Is called with each plan that is the answer unless a better one is found, while that is sought; or null.
+  std::function<void(const PlanData&)> likely;
   bool want_alternatives = true;  // fill Decision::alternatives and naive_peak_bytes (plans again; off inside)
 };
 

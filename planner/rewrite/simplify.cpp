@@ -1,5 +1,7 @@
 #include "planner/rewrite/simplify.h"
 
+#include <optional>
+
 #include "planner/plan/graph_edit.h"
 #include "planner/rewrite/convolution_axes.h"
 #include "planner/rewrite/lower_dot.h"
@@ -15,7 +17,9 @@ namespace {
 
 // Appends the graph's nodes, simplified, its inputs being values that are there; returns its outputs.
 std::vector<ValueId> append(Builder& b, const Graph& graph, const std::vector<ValueId>& inputs) {
-  const Graph live = inline_calls(eliminate_dead_code(graph));
+  std::optional<Graph> rest;  // without what is dead, and without calls
+  if (!is_all_live(graph) || has_calls(graph)) rest = inline_calls(eliminate_dead_code(graph));
+  const Graph& live = rest ? *rest : graph;
   const std::vector<int> uses = count_uses(live);
   std::vector<ValueId> renamed(live.values.size(), no_value);
   for (size_t i = 0; i < inputs.size(); ++i) renamed[live.inputs[i]] = inputs[i];

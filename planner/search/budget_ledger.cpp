@@ -82,6 +82,7 @@ bool BudgetLedger::enter(const BudgetCandidate& candidate, const std::vector<Dec
   if (!is_wanted && !is_lower) return false;
   BudgetCandidate taken = decided(candidate, before, instead);
   if (is_wanted) answer_ = taken;
+  if (is_wanted && options_.likely) options_.likely(plan);
   if (is_lower) lowest_ = std::move(taken);
   return is_lower;
 }

@@ -207,6 +207,7 @@ bool is_worth_a_search(Search& s) {
 // Of what budgets would get, what takes about as long.
 bool lower(Search& s) {
   bool is_lower = false;
+  if (s.options.likely && fits(s.plan(), s.options)) s.options.likely(s.plan());
   const auto search_from = [&](const Graph& simple) {
     std::optional<PlanData> lower = lower_for_free(simple, s.plan(), s.options);
     if (!lower) return;

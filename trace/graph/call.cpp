@@ -21,6 +21,8 @@ std::vector<Aval> joined(std::vector<Aval> a, const std::vector<Aval>& b) {
   return a;
 }
 
+bool is_call(const Node& node) { return op_info(node.op).family == Family::call; }
+
 }  // namespace
 
 const Graph& called(Op op, const Attrs& attrs, std::source_location loc) {
@@ -30,10 +32,9 @@ const Graph& called(Op op, const Attrs& attrs, std::source_location loc) {
   return *attrs.graph(Attr::body);
 }
 
-Graph inline_calls(Graph graph) {
-  const auto is_call = [](const Node& node) { return op_info(node.op).family == Family::call; };
-  return std::ranges::none_of(graph.nodes, is_call) ? std::move(graph) : inline_calls(graph, is_call);
-}
+bool has_calls(const Graph& graph) { return std::ranges::any_of(graph.nodes, is_call); }
+
+Graph inline_calls(Graph graph) { return has_calls(graph) ? inline_calls(graph, is_call) : std::move(graph); }
 
 Graph inline_calls(const Graph& graph, const std::function<bool(const Node&)>& chosen) {
   if (std::ranges::none_of(graph.nodes, chosen)) return graph;

@@ -12,6 +12,8 @@ namespace neap::tracing {
 /// Returns the graph that a call computes. Throws UserError for linear_call, of which only the transpose is known.
 const Graph& called(Op op, const Attrs& attrs, std::source_location loc);
 
+/// Tells whether a node of the graph is a call; one inside of a loop or branch is not of it.
+bool has_calls(const Graph& graph);
 /// Returns the same graph with the bodies of calls in their place; calls inside of loops and branches stay.
 Graph inline_calls(Graph graph);
 /// Inlines only those calls that the function chooses, and every call in whose body it chooses one.

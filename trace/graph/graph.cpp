@@ -145,6 +145,8 @@ Graph eliminate_dead_code(const Graph& graph) {
   Graph result;
   result.name = graph.name;
   result.num_captured = graph.num_captured;
+  result.nodes.reserve(graph.nodes.size());
+  result.values.reserve(graph.values.size());
   std::vector<ValueId> renamed(graph.values.size(), no_value);
   const auto rename = [&](const std::vector<ValueId>& ids) {
     std::vector<ValueId> out;
@@ -161,6 +163,7 @@ Graph eliminate_dead_code(const Graph& graph) {
       if (!old.attrs.has(inner)) continue;
       node.attrs.set(inner, std::make_shared<const Graph>(eliminate_dead_code(*old.attrs.graph(inner))));
     }
+    node.outputs.reserve(old.outputs.size());
     for (const ValueId v : old.outputs) {
       renamed[v] = static_cast<ValueId>(result.values.size());
       result.values.push_back({graph.aval(v), static_cast<NodeId>(result.nodes.size()), graph.values[v].index});
