@@ -13,13 +13,15 @@
 //
 // A caller may run any sub-range that, along vector_level, begins at a multiple of 64 and ends at one or at the extent;
 // the ranges of map kernels are independent, those of reduce are independent between different `part` and different i0.
-// Where `any_range`, ranges of a map begin and end anywhere.
+// Where `any_range`, ranges of a map begin and end anywhere. Those of a map with `carried` buffers run one after the
+// other.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -72,6 +74,9 @@ struct Kernel {
   std::array<int64_t, 2> extent{1, 1};
   int vector_level = 1;
   bool any_range = false;  // map
+  // map of one column: buffers of one element, one read and one written, that lie in the same place: what a row reads
+  // there is what the row before it wrote. A written one that nobody reads is named twice.
+  std::vector<std::pair<int, int>> carried;
   bool finish = true;      // reduce
   int64_t whole_rows = 0;  // reduce: extent[0] of what this is a slice of, which decides the order of combination; or 0
   std::vector<KernelBuffer> buffers;

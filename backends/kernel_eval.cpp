@@ -116,9 +116,9 @@ class Runner {
       for (int64_t i = begin0; i < end0; ++i) reduce(i, begin1, end1);
       return;
     }
-    const int64_t total = (end0 - begin0) * (end1 - begin1);
-    for (int64_t first = 0; first < total; first += kLanes) {
-      const Batch batch{begin0, begin1, end1 - begin1, first, static_cast<int>(std::min(kLanes, total - first))};
+    const int64_t total = (end0 - begin0) * (end1 - begin1), most = kernel_.carried.empty() ? kLanes : 1;
+    for (int64_t first = 0; first < total; first += most) {
+      const Batch batch{begin0, begin1, end1 - begin1, first, static_cast<int>(std::min(most, total - first))};
       if (kernel_.kind == Kernel::Kind::map) {
         map(batch);
       } else {

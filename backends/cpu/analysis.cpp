@@ -129,10 +129,15 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
   if (lanes > 1) group_strided_loads();
 }
 
+bool Analysis::is_carried(int buffer) const {
+  return std::ranges::any_of(kernel.carried, [&](const auto& c) { return c.first == buffer; });
+}
+
 void Analysis::find_dependence() {
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     const Inst& i = kernel.dag[id];
     Facts& f = facts_[id];
+    if (i.op == Opcode::load && is_carried(static_cast<int>(i.imm))) f.depth = 2;
     if (i.op == Opcode::index) {
       f.depth = static_cast<int>(i.imm) == inner ? 2 : 1;
       f.varying = static_cast<int>(i.imm) == kernel.vector_level;

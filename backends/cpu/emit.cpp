@@ -312,12 +312,62 @@ void Emitter::compute(Body& body, const std::vector<bool>* wanted) {
   at(body, 2);
 }
 
-void Emitter::emit_map() {
+void Emitter::start_map() {
   start_ = new_block("start");
   Value* some =
       b.CreateAnd(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), b.CreateICmpSLT(bounds_[1][0], bounds_[1][1]));
   b.CreateCondBr(some, start_, return_);
   b.SetInsertPoint(start_);  // of hoisted loads, which must not run for an empty range
+}
+
+void Emitter::emit_carried() {
+  start_map();
+  std::vector<int> written;
+  for (const auto& [read, out] : k.carried) {
+    if (std::ranges::find(written, out) == written.end()) written.push_back(out);
+  }
+  const auto number_of = [&](int out) { return std::ranges::find(written, out) - written.begin(); };
+  std::vector<Value*> state;
+  for (const int out : written) {
+    const DType type = k.buffers[out].type;
+    const llvm::Align align(size_of(type));
+    state.push_back(from_memory(b.CreateAlignedLoad(memory_element(type), buffers_[out], align), type));
+  }
+  loop(
+      bounds_[0][0], bounds_[0][1], 1, state,
+      [&](Value* row, std::vector<Value*>& inside) {
+        row_block_ = b.GetInsertBlock();
+        llvm::BasicBlock* const step = new_block("step");
+        b.CreateBr(step);
+        b.SetInsertPoint(step);
+        Body body = body_at(row, b.getInt64(0));
+        for (int32_t id = 0; id < k.dag.size(); ++id) {
+          if (k.dag[id].op != Opcode::load) continue;
+          for (const auto& [read, out] : k.carried) {
+            if (static_cast<int>(k.dag[id].imm) == read) body.own.values[id] = inside[number_of(out)];
+          }
+        }
+        compute(body);
+        for (const auto& s : k.stores) {
+          const auto number = static_cast<size_t>(number_of(s.buffer));
+          if (number == written.size()) {
+            store(body, s);
+          } else {
+            inside[number] = value(body, s.value);
+          }
+        }
+      },
+      "row");
+  for (size_t i = 0; i < written.size(); ++i) {
+    const DType type = k.buffers[written[i]].type;
+    b.CreateAlignedStore(to_memory(state[i], type), buffers_[written[i]], llvm::Align(size_of(type)));
+  }
+  b.CreateBr(return_);
+}
+
+void Emitter::emit_map() {
+  if (!k.carried.empty()) return emit_carried();
+  start_map();
   std::vector<Value*> none;
   loop(
       bounds_[a.outer][0], bounds_[a.outer][1], 1, none,

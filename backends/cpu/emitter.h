@@ -60,6 +60,10 @@ class Emitter {
   Emitter(const Emitter& of, const backends::Kernel& kernel, const Within* within);
   // emit.cpp: loops.
   void emit_map();
+  /// Writes a map whose rows carry values to the next (Kernel::carried), which stay in registers.
+  void emit_carried();
+  /// Begins the code of a map, which runs nothing where a range is empty.
+  void start_map();
   /// Writes for (at = begin; at < limit; at = body(at)). The builder then stands after the loop. `carried` are values
   /// that the body replaces. Returns where it stopped.
   Value* repeat(Value* begin, Value* limit, std::vector<Value*>& carried,

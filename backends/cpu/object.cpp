@@ -266,17 +266,23 @@ class Driver {
     for (const auto& [buffer, root] : scan.aliases) {
       if (inner[root]) inner[buffer] = at(inner[root], body.shift[buffer]);
     }
-    const auto condition = [&]() -> std::optional<Value*> {
-      if (scan.condition < 0) return {};
-      return b_.CreateICmpNE(b_.CreateLoad(b_.getInt8Ty(), place(memory, scan.condition)), b_.getInt8(0));
-    };
-    repeat_while(integer(0), integer(scan.length), 1, condition, [&](Value* i) {
-      Value* const t = scan.reverse ? b_.CreateSub(integer(scan.length - 1), i) : i;
+    const auto go_to = [&](Value* t) {
       for (const auto& s : scan.sliced) {
         inner[s.body_buffer] = b_.CreateGEP(b_.getInt8Ty(), place(memory, s.plan_buffer),
                                             b_.CreateMul(t, integer(static_cast<int64_t>(s.bytes))));
       }
       for (const auto& [buffer, root] : scan.sliced_aliases) inner[buffer] = at(inner[root], body.shift[buffer]);
+    };
+    if (scan.at_once) {
+      go_to(integer(0));
+      return run(body, inner);
+    }
+    const auto condition = [&]() -> std::optional<Value*> {
+      if (scan.condition < 0) return {};
+      return b_.CreateICmpNE(b_.CreateLoad(b_.getInt8Ty(), place(memory, scan.condition)), b_.getInt8(0));
+    };
+    repeat_while(integer(0), integer(scan.length), 1, condition, [&](Value* i) {
+      go_to(scan.reverse ? b_.CreateSub(integer(scan.length - 1), i) : i);
       run(body, inner);
       for (const auto& c : scan.carried) copy(place(memory, c.to), place(inner, c.from), c.bytes);
     });

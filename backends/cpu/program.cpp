@@ -7,6 +7,7 @@
 
 #include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
+#include "backends/cpu/scalar_loop.h"
 #include "core/check.h"
 #include "planner/kernels/cost.h"
 #include "planner/plan/queries.h"
@@ -265,6 +266,8 @@ class Lowering {
       if (root == static_cast<int>(b)) continue;
       (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
+    const bool is_one = launches_.size() == first_launch + 1 && body.steps.size() == 1;
+    if (is_one && run_at_once(code, body, launches_.back(), *code_.back())) return;
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
     for (size_t i = 0; code.blocks && i < code.blocks->parts.size(); ++i) {
       if (code.blocks->parts[i].placement.cuts_lanes()) launches_[first_launch + i].kernel.any_range = true;

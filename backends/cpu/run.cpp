@@ -135,7 +135,7 @@ class Bindings {
     for (const auto& [buffer, root] : scan.aliases) inner_[buffer] = inner_[root] + scan.body->shift[buffer];
   }
 
-  // Goes to an iteration.
+  // Goes to an iteration; slice() to one by its slice alone.
   std::byte** at(int64_t i) {
     if (trade_ && (i % 2 != 0) != traded_) {
       traded_ = !traded_;
@@ -144,7 +144,10 @@ class Bindings {
       }
       for (const auto& [buffer, root] : scan_.aliases) inner_[buffer] = inner_[root] + scan_.body->shift[buffer];
     }
-    const auto t = static_cast<size_t>(scan_.reverse ? scan_.length - 1 - i : i);
+    return slice(scan_.reverse ? scan_.length - 1 - i : i);
+  }
+  std::byte** slice(int64_t number) {
+    const auto t = static_cast<size_t>(number);
     for (const auto& s : scan_.sliced) inner_[s.body_buffer] = memory_[s.plan_buffer] + t * s.bytes;
     for (const auto& [buffer, root] : scan_.sliced_aliases) inner_[buffer] = inner_[root] + scan_.body->shift[buffer];
     return inner_.data();
@@ -195,6 +198,18 @@ void run_sweeps(const ScanCode& scan, const SweepSize& size, Bindings& bindings,
   }
 }
 
+// Runs a loop that is one kernel.
+void run_at_once(const ScanCode& scan, std::byte* const* memory, Progress* progress) {
+  constexpr int64_t kMostRows = int64_t{1} << 22;  // until somebody is told how far it is
+  const LaunchCode& launch = scan.body->steps.at(0).launches.at(0);
+  Pointers buffers(launch.buffers, memory);
+  for (int64_t begin = 0; begin < scan.length; begin += kMostRows) {
+    const int64_t end = std::min(scan.length, begin + kMostRows);
+    launch.function(buffers.data(), nullptr, begin, end, 0, 1, 0);
+    if (progress) progress->at(end);
+  }
+}
+
 }  // namespace
 
 void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size) {
@@ -215,6 +230,7 @@ void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& s
     run_sweeps(scan, size, bindings, progress ? &*progress : nullptr);
     return bindings.finish(scan.length);
   }
+  if (scan.at_once) return run_at_once(scan, bindings.slice(0), progress ? &*progress : nullptr);
   // Kernels are called alike in all iterations, or in every other one, where none has pointers of its own.
   std::vector<Calls> calls;
   if (body.only_calls && scan.sliced.empty() && !watched) {

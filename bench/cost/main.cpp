@@ -1,21 +1,24 @@
 // neap-cost: predicted time beside measured, for kernels of every kind over sizes: what the cost model's constants
-// (planner/kernels/cost.h) are fitted to. The last column of a kind's summary is what its constant should be multiplied
-// by.
+// (planner/kernels/cost.h) are fitted to. Predicted is by those constants, which plans are chosen by everywhere, and by
+// what this machine takes for their units (machine.h), to which the last column is the ratio; that of a kind's summary
+// is what its constant should be multiplied by.
 #include <fmt/format.h>
 #include <neap/neap.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 
+#include "bench/cost/machine.h"
 #include "bench/finish.h"
+#include "planner/kernels/predict.h"
 #include "planner/plan/plan.h"
 #include "trace/tracing/tracing.h"
 
 namespace {
 
 namespace nr = neap::random;
+namespace predicted = neap::planner::predicted;
 using neap::Array, neap::tracing::apply, neap::tracing::Attr, neap::tracing::Op;
 
 struct Kernel {
@@ -23,12 +26,17 @@ struct Kernel {
   std::vector<int64_t> sizes;
   std::function<std::vector<Array>(int64_t n)> arguments;
   std::function<Array(const std::vector<Array>&)> run;
+  bool indexed = false;  // by the second argument
 };
 
 Array floats(neap::Shape shape) { return nr::uniform(nr::key(1), std::move(shape)); }
+// Others in each call.
 Array indices(int64_t n, int64_t below) {
-  return neap::convert(nr::uniform(nr::key(2), {n}) * static_cast<float>(below), neap::i32);
+  static uint64_t calls = 0;
+  return neap::convert(nr::uniform(nr::key(++calls), {n}) * static_cast<float>(below), neap::i32);
 }
+// Calls with different indices, so that no cache holds just those rows of a table that they read.
+constexpr size_t kIndices = 16;
 
 constexpr int64_t kTable = int64_t{1} << 20;
 const std::vector<int64_t> kSizes{10'000, 100'000, 1'000'000, 10'000'000}, kSides{30, 100, 300, 1000};
@@ -58,20 +66,22 @@ std::vector<Kernel> kernels() {
       {"sum of rows", {100, 300, 1000, 3000}, square, [](const auto& in) { return neap::sum(in[0], 1); }},
       {"sum of columns", {100, 300, 1000, 3000}, square, [](const auto& in) { return neap::sum(in[0], 0); }},
       {"transpose", {100, 300, 1000, 3000}, square, [](const auto& in) { return neap::transpose(in[0]); }},
-      {"gather", kSizes, rows, [](const auto& in) { return neap::take(in[0], in[1]); }},
-      {"scatter", kSizes, rows, [](const auto& in) { return in[0].at(in[1]).add(in[2]); }},
+      {"gather", kSizes, rows, [](const auto& in) { return neap::take(in[0], in[1]); }, true},
+      {"scatter", kSizes, rows, [](const auto& in) { return in[0].at(in[1]).add(in[2]); }, true},
       {"gather at 3", kSizes,
        [](int64_t n) { return std::vector{floats({128, 128, 128}), neap::stack(std::vector(3, indices(n, 128)), 1)}; },
-       [](const auto& in) { return neap::gather(in[0], in[1]); }},
+       [](const auto& in) { return neap::gather(in[0], in[1]); }, true},
       {"gather rows",
        {1000, 10'000, 100'000, 1'000'000},
        [](int64_t n) { return std::vector{floats({kTable / 64, 64}), indices(n, kTable / 64)}; },
-       [](const auto& in) { return neap::take(in[0], in[1]); }},
+       [](const auto& in) { return neap::take(in[0], in[1]); },
+       true},
       {"scatter rows",
        {1000, 10'000, 100'000, 1'000'000},
        [](int64_t n) { return std::vector{floats({kTable / 64, 64}), indices(n, kTable / 64), floats({n, 64})}; },
-       [](const auto& in) { return in[0].at(in[1]).add(in[2]); }},
-      {"scatter of cos", kSizes, rows, [](const auto& in) { return in[0].at(in[1]).add(neap::cos(in[2])); }},
+       [](const auto& in) { return in[0].at(in[1]).add(in[2]); },
+       true},
+      {"scatter of cos", kSizes, rows, [](const auto& in) { return in[0].at(in[1]).add(neap::cos(in[2])); }, true},
       {"product", {64, 200, 500, 1500}, square, [](const auto& in) { return neap::matmul(in[0], in[1]); }},
       {"thin product",
        {64, 200, 500, 1500},
@@ -108,37 +118,35 @@ std::vector<Kernel> kernels() {
   };
 }
 
-double measured_seconds(const std::function<void()>& run) {
-  using Clock = std::chrono::steady_clock;
-  run();
-  double best = 1e9, total = 0;
-  for (int i = 0; i < 200 && (i < 5 || total < 0.2); ++i) {
-    const auto begin = Clock::now();
-    run();
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    best = std::min(best, seconds);
-    total += seconds;
-  }
-  return best;
-}
-
 }  // namespace
 
 int main() {
-  fmt::print("{:<16} {:>10} {:>12} {:>12} {:>10}\n", "kernel", "size", "predicted", "measured", "ratio");
+  const predicted::Machine machine = bench::measure_machine();
+  fmt::print("units here: {:.2f} of arithmetic; a byte", machine.unit);
+  for (const predicted::Level& l : machine.levels)
+    fmt::print(", {:.2f} up to {:.3g} MiB", l.read, l.bytes / predicted::kMiB);
+  fmt::print("\n{:<16} {:>10} {:>12} {:>12} {:>12} {:>8}\n", "kernel", "size", "predicted", "here", "measured",
+             "ratio");
   for (const Kernel& kernel : kernels()) {
     double logs = 0;
     for (const int64_t n : kernel.sizes) {
       const std::vector<Array> arguments = kernel.arguments(n);
       const auto f = neap::jit([&](const std::vector<Array>& in) { return kernel.run(in); });
-      const double predicted = f.plan(arguments).data().predicted_seconds;
-      const double measured = measured_seconds([&] { f(arguments); });
-      fmt::print("{:<16} {:>10} {:>9.1f} us {:>9.1f} us {:>10.2f}\n", kernel.name, n, predicted * 1e6, measured * 1e6,
-                 measured / predicted);
-      logs += std::log(measured / predicted);
+      const neap::Plan plan = f.plan(arguments);
+      std::vector<std::vector<Array>> calls{arguments};
+      while (kernel.indexed && calls.size() < kIndices) {
+        calls.push_back(arguments);
+        calls.back()[1] = kernel.arguments(n)[1];
+      }
+      size_t call = 0;
+      const double measured = bench::fastest_call([&] { f(calls[call++ % calls.size()]); });
+      const double here = neap::planner::predict_on(machine, plan.data()), ratio = measured / here;
+      fmt::print("{:<16} {:>10} {:>9.1f} us {:>9.1f} us {:>9.1f} us {:>8.2f}\n", kernel.name, n,
+                 plan.data().predicted_seconds * 1e6, here * 1e6, measured * 1e6, ratio);
+      logs += std::log(ratio);
     }
-    fmt::print("{:<16} {:>46} {:>10.2f}\n", kernel.name,
-               "measured / predicted, mean of the sizes:", std::exp(logs / static_cast<double>(kernel.sizes.size())));
+    fmt::print("{:<16} {:>57} {:>8.2f}\n", kernel.name, "measured / predicted here, mean of the sizes:",
+               std::exp(logs / static_cast<double>(kernel.sizes.size())));
   }
   return bench::finish_output("neap-cost", 0);
 }

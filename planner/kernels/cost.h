@@ -4,6 +4,8 @@
 // tests/planner/fuse_test.cpp.
 #pragma once
 
+#include <array>
+
 #include "trace/graph/graph.h"
 
 namespace neap::planner {
@@ -34,11 +36,18 @@ struct Level {
   double bytes, read, write;
 };
 inline constexpr double kMiB = 1 << 20;
-inline constexpr Level kLevels[] = {
+using Levels = std::array<Level, 4>;
+inline constexpr Levels kLevels{{
     {2 * kMiB, 1.3, 1.3},    // 130 GB/s
     {8 * kMiB, 2.9, 2.9},    // 58 GB/s
     {32 * kMiB, 2.9, 2.9},   //
     {128 * kMiB, 7.5, 4.5},  // 23 GB/s read, 38 written; 30 of both
+}};
+// What the same costs elsewhere. Plans are chosen for the machine of the constants, wherever they run; what another
+// takes is measured there (bench/cost/machine.h).
+struct Machine {
+  double unit = 1;  // of arithmetic, and what else is no traffic
+  Levels levels = kLevels;
 };
 inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traffic, which go on side by side
 

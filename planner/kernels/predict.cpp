@@ -165,65 +165,96 @@ double group_units(const Graph& group) {
   return units;
 }
 
-double predict_seconds(const PlanStep& step, const StepTraffic& bytes) {
+double trips(const Node& loop) {
+  return loop.attrs.has(Attr::length) ? static_cast<double>(loop.attrs.integer(Attr::length)) : predicted::kTrips;
+}
+
+// Of a step that is no loop.
+double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
-  if (step.kind == PlanStep::Kind::scan) {
-    const Attrs& attrs = group.nodes[0].attrs;
-    const double length =
-        attrs.has(Attr::length) ? static_cast<double>(attrs.integer(Attr::length)) : predicted::kTrips;
-    return length * (step.body ? step.body->predicted_seconds : 0);
-  }
-  const ByteCost of_tables = byte_cost(bytes.tables);
-  double units = group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
+  const ByteCost of_tables = byte_cost(bytes.tables, machine);
+  double units = machine.unit * group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
-    units += dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
+    units += machine.unit * dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
   }
   if (step.kind == PlanStep::Kind::convolution) {
-    units += convolution_units(convolution_form(group, group.nodes[0])) + std::exchange(traffic, 0);
+    const ConvolutionForm form = convolution_form(group, group.nodes[0]);
+    units += machine.unit * convolution_units(form) + std::exchange(traffic, 0);
   }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
-    units += static_cast<double>(form.batch) * factor_units(form);
+    units += machine.unit * static_cast<double>(form.batch) * factor_units(form);
     if (step.host) {
-      const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity());
+      const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity(), machine);
       traffic += static_cast<double>(step.host->sent + step.host->returned) * (in_memory.read + in_memory.write);
     }
   }
   if (step.kind == PlanStep::Kind::cumulative) {
     const CumulativeForm form = cumulative_form(group, group.nodes[0]);
-    units += (form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate) * static_cast<double>(form.size());
+    const double element = form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate;
+    units += machine.unit * element * static_cast<double>(form.size());
   }
-  if (step.kind == PlanStep::Kind::fourier) units += fourier_units(fourier_form(group, group.nodes[0]));
+  if (step.kind == PlanStep::Kind::fourier) {
+    units += machine.unit * fourier_units(fourier_form(group, group.nodes[0]));
+  }
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
-    units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+    units += machine.unit * sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
-  const double shared = all / predicted::kThreads + predicted::kFork;
-  return (std::min(all, shared) + predicted::kStep) / predicted::kUnitsPerSecond;
+  const double shared = all / predicted::kThreads + machine.unit * predicted::kFork;
+  return (std::min(all, shared) + machine.unit * predicted::kStep) / predicted::kUnitsPerSecond;
+}
+
+// What a body holds, beside what its loop does.
+size_t held_by(const PlanData& body) {
+  size_t held = body.arena_bytes;
+  for (const PlanBuffer& b : body.buffers) {
+    if (b.alias_of < 0 && b.offset < 0) held += b.bytes;
+  }
+  return held;
 }
 
 double sum_of(const std::vector<double>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
+// Without another machine the times of bodies are those that they were planned with.
+std::vector<double> steps_on(const predicted::Machine* other, const PlanData& plan, size_t held,
+                             const CountedLoop* loop) {
+  const predicted::Machine machine = other ? *other : predicted::Machine();
+  const std::vector<StepTraffic> traffic = plan_traffic(plan, held, loop, machine);
+  const auto body_seconds = [&](const PlanStep& step) {
+    if (!other) return step.body->predicted_seconds;
+    const CountedLoop inner(step.group.nodes[0].attrs);
+    return sum_of(steps_on(other, *step.body, held_by(*step.body), &inner));
+  };
+  std::vector<double> seconds;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    if (step.kind == PlanStep::Kind::scan) {
+      seconds.push_back(step.body ? trips(step.group.nodes[0]) * body_seconds(step) : 0);
+    } else {
+      seconds.push_back(predict_seconds(step, traffic[s], machine));
+    }
+  }
+  return seconds;
+}
+
 }  // namespace
 
 std::vector<double> predict_steps(const PlanData& plan, size_t held, const CountedLoop* loop) {
-  const std::vector<StepTraffic> traffic = plan_traffic(plan, held, loop);
-  std::vector<double> seconds;
-  for (size_t s = 0; s < plan.steps.size(); ++s) seconds.push_back(predict_seconds(plan.steps[s], traffic[s]));
-  return seconds;
+  return steps_on(nullptr, plan, held, loop);
+}
+
+double predict_on(const predicted::Machine& machine, const PlanData& plan) {
+  return sum_of(steps_on(&machine, plan, plan.peak_bytes, nullptr));
 }
 
 void predict(PlanData& plan, size_t held) { plan.predicted_seconds = sum_of(predict_steps(plan, held)); }
 
 void predict_body(PlanData& body, const CountedLoop& loop) {
-  size_t held = body.arena_bytes;
-  for (const PlanBuffer& b : body.buffers) {
-    if (b.alias_of < 0 && b.offset < 0) held += b.bytes;
-  }
-  body.predicted_seconds = sum_of(predict_steps(body, held, &loop));
+  body.predicted_seconds = sum_of(predict_steps(body, held_by(body), &loop));
 }
 
 }  // namespace neap::planner

@@ -105,7 +105,7 @@ class Touches {
 };
 
 // That of a step alone: all lies in memory.
-StepTraffic step_traffic(const PlanStep& step) {
+StepTraffic step_traffic(const PlanStep& step, const predicted::Machine& machine) {
   const Graph& group = step.group;
   std::vector<double> read = bytes_read(group);
   // What is updated where it lies is read and written in the rows that are updated.
@@ -117,7 +117,7 @@ StepTraffic step_traffic(const PlanStep& step) {
     operand = std::min(operand, updated);
   }
   StepTraffic result;
-  const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity());
+  const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity(), machine);
   for (const ValueId v : group.inputs) result.read.push_back(read[v]);
   for (const ValueId v : group.outputs) result.written.push_back(std::min(bytes_of(group, v), updated));
   result.read_costs.assign(result.read.size(), in_memory.read);
@@ -154,22 +154,23 @@ std::vector<double> times_computed(const Graph& group) {
   return times;
 }
 
-ByteCost byte_cost(double distance) {
-  const auto& levels = predicted::kLevels;
-  const auto* above = std::ranges::find_if(levels, [&](const auto& level) { return distance <= level.bytes; });
-  if (above == std::end(levels)) return {std::end(levels)[-1].read, std::end(levels)[-1].write};
-  if (above == std::begin(levels)) return {above->read, above->write};
-  const auto* below = above - 1;  // between two, by the logarithm
+ByteCost byte_cost(double distance, const predicted::Machine& machine) {
+  const predicted::Levels& levels = machine.levels;
+  const auto above = std::ranges::find_if(levels, [&](const auto& level) { return distance <= level.bytes; });
+  if (above == levels.end()) return {levels.back().read, levels.back().write};
+  if (above == levels.begin()) return {above->read, above->write};
+  const auto below = above - 1;  // between two, by the logarithm
   const double part = std::log(distance / below->bytes) / std::log(above->bytes / below->bytes);
   return {std::lerp(below->read, above->read, part), std::lerp(below->write, above->write, part)};
 }
 
-std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const CountedLoop* loop) {
+std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const CountedLoop* loop,
+                                      const predicted::Machine& machine) {
   std::vector<StepTraffic> result;
   size_t touches = 0;
   for (const PlanStep& step : plan.steps) {
     touches += step.reads.size() + step.writes.size() + step.scratch.size();
-    result.push_back(step_traffic(step));
+    result.push_back(step_traffic(step, machine));
   }
   if (plan.naive) return result;  // what a step makes is new memory
 
@@ -199,7 +200,7 @@ std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const C
     const PlanStep& step = plan.steps[s];
     StepTraffic& traffic = result[s];
     const auto cost = [&](int buffer, double bytes) {
-      return byte_cost(std::max(streamed[plan.root(buffer)], seen.distance(buffer, bytes)));
+      return byte_cost(std::max(streamed[plan.root(buffer)], seen.distance(buffer, bytes)), machine);
     };
     for (size_t i = 0; i < step.reads.size(); ++i) {
       traffic.read_costs[i] = cost(step.reads[i], traffic.read[i]).read;

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "planner/kernels/cost.h"
 #include "planner/plan/plan.h"
 #include "trace/graph/loop.h"
 
@@ -17,7 +18,7 @@ struct ByteCost {
 };
 
 /// Returns it for bytes that were touched last when so many had still to be touched before them.
-ByteCost byte_cost(double distance);
+ByteCost byte_cost(double distance, const predicted::Machine& machine = {});
 
 /// Returns, for each value of a step's group, how often an element of it is computed, or read, on average: less than
 /// once where slices of it are all that is read, more often where a broadcast repeats it along all but its innermost
@@ -33,6 +34,7 @@ struct StepTraffic {
 
 /// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most. `loop`: whose
 /// body it is, or null; its stacked operands and results are another slice of something larger in each iteration.
-std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const tracing::CountedLoop* loop = nullptr);
+std::vector<StepTraffic> plan_traffic(const PlanData& plan, size_t held, const tracing::CountedLoop* loop = nullptr,
+                                      const predicted::Machine& machine = {});
 
 }  // namespace neap::planner

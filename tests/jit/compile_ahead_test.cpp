@@ -31,7 +31,7 @@ class Watched final : public backends::Backend {
  public:
   std::string_view name() const override { return "watched"; }
   std::vector<backends::FoundDevice> list() const override { return {}; }
-  backends::Limits limits(int /*device*/) const override { return {}; }
+  Limits limits(int /*device*/) const override { return {}; }
   std::shared_ptr<const backends::Executable> compile(planner::PlanData /*plan*/, int /*device*/,
                                                       const std::string& /*dump_name*/) const override {
     throw DeviceError("watched: it compiles nothing");
@@ -60,7 +60,7 @@ class Watched final : public backends::Backend {
 };
 
 const Watched& watched() {
-  static const Watched& backend = [] -> const Watched& {
+  static const Watched& backend = []() -> const Watched& {
     auto own = std::make_unique<Watched>();
     const Watched& it = *own;
     backends::register_backend(std::move(own));
