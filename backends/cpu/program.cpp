@@ -266,12 +266,27 @@ class Lowering {
       if (root == static_cast<int>(b)) continue;
       (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
-    const bool is_one = launches_.size() == first_launch + 1 && body.steps.size() == 1;
-    if (is_one && run_at_once(code, body, launches_.back(), *code_.back())) return;
+    if (auto loop = scalar_loop_of(code, body, std::span(launches_).subspan(first_launch))) {
+      return run_at_once(*std::move(loop), first_launch, code);
+    }
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
     for (size_t i = 0; code.blocks && i < code.blocks->parts.size(); ++i) {
       if (code.blocks->parts[i].placement.cuts_lanes()) launches_[first_launch + i].kernel.any_range = true;
     }
+  }
+
+  // The kernel of a whole loop takes the place of its body's launches, of which there is one at least.
+  void run_at_once(ScalarLoop loop, size_t first_launch, ScanCode& code) {
+    code.at_once = true;
+    code.carried.clear();
+    code.body->steps.resize(1);
+    code.body->steps[0].launches.resize(1);
+    launches_.resize(first_launch + 1);
+    code_.resize(first_launch + 1);
+    launches_.back().kernel = std::move(loop.kernel);
+    LaunchCode& launch = *code_.back();
+    launch.buffers = std::move(loop.buffers);
+    launch.extent = launches_.back().kernel.extent;
   }
 
   // Whether a body's output lies in the arena where nothing else does, so that it may be anywhere.

@@ -1,166 +1,164 @@
 #include "backends/cpu/scalar_loop.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace neap::cpu {
 
 using backends::Kernel;
-using backends::KernelBuffer;
-using scalar::Dag;
+using backends::Launch;
 using scalar::Inst;
 using scalar::Opcode;
 using scalar::X;
 
 namespace {
 
-class ScalarLoop {
- public:
-  ScalarLoop(const ScanCode& scan, const planner::PlanData& body, const backends::Launch& launch,
-             const LaunchCode& code)
-      : scan_(scan), body_(body), kernel_(launch.kernel), buffers_(code.buffers) {}
+constexpr int32_t kMostInstructions = 2000;
 
-  // Whether the loop can be one kernel; then the next two are what it is, and the body buffers that it is given.
-  bool find() {
-    if (!is_one_element() || !find_places() || !find_writes()) return false;
-    find_reads();
-    return std::ranges::all_of(scan_.carried, [&](const auto& c) { return writers_.contains(c.in_place_of); });
+class Maker {
+ public:
+  Maker(const ScanCode& scan, const planner::PlanData& body) : scan_(scan), body_(body) {
+    all_.extent = {scan.length, 1};
+    all_.vector_level = 1;
+    slice_ = all_.dag.index(0, i64);
+    if (scan.reverse) slice_ = all_.dag.binary(Opcode::sub, all_.dag.integer(scan.length - 1, i64), slice_);
   }
 
-  Kernel kernel() {
-    Kernel all = kernel_;
-    all.dag = Dag();
-    all.extent = {scan_.length, 1};
-    all.vector_level = 1;
-    std::vector<X> made(static_cast<size_t>(kernel_.dag.size()));
-    const X row = all.dag.index(0, i64);
-    const X slice = scan_.reverse ? all.dag.binary(Opcode::sub, all.dag.integer(scan_.length - 1, i64), row) : row;
-    for (int32_t id = 0; id < kernel_.dag.size(); ++id) {
-      const Inst& inst = kernel_.dag[id];
-      const auto operand = [&](int32_t of) { return of < 0 ? X{} : made[static_cast<size_t>(of)]; };
-      X& x = made[static_cast<size_t>(id)];
-      if (inst.op == Opcode::index) {
-        x = all.dag.integer(0, inst.type);  // of the only element
-      } else if (inst.op == Opcode::load && sliced_.contains(static_cast<int>(inst.imm))) {
-        x = all.dag.load(static_cast<int>(inst.imm), inst.type, slice);
-      } else {
-        x = all.dag.again(inst, operand(inst.a), operand(inst.b), operand(inst.c));
+  std::optional<ScalarLoop> run(std::span<const Launch> launches) {
+    if (!find_places()) return std::nullopt;
+    size_t number = 0;
+    for (const StepCode& step : scan_.body->steps) {
+      for (const LaunchCode& code : step.launches) {
+        if (!append(launches[number], code)) return std::nullopt;
+        all_.name = launches[number++].kernel.name;
       }
     }
-    for (backends::Store& s : all.stores) {
-      s = {s.buffer, sliced_.contains(s.buffer) ? slice.id : made[static_cast<size_t>(s.index)].id,
-           made[static_cast<size_t>(s.value)].id};
-    }
-    for (const auto& [buffer, place] : also_stacked_) {
-      const backends::Store s = *std::ranges::find(all.stores, buffer, &backends::Store::buffer);
-      all.stores.push_back({static_cast<int>(all.buffers.size()), slice.id, s.value});
-      all.buffers.push_back(kernel_.buffers[static_cast<size_t>(buffer)]);
-    }
-    all.carried = carried_;
-    return all;
-  }
-
-  std::vector<int> buffers() const {
-    std::vector<int> all = buffers_;
-    for (const auto& [place, buffer] : writers_) all[static_cast<size_t>(buffer)] = place;
-    for (const auto& [buffer, stacked] : also_stacked_) all.push_back(stacked);
-    return all;
+    if (!write_carries() || !write_stacks()) return std::nullopt;
+    return ScalarLoop{std::move(all_), std::move(buffers_)};
   }
 
  private:
   int root(int buffer) const { return scan_.body->root[static_cast<size_t>(buffer)]; }
+  bool is_number(int buffer) const { return body_.buffers[static_cast<size_t>(buffer)].aval.size() == 1; }
 
-  bool is_one_element() const {
-    return kernel_.kind == Kernel::Kind::map && kernel_.extent == std::array<int64_t, 2>{1, 1} &&
-           kernel_.num_params == 0 && !kernel_.any_range;
-  }
-
-  // Where values are carried, and what is stacked: numbers, all of them.
+  // Where the loop's operands and results lie: numbers, but for what all iterations read.
   bool find_places() {
-    const auto is_number = [&](int buffer) { return body_.buffers[static_cast<size_t>(buffer)].aval.size() == 1; };
-    std::set<int> fixed;
-    for (const auto& [buffer, outer] : scan_.fixed) fixed.insert(buffer);
     for (const auto& s : scan_.sliced) {
       if (!is_number(s.body_buffer)) return false;
-      (s.stored ? stacked_ : stacks_).insert(s.body_buffer);
+      if (!s.stored) operands_.insert(s.body_buffer);
     }
+    std::set<int> fixed;
+    for (const auto& [buffer, outer] : scan_.fixed) fixed.insert(buffer);
     for (const auto& c : scan_.carried) {
-      if (!is_number(c.from) || fixed.contains(root(c.from)) || root(c.in_place_of) != c.in_place_of) return false;
-      if (!from_.emplace(root(c.from), c.in_place_of).second) return false;
+      if (fixed.contains(root(c.from))) return false;  // it is not made here
+      carries_.emplace_back(c.from, c.in_place_of);
     }
     for (const int b : body_.outputs) {
-      if (!fixed.contains(root(b))) continue;  // else it is written where it lies, or stays
-      if (!is_number(b)) return false;
-      from_.emplace(root(b), root(b));
+      if (fixed.contains(root(b))) carries_.emplace_back(b, root(b));  // written where it lies, or the same for ever
+    }
+    return std::ranges::all_of(carries_,
+                               [&](const auto& c) { return is_number(c.first) && root(c.second) == c.second; });
+  }
+
+  // Appends a kernel, in which what was written before is known.
+  bool append(const Launch& launch, const LaunchCode& code) {
+    const Kernel& k = launch.kernel;
+    const bool is_one = k.kind == Kernel::Kind::map && k.extent == std::array<int64_t, 2>{1, 1} && k.num_params == 0;
+    if (!is_one || launch.partials > 1 || !code.zero_fill.empty()) return false;
+    std::vector<X> made(static_cast<size_t>(k.dag.size()));
+    for (int32_t id = 0; id < k.dag.size(); ++id) {
+      const Inst& inst = k.dag[id];
+      const auto operand = [&](int32_t of) { return of < 0 ? X{} : made[static_cast<size_t>(of)]; };
+      X& x = made[static_cast<size_t>(id)];
+      if (inst.op == Opcode::index) {
+        x = all_.dag.integer(0, inst.type);  // of the only element
+      } else if (inst.op == Opcode::load) {
+        const std::optional<X> read = load(code.buffers[inst.imm], inst, operand(inst.a));
+        if (!read) return false;
+        x = *read;
+      } else {
+        x = all_.dag.again(inst, operand(inst.a), operand(inst.b), operand(inst.c));
+      }
+    }
+    for (const backends::Store& s : k.stores) {
+      const int buffer = code.buffers[static_cast<size_t>(s.buffer)];
+      if (!is_number(buffer) || scan_.body->shift[static_cast<size_t>(buffer)] != 0) return false;
+      known_[root(buffer)] = made[static_cast<size_t>(s.value)];
+    }
+    return all_.dag.size() <= kMostInstructions;
+  }
+
+  std::optional<X> load(int buffer, const Inst& inst, X index) {
+    const int whole = root(buffer);
+    if (const auto it = known_.find(whole); it != known_.end()) {
+      return it->second.type() == inst.type && is_number(buffer) ? std::optional(it->second) : std::nullopt;
+    }
+    const bool is_slice = operands_.contains(whole);
+    if (is_slice && scan_.body->shift[static_cast<size_t>(buffer)] != 0) return std::nullopt;
+    const auto [it, is_new] = read_.try_emplace(std::pair(buffer, inst.type));
+    if (is_new) it->second = add_buffer(buffer, inst.type, false);
+    return all_.dag.load(it->second, inst.type, is_slice ? slice_ : index);
+  }
+
+  int add_buffer(int buffer, DType type, bool written) {
+    all_.buffers.push_back({type, written, {}});
+    buffers_.push_back(buffer);
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+
+  bool write_carries() {
+    std::set<int> places;
+    for (const auto& [from, place] : carries_) {
+      const auto value = known_.find(root(from));
+      if (value == known_.end() && root(from) == place) continue;  // it stays
+      if (value == known_.end() || !places.insert(place).second) return false;
+      const int out = add_buffer(place, value->second.type(), true);
+      all_.stores.push_back({out, all_.dag.integer(0, i64).id, value->second.id});
+      bool is_read = false;
+      for (const auto& [key, in] : read_) {
+        if (root(key.first) != place) continue;
+        if (key.second != value->second.type()) return false;
+        all_.carried.emplace_back(in, out);
+        is_read = true;
+      }
+      if (!is_read) all_.carried.emplace_back(out, out);
     }
     return true;
   }
 
-  // Each buffer that the kernel writes is carried, stacked, or both.
-  bool find_writes() {
-    for (int i = 0; i < static_cast<int>(kernel_.buffers.size()); ++i) {
-      if (!kernel_.buffers[static_cast<size_t>(i)].written) continue;
-      const int buffer = buffers_[static_cast<size_t>(i)], whole = root(buffer);
-      if (scan_.body->shift[static_cast<size_t>(buffer)] != 0) return false;
-      const bool is_stacked = stacked_.contains(whole), is_carried = from_.contains(whole);
-      if (is_carried && !writers_.emplace(from_.at(whole), i).second) return false;
-      if (is_carried && is_stacked) also_stacked_.emplace_back(i, whole);
-      if (is_stacked && !is_carried) sliced_.insert(i);
-      if (!is_stacked && !is_carried) return false;
-      written_.insert(whole);
+  bool write_stacks() {
+    for (const auto& s : scan_.sliced) {
+      if (!s.stored) continue;
+      const auto value = known_.find(root(s.body_buffer));
+      if (value == known_.end() || root(s.body_buffer) != s.body_buffer) return false;
+      all_.stores.push_back({add_buffer(s.body_buffer, value->second.type(), true), slice_.id, value->second.id});
     }
-    // What is stacked but not written here is another number in each iteration all the same.
-    return std::ranges::all_of(stacked_, [&](int b) { return written_.contains(root(b)); }) &&
-           std::ranges::all_of(scan_.carried, [&](const auto& c) { return written_.contains(root(c.from)); });
-  }
-
-  void find_reads() {
-    std::set<int> read;
-    for (int i = 0; i < static_cast<int>(kernel_.buffers.size()); ++i) {
-      if (kernel_.buffers[static_cast<size_t>(i)].written) continue;
-      const int whole = root(buffers_[static_cast<size_t>(i)]);
-      if (stacks_.contains(whole)) sliced_.insert(i);
-      if (const auto writer = writers_.find(whole); writer != writers_.end()) {
-        carried_.emplace_back(i, writer->second);
-        read.insert(writer->second);
-      }
-    }
-    for (const auto& [place, buffer] : writers_) {
-      if (!read.contains(buffer)) carried_.emplace_back(buffer, buffer);
-    }
+    return true;
   }
 
   const ScanCode& scan_;
   const planner::PlanData& body_;
-  const Kernel& kernel_;
-  const std::vector<int>& buffers_;  // body buffers of the kernel's
-  std::set<int> stacks_, stacked_;   // body buffers: slices of operands, of results
-  std::map<int, int> from_;          // body buffers whose contents are carried: where the next iteration reads them
-  std::map<int, int> writers_;       // of each such place: the kernel's buffer
-  std::set<int> written_;            // body buffers
-  std::set<int> sliced_;             // buffers of the kernel
-  std::vector<std::pair<int, int>> also_stacked_;  // a buffer of the kernel that is carried, and the body's
-  std::vector<std::pair<int, int>> carried_;
+  std::set<int> operands_;                     // body buffers that are slices of the loop's operands
+  std::vector<std::pair<int, int>> carries_;   // body buffers: what the next iteration finds in which other
+  std::map<int, X> known_;                     // of body buffers: what was written in this iteration
+  std::map<std::pair<int, DType>, int> read_;  // of body buffers: the kernel's
+  Kernel all_;
+  std::vector<int> buffers_;
+  X slice_;
 };
 
 }  // namespace
 
-bool run_at_once(ScanCode& scan, const planner::PlanData& body, backends::Launch& launch, LaunchCode& code) {
-  if (!scan.counted || scan.length < 2 || launch.partials > 1 || code.split != Split::none || !code.zero_fill.empty()) {
-    return false;
-  }
-  ScalarLoop loop(scan, body, launch, code);
-  if (!loop.find()) return false;
-  code.buffers = loop.buffers();
-  launch.kernel = loop.kernel();
-  code.extent = launch.kernel.extent;
-  scan.carried.clear();
-  scan.at_once = true;
-  return true;
+std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
+                                         std::span<const Launch> launches) {
+  using Kind = planner::PlanStep::Kind;
+  const auto is_map = [](const StepCode& step) { return step.kind == Kind::map && !step.launches.empty(); };
+  if (!scan.counted || scan.length < 2 || scan.body->steps.empty()) return std::nullopt;
+  if (!std::ranges::all_of(scan.body->steps, is_map)) return std::nullopt;
+  return Maker(scan, body).run(launches);
 }
 
 }  // namespace neap::cpu

@@ -1,7 +1,11 @@
 // A loop that carries numbers, not arrays, as an ODE of a few variables does, spends its time on calls and on the way
-// through memory. Where its body is one kernel of one element, that kernel becomes one whose rows are the iterations,
-// and what is carried stays in registers. Bits are the same. Tested in tests/jit/scalar_loop_test.cpp.
+// through memory. Where its body is kernels of one element, they become one whose rows are the iterations, and what is
+// carried stays in registers. Bits are the same. Tested in tests/jit/scalar_loop_test.cpp.
 #pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "backends/cpu/program.h"
 #include "backends/kernel.h"
@@ -9,8 +13,16 @@
 
 namespace neap::cpu {
 
-/// Makes the only launch of the loop's body the whole loop (ScanCode::at_once), if it can be. All of `scan` but
-/// `blocks` is known. Returns whether it was.
-bool run_at_once(ScanCode& scan, const planner::PlanData& body, backends::Launch& launch, LaunchCode& code);
+/// A loop in one kernel, and the body buffers that it is given; one that is carried is given where the loop's operand
+/// for it lies, and one that is stacked the whole of what it is a slice of.
+struct ScalarLoop {
+  backends::Kernel kernel;
+  std::vector<int> buffers;
+};
+
+/// Makes it of the launches of the loop's body, in their order; nullopt where they are of more than one element, or do
+/// anything else than read, carry and stack numbers. All of `scan` but `blocks` is known.
+std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
+                                         std::span<const backends::Launch> launches);
 
 }  // namespace neap::cpu

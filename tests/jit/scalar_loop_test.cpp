@@ -1,4 +1,5 @@
 // Loops that carry numbers: one kernel, whose rows are the iterations, beside the reference interpreter, bit for bit.
+// (Which loops are one: tests/backends/cpu_scalar_loop_test.cpp.)
 #include <gtest/gtest.h>
 #include <neap/neap.h>
 
@@ -39,7 +40,8 @@ TEST(ScalarLoop, CarriesSeveralNumbers) {
     };
     return fori_loop(0, 1000, step, in);
   };
-  expect_reference(lorenz, {number(1), number(1.5), number(20)});
+  const List start{number(1), number(1.5), number(20)};
+  expect_reference(lorenz, start);
 }
 
 TEST(ScalarLoop, NumbersChangePlaces) {
@@ -84,8 +86,8 @@ TEST(ScalarLoop, ReadsAndWritesSlicesEitherWay) {
       all.insert(all.end(), last.begin(), last.end());
       return all;
     };
-    const Array xs = sin(arange(50, f32)), ys = cos(arange(50, f32));
-    expect_reference(f, {number(1), number(-3), xs, ys}, reverse ? "reverse" : "forward");
+    const List x{number(1), number(-3), sin(arange(50, f32)), cos(arange(50, f32))};
+    expect_reference(f, x, reverse ? "reverse" : "forward");
   }
 }
 
@@ -98,7 +100,8 @@ TEST(ScalarLoop, ReadsTablesWhereItIs) {
     return fori_loop(0, 300, step, List{in[0], number(0), number(2)});
   };
   const Array order = convert((arange(97, i32) * 31 + 5) % 97, i32);
-  expect_reference(walk, {number(3, i32), order, sin(arange(97, f32))});
+  const List x{number(3, i32), order, sin(arange(97, f32))};
+  expect_reference(walk, x);
 }
 
 TEST(ScalarLoop, LoopsLieWithinLoops) {
