@@ -17,8 +17,9 @@ CompileAhead::~CompileAhead() {
 void CompileAhead::begin(const planner::PlanData& plan) {
   if (num_threads() < 2) return;
   try {
+    planner::PlanData own = plan;  // whole, or not at all
     const std::lock_guard lock(mutex_);
-    next_ = plan;
+    next_ = std::move(own);
     current_.request_stop();
     if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& end) { run(end); });
   } catch (const std::exception&) {  // no memory, or no thread
@@ -30,14 +31,14 @@ void CompileAhead::run(const std::stop_token& end) {
   for (std::unique_lock lock(mutex_); changed_.wait(lock, end, [this] { return next_.has_value(); });) {
     if (end.stop_requested()) return;
     const planner::PlanData plan = *std::exchange(next_, std::nullopt);
-    current_ = std::stop_source();
-    const std::stop_token stop = current_.get_token();
-    lock.unlock();
     try {
+      current_ = std::stop_source();
+      const std::stop_token stop = current_.get_token();
+      lock.unlock();
       compile_ahead_for(device_, plan, stop);
     } catch (...) {  // it will come again, where somebody waits for the code
     }
-    lock.lock();
+    if (!lock.owns_lock()) lock.lock();
   }
 }
 

@@ -24,7 +24,7 @@ class CompileAhead {
   CompileAhead& operator=(const CompileAhead&) = delete;
 
   /// Goes on with this plan, after the kernel of another that it may be at. A failure, also of that, is left to those
-  /// who compile the plan.
+  /// who compile the plan (but what can be begun once in a process, as LLVM's start, is begun here).
   void begin(const planner::PlanData& plan);
 
  private:

@@ -61,7 +61,7 @@ double fastest_call(const std::function<void()>& call) {
 predicted::Machine measure_machine() {
   const neap::os::Caches caches = neap::os::caches();
   const double own = predicted::kThreads * static_cast<double>(caches.of_core);
-  const double shared = std::clamp(static_cast<double>(caches.shared), 2 * own, 64 * predicted::kMiB);
+  const double shared = std::max(2 * own, std::min(static_cast<double>(caches.shared), 64 * predicted::kMiB));
   const double memory = 4 * shared;
   predicted::Machine machine;
   machine.unit = measure_unit();

@@ -29,7 +29,8 @@ inline bool fits(const PlanData& plan, const PlanOptions& options) {
 PlanData meet_budget(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
 
 /// The lowest plan that is better than the usual one (planner/search/better.h) without a budget; nullopt where there is
-/// none. The search takes about as long as the program is predicted to run, or a tenth of a second if that is more.
+/// none. The search takes about as long as the program is predicted to run, or some 0.1 s if that is more, but less for
+/// a small program.
 std::optional<PlanData> lower_for_free(const tracing::Graph& simplified, const PlanData& usual,
                                        const PlanOptions& options);
 

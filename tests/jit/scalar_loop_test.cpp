@@ -116,6 +116,20 @@ TEST(ScalarLoop, LoopsLieWithinLoops) {
   expect_reference(f, {number(1), full({9}, 0.5, f32)});
 }
 
+// The inner loop is one kernel of one row, and all that the outer one does.
+TEST(ScalarLoop, AMapInAMap) {
+  for (const int64_t length : {1, 2}) {
+    const auto f = [](const List& in) {
+      const auto outer = [&](const List& s, const Array& x) {
+        const auto inner = [&](const List& w, const Array& q) { return std::pair{w, x - q}; };
+        return std::pair{s, scan(inner, List{}, in[0]).second};
+      };
+      return List{scan(outer, List{}, in[1]).second};
+    };
+    expect_reference(f, {cos(arange(length, f32)), sin(arange(5, f32))}, std::to_string(length));
+  }
+}
+
 TEST(ScalarLoop, ManyIterations) {
   const auto f = jit([](const Array& x) {
     return fori_loop(0, 10'000'001, [](const Array& i, const Array& s) { return s + convert(i, i64) * 3; }, x);
