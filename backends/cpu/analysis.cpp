@@ -129,11 +129,10 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
   if (lanes > 1) group_strided_loads();
 }
 
-bool Analysis::is_carried(int buffer) const {
-  return std::ranges::any_of(kernel.carried, [&](const auto& c) { return c.first == buffer; });
-}
-
 void Analysis::find_dependence() {
+  const auto is_carried = [&](int buffer) {  // what a row reads there the row before wrote
+    return std::ranges::any_of(kernel.carried, [&](const auto& c) { return c.first == buffer; });
+  };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     const Inst& i = kernel.dag[id];
     Facts& f = facts_[id];

@@ -62,8 +62,6 @@ class Analysis {
   /// Returns 0 where the instruction runs once a call, 1 where once an iteration of the outer loop, 2 in the inner
   /// loop.
   int depth(int32_t id) const { return facts_[id].depth; }
-  /// Tells whether the buffer is read where the row before wrote (Kernel::carried).
-  bool is_carried(int buffer) const;
   /// Tells whether the value differs between lanes.
   bool varying(int32_t id) const { return facts_[id].depth > 0 && facts_[id].varying; }
   /// Returns how many neighbouring lanes (1, 2 or 4, aligned) have one value of a varying instruction, which then needs

@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "core/os/os.h"
-#include "planner/kernels/predict.h"
-#include "planner/kernels/traffic.h"
+#include "planner/plan/plan.h"
 
 namespace bench {
 
 using neap::Array;
-namespace planner = neap::planner;
-namespace predicted = planner::predicted;
+namespace predicted = neap::planner::predicted;
 
 namespace {
 
@@ -22,11 +20,7 @@ Array floats(int64_t n) { return neap::random::uniform(neap::random::key(1), {n}
 
 // How many times as long as predicted a polynomial takes whose operand lies in a cache.
 double measure_unit() {
-  const auto f = neap::jit([](const Array& x) {
-    Array y = x;
-    for (int i = 0; i < 10; ++i) y = y * x + 0.5f;
-    return y;
-  });
+  const auto f = neap::jit(polynomial);
   const Array x = floats(100'000);
   return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
 }
@@ -43,6 +37,12 @@ double measure_bytes(size_t bytes, double unit) {
 }
 
 }  // namespace
+
+Array polynomial(const Array& x) {
+  Array y = x;
+  for (int i = 0; i < 10; ++i) y = y * x + 0.5f;
+  return y;
+}
 
 double fastest_call(const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;

@@ -52,12 +52,7 @@ std::vector<Kernel> kernels() {
   const auto rows = [](int64_t n) { return std::vector{floats({kTable}), indices(n, kTable), floats({n})}; };
   return {
       {"add", kSizes, two, [](const auto& in) { return in[0] + in[1]; }},
-      {"polynomial", kSizes, one,
-       [](const auto& in) {
-         Array x = in[0];
-         for (int i = 0; i < 10; ++i) x = x * in[0] + 0.5f;
-         return x;
-       }},
+      {"polynomial", kSizes, one, [](const auto& in) { return bench::polynomial(in[0]); }},
       {"exp", kSizes, one, [](const auto& in) { return neap::exp(in[0]); }},
       {"sin", kSizes, one, [](const auto& in) { return neap::sin(in[0]); }},
       {"tanh", kSizes, one, [](const auto& in) { return neap::tanh(in[0]); }},

@@ -129,14 +129,8 @@ class StepMaker {
   void make_step(const Group& group) {
     PlanStep step;
     step.kind = group.kind;
-    bool recomputes = false;
-    if (is_opaque(group.kind)) {
-      const Node& node = *graph_.def(group.roots[0]);
-      recomputes = is_recomputed(node);
-      extract_node(step, node);
-    } else {
-      recomputes = extract(step, group.roots);
-    }
+    const bool recomputes =
+        is_opaque(group.kind) ? extract_node(step, *graph_.def(group.roots[0])) : extract(step, group.roots);
     for (const ValueId v : group.roots) step.writes.push_back(buffer_of_[v]);
     step.source = graph_.def(group.roots.back())->loc;
     if (group.kind == PlanStep::Kind::scan) {
@@ -172,14 +166,15 @@ class StepMaker {
     return step.group.add_input(graph_.aval(v));
   }
 
-  void extract_node(PlanStep& step, const Node& node) {
+  // Whether the step computes anything again; the same below.
+  bool extract_node(PlanStep& step, const Node& node) {
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(add_read(step, v));
     const NodeId id = append_copy(step.group, graph_, node, std::move(inputs));
     step.group.outputs = step.group.nodes[id].outputs;
+    return is_recomputed(node);
   }
 
-  // Whether the step computes anything again.
   bool extract(PlanStep& step, const std::vector<ValueId>& roots) {
     std::vector<NodeId> nodes, pending;
     std::vector<ValueId> read;

@@ -173,19 +173,14 @@ double trips(const Node& loop) {
 double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
   const ByteCost of_tables = byte_cost(bytes.tables, machine);
-  double units = machine.unit * group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
+  double units = group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
-  if (step.kind == PlanStep::Kind::dot) {  // it reads as it packs, and multiplies then
-    units += machine.unit * dot_units(dot_form(group, group.nodes[0])) + std::exchange(traffic, 0);
-  }
-  if (step.kind == PlanStep::Kind::convolution) {
-    const ConvolutionForm form = convolution_form(group, group.nodes[0]);
-    units += machine.unit * convolution_units(form) + std::exchange(traffic, 0);
-  }
+  if (step.kind == PlanStep::Kind::dot) units += dot_units(dot_form(group, group.nodes[0]));
+  if (step.kind == PlanStep::Kind::convolution) units += convolution_units(convolution_form(group, group.nodes[0]));
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
-    units += machine.unit * static_cast<double>(form.batch) * factor_units(form);
+    units += static_cast<double>(form.batch) * factor_units(form);
     if (step.host) {
       const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity(), machine);
       traffic += static_cast<double>(step.host->sent + step.host->returned) * (in_memory.read + in_memory.write);
@@ -193,16 +188,16 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const pre
   }
   if (step.kind == PlanStep::Kind::cumulative) {
     const CumulativeForm form = cumulative_form(group, group.nodes[0]);
-    const double element = form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate;
-    units += machine.unit * element * static_cast<double>(form.size());
+    units += (form.inner == 1 ? predicted::kCumulateRow : predicted::kCumulate) * static_cast<double>(form.size());
   }
-  if (step.kind == PlanStep::Kind::fourier) {
-    units += machine.unit * fourier_units(fourier_form(group, group.nodes[0]));
-  }
+  if (step.kind == PlanStep::Kind::fourier) units += fourier_units(fourier_form(group, group.nodes[0]));
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
-    units += machine.unit * sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+    units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
+  units *= machine.unit;
+  const bool packs = step.kind == PlanStep::Kind::dot || step.kind == PlanStep::Kind::convolution;
+  if (packs) units += std::exchange(traffic, 0);  // they read as they pack, and multiply then
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
   const double shared = all / predicted::kThreads + machine.unit * predicted::kFork;
   return (std::min(all, shared) + machine.unit * predicted::kStep) / predicted::kUnitsPerSecond;

@@ -84,23 +84,19 @@ class CompileAheadTest : public testing::Test {
 
 using Names = std::vector<std::string>;
 
-TEST_F(CompileAheadTest, ALaterPlanTakesThePlaceOfOneThatIsCompiled) {
+// Each of these is begun after the one before.
+void expect_begun(const Names& plans) {
   const Watched& backend = watched();
   CompileAhead ahead(Device{"watched", 0});
-  ahead.begin(named("usual"));
-  EXPECT_EQ(backend.wait_for(1), Names{"usual"});
-  ahead.begin(named("better"));
-  EXPECT_EQ(backend.wait_for(1), Names{"better"});
+  for (const std::string& plan : plans) {
+    ahead.begin(named(plan));
+    EXPECT_EQ(backend.wait_for(1), Names{plan});
+  }
 }
 
-TEST_F(CompileAheadTest, AFailureIsLeftToThoseWhoCompileThePlan) {
-  const Watched& backend = watched();
-  CompileAhead ahead(Device{"watched", 0});
-  ahead.begin(named("fails"));
-  EXPECT_EQ(backend.wait_for(1), Names{"fails"});
-  ahead.begin(named("better"));
-  EXPECT_EQ(backend.wait_for(1), Names{"better"});
-}
+TEST_F(CompileAheadTest, ALaterPlanTakesThePlaceOfOneThatIsCompiled) { expect_begun({"usual", "better"}); }
+
+TEST_F(CompileAheadTest, AFailureIsLeftToThoseWhoCompileThePlan) { expect_begun({"fails", "better"}); }
 
 TEST_F(CompileAheadTest, ItEndsWhateverIsLeftToDo) {
   for (int i = 0; i < 200; ++i) {
