@@ -8,7 +8,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/OptBisect.h>
 #include <llvm/InitializePasses.h>
 #include <llvm/PassRegistry.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -19,7 +18,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
@@ -58,26 +59,85 @@ constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10
 // A kernel's name in lists.
 std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number); }
 
-// Leaves out the pass that turns products of a loop's index into pointers that advance: the emitter writes those
-// (Emitter::advancing), and the pass takes as long as all others together where code is long (an HMC step: 88 ms,
-// without it 44).
-class NoStrengthReduction : public llvm::OptPassGate {
+// Passes that have nothing to do in kernels: what they are for is not there (exceptions, variables of threads, garbage
+// collection, calls that could be lines, tiles of AMX, debuggers' variables, hardening), or is done before. Strength
+// reduction turns products of a loop's index into pointers that advance: the emitter writes those (Emitter::advancing),
+// and the pass takes as long as all others together where code is long (an HMC step: 88 ms, without it 44). The others
+// change nothing, but each takes its time, and they need analyses: a sixth of all.
+constexpr std::string_view kIdlePasses[] = {
+    "Analyze Machine Code For Garbage Collection",
+    "Assignment Tracking Analysis",
+    "Contiguously Lay Out Funclets",
+    "Exception handling preparation",
+    "Expand indirectbr instructions",
+    "Expand large div/rem",
+    "Expand large fp convert",
+    "Expand memcmp() to load/stores",
+    "Fixup Statepoint Caller Saved",
+    "Implement the 'patchable-function' attribute",
+    "Insert KCFI indirect call checks",
+    "Insert XRay ops",
+    "Insert fentry calls",
+    "Insert stack protectors",
+    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+    "Live DEBUG_VALUE analysis",
+    "Local Dynamic TLS Access Clean-up",
+    "Loop Strength Reduction",
+    "Lower AMX intrinsics",
+    "Lower AMX type for load/store",
+    "Lower Garbage Collection Instructions",
+    "Machine Sanitizer Binary Metadata",
+    "Merge contiguous icmps into a memcmp",
+    "Partially inline calls to library functions",
+    "Prepare callbr",
+    "Pseudo Probe Inserter",
+    "Remove Redundant DEBUG_VALUE analysis",
+    "Replace intrinsics with calls to vector library",
+    "Safe Stack instrumentation pass",
+    "Shadow Stack GC Lowering",
+    "Stack Frame Layout Analysis",
+    "StackMap Liveness Analysis",
+    "TLS Variable Hoist",
+    "Tile Register Configure",
+    "Tile Register Pre-configure",
+    "X86 Atom pad short functions",
+    "X86 Discriminate Memory Operands",
+    "X86 Indirect Branch Tracking",
+    "X86 Indirect Thunks",
+    "X86 Insert Cache Prefetches",
+    "X86 Load Value Injection (LVI) Load Hardening",
+    "X86 Load Value Injection (LVI) Ret-Hardening",
+    "X86 Lower Tile Copy",
+    "X86 Return Thunks",
+    "X86 Speculative Execution Side Effect Suppression",
+    "X86 Windows Fixup Buffer Security Check",
+    "X86 speculative load hardening",
+};
+static_assert(std::ranges::is_sorted(kIdlePasses));
+
+// LLVM's passes of code generation without those.
+class Passes : public llvm::legacy::PassManager {
  public:
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override { return pass != "Loop Strength Reduction"; }
-  bool isEnabled() const override { return true; }
+  void add(llvm::Pass* pass) override {
+    const std::unique_ptr<llvm::Pass> idle(is_idle(*pass) ? pass : nullptr);
+    if (!idle) PassManager::add(pass);
+  }
+
+ private:
+  static bool is_idle(const llvm::Pass& pass) {
+    return std::ranges::binary_search(kIdlePasses, std::string_view(pass.getPassName()));
+  }
 };
 
 // Some kernels on their way to one file.
 struct Unit : Kept {
-  NoStrengthReduction gate;
   llvm::LLVMContext context;
   llvm::Module module{"neap", context};
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream{out};
-  llvm::legacy::PassManager passes;
+  Passes passes;
 
   void begin(const llvm::TargetMachine& machine, const CodeTarget& target) {
-    context.setOptPassGate(gate);
     module.setDataLayout(machine.createDataLayout());
     module.setTargetTriple(target.triple);
   }

@@ -107,6 +107,8 @@ class Fuser {
       if (fusion_.group_of[v] < 0) store(v);
       return visit_root(node, size(v));
     }
+    if (uses_[v].empty()) return;
+    note_reads(node);
     for (const Use& use : uses_[v]) {
       const auto copies = static_cast<double>(use.evaluations.frames().size());
       nodes_[use.group] += copies * std::max(1.0, expressions_.cost(graph_.values[v].def) / kNodeCost);
@@ -131,6 +133,7 @@ class Fuser {
       read(node.inputs[1], group, {kFrameOfIndices, std::max(updates, rows), rows});
       read(node.inputs[2], group, {kFrameOfUpdates, updates, updates});
     } else {
+      note_reads(node);
       read_operands(node, group, {kFrameOfResults, evaluations, evaluations});
     }
   }
@@ -142,7 +145,12 @@ class Fuser {
     stored_[v] = true;
   }
 
-  // What evaluating `node` so often in one frame asks of its operands.
+  void note_reads(const Node& node) {
+    reads_.clear();
+    for (size_t i = 0; i < node.inputs.size(); ++i) reads_.emplace_back(graph_, node, i);
+  }
+
+  // What evaluating `node`, whose reads are noted, so often in one frame asks of its operands.
   void read_operands(const Node& node, int group, const Evaluations::InFrame& f) {
     const double columns = node.op == Op::gather || node.op == Op::random_bits
                                ? static_cast<double>(graph_.aval(node.inputs.back()).shape.back())
@@ -161,7 +169,7 @@ class Fuser {
       } else if (node.op == Op::broadcast_in_dim && spreads_rows(node)) {
         hoisted = row_evaluations(x, hoisted);
       }
-      read(x, group, {frame_of_operand(graph_, node, i, f.frame), often, hoisted});
+      read(x, group, {reads_[i].frame(f.frame), often, hoisted});
     }
   }
 
@@ -319,6 +327,7 @@ class Fuser {
   std::vector<bool> stored_;
   ExpressionFinder expressions_;
   std::vector<std::vector<Use>> uses_;
+  std::vector<OperandRead> reads_;  // of a node's operands
   std::vector<double> nodes_;  // of each group, in registers, for each frame
   std::vector<bool> is_output_;
   std::vector<ValueId> opaque_reader_;        // of each value: the latest opaque step that reads it

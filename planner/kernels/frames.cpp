@@ -34,13 +34,17 @@ std::optional<Frame> window_of(const Graph& graph, const Node& node, size_t oper
 
 }  // namespace
 
-Frame frame_of_operand(const Graph& graph, const Node& node, size_t operand, Frame frame) {
+OperandRead::OperandRead(const Graph& graph, const Node& node, size_t operand) {
   const Family family = op_info(node.op).family;
   const bool moves = family == Family::layout || family == Family::gather || family == Family::random;
-  if (!moves || node.op == Op::reshape) return frame;
-  if (node.op == Op::dynamic_update_slice && operand == 0) return frame;
-  if (const auto window = window_of(graph, node, operand)) return frame ^ *window;  // into it and out of it again
-  std::vector<uint64_t> words = {frame, static_cast<uint64_t>(node.op), operand, node.attrs.hash()};
+  if (!moves || node.op == Op::reshape) return;
+  if (node.op == Op::dynamic_update_slice && operand == 0) return;
+  if (const auto window = window_of(graph, node, operand)) {
+    kind_ = Kind::window;
+    where_ = *window;
+    return;
+  }
+  std::vector<uint64_t> words = {static_cast<uint64_t>(node.op), operand, node.attrs.hash()};
   const auto add_shape = [&](ValueId v) {
     for (const int64_t extent : graph.aval(v).shape) words.push_back(static_cast<uint64_t>(extent));
   };
@@ -52,7 +56,15 @@ Frame frame_of_operand(const Graph& graph, const Node& node, size_t operand, Fra
   if (family == Family::gather || node.op == Op::dynamic_slice || node.op == Op::dynamic_update_slice) {
     words.push_back(static_cast<uint64_t>(node.inputs.back()));
   }
-  return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
+  kind_ = Kind::elsewhere;
+  where_ = xxh3_64(words.data(), words.size() * sizeof(uint64_t));
+}
+
+Frame OperandRead::frame(Frame of_result) const {
+  if (kind_ == Kind::in_place) return of_result;
+  if (kind_ == Kind::window) return of_result ^ where_;  // into it and out of it again
+  const uint64_t words[] = {of_result, where_};
+  return xxh3_64(words, sizeof(words));
 }
 
 void Evaluations::read(const InFrame& by) {

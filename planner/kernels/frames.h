@@ -14,8 +14,19 @@ namespace neap::planner {
 using Frame = uint64_t;
 inline constexpr Frame kFrameOfResults = 0;
 
-/// Returns where a node whose result is computed in the frame reads one of its operands.
-Frame frame_of_operand(const tracing::Graph& graph, const tracing::Node& node, size_t operand, Frame frame);
+/// An operand of a node, as it is read: the frame of each of the node's results is another of the operand.
+class OperandRead {
+ public:
+  OperandRead(const tracing::Graph& graph, const tracing::Node& node, size_t operand);
+
+  /// Returns where a node whose result is computed in the frame reads the operand.
+  Frame frame(Frame of_result) const;
+
+ private:
+  enum class Kind : uint8_t { in_place, window, elsewhere };
+  Kind kind_ = Kind::in_place;
+  uint64_t where_ = 0;  // of a window or a place
+};
 
 /// Evaluations are those of one value. Readers in one frame share them.
 class Evaluations {

@@ -138,10 +138,9 @@ double factor_units(const factor::Form& form) {
 }
 
 // The units of what a group computes, element by element.
-double group_units(const Graph& group) {
+double group_units(const Graph& group, const std::vector<double>& times) {
   const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
   const int64_t short_rows = in_short_rows(group);
-  const std::vector<double> times = times_computed(group);
   double units = 0;
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
@@ -173,7 +172,7 @@ double trips(const Node& loop) {
 double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
   const ByteCost of_tables = byte_cost(bytes.tables, machine);
-  double units = group_units(group), traffic = bytes.tables * (of_tables.read + of_tables.write);
+  double units = group_units(group, bytes.times), traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   if (step.kind == PlanStep::Kind::dot) units += dot_units(dot_form(group, group.nodes[0]));

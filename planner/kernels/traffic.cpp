@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <ranges>
 
 #include "planner/kernels/cost.h"
 #include "planner/kernels/frames.h"
@@ -34,8 +35,7 @@ double repeats(const Graph& group, const Node& node) {
 }
 
 // What a step reads of each input: once what is read of it at all.
-std::vector<double> bytes_read(const Graph& group) {
-  const std::vector<double> times = times_computed(group);
+std::vector<double> bytes_read(const Graph& group, const std::vector<double>& times) {
   std::vector<double> read(group.values.size());
   for (const ValueId v : group.inputs) read[v] = std::min(1.0, times[v]) * bytes_of(group, v);
   for (const Node& node : group.nodes) {
@@ -107,7 +107,9 @@ class Touches {
 // That of a step alone: all lies in memory.
 StepTraffic step_traffic(const PlanStep& step, const predicted::Machine& machine) {
   const Graph& group = step.group;
-  std::vector<double> read = bytes_read(group);
+  StepTraffic result;
+  result.times = times_computed(group);
+  std::vector<double> read = bytes_read(group, result.times);
   // What is updated where it lies is read and written in the rows that are updated.
   double updated = std::numeric_limits<double>::infinity();
   if (step.kind == PlanStep::Kind::scatter && step.operand_in_place) {
@@ -116,7 +118,6 @@ StepTraffic step_traffic(const PlanStep& step, const predicted::Machine& machine
     double& operand = read[scatter.inputs[0]];
     operand = std::min(operand, updated);
   }
-  StepTraffic result;
   const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity(), machine);
   for (const ValueId v : group.inputs) result.read.push_back(read[v]);
   for (const ValueId v : group.outputs) result.written.push_back(std::min(bytes_of(group, v), updated));
@@ -135,16 +136,19 @@ std::vector<double> times_computed(const Graph& group) {
   const auto size = [&](ValueId v) { return static_cast<double>(std::max<int64_t>(1, group.aval(v).size())); };
   std::vector<Evaluations> of(group.values.size());
   for (const ValueId v : group.outputs) of[v].read({kFrameOfResults, 1, 1});
-  for (auto node = group.nodes.rbegin(); node != group.nodes.rend(); ++node) {
-    const bool slices = node->op == Op::slice || node->op == Op::dynamic_slice;
-    const double again = repeats(group, *node);
-    for (const ValueId out : node->outputs) {
+  std::vector<OperandRead> reads;
+  for (const Node& node : group.nodes | std::views::reverse) {
+    const bool slices = node.op == Op::slice || node.op == Op::dynamic_slice;
+    const double again = repeats(group, node);
+    reads.clear();
+    for (size_t i = 0; i < node.inputs.size(); ++i) reads.emplace_back(group, node, i);
+    for (const ValueId out : node.outputs) {
       for (const Evaluations::InFrame& f : of[out].frames()) {
-        for (size_t i = 0; i < node->inputs.size(); ++i) {
-          const ValueId v = node->inputs[i];
-          const double part = slices && i == 0 ? size(node->out()) / size(v) : 1;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          const ValueId v = node.inputs[i];
+          const double part = slices && i == 0 ? size(node.out()) / size(v) : 1;
           const double often = f.often * again * part;
-          of[v].read({frame_of_operand(group, *node, i, f.frame), often, often});
+          of[v].read({reads[i].frame(f.frame), often, often});
         }
       }
     }

@@ -30,6 +30,7 @@ struct StepTraffic {
   std::vector<double> read, written;            // bytes of each input and output of the group
   std::vector<double> read_costs, write_costs;  // units a byte
   double tables = 0;                            // bytes of a scatter's tables, which are filled and added up
+  std::vector<double> times;                    // times_computed() of the group
 };
 
 /// Returns it for the steps of a plan in their order, of whose memory so many bytes are held at most. `loop`: whose

@@ -12,7 +12,10 @@ bool is_all_live(const Graph& graph) {
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     const bool live = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
-    if (!live || node.attrs.has(Attr::body)) return false;
+    if (!live) return false;
+    for (const Attr inner : {Attr::body, Attr::otherwise}) {
+      if (node.attrs.has(inner) && !is_all_live(*node.attrs.graph(inner))) return false;
+    }
     for (const ValueId v : node.inputs) used[v] = true;
   }
   return true;

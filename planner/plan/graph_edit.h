@@ -8,7 +8,7 @@
 
 namespace neap::planner {
 
-/// Tells whether every node is live and none has a body.
+/// Tells whether every node is live, also in bodies.
 bool is_all_live(const tracing::Graph& graph);
 /// Does what tracing::eliminate_dead_code() does, but returns the graph itself, without a copy, where that
 /// is_all_live().

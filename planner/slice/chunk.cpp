@@ -167,13 +167,13 @@ class RegionWriter {
       }
       std::vector<ValueId> inputs;
       for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(g, slice, node, v, i, at));
-      const auto cut = region_.cut.find(v);
-      if (cut == region_.cut.end()) {
+      const Cut* const cut = region_.cut.find(v);
+      if (!cut) {
         names[v] = std::ranges::binary_search(region_.summed, v)
                        ? add_slice(g, graph_, node, summed_cut(v), std::move(inputs), names.at(v))
                        : g.add(node.op, std::move(inputs), node.attrs, node.loc);
       } else {
-        names[v] = write_slice(g, graph_, node, std::move(inputs), cut->second, at);
+        names[v] = write_slice(g, graph_, node, std::move(inputs), *cut, at);
       }
     }
   }

@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "planner/slice/split_axis.h"
@@ -22,11 +22,31 @@
 
 namespace neap::planner {
 
+/// Holds the cut of each of some values, in their order.
+class Cuts {
+ public:
+  using Item = std::pair<tracing::ValueId, Cut>;
+
+  Cuts() = default;
+  /// Each value may be there once.
+  explicit Cuts(std::vector<Item> items);
+
+  /// Returns nullptr where there is none.
+  const Cut* find(tracing::ValueId v) const;
+  bool contains(tracing::ValueId v) const { return find(v) != nullptr; }
+  const Cut& at(tracing::ValueId v) const;
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<Item> items_;
+};
+
 struct Region {
-  int64_t extent = 0;                             // elements of the sliced axis
-  int64_t unit = 1;                               // slices are multiples of it: whole blocks of sums
-  std::unordered_map<tracing::ValueId, Cut> cut;  // of each value computed in slices
-  std::vector<tracing::ValueId> inputs;           // values from outside, ascending: in slices if they are in `cut`
+  int64_t extent = 0;                    // elements of the sliced axis
+  int64_t unit = 1;                      // slices are multiples of it: whole blocks of sums
+  Cuts cut;                              // of each value computed in slices
+  std::vector<tracing::ValueId> inputs;  // values from outside, ascending: in slices if they are in `cut`
   std::vector<tracing::ValueId> met;     // of these, read whole too, or in slices along another axis (ascending)
   std::vector<tracing::ValueId> joined;  // values that leave, joined along their axis
   std::vector<tracing::ValueId> summed;  // reductions and products over the sliced axis, which leave
@@ -36,6 +56,12 @@ struct Region {
 
 /// Holds loops that were cut before, by what was known of their operands and results; null where they cannot be cut.
 using KnownScans = std::map<std::tuple<tracing::NodeId, int64_t, std::vector<Cut>>, std::shared_ptr<const ScanCut>>;
+
+/// Says what is known of a value in the region that is found at last: each number is that of a region.
+struct Grown {
+  int hidden = 0, met = 0, cut = 0, computed = 0, derived = 0;
+  Cut as;  // if it is cut
+};
 
 /// Finds regions of one graph. `stored` says what the plan of the graph stores. Both outlive this object.
 class RegionFinder {
@@ -57,6 +83,8 @@ class RegionFinder {
   std::vector<bool> is_output_;
   mutable size_t visits_ = 0;
   mutable KnownScans known_scans_;
+  mutable std::vector<Grown> grown_;  // of each value
+  mutable int regions_ = 0;           // found so far, or not found
 };
 
 /// Cuts the region into stages that can run one after the other: a value that leaves it and is needed to compute what

@@ -3,8 +3,11 @@
 #include <numeric>
 #include <ranges>
 #include <set>
+#include <span>
 #include <unordered_set>
+#include <utility>
 
+#include "core/check.h"
 #include "planner/kernels/cost.h"
 #include "planner/slice/chunk.h"
 #include "planner/slice/partial_sums.h"
@@ -23,17 +26,21 @@ constexpr int kMostInits = 64;  // values in registers that a loop's operand is 
 
 class Grower {
  public:
+  // `number`: another for each region; of values nothing is known yet with this one.
   Grower(const Graph& graph, const std::vector<bool>& stored, const std::vector<std::vector<NodeId>>& readers,
-         const std::vector<bool>& is_output, const std::vector<ValueId>& hidden, const std::vector<ValueId>& met,
-         bool meets, KnownScans& known_scans)
+         const std::vector<bool>& is_output, std::span<const ValueId> hidden, const std::vector<ValueId>& met,
+         bool meets, KnownScans& known_scans, std::vector<Grown>& grown, int number)
       : graph_(graph),
         stored_(stored),
         readers_(readers),
         is_output_(is_output),
         known_scans_(known_scans),
-        hidden_(hidden),
-        met_(met),
-        meets_(meets) {}
+        grown_(grown),
+        number_(number),
+        meets_(meets) {
+    for (const ValueId v : hidden) grown_[v].hidden = number;
+    for (const ValueId v : met) grown_[v].met = number;
+  }
 
   size_t visits = 0;
   bool conflicts = false;    // where there is no region unless values meet themselves along two axes
@@ -53,17 +60,23 @@ class Grower {
   }
 
  private:
-  bool is_hidden(ValueId v) const { return std::ranges::find(hidden_, v) != hidden_.end(); }
+  bool is_hidden(ValueId v) const { return grown_[v].hidden == number_; }
+  bool is_cut(ValueId v) const { return grown_[v].cut == number_; }
+  bool is_computed(ValueId v) const { return grown_[v].computed == number_; }
+  // From hidden values, in registers: its readers belong here too.
+  bool is_derived(ValueId v) const { return grown_[v].derived == number_; }
   // Not stored by itself: it must be computed where it is read.
-  bool in_registers(ValueId v) const {
-    return graph_.def(v) && !stored_[v] && std::ranges::find(met_, v) == met_.end();
+  bool in_registers(ValueId v) const { return graph_.def(v) && !stored_[v] && grown_[v].met != number_; }
+  const Cut& cut_of(ValueId v) const {
+    NEAP_CHECK(is_cut(v), "value {} is not cut", v);
+    return grown_[v].as;
   }
 
   // Whether the value is there only in slices.
   bool is_only_sliced(ValueId v) {
     if (is_hidden(v)) return true;
-    if (!is_computed_.contains(v)) return false;
-    if (in_registers(v) && !derived_.contains(v)) mixed = v;
+    if (!is_computed(v)) return false;
+    if (in_registers(v) && !is_derived(v)) mixed = v;
     return true;
   }
 
@@ -77,7 +90,7 @@ class Grower {
   // Makes v a value in slices, computed here.
   bool slice(ValueId v, Cut cut) {
     if (!enter(v, cut) || !graph_.def(v)) return false;
-    if (!is_computed_.insert(v).second) return true;
+    if (std::exchange(grown_[v].computed, number_) == number_) return true;
     computed_.push_back(v);
     pending_.push_back(v);
     return true;
@@ -85,15 +98,18 @@ class Grower {
 
   // Every value is sliced one way.
   bool enter(ValueId v, Cut cut) {
-    const auto [it, added] = region_.cut.emplace(v, cut);
-    return it->second == cut && graph_.aval(v).shape[cut.axis] == region_.extent * cut.block;
+    if (std::exchange(grown_[v].cut, number_) != number_) {
+      grown_[v].as = cut;
+      entered_.push_back(v);
+    }
+    return cut_of(v) == cut && graph_.aval(v).shape[cut.axis] == region_.extent * cut.block;
   }
 
   bool take_operands(ValueId v) {
     const Node& node = *graph_.def(v);
     if (node.op == Op::scan) return slice_scan(node, no_value);
     if (op_info(node.op).family == Family::control) return false;
-    const Cut at = region_.cut.at(v);
+    const Cut at = cut_of(v);
     region_.unit = std::lcm(region_.unit, slice_unit(graph_, node, at));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Cut cut = operand_cut(graph_, node, at, i);
@@ -120,7 +136,7 @@ class Grower {
 
   // Readers of what must not exist whole belong here too, until something stored.
   bool take_readers(ValueId v) {
-    const bool must = is_hidden(v) || derived_.contains(v);
+    const bool must = is_hidden(v) || is_derived(v);
     if (!must) return true;
     if (is_output_[v]) return false;
     for (const NodeId id : readers_[v]) {
@@ -131,14 +147,15 @@ class Grower {
           if (!slice_scan(node, v)) return false;
           break;
         }
-        const Cut cut = region_.cut.at(v);
+        const Cut cut = cut_of(v);
         if (reduces_over(graph_, node, i, cut.axis)) {
           if (!sum(node, i, cut)) return false;
           continue;
         }
         const Cut out = result_cut(graph_, node, i, cut);
         if (out == kImpossible) return false;
-        const bool fresh = in_registers(node.out()) && derived_.insert(node.out()).second;
+        const bool fresh =
+            in_registers(node.out()) && std::exchange(grown_[node.out()].derived, number_) != number_;
         if (!slice(node.out(), out)) return false;
         if (fresh) pending_.push_back(node.out());
       }
@@ -154,7 +171,7 @@ class Grower {
     seeds.outputs.resize(node.outputs.size(), kUnused);
     bool fresh = !region_.scans.contains(id);
     const auto add = [&](ValueId v, bool stacked, Cut& seed, Cut known) {
-      const Cut cut = stacked ? unstacked_cut(region_.cut.at(v)) : region_.cut.at(v);
+      const Cut cut = stacked ? unstacked_cut(cut_of(v)) : cut_of(v);
       seed = cut;
       fresh |= known != cut;
       return cut != kImpossible;
@@ -166,7 +183,7 @@ class Grower {
     }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId v = node.outputs[o];
-      if (!is_computed_.contains(v)) continue;
+      if (!is_computed(v)) continue;
       if (!add(v, is_stacked_output(node, o), seeds.outputs[o], before ? before->outputs[o] : kUnused)) return false;
     }
     if (!fresh) return true;
@@ -218,7 +235,7 @@ class Grower {
   bool take_for_scan(ValueId x, Cut cut) {
     const bool ours = graph_.def(x) && readers_[x].size() == 1 && !is_output_[x];
     int left = kMostInits;
-    return ours && !region_.cut.contains(x) && can_slice(x, cut, left) ? slice(x, cut) : take(x, cut);
+    return ours && !is_cut(x) && can_slice(x, cut, left) ? slice(x, cut) : take(x, cut);
   }
 
   bool can_slice(ValueId x, Cut cut, int& left) const {
@@ -243,7 +260,7 @@ class Grower {
     if (!products) return true;
     const size_t other = 1 - i;
     const Cut of{summed_axis(node, other), cut.block};
-    return take(node.inputs[other], of) && region_.cut.at(node.inputs[other]) == of;
+    return take(node.inputs[other], of) && cut_of(node.inputs[other]) == of;
   }
 
   bool collect() {
@@ -256,7 +273,7 @@ class Grower {
       ++visits;
       if (!seen.insert(x).second) continue;
       if (is_only_sliced(x)) return false;
-      if (region_.cut.contains(x)) {
+      if (is_cut(x)) {
         region_.met.push_back(x);
         continue;
       }
@@ -275,21 +292,23 @@ class Grower {
     region_.inside = std::move(inside);
     std::ranges::sort(region_.met);
     std::ranges::sort(computed_);
-    for (const auto& [v, cut] : region_.cut) {
-      if (std::ranges::binary_search(computed_, v)) continue;
-      region_.inputs.push_back(v);
+    std::vector<Cuts::Item> cuts;
+    for (const ValueId v : entered_) {
+      cuts.emplace_back(v, cut_of(v));
+      if (!is_computed(v)) region_.inputs.push_back(v);
     }
+    region_.cut = Cuts(std::move(cuts));
     std::ranges::sort(region_.inputs);
     region_.inputs.erase(std::ranges::unique(region_.inputs).begin(), region_.inputs.end());
     std::unordered_set<ValueId> outside;  // needed by what is not in slices; readers come first
     for (const ValueId v : computed_ | std::views::reverse) {
-      if (is_hidden(v) || derived_.contains(v)) continue;
+      if (is_hidden(v) || is_derived(v)) continue;
       const bool leaves = is_output_[v] || std::ranges::any_of(readers_[v], [&](NodeId id) {
                             if (region_.scans.contains(id)) return false;
                             const ValueId out = graph_.nodes[id].out();
                             if (std::ranges::find(region_.summed, out) != region_.summed.end()) return false;
                             // What is in registers anyway is computed again outside.
-                            return !region_.cut.contains(out) || (in_registers(out) && outside.contains(out));
+                            return !is_cut(out) || (in_registers(out) && outside.contains(out));
                           });
       if (!leaves) continue;
       outside.insert(v);
@@ -306,10 +325,10 @@ class Grower {
   const std::vector<bool>& is_output_;
   KnownScans& known_scans_;
   std::map<NodeId, ScanSeeds> scan_seeds_;
-  std::vector<ValueId> hidden_, met_, pending_, whole_, computed_;
-  bool meets_;  // values may be sliced one way for one reader and another for the next
-  std::unordered_set<ValueId> is_computed_;
-  std::unordered_set<ValueId> derived_;  // from hidden values, in registers: their readers belong here too
+  std::vector<Grown>& grown_;
+  const int number_;
+  std::vector<ValueId> pending_, whole_, computed_, entered_;
+  const bool meets_;  // values may be sliced one way for one reader and another for the next
   Region region_;
 };
 
@@ -324,6 +343,7 @@ class Part {
     part.extent = region_.extent;
     part.unit = region_.unit;
     std::set<ValueId> seen, inputs;
+    std::vector<Cuts::Item> cuts;
     std::vector<ValueId> pending = leaving;
     while (!pending.empty()) {
       const ValueId v = pending.back();
@@ -331,7 +351,7 @@ class Part {
       if (!seen.insert(v).second) continue;
       const bool leaves = std::ranges::find(leaving, v) != leaving.end();
       const bool whole = leaves && std::ranges::binary_search(region_.summed, v);  // whatever later stages take of it
-      if (const auto it = region_.cut.find(v); it != region_.cut.end() && !whole) part.cut.insert(*it);
+      if (const Cut* cut = whole ? nullptr : region_.cut.find(v)) cuts.emplace_back(v, *cut);
       if (!leaves && (std::ranges::binary_search(region_.inputs, v) || given.contains(v))) {
         inputs.insert(v);
         continue;
@@ -350,6 +370,7 @@ class Part {
           pending.push_back(node.inputs[i]);
       }
     }
+    part.cut = Cuts(std::move(cuts));
     std::ranges::sort(part.inside);
     part.inputs.assign(inputs.begin(), inputs.end());
     std::ranges::set_intersection(part.inputs, region_.met, std::back_inserter(part.met));
@@ -366,6 +387,19 @@ class Part {
 };
 
 }  // namespace
+
+Cuts::Cuts(std::vector<Item> items) : items_(std::move(items)) { std::ranges::sort(items_, {}, &Item::first); }
+
+const Cut* Cuts::find(ValueId v) const {
+  const auto it = std::ranges::lower_bound(items_, v, {}, &Item::first);
+  return it != items_.end() && it->first == v ? &it->second : nullptr;
+}
+
+const Cut& Cuts::at(ValueId v) const {
+  const Cut* const cut = find(v);
+  NEAP_CHECK(cut, "value {} is not cut", v);
+  return *cut;
+}
 
 std::vector<Region> stages_of(const Graph& graph, const Region& region) {
   // Of values inside: how often what they need has left the region and come back; of others the same and once more for
@@ -412,7 +446,7 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
 }
 
 RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
-    : graph_(graph), stored_(stored), readers_(consumers(graph)), is_output_(graph.values.size(), false) {
+    : graph_(graph), stored_(stored), readers_(consumers(graph)), is_output_(graph.values.size(), false), grown_(graph.values.size()) {
   for (const ValueId v : graph.outputs) is_output_[v] = true;
 }
 
@@ -421,8 +455,8 @@ std::optional<Region> RegionFinder::find(const std::vector<ValueId>& hidden, Cut
   std::optional<Region> region;
   bool meets = false;
   for (std::vector<ValueId> met; !region;) {
-    Grower grower(graph_, stored_, readers_, is_output_, hide ? hidden : std::vector<ValueId>{}, met, meets,
-                  known_scans_);
+    const auto hides = hide ? std::span(hidden) : std::span<const ValueId>();
+    Grower grower(graph_, stored_, readers_, is_output_, hides, met, meets, known_scans_, grown_, ++regions_);
     region = grower.run(hidden[0], cut);
     visits_ += grower.visits;
     if (grower.mixed != no_value && met.size() < kMostMet) {
