@@ -206,9 +206,9 @@ Planned plan_simplified(const Graph& simplified, const PlanOptions& options, con
 }
 
 std::optional<Planned> try_plan(Graph simplified, const PlanOptions& options, const Worth& worth, const Planned* like,
-                                const FuseOptions& fuse_options) {
+                                const FuseOptions& fuse_options, Placing placing) {
   const Trial trial{worth, like};
-  return plan_whole(std::move(simplified), options, fuse_options, Placing::nowhere, &trial);
+  return plan_whole(std::move(simplified), options, fuse_options, placing, &trial);
 }
 
 Planned plan_body(const Graph& graph, tracing::CountedLoop loop, const PlanOptions& options,

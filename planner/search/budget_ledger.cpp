@@ -22,6 +22,7 @@ constexpr double kMostNodes = 100'000, kMostNodesGranted = 600'000;
 constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place/place.h)
 constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
 constexpr double kLongest = 1.1;                 // what no budget asks for may take, of the usual plan's time
+constexpr double kTooLong = 1.25;                // what nothing is added to any more: more may be in caches after it
 
 }  // namespace
 
@@ -60,6 +61,10 @@ bool BudgetLedger::wants(Price price, const SliceMarks& slices) const {
   return better(price, usual) && better(price, answer_ ? price_of(answer_->plan) : usual, Policy::lowered);
 }
 
+bool BudgetLedger::too_long(double seconds) const {
+  return wanted_ == Wanted::better && seconds > kTooLong * usual_.cost;
+}
+
 std::vector<Tradeoff> BudgetLedger::curve() const { return curve_of(points_); }
 
 bool BudgetLedger::exhausted() const { return spent_ > most_ * until_; }
@@ -71,6 +76,13 @@ void BudgetLedger::charge(const Graph& graph) { charge(kPlanNodes + static_cast<
 Planned BudgetLedger::plan(const Graph& graph, const FuseOptions& fuse_options) {
   charge(graph);
   return plan_simplified(graph, options_, fuse_options);
+}
+
+std::optional<Planned> BudgetLedger::try_plan(const Graph& graph, const FuseOptions& fuse_options) {
+  charge(graph);
+  const auto soon = [&](size_t, double seconds) { return !too_long(seconds); };
+  std::optional<Planned> planned = planner::try_plan(graph, options_, soon, nullptr, fuse_options, Placing::best);
+  return planned && soon(planned->plan.peak_bytes, planned->plan.predicted_seconds) ? std::move(planned) : std::nullopt;
 }
 
 bool BudgetLedger::enter(const BudgetCandidate& candidate, const std::vector<Decision>& before,

@@ -70,6 +70,9 @@ class BudgetLedger {
   /// Whether such a plan would be taken for an answer.
   bool wants(Price price, const SliceMarks& slices = {}) const;
 
+  /// Whether no plan is wanted that takes so long, and none to which slices or what is computed again is added.
+  bool too_long(double seconds) const;
+
   /// The search has so much work to do, in nodes planned.
   void limit(double nodes) { most_ = std::min(most_, nodes); }
   /// As much at least, for a large program, up to a limit.
@@ -87,6 +90,8 @@ class BudgetLedger {
 
   /// A plan, charged.
   Planned plan(const tracing::Graph& graph, const FuseOptions& fuse_options);
+  /// The same; none that is too_long().
+  std::optional<Planned> try_plan(const tracing::Graph& graph, const FuseOptions& fuse_options);
 
   /// Takes a candidate that is wanted for an answer, and one whose peak is below those of all before: then true.
   /// `before`: the decisions that led to it; `instead`: what was tried in its place.

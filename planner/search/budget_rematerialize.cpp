@@ -127,9 +127,10 @@ class Rematerialization {
     const auto add = [&](std::vector<ValueId> kept) {
       if (ledger_.exhausted() || !tried.insert(kept).second) return;
       Recipe recipe{from, std::move(kept), loops, graph.def(all.front())};
-      const PlanData plan = expand(recipe).plan;
-      recipe.peak_bytes = plan.peak_bytes;
-      recipe.seconds = plan.predicted_seconds;
+      const std::optional<Planned> planned = ledger_.try_plan(graph_of(recipe), from.fuse_options);
+      if (!planned) return;
+      recipe.peak_bytes = planned->plan.peak_bytes;
+      recipe.seconds = planned->plan.predicted_seconds;
       recipes_.push_back(std::move(recipe));
     };
     const Frontiers frontiers(from.planned);
@@ -148,6 +149,10 @@ class Rematerialization {
     }
   }
 
+  static Graph graph_of(const Recipe& recipe) {
+    return simplify(rematerialize_from(recipe.from.planned, *recipe.kept));
+  }
+
   BudgetCandidate expand(const Recipe& recipe) {
     BudgetCandidate candidate;
     if (!recipe.kept) {
@@ -159,7 +164,7 @@ class Rematerialization {
       candidate.how = recipe.how();
       return candidate;
     }
-    candidate.graph = simplify(rematerialize_from(recipe.from.planned, *recipe.kept));
+    candidate.graph = graph_of(recipe);
     candidate.plan = ledger_.plan(candidate.graph, recipe.from.fuse_options).plan;
     candidate.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
     candidate.how = recipe.how();

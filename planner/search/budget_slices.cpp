@@ -85,7 +85,8 @@ std::vector<Slicing> SliceSearch::find_slicings(const Level& level, bool outputs
   return found;
 }
 
-std::optional<SliceSearch::Trial> SliceSearch::try_slices(size_t level, const Slicing& slicing, int64_t chunks) {
+std::optional<SliceSearch::Trial> SliceSearch::try_slices(size_t level, const Slicing& slicing, int64_t chunks,
+                                                          bool however_long) {
   const Level& at = levels_[level];
   std::optional<Graph> sliced = chunk(at.planned.graph, slicing.regions, chunks);
   if (!sliced && slicing.regions.size() > slicing.alike) {
@@ -95,7 +96,10 @@ std::optional<SliceSearch::Trial> SliceSearch::try_slices(size_t level, const Sl
   if (!sliced) return std::nullopt;
   Trial trial{level, &slicing, chunks, simplify(*sliced), {}};
   if (level == 0) {
-    trial.plan = ledger_.plan(trial.graph, fuse_options_).plan;
+    std::optional<Planned> planned =
+        however_long ? ledger_.plan(trial.graph, fuse_options_) : ledger_.try_plan(trial.graph, fuse_options_);
+    if (!planned) return std::nullopt;
+    trial.plan = std::move(planned->plan);
   } else {
     ledger_.charge(trial.graph);
     trial.plan = plan_body(trial.graph, *at.loop, ledger_.options(), fuse_options_).plan;
@@ -148,7 +152,7 @@ std::optional<SliceSearch::Trial> SliceSearch::lowest_trial(size_t level, const 
     for (const int64_t chunks : kTrialChunks) {
       if (!both && chunks != kTrialChunks[0]) break;
       if (ledger_.exhausted() || (++trials > kFewestTrials && ledger_.spent() > stop)) break;
-      auto trial = try_slices(level, slicing, chunks);
+      auto trial = try_slices(level, slicing, chunks, true);  // in fewer slices it may be fast
       if (!trial) continue;
       Score now = score(trial->plan, before);
       if (slicing.splits_sums) now.peak_bytes += now.peak_bytes / kSumsWeigh;
@@ -218,6 +222,7 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
 }
 
 bool SliceSearch::go_on_from(BudgetCandidate candidate) {
+  if (ledger_.too_long(candidate.plan.predicted_seconds)) return false;
   const Score before = score(planned_.plan), after = score(candidate.plan);
   if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
   decisions_.push_back(ledger_.decision_of(candidate, "lowers the peak", previous_));

@@ -58,7 +58,8 @@ class SliceSearch {
   void move_to(tracing::Graph graph);
   std::vector<Slicing> find_slicings(const Level& level, bool outputs);
   std::optional<Trial> lowest_trial(size_t level, const std::vector<Slicing>& all);
-  std::optional<Trial> try_slices(size_t level, const Slicing& slicing, int64_t chunks);
+  // None where there is no such plan, and unless `however_long`, where it is of the whole and takes too long.
+  std::optional<Trial> try_slices(size_t level, const Slicing& slicing, int64_t chunks, bool however_long = false);
   BudgetCandidate complete(Trial trial);
   Score score(const PlanData& plan) const { return score(plan, planned_.plan); }
   static Score score(const PlanData& plan, const PlanData& before);
