@@ -129,32 +129,52 @@ class Passes : public llvm::legacy::PassManager {
   }
 };
 
-// Some kernels on their way to one file.
+// Makes files of some kernels each, one after the other.
 struct Unit : Kept {
   llvm::LLVMContext context;
-  llvm::Module module{"neap", context};
+  std::unique_ptr<llvm::Module> module;
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream{out};
-  Passes passes;
+  std::optional<Passes> passes;
+  size_t files = 0;
 
   void begin(const llvm::TargetMachine& machine, const CodeTarget& target) {
-    module.setDataLayout(machine.createDataLayout());
-    module.setTargetTriple(target.triple);
+    module = std::make_unique<llvm::Module>("neap", context);
+    module->setDataLayout(machine.createDataLayout());
+    module->setTargetTriple(target.triple);
   }
 
-  void emit(const llvm::TargetMachine& machine, const Kernel& kernel, const std::string& symbol) {
-    if (module.empty()) begin(machine, host_target());
-    emit_kernel(kernel, symbol, host_target().unit, module);
+  void emit(const Kernel& kernel, const std::string& symbol) {
+    emit_kernel(kernel, symbol, host_target().unit, *module);
   }
 
-  void add_passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
-  }
-
+  // The machine and the type are those of the first time.
   std::string generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    add_passes(machine, type);
-    passes.run(module);
+    if (!passes) {
+      passes.emplace();
+      NEAP_CHECK(!machine.addPassesToEmitFile(*passes, stream, nullptr, type), "LLVM cannot emit this file type");
+    }
+    out.clear();
+    passes->run(*module);
+    ++files;
     return {out.begin(), out.end()};
+  }
+};
+
+// What a thread compiles kernels with. Putting the passes together takes an eighth of the time of a small kernel, so
+// that they are used again; a context keeps constants and types for as long as it lives, which is therefore bounded.
+struct Worker {
+  static constexpr size_t kMostFiles = 256;
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<Unit> unit;
+
+  std::string compile(const Kernel& kernel, const std::string& symbol) {
+    if (!unit || unit->files == kMostFiles) unit = std::make_unique<Unit>();
+    unit->begin(*machine, host_target());
+    unit->emit(kernel, symbol);
+    instrument(*unit->module, *machine);
+    return unit->generate(*machine, llvm::CodeGenFileType::ObjectFile);
   }
 };
 
@@ -165,7 +185,7 @@ void emit_sample(const llvm::TargetMachine& machine, Unit& unit) {
   llvm::IRBuilder<> b(unit.context);
   llvm::Type* const floats = llvm::FixedVectorType::get(b.getFloatTy(), 16);
   auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
-  auto* const f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "neap_sample", unit.module);
+  auto* const f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "neap_sample", *unit.module);
   prefer_wide_vectors(*f, host_target().unit);
   b.SetInsertPoint(llvm::BasicBlock::Create(unit.context, "entry", f));
   b.CreateStore(b.CreateFMul(b.CreateLoad(floats, f->getArg(0)), llvm::ConstantFP::get(floats, 3)), f->getArg(0));
@@ -207,7 +227,7 @@ std::unique_ptr<llvm::TargetMachine> initialize_llvm() {
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
 struct Session : Kept {
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  // one for each thread that has compiled
+  std::vector<Worker> workers;  // one for each thread that has compiled
   llvm::orc::LLJITBuilder builder;
   std::unique_ptr<llvm::orc::LLJIT> llvm;
   llvm::orc::SymbolMap symbols;  // of our functions that kernels call
@@ -215,10 +235,10 @@ struct Session : Kept {
   bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
   // LLVM is started for the first machine: what an earlier process has compiled is linked without.
-  llvm::TargetMachine& machine(size_t thread = 0) {
-    if (machines.empty()) machines.push_back(initialize_llvm());
-    while (machines.size() <= thread) machines.push_back(new_machine(host_target()));
-    return *machines[thread];
+  Worker& worker(size_t thread = 0) {
+    if (workers.empty()) workers.push_back({initialize_llvm(), nullptr});
+    while (workers.size() <= thread) workers.push_back({new_machine(host_target()), nullptr});
+    return workers[thread];
   }
 
   void start() {
@@ -297,7 +317,7 @@ class Jit {
   CodeTarget target(const std::string& op, const std::string& triple, const std::string& cpu) {
     const std::lock_guard lock(mutex_);
     return in_llvm(1, [&](Session& session) {
-      session.machine();
+      session.worker();
       return named_target(op, triple, cpu);
     });
   }
@@ -305,12 +325,12 @@ class Jit {
   std::string object(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
     const std::lock_guard lock(mutex_);
     return in_llvm(kernels, [&](Session& session) {
-      session.machine();
+      session.worker();
       const std::unique_ptr<llvm::TargetMachine> machine = new_machine(target);
       machine->Options.FunctionSections = true;
       return with_fragile<Unit>([&](Unit& unit) {
         unit.begin(*machine, target);
-        fill(unit.module);
+        fill(*unit.module);
         return unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
       });
     });
@@ -362,16 +382,11 @@ class Jit {
   static void generate(Session& session, std::span<Code* const> codes) {
     if (codes.empty()) return;
     const size_t threads = std::clamp<size_t>(codes.size() / 2, 1, static_cast<size_t>(num_threads()));
-    session.machine(threads - 1);
+    session.worker(threads - 1);
     parallel_in_slots(std::ssize(codes), static_cast<int>(threads), [&](int64_t i, int slot) {
       const LlvmThread at_work;
       Code& code = *codes[static_cast<size_t>(i)];
-      llvm::TargetMachine& machine = *session.machines[static_cast<size_t>(slot)];
-      code.object = with_fragile<Unit>([&](Unit& unit) {
-        unit.emit(machine, *code.kernel, code.symbol);
-        instrument(unit.module, machine);
-        return unit.generate(machine, llvm::CodeGenFileType::ObjectFile);
-      });
+      code.object = session.workers[static_cast<size_t>(slot)].compile(*code.kernel, code.symbol);
     });
   }
 
@@ -406,12 +421,13 @@ class Jit {
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
     return in_llvm(kernels.size(), [&](Session& session) {
       return with_fragile<Unit>([&](Unit& unit) {
-        llvm::TargetMachine& machine = session.machine();
-        for (size_t i = 0; i < kernels.size(); ++i) unit.emit(machine, *kernels[i], listed(i));
+        llvm::TargetMachine& machine = *session.worker().machine;
+        unit.begin(machine, host_target());
+        for (size_t i = 0; i < kernels.size(); ++i) unit.emit(*kernels[i], listed(i));
         std::string text;
         if (what == Listing::ir) {
           llvm::raw_string_ostream stream(text);
-          unit.module.print(stream, nullptr);
+          unit.module->print(stream, nullptr);
         } else {
           text = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
         }

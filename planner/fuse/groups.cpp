@@ -256,33 +256,37 @@ Expression ExpressionFinder::operator()(const std::vector<bool>& stored, const s
   Expression expression;
   ++count_;
   const auto is_new = [&](int& seen) { return std::exchange(seen, count_) != count_; };
-  std::vector<NodeId> pending;
+  pending_.clear();
+  nodes_.clear();
+  leaves_.clear();
   for (const ValueId v : roots) {
     const NodeId def = graph_.values[v].def;
-    if (is_new(seen_node_[def])) pending.push_back(def);
+    if (is_new(seen_node_[def])) pending_.push_back(def);
   }
-  size_t found = pending.size();
-  while (!pending.empty()) {
-    const NodeId id = pending.back();
-    pending.pop_back();
-    expression.nodes.push_back(id);
+  size_t found = pending_.size();
+  while (!pending_.empty()) {
+    const NodeId id = pending_.back();
+    pending_.pop_back();
+    nodes_.push_back(id);
     expression.cost += cost_[id];
     const Node& node = graph_.nodes[id];
     if (op_info(node.op).family == Family::random) expression.random_nodes.push_back(id);
     for (const ValueId v : node.inputs) {
       const NodeId def = graph_.values[v].def;
       if (stored[v]) {
-        if (is_new(seen_value_[v])) expression.leaves.push_back(v);
+        if (is_new(seen_value_[v])) leaves_.push_back(v);
       } else if (found >= kMaxExpression) {
         expression.complete = false;
       } else if (is_new(seen_node_[def])) {
-        pending.push_back(def);
+        pending_.push_back(def);
         ++found;
       }
     }
   }
-  sort_nodes(expression.nodes);
-  std::ranges::sort(expression.leaves);
+  sort_nodes(nodes_);
+  std::ranges::sort(leaves_);
+  expression.nodes = nodes_;
+  expression.leaves = leaves_;
   std::ranges::sort(expression.random_nodes);
   return expression;
 }

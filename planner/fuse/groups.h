@@ -37,6 +37,8 @@ class ExpressionFinder {
   std::vector<double> cost_;                 // of one element of each node
   std::vector<int> seen_node_, seen_value_;  // the latest expression that has them
   int count_ = 0;
+  std::vector<tracing::NodeId> pending_, nodes_;  // of the latest expression, in memory that lasts
+  std::vector<tracing::ValueId> leaves_;
 };
 
 /// Makes one group for each node with stored results, in program order.

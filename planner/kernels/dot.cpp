@@ -23,10 +23,14 @@ bool is_canonical_dot(const Graph& graph, const Node& node) {
   if (node.op != Op::dot_general) return false;
   const Aval& lhs = graph.aval(node.inputs[0]);
   const Aval& rhs = graph.aval(node.inputs[1]);
+  const auto first_alone = [&](Attr axes) {
+    const Ints& all = node.attrs.ints(axes);
+    return all.size() == 1 && all[0] == 0;
+  };
   return lhs.ndim() == 3 && rhs.ndim() == 3 &&
          (node.attrs.has(Attr::dtype) || lhs.dtype == DType::f32 || lhs.dtype == DType::f64 ||
           lhs.dtype == DType::f16) &&
-         node.attrs.ints(Attr::lhs_batch) == Ints{0} && node.attrs.ints(Attr::rhs_batch) == Ints{0} &&
+         first_alone(Attr::lhs_batch) && first_alone(Attr::rhs_batch) &&
          node.attrs.ints(Attr::lhs_contract).size() == 1;
 }
 

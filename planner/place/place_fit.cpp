@@ -28,6 +28,7 @@ Placement place_in_order(std::span<const Block> blocks, const std::vector<int>& 
     int first, last;
   };
   std::vector<Placed> placed;  // by begin
+  placed.reserve(blocks.size());
   for (const int i : order) {
     const Block& block = blocks[i];
     if (block.bytes == 0) continue;

@@ -115,7 +115,7 @@ class Finder {
 
   void add(std::optional<Region> region, ValueId v, Cut cut) {
     if (!region || !known_.insert(key(*region)).second) return;
-    Slicing slicing{stages_of(graph_, *region), v, cut};
+    Slicing slicing{stages_of(graph_, *std::move(region)), v, cut};
     if (slicing.regions.size() > kMostStages) return;
     slicing.alike = slicing.regions.size();
     slicing.number = found_.size();

@@ -89,7 +89,7 @@ class RegionFinder {
 
 /// Cuts the region into stages that can run one after the other: a value that leaves it and is needed to compute what
 /// comes in again (a gradient needs the result) ends one. What several stages need inside, each rematerializes.
-std::vector<Region> stages_of(const tracing::Graph& graph, const Region& region);
+std::vector<Region> stages_of(const tracing::Graph& graph, Region region);
 
 /// Returns the elements of a slice when the region is cut into `chunks`.
 int64_t slice_length(const Region& region, int64_t chunks);

@@ -401,7 +401,7 @@ const Cut& Cuts::at(ValueId v) const {
   return *cut;
 }
 
-std::vector<Region> stages_of(const Graph& graph, const Region& region) {
+std::vector<Region> stages_of(const Graph& graph, Region region) {
   // Of values inside: how often what they need has left the region and come back; of others the same and once more for
   // what has left.
   std::vector<int> stage(graph.values.size(), 0);
@@ -426,8 +426,11 @@ std::vector<Region> stages_of(const Graph& graph, const Region& region) {
       if (member[v] && leaves(v)) last = std::max(last, most);
     }
   }
-  if (last == 0) return {region};
   std::vector<Region> parts;
+  if (last == 0) {
+    parts.push_back(std::move(region));
+    return parts;
+  }
   std::set<ValueId> given;
   for (int s = 0; s <= last; ++s) {
     std::vector<ValueId> leaving;

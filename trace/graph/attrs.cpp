@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <string_view>
@@ -117,12 +118,13 @@ bool Attrs::operator==(const Attrs& other) const {
 }
 
 size_t Attrs::hash() const {
-  std::vector<uint64_t> words;
+  std::array<uint64_t, 2 * std::size(kAttrNames)> words;
+  size_t count = 0;
   for (const auto& [key, value] : items()) {
-    words.push_back(static_cast<uint64_t>(key) << 8 | value.index());
-    words.push_back(std::visit(HashValue{}, value));
+    words[count++] = static_cast<uint64_t>(key) << 8 | value.index();
+    words[count++] = std::visit(HashValue{}, value);
   }
-  return xxh3_64(words.data(), words.size() * sizeof(uint64_t));
+  return xxh3_64(words.data(), count * sizeof(uint64_t));
 }
 
 }  // namespace neap::tracing
