@@ -378,10 +378,11 @@ class Jit {
   };
 
   // Each kernel is an object of its own, so that other programs find it. Code generation is what takes the time:
-  // several threads have a part.
-  static void generate(Session& session, std::span<Code* const> codes) {
+  // several threads have a part, the longest first, so that none waits for long in the end.
+  static void generate(Session& session, std::vector<Code*> codes) {
     if (codes.empty()) return;
-    const size_t threads = std::clamp<size_t>(codes.size() / 2, 1, static_cast<size_t>(num_threads()));
+    std::ranges::sort(codes, std::ranges::greater(), [](const Code* code) { return code->text->size(); });
+    const size_t threads = std::min(codes.size(), static_cast<size_t>(num_threads()));
     session.worker(threads - 1);
     parallel_in_slots(std::ssize(codes), static_cast<int>(threads), [&](int64_t i, int slot) {
       const LlvmThread at_work;
