@@ -325,7 +325,7 @@ void compile_program_ahead(const PlanData& plan, const std::stop_token& stop) {
   const Lowered lowered = lower_program(plan, host_unit());
   std::vector<const backends::Kernel*> longest_first = lowered.kernels;
   std::ranges::sort(longest_first, std::ranges::greater(),
-                           [](const backends::Kernel* kernel) { return kernel->dag.size(); });
+                    [](const backends::Kernel* kernel) { return kernel->dag.size(); });
   for (const backends::Kernel* kernel : longest_first) {
     if (stop.stop_requested()) return;
     compile_kernels({&kernel, 1}, "");

@@ -25,6 +25,13 @@ double measure_unit() {
   return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
 }
 
+// The same of keys.
+double measure_split() {
+  const auto f = neap::jit([](const Array& x) { return neap::random::split(neap::random::key(3), x.shape(0)); });
+  const Array x = floats(30'000);
+  return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
+}
+
 // Units that a byte takes, read and written alike, where additions of arrays touch so many.
 double measure_bytes(size_t bytes, double unit) {
   const auto f = neap::jit([](const Array& x, const Array& y) { return x + y; });
@@ -65,6 +72,7 @@ predicted::Machine measure_machine() {
   const double memory = 4 * shared;
   predicted::Machine machine;
   machine.unit = measure_unit();
+  machine.split = measure_split();
   const auto level = [&](double bytes, double touched, const predicted::Level& like) {
     const double cost = measure_bytes(static_cast<size_t>(touched), machine.unit);
     const double scale = cost / ((2 * like.read + like.write) / 3);  // of two bytes read and one written
@@ -73,7 +81,7 @@ predicted::Machine measure_machine() {
   const auto& [first, second, third, last] = predicted::kLevels;
   machine.levels[0] = level(own, own / 2, first);
   machine.levels[1] = level(std::min(4 * own, shared), (own + shared) / 3, second);
-  machine.levels[2] = {shared, machine.levels[1].read, machine.levels[1].write};
+  machine.levels[2] = level(shared, 0.75 * shared, third);
   machine.levels[3] = level(memory, memory, last);
   return machine;
 }

@@ -16,7 +16,7 @@ double fastest_call(const std::function<void()>& call);
 /// A polynomial of degree 11: arithmetic, and little else where its operand lies in a cache.
 neap::Array polynomial(const neap::Array& x);
 
-/// Times arithmetic in the first cache, and traffic in the caches that the system names and in memory.
+/// Times arithmetic and keys in the first cache, and traffic in the caches that the system names and in memory.
 neap::planner::predicted::Machine measure_machine();
 
 }  // namespace bench

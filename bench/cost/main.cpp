@@ -117,7 +117,7 @@ std::vector<Kernel> kernels() {
 
 int main() {
   const predicted::Machine machine = bench::measure_machine();
-  fmt::print("units here: {:.2f} of arithmetic; a byte", machine.unit);
+  fmt::print("units here: {:.2f} of arithmetic, {:.2f} of keys; a byte", machine.unit, machine.split);
   for (const predicted::Level& l : machine.levels)
     fmt::print(", {:.2f} up to {:.3g} MiB", l.read, l.bytes / predicted::kMiB);
   fmt::print("\n{:<16} {:>10} {:>12} {:>12} {:>12} {:>8}\n", "kernel", "size", "predicted", "here", "measured",

@@ -328,7 +328,7 @@ class Fuser {
   ExpressionFinder expressions_;
   std::vector<std::vector<Use>> uses_;
   std::vector<OperandRead> reads_;  // of a node's operands
-  std::vector<double> nodes_;  // of each group, in registers, for each frame
+  std::vector<double> nodes_;       // of each group, in registers, for each frame
   std::vector<bool> is_output_;
   std::vector<ValueId> opaque_reader_;        // of each value: the latest opaque step that reads it
   size_t slack_ = 0;                          // bytes that may wait in place of fewer

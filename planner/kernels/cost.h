@@ -46,7 +46,8 @@ inline constexpr Levels kLevels{{
 // What the same costs elsewhere. Plans are chosen for the machine of the constants, wherever they run; what another
 // takes is measured there (bench/cost/machine.h).
 struct Machine {
-  double unit = 1;  // of arithmetic, and what else is no traffic
+  double unit = 1;   // of arithmetic, and what else is no traffic
+  double split = 1;  // of keys made of one: rotations of bits, which take one instruction or three
   Levels levels = kLevels;
 };
 inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traffic, which go on side by side

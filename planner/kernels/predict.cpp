@@ -137,13 +137,17 @@ double factor_units(const factor::Form& form) {
   return 0;
 }
 
-// The units of what a group computes, element by element.
-double group_units(const Graph& group, const std::vector<double>& times) {
+// The units of what a group computes, element by element, on a machine.
+double group_units(const Graph& group, const std::vector<double>& times, const predicted::Machine& machine) {
   const auto size = [&](ValueId v) { return static_cast<double>(group.aval(v).size()); };
   const int64_t short_rows = in_short_rows(group);
-  double units = 0;
+  double units = 0, splits = 0;
   for (const Node& node : group.nodes) {
     const Family family = op_info(node.op).family;
+    if (node.op == Op::random_split && !stores_keys(group, node)) {
+      splits += element_cost(group, node) * size(node.out()) * times[node.out()];
+      continue;
+    }
     if (family == Family::gather) {
       const auto rows = static_cast<double>(index_rows(group.aval(node.inputs[1])));
       units += (predicted::kGather * rows + size(node.out())) * times[node.out()];
@@ -161,7 +165,7 @@ double group_units(const Graph& group, const std::vector<double>& times) {
                                                    : element_cost(group, node);
     units += cost * size(domain) * (in_short_row ? kLanes : 1) * times[node.out()];
   }
-  return units;
+  return machine.unit * units + machine.split * splits;
 }
 
 double trips(const Node& loop) {
@@ -172,7 +176,7 @@ double trips(const Node& loop) {
 double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
   const ByteCost of_tables = byte_cost(bytes.tables, machine);
-  double units = group_units(group, bytes.times), traffic = bytes.tables * (of_tables.read + of_tables.write);
+  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write);
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   if (step.kind == PlanStep::Kind::dot) units += dot_units(dot_form(group, group.nodes[0]));
@@ -194,7 +198,7 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const pre
     const SortForm form = sort_form(group, group.nodes[0]);
     units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
-  units *= machine.unit;
+  units = machine.unit * units + group_units(group, bytes.times, machine);
   const bool packs = step.kind == PlanStep::Kind::dot || step.kind == PlanStep::Kind::convolution;
   if (packs) units += std::exchange(traffic, 0);  // they read as they pack, and multiply then
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);

@@ -40,9 +40,11 @@ std::vector<double> bytes_read(const Graph& group, const std::vector<double>& ti
   for (const ValueId v : group.inputs) read[v] = std::min(1.0, times[v]) * bytes_of(group, v);
   for (const Node& node : group.nodes) {
     if (op_info(node.op).family != Family::gather) continue;
+    // Of indices at random some fall into the same line.
     const double lines = static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
     double& table = read[node.inputs[0]];
-    table = std::min(table, std::max(lines, bytes_of(group, node.out())));
+    const double touched = table > 0 ? table * -std::expm1(-lines / table) : 0;
+    table = std::min(table, std::max(touched, bytes_of(group, node.out())));
   }
   return read;
 }

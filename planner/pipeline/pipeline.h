@@ -36,8 +36,8 @@ using Worth = std::function<bool(size_t peak_bytes, double seconds)>;
 
 /// The same of a graph that is tried beside others: nullopt where no order of its steps can be `worth` it; where they
 /// are no easier to order than those of `like`, its peak is taken to be no lower. The plan is not placed
-/// (planner/place/buffer_assignment.h), unless that is asked for: it can be compared and worked on, but to be run it has
-/// to be settled.
+/// (planner/place/buffer_assignment.h), unless that is asked for: it can be compared and worked on, but to be run it
+/// has to be settled.
 std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& options, const Worth& worth,
                                 const Planned* like = nullptr, const FuseOptions& fuse_options = {},
                                 Placing placing = Placing::nowhere);

@@ -154,8 +154,7 @@ class Grower {
         }
         const Cut out = result_cut(graph_, node, i, cut);
         if (out == kImpossible) return false;
-        const bool fresh =
-            in_registers(node.out()) && std::exchange(grown_[node.out()].derived, number_) != number_;
+        const bool fresh = in_registers(node.out()) && std::exchange(grown_[node.out()].derived, number_) != number_;
         if (!slice(node.out(), out)) return false;
         if (fresh) pending_.push_back(node.out());
       }
@@ -449,7 +448,11 @@ std::vector<Region> stages_of(const Graph& graph, Region region) {
 }
 
 RegionFinder::RegionFinder(const Graph& graph, const std::vector<bool>& stored)
-    : graph_(graph), stored_(stored), readers_(consumers(graph)), is_output_(graph.values.size(), false), grown_(graph.values.size()) {
+    : graph_(graph),
+      stored_(stored),
+      readers_(consumers(graph)),
+      is_output_(graph.values.size(), false),
+      grown_(graph.values.size()) {
   for (const ValueId v : graph.outputs) is_output_[v] = true;
 }
 
