@@ -47,7 +47,7 @@ struct Step {
       for (int r = 0; r < kCount; ++r) {
         Register<T> row = lanes(rows[r] + j);
         if constexpr (kSome) row = masked<T>(row, mask);
-        sum = sum + row * rows[r][k];
+        sum = multiply_add<T>(row, filled(rows[r][k]), sum);
       }
       lanes(sums + j) = sum;
     };
@@ -65,14 +65,14 @@ struct Step {
       Register<T> uj = lanes(u + j);
       if constexpr (kSome) uj = masked<T>(uj, mask);
       for (int r = 0; r < kCount; ++r) {
-        Register<T> row = lanes(rows[r] + j) - sum * rows[r][k];
+        Register<T> row = multiply_add<T>(-sum, filled(rows[r][k]), lanes(rows[r] + j));
         if constexpr (kSome) {
           put(rows[r] + j, row, mask);
           row = masked<T>(row, mask);
         } else {
           lanes(rows[r] + j) = row;
         }
-        along[r] = along[r] + row * uj;
+        along[r] = multiply_add<T>(row, uj, along[r]);
       }
     };
     in_registers<T>(k + 1, n, from_left);
@@ -81,7 +81,7 @@ struct Step {
     const auto from_right = [&]<bool kSome>(int64_t j, Lanes<T> mask) {
       const Register<T> uj = lanes(u + j);
       for (int r = 0; r < kCount; ++r) {
-        const Register<T> row = lanes(rows[r] + j) - uj * scale[r];
+        const Register<T> row = multiply_add<T>(-uj, filled(scale[r]), lanes(rows[r] + j));
         if constexpr (kSome) {
           put(rows[r] + j, row, mask);
         } else {
