@@ -74,9 +74,14 @@ struct Kernel {
   std::array<int64_t, 2> extent{1, 1};
   int vector_level = 1;
   bool any_range = false;  // map
-  // map of one column: buffers of one element, one read and one written, that lie in the same place: what a row reads
-  // there is what the row before it wrote. A written one that nobody reads is named twice.
-  std::vector<std::pair<int, int>> carried;
+  // map of one column: an element of a buffer that is read and of one that is written, which lie in the same place:
+  // what a row reads there is what the row before it wrote. Where nobody reads it the written one is named twice.
+  // Indices of carried elements are constants.
+  struct Carried {
+    int read, written;
+    int64_t element;
+  };
+  std::vector<Carried> carried;
   bool finish = true;      // reduce
   int64_t whole_rows = 0;  // reduce: extent[0] of what this is a slice of, which decides the order of combination; or 0
   std::vector<KernelBuffer> buffers;

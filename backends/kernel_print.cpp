@@ -35,7 +35,10 @@ std::string Kernel::print() const {
   if (kind == Kind::reduce) text += finish ? " finish" : " partial";
   if (whole_rows > 0) fmt::format_to(out, " of {} rows", whole_rows);
   if (any_range) text += " any range";
-  for (const auto& [read, written] : carried) fmt::format_to(out, " carried {}:{}", read, written);
+  for (const auto& [read, written, element] : carried) {
+    fmt::format_to(out, " carried {}:{}", read, written);
+    if (element > 0) fmt::format_to(out, "[{}]", element);
+  }
   if (num_params > 0) fmt::format_to(out, " params {}", num_params);
   text += "\nbuffers";
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -131,7 +131,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
 
 void Analysis::find_dependence() {
   const auto is_carried = [&](int buffer) {  // what a row reads there the row before wrote
-    return std::ranges::any_of(kernel.carried, [&](const auto& c) { return c.first == buffer; });
+    return std::ranges::any_of(kernel.carried, [&](const auto& c) { return c.read == buffer; });
   };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     const Inst& i = kernel.dag[id];

@@ -322,16 +322,26 @@ void Emitter::start_map() {
 
 void Emitter::emit_carried() {
   start_map();
-  std::vector<int> written;
-  for (const auto& [read, out] : k.carried) {
-    if (std::ranges::find(written, out) == written.end()) written.push_back(out);
+  std::vector<std::pair<int, int64_t>> written;  // buffers and their elements
+  for (const auto& c : k.carried) {
+    const std::pair place(c.written, c.element);
+    if (std::ranges::find(written, place) == written.end()) written.push_back(place);
   }
-  const auto number_of = [&](int out) { return std::ranges::find(written, out) - written.begin(); };
+  const auto number_of = [&](int out, int32_t index) {
+    const scalar::X at{nullptr, index};
+    const std::pair place(out, k.dag.is_constant(at) ? k.dag.constant_integer(at) : -1);
+    return static_cast<size_t>(std::ranges::find(written, place) - written.begin());
+  };
+  const auto address = [&](const auto& place) {
+    const auto& [out, element] = place;
+    return b.CreateConstInBoundsGEP1_64(memory_element(k.buffers[out].type), buffers_[out],
+                                        static_cast<uint64_t>(element));
+  };
   std::vector<Value*> state;
-  for (const int out : written) {
-    const DType type = k.buffers[out].type;
+  for (const auto& place : written) {
+    const DType type = k.buffers[place.first].type;
     const llvm::Align align(size_of(type));
-    state.push_back(from_memory(b.CreateAlignedLoad(memory_element(type), buffers_[out], align), type));
+    state.push_back(from_memory(b.CreateAlignedLoad(memory_element(type), address(place), align), type));
   }
   loop(
       bounds_[0][0], bounds_[0][1], 1, state,
@@ -343,13 +353,15 @@ void Emitter::emit_carried() {
         Body body = body_at(row, b.getInt64(0));
         for (int32_t id = 0; id < k.dag.size(); ++id) {
           if (k.dag[id].op != Opcode::load) continue;
-          for (const auto& [read, out] : k.carried) {
-            if (static_cast<int>(k.dag[id].imm) == read) body.own.values[id] = inside[number_of(out)];
+          for (const auto& c : k.carried) {
+            if (static_cast<int>(k.dag[id].imm) != c.read) continue;
+            const size_t number = number_of(c.written, k.dag[id].a);
+            if (number < written.size()) body.own.values[id] = inside[number];
           }
         }
         compute(body);
         for (const auto& s : k.stores) {
-          const auto number = static_cast<size_t>(number_of(s.buffer));
+          const size_t number = number_of(s.buffer, s.index);
           if (number == written.size()) {
             store(body, s);
           } else {
@@ -359,8 +371,8 @@ void Emitter::emit_carried() {
       },
       "row");
   for (size_t i = 0; i < written.size(); ++i) {
-    const DType type = k.buffers[written[i]].type;
-    b.CreateAlignedStore(to_memory(state[i], type), buffers_[written[i]], llvm::Align(size_of(type)));
+    const DType type = k.buffers[written[i].first].type;
+    b.CreateAlignedStore(to_memory(state[i], type), address(written[i]), llvm::Align(size_of(type)));
   }
   b.CreateBr(return_);
 }

@@ -17,6 +17,9 @@ using scalar::X;
 namespace {
 
 constexpr int32_t kMostInstructions = 2000;
+constexpr int64_t kMostElements = 16;      // of an array in registers
+constexpr int64_t kFewestIterations = 32;  // of a loop over arrays: longer code must be worth its compilation
+constexpr int32_t kWorthALaunch = 150;     // instructions on numbers in place of a call, and its vectors
 
 class Maker {
  public:
@@ -29,78 +32,135 @@ class Maker {
 
   std::optional<ScalarLoop> run(std::span<const Launch> launches) {
     if (!find_places()) return std::nullopt;
-    size_t number = 0;
+    int32_t number = 0;
     for (const StepCode& step : scan_.body->steps) {
       for (const LaunchCode& code : step.launches) {
-        if (!append(launches[number], code)) return std::nullopt;
-        all_.name = launches[number++].kernel.name;
+        const Launch& launch = launches[static_cast<size_t>(number++)];
+        if (!append(launch, code)) return std::nullopt;
+        all_.name = launch.kernel.name;
       }
     }
+    const bool is_long = all_.dag.size() > number * kWorthALaunch;
+    if (has_arrays_ && (is_long || scan_.length < kFewestIterations)) return std::nullopt;
     if (!write_carries() || !write_stacks()) return std::nullopt;
     return ScalarLoop{std::move(all_), std::move(buffers_)};
   }
 
  private:
-  int root(int buffer) const { return scan_.body->root[static_cast<size_t>(buffer)]; }
-  bool is_number(int buffer) const { return body_.buffers[static_cast<size_t>(buffer)].aval.size() == 1; }
+  // Where an element of the body lies: in which root buffer, and at which byte.
+  using Place = std::pair<int, int64_t>;
 
-  // Where the loop's operands and results lie: numbers, but for what all iterations read.
+  int root(int buffer) const { return scan_.body->root[static_cast<size_t>(buffer)]; }
+  const Aval& aval(int buffer) const { return body_.buffers[static_cast<size_t>(buffer)].aval; }
+  bool is_small(int buffer) const { return aval(buffer).size() > 0 && aval(buffer).size() <= kMostElements; }
+  std::optional<Place> place_of(int buffer, DType type, int64_t index) const {
+    const auto size = static_cast<int64_t>(size_of(type));
+    const int64_t at = static_cast<int64_t>(scan_.body->shift[static_cast<size_t>(buffer)]) + index * size;
+    const bool is_inside = at >= 0 && at + size <= static_cast<int64_t>(aval(root(buffer)).bytes());
+    return is_inside && at % size == 0 ? std::optional(Place(root(buffer), at)) : std::nullopt;
+  }
+
+  // Where the loop's operands and results lie: numbers and small arrays, but for what all iterations read.
   bool find_places() {
     for (const auto& s : scan_.sliced) {
-      if (!is_number(s.body_buffer)) return false;
-      if (!s.stored) operands_.insert(s.body_buffer);
+      if (!is_small(s.body_buffer)) return false;
+      if (!s.stored) slices_.insert(s.body_buffer);
     }
-    std::set<int> fixed;
-    for (const auto& [buffer, outer] : scan_.fixed) fixed.insert(buffer);
+    for (const auto& [buffer, outer] : scan_.fixed) fixed_.insert(buffer);
     for (const auto& c : scan_.carried) {
-      if (fixed.contains(root(c.from))) return false;  // it is not made here
+      if (fixed_.contains(root(c.from))) return false;  // it is not made here
       carries_.emplace_back(c.from, c.in_place_of);
     }
     for (const int b : body_.outputs) {
-      if (fixed.contains(root(b))) carries_.emplace_back(b, root(b));  // written where it lies, or the same for ever
+      if (fixed_.contains(root(b))) carries_.emplace_back(b, root(b));  // written where it lies, or the same for ever
     }
-    return std::ranges::all_of(carries_,
-                               [&](const auto& c) { return is_number(c.first) && root(c.second) == c.second; });
+    for (const auto& [from, place] : carries_) carried_.insert(place);
+    return std::ranges::all_of(carries_, [&](const auto& c) {
+      return is_small(c.first) && root(c.second) == c.second && aval(c.first).size() == aval(c.second).size();
+    });
   }
 
-  // Appends a kernel, in which what was written before is known.
+  // Appends a kernel element by element; then what it writes is known.
   bool append(const Launch& launch, const LaunchCode& code) {
     const Kernel& k = launch.kernel;
-    const bool is_one = k.kind == Kernel::Kind::map && k.extent == std::array<int64_t, 2>{1, 1} && k.num_params == 0;
-    if (!is_one || launch.partials > 1 || !code.zero_fill.empty()) return false;
-    std::vector<X> made(static_cast<size_t>(k.dag.size()));
-    for (int32_t id = 0; id < k.dag.size(); ++id) {
-      const Inst& inst = k.dag[id];
-      const auto operand = [&](int32_t of) { return of < 0 ? X{} : made[static_cast<size_t>(of)]; };
-      X& x = made[static_cast<size_t>(id)];
-      if (inst.op == Opcode::index) {
-        x = all_.dag.integer(0, inst.type);  // of the only element
-      } else if (inst.op == Opcode::load) {
-        const std::optional<X> read = load(code.buffers[inst.imm], inst, operand(inst.a));
-        if (!read) return false;
-        x = *read;
-      } else {
-        x = all_.dag.again(inst, operand(inst.a), operand(inst.b), operand(inst.c));
+    const auto [rows, columns] = k.extent;
+    const bool is_map = k.kind == Kernel::Kind::map && k.num_params == 0 && k.carried.empty();
+    if (!is_map || launch.partials > 1 || !code.zero_fill.empty()) return false;
+    if (rows > kMostElements || columns > kMostElements || rows * columns > kMostElements) return false;
+    has_arrays_ |= rows * columns > 1;
+    std::vector<std::pair<Place, X>> written;
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column) {
+        if (!append(k, code, {row, column}, written)) return false;
       }
     }
+    for (const auto& [place, value] : written) {
+      const auto [width, is_new] = width_.try_emplace(place.first, size_of(value.type()));
+      if (width->second != size_of(value.type())) return false;
+      known_.insert_or_assign(place, value);
+    }
+    return true;
+  }
+
+  // Not all that a kernel reads must be known: an operand may be read outside of it where another is chosen.
+  bool append(const Kernel& k, const LaunchCode& code, std::array<int64_t, 2> at,
+              std::vector<std::pair<Place, X>>& written) {
+    std::vector<std::optional<X>> made(static_cast<size_t>(k.dag.size()));
+    for (int32_t id = 0; id < k.dag.size(); ++id) {
+      const Inst& inst = k.dag[id];
+      made[static_cast<size_t>(id)] =
+          inst.op == Opcode::index ? all_.dag.integer(at[inst.imm], inst.type) : instruction(inst, code, made);
+    }
     for (const backends::Store& s : k.stores) {
+      const std::optional<X>&index = made[static_cast<size_t>(s.index)], &value = made[static_cast<size_t>(s.value)];
+      if (!index || !value || !all_.dag.is_constant(*index)) return false;
       const int buffer = code.buffers[static_cast<size_t>(s.buffer)];
-      if (!is_number(buffer) || scan_.body->shift[static_cast<size_t>(buffer)] != 0) return false;
-      known_[root(buffer)] = made[static_cast<size_t>(s.value)];
+      const auto place = place_of(buffer, value->type(), all_.dag.constant_integer(*index));
+      if (!place || !is_small(root(buffer))) return false;
+      written.emplace_back(*place, *value);
     }
     return all_.dag.size() <= kMostInstructions;
   }
 
-  std::optional<X> load(int buffer, const Inst& inst, X index) {
+  std::optional<X> instruction(const Inst& inst, const LaunchCode& code, std::span<const std::optional<X>> made) {
+    std::array<std::optional<X>, 3> operands;
+    const std::array ids{inst.a, inst.b, inst.c};
+    for (size_t i = 0; i < ids.size(); ++i) operands[i] = ids[i] < 0 ? X{} : made[static_cast<size_t>(ids[i])];
+    const auto& [a, b, c] = operands;
+    if (inst.op == Opcode::select && a && all_.dag.is_constant(*a)) return all_.dag.constant_integer(*a) != 0 ? b : c;
+    if (!a || !b || !c) return std::nullopt;
+    if (inst.op == Opcode::load) return load(code.buffers[inst.imm], inst.type, *a);
+    return all_.dag.again(inst, *a, *b, *c);
+  }
+
+  std::optional<X> load(int buffer, DType type, X index) {
     const int whole = root(buffer);
-    if (const auto it = known_.find(whole); it != known_.end()) {
-      return it->second.type() == inst.type && is_number(buffer) ? std::optional(it->second) : std::nullopt;
+    const auto size = static_cast<int64_t>(size_of(type)),
+               shift = static_cast<int64_t>(scan_.body->shift[static_cast<size_t>(buffer)]);
+    if (all_.dag.is_constant(index)) {
+      const auto place = place_of(buffer, type, all_.dag.constant_integer(index));
+      if (!place) return std::nullopt;
+      if (const auto it = known_.find(*place); it != known_.end()) {
+        return it->second.type() == type ? std::optional(it->second) : std::nullopt;
+      }
+    } else if (carried_.contains(whole) || width_.contains(whole)) {
+      return std::nullopt;
     }
-    const bool is_slice = operands_.contains(whole);
-    if (is_slice && scan_.body->shift[static_cast<size_t>(buffer)] != 0) return std::nullopt;
-    const auto [it, is_new] = read_.try_emplace(std::pair(buffer, inst.type));
-    if (is_new) it->second = add_buffer(buffer, inst.type, false);
-    return all_.dag.load(it->second, inst.type, is_slice ? slice_ : index);
+    const bool is_slice = slices_.contains(whole);
+    const auto width = width_.find(whole);
+    if ((!is_slice && !fixed_.contains(whole)) || shift % size != 0) return std::nullopt;
+    if (width != width_.end() && width->second != size_of(type)) return std::nullopt;
+    index = all_.dag.convert(index, i64);
+    index = all_.dag.binary(Opcode::add, index, all_.dag.integer(shift / size, i64));
+    const auto [it, is_new] = read_.try_emplace(std::pair(whole, type));
+    if (is_new) it->second = add_buffer(whole, type, false);
+    return all_.dag.load(it->second, type, is_slice ? in_slice(whole, index) : index);
+  }
+
+  // The place in all slices of an element of this iteration's.
+  X in_slice(int buffer, X index) {
+    const X begin = all_.dag.binary(Opcode::mul, slice_, all_.dag.integer(aval(buffer).size(), i64));
+    return all_.dag.binary(Opcode::add, begin, index);
   }
 
   int add_buffer(int buffer, DType type, bool written) {
@@ -109,22 +169,35 @@ class Maker {
     return static_cast<int>(buffers_.size()) - 1;
   }
 
+  // An element that was written in this iteration.
+  std::optional<X> known(int buffer, int64_t element) const {
+    const DType type = aval(buffer).dtype;
+    const auto place = place_of(buffer, type, element);
+    const auto it = place ? known_.find(*place) : known_.end();
+    return it != known_.end() && it->second.type() == type ? std::optional(it->second) : std::nullopt;
+  }
+
   bool write_carries() {
     std::set<int> places;
     for (const auto& [from, place] : carries_) {
-      const auto value = known_.find(root(from));
-      if (value == known_.end() && root(from) == place) continue;  // it stays
-      if (value == known_.end() || !places.insert(place).second) return false;
-      const int out = add_buffer(place, value->second.type(), true);
-      all_.stores.push_back({out, all_.dag.integer(0, i64).id, value->second.id});
-      bool is_read = false;
-      for (const auto& [key, in] : read_) {
-        if (root(key.first) != place) continue;
-        if (key.second != value->second.type()) return false;
-        all_.carried.emplace_back(in, out);
-        is_read = true;
+      const bool is_in_place = root(from) == place;
+      if (is_in_place && !width_.contains(place)) continue;  // it stays
+      if (!places.insert(place).second) return false;
+      const DType type = aval(from).dtype;
+      const int out = add_buffer(place, type, true);
+      int in = out;
+      for (const auto& [key, number] : read_) {
+        if (key.first != place) continue;
+        if (key.second != type) return false;
+        in = number;
       }
-      if (!is_read) all_.carried.emplace_back(out, out);
+      for (int64_t e = 0; e < aval(from).size(); ++e) {
+        const std::optional<X> value = known(from, e);
+        if (!value && is_in_place) continue;  // this one stays
+        if (!value) return false;
+        all_.stores.push_back({out, all_.dag.integer(e, i64).id, value->id});
+        all_.carried.push_back({in, out, e});
+      }
     }
     return true;
   }
@@ -132,19 +205,26 @@ class Maker {
   bool write_stacks() {
     for (const auto& s : scan_.sliced) {
       if (!s.stored) continue;
-      const auto value = known_.find(root(s.body_buffer));
-      if (value == known_.end() || root(s.body_buffer) != s.body_buffer) return false;
-      all_.stores.push_back({add_buffer(s.body_buffer, value->second.type(), true), slice_.id, value->second.id});
+      if (root(s.body_buffer) != s.body_buffer) return false;
+      const int out = add_buffer(s.body_buffer, aval(s.body_buffer).dtype, true);
+      for (int64_t e = 0; e < aval(s.body_buffer).size(); ++e) {
+        const std::optional<X> value = known(s.body_buffer, e);
+        if (!value) return false;
+        all_.stores.push_back({out, in_slice(s.body_buffer, all_.dag.integer(e, i64)).id, value->id});
+      }
     }
     return true;
   }
 
   const ScanCode& scan_;
   const planner::PlanData& body_;
-  std::set<int> operands_;                     // body buffers that are slices of the loop's operands
+  std::set<int> slices_, fixed_,
+      carried_;  // body buffers: slices of operands; what all iterations share, carries of it
   std::vector<std::pair<int, int>> carries_;   // body buffers: what the next iteration finds in which other
-  std::map<int, X> known_;                     // of body buffers: what was written in this iteration
-  std::map<std::pair<int, DType>, int> read_;  // of body buffers: the kernel's
+  std::map<Place, X> known_;                   // what was written in this iteration
+  std::map<int, size_t> width_;                // of elements that were written, by root buffer
+  std::map<std::pair<int, DType>, int> read_;  // of root buffers: the kernel's
+  bool has_arrays_ = false;
   Kernel all_;
   std::vector<int> buffers_;
   X slice_;

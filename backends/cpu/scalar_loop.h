@@ -1,5 +1,5 @@
-// A loop that carries numbers, not arrays, as an ODE of a few variables does, spends its time on calls and on the way
-// through memory. Where its body is kernels of one element, they become one whose rows are the iterations, and what is
+// A loop that carries numbers or a few of them in an array, as an ODE does, spends its time on calls and on the way
+// through memory. Where its body is kernels of few elements, they become one whose rows are the iterations, and what is
 // carried stays in registers. Bits are the same. Tested in tests/jit/scalar_loop_test.cpp.
 #pragma once
 

@@ -162,6 +162,17 @@ std::unique_ptr<Job> lorenz(const Request& r) {
   return uniform_job(r, f, static_cast<double>(steps), spec_of({}), spec_of({}), spec_of({}));
 }
 
+// The same of one array of three.
+std::unique_ptr<Job> lorenz_array(const Request& r) {
+  const int64_t steps = part_of(100'000, r);
+  const auto step = [](const Array&, const Array& s) {
+    const Array x = s[0], y = s[1], z = s[2];
+    return Array(s + 0.001f * neap::stack({10 * (y - x), x * (28 - z) - y, x * y - 8 / 3.0f * z}, 0));
+  };
+  return uniform_job(
+      r, [=](const Array& s) { return neap::fori_loop(0, steps, step, s); }, static_cast<double>(steps), spec_of({3}));
+}
+
 // Convolutions: batch, in, side, out, window, stride, groups.
 constexpr Form kOperations[] = {
     {"conv", convolution<Of::result, 32, 64, 56, 64, 3>},
@@ -187,6 +198,7 @@ constexpr Form kOperations[] = {
     {"attention", attention},
     {"stencil", stencil},
     {"lorenz", lorenz},
+    {"lorenz-array", lorenz_array},
     {"matmul", [](const Request& r) { return matmul(r, neap::f32); }},
     {"matmul-f64", [](const Request& r) { return matmul(r, neap::f64); }},
     {"matmul-bf16", [](const Request& r) { return matmul(r, neap::bf16); }},

@@ -7,7 +7,8 @@ CONVOLUTIONS = {"conv": (32, 64, 56, 64, 3, 1, 1), "conv-stem": (8, 3, 224, 64, 
                 "conv-blur": (1, 1, 2048, 1, 21, 1, 1)}
 GRADIENTS = ("conv", "conv-stem", "conv-deep", "conv-strided", "conv-depthwise")
 OPERATIONS = (*CONVOLUTIONS, *(f"{form}-grad" for form in GRADIENTS), "max-pool-grad", "fft", "fft2", "rfft", "top-k",
-              "cumsum", "median", "scatter-rows", "attention", "stencil", "lorenz", "matmul", "matmul-f64", "matmul-bf16", "matvec", "svd", "eigh")
+              "cumsum", "median", "scatter-rows", "attention", "stencil", "lorenz", "lorenz-array", "matmul", "matmul-f64",
+              "matmul-bf16", "matvec", "svd", "eigh")
 
 
 def shapes_of(form, part):
@@ -16,6 +17,7 @@ def shapes_of(form, part):
     return {"max-pool-grad": [(32, 64, n(112), n(112))], "rfft": [(n(1000), 1024)], "top-k": [(n(4096), 4096)],
             "cumsum": [(n(1 << 24),)], "median": [(n(1024), 4096)], "scatter-rows": [(n(1_000_000), 64)],
             "attention": [(8, n(1024), 64)] * 3, "stencil": [(n(2048),) * 2], "lorenz": [()] * 3,
+            "lorenz-array": [(3,)],
             "matmul": [(n(1024),) * 2] * 2, "matmul-f64": [(n(1024),) * 2] * 2, "matmul-bf16": [(n(1024),) * 2] * 2,
             "matvec": [(n(8192),) * 2, (n(8192),)], "svd": [(n(512),) * 2], "eigh": [(n(512),) * 2]}[form]
 
@@ -36,6 +38,14 @@ def diffused(u):
 
 def lorenz(x, y, z):
     return x + 0.001 * 10 * (y - x), y + 0.001 * (x * (28 - z) - y), z + 0.001 * (x * y - 8 / 3 * z)
+
+
+def lorenz_array(stack):
+    def step(s):
+        x, y, z = s[0], s[1], s[2]
+        return (s + 0.001 * stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z]),)
+
+    return step
 
 
 def in_jax(lib, form, part, make):
@@ -60,7 +70,8 @@ def in_jax(lib, form, part, make):
         return lambda u, i: jnp.zeros((1000, 64)).at[i].add(u), [*make(shapes_of(form, part)), at]
     loop = lambda steps, step: lambda *state: jax.lax.fori_loop(0, steps, lambda i, s: step(*s), state)
     own = {"attention": lambda q, k, v: jax.nn.softmax(q @ jnp.swapaxes(k, 1, 2) / 8) @ v,
-           "stencil": loop(100, lambda u: (u.at[1:-1, 1:-1].set(diffused(u)),)), "lorenz": loop(part(100_000), lorenz)}
+           "stencil": loop(100, lambda u: (u.at[1:-1, 1:-1].set(diffused(u)),)), "lorenz": loop(part(100_000), lorenz),
+           "lorenz-array": loop(part(100_000), lorenz_array(jnp.stack))}
     if form in own:
         return own[form], make(shapes_of(form, part))
     pool = lambda a: jax.lax.reduce_window(a, -jnp.inf, jax.lax.max, (1, 1, 3, 3), (1, 1, 2, 2),
@@ -109,7 +120,8 @@ def in_torch(lib, form, part, make):
         return (u,)
 
     own = {"attention": lambda *qkv: functional.scaled_dot_product_attention(*(a[None] for a in qkv)),
-           "stencil": loop(100, stencil), "lorenz": loop(part(100_000), lorenz)}
+           "stencil": loop(100, stencil), "lorenz": loop(part(100_000), lorenz),
+           "lorenz-array": loop(part(100_000), lorenz_array(torch.stack))}
     if form in own:
         return own[form], make(shapes_of(form, part))
 

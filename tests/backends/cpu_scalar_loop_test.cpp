@@ -61,6 +61,27 @@ TEST(CpuScalarLoop, CarriesMayBeStackedToo) {
   }
 }
 
+// An array is a register for each of its elements, where it has few and the loop is long.
+TEST(CpuScalarLoop, SmallArraysAreInRegisters) {
+  const auto loop = [](int64_t n, int64_t length) {
+    return whole_loop({{{n}, f32}, {{n}, f32}}, [=](const List& in) {
+      const auto step = [](const Array&, const List& s) { return List{s[1] + s[0], s[1] * flip(s[0], 0)}; };
+      return fori_loop(0, length, step, in);
+    });
+  };
+  const auto kernel = loop(5, 100);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->carried.size(), 10u);
+  EXPECT_FALSE(loop(5, 10));
+  EXPECT_FALSE(loop(17, 100));
+}
+
+TEST(CpuScalarLoop, LongCodeStaysInVectors) {
+  EXPECT_FALSE(whole_loop({{{16}, f32}}, [](const List& in) {
+    return List{fori_loop(0, 100, [](const Array&, const Array& s) { return tanh(sin(s) + exp(s)); }, in[0])};
+  }));
+}
+
 TEST(CpuScalarLoop, TablesAreRead) {
   const auto kernel = whole_loop({{{}, i32}, {{50}, i32}}, [](const List& in) {
     return List{fori_loop(0, 9, [&](const Array&, const Array& i) { return take(in[1], i); }, in[0])};

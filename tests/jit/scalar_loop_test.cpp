@@ -30,6 +30,7 @@ void expect_reference(const F& f, const List& x, const std::string& what = "") {
 }
 
 Array number(double v, DType type = f32) { return full({}, v, type); }
+Array three(float a, float b, float c) { return array(std::vector<float>{a, b, c}); }
 
 TEST(ScalarLoop, CarriesSeveralNumbers) {
   const auto lorenz = [](const List& in) {
@@ -182,6 +183,92 @@ TEST(ScalarLoop, RandomBodies) {
     };
     expect_reference(f, {number(0.5), number(-1.25), sin(arange(13, f32)), cos(arange(13, f32)), number(0.75)},
                      "seed " + std::to_string(seed));
+  }
+}
+
+TEST(ScalarLoop, CarriesSmallArrays) {
+  const auto lorenz = [](const List& in) {
+    const auto step = [](const Array&, const Array& s) {
+      const Array x = s[0], y = s[1], z = s[2];
+      return Array(s + 0.001f * stack(List{10 * (y - x), x * (28 - z) - y, x * y - 8 / 3.0f * z}, 0));
+    };
+    return List{fori_loop(0, 1000, step, in[0])};
+  };
+  expect_reference(lorenz, {three(1.0f, 1.5f, 20.0f)});
+}
+
+TEST(ScalarLoop, SmallArraysOfEveryDtype) {
+  for (const DType type : {bool_, i8, u16, i32, u64, f16, bf16, f64}) {
+    const auto f = [&](const List& in) {
+      const auto step = [&](const Array& s, const Array& x) {
+        const Array next = type == bool_ ? flip(s, 0) ^ x : roll(s, 1, 0) * number(3, type) + x;
+        return std::pair{next, List{next, transpose(stack(List{x, s}, 0))}};
+      };
+      auto [last, all] = scan(step, in[0], in[1]);
+      all.push_back(last);
+      return all;
+    };
+    const Array xs = convert(reshape(arange(40 * 3, i32) % 5, {40, 3}), type);
+    expect_reference(f, {ones({3}, type), xs}, std::string(name(type)));
+  }
+}
+
+// The walk that every Markov chain is: a key beside a small state.
+TEST(ScalarLoop, DrawsNumbers) {
+  const auto walk = [](const List& in) {
+    const auto step = [](const Array&, const List& s) {
+      const Array keys = random::split(s[1], 2);
+      return List{s[0] + random::uniform(keys[0], {2}), keys[1]};
+    };
+    return fori_loop(0, 60, step, in);
+  };
+  expect_reference(walk, {zeros({2}), random::key(3)});
+}
+
+// Random bodies of arrays of three: whole ones, parts, and parts of several in another order.
+TEST(ScalarLoop, RandomBodiesOfSmallArrays) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const auto f = [=](const List& in) {
+      const auto step = [&](const List& s, const List& x) {
+        std::mt19937 random(seed);
+        const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+        const auto some = [&] { return static_cast<int64_t>(below(3)); };
+        List known = s;
+        known.insert(known.end(), x.begin(), x.end());
+        known.push_back(in[4]);
+        for (size_t i = 0, most = 1 + below(7); i < most; ++i) {
+          const Array a = known[below(known.size())], b = known[below(known.size())];
+          const int64_t at = 1 + static_cast<int64_t>(below(2));
+          switch (below(10)) {
+            case 0: known.push_back(a + b); break;
+            case 1: known.push_back(a * 0.5f - b); break;
+            case 2: known.push_back(where(less(a, b), a, number(0.25))); break;
+            case 3: known.push_back(stack(List{a[some()], b[some()], a[some()] * b[some()]}, 0)); break;
+            case 4: known.push_back(flip(a, 0)); break;
+            case 5: known.push_back(roll(a, at, 0) + b); break;
+            case 6: known.push_back(concatenate({slice_in_dim(a, 0, at, 0), slice_in_dim(b, at, 3, 0)}, 0)); break;
+            case 7: known.push_back(a.at(some()).set(b[some()])); break;
+            case 8: known.push_back(a * b[some()]); break;
+            default: known.push_back(pad(slice_in_dim(a, 0, 2, 0), Shape{1}, Shape{0}, 0.5f)); break;
+          }
+        }
+        List next, stacked;
+        for (size_t i = 0; i < s.size(); ++i) next.push_back(clip(known[below(known.size())], -8.0f, 8.0f));
+        if (below(3) == 0) next[0] = s[1];
+        if (below(3) == 0) next[1] = s[1].at(some()).set(next[1][some()]);
+        for (size_t i = 0, most = below(3); i < most; ++i) stacked.push_back(known[below(known.size())]);
+        if (below(3) == 0) stacked.push_back(next[1][some()]);
+        stacked.push_back(number(1));
+        return std::pair{next, stacked};
+      };
+      auto [last, all] = scan(step, List{in[0], in[1]}, List{in[2], in[3]}, {}, seed % 2 == 1);
+      all.insert(all.end(), last.begin(), last.end());
+      return all;
+    };
+    const auto rows = [](const Array& x) { return reshape(x, {37, 3}); };
+    const List x{three(0.5f, -1.0f, 2.0f), three(-1.25f, 0.0f, 0.125f), rows(sin(arange(111, f32))),
+                 rows(cos(arange(111, f32))), three(0.75f, -0.5f, 3.0f)};
+    expect_reference(f, x, "seed " + std::to_string(seed));
   }
 }
 
