@@ -66,7 +66,6 @@ std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number)
 // change nothing, but each takes its time, and they need analyses: a sixth of all.
 constexpr std::string_view kIdlePasses[] = {
     "Analyze Machine Code For Garbage Collection",
-    "Assignment Tracking Analysis",
     "Contiguously Lay Out Funclets",
     "Exception handling preparation",
     "Expand indirectbr instructions",
@@ -78,7 +77,6 @@ constexpr std::string_view kIdlePasses[] = {
     "Insert KCFI indirect call checks",
     "Insert XRay ops",
     "Insert fentry calls",
-    "Insert stack protectors",
     "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
     "Live DEBUG_VALUE analysis",
     "Local Dynamic TLS Access Clean-up",
@@ -135,7 +133,7 @@ struct Unit : Kept {
   std::unique_ptr<llvm::Module> module;
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream stream{out};
-  std::optional<Passes> passes;
+  Passes passes;
   size_t files = 0;
 
   void begin(const llvm::TargetMachine& machine, const CodeTarget& target) {
@@ -148,33 +146,40 @@ struct Unit : Kept {
     emit_kernel(kernel, symbol, host_target().unit, *module);
   }
 
-  // The machine and the type are those of the first time.
-  std::string generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    if (!passes) {
-      passes.emplace();
-      NEAP_CHECK(!machine.addPassesToEmitFile(*passes, stream, nullptr, type), "LLVM cannot emit this file type");
-    }
+  void add_passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
+  }
+
+  std::string generate() {
     out.clear();
-    passes->run(*module);
+    passes.run(*module);
     ++files;
     return {out.begin(), out.end()};
+  }
+
+  std::string generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+    add_passes(machine, type);
+    return generate();
   }
 };
 
 // What a thread compiles kernels with. Putting the passes together takes an eighth of the time of a small kernel, so
-// that they are used again; a context keeps constants and types for as long as it lives, which is therefore bounded.
+// that they are used again; passes and contexts keep what they have grown to, megabytes, which is therefore bounded.
 struct Worker {
-  static constexpr size_t kMostFiles = 256;
+  static constexpr size_t kMostFiles = 64;
 
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<Unit> unit;
 
   std::string compile(const Kernel& kernel, const std::string& symbol) {
-    if (!unit || unit->files == kMostFiles) unit = std::make_unique<Unit>();
+    if (!unit || unit->files == kMostFiles) {
+      unit = std::make_unique<Unit>();
+      unit->add_passes(*machine, llvm::CodeGenFileType::ObjectFile);
+    }
     unit->begin(*machine, host_target());
     unit->emit(kernel, symbol);
     instrument(*unit->module, *machine);
-    return unit->generate(*machine, llvm::CodeGenFileType::ObjectFile);
+    return unit->generate();
   }
 };
 
@@ -406,6 +411,9 @@ class Jit {
       if (!code.object) fresh.push_back(&code);
     }
     generate(session, fresh);
+    if (fresh.size() > 1) {  // one alone is compiled ahead, and others come after it
+      for (Worker& worker : session.workers) worker.unit.reset();
+    }
     std::vector<KernelFunction> functions;
     for (const Code& code : codes) {
       std::unique_ptr<llvm::MemoryBuffer> buffer = llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol);

@@ -7,9 +7,9 @@
 // 2. An operator new that fails in LLVM all the same (another thread may have been faster) gets the reserve and tries
 //    again: LLVM finishes as usual.
 // 3. Where that is not enough, and for a malloc, std::bad_alloc is thrown through LLVM. All that LLVM was working on is
-//    never destroyed (with_fragile), and what is compiled next begins with a new session. What remains is
-//    LLVM's own state of the process, of which almost all is made as LLVM starts (jit.cpp): a failure there can leave a
-//    lock taken, so that it is refused from then on.
+//    never destroyed (with_fragile, and all of a session, jit.cpp), and what is compiled next begins with a new
+//    session. What remains is LLVM's own state of the process, of which almost all is made as LLVM starts (jit.cpp): a
+//    failure there can leave a lock taken, so that it is refused from then on.
 #pragma once
 
 #include <cstddef>

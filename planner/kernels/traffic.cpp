@@ -38,13 +38,16 @@ double repeats(const Graph& group, const Node& node) {
 std::vector<double> bytes_read(const Graph& group, const std::vector<double>& times) {
   std::vector<double> read(group.values.size());
   for (const ValueId v : group.inputs) read[v] = std::min(1.0, times[v]) * bytes_of(group, v);
+  std::vector<double> lines(group.values.size()), rows(group.values.size());  // of tables: what gathers fetch, and make
   for (const Node& node : group.nodes) {
     if (op_info(node.op).family != Family::gather) continue;
-    // Of indices at random some fall into the same line.
-    const double lines = static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
-    double& table = read[node.inputs[0]];
-    const double touched = table > 0 ? table * -std::expm1(-lines / table) : 0;
-    table = std::min(table, std::max(touched, bytes_of(group, node.out())));
+    lines[node.inputs[0]] += static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
+    rows[node.inputs[0]] += bytes_of(group, node.out());
+  }
+  for (size_t v = 0; v < lines.size(); ++v) {
+    if (lines[v] == 0 || read[v] == 0) continue;
+    const double once = read[v] * -std::expm1(-lines[v] / read[v]);  // of places at random some share a line
+    read[v] = std::min(read[v], std::max(once, rows[v]));
   }
   return read;
 }

@@ -22,7 +22,7 @@ constexpr double kMostNodes = 100'000, kMostNodesGranted = 600'000;
 constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place/place.h)
 constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
 constexpr double kLongest = 1.1;                 // what no budget asks for may take, of the usual plan's time
-constexpr double kTooLong = 1.25;                // what nothing is added to any more: more may be in caches after it
+constexpr double kTooLong = 1.25;                // what nothing is added to any more, as that takes time too
 
 }  // namespace
 
@@ -79,6 +79,7 @@ Planned BudgetLedger::plan(const Graph& graph, const FuseOptions& fuse_options) 
 }
 
 std::optional<Planned> BudgetLedger::try_plan(const Graph& graph, const FuseOptions& fuse_options) {
+  if (wanted_ == Wanted::fitting) return plan(graph, fuse_options);
   charge(graph);
   const auto soon = [&](size_t, double seconds) { return !too_long(seconds); };
   std::optional<Planned> planned = planner::try_plan(graph, options_, soon, nullptr, fuse_options, Placing::best);

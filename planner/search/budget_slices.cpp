@@ -187,8 +187,9 @@ bool SliceSearch::slice_one() {
   std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing);
   ledger_.enter(*best, decisions_, previous_);
   if (ledger_.done()) return true;
-  if (!lowest || score(best->plan) < score(lowest->plan)) lowest = std::move(best);
-  return go_on_from(std::move(*lowest));
+  const bool is_better = !lowest || score(best->plan) < score(lowest->plan);
+  if (is_better && !ledger_.too_long(best->plan.predicted_seconds)) lowest = std::move(best);
+  return lowest && go_on_from(*std::move(lowest));
 }
 
 // In two slices, three, ... until one fits or no more help; what is lowest.
@@ -222,7 +223,6 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
 }
 
 bool SliceSearch::go_on_from(BudgetCandidate candidate) {
-  if (ledger_.too_long(candidate.plan.predicted_seconds)) return false;
   const Score before = score(planned_.plan), after = score(candidate.plan);
   if (std::tie(after.peak_bytes, after.load) >= std::tie(before.peak_bytes, before.load)) return false;
   decisions_.push_back(ledger_.decision_of(candidate, "lowers the peak", previous_));

@@ -387,7 +387,10 @@ class Part {
 
 }  // namespace
 
-Cuts::Cuts(std::vector<Item> items) : items_(std::move(items)) { std::ranges::sort(items_, {}, &Item::first); }
+Cuts::Cuts(std::vector<Item> items) : items_(std::move(items)) {
+  std::ranges::sort(items_, {}, &Item::first);
+  NEAP_CHECK(std::ranges::adjacent_find(items_, {}, &Item::first) == items_.end(), "a value is cut twice");
+}
 
 const Cut* Cuts::find(ValueId v) const {
   const auto it = std::ranges::lower_bound(items_, v, {}, &Item::first);

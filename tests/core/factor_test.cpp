@@ -437,7 +437,9 @@ TYPED_TEST(Factor, SvdIsOrthogonalTimesDiagonalTimesOrthogonal) {
   using T = TypeParam;
   for (const int64_t m : kSizes) {
     for (const int64_t n : {m, int64_t{1}, int64_t{0}, m / 3, m + 5, 3 * m}) {
-      for (const int kind : {0, 1, 2}) {  // 1: of low rank; 2: zeros
+      // 1: of low rank; 2: zeros; 3: ones, whose reduction shrinks by epsilon a column; 4: columns that do, down to
+      // zero
+      for (const int kind : {0, 1, 2, 3, 4}) {
         const int64_t k = std::min(m, n);
         std::vector<T> a = numbers<T>(m * n, static_cast<uint64_t>(m * 300 + n));
         if (kind == 1) {
@@ -445,6 +447,8 @@ TYPED_TEST(Factor, SvdIsOrthogonalTimesDiagonalTimesOrthogonal) {
             for (int64_t j = 0; j < n; ++j) a[i * n + j] = i % 2 ? a[j] * T(i) : j % 3 ? a[i * n + j] : T(0);
         }
         if (kind == 2) std::ranges::fill(a, T(0));
+        if (kind == 3) std::ranges::fill(a, T(1));
+        for (int64_t i = 0; kind == 4 && i < m * n; ++i) a[i] *= static_cast<T>(std::exp(-2.0 * double(i % n)));
         double size = 1;
         for (const T x : a) size = std::max(size, std::abs(double(x)));
         for (const bool full : {false, true}) {

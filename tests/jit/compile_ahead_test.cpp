@@ -155,5 +155,15 @@ TEST_F(CompileAheadTest, ThePlansOwnKernelsAreCompiled) {
 }
 #endif
 
+// What a thread compiles with is used for several kernels, and made anew now and then.
+TEST(CompileAhead, ManyKernelsOneAfterTheOther) {
+  for (int i = 0; i < 150; ++i) {
+    const auto f = jit([=](const Array& x) { return where(less(x, static_cast<float>(i)), x + 1, x * x) - 3; });
+    const Array got = f(arange(300, f32));
+    EXPECT_EQ(got[i].item<float>(), static_cast<float>(i * i - 3)) << i;
+    EXPECT_EQ(got[299].item<float>(), 299.0f * 299 - 3) << i;
+  }
+}
+
 }  // namespace
 }  // namespace neap::jit_detail

@@ -344,5 +344,23 @@ TEST(Budget, TheCurveHasNoPointThatIsWorseInBoth) {
   EXPECT_EQ(names, (std::vector<std::string>{"usual", "b", "e"}));
 }
 
+// Without a budget no plan is made to the end that takes much longer than the usual one; with one it may be what fits.
+TEST(Budget, OnlyBudgetsAskForSlowPlans) {
+  const auto sines = [](int count) {
+    Graph g;
+    ValueId v = g.add_input({{1'000'000}, DType::f32});
+    for (int i = 0; i < count; ++i) v = g.add(Op::sin, {v});
+    g.outputs = {v};
+    return g;
+  };
+  const Graph fast = sines(10), slow = sines(20);
+  const PlanData usual = plan_simplified(fast, {}, {}).plan;
+  BudgetLedger better(usual, {}, Wanted::better), fitting(usual, {.memory_budget = 1 << 20}, Wanted::fitting);
+  EXPECT_TRUE(better.try_plan(fast, {}));
+  EXPECT_FALSE(better.try_plan(slow, {}));
+  EXPECT_TRUE(fitting.try_plan(slow, {}));
+  EXPECT_EQ(better.spent(), fitting.spent() + 50 + 10);  // what is given up counts as well
+}
+
 }  // namespace
 }  // namespace neap::planner

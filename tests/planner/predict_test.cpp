@@ -5,6 +5,7 @@
 #include <neap/neap.h>
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -137,6 +138,29 @@ TEST(Predict, PartsAreAsFarAsTheWhole) {
   };
   EXPECT_GT(cost(1 << 28), 3 * cost(2000));
   EXPECT_LT(cost(1 << 28), 1.1 * cost(1 << 27));  // but no more of them are
+}
+
+// Gathers fetch lines, of which some are the same: more of them fetch more, up to the whole table.
+TEST(Predict, GathersShareLines) {
+  constexpr int64_t kTable = 1 << 20, kRows = 1 << 16;
+  const auto fetched = [](int gathers) {
+    std::vector<Aval> avals{{{kTable}, DType::f32}};
+    avals.resize(1 + static_cast<size_t>(gathers), {{kRows}, DType::i32});
+    const PlanData plan = planned(tracing::trace_closed(avals, [](const tracing::Arrays& in) {
+                            Array total = take(in[0], in[1]);
+                            for (size_t i = 2; i < in.size(); ++i) total = total + take(in[0], in[i]);
+                            return tracing::Arrays{total};
+                          })).plan;
+    EXPECT_EQ(plan.steps.size(), 1u);
+    for (size_t i = 0; i < plan.steps[0].reads.size(); ++i) {
+      if (plan.steps[0].reads[i] == plan.inputs[0]) return plan_traffic(plan, plan.peak_bytes)[0].read[i];
+    }
+    return 0.0;
+  };
+  const double table = 4.0 * kTable, lines = 64.0 * kRows;
+  EXPECT_NEAR(fetched(1), table * (1 - std::exp(-lines / table)), 1);
+  EXPECT_NEAR(fetched(3), table * (1 - std::exp(-3 * lines / table)), 1);
+  EXPECT_LE(fetched(20), table);
 }
 
 // What is computed for a slice alone is computed for no more; what a broadcast repeats, as often.

@@ -94,6 +94,23 @@ TEST_F(Simplify, CommonSubexpressionsAndDeadCode) {
   EXPECT_EQ(run({add(Op::multiply, {a, b})}).nodes.size(), 2u);
 }
 
+TEST_F(Simplify, DeadCodeInBodiesGoes) {
+  for (const bool dead : {false, true}) {
+    Graph body;
+    const ValueId carry = body.add_input({{4, 6}, DType::f32});
+    if (dead) body.add(Op::exp, {carry});
+    body.outputs = {body.add(Op::sin, {carry})};
+    Graph outer;
+    const ValueId in = outer.add_input({{4, 6}, DType::f32});
+    outer.outputs = {add_scan(outer, {in}, body, 5, 0, 1).outputs[0]};
+    EXPECT_EQ(is_all_live(outer), !dead);
+    const tracing::GraphPtr before = outer.nodes[0].attrs.graph(Attr::body);
+    const tracing::GraphPtr after = drop_dead_code(outer).nodes[0].attrs.graph(Attr::body);
+    EXPECT_EQ(after->nodes.size(), 1u);
+    EXPECT_EQ(after == before, !dead);  // what has nothing dead is not copied
+  }
+}
+
 TEST_F(Simplify, SplitAndJoinedAgainIsTheArray) {
   EXPECT_TRUE(becomes_input(concatenate({slice(x, {0, 0}, {4, 2}), slice(x, {0, 2}, {4, 6})}, 1)));
   // Columns of [n, 3], as [n, 1] arrays of indices stacked anew: the tuple form of gather.

@@ -63,16 +63,25 @@ void apply_block(View<T> v, View<T> t, bool transposed, View<T> c, Panel<T>& pan
 
 template <class T>
 Reflector<T> reflector(T* x, int64_t n, int64_t stride) {
-  const T alpha = x[0], rest = n > 1 ? norm(x + stride, n - 1, stride) : T(0);
-  if (rest == 0) return {T(0), alpha};
-  const T beta = -std::copysign(std::hypot(alpha, rest), alpha);
-  const T inverse = T(1) / (alpha - beta);
-  if (std::isfinite(inverse)) {
-    for (int64_t i = 1; i < n; ++i) x[i * stride] *= inverse;
-  } else {
-    for (int64_t i = 1; i < n; ++i) x[i * stride] /= alpha - beta;
+  // Where a vector's length has fewer digits than others, as below here, it is made longer first (LAPACK's larfg).
+  constexpr T kShort = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  const auto scale_by = [&](T factor, int64_t from) {
+    for (int64_t i = from; i < n; ++i) x[i * stride] *= factor;
+  };
+  const auto length_of_rest = [&] { return n > 1 ? norm(x + stride, n - 1, stride) : T(0); };
+  T rest = length_of_rest(), shrunk = 1;
+  if (rest == 0) return {T(0), x[0]};
+  T beta = std::hypot(x[0], rest);
+  if (beta < kShort) {
+    scale_by(1 / kShort, 0);
+    shrunk = kShort;
+    rest = length_of_rest();
+    beta = std::hypot(x[0], rest);
   }
-  return {(beta - alpha) / beta, beta};
+  const T alpha = x[0];
+  beta = -std::copysign(beta, alpha);
+  scale_by(1 / (alpha - beta), 1);
+  return {(beta - alpha) / beta, beta * shrunk};
 }
 
 template <class T>

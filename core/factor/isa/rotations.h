@@ -28,9 +28,9 @@ class Rotations {
     T c, s;
   };
   // Rotations are collected until there are so many: each flush reads and writes the whole of z once, which took half
-  // of the time of svd of 1000 x 1000 where there were 4 n, and a tenth of that of 512 x 512 where there were 8 n. The
-  // list is part of the work space that the plan counts.
-  static int64_t capacity(int64_t n) { return std::clamp<int64_t>(32 * n, 16, 65536); }
+  // of the time of svd of 1000 x 1000 where there were 4 n. The list is part of the work space that the plan counts.
+  static int64_t capacity(int64_t n) { return std::clamp<int64_t>((n <= kHeldRows ? 8 : 32) * n, 16, 65536); }
+  static constexpr int64_t kHeldRows = 512;  // of a matrix that a cache near the core holds
   static size_t room(int64_t n) { return round_up(static_cast<size_t>(capacity(n)) * sizeof(Rotation)); }
 
   /// Prepares rotations of the rows of z; where z is null they are dropped.
@@ -75,11 +75,10 @@ class Rotations {
         if (row >= 0) put_back();
         for (int64_t v = 0; v < kHeld; ++v) held[v] = lanes(x + v * kLanes<T>);
       }
-      const Register<T> cosine = filled(c), sine = filled(s);
       for (int64_t v = 0; v < kHeld; ++v) {
-        const Register<T> b = lanes(y + v * kLanes<T>);
-        lanes(x + v * kLanes<T>) = multiply_add<T>(held[v], cosine, b * sine);
-        held[v] = multiply_add<T>(-held[v], sine, b * cosine);  // all that the next rotation waits for
+        const Register<T> b = lanes(y + v * kLanes<T>), cb = b * c, sb = b * s;
+        lanes(x + v * kLanes<T>) = sb + held[v] * c;
+        held[v] = cb - held[v] * s;  // all that the next rotation waits for
       }
       row = second;
     }

@@ -5,7 +5,9 @@
 namespace neap::factor::NEAP_ISA {
 namespace {
 
-constexpr int kMostSteps = 75;  // for one singular value; two are usual
+// For each singular value, on average: two are usual. Where values fall by orders of magnitude those after it have
+// taken most of theirs when the first is found.
+constexpr int64_t kMostSteps = 75;
 
 // Room cuts up the work space. Matrices lie so that m >= n: a wide one is transposed.
 template <class T>
@@ -47,7 +49,7 @@ struct Step {
       for (int r = 0; r < kCount; ++r) {
         Register<T> row = lanes(rows[r] + j);
         if constexpr (kSome) row = masked<T>(row, mask);
-        sum = multiply_add<T>(row, filled(rows[r][k]), sum);
+        sum = sum + row * rows[r][k];
       }
       lanes(sums + j) = sum;
     };
@@ -65,14 +67,14 @@ struct Step {
       Register<T> uj = lanes(u + j);
       if constexpr (kSome) uj = masked<T>(uj, mask);
       for (int r = 0; r < kCount; ++r) {
-        Register<T> row = multiply_add<T>(-sum, filled(rows[r][k]), lanes(rows[r] + j));
+        Register<T> row = lanes(rows[r] + j) - sum * rows[r][k];
         if constexpr (kSome) {
           put(rows[r] + j, row, mask);
           row = masked<T>(row, mask);
         } else {
           lanes(rows[r] + j) = row;
         }
-        along[r] = multiply_add<T>(row, uj, along[r]);
+        along[r] = along[r] + row * uj;
       }
     };
     in_registers<T>(k + 1, n, from_left);
@@ -81,7 +83,7 @@ struct Step {
     const auto from_right = [&]<bool kSome>(int64_t j, Lanes<T> mask) {
       const Register<T> uj = lanes(u + j);
       for (int r = 0; r < kCount; ++r) {
-        const Register<T> row = multiply_add<T>(-uj, filled(scale[r]), lanes(rows[r] + j));
+        const Register<T> row = lanes(rows[r] + j) - uj * scale[r];
         if constexpr (kSome) {
           put(rows[r] + j, row, mask);
         } else {
@@ -141,7 +143,7 @@ class Iteration {
   Iteration(double* s, double* e, int64_t n, Rotations<T>& u, Rotations<T>& v) : s_(s), e_(e), n_(n), u_(u), v_(v) {}
 
   bool run() {
-    int steps = 0;
+    int64_t steps = 0;
     for (int64_t p = n_; p > 0;) {
       int64_t k = p - 2;
       for (; k >= 0; --k) {
@@ -151,7 +153,6 @@ class Iteration {
       }
       if (k == p - 2) {
         --p;
-        steps = 0;
         continue;
       }
       int64_t z = p - 1;
@@ -165,7 +166,7 @@ class Iteration {
         chase_up(k + 1, p);
       } else if (z > k) {
         chase_down(z + 1, p);
-      } else if (++steps > kMostSteps) {
+      } else if (++steps > kMostSteps * n_) {
         return false;
       } else {
         step(k + 1, p);

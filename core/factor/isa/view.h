@@ -68,21 +68,6 @@ Register<T> numbers() {
     return Register<T>{kAt...};
   }(std::make_integer_sequence<int, static_cast<int>(kLanes<T>)>());
 }
-template <class T>
-Register<T> filled(T x) {
-  return [&]<int... kAt>(std::integer_sequence<int, kAt...>) {
-    return Register<T>{(static_cast<void>(kAt), x)...};
-  }(std::make_integer_sequence<int, static_cast<int>(kLanes<T>)>());
-}
-// a * b + c, rounded once where the processor has an instruction for it.
-template <class T>
-Register<T> multiply_add(Register<T> a, Register<T> b, Register<T> c) {
-#if (defined(__FMA__) || defined(__ARM_FEATURE_FMA)) && __has_builtin(__builtin_elementwise_fma)
-  return __builtin_elementwise_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 // Lanes that count: of all bits, or of none.
 template <class T>
 using Lanes = Register<std::conditional_t<sizeof(T) == 8, int64_t, int32_t>>;
