@@ -287,6 +287,7 @@ class Lowering {
     LaunchCode& launch = *code_.back();
     launch.buffers = std::move(loop.buffers);
     launch.extent = launches_.back().kernel.extent;
+    launch.split = Split::none;
   }
 
   // Whether a body's output lies in the arena where nothing else does, so that it may be anywhere.

@@ -72,7 +72,7 @@ TEST(CpuScalarLoop, SmallArraysAreInRegisters) {
   const auto kernel = loop(5, 100);
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->carried.size(), 10u);
-  EXPECT_FALSE(loop(5, 10));
+  EXPECT_FALSE(loop(5, 50));
   EXPECT_FALSE(loop(17, 100));
 }
 
@@ -80,6 +80,13 @@ TEST(CpuScalarLoop, LongCodeStaysInVectors) {
   EXPECT_FALSE(whole_loop({{{16}, f32}}, [](const List& in) {
     return List{fori_loop(0, 100, [](const Array&, const Array& s) { return tanh(sin(s) + exp(s)); }, in[0])};
   }));
+  const auto roots = [](int64_t n) {
+    return whole_loop({{{n}, f32}}, [](const List& in) {
+      return List{fori_loop(0, 100, [](const Array&, const Array& s) { return sqrt(s) + 1 / s; }, in[0])};
+    });
+  };
+  EXPECT_TRUE(roots(3));
+  EXPECT_FALSE(roots(8));
 }
 
 TEST(CpuScalarLoop, TablesAreRead) {
