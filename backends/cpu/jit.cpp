@@ -63,7 +63,7 @@ std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number)
 // collection, calls that could be lines, tiles of AMX, debuggers' variables, hardening), or is done before. Strength
 // reduction turns products of a loop's index into pointers that advance: the emitter writes those (Emitter::advancing),
 // and the pass takes as long as all others together where code is long (an HMC step: 88 ms, without it 44). The others
-// change nothing, but each takes its time, and they need analyses: a sixth of all.
+// change nothing, but each takes its time, and they need analyses: a twelfth of all instructions.
 constexpr std::string_view kIdlePasses[] = {
     "Analyze Machine Code For Garbage Collection",
     "Contiguously Lay Out Funclets",
