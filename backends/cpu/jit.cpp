@@ -386,7 +386,7 @@ class Jit {
   // several threads have a part, the longest first, so that none waits for long in the end.
   static void generate(Session& session, std::vector<Code*> codes) {
     if (codes.empty()) return;
-    std::ranges::sort(codes, std::ranges::greater(), [](const Code* code) { return code->text->size(); });
+    std::ranges::sort(codes, std::ranges::greater(), [](const Code* code) { return code->kernel->dag.size(); });
     const size_t threads = std::min(codes.size(), static_cast<size_t>(num_threads()));
     session.worker(threads - 1);
     parallel_in_slots(std::ssize(codes), static_cast<int>(threads), [&](int64_t i, int slot) {

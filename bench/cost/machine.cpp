@@ -18,19 +18,14 @@ namespace {
 
 Array floats(int64_t n) { return neap::random::uniform(neap::random::key(1), {n}); }
 
-// How many times as long as predicted a polynomial takes whose operand lies in a cache.
-double measure_unit() {
-  const auto f = neap::jit(polynomial);
-  const Array x = floats(100'000);
+// How many times as long as predicted a function of so many numbers takes, which lie in a cache.
+double times_predicted(Array (*function)(const Array&), int64_t n) {
+  const auto f = neap::jit(function);
+  const Array x = floats(n);
   return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
 }
 
-// The same of keys.
-double measure_split() {
-  const auto f = neap::jit([](const Array& x) { return neap::random::split(neap::random::key(3), x.shape(0)); });
-  const Array x = floats(30'000);
-  return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
-}
+Array keys(const Array& x) { return neap::random::split(neap::random::key(3), x.shape(0)); }
 
 // Units that a byte takes, read and written alike, where additions of arrays touch so many.
 double measure_bytes(size_t bytes, double unit) {
@@ -71,8 +66,8 @@ predicted::Machine measure_machine() {
   const double shared = std::max(2 * own, std::min(static_cast<double>(caches.shared), 64 * predicted::kMiB));
   const double memory = 4 * shared;
   predicted::Machine machine;
-  machine.unit = measure_unit();
-  machine.split = measure_split();
+  machine.unit = times_predicted(polynomial, 100'000);
+  machine.split = times_predicted(keys, 30'000);
   const auto level = [&](double bytes, double touched, const predicted::Level& like) {
     const double cost = measure_bytes(static_cast<size_t>(touched), machine.unit);
     const double scale = cost / ((2 * like.read + like.write) / 3);  // of two bytes read and one written
