@@ -22,7 +22,29 @@ constexpr double kMostNodes = 100'000, kMostNodesGranted = 600'000;
 constexpr int64_t kMostPlacing = 1'000'000'000;  // what placing them may search with (planner/place/place.h)
 constexpr double kPlanNodes = 50;                // what a plan costs beside its nodes
 constexpr double kLongest = 1.1;                 // what no budget asks for may take, of the usual plan's time
-constexpr double kTooLong = 1.25;                // what nothing is added to any more, as that takes time too
+constexpr double kTooLong = 1.15;                // what nothing is added to any more, as that takes time too
+
+// What arguments hold before the first step, or those that are not donated and the results after the last, if that is
+// more.
+size_t held_outside(const PlanData& plan) {
+  std::vector<bool> counted(plan.buffers.size());
+  const auto add = [&](size_t& sum, int buffer) {
+    if (!counted[buffer]) sum += plan.buffers[buffer].bytes;
+    counted[buffer] = true;
+  };
+  size_t donated = 0, after = 0;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const bool is_donated = i < plan.donated.size() && plan.donated[i];
+    if (is_donated) {
+      donated += plan.buffers[plan.inputs[i]].bytes;
+    } else {
+      add(after, plan.inputs[i]);
+    }
+  }
+  const size_t before = donated + after;
+  for (const int output : plan.outputs) add(after, plan.root(output));
+  return std::max(before, after);
+}
 
 }  // namespace
 
@@ -40,7 +62,11 @@ std::vector<Tradeoff> curve_of(std::vector<Tradeoff> points) {
 }
 
 BudgetLedger::BudgetLedger(const PlanData& usual, PlanOptions options, Wanted wanted)
-    : options_(std::move(options)), wanted_(wanted), usual_(alternative("fused", usual)), most_(kMostNodes) {
+    : options_(std::move(options)),
+      wanted_(wanted),
+      usual_(alternative("fused", usual)),
+      least_(held_outside(usual)),
+      most_(kMostNodes) {
   if (!options_.placing) options_.placing = std::make_shared<SharedPlacing>(kMostPlacing);
   lowest_.plan = usual;
   if (wants(price_of(usual))) answer_ = lowest_;
@@ -48,7 +74,9 @@ BudgetLedger::BudgetLedger(const PlanData& usual, PlanOptions options, Wanted wa
 }
 
 bool BudgetLedger::done() const {
-  return wanted_ == Wanted::fitting && answer_ && answer_->plan.predicted_seconds <= kAsFast * usual_.cost;
+  const Price best = answer_ ? price_of(answer_->plan) : Price{usual_.peak_bytes, usual_.cost};
+  if (wanted_ == Wanted::better) return !better({least_, 0}, best, Policy::lowered);
+  return answer_ && best.seconds <= kAsFast * usual_.cost;
 }
 
 bool BudgetLedger::wants(Price price, const SliceMarks& slices) const {

@@ -65,7 +65,8 @@ class BudgetLedger {
   /// What every budget gets, from the usual plan to the one with the lowest peak, the faster first.
   std::vector<Tradeoff> curve() const;
 
-  /// Whether nothing better can be found: what fits is as fast as the usual plan.
+  /// Whether nothing better can be found: what fits is as fast as the usual plan; or arguments and results alone hold
+  /// more than what would be better.
   bool done() const;
   /// Whether such a plan would be taken for an answer.
   bool wants(Price price, const SliceMarks& slices = {}) const;
@@ -115,6 +116,7 @@ class BudgetLedger {
   BudgetCandidate lowest_;
   std::optional<BudgetCandidate> answer_;
   Alternative usual_;
+  size_t least_;  // that any plan holds: the arguments, or those that stay with the results
   std::vector<Tradeoff> points_;
   double most_, spent_ = 0, until_ = 1;
 };

@@ -32,6 +32,7 @@ constexpr double kTrialNodes = 10'000;         // planned in a round to choose a
 constexpr double kTrialPart = 0.15;            // or this part of all work if that is less,
 constexpr size_t kFewestTrials = 6;            // but so many at least
 constexpr double kAsLong = 1.1;                // times the time of another: no longer
+constexpr double kMuchSaved = 0.5;             // of the peak, in many slices: less work is not worth losing that
 constexpr size_t kSumsWeigh = 16;              // a peak as much lower by this part is not worth other bits
 
 bool lower(const PlanData& a, const PlanData& b) {
@@ -184,7 +185,8 @@ bool SliceSearch::slice_one() {
     slicing = own;
   }
   if (!best) return false;
-  std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing);
+  const bool to_the_end = saves(price_of(best->plan), price_of(planned_.plan), kMuchSaved);
+  std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing, to_the_end);
   ledger_.enter(*best, decisions_, previous_);
   if (ledger_.done()) return true;
   const bool is_better = !lowest || score(best->plan) < score(lowest->plan);
@@ -193,14 +195,14 @@ bool SliceSearch::slice_one() {
 }
 
 // In two slices, three, ... until one fits or no more help; what is lowest.
-std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slicing& slicing) {
+std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slicing& slicing, bool to_the_end) {
   std::optional<BudgetCandidate> lowest;
   const Region& region = slicing.regions[0];
   const bool few = planned_.graph.nodes.size() <= kFewNodes;
   int64_t length = region.extent;
   Score least{std::numeric_limits<size_t>::max()};
   int idle = 0;
-  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && !ledger_.exhausted();
+  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && (to_the_end || !ledger_.exhausted());
        chunks += few ? (chunks + 3) / 4 : chunks) {
     if (slice_length(region, chunks) == length) continue;
     length = slice_length(region, chunks);

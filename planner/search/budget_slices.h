@@ -52,7 +52,7 @@ class SliceSearch {
   };
 
   bool slice_one();
-  std::optional<BudgetCandidate> slice_more(size_t level, const Slicing& slicing);
+  std::optional<BudgetCandidate> slice_more(size_t level, const Slicing& slicing, bool to_the_end);
   bool slice_outside(size_t path);
   bool go_on_from(BudgetCandidate candidate);
   void move_to(tracing::Graph graph);

@@ -344,6 +344,23 @@ TEST(Budget, TheCurveHasNoPointThatIsWorseInBoth) {
   EXPECT_EQ(names, (std::vector<std::string>{"usual", "b", "e"}));
 }
 
+// Nothing lower is sought where arguments and results alone hold nearly all.
+TEST(Budget, NothingIsSoughtBelowArgumentsAndResults) {
+  const auto is_sought = [](bool donated, bool waits) {
+    Graph g;
+    const ValueId x = g.add_input({{1000, 1000}, DType::f32});
+    const ValueId y = matmul(g, x, x), z = matmul(g, y, x);
+    g.outputs = {waits ? matmul(g, z, y) : y};
+    PlanOptions options;
+    options.donated = {donated};
+    return !BudgetLedger(plan_simplified(g, options, {}).plan, {}, Wanted::better).done();
+  };
+  EXPECT_FALSE(is_sought(false, false));
+  EXPECT_TRUE(is_sought(false, true));
+  EXPECT_TRUE(is_sought(true, false));  // what is donated may end before the result begins
+  EXPECT_TRUE(is_sought(true, true));
+}
+
 // Without a budget no plan is made to the end that takes much longer than the usual one; with one it may be what fits.
 TEST(Budget, OnlyBudgetsAskForSlowPlans) {
   const auto sines = [](int count) {
