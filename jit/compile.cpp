@@ -57,13 +57,6 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
 }
 
 // The plan, of whose kernels those that are likely to be in it are compiled meanwhile.
-planner::PlanData plan_while_compiling(const tracing::Graph& graph, planner::PlanOptions options,
-                                       const Device& device) {
-  CompileAhead ahead(device);
-  options.likely = [&](const planner::PlanData& plan) { ahead.begin(plan); };
-  return planner::make_plan(graph, options);
-}
-
 }  // namespace
 
 Plan make_report(const tracing::Graph& graph, planner::PlanOptions options) {
@@ -84,7 +77,11 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
   options_.want_alternatives = false;
   const bool filed = profile_file_on();
   const double began = filed ? backends::steady_seconds() : 0;
-  planner::PlanData plan = plan_while_compiling(function_.graph, options_, device);
+  CompileAhead ahead(device);
+  planner::PlanOptions asked = options_;
+  asked.likely = [&](const planner::PlanData& likely) { ahead.begin(likely); };
+  planner::PlanData plan = planner::make_plan(function_.graph, asked);
+  ahead.stop();
   const double planned = filed ? backends::steady_seconds() : 0;
   if (progress_on()) compiling.emplace("compiling", "", 0, Progress::Clock::ticks);
   executable_ =

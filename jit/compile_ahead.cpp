@@ -8,7 +8,9 @@
 
 namespace neap::jit_detail {
 
-CompileAhead::~CompileAhead() {
+CompileAhead::~CompileAhead() { stop(); }
+
+void CompileAhead::stop() {
   const std::lock_guard lock(mutex_);
   thread_.request_stop();
   current_.request_stop();

@@ -14,8 +14,8 @@
 
 namespace neap::jit_detail {
 
-/// Compiles on a thread of its own, which ends with this object, after the kernel that it is at. None is started where
-/// loops have one thread (set_num_threads).
+/// Compiles on a thread of its own, which ends with this object, after the kernel that it is at, or soon after stop().
+/// None is started where loops have one thread (set_num_threads).
 class CompileAhead {
  public:
   explicit CompileAhead(const Device& device) : device_(device) {}
@@ -26,6 +26,8 @@ class CompileAhead {
   /// Goes on with this plan, after the kernel of another that it may be at. A failure, also of that, is left to those
   /// who compile the plan (but what can be begun once in a process, as LLVM's start, is begun here).
   void begin(const planner::PlanData& plan);
+  /// Begins nothing more. The kernel that it is at is made beside what others compile.
+  void stop();
 
  private:
   void run(const std::stop_token& end);

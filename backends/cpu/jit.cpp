@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,7 @@ std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number)
 // change nothing, but each takes its time, and they need analyses: a twelfth of all instructions.
 constexpr std::string_view kIdlePasses[] = {
     "Analyze Machine Code For Garbage Collection",
+    "Canonicalize Freeze Instructions in Loops",
     "Contiguously Lay Out Funclets",
     "Exception handling preparation",
     "Expand indirectbr instructions",
@@ -168,6 +170,8 @@ struct Unit : Kept {
 struct Worker {
   static constexpr size_t kMostFiles = 64;
 
+  explicit Worker(std::unique_ptr<llvm::TargetMachine> machine) : machine(std::move(machine)) {}
+
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<Unit> unit;
 
@@ -232,18 +236,33 @@ std::unique_ptr<llvm::TargetMachine> initialize_llvm() {
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
 struct Session : Kept {
-  std::vector<Worker> workers;  // one for each thread that has compiled
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<Worker*> idle;  // of those
   llvm::orc::LLJITBuilder builder;
   std::unique_ptr<llvm::orc::LLJIT> llvm;
   llvm::orc::SymbolMap symbols;  // of our functions that kernels call
   bool ready = false;
   bool out_of_memory = false;  // as LLVM says where it does not throw, but reports and goes on
 
-  // LLVM is started for the first machine: what an earlier process has compiled is linked without.
-  Worker& worker(size_t thread = 0) {
-    if (workers.empty()) workers.push_back({initialize_llvm(), nullptr});
-    while (workers.size() <= thread) workers.push_back({new_machine(host_target()), nullptr});
-    return workers[thread];
+  // Starts LLVM, for the first worker: what an earlier process has compiled is linked without.
+  void start_llvm() {
+    if (workers.empty()) add(initialize_llvm());
+  }
+
+  // Some that nobody else has. Where an allocation fails they are not given back.
+  std::vector<Worker*> take_workers(size_t count) {
+    start_llvm();
+    while (idle.size() < count) add(new_machine(host_target()));
+    std::vector<Worker*> taken(idle.end() - static_cast<std::ptrdiff_t>(count), idle.end());
+    idle.resize(idle.size() - count);
+    return taken;
+  }
+
+  void give_back(std::span<Worker* const> taken) { idle.insert(idle.end(), taken.begin(), taken.end()); }
+
+  void add(std::unique_ptr<llvm::TargetMachine> machine) {
+    workers.push_back(std::make_unique<Worker>(std::move(machine)));
+    idle.push_back(workers.back().get());
   }
 
   void start() {
@@ -287,31 +306,20 @@ class Jit {
   std::vector<KernelFunction> compile(std::span<const Kernel* const> kernels, const std::string& dump_name) {
     std::vector<std::string> texts;
     for (const Kernel* kernel : kernels) texts.push_back(kernel->print());
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (!dump_name.empty() && dump_dir()) dump(kernels, texts, dump_name);
-    std::vector<Code> missing;
-    std::unordered_set<std::string_view> seen;
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
-      const std::string symbol = code_symbol(texts[i], host_target());
-      missing.push_back({kernels[i], &texts[i], symbol, load_code(symbol, texts[i])});
-      missing.back().is_found = missing.back().object.has_value();
-    }
-    if (!missing.empty()) {
-      try {
-        link(missing);
-      } catch (const InternalError&) {
-        // The session has some of it, which it cannot link twice. What was found on disk is made anew.
-        if (session_) keep_for_ever(session_.release());
-        const bool found = std::ranges::any_of(missing, [](const Code& code) { return code.is_found; });
-        if (!found) throw;
-        for (Code& code : missing) code.object.reset();
-        link(missing);
-      }
-    }
+    make_known(lock, kernels, texts);
     std::vector<KernelFunction> result;
     for (const std::string& text : texts) result.push_back(known_.at(text));
     return result;
+  }
+
+  void start_for(const Kernel& kernel) {
+    const std::string text = kernel.print();
+    const std::lock_guard lock(mutex_);
+    const bool started = session_ && !session_->workers.empty();
+    if (started || known_.contains(text) || load_code(code_symbol(text, host_target()), text)) return;
+    in_llvm(1, [](Session& session) { session.start_llvm(); });
   }
 
   std::string list(std::span<const Kernel* const> kernels, Listing what) {
@@ -322,7 +330,7 @@ class Jit {
   CodeTarget target(const std::string& op, const std::string& triple, const std::string& cpu) {
     const std::lock_guard lock(mutex_);
     return in_llvm(1, [&](Session& session) {
-      session.worker();
+      session.start_llvm();
       return named_target(op, triple, cpu);
     });
   }
@@ -330,7 +338,7 @@ class Jit {
   std::string object(const CodeTarget& target, size_t kernels, FunctionRef<void(llvm::Module&)> fill) {
     const std::lock_guard lock(mutex_);
     return in_llvm(kernels, [&](Session& session) {
-      session.worker();
+      session.start_llvm();
       const std::unique_ptr<llvm::TargetMachine> machine = new_machine(target);
       machine->Options.FunctionSections = true;
       return with_fragile<Unit>([&](Unit& unit) {
@@ -350,27 +358,47 @@ class Jit {
           "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
           "call the function with such arguments once before");
     }
-    process_ = os::process();
+    enter_process();
     const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels);
+    const Session* session = nullptr;
     try {
-      if (!session_ || !session_->ready) {
-        session_ = std::make_unique<Session>();
-        session_->start();
+      if (!session_ || !session_->ready) session_ = std::make_unique<Session>();
+      session = session_.get();
+      if (!session_->ready) session_->start();
+      if constexpr (std::is_void_v<std::invoke_result_t<F, Session&>>) {
+        f(*session_);
+        end_before_llvm();
+      } else {
+        auto result = f(*session_);
+        end_before_llvm();
+        return result;
       }
-      auto result = f(*session_);
-      // LLVM makes static objects of its own as it first needs them. So this comes before the end of each of them.
-      if (std::atexit(at_exit) != 0) throw std::bad_alloc();
-      return result;
     } catch (const std::bad_alloc&) {
-      give_up(kernels);
+      give_up(session, kernels);
     } catch (const InternalError&) {
-      if (!session_ || !session_->out_of_memory) throw;
-      give_up(kernels);
+      if (!session || !session->out_of_memory) throw;
+      give_up(session, kernels);
     }
   }
 
-  [[noreturn]] void give_up(size_t kernels) {
-    if (session_) keep_for_ever(session_.release());
+  // A child of fork() has none of the other threads that made or waited for something.
+  void enter_process() {
+    const long now = os::process(), before = process_.exchange(now);
+    if (before == 0 || before == now) return;
+    being_made_.clear();
+    auto made = std::make_unique<std::condition_variable>();
+    made_.swap(made);
+    static_cast<void>(made.release());  // of threads that are not there: it can neither be used nor end
+  }
+
+  // LLVM makes static objects of its own as it first needs them. So at_exit comes before the end of each of them.
+  static void end_before_llvm() {
+    if (std::atexit(at_exit) != 0) throw std::bad_alloc();
+  }
+
+  // Another thread may have begun a new session meanwhile.
+  [[noreturn]] void give_up(const Session* session, size_t kernels) {
+    if (session && session_.get() == session) keep_for_ever(session_.release());
     throw OutOfMemoryError(fmt::format("out of memory: compiling {} kernels", kernels));
   }
 
@@ -382,55 +410,126 @@ class Jit {
     bool is_found = false;  // it is of an earlier process
   };
 
-  // Each kernel is an object of its own, so that other programs find it. Code generation is what takes the time:
-  // several threads have a part, the longest first, so that none waits for long in the end.
-  static void generate(Session& session, std::vector<Code*> codes) {
-    if (codes.empty()) return;
-    std::ranges::sort(codes, std::ranges::greater(), [](const Code* code) { return code->kernel->dag.size(); });
-    const size_t threads = std::min(codes.size(), static_cast<size_t>(num_threads()));
-    session.worker(threads - 1);
-    parallel_in_slots(std::ssize(codes), static_cast<int>(threads), [&](int64_t i, int slot) {
-      const LlvmThread at_work;
-      Code& code = *codes[static_cast<size_t>(i)];
-      code.object = session.workers[static_cast<size_t>(slot)].compile(*code.kernel, code.symbol);
-    });
+  // Kernels that a thread makes code for, so that no other does. It has the lock as this begins and ends.
+  class Claim {
+   public:
+    Claim(Jit& jit, std::span<const Code> codes) : jit_(jit), codes_(codes) {
+      jit_.being_made_.reserve(jit_.being_made_.size() + codes.size());
+      for (const Code& code : codes_) jit_.being_made_.push_back(*code.text);
+    }
+    ~Claim() {
+      for (const Code& code : codes_) std::erase(jit_.being_made_, *code.text);
+      jit_.made_->notify_all();
+    }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+   private:
+    Jit& jit_;
+    const std::span<const Code> codes_;
+  };
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Where another thread makes some of them, this one makes the others meanwhile. What the other fails at, it tries.
+  void make_known(Lock& lock, std::span<const Kernel* const> kernels, const std::vector<std::string>& texts) {
+    enter_process();
+    for (bool others = true; others;) {
+      others = false;
+      std::vector<Code> missing;
+      std::unordered_set<std::string_view> seen;
+      for (size_t i = 0; i < kernels.size(); ++i) {
+        if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
+        if (std::ranges::count(being_made_, texts[i]) > 0) {
+          others = true;
+          continue;
+        }
+        const std::string symbol = code_symbol(texts[i], host_target());
+        missing.push_back({kernels[i], &texts[i], symbol, load_code(symbol, texts[i])});
+        missing.back().is_found = missing.back().object.has_value();
+      }
+      if (!missing.empty()) {
+        make(lock, missing);
+      } else if (others) {
+        made_->wait(lock);
+      }
+    }
   }
 
-  void link(std::span<Code> codes) {
-    in_llvm(codes.size(), [&](Session& session) {
-      const std::vector<KernelFunction> added = add(session, codes);
-      // What a session has linked must be known: it cannot link it twice.
-      for (size_t i = 0; i < codes.size(); ++i) known_.emplace(*codes[i].text, added[i]);
-      return added.size();
-    });
+  void make(Lock& lock, std::span<Code> codes) {
+    const Claim claim(*this, codes);
+    try {
+      generate(lock, codes);
+      link(codes);
+    } catch (const InternalError&) {
+      // The session has some of it, which it cannot link twice. What was found on disk is made anew.
+      if (session_) keep_for_ever(session_.release());
+      const bool found = std::ranges::any_of(codes, [](const Code& code) { return code.is_found; });
+      if (!found) throw;
+      for (Code& code : codes) code.object.reset(), code.is_found = false;
+      generate(lock, codes);
+      link(codes);
+    }
   }
 
-  static std::vector<KernelFunction> add(Session& session, std::span<Code> codes) {
+  // Each kernel is an object of its own, so that other programs find it. Code generation is what takes the time: it is
+  // done without the lock, and several threads have a part, the longest first, so that none waits for long in the end.
+  void generate(Lock& lock, std::span<Code> codes) {
     std::vector<Code*> fresh;
     for (Code& code : codes) {
       if (!code.object) fresh.push_back(&code);
     }
-    generate(session, fresh);
-    if (fresh.size() > 1) {  // one alone is compiled ahead, and others come after it
-      for (Worker& worker : session.workers) worker.unit.reset();
-    }
-    std::vector<KernelFunction> functions;
-    for (const Code& code : codes) {
-      std::unique_ptr<llvm::MemoryBuffer> buffer = llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol);
-      if (!buffer) throw std::bad_alloc();
-      check(session.llvm->addObjectFile(std::move(buffer)));
-    }
-    for (const Code& code : codes) {
-      functions.push_back(take(session.llvm->lookup(code.symbol)).toPtr<KernelFunction>());
-    }
-    for (const Code* code : fresh) store_code(code->symbol, *code->text, *code->object);
-    return functions;
+    if (fresh.empty()) return;
+    std::ranges::sort(fresh, std::ranges::greater(), [](const Code* code) { return code->kernel->dag.size(); });
+    const size_t threads = std::min(fresh.size(), static_cast<size_t>(num_threads()));
+    in_llvm(fresh.size(), [&](Session& session) {
+      const std::vector<Worker*> workers = session.take_workers(threads);
+      {
+        const Unlocked unlocked(lock);
+        parallel_in_slots(std::ssize(fresh), static_cast<int>(threads), [&](int64_t i, int slot) {
+          const LlvmThread at_work;
+          Code& code = *fresh[static_cast<size_t>(i)];
+          code.object = workers[static_cast<size_t>(slot)]->compile(*code.kernel, code.symbol);
+        });
+      }
+      session.give_back(workers);
+      if (fresh.size() == 1) return;  // one alone is compiled ahead, and others come after it
+      for (Worker* worker : session.idle) worker->unit.reset();
+    });
+  }
+
+  struct Unlocked {
+    explicit Unlocked(Lock& lock) : lock(lock) { lock.unlock(); }
+    ~Unlocked() { lock.lock(); }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    Lock& lock;
+  };
+
+  void link(std::span<Code> codes) {
+    in_llvm(codes.size(), [&](Session& session) {
+      for (const Code& code : codes) {
+        std::unique_ptr<llvm::MemoryBuffer> buffer = llvm::MemoryBuffer::getMemBufferCopy(*code.object, code.symbol);
+        if (!buffer) throw std::bad_alloc();
+        check(session.llvm->addObjectFile(std::move(buffer)));
+      }
+      std::vector<KernelFunction> functions;
+      for (const Code& code : codes) {
+        functions.push_back(take(session.llvm->lookup(code.symbol)).toPtr<KernelFunction>());
+      }
+      for (const Code& code : codes) {
+        if (!code.is_found) store_code(code.symbol, *code.text, *code.object);
+      }
+      // What a session has linked must be known: it cannot link it twice.
+      for (size_t i = 0; i < codes.size(); ++i) known_.emplace(*codes[i].text, functions[i]);
+    });
   }
 
   std::string list_unlocked(std::span<const Kernel* const> kernels, Listing what) {
     return in_llvm(kernels.size(), [&](Session& session) {
       return with_fragile<Unit>([&](Unit& unit) {
-        llvm::TargetMachine& machine = *session.worker().machine;
+        const std::vector<Worker*> workers = session.take_workers(1);
+        llvm::TargetMachine& machine = *workers[0]->machine;
         unit.begin(machine, host_target());
         for (size_t i = 0; i < kernels.size(); ++i) unit.emit(*kernels[i], listed(i));
         std::string text;
@@ -440,6 +539,7 @@ class Jit {
         } else {
           text = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
         }
+        session.give_back(workers);
         return text;
       });
     });
@@ -459,6 +559,8 @@ class Jit {
   std::mutex mutex_;
   std::unique_ptr<Session> session_;
   std::unordered_map<std::string, KernelFunction> known_;
+  std::vector<std::string_view> being_made_;  // kernels, by whoever has a Claim
+  std::unique_ptr<std::condition_variable> made_ = std::make_unique<std::condition_variable>();  // or not
   std::atomic<bool> process_ends_ = false;
   std::atomic<long> process_ = 0;  // that compiled last
 };
@@ -473,8 +575,11 @@ Jit& jit() {
 void Jit::at_exit() {
   Jit& self = jit();
   if (self.process_ends_) return;
-  std::unique_lock lock(self.mutex_, std::defer_lock);
-  if (!LlvmMemory::inside() && self.process_ == os::process()) lock.lock();
+  Lock lock(self.mutex_, std::defer_lock);
+  if (!LlvmMemory::inside() && self.process_ == os::process()) {
+    lock.lock();
+    self.made_->wait(lock, [&] { return self.being_made_.empty(); });
+  }
   self.process_ends_ = true;
 }
 
@@ -485,6 +590,8 @@ const VectorUnit& host_unit() { return host_target().unit; }
 std::vector<KernelFunction> compile_kernels(std::span<const Kernel* const> kernels, const std::string& dump_name) {
   return kernels.empty() ? std::vector<KernelFunction>{} : jit().compile(kernels, dump_name);
 }
+
+void start_compiler_for(const Kernel& kernel) { jit().start_for(kernel); }
 
 CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu) {
   return jit().target(op, triple, cpu);

@@ -24,6 +24,9 @@ const VectorUnit& host_unit();
 std::vector<backends::KernelFunction> compile_kernels(std::span<const backends::Kernel* const> kernels,
                                                       const std::string& dump_name);
 
+/// Starts LLVM, once in a process, where the kernel's code is not known: what compile_kernels() begins with.
+void start_compiler_for(const backends::Kernel& kernel);
+
 /// Returns named_target() of these (backends/cpu/target.h).
 CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu);
 /// Returns the object file of a module that `fill` writes, of about so many kernels. Nothing of it runs here.

@@ -7,24 +7,39 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
 
 #include "core/os/os.h"
 
 namespace neap::cpu {
 namespace {
 
-std::mutex one_at_a_time;
+// A mapping that begins with its size.
+std::byte* map_reserve(size_t bytes) {
+  std::byte* const data = os::map(bytes, os::page_bytes());
+  if (data) std::memcpy(data, &bytes, sizeof bytes);
+  return data;
+}
+
+void unmap_reserve(std::byte* data) {
+  size_t bytes = 0;
+  std::memcpy(&bytes, data, sizeof bytes);
+  os::unmap(data, bytes);
+}
+
+std::mutex mutex;  // of these
+size_t users = 0;
+
 // Whoever takes the address gives the mapping back.
-std::atomic<void*> reserve = nullptr;
-std::atomic<size_t> reserve_bytes = 0;
+std::atomic<std::byte*> reserve = nullptr;
 std::atomic<std::new_handler> outer_handler = nullptr;
 thread_local bool at_work = false;
 
 bool give_back_reserve() {
-  void* data = reserve.exchange(nullptr);
-  if (!data) return false;
-  os::unmap(static_cast<std::byte*>(data), reserve_bytes);
-  return true;
+  std::byte* const data = reserve.exchange(nullptr);
+  if (data) unmap_reserve(data);
+  return data != nullptr;
 }
 
 void on_failing_new() {
@@ -41,28 +56,32 @@ void on_failing_malloc(void*, const char*, bool) {
 
 }  // namespace
 
-LlvmMemory::LlvmMemory(size_t bytes) : lock_(one_at_a_time) {
-  std::byte* const data = os::map(bytes, os::page_bytes());
+LlvmMemory::LlvmMemory(size_t bytes) {
+  const std::lock_guard lock(mutex);
+  std::byte* const data = map_reserve(bytes);
   std::byte* const more = data ? os::map(bytes, os::page_bytes()) : nullptr;
   if (!more) {
-    if (data) os::unmap(data, bytes);
+    if (data) unmap_reserve(data);
     throw OutOfMemoryError(
         fmt::format("out of memory: compiling needs {}; the system refuses the mapping", format_bytes(2 * bytes)));
   }
   os::unmap(more, bytes);
-  reserve_bytes = bytes;
-  reserve = data;
-  outer_ = std::get_new_handler();
-  outer_handler = outer_;
-  std::set_new_handler(on_failing_new);
-  llvm::install_bad_alloc_error_handler(on_failing_malloc);
+  std::byte* none = nullptr;
+  if (!reserve.compare_exchange_strong(none, data)) unmap_reserve(data);  // another thread has one
+  if (users++ == 0) {
+    outer_handler = std::get_new_handler();
+    std::set_new_handler(on_failing_new);
+    llvm::install_bad_alloc_error_handler(on_failing_malloc);
+  }
   at_work = true;
 }
 
 LlvmMemory::~LlvmMemory() {
   at_work = false;
+  const std::lock_guard lock(mutex);
+  if (--users > 0) return;
   llvm::remove_bad_alloc_error_handler();
-  if (std::get_new_handler() == on_failing_new) std::set_new_handler(outer_);
+  if (std::get_new_handler() == on_failing_new) std::set_new_handler(outer_handler);
   give_back_reserve();
 }
 

@@ -14,14 +14,13 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 
 namespace neap::cpu {
 
-/// An LlvmMemory surrounds all uses of LLVM on the thread that makes it; an LlvmThread does on others that help. There
-/// is one at a time: another thread waits.
+/// An LlvmMemory surrounds all uses of LLVM on the thread that makes it; an LlvmThread does on others that help. Those
+/// of several threads share the reserve.
 class LlvmMemory {
  public:
   /// Throws OutOfMemoryError where the system does not give that much, and as much again.
@@ -32,10 +31,6 @@ class LlvmMemory {
 
   /// Tells whether this thread is at work in LLVM.
   static bool inside();
-
- private:
-  std::unique_lock<std::mutex> lock_;
-  std::new_handler outer_;
 };
 
 /// An LlvmThread surrounds the work of a thread that helps the one with the LlvmMemory.

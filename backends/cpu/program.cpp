@@ -322,12 +322,15 @@ std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string
   return std::move(lowered.program);
 }
 
+// The shortest first: a plan that another follows has cost little then, and whoever waits for all of them finds the
+// longest still to be shared among threads.
 void compile_program_ahead(const PlanData& plan, const std::stop_token& stop) {
   const Lowered lowered = lower_program(plan, host_unit());
-  std::vector<const backends::Kernel*> longest_first = lowered.kernels;
-  std::ranges::sort(longest_first, std::ranges::greater(),
-                    [](const backends::Kernel* kernel) { return kernel->dag.size(); });
-  for (const backends::Kernel* kernel : longest_first) {
+  std::vector<const backends::Kernel*> shortest_first = lowered.kernels;
+  std::ranges::sort(shortest_first, {}, [](const backends::Kernel* kernel) { return kernel->dag.size(); });
+  for (const backends::Kernel* kernel : shortest_first) {
+    if (stop.stop_requested()) return;
+    start_compiler_for(*kernel);  // which takes as long as some kernels: another plan may be likely then
     if (stop.stop_requested()) return;
     compile_kernels({&kernel, 1}, "");
   }

@@ -6,11 +6,13 @@
 #include <neap/neap.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -154,6 +156,24 @@ TEST_F(CompileAheadTest, ThePlansOwnKernelsAreCompiled) {
   fs::remove_all(folder);
 }
 #endif
+
+// Each of some threads makes code of its own, and finds or waits for what another makes.
+TEST(CompileAhead, ThreadsCompileAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &wrong] {
+      for (int i = 0; i < 12; ++i) {
+        const int factor = 1000 + (i % 3 == t % 3 ? 100 * t : 0) + i;  // of this thread alone, or of all
+        const auto f = jit([=](const Array& x) { return cumsum(x * static_cast<float>(factor), 0) + sum(exp(x * 0)); });
+        const Array got = f(ones({40}));
+        wrong += got[39].item<float>() != static_cast<float>(factor) * 40 + 40 ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
 
 // What a thread compiles with is used for several kernels, and made anew now and then.
 TEST(CompileAhead, ManyKernelsOneAfterTheOther) {
