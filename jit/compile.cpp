@@ -56,7 +56,6 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
   return stem;
 }
 
-// The plan, of whose kernels those that are likely to be in it are compiled meanwhile.
 }  // namespace
 
 Plan make_report(const tracing::Graph& graph, planner::PlanOptions options) {
@@ -77,15 +76,16 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
   options_.want_alternatives = false;
   const bool filed = profile_file_on();
   const double began = filed ? backends::steady_seconds() : 0;
-  CompileAhead ahead(device);
+  std::optional<CompileAhead> ahead(std::in_place, device);
   planner::PlanOptions asked = options_;
-  asked.likely = [&](const planner::PlanData& likely) { ahead.begin(likely); };
+  asked.likely = [&](const planner::PlanData& likely) { ahead->begin(likely); };
   planner::PlanData plan = planner::make_plan(function_.graph, asked);
-  ahead.stop();
+  ahead->stop();
   const double planned = filed ? backends::steady_seconds() : 0;
   if (progress_on()) compiling.emplace("compiling", "", 0, Progress::Clock::ticks);
   executable_ =
       compile_for(device, std::move(plan), dump(function_.graph, options_, device, label_, origin.eager, number_));
+  ahead.reset();
   if (!filed) return;
   note_in_profile_file(label_, "planning", began, planned);
   note_in_profile_file(label_, "compiling", planned, backends::steady_seconds());

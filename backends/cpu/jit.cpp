@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -249,7 +250,7 @@ struct Session : Kept {
     if (workers.empty()) add(initialize_llvm());
   }
 
-  // Some that nobody else has. Where an allocation fails they are not given back.
+  // Some that nobody else has. After an exception they are not given back.
   std::vector<Worker*> take_workers(size_t count) {
     start_llvm();
     while (idle.size() < count) add(new_machine(host_target()));
@@ -258,7 +259,16 @@ struct Session : Kept {
     return taken;
   }
 
-  void give_back(std::span<Worker* const> taken) { idle.insert(idle.end(), taken.begin(), taken.end()); }
+  // Few are kept, and what they have grown to of one at most.
+  void give_back(std::span<Worker* const> taken, const Worker* grown) {
+    idle.insert(idle.end(), taken.begin(), taken.end());
+    for (Worker* worker : idle) {
+      if (worker != grown) worker->unit.reset();
+    }
+    for (const auto most = static_cast<size_t>(num_threads()); idle.size() > most; idle.erase(idle.begin())) {
+      std::erase_if(workers, [&](const auto& worker) { return worker.get() == idle.front(); });
+    }
+  }
 
   void add(std::unique_ptr<llvm::TargetMachine> machine) {
     workers.push_back(std::make_unique<Worker>(std::move(machine)));
@@ -314,12 +324,14 @@ class Jit {
     return result;
   }
 
-  void start_for(const Kernel& kernel) {
+  void compile_ahead(const Kernel& kernel, const std::stop_token& stop) {
     const std::string text = kernel.print();
-    const std::lock_guard lock(mutex_);
-    const bool started = session_ && !session_->workers.empty();
-    if (started || known_.contains(text) || load_code(code_symbol(text, host_target()), text)) return;
-    in_llvm(1, [](Session& session) { session.start_llvm(); });
+    Lock lock(mutex_);
+    enter_process();
+    if (known_.contains(text) || is_being_made(text)) return;
+    Code code = code_of(kernel, text);
+    if (!code.object) in_llvm(1, [](Session& session) { session.start_llvm(); });
+    if (!stop.stop_requested()) make(lock, {&code, 1});
   }
 
   std::string list(std::span<const Kernel* const> kernels, Listing what) {
@@ -350,14 +362,12 @@ class Jit {
   }
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+
   // f(session), with memory in reserve. After an allocation in LLVM has failed the next one has a new session.
   template <class F>
   std::invoke_result_t<F, Session&> in_llvm(size_t kernels, F&& f) {
-    if (process_ends_) {
-      throw DeviceError(
-          "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; "
-          "call the function with such arguments once before");
-    }
+    if (process_ends_) refuse();
     enter_process();
     const LlvmMemory memory(kMemory + kMemoryOfKernel * kernels);
     const Session* session = nullptr;
@@ -381,14 +391,22 @@ class Jit {
     }
   }
 
-  // A child of fork() has none of the other threads that made or waited for something.
+  [[noreturn]] static void refuse() {
+    throw DeviceError(
+        "cpu: the process is about to end, and LLVM's own static objects are gone: nothing new can be compiled; call "
+        "the function with such arguments once before");
+  }
+
+  // A child of fork() waits for no other thread of its parent, as far as none held the lock then.
   void enter_process() {
-    const long now = os::process(), before = process_.exchange(now);
-    if (before == 0 || before == now) return;
-    being_made_.clear();
-    auto made = std::make_unique<std::condition_variable>();
-    made_.swap(made);
-    static_cast<void>(made.release());  // of threads that are not there: it can neither be used nor end
+    if (process_ == os::process()) return;
+    if (process_ != 0) {
+      auto made = std::make_unique<std::condition_variable>();
+      static_cast<void>(made_.release());  // of threads that are not there: it can neither be used nor end
+      made_ = std::move(made);
+      being_made_.clear();
+    }
+    process_ = os::process();
   }
 
   // LLVM makes static objects of its own as it first needs them. So at_exit comes before the end of each of them.
@@ -429,7 +447,14 @@ class Jit {
     const std::span<const Code> codes_;
   };
 
-  using Lock = std::unique_lock<std::mutex>;
+  bool is_being_made(const std::string& text) const { return std::ranges::count(being_made_, text) > 0; }
+
+  static Code code_of(const Kernel& kernel, const std::string& text) {
+    std::string symbol = code_symbol(text, host_target());
+    std::optional<std::string> object = load_code(symbol, text);
+    const bool is_found = object.has_value();
+    return {&kernel, &text, std::move(symbol), std::move(object), is_found};
+  }
 
   // Where another thread makes some of them, this one makes the others meanwhile. What the other fails at, it tries.
   void make_known(Lock& lock, std::span<const Kernel* const> kernels, const std::vector<std::string>& texts) {
@@ -440,16 +465,21 @@ class Jit {
       std::unordered_set<std::string_view> seen;
       for (size_t i = 0; i < kernels.size(); ++i) {
         if (known_.contains(texts[i]) || !seen.insert(texts[i]).second) continue;
-        if (std::ranges::count(being_made_, texts[i]) > 0) {
+        if (is_being_made(texts[i])) {
           others = true;
-          continue;
+        } else {
+          missing.push_back(code_of(*kernels[i], texts[i]));
         }
-        const std::string symbol = code_symbol(texts[i], host_target());
-        missing.push_back({kernels[i], &texts[i], symbol, load_code(symbol, texts[i])});
-        missing.back().is_found = missing.back().object.has_value();
       }
       if (!missing.empty()) {
-        make(lock, missing);
+        const bool alone = being_made_.empty();
+        try {
+          make(lock, missing);
+        } catch (const OutOfMemoryError&) {
+          if (alone) throw;
+          made_->wait(lock, [&] { return being_made_.empty(); });  // then there is more memory
+          others = true;
+        }
       } else if (others) {
         made_->wait(lock);
       }
@@ -457,9 +487,10 @@ class Jit {
   }
 
   void make(Lock& lock, std::span<Code> codes) {
+    if (ends_soon_) refuse();
     const Claim claim(*this, codes);
+    generate(lock, codes);
     try {
-      generate(lock, codes);
       link(codes);
     } catch (const InternalError&) {
       // The session has some of it, which it cannot link twice. What was found on disk is made anew.
@@ -484,6 +515,7 @@ class Jit {
     const size_t threads = std::min(fresh.size(), static_cast<size_t>(num_threads()));
     in_llvm(fresh.size(), [&](Session& session) {
       const std::vector<Worker*> workers = session.take_workers(threads);
+      end_before_llvm();
       {
         const Unlocked unlocked(lock);
         parallel_in_slots(std::ssize(fresh), static_cast<int>(threads), [&](int64_t i, int slot) {
@@ -492,9 +524,7 @@ class Jit {
           code.object = workers[static_cast<size_t>(slot)]->compile(*code.kernel, code.symbol);
         });
       }
-      session.give_back(workers);
-      if (fresh.size() == 1) return;  // one alone is compiled ahead, and others come after it
-      for (Worker* worker : session.idle) worker->unit.reset();
+      session.give_back(workers, fresh.size() == 1 ? workers[0] : nullptr);  // one alone, ahead: others come after it
     });
   }
 
@@ -539,7 +569,7 @@ class Jit {
         } else {
           text = unit.generate(machine, llvm::CodeGenFileType::AssemblyFile);
         }
-        session.give_back(workers);
+        session.give_back(workers, nullptr);
         return text;
       });
     });
@@ -561,6 +591,7 @@ class Jit {
   std::unordered_map<std::string, KernelFunction> known_;
   std::vector<std::string_view> being_made_;  // kernels, by whoever has a Claim
   std::unique_ptr<std::condition_variable> made_ = std::make_unique<std::condition_variable>();  // or not
+  bool ends_soon_ = false;  // what is begun is waited for
   std::atomic<bool> process_ends_ = false;
   std::atomic<long> process_ = 0;  // that compiled last
 };
@@ -578,6 +609,7 @@ void Jit::at_exit() {
   Lock lock(self.mutex_, std::defer_lock);
   if (!LlvmMemory::inside() && self.process_ == os::process()) {
     lock.lock();
+    self.ends_soon_ = true;
     self.made_->wait(lock, [&] { return self.being_made_.empty(); });
   }
   self.process_ends_ = true;
@@ -591,7 +623,7 @@ std::vector<KernelFunction> compile_kernels(std::span<const Kernel* const> kerne
   return kernels.empty() ? std::vector<KernelFunction>{} : jit().compile(kernels, dump_name);
 }
 
-void start_compiler_for(const Kernel& kernel) { jit().start_for(kernel); }
+void compile_kernel_ahead(const Kernel& kernel, const std::stop_token& stop) { jit().compile_ahead(kernel, stop); }
 
 CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu) {
   return jit().target(op, triple, cpu);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ const VectorUnit& host_unit();
 std::vector<backends::KernelFunction> compile_kernels(std::span<const backends::Kernel* const> kernels,
                                                       const std::string& dump_name);
 
-/// Starts LLVM, once in a process, where the kernel's code is not known: what compile_kernels() begins with.
-void start_compiler_for(const backends::Kernel& kernel);
+/// Compiles a kernel for compile_kernels() to find, unless another thread does. LLVM is started for it, once in a
+/// process, which takes as long as some kernels do: nothing is compiled where a stop is requested meanwhile.
+void compile_kernel_ahead(const backends::Kernel& kernel, const std::stop_token& stop);
 
 /// Returns named_target() of these (backends/cpu/target.h).
 CodeTarget find_target(const std::string& op, const std::string& triple, const std::string& cpu);

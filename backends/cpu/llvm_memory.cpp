@@ -22,11 +22,13 @@ std::byte* map_reserve(size_t bytes) {
   return data;
 }
 
-void unmap_reserve(std::byte* data) {
+size_t size_of_reserve(const std::byte* data) {
   size_t bytes = 0;
   std::memcpy(&bytes, data, sizeof bytes);
-  os::unmap(data, bytes);
+  return bytes;
 }
+
+void unmap_reserve(std::byte* data) { os::unmap(data, size_of_reserve(data)); }
 
 std::mutex mutex;  // of these
 size_t users = 0;
@@ -58,16 +60,19 @@ void on_failing_malloc(void*, const char*, bool) {
 
 LlvmMemory::LlvmMemory(size_t bytes) {
   const std::lock_guard lock(mutex);
-  std::byte* const data = map_reserve(bytes);
+  std::byte* const other = reserve.exchange(nullptr);  // another thread's
+  const bool suffices = other && size_of_reserve(other) >= bytes;
+  std::byte* const data = suffices ? other : map_reserve(bytes);
   std::byte* const more = data ? os::map(bytes, os::page_bytes()) : nullptr;
   if (!more) {
-    if (data) unmap_reserve(data);
+    if (data && data != other) unmap_reserve(data);
+    reserve = other;
     throw OutOfMemoryError(
         fmt::format("out of memory: compiling needs {}; the system refuses the mapping", format_bytes(2 * bytes)));
   }
   os::unmap(more, bytes);
-  std::byte* none = nullptr;
-  if (!reserve.compare_exchange_strong(none, data)) unmap_reserve(data);  // another thread has one
+  if (other && other != data) unmap_reserve(other);
+  reserve = data;
   if (users++ == 0) {
     outer_handler = std::get_new_handler();
     std::set_new_handler(on_failing_new);

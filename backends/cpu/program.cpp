@@ -330,9 +330,7 @@ void compile_program_ahead(const PlanData& plan, const std::stop_token& stop) {
   std::ranges::sort(shortest_first, {}, [](const backends::Kernel* kernel) { return kernel->dag.size(); });
   for (const backends::Kernel* kernel : shortest_first) {
     if (stop.stop_requested()) return;
-    start_compiler_for(*kernel);  // which takes as long as some kernels: another plan may be likely then
-    if (stop.stop_requested()) return;
-    compile_kernels({&kernel, 1}, "");
+    compile_kernel_ahead(*kernel, stop);
   }
 }
 

@@ -66,7 +66,7 @@ class BudgetLedger {
   std::vector<Tradeoff> curve() const;
 
   /// Whether nothing better can be found: what fits is as fast as the usual plan; or arguments and results alone hold
-  /// more than what would be better.
+  /// too much.
   bool done() const;
   /// Whether such a plan would be taken for an answer.
   bool wants(Price price, const SliceMarks& slices = {}) const;

@@ -185,7 +185,8 @@ bool SliceSearch::slice_one() {
     slicing = own;
   }
   if (!best) return false;
-  const bool to_the_end = saves(price_of(best->plan), price_of(planned_.plan), kMuchSaved);
+  const bool to_the_end =
+      ledger_.wanted() == Wanted::better && saves(price_of(best->plan), price_of(planned_.plan), kMuchSaved);
   std::optional<BudgetCandidate> lowest = slice_more(best_level, *slicing, to_the_end);
   ledger_.enter(*best, decisions_, previous_);
   if (ledger_.done()) return true;
@@ -202,7 +203,10 @@ std::optional<BudgetCandidate> SliceSearch::slice_more(size_t level, const Slici
   int64_t length = region.extent;
   Score least{std::numeric_limits<size_t>::max()};
   int idle = 0;
-  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && (to_the_end || !ledger_.exhausted());
+  const auto is_worth = [&](int64_t chunks) {
+    return to_the_end && slicing.gain / static_cast<double>(chunks) >= kSliceBytes;
+  };
+  for (int64_t chunks = 2; idle < kPatience && chunks <= region.extent && (!ledger_.exhausted() || is_worth(chunks));
        chunks += few ? (chunks + 3) / 4 : chunks) {
     if (slice_length(region, chunks) == length) continue;
     length = slice_length(region, chunks);
