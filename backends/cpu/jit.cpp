@@ -68,7 +68,6 @@ std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number)
 // change nothing, but each takes its time, and they need analyses: a twelfth of all instructions.
 constexpr std::string_view kIdlePasses[] = {
     "Analyze Machine Code For Garbage Collection",
-    "Canonicalize Freeze Instructions in Loops",
     "Contiguously Lay Out Funclets",
     "Exception handling preparation",
     "Expand indirectbr instructions",
