@@ -1,15 +1,8 @@
 #include "backends/cpu/jit.h"
 
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/CodeGen/TargetInstrInfo.h>
-#include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/InitializePasses.h>
-#include <llvm/PassRegistry.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -29,9 +22,8 @@
 
 #include "backends/cpu/code_cache.h"
 #include "backends/cpu/code_memory.h"
-#include "backends/cpu/emit.h"
+#include "backends/cpu/codegen.h"
 #include "backends/cpu/llvm_memory.h"
-#include "backends/cpu/sanitize.h"
 #include "core/check.h"
 #include "core/dump.h"
 #include "core/os/os.h"
@@ -60,179 +52,6 @@ constexpr size_t kMemory = size_t{32} << 20, kMemoryOfKernel = size_t{128} << 10
 
 // A kernel's name in lists.
 std::string listed(size_t number) { return fmt::format("neap_kernel_{}", number); }
-
-// Passes that have nothing to do in kernels: what they are for is not there (exceptions, variables of threads, garbage
-// collection, calls that could be lines, tiles of AMX, debuggers' variables, hardening), or is done before. Strength
-// reduction turns products of a loop's index into pointers that advance: the emitter writes those (Emitter::advancing),
-// and the pass takes as long as all others together where code is long (an HMC step: 88 ms, without it 44). The others
-// change nothing, but each takes its time, and they need analyses: a twelfth of all instructions.
-constexpr std::string_view kIdlePasses[] = {
-    "Analyze Machine Code For Garbage Collection",
-    "Contiguously Lay Out Funclets",
-    "Exception handling preparation",
-    "Expand indirectbr instructions",
-    "Expand large div/rem",
-    "Expand large fp convert",
-    "Expand memcmp() to load/stores",
-    "Fixup Statepoint Caller Saved",
-    "Implement the 'patchable-function' attribute",
-    "Insert KCFI indirect call checks",
-    "Insert XRay ops",
-    "Insert fentry calls",
-    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
-    "Live DEBUG_VALUE analysis",
-    "Local Dynamic TLS Access Clean-up",
-    "Loop Strength Reduction",
-    "Lower AMX intrinsics",
-    "Lower AMX type for load/store",
-    "Lower Garbage Collection Instructions",
-    "Machine Sanitizer Binary Metadata",
-    "Merge contiguous icmps into a memcmp",
-    "Partially inline calls to library functions",
-    "Prepare callbr",
-    "Pseudo Probe Inserter",
-    "Remove Redundant DEBUG_VALUE analysis",
-    "Replace intrinsics with calls to vector library",
-    "Safe Stack instrumentation pass",
-    "Shadow Stack GC Lowering",
-    "Stack Frame Layout Analysis",
-    "StackMap Liveness Analysis",
-    "TLS Variable Hoist",
-    "Tile Register Configure",
-    "Tile Register Pre-configure",
-    "X86 Atom pad short functions",
-    "X86 Discriminate Memory Operands",
-    "X86 Indirect Branch Tracking",
-    "X86 Indirect Thunks",
-    "X86 Insert Cache Prefetches",
-    "X86 Load Value Injection (LVI) Load Hardening",
-    "X86 Load Value Injection (LVI) Ret-Hardening",
-    "X86 Lower Tile Copy",
-    "X86 Return Thunks",
-    "X86 Speculative Execution Side Effect Suppression",
-    "X86 Windows Fixup Buffer Security Check",
-    "X86 speculative load hardening",
-};
-static_assert(std::ranges::is_sorted(kIdlePasses));
-
-// LLVM's passes of code generation without those.
-class Passes : public llvm::legacy::PassManager {
- public:
-  void add(llvm::Pass* pass) override {
-    const std::unique_ptr<llvm::Pass> idle(is_idle(*pass) ? pass : nullptr);
-    if (!idle) PassManager::add(pass);
-  }
-
- private:
-  static bool is_idle(const llvm::Pass& pass) {
-    return std::ranges::binary_search(kIdlePasses, std::string_view(pass.getPassName()));
-  }
-};
-
-// Makes files of some kernels each, one after the other.
-struct Unit : Kept {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  llvm::SmallVector<char, 0> out;
-  llvm::raw_svector_ostream stream{out};
-  Passes passes;
-  size_t files = 0;
-
-  void begin(const llvm::TargetMachine& machine, const CodeTarget& target) {
-    module = std::make_unique<llvm::Module>("neap", context);
-    module->setDataLayout(machine.createDataLayout());
-    module->setTargetTriple(target.triple);
-  }
-
-  void emit(const Kernel& kernel, const std::string& symbol) {
-    emit_kernel(kernel, symbol, host_target().unit, *module);
-  }
-
-  void add_passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    NEAP_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "LLVM cannot emit this file type");
-  }
-
-  std::string generate() {
-    out.clear();
-    passes.run(*module);
-    ++files;
-    return {out.begin(), out.end()};
-  }
-
-  std::string generate(llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-    add_passes(machine, type);
-    return generate();
-  }
-};
-
-// What a thread compiles kernels with. Putting the passes together takes an eighth of the time of a small kernel, so
-// that they are used again; passes and contexts keep what they have grown to, megabytes, which is therefore bounded.
-struct Worker {
-  static constexpr size_t kMostFiles = 64;
-
-  explicit Worker(std::unique_ptr<llvm::TargetMachine> machine) : machine(std::move(machine)) {}
-
-  std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<Unit> unit;
-
-  std::string compile(const Kernel& kernel, const std::string& symbol) {
-    if (!unit || unit->files == kMostFiles) {
-      unit = std::make_unique<Unit>();
-      unit->add_passes(*machine, llvm::CodeGenFileType::ObjectFile);
-    }
-    unit->begin(*machine, host_target());
-    unit->emit(kernel, symbol);
-    instrument(*unit->module, *machine);
-    return unit->generate();
-  }
-};
-
-// Emits 16 products, and fills two tables of instructions that x86 has: one of loads that can be taken out of loops,
-// and one of constants that can be shorter, which LLVM makes as it first meets a vector.
-void emit_sample(const llvm::TargetMachine& machine, Unit& unit) {
-  unit.begin(machine, host_target());
-  llvm::IRBuilder<> b(unit.context);
-  llvm::Type* const floats = llvm::FixedVectorType::get(b.getFloatTy(), 16);
-  auto* const type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
-  auto* const f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "neap_sample", *unit.module);
-  prefer_wide_vectors(*f, host_target().unit);
-  b.SetInsertPoint(llvm::BasicBlock::Create(unit.context, "entry", f));
-  b.CreateStore(b.CreateFMul(b.CreateLoad(floats, f->getArg(0)), llvm::ConstantFP::get(floats, 3)), f->getArg(0));
-  b.CreateRetVoid();
-  machine.getSubtargetImpl(*f)->getInstrInfo()->getOpcodeAfterMemoryUnfold(0, true, false);
-}
-
-// LLVM's state of the process, as far as it can be made at once: each of its passes would otherwise be registered by
-// the first compilation that needs it, and some tables filled, under locks. Where memory runs out meanwhile a lock
-// stays taken, so that LLVM can never be used again; it is refused then.
-// Returns a machine that has made code, or one that has not.
-std::unique_ptr<llvm::TargetMachine> initialize_llvm() {
-  static bool begun = false, done = false;
-  if (done) return new_machine(host_target());
-  if (begun) throw OutOfMemoryError("out of memory: LLVM could not be started, and cannot be in this process any more");
-  if (!os::load_unwinder()) throw std::bad_alloc();  // passes are registered by std::call_once, which is C within
-  begun = true;
-  llvm::PassRegistry& registry = *llvm::PassRegistry::getPassRegistry();
-  llvm::initializeCore(registry);
-  llvm::initializeAnalysis(registry);
-  llvm::initializeTransformUtils(registry);
-  llvm::initializeScalarOpts(registry);
-  llvm::initializeInstCombine(registry);
-  llvm::initializeVectorization(registry);
-  llvm::initializeIPO(registry);
-  llvm::initializeTarget(registry);
-  llvm::initializeCodeGen(registry);
-  llvm::initializeGlobalISel(registry);
-  add_targets();
-  std::unique_ptr<llvm::TargetMachine> machine = new_machine(host_target());
-  // The code generator has passes of its own, which are registered as they are put together.
-  with_fragile<Unit>([&](Unit& unit) {
-    emit_sample(*machine, unit);
-    unit.generate(*machine, llvm::CodeGenFileType::ObjectFile);
-  });
-  done = true;
-  return machine;
-}
 
 // What lasts from one compilation to the next. The code that a session has linked is valid for as long as it lives.
 struct Session : Kept {
@@ -315,7 +134,7 @@ class Jit {
   std::vector<KernelFunction> compile(std::span<const Kernel* const> kernels, const std::string& dump_name) {
     std::vector<std::string> texts;
     for (const Kernel* kernel : kernels) texts.push_back(kernel->print());
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (!dump_name.empty() && dump_dir()) dump(kernels, texts, dump_name);
     make_known(lock, kernels, texts);
     std::vector<KernelFunction> result;
