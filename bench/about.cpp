@@ -65,6 +65,8 @@ constexpr Origin kOrigins[] = {
      "Programs that ran out of memory in JAX, MLX, PyTorch and their libraries, as their users wrote and reported "
      "them."},
     {"ops", "What users call most, at the sizes at which they compare libraries."},
+    {"throughput",
+     "What each byte and each multiplication costs once arrays are long: how near a device comes to its limits."},
     {"programs",
      "Samplers, solvers, layers and training steps as users write them in JAX: what a framework makes of operations "
      "that it was not asked about one by one."},

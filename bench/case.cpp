@@ -27,6 +27,7 @@ const std::vector<Case>& all_cases() {
     add_graph_net_cases(c);
     add_report_cases(c);
     add_ops_cases(c);
+    add_throughput_cases(c);
     add_program_cases(c);
     add_dispatch_cases(c);
     return c;

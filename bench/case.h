@@ -74,6 +74,7 @@ void add_rollout_cases(std::vector<Case>& cases);
 void add_embedding_cases(std::vector<Case>& cases);
 void add_graph_net_cases(std::vector<Case>& cases);
 void add_ops_cases(std::vector<Case>& cases);
+void add_throughput_cases(std::vector<Case>& cases);
 void add_program_cases(std::vector<Case>& cases);
 void add_report_cases(std::vector<Case>& cases);
 void add_dispatch_cases(std::vector<Case>& cases);

@@ -187,9 +187,9 @@ void add_peers(const Request& r, std::vector<Json>& rows) {
   if (!python)
     throw UsageError{"--peers needs NEAP_PEERS_PYTHON, a Python with mlx[cpu] and jax; see bench/peers/README.md"};
   const std::string command =
-      fmt::format("{} {} --case {} --size {} --dtype {} --form {} --reps {}{}", quoted(python),
+      fmt::format("{} {} --case {} --size {} --dtype {} --form {} --reps {} --device {}{}", quoted(python),
                   quoted(NEAP_SOURCE_DIR "/bench/peers/peers.py"), r.name, fmt::join(r.shape, "x"), r.dtype, r.form,
-                  r.reps > 0 ? r.reps : 3, r.plan_only ? " --plan-only" : "");
+                  r.reps > 0 ? r.reps : 3, r.device == "cpu" ? "cpu" : "gpu", r.plan_only ? " --plan-only" : "");
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) throw std::runtime_error("cannot start " + command);
   std::string text;

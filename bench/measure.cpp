@@ -65,8 +65,9 @@ void put_plan(Json& row, const Request& r, const neap::Plan& plan) {
   if (!r.plan_html.empty()) plan.write_html(r.plan_html);
 }
 
-void settle_memory() {
+void settle_memory(const Request& r) {
   neap::memory::release_cached();
+  neap::memory::release_cached(device_of(r));
   malloc_trim(0);
 }
 
@@ -113,7 +114,7 @@ size_t warm_up(Job& job, const Request& r, Trace& trace) {
   job.drop_outputs();
   job.restock();
   neap::synchronize();
-  settle_memory();
+  settle_memory(r);
   const size_t after = neap::memory::resident_bytes();
   return neap::memory::live_bytes() <= live && after > resident ? after - resident : 0;
 }
@@ -135,14 +136,14 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
     progress("compiling");
     const auto slice = trace.slice("compile");
     job.compile();
-    settle_memory();
+    settle_memory(r);
     base = neap::memory::resident_bytes();
   }
   progress("arguments");
   {
     const auto slice = trace.slice("arguments");
     job.make_arguments();
-    settle_memory();
+    settle_memory(r);
   }
   if (job.first_call)
     base = neap::memory::resident_bytes();
@@ -167,7 +168,7 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   if (const std::string remarks = job.remarks(); !remarks.empty()) row["note"] = remarks;
   if (r.limits && r.device != "cpu") {
     job.drop_outputs();
-    settle_memory();
+    settle_memory(r);
     put_limits(row, r, job);
   }
 }

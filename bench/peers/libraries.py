@@ -9,12 +9,12 @@ import os
 
 
 class Jax:
-    def __init__(self, abstract=False):
+    def __init__(self, abstract=False, device="cpu"):
         """abstract: arguments have shapes only, enough for prepare's peak at sizes that no machine here could run."""
         import jax
         import jax.numpy
 
-        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_platforms", "cuda" if device == "gpu" else "cpu")
         self.jax, self.xp, self.version, self.abstract = jax, jax.numpy, jax.__version__, abstract
         self.grad, self.value_and_grad = jax.grad, jax.value_and_grad
         self.log_softmax, self.softmax, self.silu = jax.nn.log_softmax, jax.nn.softmax, jax.nn.silu
@@ -65,17 +65,25 @@ class Jax:
 class Torch:
     """PyTorch, eagerly, as most of its users run single operations; it counts no bytes."""
 
-    def __init__(self):
+    def __init__(self, device="cpu"):
         import torch
 
         torch.set_num_threads(len(os.sched_getaffinity(0)))
+        if device == "gpu":
+            torch.set_default_device("cuda")
+        self.wait = torch.cuda.synchronize if device == "gpu" else lambda: None
         self.torch, self.version, self.abstract = torch, torch.__version__, False
         self.leaves = lambda out: [leaf for leaf in (out if isinstance(out, (tuple, list)) else (out,))]
 
     def prepare(self, f, arguments, donated):
+        def call():
+            out = f(*arguments)
+            self.wait()
+            return out
+
         with self.torch.no_grad():
-            f(*arguments)
-        return lambda: f(*arguments), lambda: None
+            call()
+        return call, lambda: None
 
 
 class Mlx:

@@ -23,12 +23,14 @@ import models
 from operations import OPERATIONS, operation
 from programs import PROGRAMS, program
 from reports import REPORTS, report
+from throughput import FORMS, throughput
 
 MODELS = {**models.MODELS, "reports": ((20,), report, tuple(REPORTS)), "ops": ((1000,), operation, OPERATIONS),
-          "programs": ((1000,), program, tuple(PROGRAMS))}
+          "programs": ((1000,), program, tuple(PROGRAMS)), "throughput": ((50,), throughput, FORMS)}
 CASES = ("random-normal", "random-uniform", "gather-forward", "gather-grad", *MODELS)
 PEERS = ("mlx", "mlx-compiled", "jax", "torch", "numpy")
-PEERS_OF = {"reports": ("jax",), "programs": ("jax",), "ops": ("jax", "torch"), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
+PEERS_OF = {"reports": ("jax",), "programs": ("jax",), "ops": ("jax", "torch"),
+            "throughput": ("jax", "torch"), "model": ("mlx", "mlx-compiled", "jax"), "random": ("mlx", "jax", "numpy"),
             "gather": ("mlx", "jax", "numpy")}
 SIDE = 128
 
@@ -142,10 +144,11 @@ def numpy_case(case, shape, dtype, reps):
     return *measure(call, reps), peak, np.__version__
 
 
-def model_case(peer, case, shape, form, reps, plan_only):
+def model_case(peer, case, shape, form, reps, plan_only, device):
     from libraries import Jax, Mlx, Torch
 
-    lib = Jax(plan_only) if peer == "jax" else Torch() if peer == "torch" else Mlx(compiled=peer == "mlx-compiled")
+    lib = (Jax(plan_only, device) if peer == "jax" else Torch(device) if peer == "torch" else
+           Mlx(compiled=peer == "mlx-compiled"))
     _, build, forms = MODELS[case]
     lib.loops = case in ("diffusion-sampler", "nbody") and form != "grad"
     f, arguments, donated = build(lib, shape, form or forms[0])
@@ -172,7 +175,8 @@ def sum_of(lib, out):
 def one(arguments):
     shape = tuple(int(n) for n in arguments.size.split("x"))
     if arguments.case in MODELS:
-        result = model_case(arguments.peer, arguments.case, shape, arguments.form, arguments.reps, arguments.plan_only)
+        result = model_case(arguments.peer, arguments.case, shape, arguments.form, arguments.reps, arguments.plan_only,
+                            arguments.device)
     else:
         run = {"mlx": mlx_case, "jax": jax_case, "numpy": numpy_case}[arguments.peer]
         result = run(arguments.case, shape, arguments.dtype, arguments.reps)
@@ -196,6 +200,7 @@ def main():
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="gpu: of JAX and PyTorch, through CUDA")
     parser.add_argument("--plan-only", action="store_true", help="JAX's peak from shapes; of models and reports")
     arguments = parser.parse_args()
     if arguments.peer:
@@ -209,11 +214,14 @@ def main():
         for peer in arguments.peers.split(","):
             if peer not in PEERS_OF.get(case, PEERS_OF[kind]):
                 continue  # models have no NumPy version; single calls have nothing to compile
+            if arguments.device == "gpu" and (peer not in ("jax", "torch") or kind != "model"):
+                continue
             if arguments.plan_only and (peer != "jax" or kind != "model"):
                 continue
             command = [sys.executable, __file__, "--peer", peer, "--case", case, "--reps", str(arguments.reps),
                        "--form", arguments.form, "--size", arguments.size or "x".join(map(str, size)),
-                       "--dtype", arguments.dtype or dtype, *(["--plan-only"] if arguments.plan_only else [])]
+                       "--dtype", arguments.dtype or dtype, "--device", arguments.device,
+                       *(["--plan-only"] if arguments.plan_only else [])]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
             sys.stdout.write(done.stdout)
             sys.stdout.flush()
