@@ -61,6 +61,10 @@ class Backend {
   virtual size_t capacity(int /*device*/) const { return 0; }
   /// Returns the bytes in use of the device's own memory; nullopt where it uses the host's, which counts them.
   virtual std::optional<OwnMemory> memory(int /*device*/) const { return std::nullopt; }
+  /// Returns the bytes of the device's own memory that are free and kept for reuse.
+  virtual size_t cached(int /*device*/) const { return 0; }
+  /// Gives them back.
+  virtual void release_cached(int /*device*/) const {}
   /// Begins to count OwnMemory::peak anew.
   virtual void reset_peak(int /*device*/) const {}
   /// Waits for all runs on all its devices: none of them holds on to a buffer then.

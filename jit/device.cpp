@@ -140,6 +140,17 @@ void reset_peak(Device device) {
   reset_peak();
 }
 
+size_t cached_bytes(Device device) {
+  const backends::Backend& backend = backend_of(device);
+  return backend.memory(device.index) ? backend.cached(device.index) : cached_bytes();
+}
+
+void release_cached(Device device) {
+  const backends::Backend& backend = backend_of(device);
+  if (backend.memory(device.index)) return backend.release_cached(device.index);
+  release_cached();
+}
+
 }  // namespace memory
 
 namespace jit_detail {

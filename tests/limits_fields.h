@@ -8,8 +8,8 @@
 namespace neap {
 
 inline auto fields(const Limits& limits) {
-  const auto& [name, gpu, memory, allocation, buffer, alignment, wide, half, tables, host] = limits;
-  return std::tuple(name, gpu, memory, allocation, buffer, alignment, wide, half, tables, host);
+  const auto& [name, gpu, memory, allocation, buffer, alignment, wide, half, bf16, tables, host] = limits;
+  return std::tuple(name, gpu, memory, allocation, buffer, alignment, wide, half, bf16, tables, host);
 }
 
 }  // namespace neap

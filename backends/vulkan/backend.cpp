@@ -15,7 +15,7 @@ class VulkanBackend final : public Backend {
     std::vector<FoundDevice> all;
     for (const vk::DeviceRecord& record : vk::Device::list()) {
       FoundDevice& found = all.emplace_back(FoundDevice{record.name, record.driver, 0});
-      if (record.all_memory_host_visible) continue;
+      if (planner::array_memory(record) != planner::ArrayMemory::staged) continue;
       for (const uint64_t heap : record.device_local_heaps) found.memory += heap;
     }
     return all;
@@ -44,6 +44,8 @@ class VulkanBackend final : public Backend {
     return OwnMemory{store.live_bytes(), store.peak_bytes()};
   }
 
+  size_t cached(int device) const override { return vk::Device::get(device)->cached(); }
+  void release_cached(int device) const override { vk::Device::get(device)->release_cached(); }
   void reset_peak(int device) const override { vk::Store::of(vk::Device::get(device)).reset_peak(); }
 
   void synchronize() const override { vk::Store::drain_all(); }

@@ -227,6 +227,25 @@ Ticket DeviceImpl::submit_buffers(std::vector<VkCommandBuffer> buffers, Objects 
   return ticket;
 }
 
+void DeviceImpl::bind_sparsely(const VkSparseBufferMemoryBindInfo& buffer) {
+  VkFence fence = VK_NULL_HANDLE;
+  const VkFenceCreateInfo fence_info{VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  check(call_.vkCreateFence(device_, &fence_info, nullptr, &fence), "vkCreateFence");
+  VkBindSparseInfo info{VK_STRUCTURE_TYPE_BIND_SPARSE_INFO};
+  info.bufferBindCount = 1;
+  info.pBufferBinds = &buffer;
+  VkResult result = VK_SUCCESS;
+  {
+    const std::lock_guard lock(submit_mutex_);
+    result = call_.vkQueueBindSparse(queue_, 1, &info, fence);
+  }
+  if (result == VK_SUCCESS) {
+    result = call_.vkWaitForFences(device_, 1, &fence, VK_TRUE, static_cast<uint64_t>(patience_.count()));
+  }
+  if (may_destroy()) call_.vkDestroyFence(device_, fence, nullptr);
+  check(result == VK_TIMEOUT ? VK_ERROR_DEVICE_LOST : result, "vkQueueBindSparse");
+}
+
 void DeviceImpl::collect(std::vector<Objects>& over) {
   const bool all = lost() && !running_.load(std::memory_order_acquire);
   if (kept_.empty()) return;
@@ -265,6 +284,12 @@ VkResult DeviceImpl::await(Ticket ticket) {
   const auto wait = [&](std::chrono::nanoseconds time) {
     return call_.vkWaitSemaphores(device_, &info, static_cast<uint64_t>(time.count()));
   };
+  // What a GPU does in less time than it takes to put this thread to sleep and wake it is waited for awake.
+  constexpr std::chrono::microseconds kAwake(50);
+  for (const auto begin = std::chrono::steady_clock::now(); !choices_.cpu;) {
+    if (counter() >= ticket) return VK_SUCCESS;
+    if (std::chrono::steady_clock::now() - begin >= kAwake) break;
+  }
   const std::chrono::nanoseconds silent = progress_delay.load();
   if (!progress_on() || patience_ <= silent) return wait(patience_);
   const VkResult result = wait(silent);

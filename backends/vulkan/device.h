@@ -111,6 +111,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Returns the bytes that can still be allocated: by VK_EXT_memory_budget, else heap size less what this process
   /// holds. For a CPU they are those that the host has available.
   virtual size_t available() const = 0;
+  /// Returns the bytes of freed memory that are kept for reuse: with what is in use never more than was in use before.
+  virtual size_t cached() const = 0;
+  /// Gives them back to the driver.
+  virtual void release_cached() = 0;
 
   /// Returns a new command buffer with `timestamps` slots.
   virtual std::unique_ptr<Commands> record(int timestamps) = 0;

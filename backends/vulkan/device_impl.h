@@ -40,6 +40,8 @@ class DeviceImpl final : public Device {
   MemoryPtr import(std::byte* data, size_t bytes) override;
   bool can_view(const Range& range) const override;
   size_t available() const override;
+  size_t cached() const override { return memory_->cached(); }
+  void release_cached() override { memory_->release_cached(); }
   std::unique_ptr<Commands> record(int timestamps) override;
   Ticket submit(std::span<Commands* const> commands, std::vector<std::shared_ptr<void>> keep) override;
   void wait(Ticket ticket) override;
@@ -57,6 +59,8 @@ class DeviceImpl final : public Device {
   std::string label() const;  // "device 0 (llvmpipe)", for messages
 
   /// Throws what an error means, OutOfMemoryError or DeviceError; a lost device leaves the registry.
+  /// Binds memory to a sparse buffer, and waits until that is done.
+  void bind_sparsely(const VkSparseBufferMemoryBindInfo& buffer);
   void check(VkResult result, std::string_view what);
   /// Marks the device as lost; the next Device::get opens it anew. If it is `running`, it may still be at work, so that
   /// nothing of it can be destroyed any more.

@@ -77,6 +77,7 @@ Choices choose(const DeviceRecord& d) {
   // Vulkan lets fma() round twice. llvmpipe does, and RADV in f32 before GFX10.3 (lower_ffma32 there).
   c.fused32 = d.driver != "llvmpipe" && !before_gfx10_3(d);
   c.fused64 = d.driver != "llvmpipe";
+  c.exact32 = d.driver == "llvmpipe" || !c.fused32;  // else from fma(); Vulkan asks for 2.5 units in the last place
 
   c.storage8 = d.storage_8bit && d.int8;
   c.storage16 = d.storage_16bit && d.int16;
@@ -84,9 +85,12 @@ Choices choose(const DeviceRecord& d) {
   c.float64 = d.float64;
   c.add32 = d.atomic_float32_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
   c.add64 = d.atomic_float64_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
+  c.shared_add32 = d.shared_float32_add, c.shared_add64 = d.shared_float64_add;
+  c.large_shared = d.max_shared_memory >= 48 << 10;
   c.atomic64 = d.atomic_int64;
   const planner::MatrixTiles matrices = planner::matrix_tiles(d);
   c.matrix = matrices.shape, c.matrix_groups = matrices.groups, c.matrix_block = matrices.block;
+  c.matrix_slice = matrices.slice, c.matrix_bf16 = matrices.bf16;
 
   const Tiles tiles = matmul_tiles(d, invocations);
   c.tile_m = tiles.m, c.tile_n = tiles.n, c.tile_k = tiles.k;
@@ -125,12 +129,14 @@ DeviceRecord weakened(DeviceRecord device, const DeviceRecord& other) {
        {&DeviceRecord::float64, &DeviceRecord::int16, &DeviceRecord::int8, &DeviceRecord::float16,
         &DeviceRecord::storage_8bit, &DeviceRecord::storage_16bit, &DeviceRecord::subgroup_arithmetic,
         &DeviceRecord::subgroup_shuffle, &DeviceRecord::subgroup_size_control, &DeviceRecord::atomic_int64,
-        &DeviceRecord::atomic_float32_add, &DeviceRecord::atomic_float64_add, &DeviceRecord::cooperative_matrix}) {
+        &DeviceRecord::atomic_float32_add, &DeviceRecord::atomic_float64_add, &DeviceRecord::shared_float32_add,
+        &DeviceRecord::shared_float64_add}) {
     device.*feature &= other.*feature;
   }
-  std::erase_if(device.matrix_shapes, [&](const auto& shape) {
-    return std::ranges::find(other.matrix_shapes, shape) == other.matrix_shapes.end();
-  });
+  for (auto DeviceRecord::* const shapes : {&DeviceRecord::matrix_shapes, &DeviceRecord::matrix_shapes_bf16}) {
+    std::erase_if(device.*shapes,
+                  [&](const auto& shape) { return std::ranges::find(other.*shapes, shape) == (other.*shapes).end(); });
+  }
   return device;
 }
 

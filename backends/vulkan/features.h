@@ -28,6 +28,7 @@ struct Choices {
   bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
                                     // elements, and reads words at any address
   bool fused32 = true, fused64 = true;  // fma() rounds once
+  bool exact32 = false;                 // quotients and roots of f32 are rounded as IEEE 754 has it
   // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
   bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
   uint32_t subgroup = 0;                     // required subgroup size, 0: reductions go through shared memory alone
@@ -35,11 +36,15 @@ struct Choices {
   bool storage8 = false, storage16 = false;  // else narrow elements are read and written inside 32-bit words
   bool int64 = false, float64 = false;
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;
-  bool atomic64 = false;  // 64-bit integer atomics (and with them compare-exchange on f64)
-  // Cooperative matrices of a subgroup (VK_NV_cooperative_matrix): f16 [m, k] times f16 [k, n] into f32; 0: none. A
+  bool shared_add32 = false, shared_add64 = false;  // atomic sums of floats in shared memory
+  bool large_shared = false;                        // 48 KiB of it
+  bool atomic64 = false;                            // 64-bit integer atomics (and with them compare-exchange on f64)
+  // Cooperative matrices of a subgroup (VK_KHR_cooperative_matrix): f16 [m, k] times f16 [k, n] into f32; 0: none. A
   // workgroup's tile of a product is as many subgroups along m and n, each of as many matrices. Powers of two.
   std::array<uint32_t, 3> matrix{};
   std::array<uint32_t, 2> matrix_groups{1, 1}, matrix_block{1, 1};
+  uint32_t matrix_slice = 32;                                                  // terms of it in shared memory at a time
+  bool matrix_bf16 = false;                                                    // of bf16 too
   uint32_t tile_m = 64, tile_n = 64, tile_k = 16, thread_m = 4, thread_n = 4;  // of the matrix product; powers of two
   // A subgroup makes a block of thread_m x (subgroup * thread_n) of the matrix product by itself.
   bool matmul_by_subgroup = false;

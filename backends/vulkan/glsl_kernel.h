@@ -42,6 +42,8 @@ class Body {
   DType type(int32_t id) const { return kernel.dag[id].type; }
   /// Returns the elements from one iteration of loop `level` to the next, where that is constant (wrapping aside).
   std::optional<int64_t> stride(int32_t id, int level) const { return strides_[id][level]; }
+  /// Returns whether anything comes of the instruction.
+  bool is_live(int32_t id) const { return is_live_[static_cast<size_t>(id)]; }
   int live() const { return live_; }
   /// Returns the turns that the loops of functions take for one element, at most.
   int64_t turns() const;

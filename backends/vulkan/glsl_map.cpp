@@ -50,6 +50,7 @@ class Map {
   }
 
   Shader emit() {
+    if (reads_columns()) return down_rows();
     // Units of `packed_` elements.
     const int64_t across = (extent_ + packed_ - 1) / packed_, units = slow_extent_ * across;
     const int64_t repeats = repeats_of(units, packed_, choices_);
@@ -63,6 +64,21 @@ class Map {
     text += g.text;
     text += fmt::format("  if (group >= {}) return;\n", body_.number(groups));
     text += fmt::format("  {} unit = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(group_units));
+    if (!choices_.cpu && packed_ == 1 && repeats > 1 && is_short(repeats)) {
+      const auto unit = [&](int64_t r) { return fmt::format("unit + {}", body_.number(r * choices_.workgroup)); };
+      text += at_once(
+          repeats,
+          [&](int64_t r) {
+            const std::string one = fmt::format("min({}, {})", unit(r), body_.number(units - 1));
+            if (slow_extent_ == 1) return fmt::format("    const {} first = {};\n", type, one);
+            return fmt::format("    const {0} u = {1}, i{2} = u / {3}, first = u - i{2} * {3};\n", type, one, 1 - fast_,
+                               body_.number(across));
+          },
+          [&](int64_t r) { return fmt::format("{} < {}", unit(r), body_.number(units)); });
+      shader.iterations = static_cast<uint64_t>(repeats * (1 + body_.turns()));
+      m_.finish(shader, text);
+      return shader;
+    }
     const bool loops = repeats > 1;
     if (loops) {
       text += fmt::format("  for (int r = 0; r < {}; ++r, unit += {}) {{\n", repeats, body_.number(choices_.workgroup));
@@ -84,6 +100,82 @@ class Map {
   }
 
  private:
+  // Whether what neighbours read lies apart, but what an element of the next row reads beside it, as in a transpose.
+  bool reads_columns() const {
+    if (choices_.cpu || packed_ > 1 || slow_extent_ < kRows || choices_.workgroup < kColumns || !is_short(kRows))
+      return false;
+    if (choices_.one_workgroup) return false;
+    for (int32_t id = 0; id < kernel_.dag.size(); ++id) {
+      const auto& inst = kernel_.dag[id];
+      if (inst.op != scalar::Opcode::load || !body_.is_live(id)) continue;
+      const auto along = body_.stride(inst.a, fast_), down = body_.stride(inst.a, 1 - fast_);
+      if (along && down && std::abs(*along) > 1 && std::abs(*down) == 1) return true;
+    }
+    return false;
+  }
+
+  // A workgroup computes kColumns x (kRows * its invocations / kColumns) elements, an invocation one of each of kRows
+  // rows: what it reads lies in the cache lines of the first, and what all of it read fills them.
+  static constexpr int64_t kRows = 8, kColumns = 32;
+  Shader down_rows() {
+    const int64_t in_group = kRows * choices_.workgroup / kColumns;
+    const int64_t across = (extent_ + kColumns - 1) / kColumns, down = (slow_extent_ + in_group - 1) / in_group;
+    const std::string type = body_.index_type(), row = fmt::format("i{}", 1 - fast_);
+    Shader shader;
+    shader.local_size = choices_.workgroup;
+    const Grid g = grid(static_cast<uint64_t>(across * down), type);
+    shader.groups = g.groups;
+    std::string text = bases(m_, static_cast<int>(kernel_.buffers.size())) + body_.text(0) + g.text;
+    text += fmt::format(R"(  if (group >= {0}) return;
+  const {1} band = group / {2};
+  const {1} column = (group - band * {2}) * {3} + gl_LocalInvocationID.x % {4}u;
+  const {1} top = band * {5} + gl_LocalInvocationID.x / {4}u * {6}u;
+)",
+                        body_.number(across * down), type, body_.number(across), body_.number(kColumns), kColumns,
+                        body_.number(in_group), kRows);
+    text += at_once(
+        kRows,
+        [&](int64_t r) {
+          return fmt::format("    const {0} {1} = min(top + {2}, {3}), first = min(column, {4});\n", type, row,
+                             body_.number(r), body_.number(slow_extent_ - 1), body_.number(extent_ - 1));
+        },
+        [&](int64_t r) {
+          return fmt::format("top + {} < {} && column < {}", body_.number(r), body_.number(slow_extent_),
+                             body_.number(extent_));
+        });
+    shader.iterations = static_cast<uint64_t>(kRows * (1 + body_.turns()));
+    m_.finish(shader, text);
+    return shader;
+  }
+
+  // Whether a body is short enough to be written out so often.
+  bool is_short(int64_t copies) const {
+    constexpr int64_t kLongBody = 256;  // instructions of all copies
+    return copies * body_.live() <= kLongBody;
+  }
+
+  // Elements that are all read and computed before any is stored, so that loads wait for each other's data at once: the
+  // compiler cannot know that nothing stored is read. `place` says where copy r is, `inside` whether it is to be
+  // stored.
+  template <class Place, class Inside>
+  std::string at_once(int64_t copies, Place place, Inside inside) {
+    std::string declared, text, stores;
+    for (int64_t r = 0; r < copies; ++r) {
+      std::string taken;
+      for (size_t s = 0; s < kernel_.stores.size(); ++s) {
+        const Store& store_of = kernel_.stores[s];
+        const DType type = kernel_.buffers[store_of.buffer].type;
+        const std::string name = fmt::format("{}_{}", s, r);
+        declared += fmt::format("  {} v{};\n  uint64_t p{};\n", m_.type(type), name, name);
+        taken += fmt::format("    v{0} = {1}; p{0} = {2};\n", name, body_.value(store_of.value),
+                             body_.address(store_of.buffer, store_of.index));
+        stores += fmt::format("  if ({}) {{ {} }}\n", inside(r), store(m_, "p" + name, "v" + name, type));
+      }
+      text += "  {\n" + place(r) + body_.text(1) + iteration(body_, 0, "first", taken) + "  }\n";
+    }
+    return declared + text + stores;
+  }
+
   bool packs(const Store& s) const { return packed_ > 1 && in_words(body_, s, fast_); }
   bool cut() const { return extent_ % packed_ != 0; }  // then the last unit is shorter
 

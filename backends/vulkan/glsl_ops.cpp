@@ -42,13 +42,15 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::add: return fmt::format("{} + {}", x, y);
     case Opcode::sub: return fmt::format("{} - {}", x, y);
     case Opcode::mul: return fmt::format("{} * {}", x, y);
-    case Opcode::div: return fmt::format("{} / {}", x, y);
+    case Opcode::div:
+      if (!wide && !m.choices.exact32) return fmt::format("{}({}, {})", m.use("div32"), x, y);
+      return fmt::format("{} / {}", x, y);
     case Opcode::rem:
       if (wide) return fmt::format("{}({}, {})", m.use(scalar::Function::fmod), x, y);
       return fmt::format("{}({}, {})", m.use("fmod32"), x, y);
     case Opcode::neg: return fmt::format("-{}", x);
     case Opcode::abs: return fmt::format("abs({})", x);
-    case Opcode::sqrt: return fmt::format("sqrt({})", x);
+    case Opcode::sqrt: return fmt::format("{}({})", wide || m.choices.exact32 ? "sqrt" : m.use("sqrt32"), x);
     case Opcode::floor: return rounded("floor");
     case Opcode::ceil: return rounded("ceil");
     case Opcode::trunc: return wide ? fmt::format("{}({})", m.use("trunc64"), x) : fmt::format("trunc({})", x);
@@ -119,8 +121,9 @@ std::string Body::integer_arithmetic(const Inst& inst) {
     case Opcode::mul: return binary("*");
     case Opcode::div: return binary("/");
     case Opcode::rem:
-      // % is not defined for negative operands.
-      return sign ? fmt::format("({} - ({} / {}) * {})", x, x, y, y) : binary("%");
+      // % is not defined for negative operands. Of 64 bits, NVIDIA's compiler (580.159) takes one remainder for
+      // another.
+      return sign || bits == 64 ? fmt::format("({} - ({} / {}) * {})", x, x, y, y) : binary("%");
     case Opcode::mulhi: {
       return fmt::format("{0}({1}({3}({2}), {3}({4})))", m.type(t), m.use(bits == 32 ? "mulhi32" : "mulhi64"), x,
                          bits == 32 ? "uint" : "uint64_t", y);

@@ -58,6 +58,40 @@ bool nan64(double x) {
   return high > 0x7ff00000u || (high == 0x7ff00000u && w.x != 0u);
 }
 )"},
+    // Quotients and roots as IEEE 754 rounds them, where the device's own may be off by 2.5 units: of significands in
+    // [1, 2), by Newton's method and a last step from the exact rest (Markstein, IA-64 and Elementary Functions, 2000),
+    // the exponents apart. What is not normal, on either side, is the device's.
+    {"div32", "", R"(
+float div32(float a, float b) {
+  const uint x = floatBitsToUint(a), y = floatBitsToUint(b);
+  const int from = int(x >> 23 & 255u), by = int(y >> 23 & 255u);
+  precise float p = uintBitsToFloat((x & 0x7fffffu) | 0x3f800000u), q = uintBitsToFloat((y & 0x7fffffu) | 0x3f800000u);
+  precise float inverse = 1.0 / q;
+  precise float off = fma(-q, inverse, 1.0);
+  inverse = (y & 0x7fffffu) == 0x7fffffu ? uintBitsToFloat(0x3f000001u) : fma(off, inverse, inverse);
+  precise float quotient = p * inverse;
+  precise float rest = fma(-q, quotient, p);
+  quotient = fma(rest, inverse, quotient);
+  const uint bits = floatBitsToUint(quotient);
+  const int exponent = int(bits >> 23) + from - by;
+  const bool normal = from > 0 && from < 255 && by > 0 && by < 255 && exponent > 0 && exponent < 255;
+  return normal ? uintBitsToFloat((bits & 0x7fffffu) | uint(exponent) << 23 | ((x ^ y) & 0x80000000u)) : a / b;
+}
+)"},
+    {"sqrt32", "", R"(
+float sqrt32(float a) {
+  const uint x = floatBitsToUint(a), exponent = x >> 23;
+  precise float m = uintBitsToFloat((x & 0x7fffffu) | ((exponent & 1u) != 0u ? 0x3f800000u : 0x40000000u));
+  precise float inverse = inversesqrt(m);
+  precise float root = m * inverse, h = 0.5 * inverse;
+  precise float off = fma(-h, root, 0.5);
+  root = fma(root, off, root), h = fma(h, off, h);
+  precise float rest = fma(-root, root, m);
+  root = fma(rest, h, root);
+  const uint bits = floatBitsToUint(root) + (((exponent + 1u) / 2u) << 23) - (64u << 23);
+  return exponent > 0u && exponent < 255u ? uintBitsToFloat(bits) : sqrt(a);
+}
+)"},
     // Rounded x with the sign of x: some devices turn what rounds to -0 into 0.
     {"signed64", "", R"(
 double signed64(double rounded, double x) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "backends/vulkan/glsl_kernel.h"
 
@@ -34,7 +35,10 @@ class Updates {
     const auto operands = static_cast<int>(kernel_.buffers.size());
     std::string text = bases(m_, operands + (launch_.part0_operand >= 0 ? 1 : 0)) + body_.text(0);
     Shader shader;
-    text += serial ? in_order(shader) : has_lanes() ? by_lanes(shader, together) : parallel(shader, together);
+    text += serial                ? in_order(shader)
+            : has_lanes()         ? by_lanes(shader, together)
+            : has_shared_tables() ? by_shared_tables(shader, together)
+                                  : parallel(shader, together);
     m_.finish(shader, text);
     return shader;
   }
@@ -91,17 +95,95 @@ class Updates {
     text += fmt::format("  {} unit = group * {} + gl_LocalInvocationID.x;\n", type, body_.number(in_group));
     text += fmt::format("  for (int r = 0; r < {}; ++r, unit += {}) {{\n", repeats, body_.number(choices_.workgroup));
     if (count % in_group != 0) text += fmt::format("    if (unit >= {}) return;\n", body_.number(count));
-    if (rows > 1) {
-      text += fmt::format("    const {0} i0 = unit / {1};\n    const {0} first = (unit - i0 * {1}) * {2};\n", type,
-                          body_.number(across), body_.number(together));
-    } else {
-      text += fmt::format("    const {} first = unit * {};\n", type, body_.number(together));
-    }
-    text += body_.text(1) + body_.shared();
+    text += place_of_unit(across, together);
     for (int e = 0; e < together; ++e) {
       text += iteration(body_, e, fmt::format("first + {}", body_.number(e)), updates());
     }
     return text + "  }\n";
+  }
+
+  // Few elements get a table in the shared memory of each workgroup, in as many copies as fit: atomics on the same
+  // element of the device's memory would wait for each other. 256 copies, one for each invocation, need no atomics.
+  static constexpr int64_t kSharedBytes = 32 << 10;
+  int64_t copies() const {
+    const Scatter& s = kernel_.scatters[0];
+    const auto bytes = static_cast<int64_t>(size_of(kernel_.buffers[s.buffer].type));
+    const int64_t most = kSharedBytes / std::max<int64_t>(1, s.table_elements * bytes);
+    return std::min<int64_t>(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))), choices_.workgroup);
+  }
+  bool has_shared_tables() const {
+    constexpr int64_t kWorth = 1 << 14;  // updates
+    if (choices_.cpu || choices_.one_workgroup || !choices_.large_shared || kernel_.scatters.size() != 1 ||
+        launch_.part0_operand >= 0)
+      return false;
+    const Scatter& s = kernel_.scatters[0];
+    const DType type = kernel_.buffers[s.buffer].type;
+    if (s.combine != Combine::add || s.unique_indices || launch_.partials != 1 || m_.held(type) == Register::pair)
+      return false;
+    if (size_of(type) < 4 || (size_of(type) == 8 && type != DType::f64)) return false;
+    if (kernel_.extent[0] * kernel_.extent[1] < kWorth || copies() == 0) return false;
+    return copies() == choices_.workgroup || !is_float(type) ||
+           (type == DType::f32 ? choices_.shared_add32 : choices_.shared_add64);
+  }
+
+  std::string by_shared_tables(Shader& shader, int together) {
+    constexpr int64_t kMostGroups = 1024, kLeast = 8;  // workgroups; units of an invocation
+    const Scatter& s = kernel_.scatters[0];
+    const DType type = kernel_.buffers[s.buffer].type;
+    const auto [rows, columns] = kernel_.extent;
+    const int64_t across = columns / together, count = rows * across;
+    const int64_t in_group = choices_.workgroup,
+                  groups = std::clamp<int64_t>(count / (in_group * kLeast), 1, kMostGroups);
+    const std::string index = body_.index_type(), held(m_.type(type));
+    m_.define("bins", fmt::format("shared {} bins[{}];\n", held, s.table_elements * copies()));
+    if (copies() < in_group && is_float(type)) m_.use("GL_EXT_shader_atomic_float");
+    shader.local_size = choices_.workgroup;
+    shader.iterations = static_cast<uint64_t>((count / (groups * in_group) + 1) * (1 + together * body_.turns()));
+    const Grid g = grid(static_cast<uint64_t>(groups), index);
+    shader.groups = g.groups;
+    std::string text = g.text;
+    text += fmt::format(R"(  if (group >= {0}) return;
+  const uint id = gl_LocalInvocationID.x, copy = id & {1}u;
+  for (uint b = id; b < {2}u; b += {3}u) bins[b] = {4};
+  barrier();
+  for ({5} unit = group * {6} + id; unit < {7}; unit += {8}) {{
+)",
+                        body_.number(groups), copies() - 1, s.table_elements * copies(), in_group, literal(m_, 0, type),
+                        index, body_.number(in_group), body_.number(count), body_.number(groups * in_group));
+    text += place_of_unit(across, together);
+    const std::string at = fmt::format("bins[uint({}) * {}u + copy]", body_.value(s.index), copies());
+    const std::string add = copies() == in_group ? fmt::format("{} += {};", at, body_.value(s.value))
+                                                 : fmt::format("atomicAdd({}, {});", at, body_.value(s.value));
+    const std::string update =
+        fmt::format("    {}{{ {} }}\n", s.valid >= 0 ? fmt::format("if ({}) ", body_.value(s.valid)) : "", add);
+    for (int e = 0; e < together; ++e) {
+      text += iteration(body_, e, fmt::format("first + {}", body_.number(e)), update);
+    }
+    const std::string to = element_address(fmt::format("a{}", s.buffer), "b", DType::u32, size_of(type));
+    text += fmt::format(R"(  }}
+  barrier();
+  for (uint b = id; b < {0}u; b += {1}u) {{
+    {2} sum = bins[b * {3}u];
+    for (uint c = 1u; c < {3}u; ++c) sum += bins[b * {3}u + c];
+    if (sum != {4}) {{ {5} }}
+  }}
+)",
+                        s.table_elements, in_group, held, copies(), literal(m_, 0, type),
+                        vk::update(m_, s.combine, type, to, "sum", kernel_.name));
+    return text;
+  }
+
+  // Row and first column of a unit of `together` columns.
+  std::string place_of_unit(int64_t across, int together) {
+    const std::string type = body_.index_type();
+    std::string text;
+    if (kernel_.extent[0] > 1) {
+      text = fmt::format("    const {0} i0 = unit / {1};\n    const {0} first = (unit - i0 * {1}) * {2};\n", type,
+                         body_.number(across), body_.number(together));
+    } else {
+      text = fmt::format("    const {} first = unit * {};\n", type, body_.number(together));
+    }
+    return text + body_.text(1) + body_.shared();
   }
 
   // Whether a subgroup can count for a part, without atomics: in a table of its own that it reads at once.

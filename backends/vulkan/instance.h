@@ -20,6 +20,7 @@ struct PhysicalDevice {
   std::vector<std::string> extensions;
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;
+  bool binds_sparsely = false;  // the queue
   uint32_t driver_version = 0;
   std::array<uint8_t, VK_UUID_SIZE> driver_uuid{}, pipeline_cache_uuid{};
 
@@ -49,6 +50,22 @@ std::vector<const PhysicalDevice*> visible_devices();
 /// Returns everything about one device (instance_devices.cpp).
 PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version);
 
+/// These extensions are younger than the headers of Vulkan 1.3.239 (Debian 12); here is what is used of their
+/// declarations.
+inline constexpr const char* kMatrixExtension = "VK_KHR_cooperative_matrix";
+inline constexpr const char* kBfloat16Extension = "VK_KHR_shader_bfloat16";
+struct MatrixFeatures {
+  VkStructureType sType = static_cast<VkStructureType>(1000506000);
+  void* pNext = nullptr;
+  VkBool32 cooperativeMatrix = VK_FALSE, cooperativeMatrixRobustBufferAccess = VK_FALSE;
+};
+struct Bfloat16Features {
+  VkStructureType sType = static_cast<VkStructureType>(1000141000);
+  void* pNext = nullptr;
+  VkBool32 shaderBFloat16Type = VK_FALSE, shaderBFloat16DotProduct = VK_FALSE,
+           shaderBFloat16CooperativeMatrix = VK_FALSE;
+};
+
 /// FeatureChain links the structures that say which features a device has, or which are to be enabled, for the version
 /// and the extensions of the device.
 struct FeatureChain {
@@ -64,8 +81,8 @@ struct FeatureChain {
   VkPhysicalDeviceMaintenance4Features maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomic_float{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
-  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrix_nv{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV};
+  MatrixFeatures matrix;
+  Bfloat16Features bfloat16;
 };
 
 /// Fills `enabled` with those of `device`'s features that kernels use, and returns the extensions to enable.

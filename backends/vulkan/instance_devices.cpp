@@ -11,16 +11,22 @@ namespace neap::vk {
 
 namespace {
 
-// VK_KHR_cooperative_matrix is younger than the headers of Vulkan 1.3.239 (Debian 12); these are its declarations.
-struct MatrixPropertiesKHR {
+// As kMatrixExtension (instance.h) declares them.
+enum MatrixElement : int32_t { kFloat16 = 0, kFloat32 = 1, kBfloat16 = 1000141000 };
+struct MatrixProperties {
   VkStructureType sType = static_cast<VkStructureType>(1000506001);
   void* pNext = nullptr;
   uint32_t m = 0, n = 0, k = 0;
-  int32_t a = 0, b = 0, c = 0, result = 0;  // 0: f16, 1: f32
+  int32_t a = 0, b = 0, c = 0, result = 0;  // MatrixElement
   VkBool32 saturating = VK_FALSE;
   int32_t scope = 0;  // 3: subgroup
 };
-using GetMatrixPropertiesKHR = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, MatrixPropertiesKHR*);
+struct MatrixStages {
+  VkStructureType sType = static_cast<VkStructureType>(1000506002);
+  void* pNext = nullptr;
+  VkShaderStageFlags supported = 0;
+};
+using GetMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, MatrixProperties*);
 
 std::string type_name(VkPhysicalDeviceType type) {
   switch (type) {
@@ -48,8 +54,7 @@ struct Properties {
   VkPhysicalDeviceMaintenance4Properties maintenance4{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-  VkPhysicalDeviceCooperativeMatrixPropertiesNV matrix_nv{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_NV};
+  MatrixStages matrix;
 
   explicit Properties(const PhysicalDevice& d) {
     void** tail = &core.pNext;
@@ -57,7 +62,7 @@ struct Properties {
     if (d.promoted(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) link(tail, size_control);
     if (d.promoted(VK_API_VERSION_1_3, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) link(tail, maintenance4);
     if (d.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) link(tail, host);
-    if (d.has(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME)) link(tail, matrix_nv);
+    if (d.has(kMatrixExtension)) link(tail, matrix);
     vkGetPhysicalDeviceProperties2(d.handle, &core);
   }
 };
@@ -96,6 +101,7 @@ void describe_limits(const PhysicalDevice& d, const Properties& p, DeviceRecord&
 }
 
 void describe_features(const PhysicalDevice& d, const Properties& p, const FeatureChain& f, DeviceRecord& r) {
+  r.sparse_binding = f.core.features.sparseBinding && d.binds_sparsely;
   r.float64 = f.core.features.shaderFloat64;
   r.int64 = f.core.features.shaderInt64;
   r.int16 = f.core.features.shaderInt16;
@@ -109,6 +115,8 @@ void describe_features(const PhysicalDevice& d, const Properties& p, const Featu
   r.atomic_int64 = f.v12.shaderBufferInt64Atomics;
   r.atomic_float32_add = f.atomic_float.shaderBufferFloat32AtomicAdd;
   r.atomic_float64_add = f.atomic_float.shaderBufferFloat64AtomicAdd;
+  r.shared_float32_add = f.atomic_float.shaderSharedFloat32AtomicAdd;
+  r.shared_float64_add = f.atomic_float.shaderSharedFloat64AtomicAdd;
   r.memory_budget = d.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   r.subgroup_size_control = f.size_control.subgroupSizeControl && f.size_control.computeFullSubgroups &&
                             (p.size_control.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
@@ -154,34 +162,23 @@ void describe_queue(PhysicalDevice& d) {
     best = score;
     d.queue_family = i;
     d.timestamp_bits = family.timestampValidBits;
+    d.binds_sparsely = family.queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
   }
 }
 
-bool has_matrix_khr(VkPhysicalDevice handle) {
-  const auto get = reinterpret_cast<GetMatrixPropertiesKHR>(
+// Of two such factors with f32 sums, held by a subgroup.
+std::vector<std::array<uint32_t, 3>> matrix_shapes(VkPhysicalDevice handle, MatrixElement factor) {
+  const auto get = reinterpret_cast<GetMatrixProperties>(
       vkGetInstanceProcAddr(volkGetLoadedInstance(), "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   uint32_t count = 0;
-  if (!get || get(handle, &count, nullptr) != VK_SUCCESS) return false;
-  std::vector<MatrixPropertiesKHR> all(count);
-  if (get(handle, &count, all.data()) < VK_SUCCESS) return false;
-  return std::ranges::any_of(
-      all, [](const auto& m) { return m.a == 0 && m.b == 0 && m.c == 1 && m.result == 1 && m.scope == 3; });
-}
-
-// Of halves with f32 sums, held by a subgroup.
-std::vector<std::array<uint32_t, 3>> matrix_shapes_nv(VkPhysicalDevice handle) {
-  uint32_t count = 0;
-  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, nullptr) != VK_SUCCESS) return {};
-  std::vector<VkCooperativeMatrixPropertiesNV> all(count, {VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV});
-  if (vkGetPhysicalDeviceCooperativeMatrixPropertiesNV(handle, &count, all.data()) < VK_SUCCESS) return {};
+  if (!get || get(handle, &count, nullptr) != VK_SUCCESS) return {};
+  std::vector<MatrixProperties> all(count);
+  if (get(handle, &count, all.data()) < VK_SUCCESS) return {};
   all.resize(count);
   std::vector<std::array<uint32_t, 3>> shapes;
   for (const auto& m : all) {
-    if (m.AType == VK_COMPONENT_TYPE_FLOAT16_NV && m.BType == VK_COMPONENT_TYPE_FLOAT16_NV &&
-        m.CType == VK_COMPONENT_TYPE_FLOAT32_NV && m.DType == VK_COMPONENT_TYPE_FLOAT32_NV &&
-        m.scope == VK_SCOPE_SUBGROUP_NV) {
-      shapes.push_back({m.MSize, m.NSize, m.KSize});
-    }
+    const bool fits = m.a == factor && m.b == factor && m.c == kFloat32 && m.result == kFloat32 && m.scope == 3;
+    if (fits && !m.saturating) shapes.push_back({m.m, m.n, m.k});
   }
   return shapes;
 }
@@ -212,7 +209,8 @@ FeatureChain::FeatureChain(const PhysicalDevice& d) {
   if (d.promoted(VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) link(tail, size_control);
   if (d.promoted(VK_API_VERSION_1_3, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) link(tail, maintenance4);
   if (d.has(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) link(tail, atomic_float);
-  if (d.has(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME)) link(tail, matrix_nv);
+  if (d.has(kMatrixExtension)) link(tail, matrix);
+  if (d.has(kBfloat16Extension)) link(tail, bfloat16);
 }
 
 PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version) {
@@ -241,9 +239,11 @@ PhysicalDevice describe(VkPhysicalDevice handle, uint32_t instance_version) {
   describe_limits(d, properties, r);
   describe_features(d, properties, features, r);
   if (d.api >= VK_API_VERSION_1_2) std::copy_n(properties.v11.driverUUID, VK_UUID_SIZE, d.driver_uuid.begin());
-  const bool in_compute = properties.matrix_nv.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT;
-  if (features.matrix_nv.cooperativeMatrix && in_compute) r.matrix_shapes = matrix_shapes_nv(handle);
-  r.cooperative_matrix = !r.matrix_shapes.empty() || (d.has("VK_KHR_cooperative_matrix") && has_matrix_khr(handle));
+  const bool in_compute = properties.matrix.supported & VK_SHADER_STAGE_COMPUTE_BIT;
+  if (features.matrix.cooperativeMatrix && in_compute && features.v12.vulkanMemoryModel) {
+    r.matrix_shapes = matrix_shapes(handle, kFloat16);
+    if (features.bfloat16.shaderBFloat16CooperativeMatrix) r.matrix_shapes_bf16 = matrix_shapes(handle, kBfloat16);
+  }
   return d;
 }
 
@@ -251,6 +251,7 @@ std::vector<const char*> enable_features(const PhysicalDevice& d, FeatureChain& 
   FeatureChain have(d);
   vkGetPhysicalDeviceFeatures2(d.handle, &have.core);
   const auto take = [](VkBool32& to, VkBool32 from) { to = from; };
+  take(enabled.core.features.sparseBinding, have.core.features.sparseBinding);
   take(enabled.core.features.shaderFloat64, have.core.features.shaderFloat64);
   take(enabled.core.features.shaderInt64, have.core.features.shaderInt64);
   take(enabled.core.features.shaderInt16, have.core.features.shaderInt16);
@@ -270,12 +271,16 @@ std::vector<const char*> enable_features(const PhysicalDevice& d, FeatureChain& 
   take(enabled.maintenance4.maintenance4, have.maintenance4.maintenance4);
   take(enabled.atomic_float.shaderBufferFloat32AtomicAdd, have.atomic_float.shaderBufferFloat32AtomicAdd);
   take(enabled.atomic_float.shaderBufferFloat64AtomicAdd, have.atomic_float.shaderBufferFloat64AtomicAdd);
-  take(enabled.matrix_nv.cooperativeMatrix, have.matrix_nv.cooperativeMatrix);
+  take(enabled.atomic_float.shaderSharedFloat32AtomicAdd, have.atomic_float.shaderSharedFloat32AtomicAdd);
+  take(enabled.atomic_float.shaderSharedFloat64AtomicAdd, have.atomic_float.shaderSharedFloat64AtomicAdd);
+  take(enabled.matrix.cooperativeMatrix, have.matrix.cooperativeMatrix);
+  take(enabled.bfloat16.shaderBFloat16Type, have.bfloat16.shaderBFloat16Type);
+  take(enabled.bfloat16.shaderBFloat16CooperativeMatrix, have.bfloat16.shaderBFloat16CooperativeMatrix);
 
   std::vector<const char*> extensions;
   for (const char* name :
        {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-        VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, "VK_KHR_portability_subset"}) {
+        VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, kMatrixExtension, kBfloat16Extension, "VK_KHR_portability_subset"}) {
     if (d.has(name)) extensions.push_back(name);
   }
   if (d.api < VK_API_VERSION_1_3) {

@@ -243,18 +243,22 @@ Shader direct(const DotForm& f, const Choices& choices) {
   Module m(choices);
   const Element e(m, f.dtype);
   const auto elements = static_cast<uint64_t>(f.batch * f.m * f.n);
-  const Grid g = grid((elements + choices.workgroup - 1) / choices.workgroup, "uint64_t");
+  // In 32 bits where that is enough: NVIDIA's compiler (580.159) takes two remainders of 64 bits for one another.
+  const bool wide = elements >= uint64_t{1} << 31;
+  const char *type = wide ? "uint64_t" : "uint", *suffix = wide ? "ul" : "u";
+  const Grid g = grid((elements + choices.workgroup - 1) / choices.workgroup, type);
   std::string text = bases(m, 3) + g.text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "  const uint64_t i = group * {}ul + gl_LocalInvocationIndex;\n", choices.workgroup);
-  fmt::format_to(out, "  if (i >= {}ul) return;\n", elements);
-  fmt::format_to(out, "  const uint64_t row = i / {0}ul, column = i % {0}ul, batch = row / {1}ul;\n", f.n, f.m);
-  const std::string in_batch = fmt::format("row % {}ul", f.m);
-  fmt::format_to(out, "  const uint64_t l = a0 + (batch * {}ul + {}) * {}ul;\n", f.m * f.k,
-                 f.lhs_transposed ? in_batch : fmt::format("{} * {}ul", in_batch, f.k), e.bytes);
-  fmt::format_to(out, "  const uint64_t r = a1 + (batch * {}ul + {}) * {}ul;\n", f.n * f.k,
-                 f.rhs_transposed ? fmt::format("column * {}ul", f.k) : "column", e.bytes);
-  const std::string element = e.at(fmt::format("a2 + i * {}ul", e.bytes));
+  fmt::format_to(out, "  const {} i = group * {}{} + gl_LocalInvocationIndex;\n", type, choices.workgroup, suffix);
+  fmt::format_to(out, "  if (i >= {}{}) return;\n", elements, suffix);
+  fmt::format_to(out, "  const {0} row = i / {1}{3}, column = i - row * {1}{3}, batch = row / {2}{3};\n", type, f.n,
+                 f.m, suffix);
+  const std::string in_batch = fmt::format("(row - batch * {}{})", f.m, suffix);
+  fmt::format_to(out, "  const uint64_t l = a0 + (uint64_t(batch) * {}ul + {}) * {}ul;\n", f.m * f.k,
+                 f.lhs_transposed ? in_batch : fmt::format("{} * {}{}", in_batch, f.k, suffix), e.bytes);
+  fmt::format_to(out, "  const uint64_t r = a1 + (uint64_t(batch) * {}ul + {}) * {}ul;\n", f.n * f.k,
+                 f.rhs_transposed ? fmt::format("column * {}{}", f.k, suffix) : "column", e.bytes);
+  const std::string element = e.at(fmt::format("a2 + uint64_t(i) * {}ul", e.bytes));
   fmt::format_to(out, "  {} c = {};\n  for (uint k = 0u; k < {}u; ++k) {{\n", e.type, f.adds ? element : e.zero, f.k);
   fmt::format_to(out, "    c = fma({}, {}, c);\n  }}\n",
                  e.at(fmt::format("l + uint64_t(k) * {}ul", (f.lhs_transposed ? f.m : 1) * e.bytes)),
@@ -274,7 +278,7 @@ Shader matmul_shader(const DotForm& f, const Choices& choices) {
   NEAP_CHECK(f.batch > 0 && f.m > 0 && f.n > 0, "a matrix product without elements");
   NEAP_CHECK(f.m < kLargest && f.n < kLargest && f.k < kLargest && f.batch < kLargest, "{} x {} x {}", f.m, f.n, f.k);
   if (f.dtype == DType::f64 && !choices.float64) lacking("dot_general", *lacks(choices, f.dtype));
-  if (f.dtype == DType::f16) return matmul_by_matrices(f, choices);
+  if (size_of(f.dtype) == 2) return matmul_by_matrices(f, choices);
   const bool small = f.k <= kDirect && f.m <= kDirect && f.n <= kDirect && f.m * f.n * f.k <= kDirect;
   if (small && f.k <= 64) return direct(f, choices);
   if (!choices.matmul_by_subgroup && choices.most_iterations && f.k > choices.most_iterations / 2) {

@@ -37,8 +37,7 @@ inline uint32_t fitted(uint32_t tile, int64_t extent) {
 inline int64_t tiles(int64_t extent, uint32_t tile) { return (extent + tile - 1) / tile; }
 
 /// Returns the product of halves, by matrices of the shape Choices::matrix. `types`, for tests, is GLSL that defines
-/// MatrixA, MatrixB, MatrixC, NO_SUM (zeros), and coopMatLoadNV, coopMatStoreNV, coopMatMulAddNV, in place of those of
-/// GL_NV_cooperative_matrix.
+/// MatrixC, NO_SUM (zeros), MATRIX_A, MATRIX_B, STORE and multiply_add in place of the extension's.
 Shader matmul_by_matrices(const planner::DotForm& form, const Choices& choices, const std::string* types = nullptr);
 /// Returns the product for a device with Choices::matmul_by_subgroup.
 Shader matmul_by_subgroup(const planner::DotForm& form, const Choices& choices);

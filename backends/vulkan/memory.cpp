@@ -4,6 +4,7 @@
 #include <neap/bytes.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/vulkan/device_impl.h"
 #include "core/check.h"
@@ -30,13 +31,14 @@ bool out_of_memory(VkResult result) {
 
 Block::~Block() {
   DeviceImpl& device = pool.device_;
-  if (counted) {
-    --pool.allocations_;
+  if (allocations > 0) {
+    pool.allocations_ -= allocations;
     pool.held_[heap] -= bytes;
   }
   if (!device.may_destroy()) return;
   if (buffer) device.call().vkDestroyBuffer(device.handle(), buffer, nullptr);
   if (memory) device.call().vkFreeMemory(device.handle(), memory, nullptr);
+  for (VkDeviceMemory piece : pieces) device.call().vkFreeMemory(device.handle(), piece, nullptr);
 }
 
 /// What allocate() and import() give out.
@@ -45,6 +47,7 @@ class MemoryPool::Handle final : public Memory {
   Handle(std::shared_ptr<DeviceImpl> device, size_t bytes) : device_(std::move(device)) { bytes_ = bytes; }
   ~Handle() override {
     if (entered_) device_->memory().leave(address_);
+    if (use_) device_->memory().keep(std::move(own_.front()), *use_);
     if (shared_) device_->memory().give_back(*shared_, std::move(range_));
   }
   void place(uint64_t address, std::byte* mapped) {
@@ -57,6 +60,7 @@ class MemoryPool::Handle final : public Memory {
   Shared* shared_ = nullptr;
   Ranges::node_type range_;  // what it has of the shared block: the entry that its end gives back
   bool entered_ = false;
+  std::optional<Use> use_;  // of a block that is kept when this goes
 };
 
 MemoryPool::MemoryPool(DeviceImpl& device) : device_(device) {
@@ -85,7 +89,7 @@ std::vector<uint32_t> MemoryPool::types_for(uint32_t bits, Use use) const {
   return types;
 }
 
-VkResult MemoryPool::bind(Block& block, uint64_t bytes, uint32_t type, const void* next) {
+VkResult MemoryPool::allocate(uint64_t bytes, uint32_t type, const void* next, VkDeviceMemory& memory) {
   VkMemoryAllocateFlagsInfo flags{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO};
   flags.pNext = next;
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
@@ -93,30 +97,68 @@ VkResult MemoryPool::bind(Block& block, uint64_t bytes, uint32_t type, const voi
   info.pNext = &flags;
   info.allocationSize = bytes;
   info.memoryTypeIndex = type;
-  if (allocations_ >= device_.record().max_allocation_count) return VK_ERROR_TOO_MANY_OBJECTS;
-  const VkResult result = device_.call().vkAllocateMemory(device_.handle(), &info, nullptr, &block.memory);
-  if (result != VK_SUCCESS) return result;
-  block.counted = true;
+  return device_.call().vkAllocateMemory(device_.handle(), &info, nullptr, &memory);
+}
+
+void MemoryPool::enter(Block& block, uint32_t type, uint32_t allocations) {
+  block.allocations = allocations;
   block.heap = properties_.memoryTypes[type].heapIndex;
-  ++allocations_;
+  allocations_ += allocations;
   held_[block.heap] += block.bytes;
+}
+
+VkResult MemoryPool::bind(Block& block, uint64_t bytes, uint32_t type, const void* next) {
+  if (allocations_ >= device_.record().max_allocation_count) return VK_ERROR_TOO_MANY_OBJECTS;
+  const VkResult result = allocate(bytes, type, next, block.memory);
+  if (result != VK_SUCCESS) return result;
+  enter(block, type, 1);
   device_.check(device_.call().vkBindBufferMemory(device_.handle(), block.buffer, block.memory, 0),
                 "vkBindBufferMemory");
-  VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
-  address.buffer = block.buffer;
-  block.address = device_.call().vkGetBufferDeviceAddress(device_.handle(), &address);
+  take_address(block);
   return VK_SUCCESS;
 }
 
+VkResult MemoryPool::bind_pieces(Block& block, uint64_t bytes, uint64_t alignment, uint32_t type) {
+  const uint64_t piece = device_.record().max_memory_allocation / alignment * alignment;
+  const auto count = static_cast<uint32_t>((bytes + piece - 1) / piece);
+  if (count > device_.record().max_allocation_count - allocations_) return VK_ERROR_TOO_MANY_OBJECTS;
+  std::vector<VkSparseMemoryBind> binds;
+  for (uint64_t at = 0; at < bytes; at += piece) {
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    const uint64_t own = std::min(piece, bytes - at);
+    const VkResult result = allocate(own, type, nullptr, memory);
+    if (result != VK_SUCCESS) {
+      for (VkDeviceMemory made : block.pieces) device_.call().vkFreeMemory(device_.handle(), made, nullptr);
+      block.pieces.clear();
+      return result;
+    }
+    block.pieces.push_back(memory);
+    binds.push_back({at, own, memory, 0, 0});
+  }
+  enter(block, type, count);
+  const VkSparseBufferMemoryBindInfo buffer{block.buffer, count, binds.data()};
+  device_.bind_sparsely(buffer);
+  take_address(block);
+  return VK_SUCCESS;
+}
+
+void MemoryPool::take_address(Block& block) {
+  VkBufferDeviceAddressInfo address{VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO};
+  address.buffer = block.buffer;
+  block.address = device_.call().vkGetBufferDeviceAddress(device_.handle(), &address);
+}
+
 std::unique_ptr<Block> MemoryPool::allocate_block(uint64_t bytes, Use use, std::string_view what) {
-  if (bytes > largest()) {
+  if (bytes > largest(use)) {
     throw OutOfMemoryError(fmt::format("out of memory: {} needs {} in one piece; {} gives at most {} ({} available)",
-                                       what, format_bytes(bytes), device_.label(), format_bytes(largest()),
+                                       what, format_bytes(bytes), device_.label(), format_bytes(largest(use)),
                                        format_bytes(available())));
   }
   auto block = std::make_unique<Block>(*this);
   block->bytes = bytes;
+  const bool in_pieces = bytes > device_.record().max_memory_allocation / kAlign * kAlign;
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
+  info.flags = in_pieces ? VK_BUFFER_CREATE_SPARSE_BINDING_BIT : VkBufferCreateFlags{};
   info.size = bytes;
   info.usage = usage(device_.choices());
   device_.check(device_.call().vkCreateBuffer(device_.handle(), &info, nullptr, &block->buffer), what);
@@ -127,7 +169,15 @@ std::unique_ptr<Block> MemoryPool::allocate_block(uint64_t bytes, Use use, std::
 
   VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
   for (const uint32_t type : types_for(needs.memoryTypeBits, use)) {  // the window to a GPU's memory may be small
-    result = bind(*block, needs.size, type, &dedicated);
+    const auto try_to_bind = [&] {
+      return in_pieces ? bind_pieces(*block, needs.size, needs.alignment, type)
+                       : bind(*block, needs.size, type, &dedicated);
+    };
+    result = try_to_bind();
+    if (out_of_memory(result) && cached() > 0) {
+      release_cached();
+      result = try_to_bind();
+    }
     if (!out_of_memory(result)) break;
   }
   if (out_of_memory(result)) {
@@ -147,27 +197,81 @@ std::unique_ptr<Block> MemoryPool::allocate_block(uint64_t bytes, Use use, std::
   return block;
 }
 
-uint64_t MemoryPool::largest() const {
-  return std::min(device_.record().max_memory_allocation, device_.record().max_buffer_size) / kAlign * kAlign;
+uint64_t MemoryPool::largest(Use use) const {
+  const DeviceRecord& record = device_.record();
+  if (use == Use::device && record.sparse_binding) return record.max_buffer_size / kAlign * kAlign;
+  return std::min(record.max_memory_allocation, record.max_buffer_size) / kAlign * kAlign;
 }
 
 MemoryPtr MemoryPool::allocate(size_t bytes, Use use, std::string_view what) {
   // What is small shares a block; when the driver's allocations run short, more is small.
   const bool scarce = allocations_ > device_.record().max_allocation_count / 2;
   const uint64_t small = uint64_t{1} << (scarce ? 26 : 20);
-  const uint64_t shared_bytes = std::min(small * (scarce ? 4 : 16), largest());
-  if (bytes > largest()) allocate_block(bytes, use, what);  // throws, before rounding could overflow
+  const uint64_t shared_bytes = std::min(small * (scarce ? 4 : 16), largest(use));
+  if (bytes > largest(use)) allocate_block(bytes, use, what);  // throws, before rounding could overflow
   const uint64_t rounded = round_up(std::max<uint64_t>(bytes, 1), kAlign);
   auto handle = std::make_shared<Handle>(device_.self(), bytes);
   if (rounded < small && rounded < shared_bytes) {
     share(*handle, rounded, shared_bytes, use, what);
   } else {
-    handle->own_.push_back(allocate_block(rounded, use, what));
+    std::unique_ptr<Block> own = reuse(rounded, use);
+    handle->own_.push_back(own ? std::move(own) : allocate_block(rounded, use, what));
     const Block& block = *handle->own_.front();
     handle->place(block.address, block.mapped);
+    const std::lock_guard lock(kept_mutex_);
+    handle->use_ = use;
+    live_ += block.bytes;
+    most_live_ = std::max(most_live_, live_);
   }
   if (!handle->mapped()) enter(handle);
   return handle;
+}
+
+std::unique_ptr<Block> MemoryPool::reuse(uint64_t bytes, Use use) {
+  const Kept dropped = surplus(bytes, use);  // goes when the lock has been released
+  const std::lock_guard lock(kept_mutex_);
+  const auto found = kept_.find({use, bytes});
+  if (found == kept_.end()) return nullptr;
+  std::unique_ptr<Block> block = std::move(found->second);
+  kept_.erase(found);
+  cached_ -= bytes;
+  return block;
+}
+
+MemoryPool::Kept MemoryPool::surplus(uint64_t bytes, Use use) {
+  Kept dropped;
+  const std::lock_guard lock(kept_mutex_);
+  if (kept_.contains({use, bytes})) return dropped;
+  while (cached_ > 0 && live_ + bytes + cached_ > std::max(most_live_, live_ + bytes)) {
+    const auto largest = std::ranges::max_element(kept_, {}, [](const auto& entry) { return entry.first.second; });
+    cached_ -= largest->first.second;
+    dropped.insert(kept_.extract(largest));
+  }
+  return dropped;
+}
+
+void MemoryPool::keep(std::unique_ptr<Block> block, Use use) {
+  const std::lock_guard lock(kept_mutex_);
+  live_ -= block->bytes;
+  const size_t bytes = block->bytes;
+  try {
+    kept_.emplace(std::pair{use, bytes}, std::move(block));
+    cached_ += bytes;
+  } catch (const std::bad_alloc&) {
+    block.reset();
+  }
+}
+
+size_t MemoryPool::cached() const {
+  const std::lock_guard lock(kept_mutex_);
+  return cached_;
+}
+
+void MemoryPool::release_cached() {
+  Kept all;
+  const std::lock_guard lock(kept_mutex_);
+  all.swap(kept_);
+  cached_ = 0;
 }
 
 void MemoryPool::share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what) {
@@ -289,7 +393,7 @@ MemoryPtr MemoryPool::import(std::byte* data, size_t bytes) {
   const auto at = reinterpret_cast<uintptr_t>(data);
   const uint64_t before = at % page;
   const uint64_t total = round_up(before + std::max<size_t>(bytes, 1), page);
-  const uint64_t piece = largest() / page * page;
+  const uint64_t piece = largest(Use::visible) / page * page;
   auto handle = std::make_shared<Handle>(device_.self(), bytes);
   for (uint64_t done = 0; done < total; done += piece) {
     handle->own_.push_back(import_block(data - before + done, std::min(piece, total - done)));
@@ -320,6 +424,7 @@ size_t MemoryPool::available() const {
     all = budget.heapBudget[heap];
     used = budget.heapUsage[heap];
   }
+  used -= std::min<uint64_t>(used, cached());
   return all > used ? all - used : 0;
 }
 

@@ -18,7 +18,7 @@ namespace neap::vk {
 class DeviceImpl;
 class MemoryPool;
 
-/// Block is one VkDeviceMemory and the buffer that spans it.
+/// Block is a buffer and its VkDeviceMemory, or several behind each other where it is bound sparsely.
 struct Block {
   explicit Block(MemoryPool& pool) : pool(pool) {}
   Block(const Block&) = delete;
@@ -27,11 +27,12 @@ struct Block {
 
   MemoryPool& pool;
   VkDeviceMemory memory = VK_NULL_HANDLE;
+  std::vector<VkDeviceMemory> pieces;  // in its place
   VkBuffer buffer = VK_NULL_HANDLE;
   uint64_t address = 0;
   size_t bytes = 0;
   std::byte* mapped = nullptr;
-  bool counted = false;  // among MemoryPool's allocations
+  uint32_t allocations = 0;  // that it counts for in MemoryPool's
   uint32_t heap = 0;
 };
 
@@ -52,10 +53,17 @@ class MemoryPool {
 
   explicit MemoryPool(DeviceImpl& device);
 
+  /// What is freed is kept for requests of the same size. Live and kept blocks together never exceed the most that live
+  /// ones ever were: keeping them takes nothing from the device that it did not give before.
   MemoryPtr allocate(size_t bytes, Use use, std::string_view what);
+  /// Returns the bytes that are kept.
+  size_t cached() const;
+  /// Gives them back to the driver.
+  void release_cached();
   MemoryPtr import(std::byte* data, size_t bytes);
   /// Returns a new block of the driver.
   std::unique_ptr<Block> allocate_block(uint64_t bytes, Use use, std::string_view what);
+  /// Returns what can still be had, kept blocks among it.
   size_t available() const;
 
   /// Returns where this address is, in memory made by allocate() for Use::device.
@@ -73,10 +81,22 @@ class MemoryPool {
     Ranges free;
   };
 
-  uint64_t largest() const;
+  // Freed blocks by use and size.
+  using Kept = std::multimap<std::pair<Use, size_t>, std::unique_ptr<Block>>;
+
+  uint64_t largest(Use use) const;
+  std::unique_ptr<Block> reuse(uint64_t bytes, Use use);
+  /// Takes out of the kept blocks what must go before `bytes` more are live, the largest first.
+  Kept surplus(uint64_t bytes, Use use);
+  void keep(std::unique_ptr<Block> block, Use use);
   /// Returns the memory types that will do, the best first.
   std::vector<uint32_t> types_for(uint32_t bits, Use use) const;
   VkResult bind(Block& block, uint64_t bytes, uint32_t type, const void* next);
+  /// Does the same for a sparse buffer: its pieces are as large as the device allows.
+  VkResult bind_pieces(Block& block, uint64_t bytes, uint64_t alignment, uint32_t type);
+  VkResult allocate(uint64_t bytes, uint32_t type, const void* next, VkDeviceMemory& memory);
+  void enter(Block& block, uint32_t type, uint32_t allocations);
+  void take_address(Block& block);
   std::unique_ptr<Block> import_block(std::byte* data, uint64_t bytes);
   void share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what);
   void give_back(Shared& shared, Ranges::node_type returned);
@@ -90,6 +110,9 @@ class MemoryPool {
   std::mutex mutex_;
   std::list<Shared> shared_;
   std::map<uint64_t, std::weak_ptr<Handle>> by_address_;
+  mutable std::mutex kept_mutex_;
+  uint64_t live_ = 0, most_live_ = 0, cached_ = 0;  // bytes of blocks that one request has alone
+  Kept kept_;
 };
 
 }  // namespace neap::vk

@@ -2,13 +2,15 @@
 // Longer ones by digits, lowest first: in each pass workgroups count the digits of their blocks, one workgroup of each
 // row adds the counts up to places, and workgroups move their elements there. An invocation has neighbouring elements
 // of a block and its own count of each digit, so that equal digits stay in order without a word from other invocations.
+// Where subgroups can add up at once, workgroups move a block through shared memory, so that neighbours read and write
+// neighbouring elements (sort_subgroups.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "backends/vulkan/glsl.h"
 #include "backends/vulkan/glsl_kernel.h"
-#include "backends/vulkan/glsl_module.h"
+#include "backends/vulkan/sort_element.h"
 #include "core/check.h"
 
 namespace neap::vk {
@@ -16,61 +18,12 @@ namespace neap::vk {
 namespace {
 
 using planner::SortForm;
+using Element = SortElement;
+using Move = SortMove;
 
 constexpr uint32_t kWorkgroup = 64;          // of a block
 constexpr uint32_t kPitch = kWorkgroup + 1;  // counts of a digit; one more, so that they lie in different banks
-constexpr int kDigits = 1 << planner::kSortDigitBits;
-
-// How elements are read, compared and written: as the unsigned integers of their width.
-class Element {
- public:
-  Element(Module& m, const SortForm& form) : m_(m), bytes_(size_of(form.dtype)) {
-    constexpr DType kBits[] = {DType::u8, DType::u16, DType::u32, DType::u64};
-    bits_ = kBits[bytes_ == 1 ? 0 : bytes_ == 2 ? 1 : bytes_ == 4 ? 2 : 3];
-    type = m.type(bits_);
-    m.define("key", key(form));
-  }
-
-  std::string type;
-
-  std::string read(const std::string& base, const std::string& index) const {
-    return load(m_, address(base, index), bits_);
-  }
-  std::string write(const std::string& base, const std::string& index, const std::string& value) const {
-    return store(m_, address(base, index), value, bits_);
-  }
-
- private:
-  std::string address(const std::string& base, const std::string& index) const {
-    return element_address(base, index, DType::u64, bytes_);
-  }
-  std::string number(uint64_t n) const { return fmt::format("0x{:x}u{}", n, bytes_ == 8 ? "l" : ""); }
-
-  // Unsigned integers in the order of the elements, equal where these are: all NaNs, and zeros of both signs.
-  std::string key(const SortForm& form) const {
-    const int width = form.dtype == DType::bool_ ? 1 : static_cast<int>(8 * bytes_);
-    const uint64_t ones = ~uint64_t{0} >> (64 - width), sign = uint64_t{1} << (width - 1);
-    std::string text = fmt::format("{0} key({0} x) {{\n", type);
-    if (is_float(form.dtype)) {
-      const uint64_t infinity = form.dtype == DType::f16    ? 0x7C00
-                                : form.dtype == DType::bf16 ? 0x7F80
-                                : form.dtype == DType::f32  ? 0x7F800000
-                                                            : 0x7FF0000000000000;
-      text += fmt::format("  const {} magnitude = x & {};\n", type, number(ones >> 1));
-      text +=
-          fmt::format("  x = magnitude == {0} ? {1} : magnitude > {2} ? {3} : (x & {1}) != {0} ? ~x & {3} : x | {1};\n",
-                      number(0), number(sign), number(infinity), number(ones));
-    } else if (is_signed(form.dtype)) {
-      text += fmt::format("  x ^= {};\n", number(sign));
-    }
-    if (form.descending) text += fmt::format("  x ^= {};\n", number(ones));
-    return text + "  return x;\n}\n";
-  }
-
-  Module& m_;
-  size_t bytes_;
-  DType bits_;
-};
+constexpr int kDigits = kSortDigits;
 
 std::string groups_of(const Grid& g, uint64_t wanted) {
   const bool exact = uint64_t{g.groups[0]} * g.groups[1] * g.groups[2] == wanted;
@@ -202,11 +155,6 @@ Shader add_counts(const SortForm& form, const Choices& choices) {
   return finish(m, across, g, text);
 }
 
-// What a pass moves beside the elements: of argsort the first makes indices, the last leaves the elements behind.
-struct Move {
-  bool reads_indices = false, writes_indices = false, writes_elements = true;
-};
-
 // Operands: elements, counts, then those that are there of: indices; elements and indices to write.
 Shader move_elements(const SortForm& form, const Choices& choices, const Move& move) {
   Module m(choices);
@@ -252,7 +200,9 @@ std::vector<OpaqueDispatch> sort_dispatches(const SortForm& form, const Choices&
   if (form.length <= planner::kSortByCounting) return {{by_counting(form, choices), {kIn, kOut}, {kOut}, 0}};
 
   const int passes = planner::sort_passes(form, planner::kSortDigitBits);
-  const Shader count = count_digits(form, choices), add = add_counts(form, choices);
+  const bool at_once = sorts_by_subgroups(choices);
+  const Shader count = at_once ? count_digits_by_subgroups(form, choices) : count_digits(form, choices);
+  const Shader add = at_once ? add_counts_of_digits(form, choices) : add_counts(form, choices);
   // Between passes: elements here and there (of argsort; else in the output), indices here (and in the output).
   const int elements[] = {3, form.indices ? 4 : kOut};
   const int indices[] = {passes > 2 ? 5 : 4, kOut};
@@ -265,8 +215,11 @@ std::vector<OpaqueDispatch> sort_dispatches(const SortForm& form, const Choices&
     all.push_back({count, {from, kCounts}, {kCounts}, number});
     all.push_back({add, {kCounts}, {kCounts}, number});
     const Move move{from_indices >= 0, form.indices, !(form.indices && last)};
-    OpaqueDispatch& d =
-        all.emplace_back(OpaqueDispatch{move_elements(form, choices, move), {from, kCounts}, {}, number});
+    OpaqueDispatch& d = all.emplace_back(
+        OpaqueDispatch{at_once ? move_elements_by_subgroups(form, choices, move) : move_elements(form, choices, move),
+                       {from, kCounts},
+                       {},
+                       number});
     if (move.reads_indices) d.operands.push_back(from_indices);
     if (move.writes_elements) d.writes.push_back(elements[side]);
     if (move.writes_indices) d.writes.push_back(indices[side]);

@@ -53,6 +53,7 @@ struct Limits {
   size_t alignment = 64;          // of what lies in an arena: a power of two, from 64 on
   bool wide_atomics = true;       // 64-bit atomics: float sums of scattered updates are taken in f64
   bool half_products = false;     // on a GPU: products of f16 operands with sums in f32, where they are large
+  bool bf16_products = false;     // the same of bf16
   int count_tables = 1;           // on a GPU, of a scatter that counts rows
   bool host_memory = true;        // memory is the host's: results may be cut out of the arena
 };
@@ -80,6 +81,11 @@ size_t live_bytes(Device device);
 size_t peak_bytes(Device device);
 /// Does reset_peak() for the same.
 void reset_peak(Device device);
+/// Returns cached_bytes() of the same. On a device it is what was freed and is kept for arrays of the same size; with
+/// what is live it is never more than the most that was live.
+size_t cached_bytes(Device device);
+/// Gives that back to the driver, or to the system.
+void release_cached(Device device);
 
 }  // namespace memory
 }  // namespace neap

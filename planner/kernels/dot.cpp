@@ -29,7 +29,7 @@ bool is_canonical_dot(const Graph& graph, const Node& node) {
   };
   return lhs.ndim() == 3 && rhs.ndim() == 3 &&
          (node.attrs.has(Attr::dtype) || lhs.dtype == DType::f32 || lhs.dtype == DType::f64 ||
-          lhs.dtype == DType::f16) &&
+          lhs.dtype == DType::f16 || lhs.dtype == DType::bf16) &&
          first_alone(Attr::lhs_batch) && first_alone(Attr::rhs_batch) &&
          node.attrs.ints(Attr::lhs_contract).size() == 1;
 }

@@ -15,7 +15,7 @@ using namespace tracing;
 
 namespace {
 
-constexpr int64_t kGpuBlock = 1024, kMostGpuBlocks = 65536;  // elements, at least; blocks of a row
+constexpr int64_t kMostGpuBlocks = 65536;  // of a row
 
 }  // namespace
 
@@ -43,9 +43,11 @@ void check_gpu_sort(const Graph& graph, const Node& node) {
                         "sort such rows on the CPU", node.loc);
 }
 
+int64_t sort_tile(const SortForm& form) { return size_of(form.dtype) == 8 ? 1024 : 2048; }
+
 int64_t sort_block(const SortForm& form) {
-  const int64_t least = (form.length + kMostGpuBlocks - 1) / kMostGpuBlocks;
-  return std::max(kGpuBlock, (least + kGpuBlock - 1) / kGpuBlock * kGpuBlock);
+  const int64_t tile = sort_tile(form), least = (form.length + kMostGpuBlocks - 1) / kMostGpuBlocks;
+  return std::max(tile, (least + tile - 1) / tile * tile);
 }
 
 std::vector<Aval> sort_scratch(const SortForm& form, bool gpu) {
@@ -57,7 +59,7 @@ std::vector<Aval> sort_scratch(const SortForm& form, bool gpu) {
   if (form.length <= kSortByCounting) return {};
   const int passes = sort_passes(form, kSortDigitBits);
   const int64_t block = sort_block(form), blocks = (form.length + block - 1) / block;
-  std::vector<Aval> scratch{{{form.rows, 1 << kSortDigitBits, blocks}, DType::u32}};
+  std::vector<Aval> scratch{{{form.rows, 1 << kSortDigitBits, blocks + 1}, DType::u32}};
   const Shape elements{form.rows, form.length};
   if (passes > 1) scratch.push_back({elements, form.dtype});
   if (passes > 2 && form.indices) scratch.push_back({elements, form.dtype});

@@ -24,12 +24,15 @@ inline constexpr int kSortDigitBits = 4;
 inline constexpr int64_t kSortTooLong = int64_t{1} << 31;
 /// Throws UserError for such rows.
 void check_gpu_sort(const tracing::Graph& graph, const tracing::Node& node);
-/// Returns the elements of a block on a GPU: so many that one workgroup can add up the counts of all blocks.
+/// Returns the elements that a workgroup of a GPU moves at once, through shared memory: 8 KiB.
+int64_t sort_tile(const SortForm& form);
+/// Returns the elements of a block on a GPU, a multiple of that: so many that one workgroup can add up the counts of
+/// all blocks.
 int64_t sort_block(const SortForm& form);
 
 /// Returns the scratch of a sort step. On a CPU it is the slots of sort_layout. On a GPU it is counts u32
-/// [rows, 16, blocks], then what lies between passes: elements, and for argsort elements once more (given three passes)
-/// and indices i32.
+/// [rows, 16, blocks + 1], of which the last are of whole rows, then what lies between passes: elements, and for
+/// argsort elements once more (given three passes) and indices i32.
 std::vector<Aval> sort_scratch(const SortForm& form, bool gpu);
 
 }  // namespace neap::planner

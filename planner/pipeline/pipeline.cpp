@@ -52,7 +52,7 @@ std::string name_of(const PlanOptions& options, const Graph& graph) {
 
 bool narrow_products(Draft& d) {
   if (d.options.naive) return true;
-  if (d.options.target.half_products) d.planned.graph = narrow_dots(d.planned.graph);
+  d.planned.graph = narrow_dots(d.planned.graph, d.options.target);
   if (!d.options.target.gpu) d.planned.graph = read_halves(d.planned.graph);
   return true;
 }

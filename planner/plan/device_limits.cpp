@@ -31,17 +31,18 @@ ArrayMemory array_memory(const DeviceRecord& d) {
 }
 
 uint64_t largest_block(const DeviceRecord& d) {
-  uint64_t largest = std::min(d.max_memory_allocation, d.max_buffer_size);
+  uint64_t largest = d.sparse_binding ? d.max_buffer_size : std::min(d.max_memory_allocation, d.max_buffer_size);
   if (!d.device_local_heaps.empty()) largest = std::min(largest, *std::ranges::max_element(d.device_local_heaps));
   return largest & ~uint64_t{255};
 }
 
 uint32_t texels(const DeviceRecord& d) { return d.type == "cpu" && d.driver == "llvmpipe" ? d.max_texel_elements : 0; }
 
-// Tiles are up to 128 x 128 elements by 8 subgroups, as far as invocations and three quarters of the shared memory go.
-// Shared memory holds two slices of 32 halves along k, a word of 16 bytes more in each row, and a matrix of f32 sums
-// for each subgroup (backends/vulkan/matmul_matrix.cpp). `neap-bench --case random-matmul --device vulkan` measures
-// them.
+// Tiles are up to 128 x 128 elements by 4 subgroups, as far as invocations and shared memory go. Shared memory holds
+// slices of 64 or 32 halves along k of both operands, a word of 16 bytes more in each row, and after them a matrix of
+// f32 sums for each subgroup (backends/vulkan/matmul_matrix.cpp). On an H100, f16 8192^3: 3.9 ms; with 32 terms 4.5,
+// with 8 subgroups of 128 x 256 4.4, with two buffers of 32 terms 4.4. `neap-bench --case throughput --form matmul-f16
+// --device vulkan` measures them.
 MatrixTiles matrix_tiles(const DeviceRecord& d) {
   MatrixTiles chosen;
   const uint32_t subgroup = subgroup_size(d);
@@ -51,21 +52,25 @@ MatrixTiles matrix_tiles(const DeviceRecord& d) {
     const bool fits =
         std::ranges::all_of(shape, [](uint32_t n) { return n >= 8 && n <= 32 && std::has_single_bit(n); });
     if (!fits || (chosen.shape[0] != 0 && volume(shape) <= volume(chosen.shape))) continue;
-    std::array<uint32_t, 2> groups{2, 4}, block{};
+    std::array<uint32_t, 2> groups{2, 2}, block{};
+    uint32_t slice = 64;
     const auto tile = [&](int i) { return groups[i] * block[i] * shape[i]; };
     for (int i : {0, 1}) block[i] = std::max(1u, 128 / (groups[i] * shape[i]));
     const auto runs = [&] {
       const uint32_t subgroups = groups[0] * groups[1], most = d.max_workgroup_subgroups;
-      const uint32_t shared = (tile(0) + tile(1) + 64) * 40 * 2 + subgroups * shape[0] * shape[1] * 4;
+      const uint32_t shared =
+          std::max((tile(0) + tile(1)) * (slice + 8) * 2 + 32 * slice, subgroups * shape[0] * shape[1] * 4);
       return subgroups * subgroup <= std::min(d.max_workgroup_invocations, d.max_workgroup_size[0]) &&
-             (most == 0 || subgroups <= most) && shared <= d.max_shared_memory / 4 * 3;
+             (most == 0 || subgroups <= most) && shared <= d.max_shared_memory;
     };
+    if (!runs()) slice = 32;
     while (!runs() && groups[0] * groups[1] * block[0] * block[1] > 1) {
       const int i = tile(0) >= tile(1) && groups[0] * block[0] > 1 ? 0 : groups[1] * block[1] > 1 ? 1 : 0;
       (groups[i] > 1 ? groups[i] : block[i]) /= 2;
     }
     if (!runs()) continue;
-    chosen = {shape, groups, block};
+    chosen = {shape, groups, block, slice,
+              std::ranges::find(d.matrix_shapes_bf16, shape) != d.matrix_shapes_bf16.end()};
   }
   return chosen;
 }
@@ -82,7 +87,9 @@ Limits limits_of(const DeviceRecord& d, ArrayMemory memory) {
   // Only a CPU sees several imports of the host's memory as one.
   if (memory != ArrayMemory::import || d.type != "cpu") limits.largest_buffer = limits.largest_allocation;
   limits.wide_atomics = d.atomic_int64 || d.atomic_float64_add;
-  limits.half_products = matrix_tiles(d).shape[0] != 0;
+  const MatrixTiles matrices = matrix_tiles(d);
+  limits.half_products = matrices.shape[0] != 0;
+  limits.bf16_products = matrices.bf16;
   if (texels(d) > 0) limits.count_tables = kCountTables;
   limits.host_memory = memory == ArrayMemory::import;
   return limits;

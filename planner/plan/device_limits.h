@@ -24,18 +24,21 @@ ArrayMemory array_memory(const DeviceRecord& device);
 /// subgroups than it reports: reductions then rely on shared memory alone.
 uint32_t subgroup_size(const DeviceRecord& device);
 
-/// Returns the bytes of the largest single allocation that is asked for, a multiple of 256.
+/// Returns the bytes of the largest piece of memory that is asked for, a multiple of 256: one allocation, or several
+/// behind each other where the device binds sparsely.
 uint64_t largest_block(const DeviceRecord& device);
 
 /// Returns how many elements a texel buffer has through which large arrays are read; 0 where they are read by address.
 uint32_t texels(const DeviceRecord& device);
 
 /// Says how cooperative matrices multiply. `shape` is m, n and k of a subgroup's matrix (0: there are none). A
-/// workgroup's tile of the product has `groups` subgroups along m and n, each of `block` matrices. All are powers of
-/// two.
+/// workgroup's tile of the product has `groups` subgroups along m and n, each of `block` matrices; `slice` terms of it
+/// are in shared memory at a time. All are powers of two.
 struct MatrixTiles {
   std::array<uint32_t, 3> shape{};
   std::array<uint32_t, 2> groups{1, 1}, block{1, 1};
+  uint32_t slice = 32;
+  bool bf16 = false;  // matrices of bf16 too
 };
 MatrixTiles matrix_tiles(const DeviceRecord& device);
 

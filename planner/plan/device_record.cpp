@@ -20,15 +20,16 @@ void each_field(Record& r, Visit&& visit) {
   FIELD(name), FIELD(driver), FIELD(type), FIELD(vendor_id), FIELD(device_id), FIELD(api_version);
   FIELD(max_workgroup_invocations), FIELD(max_workgroup_size), FIELD(max_workgroup_count), FIELD(max_shared_memory);
   FIELD(max_push_constants), FIELD(max_storage_buffer_range), FIELD(max_memory_allocation), FIELD(max_buffer_size);
-  FIELD(max_texel_elements), FIELD(texel_alignment), FIELD(max_allocation_count), FIELD(subgroup_size),
-      FIELD(min_subgroup_size), FIELD(max_subgroup_size);
+  FIELD(max_texel_elements), FIELD(texel_alignment), FIELD(max_allocation_count), FIELD(sparse_binding),
+      FIELD(subgroup_size), FIELD(min_subgroup_size), FIELD(max_subgroup_size);
   FIELD(max_workgroup_subgroups), FIELD(timestamp_period), FIELD(imported_host_alignment), FIELD(device_local_heaps);
   FIELD(host_visible_device_local), FIELD(all_memory_host_visible);
   FIELD(buffer_device_address), FIELD(timeline_semaphore), FIELD(scalar_block_layout);
   FIELD(float64), FIELD(int64), FIELD(int16), FIELD(int8), FIELD(float16), FIELD(storage_8bit), FIELD(storage_16bit);
   FIELD(subgroup_arithmetic), FIELD(subgroup_shuffle), FIELD(subgroup_size_control);
-  FIELD(atomic_int64), FIELD(atomic_float32_add), FIELD(atomic_float64_add);
-  FIELD(memory_budget), FIELD(cooperative_matrix), FIELD(matrix_shapes);
+  FIELD(atomic_int64), FIELD(atomic_float32_add), FIELD(atomic_float64_add), FIELD(shared_float32_add),
+      FIELD(shared_float64_add);
+  FIELD(memory_budget), FIELD(matrix_shapes), FIELD(matrix_shapes_bf16);
   FIELD(denorm_preserve32), FIELD(signed_zero_inf_nan_preserve32), FIELD(rounding_rte32);
   FIELD(denorm_preserve64), FIELD(signed_zero_inf_nan_preserve64), FIELD(denorm_preserve16), FIELD(rounding_rte16);
 #undef FIELD

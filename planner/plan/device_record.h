@@ -35,6 +35,7 @@ struct DeviceRecord {
   uint64_t max_memory_allocation = 1u << 30;  // maxMemoryAllocationSize
   uint64_t max_buffer_size = 1u << 30;        // maxBufferSize (maintenance4), or max_memory_allocation
   uint32_t max_allocation_count = 4096;
+  bool sparse_binding = false;  // and the queue binds: a buffer may span several allocations
   uint32_t subgroup_size = 1, min_subgroup_size = 0, max_subgroup_size = 0;  // min, max: 0 without size control
   uint32_t max_workgroup_subgroups = 0;                                      // maxComputeWorkgroupSubgroups; 0: unknown
   double timestamp_period = 0;               // nanoseconds a tick; 0: no timestamps on compute queues
@@ -52,11 +53,11 @@ struct DeviceRecord {
   bool atomic_int64 = false;           // shaderBufferInt64Atomics
   bool atomic_float32_add = false;     // shaderBufferFloat32AtomicAdd
   bool atomic_float64_add = false;     // shaderBufferFloat64AtomicAdd
+  bool shared_float32_add = false;     // shaderSharedFloat32AtomicAdd
+  bool shared_float64_add = false;     // shaderSharedFloat64AtomicAdd
   bool memory_budget = false;          // VK_EXT_memory_budget
-  bool cooperative_matrix = false;  // VK_KHR_cooperative_matrix or VK_NV_cooperative_matrix with f16 inputs, f32 sums
-  // m, n, k of those of VK_NV_cooperative_matrix, for which alone there is a compiler; of subgroups, in compute
-  // shaders.
-  std::vector<std::array<uint32_t, 3>> matrix_shapes;
+  // VK_KHR_cooperative_matrix: m, n, k of those of subgroups in compute shaders with f32 sums, of f16 and of bf16.
+  std::vector<std::array<uint32_t, 3>> matrix_shapes, matrix_shapes_bf16;
   bool denorm_preserve32 = false, signed_zero_inf_nan_preserve32 = false, rounding_rte32 = false;  // float controls
   bool denorm_preserve64 = false, signed_zero_inf_nan_preserve64 = false;
   bool denorm_preserve16 = false, rounding_rte16 = false;

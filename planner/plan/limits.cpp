@@ -20,9 +20,9 @@ namespace {
 // combining. No measurement is recorded; `neap-bench --case monte-carlo --device vulkan` is a reduction to one element.
 constexpr int kReducePartsGpu = 1024;
 
-constexpr std::string_view kMembers[] = {"name",           "gpu",        "memory",       "largest_allocation",
-                                         "largest_buffer", "alignment",  "wide_atomics", "half_products",
-                                         "count_tables",   "host_memory"};
+constexpr std::string_view kMembers[] = {"name",           "gpu",          "memory",       "largest_allocation",
+                                         "largest_buffer", "alignment",    "wide_atomics", "half_products",
+                                         "bf16_products",  "count_tables", "host_memory"};
 // Larger values in a file are taken for mistakes.
 constexpr size_t kMostAlignment = size_t{1} << 40;  // bytes
 constexpr int kMostTables = 64;                     // of Limits::count_tables
@@ -89,6 +89,7 @@ Limits parse_limits(std::string_view text, const std::string& name) {
   limits.alignment = r.bytes("alignment", limits.alignment);
   limits.wide_atomics = r.truth("wide_atomics", limits.wide_atomics);
   limits.half_products = r.truth("half_products", limits.half_products);
+  limits.bf16_products = r.truth("bf16_products", limits.bf16_products);
   const std::string tables = fmt::format("a number of tables, 1 to {}", kMostTables);
   const uint64_t count = r.number("count_tables", static_cast<uint64_t>(limits.count_tables), tables.c_str());
   if (count < 1 || count > kMostTables) r.fail("count_tables", tables);
@@ -111,6 +112,7 @@ Target target_of(const Limits& limits) {
   if (limits.gpu) target.reduce_partials = kReducePartsGpu;
   target.wide_atomics = limits.wide_atomics;
   target.half_products = limits.half_products;
+  target.bf16_products = limits.bf16_products;
   target.count_tables = limits.count_tables;
   target.host_memory = limits.host_memory;
   target.carves = limits.host_memory;

@@ -179,6 +179,7 @@ struct Target {
   bool wide_atomics = true;       // gpu: 64-bit atomics, so that float sums have tables of f64
   bool deterministic = false;     // gpu: float sums in an order that does not depend on scheduling
   bool half_products = false;     // gpu: products of f16 operands with sums in f32, rounded once, where they are large
+  bool bf16_products = false;     // gpu: the same of bf16
   bool host_memory = true;        // gpu: the host works on arrays where they lie
   bool carves = true;             // memory can be cut up and given back in part (outputs may lie in the arena)
   size_t largest_allocation = 0;  // bytes: a larger arena is several allocations. 0: no limit

@@ -154,8 +154,6 @@ ValueId half_of(const Graph& graph, ValueId v) {
   return dtype == DType::f16 || dtype == DType::bf16 ? half : no_value;
 }
 
-bool is_f16(const Graph& graph, ValueId v) { return v != no_value && graph.aval(v).dtype == DType::f16; }
-
 // The same reshapes and transposes of what was widened.
 ValueId narrow(Graph& to, const Graph& graph, const std::vector<ValueId>& renamed, ValueId v) {
   const Node& node = *graph.def(v);
@@ -163,10 +161,12 @@ ValueId narrow(Graph& to, const Graph& graph, const std::vector<ValueId>& rename
   return to.add(node.op, {narrow(to, graph, renamed, node.inputs[0])}, node.attrs, node.loc);
 }
 
-// The canonical product of halves that this conversion, its only reader but for reshapes, rounds to f16.
-const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const Node& node) {
+// The canonical product of halves that this conversion, its only reader but for reshapes, rounds to their dtype.
+const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const Node& node, const Target& target) {
   constexpr int64_t kLeast = 16;  // rows, columns and terms: cooperative matrices have 8 to 32 (device_limits.cpp)
-  if (node.op != Op::convert || graph.aval(node.out()).dtype != DType::f16) return nullptr;
+  if (node.op != Op::convert) return nullptr;
+  const DType half = graph.aval(node.out()).dtype;
+  if (!(half == DType::f16 && target.half_products) && !(half == DType::bf16 && target.bf16_products)) return nullptr;
   ValueId v = node.inputs[0];
   for (; graph.is(v, Op::reshape); v = graph.def(v)->inputs[0]) {
     if (uses[v] != 1) return nullptr;
@@ -176,7 +176,10 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
   if (graph.aval(v).dtype != DType::f32) return nullptr;
   const DotForm form = dot_form(graph, *dot);
   if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
-  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) { return is_f16(graph, half_of(graph, in)); });
+  const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) {
+    const ValueId narrow = half_of(graph, in);
+    return narrow != no_value && graph.aval(narrow).dtype == half;
+  });
   return halves ? dot : nullptr;
 }
 
@@ -262,14 +265,14 @@ Graph transpose_dots(Graph graph) {
   return drop_dead_code(std::move(result));
 }
 
-Graph narrow_dots(const Graph& graph) {
+Graph narrow_dots(const Graph& graph, const Target& target) {
   const std::vector<int> uses = count_uses(graph);
-  const auto narrows = [&](const Node& node) { return rounded_dot(graph, uses, node) != nullptr; };
+  const auto narrows = [&](const Node& node) { return rounded_dot(graph, uses, node, target) != nullptr; };
   if (std::ranges::none_of(graph.nodes, narrows)) return graph;
   Graph result;
   std::vector<ValueId> renamed = copy_inputs(result, graph);
   for (const Node& node : graph.nodes) {
-    const Node* dot = rounded_dot(graph, uses, node);
+    const Node* dot = rounded_dot(graph, uses, node, target);
     if (!dot) {
       append_renamed(result, graph, node, renamed);
       continue;

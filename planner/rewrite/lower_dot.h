@@ -2,6 +2,7 @@
 // tests/planner/dot_test.cpp.
 #pragma once
 
+#include "planner/plan/plan.h"
 #include "planner/rewrite/builder.h"
 #include "trace/graph/graph.h"
 
@@ -14,8 +15,9 @@ tracing::ValueId lower_dot(Builder& b, const Term& term);
 
 /// Under Target::half_products, a canonical product whose f16 operands were widened for it, and which is only read
 /// rounded to f16, takes the operands as they are and gives halves: the same exact products and f32 sums, rounded once.
-/// Products with fewer than 16 rows, columns or terms stay as they are.
-tracing::Graph narrow_dots(const tracing::Graph& graph);
+/// Under Target::bf16_products so does one of bf16. Products with fewer than 16 rows, columns or terms stay as they
+/// are.
+tracing::Graph narrow_dots(const tracing::Graph& graph, const Target& target);
 
 /// Lets canonical products in f32 read operands that were widened from f16 or bf16 as they were: they are converted as
 /// they are packed, and never stored wide for the product's sake. No bit changes. For targets that pack.

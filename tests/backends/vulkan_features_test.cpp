@@ -75,7 +75,7 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
             std::min(d.max_workgroup_invocations, d.max_workgroup_size[0]));
   // Both operands' slices; a row is longer by a vector of 16 bytes (matmul.cpp).
   if (!c.matmul_by_subgroup) EXPECT_LE((c.tile_m + c.tile_n + 8) * c.tile_k * 4, d.max_shared_memory);
-  EXPECT_LE(c.largest_block, d.max_memory_allocation);
+  EXPECT_LE(c.largest_block, d.sparse_binding ? d.max_buffer_size : d.max_memory_allocation);
   EXPECT_LE(c.largest_block, d.max_buffer_size);
   EXPECT_LE(c.texels, d.max_texel_elements);
   EXPECT_EQ(c.texel_alignment, d.texel_alignment);
@@ -87,6 +87,7 @@ void check_within_limits(const DeviceRecord& d, const Choices& c) {
   EXPECT_TRUE(!c.atomic64 || d.atomic_int64);
   if (c.matrix[0] != 0) {
     EXPECT_THAT(d.matrix_shapes, testing::Contains(c.matrix));
+    if (c.matrix_bf16) EXPECT_THAT(d.matrix_shapes_bf16, testing::Contains(c.matrix));
     EXPECT_LE(c.matrix_groups[0] * c.matrix_groups[1] * c.subgroup, d.max_workgroup_invocations);
   }
   if (c.memory == Memory::import) EXPECT_GT(d.imported_host_alignment, 0u);
@@ -101,6 +102,7 @@ void check_limits(const DeviceRecord& d, const Choices& c) {
   EXPECT_EQ(limits.host_memory, c.memory == Memory::import);
   EXPECT_EQ(limits.wide_atomics, c.atomic64 || c.add64 == Choices::FloatAdd::atomic);
   EXPECT_EQ(limits.half_products, c.matrix[0] != 0);
+  EXPECT_EQ(limits.bf16_products, c.matrix_bf16);
   EXPECT_EQ(limits.count_tables, c.texels > 0 ? 2 : 1);
   EXPECT_EQ(limits.largest_buffer, c.memory == Memory::import && c.cpu ? 0 : c.largest_block);
   EXPECT_EQ(fields(limits), fields(planner::limits_of(d)));
@@ -125,6 +127,7 @@ TEST(VulkanFeatures, ChoosesForRealDevices) {
       {"intel-arc-140v-anv", 256, 256, 16, 64, Memory::import, true, true, true, false, false, kGiB},
       {"intel-uhd630-anv", 128, 64, 16, 32, Memory::staged, false, true, true, false, false, kGiB},
       {"lavapipe", 256, 256, 8, 32, Memory::import, true, false, true, true, false, 2 * kGiB},
+      {"nvidia-h100", 256, 256, 32, 128, Memory::staged, true, true, true, true, true, 85520809984 & ~uint64_t{255}},
       {"nvidia-rtx3060", 256, 256, 32, 128, Memory::staged, true, true, true, true, true, 0xffe00000},
       {"qualcomm-adreno740-turnip", 256, 256, 64, 64, Memory::staged, false, true, false, false, false, 0xffffff00},
   };
@@ -150,7 +153,7 @@ TEST(VulkanFeatures, ChoosesForRealDevices) {
 
 TEST(VulkanFeatures, EveryRecordIsReadAndWithinItsLimits) {
   const std::vector<std::string> all = names();
-  EXPECT_EQ(all.size(), 10u);
+  EXPECT_EQ(all.size(), 11u);
   for (const std::string& name : all) {
     SCOPED_TRACE(name);
     const std::string text = text_of(kDevices / (name + ".json"));
@@ -238,6 +241,7 @@ TEST(VulkanFeatures, WeakenedDevicesDoNoMoreThanEither) {
         EXPECT_TRUE(c.add32 == Choices::FloatAdd::exchange || d.atomic_float32_add);
         EXPECT_TRUE(c.add64 == Choices::FloatAdd::exchange || d.atomic_float64_add);
         EXPECT_TRUE(!c.atomic64 || d.atomic_int64);
+        EXPECT_TRUE((!c.shared_add32 || d.shared_float32_add) && (!c.shared_add64 || d.shared_float64_add));
         EXPECT_TRUE(c.matrix[0] == 0 || !d.matrix_shapes.empty());
       }
       if (own_name == other_name) EXPECT_EQ(to_json(weak), to_json(own));
@@ -276,13 +280,14 @@ TEST(VulkanFeatures, RandomDevicesAreServedWithinTheirLimits) {
     d.imported_host_alignment = below(2) ? 0 : uint64_t{1} << (12 + below(8));
     for (bool* flag :
          {&d.subgroup_arithmetic, &d.subgroup_shuffle, &d.float64, &d.int16, &d.int8, &d.float16, &d.storage_8bit,
-          &d.storage_16bit, &d.atomic_int64, &d.atomic_float32_add, &d.atomic_float64_add, &d.cooperative_matrix,
-          &d.denorm_preserve16, &d.rounding_rte16, &d.host_visible_device_local, &d.all_memory_host_visible}) {
+          &d.storage_16bit, &d.atomic_int64, &d.atomic_float32_add, &d.atomic_float64_add, &d.denorm_preserve16,
+          &d.rounding_rte16, &d.host_visible_device_local, &d.all_memory_host_visible}) {
       *flag = below(2);
     }
     d.buffer_device_address = d.timeline_semaphore = d.scalar_block_layout = d.int64 = true;
     for (uint32_t shapes = below(3); shapes > 0; --shapes) {
       d.matrix_shapes.push_back({4u << below(4), 4u << below(4), 4u << below(4)});
+      if (below(2)) d.matrix_shapes_bf16.push_back(d.matrix_shapes.back());
     }
     check_within_limits(d, choose(d));
     check_limits(d, choose(d));

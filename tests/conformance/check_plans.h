@@ -61,6 +61,7 @@ inline planner::Target random_target(Random& random) {
   target.wide_atomics = pick(2);
   target.deterministic = pick(4) == 0;
   target.half_products = pick(2);
+  target.bf16_products = pick(2);
   target.host_memory = target.carves = pick(2);
   target.alignment = size_t{64} << pick(8);
   if (pick(2)) target.largest_allocation = size_t{1} << (18 + pick(12));

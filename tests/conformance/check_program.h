@@ -43,7 +43,9 @@ inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& 
         << "%" << graph.outputs[i] << " differs from naive";
   for (const tracing::Node& node : graph.nodes) {
     std::vector<HostArray> in;
-    for (const ValueId v : node.inputs) in.push_back({graph.aval(v), value_of[v].impl()->data});
+    Arrays taken;
+    for (const ValueId v : node.inputs) taken.push_back(as_taken(value_of[v]));
+    for (const Array& x : taken) in.push_back({x.aval(), x.impl()->data});
     const auto expected = tracing::evaluate_reference(node.op, in, node.attrs);
     for (size_t i = 0; i < expected.size(); ++i) {
       const Array want = detail::make_concrete(expected[i].aval, expected[i].data);

@@ -32,13 +32,15 @@ void check_joined(uint64_t seed) {
   const Arrays want = compiled(true, false).run(inputs(), {});
   for (const bool donates : {false, true}) {
     const jit_detail::Compiled f = compiled(false, donates);
-    const Arrays in = inputs();
+    const Device device = default_device();
+    Arrays in = inputs();
+    for (Array& x : in) x = to_device(x, device);
     synchronize();
-    const size_t others = memory::live_bytes() - held(in);
-    memory::reset_peak();
+    const size_t others = memory::live_bytes(device) - held(in);
+    memory::reset_peak(device);
     const Arrays got = f.run(in, {});
     synchronize();
-    EXPECT_EQ(memory::peak_bytes() - others, f.plan().peak_bytes);
+    EXPECT_EQ(memory::peak_bytes(device) - others, f.plan().peak_bytes);
     for (size_t i = 0; i < want.size(); ++i) {
       EXPECT_EQ(difference(got[i], want[i], kSameBits), "") << "output " << i << (donates ? ", donated" : "");
     }

@@ -92,7 +92,8 @@ MISTAKE(Files, ReadsMissingLimits, UserError, "read_limits: no.json: No such fil
 MISTAKE(Files, ReadsLimitsThatAreNone, UserError,
         "read_limits: " NEAP_TESTS_DIR
         "/golden/fft.json: inputs: expected one of name, gpu, memory, largest_allocation, "
-        "largest_buffer, alignment, wide_atomics, half_products, count_tables, host_memory; or a device's record, "
+        "largest_buffer, alignment, wide_atomics, half_products, bf16_products, count_tables, host_memory; or a "
+        "device's record, "
         "which has api_version") {
   read_limits(NEAP_TESTS_DIR "/golden/fft.json");  // here
 }

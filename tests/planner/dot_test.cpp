@@ -102,24 +102,29 @@ TEST(Dot, HalvesMultiplyInF32AndRoundOnce) {
   EXPECT_EQ(simple.aval(simple.outputs[0]).dtype, DType::bf16);
 }
 
+constexpr Target kTensorCores{.gpu = true, .half_products = true, .bf16_products = true};
+
 TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
-  for (const bool transposed : {false, true}) {
+  for (const auto& [half, transposed] :
+       {std::pair{DType::f16, false}, {DType::f16, true}, {DType::bf16, false}, {DType::bf16, true}}) {
     Graph g;
-    const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, DType::f16});
-    const ValueId b = g.add_input({{48, 32}, DType::f16});
+    const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, half});
+    const ValueId b = g.add_input({{48, 32}, half});
     g.outputs = {dot(g, a, b, {}, {}, {transposed ? 0 : 1}, {0})};
-    const Graph narrow = narrow_dots(simplify(g));
-    EXPECT_EQ(only_form(narrow), (DotForm{1, 64, 32, 48, transposed, false, DType::f16}));
+    const Graph narrow = narrow_dots(simplify(g), kTensorCores);
+    DotForm form{1, 64, 32, 48, transposed, false, half};
+    form.of_bf16 = half == DType::bf16;
+    EXPECT_EQ(only_form(narrow), form);
     EXPECT_EQ(count(narrow, Op::convert), 0) << print(narrow);
     EXPECT_EQ(narrow.aval(narrow.outputs[0]), g.aval(g.outputs[0]));
     EXPECT_EQ(only_form(simplify(narrow)).dtype, DType::f32) << "as any other product of halves";
 
     PlanOptions options;
-    options.target = {.gpu = true, .half_products = true};
+    options.target = kTensorCores;
     const PlanData plan = make_plan(g, options);
     EXPECT_EQ(plan.steps.size(), 1u);
     EXPECT_EQ(plan.arena_bytes, 0u) << to_text(plan);
-    options.target.half_products = false;
+    (half == DType::f16 ? options.target.half_products : options.target.bf16_products) = false;
     EXPECT_GE(make_plan(g, options).arena_bytes, 4u * (64 * 48 + 48 * 32));
   }
 }
@@ -159,7 +164,7 @@ TEST(Dot, ProductsOfBf16KnowThatTheyAre) {
 }
 
 TEST(Dot, OtherProductsAreNotNarrowed) {
-  const auto stays = [](DType dtype, int64_t m, bool reads_f32) {
+  const auto stays = [](DType dtype, int64_t m, bool reads_f32, const Target& target = kTensorCores) {
     Graph g;
     const ValueId a = g.add_input({{m, 48}, dtype}), b = g.add_input({{48, 32}, dtype});
     if (reads_f32) {
@@ -169,12 +174,14 @@ TEST(Dot, OtherProductsAreNotNarrowed) {
       g.outputs = {matmul(g, a, b)};
     }
     const Graph simple = simplify(g);
-    return narrow_dots(simple) == simple;
+    return narrow_dots(simple, target) == simple;
   };
   EXPECT_FALSE(stays(DType::f16, 16, false));
   EXPECT_TRUE(stays(DType::f16, 15, false)) << "too small";
   EXPECT_TRUE(stays(DType::f16, 16, true)) << "the result is not rounded";
-  EXPECT_TRUE(stays(DType::bf16, 16, false));
+  EXPECT_FALSE(stays(DType::bf16, 16, false));
+  EXPECT_TRUE(stays(DType::bf16, 16, false, {.gpu = true, .half_products = true}));
+  EXPECT_TRUE(stays(DType::f16, 16, false, {.gpu = true, .bf16_products = true}));
   EXPECT_TRUE(stays(DType::f32, 16, false));
 }
 

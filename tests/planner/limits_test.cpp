@@ -94,6 +94,11 @@ TEST(Limits, FollowFromARecordsFields) {
   card.subgroup_arithmetic = card.subgroup_shuffle = card.subgroup_size_control = true;
   card.min_subgroup_size = card.max_subgroup_size = card.subgroup_size = 32;
   EXPECT_TRUE(parsed(card).half_products);
+  EXPECT_FALSE(parsed(card).bf16_products);
+  card.matrix_shapes_bf16 = {{16, 8, 16}};
+  EXPECT_FALSE(parsed(card).bf16_products) << "of another shape";
+  card.matrix_shapes_bf16.push_back({16, 16, 16});
+  EXPECT_TRUE(parsed(card).bf16_products);
   DeviceRecord chip = card;
   chip.type = "integrated";
   chip.host_visible_device_local = chip.all_memory_host_visible = true;
@@ -111,9 +116,9 @@ TEST(Limits, WrittenOutGiveThePlanOfTheRecord) {
     const Limits limits = read(path);
     const std::string text = fmt::format(
         R"({{"name": "{}", "gpu": {}, "memory": {}, "largest_allocation": {}, "largest_buffer": {}, "alignment": {},
-            "wide_atomics": {}, "half_products": {}, "count_tables": {}, "host_memory": {}}})",
+            "wide_atomics": {}, "half_products": {}, "bf16_products": {}, "count_tables": {}, "host_memory": {}}})",
         limits.name, limits.gpu, limits.memory, limits.largest_allocation, limits.largest_buffer, limits.alignment,
-        limits.wide_atomics, limits.half_products, limits.count_tables, limits.host_memory);
+        limits.wide_atomics, limits.half_products, limits.bf16_products, limits.count_tables, limits.host_memory);
     const Limits again = parse_limits(text, "file");
     EXPECT_EQ(fields(again), fields(limits));
     const Graph g = gather_case(int64_t{1} << 20, DType::i32, true);
@@ -182,9 +187,9 @@ TEST(Limits, PlansOfMoreBytesThanCanBeCountedAreRefused) {
 TEST(Limits, OwnNamesAndErrors) {
   const Limits limits = parse_limits(R"({"name": "x", "memory": 1000, "largest_allocation": 500, "alignment": 256,
                                          "gpu": true, "wide_atomics": false, "half_products": true,
-                                         "count_tables": 3, "host_memory": false, "source": "nowhere"})",
+                                         "bf16_products": true, "count_tables": 3, "host_memory": false, "source": "nowhere"})",
                                      "f");
-  EXPECT_TRUE(limits.half_products);
+  EXPECT_TRUE(limits.half_products && limits.bf16_products);
   EXPECT_EQ(limits.count_tables, 3);
   EXPECT_EQ(limits.memory, 1000u);
   EXPECT_EQ(limits.largest_allocation, 500u);

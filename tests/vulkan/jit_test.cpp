@@ -26,13 +26,13 @@ class Vulkan : public OnVulkan {
   /// What a call of the compiled f holds at its worst moment on the device, the arguments included.
   template <class F, class... Args>
   static size_t measured_peak(const F& f, const Args&... args) {
+    const std::tuple there{to_device(args, neap::vulkan())...};
     f.compile(args...);
     synchronize();
     const size_t arguments = (round_up_64(args.bytes()) + ... + 0);
-    const bool copied = own_memory() && default_device() == cpu();  // to the device, for the call
-    const size_t others = memory::live_bytes(neap::vulkan()) - (copied ? 0 : arguments);
+    const size_t others = memory::live_bytes(neap::vulkan()) - arguments;
     memory::reset_peak(neap::vulkan());
-    const auto result = f(args...);
+    const auto result = std::apply(f, there);
     synchronize();
     return memory::peak_bytes(neap::vulkan()) - others;
   }

@@ -133,6 +133,8 @@ class SmallGroups final : public vk::Device {
   vk::MemoryPtr import(std::byte* data, size_t n) override { return own_->import(data, n); }
   bool can_view(const vk::Range& range) const override { return own_->can_view(range); }
   size_t available() const override { return own_->available(); }
+  size_t cached() const override { return 0; }
+  void release_cached() override {}
   std::unique_ptr<vk::Commands> record(int timestamps) override { return own_->record(timestamps); }
   vk::Ticket submit(std::span<vk::Commands* const> commands, std::vector<std::shared_ptr<void>> keep) override {
     return own_->submit(commands, std::move(keep));
