@@ -12,29 +12,32 @@
 namespace bench {
 namespace {
 
-constexpr size_t kBytes = size_t{256} << 20;
-constexpr int kRuns = 5;
+constexpr size_t kBytes = size_t{1} << 30;
+constexpr int kTogether = 8;   // copies of a submission
+constexpr double kWarm = 0.5;  // seconds: a GPU that had nothing to do takes some time to reach its clock
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// The least of some runs of what `put` records, by the device's own clock where its queue has one.
+// The least time of what `put` records, of some in a row, by the device's own clock where its queue has one.
 template <class Put>
 double seconds_of(neap::vk::Device& device, Put put) {
   const auto commands = device.record(2);
   commands->timestamp(0);
-  put(*commands);
+  for (int i = 0; i < kTogether; ++i) {
+    put(*commands);
+    commands->barrier();
+  }
   commands->timestamp(1);
   commands->end();
   neap::vk::Commands* const once[] = {commands.get()};
   double least = INFINITY;
-  for (int i = 0; i <= kRuns; ++i) {
+  for (const double start = now(); least == INFINITY || now() - start < kWarm;) {
     const double begin = now();
     device.wait(device.submit(once, {}));
     const double wall = now() - begin;
     const std::vector<double> times = commands->timestamps();
     const double on_device = times[1] - times[0];
-    const double seconds = std::isfinite(on_device) && on_device > 0 ? on_device : wall;
-    if (i > 0) least = std::min(least, seconds);  // the first compiles, and touches the memory
+    least = std::min(least, (std::isfinite(on_device) && on_device > 0 ? on_device : wall) / kTogether);
   }
   return least;
 }

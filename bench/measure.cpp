@@ -120,8 +120,8 @@ size_t warm_up(Job& job, const Request& r, Trace& trace) {
 }
 
 // The bytes that the job must read and write at the least, set against what the device's own copies move.
-void put_limits(Json& row, const Request& r, const Job& job) {
-  const double bytes = static_cast<double>(job.argument_bytes + job.output_bytes);
+void put_limits(Json& row, const Request& r, const Job& job, size_t output_bytes) {
+  const double bytes = static_cast<double>(job.argument_bytes + output_bytes);
   const double rate = bytes / row["seconds_median"].get<double>(), limit = device_copy_rate(device_of(r));
   row["bytes_per_second"] = rate;
   row["device_copy_bytes_per_second"] = limit;
@@ -167,9 +167,11 @@ void measure(Json& row, const Request& r, Job& job, Trace& trace) {
   row["output_sum"] = digest.sum;
   if (const std::string remarks = job.remarks(); !remarks.empty()) row["note"] = remarks;
   if (r.limits && r.device != "cpu") {
+    size_t output_bytes = 0;
+    for (const neap::Array& a : job.outputs) output_bytes += a.bytes();
     job.drop_outputs();
     settle_memory(r);
-    put_limits(row, r, job);
+    put_limits(row, r, job, output_bytes);
   }
 }
 

@@ -32,7 +32,9 @@ class Cumulate {
 
   std::vector<OpaqueDispatch> dispatches() const {
     constexpr int kIn = 0, kOut = 1, kTotals = 2;
-    const auto pass = [&](bool writes) { return in_tiles() && form_.inner == 1 ? tiles(writes) : walk(writes); };
+    constexpr int64_t kLeast = 64;  // elements of a row that are worth a workgroup; the bits are the same
+    const bool by_workgroups = in_tiles() && form_.inner == 1 && form_.length >= kLeast;
+    const auto pass = [&](bool writes) { return by_workgroups ? tiles(writes) : walk(writes); };
     if (blocks_ == 1) return {{pass(true), {kIn, kOut}, {kOut}}};
     return {{pass(false), {kIn, kTotals}, {kTotals}},
             {in_tiles() ? totals_before_at_once() : totals_before(), {kTotals}, {kTotals}},
@@ -43,7 +45,8 @@ class Cumulate {
   static constexpr int64_t kGroups = 16, kChunks = kGroups * kGroups;  // of a tile
   static constexpr int64_t kShort = int64_t{1} << 31;
   bool in_tiles() const {
-    return !choices_.cpu && choices_.workgroup == kChunks && !form_.is_float_product() && form_.length < kShort;
+    return !choices_.cpu && choices_.workgroup == kChunks && !form_.is_float_product() && form_.length < kShort &&
+           form_.outer * blocks_ * form_.inner < kShort;
   }
   // Elements, by length and dtype alone: a tile fits the shared memory that every device has.
   int64_t chunk() const {

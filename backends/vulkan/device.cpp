@@ -237,13 +237,18 @@ void DeviceImpl::bind_sparsely(const VkSparseBufferMemoryBindInfo& buffer) {
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(submit_mutex_);
-    result = call_.vkQueueBindSparse(queue_, 1, &info, fence);
+    result = lost() ? VK_ERROR_DEVICE_LOST : call_.vkQueueBindSparse(queue_, 1, &info, fence);
   }
   if (result == VK_SUCCESS) {
     result = call_.vkWaitForFences(device_, 1, &fence, VK_TRUE, static_cast<uint64_t>(patience_.count()));
   }
+  if (result == VK_TIMEOUT) {
+    lose(/*running=*/true);
+    throw DeviceError(fmt::format("{}: memory not bound after {} s (NEAP_VULKAN_TIMEOUT)", label(),
+                                  std::chrono::duration<double>(patience_).count()));
+  }
   if (may_destroy()) call_.vkDestroyFence(device_, fence, nullptr);
-  check(result == VK_TIMEOUT ? VK_ERROR_DEVICE_LOST : result, "vkQueueBindSparse");
+  check(result, "vkQueueBindSparse");
 }
 
 void DeviceImpl::collect(std::vector<Objects>& over) {

@@ -59,9 +59,9 @@ class DeviceImpl final : public Device {
   std::string label() const;  // "device 0 (llvmpipe)", for messages
 
   /// Throws what an error means, OutOfMemoryError or DeviceError; a lost device leaves the registry.
+  void check(VkResult result, std::string_view what);
   /// Binds memory to a sparse buffer, and waits until that is done.
   void bind_sparsely(const VkSparseBufferMemoryBindInfo& buffer);
-  void check(VkResult result, std::string_view what);
   /// Marks the device as lost; the next Device::get opens it anew. If it is `running`, it may still be at work, so that
   /// nothing of it can be destroyed any more.
   void lose(bool running);

@@ -77,7 +77,7 @@ Choices choose(const DeviceRecord& d) {
   // Vulkan lets fma() round twice. llvmpipe does, and RADV in f32 before GFX10.3 (lower_ffma32 there).
   c.fused32 = d.driver != "llvmpipe" && !before_gfx10_3(d);
   c.fused64 = d.driver != "llvmpipe";
-  c.exact32 = d.driver == "llvmpipe" || !c.fused32;  // else from fma(); Vulkan asks for 2.5 units in the last place
+  c.own_division = d.driver == "llvmpipe" || !c.fused32;
 
   c.storage8 = d.storage_8bit && d.int8;
   c.storage16 = d.storage_16bit && d.int16;
@@ -86,7 +86,7 @@ Choices choose(const DeviceRecord& d) {
   c.add32 = d.atomic_float32_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
   c.add64 = d.atomic_float64_add ? Choices::FloatAdd::atomic : Choices::FloatAdd::exchange;
   c.shared_add32 = d.shared_float32_add, c.shared_add64 = d.shared_float64_add;
-  c.large_shared = d.max_shared_memory >= 48 << 10;
+  c.shared_bytes = d.max_shared_memory;
   c.atomic64 = d.atomic_int64;
   const planner::MatrixTiles matrices = planner::matrix_tiles(d);
   c.matrix = matrices.shape, c.matrix_groups = matrices.groups, c.matrix_block = matrices.block;

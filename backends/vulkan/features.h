@@ -28,7 +28,8 @@ struct Choices {
   bool cpu = false;                 // a CPU runs the kernels: it gains nothing from neighbours that read neighbouring
                                     // elements, and reads words at any address
   bool fused32 = true, fused64 = true;  // fma() rounds once
-  bool exact32 = false;                 // quotients and roots of f32 are rounded as IEEE 754 has it
+  bool own_division = false;            // quotients and roots of f32 are left to the device: it rounds them as IEEE 754
+                                        // has it, or its fma(), of which exact ones are made, does not round once
   // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
   bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
   uint32_t subgroup = 0;                     // required subgroup size, 0: reductions go through shared memory alone
@@ -37,7 +38,7 @@ struct Choices {
   bool int64 = false, float64 = false;
   enum class FloatAdd : uint8_t { atomic, exchange } add32 = FloatAdd::exchange, add64 = FloatAdd::exchange;
   bool shared_add32 = false, shared_add64 = false;  // atomic sums of floats in shared memory
-  bool large_shared = false;                        // 48 KiB of it
+  uint32_t shared_bytes = 16 << 10;                 // of a workgroup's shared memory
   bool atomic64 = false;                            // 64-bit integer atomics (and with them compare-exchange on f64)
   // Cooperative matrices of a subgroup (VK_KHR_cooperative_matrix): f16 [m, k] times f16 [k, n] into f32; 0: none. A
   // workgroup's tile of a product is as many subgroups along m and n, each of as many matrices. Powers of two.

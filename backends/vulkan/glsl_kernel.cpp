@@ -289,6 +289,8 @@ std::string Body::expression(int32_t id) {
       return convert(m, from, held, inst.type);
     }
     case Opcode::load: {
+      const auto staged = std::ranges::find(staged_, id, &std::pair<int32_t, std::string>::first);
+      if (staged != staged_.end()) return staged->second;
       const int buffer = static_cast<int>(inst.imm);
       NEAP_CHECK(size_of(kernel.buffers[buffer].type) == size_of(inst.type), "{}: load of {}", kernel.name,
                  name(inst.type));

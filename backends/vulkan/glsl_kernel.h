@@ -22,6 +22,8 @@ class Body {
   /// Returns the number of iterations of the other loop, up to `most`, that an invocation does well to compute side by
   /// side, so that elements that lie side by side in memory are read and written as words of 8 bytes, or texels of 16.
   int side_by_side(int most) const;
+  /// Lets this expression stand for a load, which write() would else read from memory.
+  void stage(int32_t load, std::string text) { staged_.emplace_back(load, std::move(text)); }
   /// Writes the text. `together` iterations of the other loop are computed side by side: in the text of depth 2 the
   /// constant `e` is the number of the iteration, from 0, and what is read as words is read where it is 0.
   void write(int together);
@@ -89,6 +91,7 @@ class Body {
   bool wide_ = false, soft_ = false;
   int live_ = 0, together_ = 1;
   std::vector<bool> is_live_;
+  std::vector<std::pair<int32_t, std::string>> staged_;
   std::vector<Run> runs_;
   std::array<std::string, 3> text_;
   std::string shared_;

@@ -43,14 +43,14 @@ class Map {
         fast_(kernel_.vector_level),
         m_(choices, viewable),
         body_(m_, kernel_, 1 - fast_),
-        packed_(side_by_side(body_, fast_)),
         slow_extent_(kernel_.extent[1 - fast_]),
-        extent_(kernel_.extent[fast_]) {
+        extent_(kernel_.extent[fast_]),
+        packed_(stage_columns() ? 1 : side_by_side(body_, fast_)) {
     body_.write(packed_);
   }
 
   Shader emit() {
-    if (reads_columns()) return down_rows();
+    if (!columns_.empty()) return by_tiles();
     // Units of `packed_` elements.
     const int64_t across = (extent_ + packed_ - 1) / packed_, units = slow_extent_ * across;
     const int64_t repeats = repeats_of(units, packed_, choices_);
@@ -100,26 +100,41 @@ class Map {
   }
 
  private:
-  // Whether what neighbours read lies apart, but what an element of the next row reads beside it, as in a transpose.
-  bool reads_columns() const {
-    if (choices_.cpu || packed_ > 1 || slow_extent_ < kRows || choices_.workgroup < kColumns || !is_short(kRows))
-      return false;
-    if (choices_.one_workgroup) return false;
+  // A load whose neighbours lie apart, while those of the next row lie beside it, as in a transpose.
+  struct Column {
+    int32_t load;
+    int64_t along, down;  // from an element to the next, and to that of the next row
+  };
+  static constexpr int64_t kRows = 8, kColumns = 32;
+  int64_t tile_rows() const { return kRows * choices_.workgroup / kColumns; }
+  int64_t pitch() const { return tile_rows() + 1; }
+
+  // Whether there are some.
+  bool stage_columns() {
+    if (choices_.cpu || choices_.one_workgroup || choices_.workgroup < kColumns || !is_short(kRows)) return false;
+    if (slow_extent_ < kRows || extent_ < kColumns) return false;
+    int64_t left = choices_.shared_bytes / 4 * 3;  // bytes
     for (int32_t id = 0; id < kernel_.dag.size(); ++id) {
       const auto& inst = kernel_.dag[id];
-      if (inst.op != scalar::Opcode::load || !body_.is_live(id)) continue;
+      if (inst.op != scalar::Opcode::load || !body_.is_live(id) || inst.type == DType::bool_) continue;
+      if (m_.held(inst.type) == Register::pair) continue;
       const auto along = body_.stride(inst.a, fast_), down = body_.stride(inst.a, 1 - fast_);
-      if (along && down && std::abs(*along) > 1 && std::abs(*down) == 1) return true;
+      if (!along || !down || std::abs(*along) <= 1 || std::abs(*down) != 1) continue;
+      const int64_t cells = kColumns * pitch();
+      left -= cells * std::max<int64_t>(4, static_cast<int64_t>(size_of(inst.type)));
+      if (left < 0) break;
+      columns_.push_back({id, *along, *down});
+      m_.define(fmt::format("column{}", id), fmt::format("shared {} column{}[{}];\n", m_.type(inst.type), id, cells));
+      body_.stage(id,
+                  fmt::format("column{}[uint(i{} - column0) * {}u + uint(i{} - row0)]", id, fast_, pitch(), 1 - fast_));
     }
-    return false;
+    return !columns_.empty();
   }
 
-  // A workgroup computes kColumns x (kRows * its invocations / kColumns) elements, an invocation one of each of kRows
-  // rows: what it reads lies in the cache lines of the first, and what all of it read fills them.
-  static constexpr int64_t kRows = 8, kColumns = 32;
-  Shader down_rows() {
-    const int64_t in_group = kRows * choices_.workgroup / kColumns;
-    const int64_t across = (extent_ + kColumns - 1) / kColumns, down = (slow_extent_ + in_group - 1) / in_group;
+  // A workgroup computes a tile of kColumns x tile_rows() elements, an invocation one of each of kRows rows. What lies
+  // in columns comes into shared memory first, neighbours reading what lies beside each other.
+  Shader by_tiles() {
+    const int64_t across = (extent_ + kColumns - 1) / kColumns, down = (slow_extent_ + tile_rows() - 1) / tile_rows();
     const std::string type = body_.index_type(), row = fmt::format("i{}", 1 - fast_);
     Shader shader;
     shader.local_size = choices_.workgroup;
@@ -127,12 +142,31 @@ class Map {
     shader.groups = g.groups;
     std::string text = bases(m_, static_cast<int>(kernel_.buffers.size())) + body_.text(0) + g.text;
     text += fmt::format(R"(  if (group >= {0}) return;
-  const {1} band = group / {2};
-  const {1} column = (group - band * {2}) * {3} + gl_LocalInvocationID.x % {4}u;
-  const {1} top = band * {5} + gl_LocalInvocationID.x / {4}u * {6}u;
+  const uint id = gl_LocalInvocationID.x;
+  const {1} band = group / {2}, column0 = (group - band * {2}) * {3}, row0 = band * {4};
+  const {1} column = column0 + id % {5}u, top = row0 + id / {5}u * {6}u;
 )",
-                        body_.number(across * down), type, body_.number(across), body_.number(kColumns), kColumns,
-                        body_.number(in_group), kRows);
+                        body_.number(across * down), type, body_.number(across), body_.number(kColumns),
+                        body_.number(tile_rows()), kColumns, kRows);
+    std::string origins;
+    for (const Column& c : columns_) {
+      const auto& inst = kernel_.dag[c.load];
+      text += fmt::format("  uint64_t origin{};\n", c.load);
+      origins += fmt::format("    origin{} = {};\n", c.load, body_.address(static_cast<int>(inst.imm), inst.a));
+    }
+    text += fmt::format("  {{\n    const {} {} = row0;\n", type, row) + body_.text(1) +
+            iteration(body_, 0, "column0", origins) + "  }\n";
+    text += fmt::format("  for (uint s = id; s < {}u; s += {}u) {{\n    const uint r = s % {}u, c = s / {}u;\n",
+                        kColumns * tile_rows(), choices_.workgroup, tile_rows(), tile_rows());
+    text += fmt::format("    if (row0 + r >= {} || column0 + c >= {}) continue;\n", body_.number(slow_extent_),
+                        body_.number(extent_));
+    for (const Column& c : columns_) {
+      const DType element = kernel_.dag[c.load].type;
+      const std::string from = fmt::format("(origin{} + uint64_t(int64_t(r) * {}l + int64_t(c) * {}l) * {}ul)", c.load,
+                                           c.down, c.along, size_of(element));
+      text += fmt::format("    column{}[c * {}u + r] = {};\n", c.load, pitch(), load(m_, from, element));
+    }
+    text += "  }\n  barrier();\n";
     text += at_once(
         kRows,
         [&](int64_t r) {
@@ -143,7 +177,7 @@ class Map {
           return fmt::format("top + {} < {} && column < {}", body_.number(r), body_.number(slow_extent_),
                              body_.number(extent_));
         });
-    shader.iterations = static_cast<uint64_t>(kRows * (1 + body_.turns()));
+    shader.iterations = static_cast<uint64_t>(kRows * (2 + body_.turns()));
     m_.finish(shader, text);
     return shader;
   }
@@ -254,8 +288,9 @@ class Map {
   const int fast_;
   Module m_;
   Body body_;
-  const int packed_;
   const int64_t slow_extent_, extent_;
+  std::vector<Column> columns_;
+  const int packed_;
 };
 
 }  // namespace

@@ -43,14 +43,14 @@ std::string Body::arithmetic(const Inst& inst) {
     case Opcode::sub: return fmt::format("{} - {}", x, y);
     case Opcode::mul: return fmt::format("{} * {}", x, y);
     case Opcode::div:
-      if (!wide && !m.choices.exact32) return fmt::format("{}({}, {})", m.use("div32"), x, y);
+      if (!wide && !m.choices.own_division) return fmt::format("{}({}, {})", m.use("div32"), x, y);
       return fmt::format("{} / {}", x, y);
     case Opcode::rem:
       if (wide) return fmt::format("{}({}, {})", m.use(scalar::Function::fmod), x, y);
       return fmt::format("{}({}, {})", m.use("fmod32"), x, y);
     case Opcode::neg: return fmt::format("-{}", x);
     case Opcode::abs: return fmt::format("abs({})", x);
-    case Opcode::sqrt: return fmt::format("{}({})", wide || m.choices.exact32 ? "sqrt" : m.use("sqrt32"), x);
+    case Opcode::sqrt: return fmt::format("{}({})", wide || m.choices.own_division ? "sqrt" : m.use("sqrt32"), x);
     case Opcode::floor: return rounded("floor");
     case Opcode::ceil: return rounded("ceil");
     case Opcode::trunc: return wide ? fmt::format("{}({})", m.use("trunc64"), x) : fmt::format("trunc({})", x);

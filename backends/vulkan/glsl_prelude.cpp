@@ -68,6 +68,8 @@ float div32(float a, float b) {
   precise float p = uintBitsToFloat((x & 0x7fffffu) | 0x3f800000u), q = uintBitsToFloat((y & 0x7fffffu) | 0x3f800000u);
   precise float inverse = 1.0 / q;
   precise float off = fma(-q, inverse, 1.0);
+  inverse = fma(off, inverse, inverse);
+  off = fma(-q, inverse, 1.0);
   inverse = (y & 0x7fffffu) == 0x7fffffu ? uintBitsToFloat(0x3f000001u) : fma(off, inverse, inverse);
   precise float quotient = p * inverse;
   precise float rest = fma(-q, quotient, p);

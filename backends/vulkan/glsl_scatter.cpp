@@ -104,6 +104,7 @@ class Updates {
 
   // Few elements get a table in the shared memory of each workgroup, in as many copies as fit: atomics on the same
   // element of the device's memory would wait for each other. 256 copies, one for each invocation, need no atomics.
+  // A sum of 0 is not added: an element that none is added to may be -0.
   static constexpr int64_t kSharedBytes = 32 << 10;
   int64_t copies() const {
     const Scatter& s = kernel_.scatters[0];
@@ -113,8 +114,8 @@ class Updates {
   }
   bool has_shared_tables() const {
     constexpr int64_t kWorth = 1 << 14;  // updates
-    if (choices_.cpu || choices_.one_workgroup || !choices_.large_shared || kernel_.scatters.size() != 1 ||
-        launch_.part0_operand >= 0)
+    if (choices_.cpu || choices_.one_workgroup || choices_.shared_bytes < kSharedBytes ||
+        kernel_.scatters.size() != 1 || launch_.part0_operand >= 0)
       return false;
     const Scatter& s = kernel_.scatters[0];
     const DType type = kernel_.buffers[s.buffer].type;

@@ -131,6 +131,7 @@ uvec4 halves(uint64_t a, uint count) {{
     fmt::format_to(std::back_inserter(text_), format, std::forward<T>(values)...);
   }
 
+  // 0x20, NonPrivatePointer: barriers order these loads and stores with those of other invocations.
   std::string types() const {
     const auto type = [](const char* name, std::string_view element, uint32_t rows, uint32_t columns, uint32_t use) {
       return fmt::format(
@@ -150,14 +151,14 @@ uvec4 halves(uint64_t a, uint count) {{
     for (const uint32_t n : extents) text += fmt::format("const uint kExtent{0} = {0}u;\n", n);
     return text + type("MatrixA", "kFactor", rows_.extent, k_, 0) + type("MatrixB", "kFactor", k_, columns_.extent, 1) +
            type("MatrixC", "kSum", rows_.extent, columns_.extent, 2) + R"(
-spirv_instruction(id = 4457) MatrixA load_a(spirv_by_reference uvec4 first, uint order, uint pitch);
-spirv_instruction(id = 4457) MatrixB load_b(spirv_by_reference uvec4 first, uint order, uint pitch);
-spirv_instruction(id = 4458) void store_c(spirv_by_reference uvec4 first, MatrixC m, uint order, uint pitch);
+spirv_instruction(id = 4457) MatrixA load_a(spirv_by_reference uvec4 first, uint order, uint pitch, spirv_literal int operands);
+spirv_instruction(id = 4457) MatrixB load_b(spirv_by_reference uvec4 first, uint order, uint pitch, spirv_literal int operands);
+spirv_instruction(id = 4458) void store_c(spirv_by_reference uvec4 first, MatrixC m, uint order, uint pitch, spirv_literal int operands);
 spirv_instruction(id = 4459) MatrixC multiply_add(MatrixA a, MatrixB b, MatrixC c);
 spirv_instruction(id = 80) MatrixC all_elements(float x);
-#define MATRIX_A(first, order, pitch) load_a(words[first], order, pitch)
-#define MATRIX_B(first, order, pitch) load_b(words[first], order, pitch)
-#define STORE(m, first, pitch) store_c(words[first], m, ROWS, pitch)
+#define MATRIX_A(first, order, pitch) load_a(words[first], order, pitch, 0x20)
+#define MATRIX_B(first, order, pitch) load_b(words[first], order, pitch, 0x20)
+#define STORE(m, first, pitch) store_c(words[first], m, ROWS, pitch, 0x20)
 #define NO_SUM all_elements(0.0)
 )";
   }
@@ -167,7 +168,7 @@ spirv_instruction(id = 80) MatrixC all_elements(float x);
   uint32_t outer(const Side& s) const { return s.along_k ? s.along.tile() : slice_; }
   uint32_t pitch(const Side& s) const { return inner(s) + 1; }
   uint32_t slots(const Side& s) const { return (inner(s) * outer(s) + invocations_ - 1) / invocations_; }
-  // Of the operand: bytes of a row, and the extent that rows run along.
+  // Of the operand: elements of a row in memory.
   int64_t row(const Side& s) const { return s.along_k ? f_.k : s.extent; }
   // Whole words, where the operand begins at one.
   bool whole_words(const Side& s) const { return row(s) % kWord == 0; }

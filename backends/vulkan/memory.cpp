@@ -123,6 +123,8 @@ VkResult MemoryPool::bind_pieces(Block& block, uint64_t bytes, uint64_t alignmen
   const auto count = static_cast<uint32_t>((bytes + piece - 1) / piece);
   if (count > device_.record().max_allocation_count - allocations_) return VK_ERROR_TOO_MANY_OBJECTS;
   std::vector<VkSparseMemoryBind> binds;
+  binds.reserve(count);
+  block.pieces.reserve(count);
   for (uint64_t at = 0; at < bytes; at += piece) {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     const uint64_t own = std::min(piece, bytes - at);
@@ -174,7 +176,7 @@ std::unique_ptr<Block> MemoryPool::allocate_block(uint64_t bytes, Use use, std::
                        : bind(*block, needs.size, type, &dedicated);
     };
     result = try_to_bind();
-    if (out_of_memory(result) && cached() > 0) {
+    if ((out_of_memory(result) || result == VK_ERROR_TOO_MANY_OBJECTS) && cached() > 0) {
       release_cached();
       result = try_to_bind();
     }
@@ -214,45 +216,51 @@ MemoryPtr MemoryPool::allocate(size_t bytes, Use use, std::string_view what) {
   if (rounded < small && rounded < shared_bytes) {
     share(*handle, rounded, shared_bytes, use, what);
   } else {
-    std::unique_ptr<Block> own = reuse(rounded, use);
-    handle->own_.push_back(own ? std::move(own) : allocate_block(rounded, use, what));
-    const Block& block = *handle->own_.front();
-    handle->place(block.address, block.mapped);
-    const std::lock_guard lock(kept_mutex_);
+    handle->own_.reserve(1);
+    std::unique_ptr<Block> own = claim(rounded, use);
+    try {
+      if (!own) own = allocate_block(rounded, use, what);
+    } catch (...) {
+      unclaim(rounded);
+      throw;
+    }
+    handle->place(own->address, own->mapped);
+    handle->own_.push_back(std::move(own));
     handle->use_ = use;
-    live_ += block.bytes;
+    const std::lock_guard lock(kept_mutex_);
     most_live_ = std::max(most_live_, live_);
   }
   if (!handle->mapped()) enter(handle);
   return handle;
 }
 
-std::unique_ptr<Block> MemoryPool::reuse(uint64_t bytes, Use use) {
-  const Kept dropped = surplus(bytes, use);  // goes when the lock has been released
+std::unique_ptr<Block> MemoryPool::claim(uint64_t bytes, Use use) {
+  Kept dropped;  // goes when the lock has been released
+  std::unique_ptr<Block> block;
   const std::lock_guard lock(kept_mutex_);
-  const auto found = kept_.find({use, bytes});
-  if (found == kept_.end()) return nullptr;
-  std::unique_ptr<Block> block = std::move(found->second);
-  kept_.erase(found);
-  cached_ -= bytes;
-  return block;
-}
-
-MemoryPool::Kept MemoryPool::surplus(uint64_t bytes, Use use) {
-  Kept dropped;
-  const std::lock_guard lock(kept_mutex_);
-  if (kept_.contains({use, bytes})) return dropped;
-  while (cached_ > 0 && live_ + bytes + cached_ > std::max(most_live_, live_ + bytes)) {
+  live_ += bytes;
+  if (const auto found = kept_.find({use, bytes}); found != kept_.end()) {
+    block = std::move(found->second);
+    kept_.erase(found);
+    cached_ -= bytes;
+  }
+  while (cached_ > 0 && live_ + cached_ > std::max(most_live_, live_)) {
     const auto largest = std::ranges::max_element(kept_, {}, [](const auto& entry) { return entry.first.second; });
     cached_ -= largest->first.second;
     dropped.insert(kept_.extract(largest));
   }
-  return dropped;
+  return block;
+}
+
+void MemoryPool::unclaim(uint64_t bytes) {
+  const std::lock_guard lock(kept_mutex_);
+  live_ -= bytes;
 }
 
 void MemoryPool::keep(std::unique_ptr<Block> block, Use use) {
   const std::lock_guard lock(kept_mutex_);
   live_ -= block->bytes;
+  if (device_.lost()) return;  // nothing of it will be asked for again
   const size_t bytes = block->bytes;
   try {
     kept_.emplace(std::pair{use, bytes}, std::move(block));
@@ -409,7 +417,7 @@ MemoryPtr MemoryPool::import(std::byte* data, size_t bytes) {
 size_t MemoryPool::available() const {
   const DeviceRecord& record = device_.record();
   if (record.type == "cpu") {  // its heap is the host's memory, whatever size the driver gives it
-    if (const auto bytes = os::available_memory()) return *bytes;
+    if (const auto bytes = os::available_memory()) return *bytes + cached();
   }
   const Use use = device_.choices().memory == Choices::Memory::staged ? Use::device : Use::visible;
   const std::vector<uint32_t> types = types_for(~0u, use);
@@ -424,7 +432,10 @@ size_t MemoryPool::available() const {
     all = budget.heapBudget[heap];
     used = budget.heapUsage[heap];
   }
-  used -= std::min<uint64_t>(used, cached());
+  {
+    const std::lock_guard lock(kept_mutex_);
+    for (const auto& [key, block] : kept_) used -= block->heap == heap ? std::min<uint64_t>(used, block->bytes) : 0;
+  }
   return all > used ? all - used : 0;
 }
 

@@ -85,9 +85,10 @@ class MemoryPool {
   using Kept = std::multimap<std::pair<Use, size_t>, std::unique_ptr<Block>>;
 
   uint64_t largest(Use use) const;
-  std::unique_ptr<Block> reuse(uint64_t bytes, Use use);
-  /// Takes out of the kept blocks what must go before `bytes` more are live, the largest first.
-  Kept surplus(uint64_t bytes, Use use);
+  /// Counts `bytes` as live, gives a kept block of that size, if there is one, and lets others go until live and kept
+  /// ones together are no more than live ones were at most. unclaim() counts back what could not be had.
+  std::unique_ptr<Block> claim(uint64_t bytes, Use use);
+  void unclaim(uint64_t bytes);
   void keep(std::unique_ptr<Block> block, Use use);
   /// Returns the memory types that will do, the best first.
   std::vector<uint32_t> types_for(uint32_t bits, Use use) const;

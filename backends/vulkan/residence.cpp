@@ -99,6 +99,7 @@ void Store::drain_all() {
 
 void Store::retire() {
   if (device_->hangs()) return;
+  device_->release_cached();
   std::vector<Kept> all;
   const std::lock_guard lock(mutex_);
   all.swap(kept_);

@@ -213,7 +213,7 @@ std::vector<OpaqueDispatch> sort_dispatches(const SortForm& form, const Choices&
     const bool last = pass == passes - 1;
     const auto number = static_cast<uint32_t>(pass);
     all.push_back({count, {from, kCounts}, {kCounts}, number});
-    all.push_back({add, {kCounts}, {kCounts}, number});
+    if (!at_once || form.length > planner::sort_block(form)) all.push_back({add, {kCounts}, {kCounts}, number});
     const Move move{from_indices >= 0, form.indices, !(form.indices && last)};
     OpaqueDispatch& d = all.emplace_back(
         OpaqueDispatch{at_once ? move_elements_by_subgroups(form, choices, move) : move_elements(form, choices, move),

@@ -71,7 +71,8 @@ struct SortMove {
 
 /// Returns whether the device sorts by subgroups: workgroups of 256 invocations in subgroups of a known size.
 bool sorts_by_subgroups(const Choices& choices);
-/// These are the three dispatches of a pass by subgroups. Operands: elements, counts.
+/// These are the three dispatches of a pass by subgroups; rows of one block need no add_counts_of_digits(). Operands:
+/// elements, counts.
 Shader count_digits_by_subgroups(const planner::SortForm& form, const Choices& choices);
 /// Operand: counts.
 Shader add_counts_of_digits(const planner::SortForm& form, const Choices& choices);

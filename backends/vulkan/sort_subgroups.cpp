@@ -59,7 +59,8 @@ void use_subgroups(Module& m) {
 }  // namespace
 
 bool sorts_by_subgroups(const Choices& choices) {
-  return !choices.cpu && choices.subgroup >= 8 && choices.workgroup == kWorkgroup;
+  constexpr uint32_t kShared = 20 << 10;  // bytes, a little more than move_elements_by_subgroups() has
+  return !choices.cpu && choices.subgroup >= 8 && choices.workgroup == kWorkgroup && choices.shared_bytes >= kShared;
 }
 
 Shader count_digits_by_subgroups(const SortForm& form, const Choices& choices) {
@@ -98,10 +99,13 @@ Shader count_digits_by_subgroups(const SortForm& form, const Choices& choices) {
   if (id < {0}u) {{
     uint total = 0u;
     for (uint s = 0u; s < {1}u; ++s) total += sums[s * {2}u + id / 2u] >> id % 2u * 16u & 0xffffu;
-    {3} = total;
+    {3}
   }}
 )",
-                      kSortDigits, subgroups, kWords, cell(m, form, "a1", "row", "id", "block"));
+                      kSortDigits, subgroups, kWords,
+                      blocks_of(form) > 1 ? cell(m, form, "a1", "row", "id", "block") + " = total;"
+                                          : fmt::format("{} = 0u; {} = total;", cell(m, form, "a1", "row", "id", "0ul"),
+                                                        cell(m, form, "a1", "row", "id", "1ul")));
   return finish(m, g, text);
 }
 
@@ -229,14 +233,13 @@ shared uint before[{}], sums[{}], places[{}], starts[{}];
   if (move.reads_indices) {
     load_index = load(m, element_address(operand(), "(first + uint64_t(i))", DType::u64, 4), DType::i32);
   }
-  // Of an element at place p of the sorted tile the digit is its own; an index is moved by the place of its element.
   text += fmt::format("    for (uint p = id; p < count; p += {}u) {{\n      const {} x = cells[p];\n      ", kWorkgroup,
                       e.type);
   text += fmt::format(fmt::runtime(places), digit("x")) + "\n";
   if (move.writes_elements) text += "      " + e.write(operand(), "to", "x") + "\n";
   text += "    }\n";
   if (move.writes_indices) {
-    // Where the elements of this invocation went: through shared memory once more, now with the indices beside.
+    // Where the elements of this invocation went.
     const std::string to = operand();
     for (uint32_t i = 0; i < own; ++i) {
       text += fmt::format(R"(    if (has{0}) {{

@@ -46,7 +46,7 @@ uint32_t texels(const DeviceRecord& d) { return d.type == "cpu" && d.driver == "
 MatrixTiles matrix_tiles(const DeviceRecord& d) {
   MatrixTiles chosen;
   const uint32_t subgroup = subgroup_size(d);
-  if (!d.float16 || !d.storage_16bit || !d.int16 || subgroup == 0) return chosen;
+  if (!d.float16 || !d.storage_16bit || !d.int16 || subgroup < 8) return chosen;
   const auto volume = [](const std::array<uint32_t, 3>& s) { return uint64_t{s[0]} * s[1] * s[2]; };
   for (const auto& shape : d.matrix_shapes) {
     const bool fits =

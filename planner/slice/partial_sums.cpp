@@ -105,7 +105,7 @@ PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   switch (node.op) {
     case Op::dot_general: {
-      const DType sum = size_of(dtype) == 2 ? DType::f32 : dtype;
+      const DType sum = is_float(dtype) && size_of(dtype) == 2 ? DType::f32 : dtype;
       const DotForm form = dot_form(graph, node);
       const int64_t least = form.of_bf16 ? kDotTile : 1;
       return {Op::add, sum, typed(sum, 0), std::max(form.k, form.whole_k) > kLongDot ? kDotBlock : least};

@@ -102,7 +102,7 @@ TEST(Dot, HalvesMultiplyInF32AndRoundOnce) {
   EXPECT_EQ(simple.aval(simple.outputs[0]).dtype, DType::bf16);
 }
 
-constexpr Target kTensorCores{.gpu = true, .half_products = true, .bf16_products = true};
+Target tensor_cores() { return {.gpu = true, .half_products = true, .bf16_products = true}; }
 
 TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
   for (const auto& [half, transposed] :
@@ -111,7 +111,7 @@ TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
     const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, half});
     const ValueId b = g.add_input({{48, 32}, half});
     g.outputs = {dot(g, a, b, {}, {}, {transposed ? 0 : 1}, {0})};
-    const Graph narrow = narrow_dots(simplify(g), kTensorCores);
+    const Graph narrow = narrow_dots(simplify(g), tensor_cores());
     DotForm form{1, 64, 32, 48, transposed, false, half};
     form.of_bf16 = half == DType::bf16;
     EXPECT_EQ(only_form(narrow), form);
@@ -120,7 +120,7 @@ TEST(Dot, HalvesStayHalvesWhereTheTargetMultipliesThem) {
     EXPECT_EQ(only_form(simplify(narrow)).dtype, DType::f32) << "as any other product of halves";
 
     PlanOptions options;
-    options.target = kTensorCores;
+    options.target = tensor_cores();
     const PlanData plan = make_plan(g, options);
     EXPECT_EQ(plan.steps.size(), 1u);
     EXPECT_EQ(plan.arena_bytes, 0u) << to_text(plan);
@@ -164,7 +164,7 @@ TEST(Dot, ProductsOfBf16KnowThatTheyAre) {
 }
 
 TEST(Dot, OtherProductsAreNotNarrowed) {
-  const auto stays = [](DType dtype, int64_t m, bool reads_f32, const Target& target = kTensorCores) {
+  const auto stays = [](DType dtype, int64_t m, bool reads_f32, const Target& target = tensor_cores()) {
     Graph g;
     const ValueId a = g.add_input({{m, 48}, dtype}), b = g.add_input({{48, 32}, dtype});
     if (reads_f32) {
