@@ -33,20 +33,20 @@ class Cumulate {
   std::vector<OpaqueDispatch> dispatches() const {
     constexpr int kIn = 0, kOut = 1, kTotals = 2;
     constexpr int64_t kLeast = 64;  // elements of a row that are worth a workgroup; the bits are the same
-    const bool by_workgroups = in_tiles() && form_.inner == 1 && form_.length >= kLeast;
+    const bool by_workgroups = in_tiles() && form_.inner == 1 && form_.length >= kLeast && !is_wide();
     const auto pass = [&](bool writes) { return by_workgroups ? tiles(writes) : walk(writes); };
     if (blocks_ == 1) return {{pass(true), {kIn, kOut}, {kOut}}};
     return {{pass(false), {kIn, kTotals}, {kTotals}},
-            {in_tiles() ? totals_before_at_once() : totals_before(), {kTotals}, {kTotals}},
+            {in_tiles() && !is_wide() ? totals_before_at_once() : totals_before(), {kTotals}, {kTotals}},
             {pass(true), {kIn, kOut, kTotals}, {kOut}}};
   }
 
  private:
   static constexpr int64_t kGroups = 16, kChunks = kGroups * kGroups;  // of a tile
   static constexpr int64_t kShort = int64_t{1} << 31;
+  // Whether sums are those of tiles, by the length alone, whoever adds them up.
   bool in_tiles() const {
-    return !choices_.cpu && choices_.workgroup == kChunks && !form_.is_float_product() && form_.length < kShort &&
-           form_.outer * blocks_ * form_.inner < kShort;
+    return !choices_.cpu && choices_.workgroup == kChunks && !form_.is_float_product() && form_.length < kShort;
   }
   // Elements, by length and dtype alone: a tile fits the shared memory that every device has.
   int64_t chunk() const {

@@ -178,6 +178,30 @@ TEST(MatrixText, CompilesForTheExtension) {
   }
 }
 
+// What this compiler cannot say of a matrix: the type of its elements.
+TEST(MatrixText, NamesTheTypesOfElements) {
+  DeviceRecord d = card();
+  d.matrix_shapes_bf16 = {{16, 16, 16}};
+  const Choices c = choose(d);
+  ASSERT_TRUE(c.matrix_bf16);
+  for (const DType half : {DType::f16, DType::bf16}) {
+    const Shader shader = matmul_shader({1, 256, 256, 256, false, false, half}, c);
+    const std::vector<uint32_t> words = compile_glsl(shader.glsl, "matrices");
+    std::vector<uint32_t> floats, elements;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+      ASSERT_GT(words[at] >> 16, 0u);
+      if ((words[at] & 0xffff) == 22) {  // OpTypeFloat: id, width, and 0 for bf16
+        EXPECT_TRUE(elements.empty()) << "declared before they are used";
+        floats.push_back(words[at + 1]);
+        if (words[at + 2] == 16) EXPECT_EQ(words[at] >> 16, half == DType::bf16 ? 4u : 3u);
+      }
+      if ((words[at] & 0xffff) == 4456) elements.push_back(words[at + 2]);
+    }
+    EXPECT_EQ(elements.size(), 3u);
+    for (const uint32_t id : elements) EXPECT_THAT(floats, testing::Contains(id));
+  }
+}
+
 TEST(MatrixText, IsChosenForDevicesThatListAShape) {
   const Choices c = choose(card());
   EXPECT_EQ(c.matrix, (std::array<uint32_t, 3>{16, 16, 16})) << "the largest";

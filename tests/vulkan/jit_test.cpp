@@ -91,6 +91,32 @@ TEST_F(Vulkan, PlannedIsMeasured) {
   EXPECT_EQ(slow(key).astype(f32).to_vector<float>(), normal(key).astype(f32).to_vector<float>());
 }
 
+// What is freed serves the next call, and is never more than what calls held.
+TEST_F(Vulkan, FreedMemoryIsKeptForTheNextCall) {
+  if (!own_memory()) GTEST_SKIP() << "arrays lie in the host's memory";
+  const Device device = neap::vulkan();
+  const auto twice = jit([](const Array& x) { return x + x; }, on_device());
+  const Array x = to_device(zeros({1 << 20}), device);
+  memory::release_cached(device);
+  EXPECT_EQ(memory::cached_bytes(device), 0u);
+  const size_t others = memory::live_bytes(device);
+  memory::reset_peak(device);
+  for (int i = 0; i < 3; ++i) {
+    twice(x).wait();
+    synchronize();
+    EXPECT_EQ(memory::live_bytes(device), others);
+    EXPECT_EQ(memory::cached_bytes(device), size_t{4} << 20);
+  }
+  const auto other = jit([](const Array& y) { return y[{Slice(0, 1 << 19)}] * 3.0f; }, on_device());
+  for (int i = 0; i < 3; ++i) {
+    other(x).wait();
+    synchronize();
+    EXPECT_LE(memory::live_bytes(device) + memory::cached_bytes(device), memory::peak_bytes(device));
+  }
+  memory::release_cached(device);
+  EXPECT_EQ(memory::cached_bytes(device), 0u);
+}
+
 TEST_F(Vulkan, GatherGradientCounts) {
   const Array x = zeros({8, 8, 8});
   const Array idx = (random::bits(random::key(3), {70000, 3}) % 8).astype(i32);
