@@ -140,15 +140,7 @@ class Cumulate {
     }
     text += fmt::format("    whole = {};\n    barrier();\n  }}\n", plus("whole", "all"));
     if (!writes) text += "  if (id == 0u) " + store(m, total, "whole", accumulator_) + "\n";
-    const auto count = static_cast<uint64_t>(form_.outer * blocks_);
-    const Grid g = grid(count, "uint");
-    Shader shader;
-    shader.local_size = choices_.workgroup;
-    shader.groups = g.groups;
-    shader.iterations = static_cast<uint64_t>(block_);
-    m.finish(shader, bases(m, (writes ? 2 : 1) + (blocks_ > 1 ? 1 : 0)) + g.text +
-                         fmt::format("  if (group >= {}u) return;\n", count) + text);
-    return shader;
+    return finish_groups(m, form_.outer * blocks_, (writes ? 2 : 1) + (blocks_ > 1 ? 1 : 0), block_, text);
   }
 
   // Operand: totals, at most kChunks * 4 of a row, one workgroup for each.
@@ -173,14 +165,7 @@ class Cumulate {
         form_.inner, form_.inner * blocks_, blocks_, choices_.workgroup,
         truth ? fmt::format("uint({})", load(m, total, accumulator_)) : load(m, total, accumulator_), a, first(m), cell,
         truth ? "uint(sum)" : "sum", joined(m, "x"), store(m, total, cell, accumulator_), sum_type(m));
-    const auto count = static_cast<uint64_t>(form_.outer * form_.inner);
-    const Grid g = grid(count, "uint");
-    Shader shader;
-    shader.local_size = choices_.workgroup;
-    shader.groups = g.groups;
-    shader.iterations = static_cast<uint64_t>(blocks_);
-    m.finish(shader, bases(m, 1) + g.text + fmt::format("  if (group >= {}u) return;\n", count) + text);
-    return shader;
+    return finish_groups(m, form_.outer * form_.inner, 1, blocks_, text);
   }
 
   // Operands: in, out where it writes, totals where there are several blocks.
@@ -270,6 +255,17 @@ class Cumulate {
         form_.inner, m.type(accumulator_), first(m), blocks_, load(m, total, accumulator_),
         store(m, total, "sum", accumulator_), joined(m, "x"), number(form_.inner));
     return finish(m, form_.outer * form_.inner, 1, blocks_, text);
+  }
+
+  // Of so many workgroups, fewer than kShort.
+  Shader finish_groups(Module& m, int64_t count, int operands, int64_t iterations, const std::string& text) const {
+    const Grid g = grid(static_cast<uint64_t>(count), "uint");
+    Shader shader;
+    shader.local_size = choices_.workgroup;
+    shader.groups = g.groups;
+    shader.iterations = static_cast<uint64_t>(iterations);
+    m.finish(shader, bases(m, operands) + g.text + fmt::format("  if (group >= {}u) return;\n", count) + text);
+    return shader;
   }
 
   Shader finish(Module& m, int64_t invocations, int operands, int64_t iterations, const std::string& text) const {

@@ -100,7 +100,7 @@ VkResult MemoryPool::allocate(uint64_t bytes, uint32_t type, const void* next, V
   return device_.call().vkAllocateMemory(device_.handle(), &info, nullptr, &memory);
 }
 
-void MemoryPool::enter(Block& block, uint32_t type, uint32_t allocations) {
+void MemoryPool::count(Block& block, uint32_t type, uint32_t allocations) {
   block.allocations = allocations;
   block.heap = properties_.memoryTypes[type].heapIndex;
   allocations_ += allocations;
@@ -111,7 +111,7 @@ VkResult MemoryPool::bind(Block& block, uint64_t bytes, uint32_t type, const voi
   if (allocations_ >= device_.record().max_allocation_count) return VK_ERROR_TOO_MANY_OBJECTS;
   const VkResult result = allocate(bytes, type, next, block.memory);
   if (result != VK_SUCCESS) return result;
-  enter(block, type, 1);
+  count(block, type, 1);
   device_.check(device_.call().vkBindBufferMemory(device_.handle(), block.buffer, block.memory, 0),
                 "vkBindBufferMemory");
   take_address(block);
@@ -120,11 +120,11 @@ VkResult MemoryPool::bind(Block& block, uint64_t bytes, uint32_t type, const voi
 
 VkResult MemoryPool::bind_pieces(Block& block, uint64_t bytes, uint64_t alignment, uint32_t type) {
   const uint64_t piece = device_.record().max_memory_allocation / alignment * alignment;
-  const auto count = static_cast<uint32_t>((bytes + piece - 1) / piece);
-  if (count > device_.record().max_allocation_count - allocations_) return VK_ERROR_TOO_MANY_OBJECTS;
+  const auto pieces = static_cast<uint32_t>((bytes + piece - 1) / piece);
+  if (pieces > device_.record().max_allocation_count - allocations_) return VK_ERROR_TOO_MANY_OBJECTS;
   std::vector<VkSparseMemoryBind> binds;
-  binds.reserve(count);
-  block.pieces.reserve(count);
+  binds.reserve(pieces);
+  block.pieces.reserve(pieces);
   for (uint64_t at = 0; at < bytes; at += piece) {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     const uint64_t own = std::min(piece, bytes - at);
@@ -137,8 +137,8 @@ VkResult MemoryPool::bind_pieces(Block& block, uint64_t bytes, uint64_t alignmen
     block.pieces.push_back(memory);
     binds.push_back({at, own, memory, 0, 0});
   }
-  enter(block, type, count);
-  const VkSparseBufferMemoryBindInfo buffer{block.buffer, count, binds.data()};
+  count(block, type, pieces);
+  const VkSparseBufferMemoryBindInfo buffer{block.buffer, pieces, binds.data()};
   device_.bind_sparsely(buffer);
   take_address(block);
   return VK_SUCCESS;

@@ -96,7 +96,7 @@ class MemoryPool {
   /// Does the same for a sparse buffer: its pieces are as large as the device allows.
   VkResult bind_pieces(Block& block, uint64_t bytes, uint64_t alignment, uint32_t type);
   VkResult allocate(uint64_t bytes, uint32_t type, const void* next, VkDeviceMemory& memory);
-  void enter(Block& block, uint32_t type, uint32_t allocations);
+  void count(Block& block, uint32_t type, uint32_t allocations);
   void take_address(Block& block);
   std::unique_ptr<Block> import_block(std::byte* data, uint64_t bytes);
   void share(Handle& handle, uint64_t bytes, uint64_t block_bytes, Use use, std::string_view what);

@@ -42,6 +42,12 @@ std::string block_text(const SortForm& form, Grid& g) {
 
 std::string digit(const char* x) { return fmt::format("(uint(key({}) >> shift) & {}u)", x, kSortDigits - 1); }
 
+// Of an invocation's counts, 4 bits each, those of word `w`.
+std::string two_counts(const char* counts, uint32_t w) {
+  return fmt::format("bitfieldExtract({0}[{1}], {2}, 4) | bitfieldExtract({0}[{1}], {3}, 4) << 16", counts, w / 4,
+                     w % 4 * 8, w % 4 * 8 + 4);
+}
+
 Shader finish(Module& m, const Grid& g, const std::string& text) {
   Shader shader;
   shader.local_size = kWorkgroup;
@@ -84,8 +90,7 @@ Shader count_digits_by_subgroups(const SortForm& form, const Choices& choices) {
 )",
                       in_tile(form), kWorkgroup, e.type, e.read("a0", "(first + uint64_t(tile + p))"), digit("x"));
   for (uint32_t w = 0; w < kWords; ++w) {
-    text += fmt::format("    s{0} += bitfieldExtract(own[{1}], {2}, 4) | bitfieldExtract(own[{1}], {3}, 4) << 16;\n", w,
-                        w / 4, w % 4 * 8, w % 4 * 8 + 4);
+    text += fmt::format("    s{} += {};\n", w, two_counts("own", w));
   }
   text += "  }\n";
   for (uint32_t w = 0; w < kWords; ++w) {
@@ -182,11 +187,8 @@ shared uint before[{}], sums[{}], places[{}], starts[{}];
                         e.type, i, own, digit(fmt::format("x{}", i).c_str()));
   }
   for (uint32_t w = 0; w < kWords; ++w) {
-    text += fmt::format(
-        R"(    const uint s{0} = bitfieldExtract(digits[{1}], {2}, 4) | bitfieldExtract(digits[{1}], {3}, 4) << 16;
-    const uint b{0} = subgroupExclusiveAdd(s{0});
-)",
-        w, w / 4, w % 4 * 8, w % 4 * 8 + 4);
+    text += fmt::format("    const uint s{0} = {1};\n    const uint b{0} = subgroupExclusiveAdd(s{0});\n", w,
+                        two_counts("digits", w));
   }
   text += fmt::format("    if (gl_SubgroupInvocationID == {}u) {{\n", choices.subgroup - 1);
   for (uint32_t w = 0; w < kWords; ++w) {
@@ -227,15 +229,14 @@ shared uint before[{}], sums[{}], places[{}], starts[{}];
   }
   for (uint32_t i = 0; i < own; ++i) text += fmt::format("    if (has{0}) cells[to{0}] = x{0};\n", i);
   text += "    barrier();\n";
-  const std::string places = R"(const uint d = {0};
-      const uint64_t to = first + uint64_t(places[d] + p - starts[d]);)";
   std::string load_index = "int(i)";
   if (move.reads_indices) {
     load_index = load(m, element_address(operand(), "(first + uint64_t(i))", DType::u64, 4), DType::i32);
   }
   text += fmt::format("    for (uint p = id; p < count; p += {}u) {{\n      const {} x = cells[p];\n      ", kWorkgroup,
                       e.type);
-  text += fmt::format(fmt::runtime(places), digit("x")) + "\n";
+  text += fmt::format("const uint d = {};\n      const uint64_t to = first + uint64_t(places[d] + p - starts[d]);\n",
+                      digit("x"));
   if (move.writes_elements) text += "      " + e.write(operand(), "to", "x") + "\n";
   text += "    }\n";
   if (move.writes_indices) {

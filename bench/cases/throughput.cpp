@@ -51,32 +51,33 @@ std::unique_ptr<Job> sort(const Request& r) {
   return uniform_job(r, [](const Array& x) { return neap::sort(x); }, static_cast<double>(n), spec_of({n}));
 }
 
+// f of uniform numbers and of so many indices below `limit`.
+template <class F>
+std::unique_ptr<Job> indexed(const Request& r, F f, double elements, const neap::Shape& shape, int64_t indices,
+                             int64_t limit) {
+  auto job = make_job(r, f, std::tuple{spec_of(shape), spec_of({indices}, neap::i32)},
+                      [=] { return std::tuple{host_uniform(shape, neap::f32, 1), host_indices({indices}, limit, 2)}; });
+  job->elements = elements;
+  return job;
+}
+
 std::unique_ptr<Job> gather(const Request& r) {
   const int64_t n = part_of(kKeys, r), table = part_of(kTable, r);
   const auto f = [](const Array& x, const Array& at) { return neap::take(x, at); };
-  auto job = make_job(r, f, std::tuple{spec_of({table}), spec_of({n}, neap::i32)},
-                      [=] { return std::tuple{host_uniform({table}, neap::f32, 1), host_indices({n}, table, 2)}; });
-  job->elements = static_cast<double>(n);
-  return job;
+  return indexed(r, f, static_cast<double>(n), {table}, n, table);
 }
 
 std::unique_ptr<Job> gather_rows(const Request& r) {
   const int64_t n = part_of(kKeys / 64, r), table = part_of(kTable / 64, r);
   const auto f = [](const Array& x, const Array& at) { return neap::take(x, at); };
-  auto job = make_job(r, f, std::tuple{spec_of({table, 64}), spec_of({n}, neap::i32)},
-                      [=] { return std::tuple{host_uniform({table, 64}, neap::f32, 1), host_indices({n}, table, 2)}; });
-  job->elements = static_cast<double>(n * 64);
-  return job;
+  return indexed(r, f, static_cast<double>(n * 64), {table, 64}, n, table);
 }
 
 // Numbers added up in so many bins.
 std::unique_ptr<Job> scatter(const Request& r, int64_t bins) {
   const int64_t n = part_of(kKeys, r);
   const auto f = [=](const Array& x, const Array& at) { return neap::zeros({bins}).at({at}).add(x); };
-  auto job = make_job(r, f, std::tuple{spec_of({n}), spec_of({n}, neap::i32)},
-                      [=] { return std::tuple{host_uniform({n}, neap::f32, 1), host_indices({n}, bins, 2)}; });
-  job->elements = static_cast<double>(n);
-  return job;
+  return indexed(r, f, static_cast<double>(n), {n}, n, bins);
 }
 
 std::unique_ptr<Job> product(const Request& r, DType dtype) {
