@@ -1,9 +1,11 @@
 #include "autodiff/check_linear.h"
 
 #include <algorithm>
+#include <span>
 
 #include "autodiff/linear.h"
 #include "autodiff/transpose_rules.h"
+#include "trace/graph/call.h"
 
 namespace neap::autodiff {
 namespace {
@@ -55,6 +57,9 @@ class LinearCheck {
       case Op::convert: return is_inexact(g_.aval(node.out()).dtype);
       case Op::cumsum:
       case Op::reduce_sum: return true;
+      case Op::linear_solve:
+        return std::ranges::none_of(std::span(node.inputs).first(tracing::call_consts(node)),
+                                    [&](ValueId v) { return depends_[v]; });
       case Op::scatter_mul: return !depends_[in(2)];
       case Op::scatter_add:
       case Op::scatter_set: return all_add();

@@ -103,7 +103,8 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
   // A rule may call functions that have rules on tangents: their bodies are transposed.
   const std::vector<bool> reached = depends_on(with_calls, linear);
   const Graph g = tracing::inline_calls(with_calls, [&](const Node& node) {
-    return node.op != Op::linear_call && tracing::op_info(node.op).family == Family::call && reached[node.outputs[0]];
+    return node.op != Op::linear_call && node.op != Op::linear_solve &&
+           tracing::op_info(node.op).family == Family::call && reached[node.outputs[0]];
   });
   NEAP_CHECK(linear.size() == g.inputs.size() && cotangents.size() == g.outputs.size());
   std::vector<Aval> parameters;

@@ -21,6 +21,7 @@ import golden_numpy
 import golden_ops
 import golden_promotion
 import golden_random
+import golden_solvers
 
 golden_random.write()
 golden_ops.write()
@@ -29,3 +30,4 @@ golden_complex.write()
 golden_control.write()
 golden_linalg.write()
 golden_promotion.write()
+golden_solvers.write()

@@ -13,11 +13,14 @@
 #include <neap/linalg.h>
 #include <neap/memory.h>
 #include <neap/numpy.h>
+#include <neap/ode.h>
 #include <neap/ops.h>
+#include <neap/optimize.h>
 #include <neap/plan.h>
 #include <neap/profile.h>
 #include <neap/random.h>
 #include <neap/shape.h>
+#include <neap/solvers.h>
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

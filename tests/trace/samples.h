@@ -95,6 +95,7 @@ inline Graph call_sample(Op op) {
   const ValueId c = graph.add_input({{}, f32}), in = graph.add_input(vector);
   Attrs attrs{{Attr::num_consts, 1}};
   if (op != Op::linear_call) attrs.set(Attr::body, pointer(product));
+  if (op == Op::linear_solve) attrs.set(Attr::matvec, pointer(derivative));
   if (op == Op::custom_jvp) attrs.set(Attr::derivative, pointer(derivative));
   if (op == Op::custom_vjp) attrs.set(Attr::forward, pointer(forward));
   if (op != Op::custom_jvp) attrs.set(Attr::backward, pointer(backward));

@@ -12,12 +12,12 @@ namespace neap::tracing {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",      "axis",       "backward",     "body",       "copy",   "derivative",  "descending", "dilation",
-    "dtype",     "forward",    "full",         "full_shape", "high",   "interior",    "label",      "length",
-    "lhs_axes",  "lhs_batch",  "lhs_contract", "limit",      "low",    "lower",       "marks",      "mode",
-    "num_carry", "num_consts", "otherwise",    "out_axes",   "packed", "permutation", "region",     "reverse",
-    "rhs_axes",  "rhs_batch",  "rhs_contract", "saveable",   "shape",  "start",       "stride",     "transposed",
-    "unit",      "value",      "vectors",
+    "axes",       "axis",      "backward",     "body",         "copy",     "derivative", "descending",  "dilation",
+    "dtype",      "forward",   "full",         "full_shape",   "high",     "interior",   "label",       "length",
+    "lhs_axes",   "lhs_batch", "lhs_contract", "limit",        "low",      "lower",      "marks",       "matvec",
+    "mode",       "num_carry", "num_consts",   "otherwise",    "out_axes", "packed",     "permutation", "region",
+    "reverse",    "rhs_axes",  "rhs_batch",    "rhs_contract", "saveable", "shape",      "start",       "stride",
+    "transposed", "unit",      "value",        "vectors",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::vectors) + 1);
 

@@ -82,6 +82,16 @@ std::vector<Aval> infer_call(const Site& site) {
     const std::vector<Aval> all = backward.avals(backward.inputs);
     return {all.begin() + count, all.end()};
   }
+  if (site.op == Op::linear_solve) {
+    const std::vector<Aval> solved(in.begin() + count, in.end());
+    for (const Attr attr : {Attr::body, Attr::matvec, Attr::backward}) {
+      if (!site.attrs.has(attr)) continue;
+      const Graph& map = *site.attrs.graph(attr);
+      NEAP_CHECK(inputs == in && map.avals(map.inputs) == in && map.avals(map.outputs) == solved, "linear_solve: {}",
+                 name(attr));
+    }
+    return solved;
+  }
   const Graph& body = *site.attrs.graph(Attr::body);
   NEAP_CHECK(body.avals(body.inputs) == in, "{}: operands", name(site.op));
   const std::vector<Aval> results = body.avals(body.outputs);

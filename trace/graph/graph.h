@@ -41,8 +41,9 @@ enum class Op : uint16_t {
 enum class Attr : uint8_t {
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...
-  backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs
-  body,          // graph: of scan, while_loop, custom_jvp, custom_vjp; cond: what is computed where it is true
+  backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs;
+                 // linear_solve: (constants, c) -> y with A^T y = c
+  body,          // graph: of scan, while_loop and calls; cond: what is computed where it is true
   copy,          // int: rematerializes what another node computes, and is kept separate from it (any op)
   derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
@@ -62,6 +63,7 @@ enum class Attr : uint8_t {
   low,           // ints: pad, convolution
   lower,         // int (0/1): triangular_solve: which triangle is read
   marks,         // int: bits that passes of the planner set for those after them (any op)
+  matvec,        // graph: linear_solve: (constants, x) -> A x
   mode,          // int: IndexMode of gather and scatter
   num_carry,     // int: scan, while_loop
   num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative

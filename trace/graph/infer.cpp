@@ -36,6 +36,7 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::body:
     case Attr::derivative:
     case Attr::forward:
+    case Attr::matvec:
     case Attr::otherwise: return std::holds_alternative<GraphPtr>(value) && std::get<GraphPtr>(value) != nullptr;
     default: return std::holds_alternative<Ints>(value);
   }

@@ -36,7 +36,8 @@ enum class Family : uint8_t {
   scatter,
   random,
   control,
-  call,  // custom_jvp, custom_vjp, linear_call: functions with a derivative of their own; planned as their bodies
+  call,  // custom_jvp, custom_vjp, linear_call, linear_solve: functions with a derivative of their own; planned as
+         // their bodies
 };
 
 /// A TypeRule says which dtypes an elementwise op takes and gives.

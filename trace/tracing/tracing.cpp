@@ -159,6 +159,14 @@ Arrays stage_or_run(const Graph& graph, const Arrays& inputs) {
   return is_tracing() ? inline_graph(graph, inputs) : eager().run(graph, inputs);
 }
 
+Arrays as_one(const Arrays& inputs, const ArrayFunction& f) {
+  if (is_tracing()) return f(inputs);
+  const TracedFunction traced = trace(avals_of(inputs, {}), f);
+  Arrays all = inputs;
+  all.insert(all.end(), traced.captured.begin(), traced.captured.end());
+  return eager().run(traced.graph, all);
+}
+
 Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f) {
   return is_tracing() ? f(inputs) : eager().composite(key, inputs, f);
 }

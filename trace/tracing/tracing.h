@@ -105,6 +105,9 @@ Arrays stage_or_run(const Graph& graph, const Arrays& inputs);
 /// and everything but the inputs' avals that the trace depends on).
 Array composite(const std::string& key, const Arrays& inputs, const std::function<Array(const Arrays&)>& f);
 
+/// Returns f(inputs): staged under a trace, else traced and run as one executable. f may capture arrays.
+Arrays as_one(const Arrays& inputs, const ArrayFunction& f);
+
 /// Returns the buffer of a concrete array. Throws TracerError / UserError with what to do for any other.
 const BufferPtr& concrete_buffer(const Array& array, std::string_view what, std::source_location loc);
 

@@ -41,7 +41,13 @@ BatchedResults vmap_call(const VmapSite& site) {
   const auto all = [](size_t count) { return std::vector<bool>(count, true); };
   const size_t results = site.node.outputs.size();
   Arrays operands = site.in;
-  if (op == Op::linear_call) {
+  if (op == Op::linear_solve) {
+    std::vector<bool> inputs(site.batched.begin(), site.batched.begin() + consts);
+    inputs.resize(operands.size(), true);
+    for (size_t i = static_cast<size_t>(consts); i < operands.size(); ++i) operands[i] = site.with_batch(i);
+    for (const Attr attr : {Attr::body, Attr::matvec, Attr::backward})
+      if (attrs.has(attr)) set(attr, inputs, all(results));
+  } else if (op == Op::linear_call) {
     // Tangents that have no batch get it, so that their cotangents have it.
     std::vector<bool> inputs(site.batched.begin(), site.batched.begin() + consts);
     inputs.resize(attrs.graph(Attr::backward)->inputs.size(), true);
