@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 
 import golden_complex
 import golden_control
+import golden_lax
 import golden_linalg
 import golden_numpy
 import golden_ops
@@ -28,6 +29,7 @@ golden_ops.write()
 golden_numpy.write()
 golden_complex.write()
 golden_control.write()
+golden_lax.write()
 golden_linalg.write()
 golden_promotion.write()
 golden_solvers.write()

@@ -10,6 +10,7 @@
 #include <neap/error.h>
 #include <neap/fft.h>
 #include <neap/jit.h>
+#include <neap/lax.h>
 #include <neap/linalg.h>
 #include <neap/memory.h>
 #include <neap/numpy.h>
