@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/size.h"
+#include "trace/library/linalg_complex.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap::linalg {
@@ -30,6 +31,18 @@ Array in_wide(const std::string& key, const Operand& a, const std::function<Arra
   return composite(key, {a.as_array()}, [&](const Arrays& in) { return f(in[0].astype(computed(in[0].dtype()))); });
 }
 Array rounded(const Array& x, const Operand& like) { return x.astype(to_float_dtype(like.dtype())); }
+
+// Returns the leaves of f of a complex matrix, as one executable outside a trace.
+template <class F>
+auto in_complex(const Operand& a, const F& f) {
+  using Tree = std::invoke_result_t<F, const Array&>;
+  std::optional<Tree> made;
+  const Arrays leaves = as_one({a.as_array()}, [&](const Arrays& in) {
+    made = f(in[0]);
+    return tree_leaves(*made);
+  });
+  return tree_unflatten(*made, std::span<const Array>(leaves));
+}
 
 Array symmetric(const Array& a) { return (a + turned(a)) / 2; }
 
@@ -96,12 +109,18 @@ Array lu_solve_parts(const Array& both, const Array& permutation, const Array& b
 }
 
 Array cho_solve_parts(const Array& l, const Array& b, bool lower) {
+  // Of l l^H, and u^H u.
+  if (is_complex(l.dtype())) {
+    const Array first = solve_left(lower ? l : conj(l), b, {.lower = lower, .transposed = !lower});
+    return solve_left(lower ? conj(l) : l, first, {.lower = lower, .transposed = lower});
+  }
   const TriangularForm first{.lower = lower, .transposed = !lower}, second{.lower = lower, .transposed = lower};
   return solve_left(l, solve_left(l, b, first), second);
 }
 
 // Its derivative is a solution of the same system.
 Array solve_matrices(const Array& a, const Array& b, bool positive) {
+  if (is_complex(a.dtype())) return complex_matrices::solve(a, b, positive);
   return custom_jvp(
       [positive](const Array& a, const Array& b) {
         if (positive) return cho_solve_parts(factor_node(Op::cholesky, symmetric(a)), b, true);
@@ -202,6 +221,7 @@ Array det_matrices(const Array& a) {
            at(0, 1) * (at(1, 0) * at(2, 2) - at(1, 2) * at(2, 0)) +
            at(0, 2) * (at(1, 0) * at(2, 1) - at(1, 1) * at(2, 0));
   }
+  if (is_complex(a.dtype())) return complex_matrices::det(a);
   return custom_jvp([](const Array& a) { return det_of_lu(lu_parts(a, factor_node(Op::lu, a))); },
                     [](const Array& a, const Array& da) { return sum(adjugate(a) * turned(da), {-2, -1}); },
                     user_line({}))(a);
@@ -219,6 +239,11 @@ Array slogdet_matrices(const Array& a) {
 Array cholesky(const Operand& a, bool upper) {
   const AtLine line(a.loc());
   require_matrices(a, "cholesky", true);
+  if (is_complex(a.dtype()))
+    return in_complex(a, [&](const Array& x) {
+      const Array l = complex_matrices::cholesky(x);
+      return upper ? adjoint(l) : l;
+    });
   return in_floats(upper ? "cholesky upper" : "cholesky", a, [&](const Array& x) {
     const Array l = factor_node(Op::cholesky, symmetric(x));
     return upper ? turned(l) : l;
@@ -228,6 +253,7 @@ Array cholesky(const Operand& a, bool upper) {
 Lu lu(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "lu", false);
+  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::lu);
   const LuParts parts = lu_parts(a.as_array(), in_wide("lu", a, [](const Array& x) { return factor_node(Op::lu, x); }));
   return {rounded(parts.both, a), parts.pivots.astype(i32), parts.permutation.astype(i32)};
 }
@@ -235,6 +261,8 @@ Lu lu(const Operand& a) {
 Qr qr(const Operand& a, QrMode mode) {
   const AtLine line(a.loc());
   require_matrices(a, "qr", false);
+  if (is_complex(a.dtype()))
+    return in_complex(a, [&](const Array& x) { return complex_matrices::qr(x, mode == QrMode::complete); });
   const bool full = mode == QrMode::complete;
   const Array packed = in_wide(fmt::format("qr {}", full), a,
                                [&](const Array& x) { return factor_node(Op::qr, x, {{Attr::full, int64_t{full}}}); });
@@ -245,6 +273,7 @@ Qr qr(const Operand& a, QrMode mode) {
 Eigh eigh(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "eigh", true);
+  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::eigh);
   const Array packed = in_wide("eigh", a, [](const Array& x) { return eigh_node(x, true); });
   const EighParts parts = eigh_parts(a.as_array(), packed);
   return {rounded(parts.values, a), rounded(parts.vectors, a)};
@@ -253,12 +282,15 @@ Eigh eigh(const Operand& a) {
 Array eigvalsh(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "eigvalsh", true);
+  if (is_complex(a.dtype())) return in_complex(a, [](const Array& x) { return complex_matrices::eigh(x).eigenvalues; });
   return in_floats("eigvalsh", a, [](const Array& x) { return eigh_node(x, false); });
 }
 
 Svd svd(const Operand& a, bool full_matrices) {
   const AtLine line(a.loc());
   require_matrices(a, "svd", false);
+  if (is_complex(a.dtype()))
+    return in_complex(a, [&](const Array& x) { return complex_matrices::svd(x, full_matrices); });
   const Array packed = in_wide(fmt::format("svd {}", full_matrices), a,
                                [&](const Array& x) { return svd_node(x, full_matrices, true); });
   const SvdParts parts = svd_parts(a.as_array(), packed, full_matrices);
@@ -268,6 +300,7 @@ Svd svd(const Operand& a, bool full_matrices) {
 Array svdvals(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "svdvals", false);
+  if (is_complex(a.dtype())) return in_complex(a, [](const Array& x) { return complex_matrices::svd(x, false).s; });
   return in_floats("svdvals", a, [](const Array& x) { return svd_node(x, false, false); });
 }
 
@@ -341,6 +374,7 @@ Array det(const Operand& a) {
 Slogdet slogdet(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "slogdet", true);
+  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::slogdet);
   const Array both = in_floats("slogdet", a, [](const Array& x) {
     return custom_jvp(
         slogdet_matrices,

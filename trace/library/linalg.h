@@ -10,6 +10,8 @@ namespace neap::tracing {
 
 /// Returns the matrices with the last two axes swapped.
 inline Array turned(const Array& a) { return swapaxes(a, -1, -2); }
+/// Does the same with complex conjugates.
+inline Array adjoint(const Array& a) { return conj(turned(a)); }
 /// Returns the shape of the batch of matrices.
 inline Shape batch_of(const Array& a) { return Shape(a.shape().begin(), a.shape().end() - 2); }
 

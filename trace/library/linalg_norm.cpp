@@ -16,7 +16,7 @@ using namespace tracing;
 namespace {
 
 double epsilon(DType dtype) {
-  switch (dtype) {
+  switch (real_dtype(dtype)) {
     case DType::f64: return std::numeric_limits<double>::epsilon();
     case DType::f16: return 0x1p-10;
     case DType::bf16: return 0x1p-7;
@@ -73,7 +73,7 @@ struct Inverted {
   Svd factors;
   Array counts, inverse;                    // of s
   Array operator()(const Array& b) const {  // the pseudo-inverse times u b
-    return matmul(turned(factors.vh), expand_dims(inverse, -1) * b);
+    return matmul(adjoint(factors.vh), expand_dims(inverse, -1) * b);
   }
 };
 Inverted inverted(const Array& a, double least) {
@@ -85,8 +85,8 @@ Inverted inverted(const Array& a, double least) {
 // Returns the derivative of x = p b, p the pseudo-inverse of a, along da: Golub and Pereyra (1973), for a rank that
 // stays.
 Array closest_derivative(const Array& p, const Array& a, const Array& da, const Array& x, const Array& rest) {
-  const Array onto = matmul(turned(da), matmul(turned(p), x));
-  return matmul(p, matmul(turned(p), matmul(turned(da), rest)) - matmul(a, onto) - matmul(da, x)) + onto;
+  const Array onto = matmul(adjoint(da), matmul(adjoint(p), x));
+  return matmul(p, matmul(adjoint(p), matmul(adjoint(da), rest)) - matmul(a, onto) - matmul(da, x)) + onto;
 }
 
 Array pseudo_inverse(const Array& a, double least) {
@@ -94,7 +94,7 @@ Array pseudo_inverse(const Array& a, double least) {
   return custom_jvp(
       [least](const Array& a) {
         const Inverted f = inverted(a, least);
-        return f(turned(f.factors.u));
+        return f(adjoint(f.factors.u));
       },
       [least](const Array& a, const Array& da) {
         const Array p = pseudo_inverse(a, least);
@@ -108,7 +108,7 @@ Array closest(const Array& a, const Array& b, double least) {
   return custom_jvp(
       [least](const Array& a, const Array& b) {
         const Inverted f = inverted(a, least);
-        return f(matmul(turned(f.factors.u), b));
+        return f(matmul(adjoint(f.factors.u), b));
       },
       [least](const Array& a, const Array& b, const Array& da, const Array& db) {
         const Array p = pseudo_inverse(a, least), x = closest(a, b, least);
@@ -185,16 +185,17 @@ Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond) {
     const Array left = in[0].astype(wide(dtype)), right = reshape(in[1], {m, columns}).astype(wide(dtype));
     if (m == 0 || n == 0) return zeros({n * columns + summed + k + 1}, left.dtype());
     const Inverted f = inverted(left, least);
-    const Array x = closest(left, right, least), rank = sum(f.counts.astype(left.dtype()), -1, true);
-    Array residuals = zeros({0}, left.dtype());
-    if (summed > 0) residuals = where(rank < n, std::nan(""), sum(square(matmul(left, x) - right), 0));
-    return joined_parts({{x, 2}, {residuals, 1}, {f.factors.s, 1}, {rank, 1}});
+    const Array x = closest(left, right, least), rank = sum(f.counts.astype(real_dtype(left.dtype())), -1, true);
+    Array residuals = zeros({0}, real_dtype(left.dtype()));
+    if (summed > 0) residuals = where(rank < n, std::nan(""), sum(squared_magnitude(matmul(left, x) - right), 0));
+    const auto in_one = [&](const Array& part) { return part.astype(left.dtype()); };
+    return joined_parts({{x, 2}, {in_one(residuals), 1}, {in_one(f.factors.s), 1}, {in_one(rank), 1}});
   });
   Parts parts(packed);
   Lstsq result;
   result.x = parts.next(vector ? Shape{n} : Shape{n, columns}).astype(dtype);
-  result.residuals = parts.next({summed}).astype(dtype);
-  result.s = parts.next({k}).astype(dtype);
+  result.residuals = parts.next({summed}).astype(real_dtype(dtype));
+  result.s = parts.next({k}).astype(real_dtype(dtype));
   result.rank = parts.next({}).astype(i32);
   return result;
 }

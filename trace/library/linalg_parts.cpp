@@ -1,6 +1,7 @@
 #include <neap/creation.h>
 
 #include "trace/library/linalg.h"
+#include "trace/library/linalg_complex.h"
 
 namespace neap::tracing {
 
@@ -15,6 +16,7 @@ Array joined_parts(const std::vector<std::pair<Array, int64_t>>& parts) {
 }
 
 Array solve_left(const Array& t, const Array& b, TriangularForm form) {
+  if (is_complex(t.dtype())) return complex_matrices::triangular_solve(t, b, form.lower, form.transposed, form.unit);
   return apply(Op::triangular_solve, {t, b},
                {{Attr::lower, int64_t{form.lower}},
                 {Attr::transposed, int64_t{form.transposed}},
