@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "jit/compile_ahead.h"
 #include "jit/dump_index.h"
+#include "jit/non_finite.h"
 #include "jit/profile.h"
 #include "jit/profile_file.h"
 #include "planner/search/make_plan.h"
@@ -130,6 +131,7 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
     impl.source = loc;
   }
   if (number_ >= 0) note_call(number_, device_, begun, results, plan);
+  if (checks_results()) check_results(function_, arguments, outputs, loc);
   return outputs;
 }
 

@@ -5,6 +5,7 @@
 #include <neap/bytes.h>
 #include <neap/control.h>
 #include <neap/creation.h>
+#include <neap/debug.h>
 #include <neap/device.h>
 #include <neap/dtype.h>
 #include <neap/error.h>

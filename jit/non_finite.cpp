@@ -1,0 +1,239 @@
+#include "jit/non_finite.h"
+
+#include <neap/debug.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/dispatch.h"
+#include "trace/graph/call.h"
+#include "trace/graph/loop.h"
+#include "trace/graph/op_table.h"
+#include "trace/ops/ops_common.h"
+#include "trace/tracing/eager.h"
+#include "trace/tracing/interpret.h"
+
+namespace neap {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text && *text && std::string_view(text) != "0";
+}
+
+thread_local int nan_checks = 0, infinity_checks = 0;
+thread_local bool searching = false;  // operations of the search are not looked at
+
+bool looks_for_nans() {
+  static const bool always = is_set("NEAP_DEBUG_NANS");
+  return always || nan_checks > 0;
+}
+bool looks_for_infinities() {
+  static const bool always = is_set("NEAP_DEBUG_INFS");
+  return always || infinity_checks > 0;
+}
+
+}  // namespace
+
+debug_nans::debug_nans() { ++nan_checks; }
+debug_nans::~debug_nans() { --nan_checks; }
+debug_infs::debug_infs() { ++infinity_checks; }
+debug_infs::~debug_infs() { --infinity_checks; }
+
+namespace jit_detail {
+
+using namespace tracing;
+
+namespace {
+
+/// Find is an element that is looked for: where it is in its array, and whether it is a NaN.
+struct Find {
+  int64_t element;
+  bool is_nan;
+};
+
+std::optional<Find> find_in(const Array& x) {
+  if (!is_inexact(x.dtype()) || !x.is_concrete()) return {};
+  const bool nans = looks_for_nans(), infinities = looks_for_infinities();
+  const std::span<const std::byte> bytes = x.raw();
+  return dispatch_all(x.dtype(), [&]<class T>() -> std::optional<Find> {
+    const T* elements = reinterpret_cast<const T*>(bytes.data());
+    const auto is_wanted = [&](double v) { return (nans && std::isnan(v)) || (infinities && std::isinf(v)); };
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if constexpr (ComplexScalar<T>) {
+        for (const double v : {static_cast<double>(elements[i].real()), static_cast<double>(elements[i].imag())})
+          if (is_wanted(v)) return Find{i, std::isnan(v)};
+      } else if (const double v = static_cast<double>(elements[i]); is_wanted(v)) {
+        return Find{i, std::isnan(v)};
+      }
+    }
+    return {};
+  });
+}
+
+std::string place_of(int64_t element, const Shape& shape) {
+  std::string text;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    text = fmt::format("{}{}{}", element % shape[axis], text.empty() ? "" : ", ", text);
+    element /= shape[axis];
+  }
+  return "[" + text + "]";
+}
+
+Arrays run_node(const Node& node, const Arrays& operands) {
+  return eager().apply(node.op, operands, node.attrs, node.loc);
+}
+
+// Search runs a graph again to find the node whose results have what its operands have not.
+class Search {
+ public:
+  Search(const Graph& graph, Arrays inputs, std::string where)
+      : graph_(graph), inputs_(std::move(inputs)), where_(std::move(where)), has_(graph.values.size(), false) {}
+
+  /// Throws where the origin is found; returns where an input has it already.
+  void run() {
+    std::vector<size_t> uses(graph_.values.size(), 0);
+    for (const Node& node : graph_.nodes)
+      for (const ValueId v : node.inputs) ++uses[v];
+    walk([&](const Node&, Arrays&) { return true; }, uses);
+    ValueId at = no_value;
+    for (const ValueId v : graph_.outputs)
+      if (has_[v]) at = v;
+    while (at != no_value) {
+      const Node* node = graph_.def(at);
+      if (!node) return;
+      const auto before = std::ranges::find_if(node->inputs, [&](ValueId v) { return has_[v]; });
+      if (before == node->inputs.end()) {
+        walk(
+            [&](const Node& n, Arrays& operands) {
+              if (&n != node) return true;
+              report(n, operands);
+              return false;
+            },
+            {});
+        return;
+      }
+      at = *before;
+    }
+  }
+
+ private:
+  // Runs node by node, while `visit` says so. Values die at their last use where uses are counted.
+  void walk(const std::function<bool(const Node&, Arrays&)>& visit, std::vector<size_t> uses) {
+    Arrays values(graph_.values.size());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      values[graph_.inputs[i]] = inputs_[i];
+      has_[graph_.inputs[i]] = find_in(inputs_[i]).has_value();
+    }
+    for (const Node& node : graph_.nodes) {
+      Arrays operands;
+      for (const ValueId v : node.inputs) operands.push_back(values[v]);
+      if (!visit(node, operands)) return;
+      const Arrays results = run_node(node, operands);
+      for (size_t i = 0; i < results.size(); ++i) {
+        values[node.outputs[i]] = results[i];
+        has_[node.outputs[i]] = find_in(results[i]).has_value();
+      }
+      if (uses.empty()) continue;
+      for (const ValueId v : node.inputs)
+        if (--uses[v] == 0) values[v] = Array();
+    }
+  }
+
+  void report(const Node& node, const Arrays& operands) const {
+    if (node.op == Op::scan) into_scan(node, operands);
+    if (node.op == Op::while_loop) into_while(node, operands);
+    if (node.op == Op::cond) {
+      const bool yes = operands[0].item<bool>();
+      Search(*node.attrs.graph(yes ? Attr::body : Attr::otherwise), Arrays(operands.begin() + 1, operands.end()),
+             where_)
+          .run();
+    }
+    if (op_info(node.op).family == Family::call) Search(called(node.op, node.attrs, node.loc), operands, where_).run();
+    const Arrays results = run_node(node, operands);
+    for (const Array& y : results) {
+      const std::optional<Find> found = find_in(y);
+      if (!found) continue;
+      std::string of;
+      if (op_info(node.op).family == Family::elementwise)
+        for (const Array& x : operands)
+          of += fmt::format("{}{}", of.empty() ? " of " : ", ", to_string(reshape(x, {-1})[found->element]));
+      const std::string place = y.ndim() == 0 ? "" : fmt::format(" at {}", place_of(found->element, y.shape()));
+      throw_user<FloatingPointError>(
+          found->is_nan ? "debug_nans" : "debug_infs",
+          fmt::format("{} gives {}{}{}, in {}{}", name(node.op), found->is_nan ? "NaN" : "an infinity", place, of,
+                      to_string(y.aval()), where_),
+          "", "its operands hold none", node.loc);
+    }
+  }
+
+  void into_scan(const Node& node, const Arrays& operands) const {
+    const LoopView loop(node);
+    Arrays state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(loop.consts + loop.carries));
+    for (int64_t step = 0; step < loop.length; ++step) {
+      const int64_t at = loop.reverse ? loop.length - 1 - step : step;
+      Arrays in = state;
+      for (size_t i = loop.consts + loop.carries; i < operands.size(); ++i) in.push_back(operands[i][at]);
+      into_step(loop, in, state, step, "scan");
+    }
+  }
+
+  void into_while(const Node& node, const Arrays& operands) const {
+    const LoopView loop(node);
+    Arrays state = operands;
+    for (int64_t step = 0; state[loop.consts].item<bool>(); ++step) into_step(loop, state, state, step, "while_loop");
+  }
+
+  void into_step(const LoopView& loop, const Arrays& in, Arrays& state, int64_t step, std::string_view what) const {
+    const Arrays out = eager().run(loop.body, in);
+    if (std::ranges::any_of(out, [](const Array& y) { return find_in(y).has_value(); }))
+      Search(loop.body, in, fmt::format("{}, in step {} of a {}", where_, step, what)).run();
+    std::copy_n(out.begin(), loop.carries, state.begin() + static_cast<std::ptrdiff_t>(loop.consts));
+  }
+
+  const Graph& graph_;
+  Arrays inputs_;
+  std::string where_;
+  std::vector<bool> has_;
+};
+
+}  // namespace
+
+bool checks_results() { return !searching && (looks_for_nans() || looks_for_infinities()); }
+
+void check_results(const TracedFunction& function, const Arrays& arguments, const Arrays& results,
+                   std::source_location loc) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::optional<Find> found = find_in(results[i]);
+    if (!found) continue;
+    const auto fail = [&](std::string_view hint) {
+      throw_user<FloatingPointError>(
+          found->is_nan ? "debug_nans" : "debug_infs",
+          fmt::format("result {} holds {} at {} of {}", i, found->is_nan ? "NaN" : "an infinity",
+                      place_of(found->element, results[i].shape()), to_string(results[i].aval())),
+          "", std::string(hint), loc);
+    };
+    Arrays inputs = arguments;
+    for (const Array& x : arguments)
+      if (!x.is_concrete())
+        fail("the arguments were donated: leave JitOptions::donate out to learn which operation made it");
+    inputs.insert(inputs.end(), function.captured.begin(), function.captured.end());
+    struct Searching {
+      Searching() { searching = true; }
+      ~Searching() { searching = false; }
+      Searching(const Searching&) = delete;
+      Searching& operator=(const Searching&) = delete;
+    } const scope;
+    Search(function.graph, inputs, "").run();
+    fail("an argument or a captured array holds one");
+  }
+}
+
+}  // namespace jit_detail
+}  // namespace neap
