@@ -23,6 +23,7 @@ import golden_ops
 import golden_promotion
 import golden_random
 import golden_solvers
+import golden_special
 
 golden_random.write()
 golden_ops.write()
@@ -31,5 +32,6 @@ golden_complex.write()
 golden_control.write()
 golden_lax.write()
 golden_linalg.write()
+golden_special.write()
 golden_promotion.write()
 golden_solvers.write()

@@ -23,6 +23,7 @@
 #include <neap/random.h>
 #include <neap/shape.h>
 #include <neap/solvers.h>
+#include <neap/special.h>
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

@@ -1,0 +1,73 @@
+// What SciPy answers: tests/golden/special.json, made by tools/golden_special.py, which names the calls.
+#include <neap/special.h>
+
+#include <sstream>
+
+#include "tests/jit/golden.h"
+
+namespace neap {
+namespace {
+
+// Row is a function, and the largest error that special.h says: in units of f32's last place.
+struct Row {
+  std::function<Array(const Arrays&)> f;
+  double ulps;
+};
+
+Row one(Array (*f)(const Operand&), double ulps) {
+  return {[f](const Arrays& in) { return f(in[0]); }, ulps};
+}
+
+std::map<std::string, Row> rows() {
+  return {
+      {"i0", one(i0, 4)},
+      {"i0e", one(i0e, 4)},
+      {"i1", one(i1, 4)},
+      {"i1e", one(i1e, 4)},
+  };
+}
+
+void expect_within(const Array& got, const Array& expected, double relative, double smallest) {
+  ASSERT_EQ(got.shape(), expected.shape());
+  const std::vector<double> a = got.astype(f64).to_vector<double>(), b = expected.to_vector<double>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (got.dtype() == f32 && std::abs(b[i]) > 3.4e38) {  // which f32 does not hold
+      EXPECT_EQ(a[i], std::copysign(INFINITY, b[i])) << "element " << i << " of " << b[i];
+      continue;
+    }
+    EXPECT_LE(std::abs(a[i] - b[i]), relative * std::max(std::abs(b[i]), smallest))
+        << "element " << i << ": " << a[i] << ", " << b[i];
+  }
+}
+
+TEST(GoldenSpecial, AnswersWhatScipyAnswers) {
+  const json golden = read_golden("special.json");
+  std::map<std::string, Array> in = inputs_of(golden);
+  const std::map<std::string, Row> functions = rows();
+  const auto compare = [&](const Row& row, const std::vector<std::string>& names, const Array& expected) {
+    for (const DType dtype : {f32, f64}) {
+      SCOPED_TRACE(name(dtype));
+      Arrays arguments;
+      for (const std::string& name : names) arguments.push_back(in[name].astype(dtype));
+      const Array got = row.f(arguments);
+      EXPECT_EQ(got.dtype(), dtype);
+      expect_within(got, expected, dtype == f32 ? row.ulps * 0x1p-23 : 2e-13, dtype == f32 ? 0x1p-126 : 1e-300);
+    }
+  };
+  for (const auto& [call, answers] : golden["calls"].items()) {
+    SCOPED_TRACE(call);
+    std::istringstream words(call);
+    std::string function;
+    words >> function;
+    const std::vector<std::string> names(std::istream_iterator<std::string>(words), {});
+    ASSERT_TRUE(functions.contains(function));
+    compare(functions.at(function), names, array_of(answers[0]));
+    const eager_reference reference;
+    SCOPED_TRACE("reference");
+    compare(functions.at(function), names, array_of(answers[0]));
+  }
+}
+
+}  // namespace
+}  // namespace neap
