@@ -66,6 +66,17 @@ TABLES = {
 }  # fmt: skip
 
 
+def gauss_legendre(count):
+    """Nodes and weights on [-1, 1]."""
+    for k in range(count, 0, -1):
+        x = mpmath.cos(mpmath.pi * (k - mpf(1) / 4) / (count + mpf(1) / 2))
+        for _ in range(8):  # Newton
+            p = mpmath.legendre(count, x)
+            slope = count * (mpmath.legendre(count - 1, x) - x * p) / (1 - x * x)
+            x -= p / slope
+        yield x, 2 / ((1 - x * x) * slope**2)
+
+
 def main():
     out = ["// Made by tools/fit_special.py, which says how: coefficients in Chebyshev polynomials, the first `f32` of which f32 needs.",
            "#pragma once", "", "#include <span>", "", "namespace neap::tracing {", "",
@@ -77,10 +88,14 @@ def main():
         out += [f"// {what}", f"inline constexpr double {name}Terms[] = {{{values}}};",
                 f"inline constexpr Chebyshev {name}{{{name}Terms, {float(low)!r}, {float(high)!r}, {needed(c, 27)}}};", ""]  # fmt: skip
         print(name, count, needed(c, 27))
-    out += [f"inline constexpr double kExpiRoot = {mpmath.nstr(EXPI_ROOT, 18)}, kExpiRootRest = "
+    out += ["// Nodes and weights of Gauss' and Legendre's rule on [0, 1].", "struct GaussNode {", "  double at, weight;", "};"]
+    for count in (12, 24):
+        rule = [(mpmath.nstr((x + 1) / 2, 18), mpmath.nstr(w / 2, 18)) for x, w in gauss_legendre(count)]
+        out += [f"inline constexpr GaussNode kGauss{count}[] = {{" + ", ".join(f"{{{x}, {w}}}" for x, w in rule) + "};"]
+    out += ["", f"inline constexpr double kExpiRoot = {mpmath.nstr(EXPI_ROOT, 18)}, kExpiRootRest = "
             f"{mpmath.nstr(EXPI_ROOT - mpf(float(EXPI_ROOT)), 18)};", "", "}  // namespace neap::tracing", ""]  # fmt: skip
     path = pathlib.Path(__file__).resolve().parent.parent / "trace/library/special_tables.h"
-    path.write_text("\n".join(out))
+    path.write_text("\n".join(out))  # clang-format lays it out
 
 
 main()

@@ -38,4 +38,10 @@ Array log_beta(const Array& x, const Array& y);
 /// Returns the gamma function, with its sign.
 Array gamma_function(const Array& x);
 
+/// Returns digamma(z + m) - digamma(z), which has its digits where both are positive.
+Array digamma_difference(const Array& z, const Array& m);
+
+/// Returns 1 / gamma(x + 1) of x in [0, 10). It has no derivative.
+Array reciprocal_gamma_plus_1(const Array& x);
+
 }  // namespace neap::tracing
