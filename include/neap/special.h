@@ -42,6 +42,12 @@ Array gammainc(const Operand& a, const Operand& x);
 /// + 3 |log Q| ulp.
 Array gammaincc(const Operand& a, const Operand& x);
 
+/// Returns the regularized incomplete beta function I_x(a, b), for a, b >= 0 and x in [0, 1], else NaN: 1 at a = 0 and
+/// at b = inf, 0 at b = 0 and at a = inf, NaN where both are 0 or infinite. To 8 + 4 |log I| ulp; but where b is far
+/// below 1 and x near 1, small values have the absolute error of those near 1. It has derivatives in a and b, too (JAX:
+/// an error).
+Array betainc(const Operand& a, const Operand& b, const Operand& x);
+
 // --- Bessel functions
 /// Returns the modified Bessel function of order 0, I0(x); at infinity inf (JAX and SciPy: NaN). To 4 ulp.
 Array i0(const Operand& x);

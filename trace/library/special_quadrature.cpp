@@ -5,24 +5,26 @@
 
 namespace neap::tracing {
 
-Array exp_rest(const Array& x) {
-  const Array near = abs(x) < 0.5, s = where(near, x, 0);
-  Array series = ones({}, x.dtype());
-  for (int k = x.dtype() == DType::f64 ? 14 : 8; k > 2; --k) series = 1 + s * series * (1.0 / k);
-  return where(near, 0.5 * square(s) * series, exp(x) - 1 - x);
+Array exp_rest(const Array& x, const Array& near) {
+  constexpr double kTerms[] = {1.0 / 2,         1.0 / 6,          1.0 / 24,         1.0 / 120,     1.0 / 720,
+                               1.0 / 5040,      1.0 / 40320,      1.0 / 362880,     1.0 / 3628800, 1.0 / 39916800,
+                               1.0 / 479001600, 1.0 / 6227020800, 1.0 / 87178291200};
+  const std::span<const double> terms(kTerms, x.dtype() == DType::f64 ? 13 : 6);
+  return where(near, square(x) * horner(x, terms), exp(x) - 1 - x);
 }
 
 double depth(DType dtype) { return dtype == DType::f64 ? 37 : 17.5; }
 
-Array gauss_legendre(DType dtype, const std::function<Array(double)>& f) {
+Array gauss_legendre(const Shape& shape, DType dtype, const std::function<Array(const Array&)>& f) {
   const std::span<const GaussNode> nodes =
       dtype == DType::f64 ? std::span<const GaussNode>(kGauss24) : std::span<const GaussNode>(kGauss12);
-  Array sum;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Array term = nodes[i].weight * f(nodes[i].at);
-    sum = i == 0 ? term : sum + term;
+  const Shape one(shape.size() + 1, 1);
+  Arrays at, weights;  // as constants of the graph: a composite captures no arrays
+  for (const GaussNode& node : nodes) {
+    at.push_back(full(one, node.at, dtype));
+    weights.push_back(full(one, node.weight, dtype));
   }
-  return sum;
+  return sum(concatenate(weights, 0) * f(concatenate(at, 0)), 0);
 }
 
 Array tail_integral(const Array& a, const Array& x, const Array& side) {
@@ -34,15 +36,14 @@ Array tail_integral(const Array& a, const Array& x, const Array& side) {
   Array end = 2 * fall / (fixed_rate + hypot(fixed_rate, sqrt(2 * fall * fixed_x)));
   end = where(side > 0, minimum(end, log1p((fall + maximum(fixed_a, 0) * end) / fixed_x)), end);
   for (int step = 0; step < 2; ++step) {
-    const Array s = side * end, rest = exp_rest(s);
+    const Array rest = exp_rest(side * end, end < 0.5);
     end = end + (fall - fixed_rate * end - fixed_x * rest) / (fixed_rate + fixed_x * (side * rest + end));
   }
   end = stop_gradient(end);
-  const Array sum = gauss_legendre(x.dtype(), [&](double at) {
-    const Array v = end * at;
-    return exp(-(rate * v + x * exp_rest(side * v)));
-  });
-  return end * sum;
+  const Array last = side * end, slope = -(rate * end), negative = -x;
+  return end * gauss_legendre(x.shape(), x.dtype(), [&](const Array& at) {
+           return exp(slope * at + negative * exp_rest(last * at, end < 0.5 / at));
+         });
 }
 
 }  // namespace neap::tracing
