@@ -33,6 +33,21 @@ Array beta(const Operand& x, const Operand& y);
 /// Returns the logarithm of the multivariate gamma function of dimension d >= 1 (OptionError), for a > (d - 1) / 2.
 Array multigammaln(const Operand& a, int64_t d);
 
+/// Returns the n-th derivative of digamma, for integers n >= 0, else NaN: at poles inf or -inf with the sign of (-1)^(n
+/// + 1), at infinity 0 (JAX: NaN). n counts as a constant: its derivative is 0. To 10 ulp, up to n = 33 in f32 and 169
+/// in f64, where n! is in range.
+Array polygamma(const Operand& n, const Operand& x);
+/// Returns Hurwitz' zeta function, the sum of (q + k)^-x over k >= 0: inf at x = 1 and where q is an integer and not
+/// positive, NaN below 1, and where q is negative and x no integer. To 6 ulp where q > 0. The derivative in x is that
+/// of q > 0, elsewhere 0.
+Array zeta(const Operand& x, const Operand& q);
+
+// --- normal distribution
+/// Returns log(ndtr(x)), which does not underflow. To 5 ulp.
+Array log_ndtr(const Operand& x);
+/// Returns the inverse of ndtr, the quantile: -inf at 0, inf at 1, NaN outside. Small p keep their digits. To 5 ulp.
+Array ndtri(const Operand& p);
+
 // --- incomplete gamma and beta functions
 /// Returns the regularized lower incomplete gamma function P(a, x), for a, x >= 0 but not both 0, else NaN: 0 at x = 0
 /// and at a = inf (JAX: NaN), 1 at a = 0 and at x = inf, NaN where both are infinite (JAX: 1). To 6 + 3 |log P| ulp, of
