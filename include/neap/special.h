@@ -30,7 +30,7 @@ Array poch(const Operand& z, const Operand& m);
 /// Returns the beta function, gamma(x) gamma(y) / gamma(x + y). To 16 ulp where an argument is between 0 and 10, else
 /// to 2 |betaln(x, y)| more.
 Array beta(const Operand& x, const Operand& y);
-/// Returns the logarithm of the multivariate gamma function of dimension d >= 1 (OptionError), for a > (d - 1) / 2.
+/// Returns the logarithm of the multivariate gamma function of dimension d >= 1 (ShapeError), for a > (d - 1) / 2.
 Array multigammaln(const Operand& a, int64_t d);
 
 /// Returns the n-th derivative of digamma, for integers n >= 0, else NaN: at poles inf or -inf with the sign of (-1)^(n

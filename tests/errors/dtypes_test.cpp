@@ -31,6 +31,11 @@ MISTAKE(DTypes, ErfOfComplexNumbers, DTypeError,
   erf(zeros({3}, c64));  // here
 }
 
+MISTAKE(DTypes, GammaOfComplexNumbers, DTypeError,
+        "gammainc: c64[3]; expected a real dtype; take abs(), real() or imag() of it") {
+  gammainc(1.0f, zeros({3}, c64));  // here
+}
+
 MISTAKE(DTypes, MakesComplexOfComplex, DTypeError,
         "complex: c64[3] and f32[3]; expected two real arrays; real() and imag() are the parts of a complex one") {
   complex(zeros({3}, c64), zeros({3}));  // here

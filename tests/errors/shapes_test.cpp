@@ -343,3 +343,14 @@ MISTAKE(Shapes, NormOfAnUnknownOrder, ShapeError,
         "norm: order 3 of a matrix; expected 1, 2, inf, their negatives, or a Norm") {
   linalg::norm(zeros({2, 2}), 3.0);  // here
 }
+
+MISTAKE(
+    Shapes, GammaOfOtherShapes, ShapeError,
+    "gammainc: shapes [3] and [4] do not broadcast; expected axes, aligned at the last, that are equal or 1; insert "
+    "axes with x[{slice(), newaxis}] or reshape") {
+  gammainc(zeros({3}), zeros({4}));  // here
+}
+
+MISTAKE(Shapes, GammaOfNoDimension, ShapeError, "multigammaln: dimension 0; expected a dimension of at least 1") {
+  multigammaln(zeros({3}), 0);  // here
+}

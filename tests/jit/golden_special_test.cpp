@@ -93,5 +93,20 @@ TEST(GoldenSpecial, AnswersWhatScipyAnswers) {
   }
 }
 
+// Integers become f32, half types are those of f32 rounded once, scalars and shapes broadcast.
+TEST(GoldenSpecial, TakesEveryDtypeAndShape) {
+  const Array a = array({0.5f, 2.0f, 7.0f}), column = reshape(array({0.25f, 3.0f}), {2, 1});
+  const Array wide = gammainc(a, column);
+  EXPECT_EQ(wide.shape(), (Shape{2, 3}));
+  EXPECT_TRUE(array_equal(gammainc(a.astype(bf16), column.astype(bf16)), wide.astype(bf16)).item<bool>());
+  EXPECT_TRUE(array_equal(gammainc(a, 3.0f), wide[1]).item<bool>());
+  EXPECT_TRUE(array_equal(gammainc(2.0f, column), wide[{slice(), slice(1, 2)}]).item<bool>());
+  EXPECT_TRUE(array_equal(betainc(2, a, 0.5f), betainc(full({3}, 2.0f), a, full({3}, 0.5f))).item<bool>());
+  EXPECT_TRUE(
+      array_equal(expn(array({1, 2, 3}), 0.75f), expn(array({1.0f, 2.0f, 3.0f}), full({3}, 0.75f))).item<bool>());
+  EXPECT_EQ(i0(array({1, 2})).dtype(), f32);
+  EXPECT_EQ(polygamma(array({1, 2}), a[slice(2)].astype(f16)).dtype(), f16);
+}
+
 }  // namespace
 }  // namespace neap

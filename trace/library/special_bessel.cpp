@@ -79,19 +79,19 @@ Array i1e_of(const Array& x) {
 
 Array i0(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("i0", x, i0_of);
+  return of_reals("i0", x, i0_of);
 }
 Array i0e(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("i0e", x, i0e_of);
+  return of_reals("i0e", x, i0e_of);
 }
 Array i1(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("i1", x, i1_of);
+  return of_reals("i1", x, i1_of);
 }
 Array i1e(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("i1e", x, i1e_of);
+  return of_reals("i1e", x, i1e_of);
 }
 
 }  // namespace neap

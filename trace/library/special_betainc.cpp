@@ -113,7 +113,7 @@ Array tail(const Array& a, const Array& b, const Array& x, const Array& y) {
     end = end + (fall - fallen) / (fixed_rate + fixed_total * (x - t));
   }
   end = stop_gradient(end);
-  return end * gauss_legendre(x.shape(), x.dtype(), [&](const Array& at) {
+  return end * gauss_legendre(end.shape(), x.dtype(), [&](const Array& at) {
            const Array v = end * at;
            return exp(total * bend(v, end < 0.4 / at) - rate * v);
          });
@@ -181,7 +181,7 @@ Array betainc_of(const Array& a, const Array& b, const Array& x) {
 
 Array betainc(const Operand& a, const Operand& b, const Operand& x) {
   const AtLine line(a.loc());
-  return in_floats("betainc", {&a, &b, &x}, [](const Arrays& in) { return betainc_of(in[0], in[1], in[2]); });
+  return of_reals("betainc", {&a, &b, &x}, [](const Arrays& in) { return betainc_of(in[0], in[1], in[2]); });
 }
 
 }  // namespace neap

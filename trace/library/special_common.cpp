@@ -28,6 +28,21 @@ Array in_floats(const std::string& key, std::initializer_list<const Operand*> op
   });
 }
 
+Array of_reals(const std::string& name, std::initializer_list<const Operand*> operands,
+               const std::function<Array(const Arrays&)>& f) {
+  for (const Operand* x : operands) {
+    if (!is_complex(x->dtype())) continue;
+    throw_user<DTypeError>(name, to_string(Aval{x->shape(), x->dtype()}), "a real dtype",
+                           "take abs(), real() or imag() of it", user_line(x->loc()));
+  }
+  common_shape(name, std::vector<const Operand*>(operands));
+  return in_floats(name, operands, f);
+}
+
+Array of_reals(const std::string& name, const Operand& x, const std::function<Array(const Array&)>& f) {
+  return of_reals(name, {&x}, [&](const Arrays& in) { return f(in[0]); });
+}
+
 Array chebyshev(const Chebyshev& table, const Array& x) {
   const size_t count = x.dtype() == DType::f64 ? table.c.size() : static_cast<size_t>(table.f32);
   const double width = table.high - table.low;

@@ -16,6 +16,12 @@ namespace neap::tracing {
 Array in_floats(const std::string& key, std::initializer_list<const Operand*> operands,
                 const std::function<Array(const Arrays&)>& f);
 
+/// Does the same, as the function of this name: DTypeError for complex numbers, ShapeError where shapes do not
+/// broadcast.
+Array of_reals(const std::string& name, std::initializer_list<const Operand*> operands,
+               const std::function<Array(const Arrays&)>& f);
+Array of_reals(const std::string& name, const Operand& x, const std::function<Array(const Array&)>& f);
+
 /// Returns the sum of a Chebyshev series (Clenshaw), to the precision of the dtype.
 Array chebyshev(const Chebyshev& table, const Array& x);
 

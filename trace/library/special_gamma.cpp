@@ -149,16 +149,16 @@ Array beta_of(const Array& x, const Array& y) {
 
 Array gamma(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("special gamma", x, gamma_function);
+  return of_reals("gamma", x, gamma_function);
 }
 Array gammasgn(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("gammasgn", x, sign_of_gamma);
+  return of_reals("gammasgn", x, sign_of_gamma);
 }
 Array gammaln(const Operand& x) { return lgamma(x); }
 Array factorial(const Operand& n) {
   const AtLine line(n.loc());
-  return in_floats("factorial", n, [](const Array& x) {
+  return of_reals("factorial", n, [](const Array& x) {
     const Array least = x >= 1, between = (x < 1) & (x >= 0);  // not by gamma(x + 1): the sum would be rounded
     const Array safe = gamma_function(where(least, x, where(between, x + 1, 1)));
     return where(least, x * safe, where(x < 0, 0, where(between, safe, x)));
@@ -166,18 +166,18 @@ Array factorial(const Operand& n) {
 }
 Array poch(const Operand& z, const Operand& m) {
   const AtLine line(z.loc());
-  return in_floats("poch", {&z, &m}, [](const Arrays& in) { return poch_of(in[0], in[1]); });
+  return of_reals("poch", {&z, &m}, [](const Arrays& in) { return poch_of(in[0], in[1]); });
 }
 Array beta(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  return in_floats("special beta", {&x, &y}, [](const Arrays& in) { return beta_of(in[0], in[1]); });
+  return of_reals("beta", {&x, &y}, [](const Arrays& in) { return beta_of(in[0], in[1]); });
 }
 Array multigammaln(const Operand& a, int64_t d) {
   const AtLine line(a.loc());
   if (d < 1)
-    throw_user<OptionError>("multigammaln", fmt::format("dimension {}", d), "a dimension of at least 1", "",
+    throw_user<ShapeError>("multigammaln", fmt::format("dimension {}", d), "a dimension of at least 1", "",
                             user_line(a.loc()));
-  return in_floats(fmt::format("multigammaln {}", d), a, [d](const Array& x) {
+  return of_reals(fmt::format("multigammaln {}", d), a, [d](const Array& x) {
     const auto n = static_cast<double>(d);
     Array sum = lgamma(x) + n * (n - 1) / 4 * std::log(std::numbers::pi);
     for (int64_t j = 1; j < d; ++j) sum = sum + lgamma(x - 0.5 * static_cast<double>(j));

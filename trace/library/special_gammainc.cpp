@@ -133,11 +133,11 @@ Array upper_of(const Array& a, const Array& x) {
 
 Array gammainc(const Operand& a, const Operand& x) {
   const AtLine line(a.loc());
-  return in_floats("gammainc", {&a, &x}, [](const Arrays& in) { return lower_of(in[0], in[1]); });
+  return of_reals("gammainc", {&a, &x}, [](const Arrays& in) { return lower_of(in[0], in[1]); });
 }
 Array gammaincc(const Operand& a, const Operand& x) {
   const AtLine line(a.loc());
-  return in_floats("gammaincc", {&a, &x}, [](const Arrays& in) { return upper_of(in[0], in[1]); });
+  return of_reals("gammaincc", {&a, &x}, [](const Arrays& in) { return upper_of(in[0], in[1]); });
 }
 
 }  // namespace neap

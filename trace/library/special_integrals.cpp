@@ -116,19 +116,19 @@ Array spence_of(const Array& x) {
 
 Array expi(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("expi", x, expi_of);
+  return of_reals("expi", x, expi_of);
 }
 Array exp1(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("exp1", x, exp1_of);
+  return of_reals("exp1", x, exp1_of);
 }
 Array expn(const Operand& n, const Operand& x) {
   const AtLine line(n.loc());
-  return in_floats("expn", {&n, &x}, [](const Arrays& in) { return expn_of(stop_gradient(in[0]), in[1]); });
+  return of_reals("expn", {&n, &x}, [](const Arrays& in) { return expn_of(stop_gradient(in[0]), in[1]); });
 }
 Array spence(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("spence", x, spence_of);
+  return of_reals("spence", x, spence_of);
 }
 
 }  // namespace neap

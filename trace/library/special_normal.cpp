@@ -91,11 +91,11 @@ Array ndtri_of(const Array& p) {
 
 Array log_ndtr(const Operand& x) {
   const AtLine line(x.loc());
-  return in_floats("log_ndtr", x, log_ndtr_of);
+  return of_reals("log_ndtr", x, log_ndtr_of);
 }
 Array ndtri(const Operand& p) {
   const AtLine line(p.loc());
-  return in_floats("ndtri", p, ndtri_of);
+  return of_reals("ndtri", p, ndtri_of);
 }
 
 }  // namespace neap

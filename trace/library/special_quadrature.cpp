@@ -41,7 +41,7 @@ Array tail_integral(const Array& a, const Array& x, const Array& side) {
   }
   end = stop_gradient(end);
   const Array last = side * end, slope = -(rate * end), negative = -x;
-  return end * gauss_legendre(x.shape(), x.dtype(), [&](const Array& at) {
+  return end * gauss_legendre(end.shape(), x.dtype(), [&](const Array& at) {
            return exp(slope * at + negative * exp_rest(last * at, end < 0.5 / at));
          });
 }

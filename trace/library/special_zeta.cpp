@@ -88,11 +88,11 @@ Array polygamma_of(const Array& n, const Array& x) {
 
 Array zeta(const Operand& x, const Operand& q) {
   const AtLine line(x.loc());
-  return in_floats("zeta", {&x, &q}, [](const Arrays& in) { return zeta_of(in[0], in[1]); });
+  return of_reals("zeta", {&x, &q}, [](const Arrays& in) { return zeta_of(in[0], in[1]); });
 }
 Array polygamma(const Operand& n, const Operand& x) {
   const AtLine line(n.loc());
-  return in_floats("polygamma", {&n, &x}, [](const Arrays& in) { return polygamma_of(stop_gradient(in[0]), in[1]); });
+  return of_reals("polygamma", {&n, &x}, [](const Arrays& in) { return polygamma_of(stop_gradient(in[0]), in[1]); });
 }
 
 }  // namespace neap
