@@ -102,6 +102,11 @@ Array stirling_rest(const Array& x) {
   return r * series;
 }
 
+Array log_beta_of_large(const Array& x, const Array& y) {
+  return -0.5 * log(y) + 0.91893853320467274178 + (stirling_rest(x) + stirling_rest(y)) - stirling_rest(x + y) -
+         (x - 0.5) * log1p(y / x) - y * log1p(x / y);
+}
+
 // Didonato and Morris (1992), ACM TOMS 708: where b >= 10, the difference of the logarithms of gamma(b) and gamma(a +
 // b) is that of their Stirling's series, term by term. Symmetric; by select, not by minimum, so that derivatives are
 // right where x = y.
@@ -113,9 +118,8 @@ Array log_beta(const Array& x, const Array& y) {
   const Array large = (a >= 0) & (b >= 10) & isfinite(b), both = large & (a >= 10);
 
   // a >= 10. At equal b: -log(2 pi b) / 2 and so on.
-  const Array p = where(both, a, 10), q = where(both, b, 10), total = p + q;
-  const Array by_both = -0.5 * log(q) + 0.91893853320467274178 + (stirling_rest(p) + stirling_rest(q)) -
-                        stirling_rest(total) - (p - 0.5) * log1p(q / p) - q * log1p(p / q);
+  const Array p = where(both, a, 10), q = where(both, b, 10);
+  const Array by_both = log_beta_of_large(p, q);
 
   // a < 10: log(gamma(b) / gamma(a + b)), to which log(gamma(a)) is added.
   const Array c = where(large, a, 1), d = where(large, b, 10), sum = c + d;

@@ -40,6 +40,8 @@ Array stirling_rest(const Array& x);
 
 /// Returns the logarithm of the beta function.
 Array log_beta(const Array& x, const Array& y);
+/// Does the same for 10 <= x <= y.
+Array log_beta_of_large(const Array& x, const Array& y);
 
 /// Returns the gamma function, with its sign.
 Array gamma_function(const Array& x);

@@ -100,11 +100,11 @@ Array poch_value(const Array& z, const Array& m) {
   // What the sum has lost: gamma is steep.
   const Array z_part = sum - m, lost = where(isfinite(sum), (z - z_part) + (m - (sum - z_part)), 0);
   const Array slope = where(sum >= 2, log(sum) - 0.5 / sum - 1.0 / 12 / square(sum), 0);
-  const Array by_gamma = gamma_value(sum) * (1 + lost * slope) / gamma_value(z);
 
   // At poles of gamma(z): (-1)^m gamma(1 - z) / gamma(1 - z - m) for an integer m, 0 where that is 1 / gamma of a pole.
   const Array pole = (z <= 0) & (z == floor(z)), whole = m == floor(m), odd = (m - 2 * floor(m * 0.5)) != 0;
-  const Array quotient = gamma_value(1 - z) / gamma_value(where(pole & whole & (sum <= 0), 1 - sum, 1));
+  const Array quotient = gamma_value(where(pole, 1 - z, sum)) / gamma_value(where(pole, 1 - sum, z));
+  const Array by_gamma = quotient * (1 + lost * slope);
   const Array at_pole = where(whole & (sum <= 0), where(odd, -quotient, quotient), 0);
   const Array infinite = (sum <= 0) & (sum == floor(sum));
 
@@ -126,14 +126,13 @@ Array poch_of(const Array& z, const Array& m) {
 
 Array beta_value(const Array& x, const Array& y) {
   const Array low = minimum(x, y), high = maximum(x, y);
-  // gamma(low) / poch(high, low), or the other way round: a quotient in range, but where both are large.
-  const Array turned = (low > 0) & (high >= 10);
+  // gamma(low) / poch(high, low), or the other way round at poles: a quotient in range, but where both are large.
+  const Array turned = (high >= 10) & ((low > 0) | ((low + high >= 10) & (low != floor(low))));
   const Array quotient =
       gamma_value(where(turned, low, high)) / poch_value(where(turned, high, low), where(turned, low, high));
-  const Array by_logarithm = (high >= 10) & ((low >= 10) | (low < 0));
-  const Array sign = sign_of_gamma(low) * sign_of_gamma(high) * sign_of_gamma(low + high);
-  const Array safe = where(by_logarithm, low, 1);
-  return where((high == kInfinity) & (low > 0), 0, where(by_logarithm, sign * exp(log_beta(safe, high)), quotient));
+  const Array large = low >= 10;
+  const Array by_logarithm = exp(log_beta_of_large(where(large, low, 10), where(large, high, 10)));
+  return where((high == kInfinity) & (low > 0), 0, where(large, by_logarithm, quotient));
 }
 
 Array beta_of(const Array& x, const Array& y) {
@@ -176,7 +175,7 @@ Array multigammaln(const Operand& a, int64_t d) {
   const AtLine line(a.loc());
   if (d < 1)
     throw_user<ShapeError>("multigammaln", fmt::format("dimension {}", d), "a dimension of at least 1", "",
-                            user_line(a.loc()));
+                           user_line(a.loc()));
   return of_reals(fmt::format("multigammaln {}", d), a, [d](const Array& x) {
     const auto n = static_cast<double>(d);
     Array sum = lgamma(x) + n * (n - 1) / 4 * std::log(std::numbers::pi);

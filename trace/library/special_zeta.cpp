@@ -41,25 +41,22 @@ Array zeta_positive(const Array& s, const Array& q, const Array* factor = nullpt
   return sum + power(w) * (w / (s - 1) + 0.5 + kRatios[0] * (t * r) * (1 + series));
 }
 
-// Returns the sum for q < 0 and an integer s: the terms about the pole nearest to q by their distances from it.
-Array zeta_negative(const Array& s, const Array& q) {
-  const Array r = q - rint(q), odd = (s - 2 * floor(s * 0.5)) != 0;
-  const Array before = zeta_positive(s, 1 - r) - zeta_positive(s, 1 - q);
-  return zeta_positive(s, 1 + r) + pow(r, -s) + where(odd, -before, before);
-}
-
-Array zeta_value(const Array& s, const Array& q) {
-  const Array positive = q > 0, convergent = s > 1, safe_s = where(convergent, s, 2);
-  const Array right = zeta_positive(safe_s, where(positive, q, 1));
-  const Array left = zeta_negative(safe_s, where(positive | (q == floor(q)), -0.5, q));
-  const Array beyond = where(q == floor(q), kInfinity, where(s == floor(s), left, kNan));
-  const Array value = where(isnan(q), q, where(q == kInfinity, 0, where(positive, right, beyond)));
+Array zeta_value(const Array& s, const Array& q, const Array* factor = nullptr) {
+  const Array positive = q > 0, pole = !positive & (q == floor(q)), convergent = s > 1, t = where(convergent, s, 2);
+  // For q < 0 and an integer s: the terms about the pole nearest to q by their distances from it.
+  const Array p = where(positive | pole | !isfinite(q), -0.25, q), r = p - rint(p), odd = (t - 2 * floor(t * 0.5)) != 0;
+  const Array after = zeta_positive(t, where(positive, q, 1 + r), factor);
+  const Array before = zeta_positive(t, 1 - r, factor) - zeta_positive(t, 1 - p, factor);
+  const Array nearest = factor ? pow(r, -t) * *factor : pow(r, -t);
+  const Array left = after + nearest + where(odd, -before, before);
+  const Array beyond = where(pole, kInfinity, where((s == floor(s)) & isfinite(q), left, kNan));
+  const Array value = where(isnan(q), q, where(q == kInfinity, 0, where(positive, after, beyond)));
   return where(convergent, value, where(s == 1, kInfinity, kNan));
 }
 
 Array zeta_of(const Array& s, const Array& q) {
   return custom_jvp(
-      zeta_value,
+      [](const Array& at, const Array& p) { return zeta_value(at, p); },
       [](const Array& at, const Array& p, const Array& ds, const Array& dp) {
         const Array smooth = (p > 0) & (at > 1) & isfinite(p) & isfinite(at) & isfinite(pow(p, -at));
         const Array safe_s = where(smooth, at, 2), safe_p = where(smooth, p, 1);
@@ -75,9 +72,7 @@ Array polygamma_of(const Array& n, const Array& x) {
       [](const Array& order, const Array& a) {
         const Array valid = (order >= 0) & (order == floor(order)), first = order == 0;
         const Array safe = where(valid & !first, order, 1), odd = (safe - 2 * floor(safe * 0.5)) != 0;
-        const Array factor = gamma_function(safe + 1), beyond = factor * zeta_value(safe + 1, a);
-        const Array inside = (a > 0) & isfinite(a);
-        const Array size = where(inside, zeta_positive(safe + 1, where(inside, a, 1), &factor), beyond);
+        const Array factor = gamma_function(safe + 1), size = zeta_value(safe + 1, a, &factor);
         return where(valid, where(first, digamma(a), where(odd, size, -size)), kNan);
       },
       [](const Array& order, const Array& a, const Array&, const Array& da) { return da * polygamma_of(order + 1, a); },
