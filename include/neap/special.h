@@ -4,9 +4,8 @@
 // All are elementwise and broadcast; integers become f32, half types are computed in f32 and rounded once. Values are
 // compared with SciPy's: tests/golden/special.json. "To 4 ulp" is the largest error found there and by tests, in units
 // in the last place of f32; in f64 functions are right to about 1e-13. Each has derivatives of every order in every
-// argument, unless it says otherwise. No function loops: all fuse
-// with what is around them, and the integrals of gammainc, gammaincc, betainc and expn are sums over 12 nodes (f64:
-// 24).
+// argument, unless it says otherwise. No function loops: all fuse with what is around them, and the integrals of
+// gammainc, gammaincc, betainc and expn are sums over 12 nodes (f64: 24).
 #pragma once
 
 #include <neap/ops.h>
@@ -17,14 +16,14 @@ namespace neap {
 
 // --- gamma functions
 /// Returns the gamma function, with its sign. At 0 it has the sign of the zero, at negative integers and -inf it is
-/// NaN. To 6 ulp.
+/// NaN. To 4 ulp.
 Array gamma(const Operand& x);
 /// Returns the sign of the gamma function: 1 or -1, as of its limit from above at 0 and from below at -0; NaN at
 /// negative integers and -inf. Its derivative is 0.
 Array gammasgn(const Operand& x);
 /// Returns lgamma(x), by SciPy's name.
 Array gammaln(const Operand& x);
-/// Returns gamma(n + 1), 0 below 0. To 8 ulp.
+/// Returns gamma(n + 1), 0 below 0. To 4 ulp.
 Array factorial(const Operand& n);
 /// Returns gamma(z + m) / gamma(z), Pochhammer's symbol; where z is an integer and not positive, too (JAX: NaN, as its
 /// derivatives are here). To 16 ulp where m < 20; below z = 10 it overflows where gamma(z + m) does.
@@ -36,18 +35,18 @@ Array beta(const Operand& x, const Operand& y);
 Array multigammaln(const Operand& a, int64_t d);
 
 /// Returns the n-th derivative of digamma, for integers n >= 0, else NaN: at poles inf or -inf with the sign of (-1)^(n
-/// + 1), at infinity 0 (JAX: NaN). n counts as a constant: its derivative is 0. To 10 ulp, up to n = 33 in f32 and 169
-/// in f64, where n! is in range.
+/// + 1), at infinity 0 (JAX: NaN). n counts as a constant: its derivative is 0. To 6 ulp where x > 0, up to n = 33 in
+/// f32 and 169 in f64, where n! is in range.
 Array polygamma(const Operand& n, const Operand& x);
 /// Returns Hurwitz' zeta function, the sum of (q + k)^-x over k >= 0: inf at x = 1 and where q is an integer and not
-/// positive, NaN below 1, and where q is negative and x no integer. To 6 ulp where q > 0. The derivative in x is that
-/// of q > 0, elsewhere 0.
+/// positive, NaN below 1, and where q is negative and x no integer. To 4 ulp where q > 0, below to as many of the
+/// largest term. The derivative in x is that of q > 0, elsewhere 0.
 Array zeta(const Operand& x, const Operand& q);
 
 // --- normal distribution
-/// Returns log(ndtr(x)), which does not underflow. To 5 ulp.
+/// Returns log(ndtr(x)), which does not underflow. To 3 ulp.
 Array log_ndtr(const Operand& x);
-/// Returns the inverse of ndtr, the quantile: -inf at 0, inf at 1, NaN outside. Small p keep their digits. To 5 ulp.
+/// Returns the inverse of ndtr, the quantile: -inf at 0, inf at 1, NaN outside. Small p keep their digits. To 3 ulp.
 Array ndtri(const Operand& p);
 
 // --- incomplete gamma and beta functions

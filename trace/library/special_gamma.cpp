@@ -118,8 +118,7 @@ Array poch_of(const Array& z, const Array& m) {
   return custom_jvp(
       poch_value,
       [](const Array& a, const Array& b, const Array& da, const Array& db) {
-        const Array value = poch_of(a, b), top = digamma(a + b);
-        return value * (da * (top - digamma(a)) + db * top);
+        return poch_of(a, b) * (da * digamma_difference(a, b) + db * digamma(a + b));
       },
       user_line({}))(z, m);
 }
