@@ -18,6 +18,7 @@ import golden_complex
 import golden_control
 import golden_lax
 import golden_linalg
+import golden_more
 import golden_numpy
 import golden_ops
 import golden_promotion
@@ -33,5 +34,6 @@ golden_control.write()
 golden_lax.write()
 golden_linalg.write()
 golden_special.write()
+golden_more.write()
 golden_promotion.write()
 golden_solvers.write()

@@ -21,6 +21,7 @@
 #include <neap/plan.h>
 #include <neap/profile.h>
 #include <neap/random.h>
+#include <neap/reduce.h>
 #include <neap/shape.h>
 #include <neap/solvers.h>
 #include <neap/special.h>

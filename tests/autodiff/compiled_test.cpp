@@ -50,6 +50,7 @@ std::vector<Case> cases() {
   for (Case& c : tracing::branch_cases()) all.push_back(std::move(c));
   for (Case& c : tracing::linalg_cases()) all.push_back(std::move(c));
   for (Case& c : tracing::special_cases()) all.push_back(std::move(c));
+  for (Case& c : tracing::more_cases()) all.push_back(std::move(c));
   return all;
 }
 

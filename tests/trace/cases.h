@@ -10,6 +10,7 @@
 #include "tests/trace/case.h"
 #include "tests/trace/cases_control.h"
 #include "tests/trace/cases_library.h"
+#include "tests/trace/cases_more.h"
 #include "tests/trace/cases_special.h"
 #include "tests/trace/samples.h"
 
@@ -196,7 +197,7 @@ inline std::vector<Case> structural_cases() {
 
 inline std::vector<Case> all_cases() {
   std::vector<Case> cases = elementwise_cases();
-  for (auto more : {structural_cases(), scan_cases(), branch_cases(), numpy_cases(), special_cases(), linalg_cases()})
+  for (auto more : {structural_cases(), scan_cases(), branch_cases(), numpy_cases(), special_cases(), linalg_cases(), more_cases()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
