@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from golden_numpy import write_json
 from jax import lax
+from jax.scipy.linalg import block_diag
 
 R = np.random.default_rng(21)
 
@@ -20,6 +21,12 @@ INPUTS = {
     "ints": np.array([5, -3, 0, 2, 7, 1, 4], np.int32),
     "bytes": np.array([100, -100, 7, 127, 1, -3, 2], np.int8),
     "ids": np.array([2, 0, 2, -1, 5, 0, 4], np.int32),
+    "matrix": normal(4, 5),
+    "cube": normal(3, 4, 5),
+    "holes": np.array([[1, np.nan, 3], [4, 5, 1], [np.nan, np.nan, np.nan]], np.float32),
+    "few": np.array([2, 3, 3, 7, -4, np.nan], np.float32),
+    "many": R.integers(-30, 30, 40).astype(np.int32),
+    "places": np.array([[0, 59, -1], [7, 60, -61]], np.int32),
     "pairs": np.array([[0, 1], [3, 1], [-1, 0]], np.int32),
 }  # fmt: skip
 
@@ -31,8 +38,27 @@ def segments(i):
                      f(i["bytes"], i["ids"], 200), f(i["data"][:6], i["pairs"].ravel(), 4)]  # fmt: skip
 
 
+def places(i):
+    few, many, ints, holes = i["few"], i["many"], i["ints"], i["holes"]
+    yield "isin", [jnp.isin(holes, few), jnp.isin(ints, many), jnp.isin(ints, many, invert=True), jnp.isin(many, ints),
+                   jnp.isin(i["cube"], i["cube"][1]), jnp.isin(ints, few[:0])]  # fmt: skip
+    yield "union1d", [jnp.union1d(ints, few, size=12), jnp.union1d(ints, many, size=5), jnp.union1d(ints, ints, size=9, fill_value=-77)]
+    yield "intersect1d", [jnp.intersect1d(ints, few, size=4), jnp.intersect1d(many, ints, size=3),
+                          jnp.intersect1d(many, ints, size=12, fill_value=-77), jnp.intersect1d(ints, ints + 100, size=2)]  # fmt: skip
+    yield "setdiff1d", [jnp.setdiff1d(ints, few, size=7), jnp.setdiff1d(many, ints, size=8),
+                        jnp.setdiff1d(holes, ints, size=9, fill_value=-77)]  # fmt: skip
+    yield "argwhere", [jnp.argwhere(i["cube"] > 1, size=12), jnp.argwhere(ints, size=9, fill_value=42)]
+    yield "lexsort", [jnp.lexsort((many[::-1] % 7, many % 3, many % 2)), jnp.lexsort((i["matrix"] > 0, i["matrix"] > 1), axis=0)]
+    yield "unravel_index", [*jnp.unravel_index(i["places"], (3, 4, 5)), *jnp.unravel_index(ints[3:], (9,))]
+    index = (i["pairs"], ints[:3, None], i["pairs"] * 3)
+    yield "ravel_multi_index", [jnp.ravel_multi_index(index, (3, 4, 5), mode=mode) for mode in ("clip", "wrap")]
+    yield "trace", [jnp.trace(i["matrix"]), jnp.trace(i["cube"], 1, 2, 0), jnp.trace(i["cube"], -1), jnp.trace(holes > 2)]
+    yield "block_diag", [block_diag(i["matrix"], i["row"], jnp.float32(3), ints[:, None]), block_diag()]
+
+
 def calls(i):
     yield from segments(i)
+    yield from places(i)
 
 
 def write():

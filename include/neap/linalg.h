@@ -121,6 +121,9 @@ Array matrix_power(const Operand& a, int64_t n);
 /// Returns the exponential of a matrix, by Pade approximants and squaring; NaN where its 1-norm is above 350,000, as
 /// JAX's.
 Array expm(const Operand& a);
+/// Returns the matrix with these matrices along its diagonal, zeros elsewhere; vectors are rows, scalars [1, 1]. It is
+/// jax.scipy.linalg's; of none [1, 0].
+Array block_diag(const std::vector<Array>& blocks, std::source_location loc = std::source_location::current());
 /// Returns a with its last two axes exchanged.
 Array matrix_transpose(const Operand& a);
 

@@ -185,6 +185,8 @@ Array tril(const Operand& x, int64_t k = 0);
 Array triu(const Operand& x, int64_t k = 0);
 /// Takes a diagonal of two axes, `offset` above the main one; it becomes the last axis.
 Array diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
+/// Adds up the diagonal that diagonal() takes; dtypes as in sum(). (Of a function, neap/trace.h: its graph.)
+Array trace(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
 /// Returns the matrix with a vector on diagonal k, or of a matrix its diagonal k.
 Array diag(const Operand& x, int64_t k = 0);
 /// Subtracts each element along an axis from the next, `times` times over; the axis is shorter by `times`.
@@ -261,8 +263,34 @@ Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
 std::vector<Array> nonzero(const Operand& x, int64_t size, int64_t fill = 0);
 /// Returns the k largest along the last axis, largest first, and their indices (i32).
 std::pair<Array, Array> top_k(const Operand& x, int64_t k);
+/// Returns the rows [size, axes of x] of indices where x is not zero, row-major; `fill` where there are fewer. dtypes
+/// as nonzero()'s.
+Array argwhere(const Operand& x, int64_t size, int64_t fill = 0);
+/// Returns the indices (i32) that sort by several keys along an axis, of one shape (ShapeError): by the last, where
+/// those are equal by the last but one, and so on. It is stable.
+Array lexsort(const std::vector<Array>& keys, int64_t axis = -1,
+              std::source_location loc = std::source_location::current());
+/// Returns the index along each axis of an array of `shape` for indices of the flat array, one array for each axis.
+/// What is out of range after negative ones have counted from the end is moved to the nearest element.
+std::vector<Array> unravel_index(const Operand& index, const Shape& shape);
+/// IndexRange says what happens to an index outside of 0 to n - 1: it is the nearest one, or counts round and round.
+enum class IndexRange { clip, wrap };
+/// Inverts unravel_index(): indices along each axis of `shape`, broadcast together, give those of the flat array. JAX's
+/// default, to raise an error, would have to read them.
+Array ravel_multi_index(const std::vector<Array>& index, const Shape& shape, IndexRange range = IndexRange::clip,
+                        std::source_location loc = std::source_location::current());
 /// Interpolates linearly between the points (xp, fp), xp ascending; beyond them the outermost fp.
 Array interp(const Operand& x, const Operand& xp, const Operand& fp);
+
+// --- sets: arrays as their distinct elements, of which there are `size`, sorted; then `fill`
+/// Returns whether each element of x is one of `test` (invert: is none). NaN is none.
+Array isin(const Operand& x, const Operand& test, bool invert = false);
+/// Returns those of x or y; `fill` is the smallest unless given, as unique()'s.
+Array union1d(const Operand& x, const Operand& y, int64_t size, std::optional<double> fill = {});
+/// Returns those of x and y; `fill` is the smallest of them unless given, and 0 where there are none.
+Array intersect1d(const Operand& x, const Operand& y, int64_t size, std::optional<double> fill = {});
+/// Returns those of x that are not in y, in the dtype of x.
+Array setdiff1d(const Operand& x, const Operand& y, int64_t size, double fill = 0);
 
 // --- products
 /// Works as NumPy's: "ij,jk->ik", "...ij->...ji", "ii". The pair with the smallest result is multiplied first.

@@ -19,6 +19,9 @@ enum class Generator : uint8_t { threefry, philox };
 /// Returns the key of a 64-bit seed.
 Array key(uint64_t seed, Loc loc = Loc::current());
 Array key(uint64_t seed, Generator generator, Loc loc = Loc::current());
+/// Returns the keys of seeds in an array of integers [batch...], one for each: [batch..., 2 or 4]. The seed may be
+/// traced, and is the one that a C++ number of that value is (a negative one is 2^64 more).
+Array key(const Array& seed, Generator generator = Generator::threefry, Loc loc = Loc::current());
 /// Returns new independent keys [batch..., shape..., 2 or 4].
 Array split(const Operand& key, const Shape& shape);
 Array split(const Operand& key, int64_t count = 2);
@@ -52,6 +55,8 @@ Array laplace(const Operand& key, const Shape& shape, DType dtype = f32);
 Array logistic(const Operand& key, const Shape& shape, DType dtype = f32);
 /// Draws from the Cauchy distribution of median 0 and scale 1.
 Array cauchy(const Operand& key, const Shape& shape, DType dtype = f32);
+/// Draws exp(sigma * normal); shape is that of sigma unless given.
+Array lognormal(const Operand& key, const Operand& sigma = 1.0f, std::optional<Shape> shape = {}, DType dtype = f32);
 /// Draws -1 or 1, each with probability 1/2.
 Array rademacher(const Operand& key, const Shape& shape, DType dtype = i32);
 /// Draws indices from softmax(logits) along axis; the noise is never stored. shape is that of logits without axis

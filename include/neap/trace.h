@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #pragma GCC visibility push(default)  // a shared library shows what is declared here
 
@@ -32,13 +33,16 @@ namespace detail {
 TracedGraph trace_of(const LeafFunction& f, const std::vector<Array>& leaves, std::source_location loc);
 }
 
-/// Traces f on arguments (arrays, specs or trees of them) without running anything.
+/// Traces f on arguments (arrays, specs or trees of them) without running anything. (Of an array, neap/numpy.h: the sum
+/// of its diagonal.)
 template <class F, class... A>
+  requires(!std::is_convertible_v<const F&, Operand>)
 TracedGraph trace(const F& f, const A&... arguments) {
   detail::LeafwiseCall<F, A...> flat(std::source_location{}, f, arguments...);
   return detail::trace_of(flat.function(), flat.leaves, std::source_location{});
 }
 template <class F, class A>
+  requires(!std::is_convertible_v<const F&, Operand>)
 TracedGraph trace(const F& f, const A& argument, std::source_location loc = std::source_location::current()) {
   detail::LeafwiseCall<F, A> flat(loc, f, argument);
   return detail::trace_of(flat.function(), flat.leaves, loc);

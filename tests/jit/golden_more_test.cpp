@@ -21,11 +21,53 @@ void add_segments(Calls& calls, Inputs& in) {
   segments("segment_max", segment_max), segments("segment_min", segment_min);
 }
 
+void add_places(Calls& calls, Inputs& in) {
+  calls["isin"] = [&] {
+    const Array &few = in["few"], &many = in["many"], &ints = in["ints"];
+    return Arrays{isin(in["holes"], few),          isin(ints, many),         isin(ints, many, true), isin(many, ints),
+                  isin(in["cube"], in["cube"][1]), isin(ints, few[slice(0)])};
+  };
+  calls["union1d"] = [&] {
+    return Arrays{union1d(in["ints"], in["few"], 12), union1d(in["ints"], in["many"], 5),
+                  union1d(in["ints"], in["ints"], 9, -77)};
+  };
+  calls["intersect1d"] = [&] {
+    const Array &many = in["many"], &ints = in["ints"];
+    return Arrays{intersect1d(ints, in["few"], 4), intersect1d(many, ints, 3), intersect1d(many, ints, 12, -77),
+                  intersect1d(ints, ints + 100, 2)};
+  };
+  calls["setdiff1d"] = [&] {
+    return Arrays{setdiff1d(in["ints"], in["few"], 7), setdiff1d(in["many"], in["ints"], 8),
+                  setdiff1d(in["holes"], in["ints"], 9, -77)};
+  };
+  calls["argwhere"] = [&] { return Arrays{argwhere(in["cube"] > 1, 12), argwhere(in["ints"], 9, 42)}; };
+  calls["lexsort"] = [&] {
+    const Array &many = in["many"], &matrix = in["matrix"];
+    return Arrays{lexsort({flip(many) % 7, many % 3, many % 2}), lexsort({matrix > 0, matrix > 1}, 0)};
+  };
+  calls["unravel_index"] = [&] {
+    Arrays all = unravel_index(in["places"], {3, 4, 5});
+    all.push_back(unravel_index(in["ints"][slice(3, 7)], {9})[0]);
+    return all;
+  };
+  calls["ravel_multi_index"] = [&] {
+    const Arrays index{in["pairs"], in["ints"][{slice(3), newaxis}], in["pairs"] * 3};
+    return Arrays{ravel_multi_index(index, {3, 4, 5}), ravel_multi_index(index, {3, 4, 5}, IndexRange::wrap)};
+  };
+  calls["trace"] = [&] {
+    return Arrays{trace(in["matrix"]), trace(in["cube"], 1, 2, 0), trace(in["cube"], -1), trace(in["holes"] > 2)};
+  };
+  calls["block_diag"] = [&] {
+    return Arrays{linalg::block_diag({in["matrix"], in["row"], array(3.0f), in["ints"][{slice(), newaxis}]}),
+                  linalg::block_diag({})};
+  };
+}
+
 TEST(GoldenMore, AnswersWhatJaxAnswers) {
   const json golden = read_golden("more.json");
   Inputs in = inputs_of(golden);
   Calls calls;
-  add_segments(calls, in);
+  add_segments(calls, in), add_places(calls, in);
   expect_answers(golden, calls);
 }
 
@@ -44,6 +86,46 @@ TEST(Segments, TakeIdsOfNarrowDtypes) {
 TEST(Segments, HalfTypesAddUpInF32) {
   const Array many = full({4096}, 1, bf16);
   EXPECT_EQ(segment_sum(many, zeros({4096}, i32), 1).item<float>(), 4096);
+}
+
+TEST(Trace, IsOfAMatrixOrOfAFunction) {
+  const auto f = [](const Array& x) { return trace(x) + trace(Operand(x), 1); };
+  EXPECT_EQ(f(reshape(arange(9.0f), {3, 3})).item<float>(), 12 + 6);
+  const TracedGraph graph = trace(f, spec({3, 3}, f32)),
+                    of_two =
+                        trace([](const Array& x, const Array& y) { return x + y; }, spec({3}, f32), spec({3}, f32));
+  EXPECT_GT(graph.operations(), 1u);
+  EXPECT_EQ(of_two.operations(), 1u);
+}
+
+TEST(RandomKey, OfATracedSeedIsThatOfTheNumber) {
+  const Array seeds = array({int64_t{0}, int64_t{42}, int64_t{-7}, int64_t{1} << 40});
+  const std::vector<uint64_t> numbers{0, 42, static_cast<uint64_t>(-7), uint64_t{1} << 40};
+  for (const auto generator : {random::Generator::threefry, random::Generator::philox}) {
+    const auto one = [=](const Array& seed) { return random::key(seed, generator); };
+    const Array all = one(seeds), mapped = jit(vmap(one))(seeds);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto expected = random::key(numbers[i], generator).to_vector<uint32_t>();
+      const auto at = static_cast<int64_t>(i);
+      EXPECT_EQ(all[at].to_vector<uint32_t>(), expected);
+      EXPECT_EQ(mapped[at].to_vector<uint32_t>(), expected);
+    }
+  }
+  EXPECT_EQ(random::key(array(42)).to_vector<uint32_t>(), random::key(42).to_vector<uint32_t>());
+  EXPECT_EQ(random::key(array({-7}))[0].to_vector<uint32_t>(),
+            random::key(static_cast<uint64_t>(-7)).to_vector<uint32_t>());
+}
+
+TEST(Lognormal, IsTheExponentialOfNormals) {
+  const Array key = random::key(3), sigma = array({0.5f, 2.0f});
+  const Array drawn = random::lognormal(key, sigma, Shape{3, 2});
+  const auto got = drawn.to_vector<float>(), expected = exp(sigma * random::normal(key, {3, 2})).to_vector<float>();
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6f * expected[i]);
+  // jax.random.lognormal(jax.random.key(3), jnp.array([0.5, 2.0]), (3, 2))
+  const std::vector<float> jax{0.485232f, 21.731483f, 1.210766f, 51.490826f, 0.745400f, 1.520184f};
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], jax[i], 1e-4f * jax[i]);
+  EXPECT_EQ(random::lognormal(key).shape(), Shape{});
+  EXPECT_EQ(random::lognormal(key, 1.0f, Shape{4}, bf16).dtype(), bf16);
 }
 
 }  // namespace

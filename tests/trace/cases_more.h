@@ -2,6 +2,8 @@
 #pragma once
 
 #include <neap/creation.h>
+#include <neap/linalg.h>
+#include <neap/numpy.h>
 #include <neap/reduce.h>
 
 #include <vector>
@@ -23,6 +25,27 @@ inline std::vector<Case> more_cases() {
        2,
        -1,
        2},
+      {"diagonals",
+       {m, {{2, 3, 3}, f64}},
+       [](const Arrays& in) {
+         return Arrays{trace(in[0], 1), trace(in[1], 0, 1, 2), linalg::block_diag({in[0], in[1][0], in[0][1]})};
+       }},
+      {"sets",
+       {{{6}, i32}, {{5}, i32}},
+       [](const Arrays& in) {
+         return Arrays{isin(in[0], in[1]),
+                       union1d(in[0], in[1], 7),
+                       intersect1d(in[0], in[1], 4),
+                       setdiff1d(in[0], in[1], 4, -9),
+                       argwhere(in[0], 4),
+                       lexsort({in[0], flip(in[0])}),
+                       unravel_index(in[0], {2, 2})[1],
+                       ravel_multi_index({in[0], flip(in[0])}, {2, 3}, IndexRange::wrap)};
+       },
+       -2,
+       2,
+       -5,
+       5},
   };
 }
 

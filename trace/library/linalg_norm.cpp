@@ -124,6 +124,28 @@ std::string text(const NormOrder& order) {
 
 }  // namespace
 
+Array block_diag(const std::vector<Array>& blocks, std::source_location loc) {
+  const AtLine line(loc);
+  if (blocks.empty()) return zeros({1, 0});
+  Arrays matrices;
+  Shape extents{0, 0};
+  for (const Array& block : promoted(blocks, loc)) {
+    if (block.ndim() > 2)
+      throw_user<ShapeError>("block_diag", to_string(block.aval()), "at most two axes", "", user_line(loc));
+    matrices.push_back(block.ndim() == 2 ? block : reshape(block, {1, block.size()}));
+    for (size_t i = 0; i < 2; ++i) extents[i] += matrices.back().shape()[i];
+  }
+  check_extents("block_diag", extents, matrices[0].dtype(), user_line(loc));
+  return composite("block_diag", matrices, [&](const Arrays& in) {
+    Arrays rows;
+    for (int64_t before = 0; const Array& block : in) {
+      rows.push_back(pad(block, {0, before}, {0, extents[1] - before - block.shape(1)}));
+      before += block.shape(1);
+    }
+    return concatenate(rows, 0);
+  });
+}
+
 Array matrix_transpose(const Operand& a) {
   require_matrices(a, "matrix_transpose", false);
   return swapaxes(a, -1, -2);

@@ -308,6 +308,12 @@ Array diagonal(const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {
   return last[{ellipsis, i + std::max<int64_t>(-offset, 0), i + std::max<int64_t>(offset, 0)}];
 }
 
+Array trace(const Operand& x, int64_t offset, int64_t axis1, int64_t axis2) {
+  const AtLine line(x.loc());
+  return composite(fmt::format("trace {} {} {}", offset, axis1, axis2), {x.as_array()},
+                   [&](const Arrays& in) { return sum(diagonal(in[0], offset, axis1, axis2), -1); });
+}
+
 Array diag(const Operand& x, int64_t k) {
   const AtLine line(x.loc());
   const Array a = x.as_array();

@@ -94,6 +94,18 @@ Array key(uint64_t seed, Generator generator, Loc loc) {
   return concatenate(parts);
 }
 
+Array key(const Array& seed, Generator generator, Loc loc) {
+  const AtLine line(loc);
+  if (!is_integer(seed.dtype()))
+    throw_user<DTypeError>("key", "a seed " + to_string(seed.aval()), "integers", "", user_line(loc));
+  return composite(generator == Generator::philox ? "key philox" : "key", {seed}, [&](const Arrays& in) {
+    const Array whole = (is_signed(in[0].dtype()) ? in[0].astype(DType::i64) : in[0]).astype(DType::u64);
+    const Array high = (whole >> full({}, 32, DType::u64)).astype(DType::u32), low = whole.astype(DType::u32);
+    const Array none = zeros_like(low);
+    return generator == Generator::philox ? stack({low, high, none, none}, -1) : stack({high, low}, -1);
+  });
+}
+
 Array split(const Operand& key, const Shape& shape) {
   check_shape("split", shape, key.loc());
   return apply(Op::random_split, {key.as_array()}, {{Attr::shape, shape}}, key.loc());
@@ -251,6 +263,17 @@ Array bernoulli(const Operand& key, const Operand& p, std::optional<Shape> shape
   const DType t = wide(to_float_dtype(p.dtype()));
   return composite(cache_key("bernoulli", s, t), {key.as_array(), p.as(t)},
                    [&](const Arrays& in) { return unit(in[0], s, t) < in[1]; });
+}
+
+Array lognormal(const Operand& key, const Operand& sigma, std::optional<Shape> shape, DType dtype) {
+  const AtLine line(key.loc());
+  check_float(dtype, "lognormal", key.loc());
+  const Shape result = shape.value_or(sigma.shape());
+  check_shape("lognormal", result, key.loc());
+  check_draws(joined(batch_of(key), result), {&sigma}, "lognormal", key.loc());
+  const DType t = wide(dtype);
+  return composite(cache_key("lognormal", result, dtype), {key.as_array(), sigma.as(t)},
+                   [&](const Arrays& in) { return exp(in[1] * standard_normal(in[0], result, t)).astype(dtype); });
 }
 
 Array rademacher(const Operand& key, const Shape& shape, DType dtype) {
