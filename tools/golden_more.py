@@ -23,6 +23,8 @@ INPUTS = {
     "ids": np.array([2, 0, 2, -1, 5, 0, 4], np.int32),
     "matrix": normal(4, 5),
     "cube": normal(3, 4, 5),
+    "image": normal(2, 3, 7, 6),
+    "long": normal(75),
     "holes": np.array([[1, np.nan, 3], [4, 5, 1], [np.nan, np.nan, np.nan]], np.float32),
     "few": np.array([2, 3, 3, 7, -4, np.nan], np.float32),
     "many": R.integers(-30, 30, 40).astype(np.int32),
@@ -56,7 +58,42 @@ def places(i):
     yield "block_diag", [block_diag(i["matrix"], i["row"], jnp.float32(3), ints[:, None]), block_diag()]
 
 
+def best(a, b):
+    """The larger value and its index; of equal ones the first."""
+    first = a[0] >= b[0]
+    return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])
+
+
+def windows(i):
+    cube, image, long = i["cube"], i["image"], i["long"]
+
+    def over(x, init, f, window, stride=None, padding="VALID", inner=None, dilation=None):
+        lead = (1,) * (x.ndim - len(window))
+        ones = (1,) * len(window)
+        padding = padding if isinstance(padding, str) else [(0, 0)] * len(lead) + padding
+        return lax.reduce_window(x, np.array(init, x.dtype), f, lead + window, lead + (stride or ones), padding,
+                                 lead + (inner or ones), lead + (dilation or ones))  # fmt: skip
+
+    yield "reduce_window", [
+        over(image, 0, lax.add, (2, 3)), over(image, -np.inf, lax.max, (3, 3), (2, 2), "SAME"),
+        over(image, 1, lax.mul, (2, 2), (1, 2), [(1, 0), (0, 1)]), over(i["ints"], 0, lax.add, (3,), (2,)),
+        over(long, -np.inf, jnp.logaddexp, (11,)), over(long, -np.inf, jnp.logaddexp, (9,), (10,)),
+        over(long, 0, lax.add, (10,), (3,), [(4, 5)], (2,), (3,)), over(cube, np.inf, lax.min, (2,), None, "SAME"),
+    ]  # fmt: skip
+    yield "reduce_window init", over(long, 2, lax.add, (4,), (3,))
+    index = lax.iota(np.int32, long.size)
+    pad = [(2, 9)]
+    yield "reduce_window tree", lax.reduce_window((long, index), (np.float32(-np.inf), np.int32(-1)), best, (12,), (5,), pad)
+    yield "sum_pool", [over(image, 0, lax.add, (2, 3), (2, 1)), over(i["bytes"].astype(np.int32), 0, lax.add, (3,))]
+    yield "reduce", [lax.reduce(cube, np.float32(0), lax.add, (0, 2)), lax.reduce(cube, np.float32(-np.inf), jnp.logaddexp, (1,)),
+                     lax.reduce(i["ints"], np.int32(3), lax.mul, (0,)), lax.reduce(cube, np.float32(np.inf), lax.min, (0, 1, 2)),
+                     lax.reduce(i["bytes"], np.int8(0), lax.add, (0,))]  # fmt: skip
+    order = lax.broadcasted_iota(np.int32, cube.shape, 1)
+    yield "reduce tree", lax.reduce((cube, order), (np.float32(-np.inf), np.int32(-1)), best, (1,))
+
+
 def calls(i):
+    yield from windows(i)
     yield from segments(i)
     yield from places(i)
 

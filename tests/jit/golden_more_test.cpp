@@ -63,11 +63,57 @@ void add_places(Calls& calls, Inputs& in) {
   };
 }
 
+// The larger value and its index; of equal ones the first.
+struct Best {
+  Array value, index;
+};
+Best best(const Best& a, const Best& b) {
+  const Array first = a.value >= b.value;
+  return {where(first, a.value, b.value), where(first, a.index, b.index)};
+}
+
+void add_windows(Calls& calls, Inputs& in) {
+  const auto plus = [](const Array& x, const Array& y) { return x + y; };
+  const auto times = [](const Array& x, const Array& y) { return x * y; };
+  const auto larger = [](const Array& x, const Array& y) { return maximum(x, y); };
+  const auto smaller = [](const Array& x, const Array& y) { return minimum(x, y); };
+  const auto log_plus = [](const Array& x, const Array& y) { return logaddexp(x, y); };
+  calls["reduce_window"] = [=, &in] {
+    const Array &image = in["image"], &line = in["long"];
+    return Arrays{reduce_window(image, 0, plus, {2, 3}),
+                  reduce_window(image, -INFINITY, larger, {3, 3}, {.stride = {2, 2}, .same = true}),
+                  reduce_window(image, 1, times, {2, 2}, {.stride = {1, 2}, .padding = {{1, 0}, {0, 1}}}),
+                  reduce_window(in["ints"], 0, plus, {3}, {.stride = {2}}),
+                  reduce_window(line, -INFINITY, log_plus, {11}),
+                  reduce_window(line, -INFINITY, log_plus, {9}, {.stride = {10}}),
+                  reduce_window(line, 0, plus, {10},
+                                {.stride = {3}, .padding = {{4, 5}}, .dilation = {3}, .input_dilation = {2}}),
+                  reduce_window(in["cube"], INFINITY, smaller, {2}, {.same = true})};
+  };
+  calls["reduce_window init"] = [=, &in] { return Arrays{reduce_window(in["long"], 2, plus, {4}, {.stride = {3}})}; };
+  calls["reduce_window tree"] = [&] {
+    const Best all{in["long"], iota({75}, 0)}, none{array(-INFINITY), array(-1)};
+    return tree_leaves(reduce_window(all, none, best, {12}, {.stride = {5}, .padding = {{2, 9}}}));
+  };
+  calls["sum_pool"] = [&] {
+    return Arrays{sum_pool(in["image"], {2, 3}, {.stride = {2, 1}}), sum_pool(in["bytes"], {3})};
+  };
+  calls["reduce"] = [=, &in] {
+    const Array& cube = in["cube"];
+    return Arrays{reduce(cube, 0, plus, {0, 2}), reduce(cube, -INFINITY, log_plus, 1), reduce(in["ints"], 3, times),
+                  reduce(cube, INFINITY, smaller), reduce(in["bytes"], 0, plus)};
+  };
+  calls["reduce tree"] = [&] {
+    const Best all{in["cube"], iota({3, 4, 5}, 1)}, none{array(-INFINITY), array(-1)};
+    return tree_leaves(reduce(all, none, best, 1));
+  };
+}
+
 TEST(GoldenMore, AnswersWhatJaxAnswers) {
   const json golden = read_golden("more.json");
   Inputs in = inputs_of(golden);
   Calls calls;
-  add_segments(calls, in), add_places(calls, in);
+  add_segments(calls, in), add_places(calls, in), add_windows(calls, in);
   expect_answers(golden, calls);
 }
 
@@ -126,6 +172,37 @@ TEST(Lognormal, IsTheExponentialOfNormals) {
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], jax[i], 1e-4f * jax[i]);
   EXPECT_EQ(random::lognormal(key).shape(), Shape{});
   EXPECT_EQ(random::lognormal(key, 1.0f, Shape{4}, bf16).dtype(), bf16);
+}
+
+// f is associative but not commutative: x, then y, as affine maps.
+struct Affine {
+  Array factor, offset;
+};
+TEST(Reduce, KeepsTheOrderOfElements) {
+  const Array factors = array({1.0, 2.0, 3.0, -1.0, 0.5, 2.0, 4.0, 1.5, -2.0, 3.0, 1.0}), offsets = flip(factors);
+  const auto then = [](const Affine& x, const Affine& y) {
+    return Affine{x.factor * y.factor, x.offset * y.factor + y.offset};
+  };
+  const Affine none{array(1.0), array(0.0)};
+  const auto after = [&](int64_t from, int64_t n) {
+    const std::vector<double> a = factors.to_vector<double>(), b = offsets.to_vector<double>();
+    double value = 0;
+    for (int64_t i = from; i < from + n; ++i) value = value * a[static_cast<size_t>(i)] + b[static_cast<size_t>(i)];
+    return value;
+  };
+  EXPECT_EQ(reduce(Affine{factors, offsets}, none, then).offset.item<double>(), after(0, 11));
+  for (const int64_t window : {1, 2, 7, 9, 10, 11}) {
+    const Array all = reduce_window(Affine{factors, offsets}, none, then, {window}).offset;
+    ASSERT_EQ(all.size(), 12 - window);
+    for (int64_t i = 0; i < all.size(); ++i)
+      EXPECT_EQ(all[i].item<double>(), after(i, window)) << window << " at " << i;
+  }
+}
+
+TEST(Reduce, OfNothingIsInit) {
+  const auto plus = [](const Array& x, const Array& y) { return x + y; };
+  EXPECT_EQ(reduce(zeros({3, 0}), 7, plus, 1).to_vector<float>(), std::vector<float>(3, 7));
+  EXPECT_EQ(reduce_window(zeros({2}), 0, plus, {3}).shape(), Shape{0});
 }
 
 }  // namespace

@@ -30,6 +30,15 @@ inline std::vector<Case> more_cases() {
        [](const Arrays& in) {
          return Arrays{trace(in[0], 1), trace(in[1], 0, 1, 2), linalg::block_diag({in[0], in[1][0], in[0][1]})};
        }},
+      {"windows",
+       {m, {{13}, f64}},
+       [](const Arrays& in) {
+         const auto join = [](const Array& x, const Array& y) { return logaddexp(x, y); };
+         const auto times = [](const Array& x, const Array& y) { return x * y; };
+         return Arrays{reduce_window(in[0], -9.0, join, {2, 3}, {.padding = {{1, 0}, {0, 1}}}),
+                       reduce_window(in[1], 1.0, times, {9}), reduce(in[0], -9.0, join, 0), reduce(in[0], 1.0, times),
+                       sum_pool(in[1], {4}, {.stride = {3}})};
+       }},
       {"sets",
        {{{6}, i32}, {{5}, i32}},
        [](const Arrays& in) {
