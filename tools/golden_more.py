@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from golden_numpy import write_json
-from jax import lax
+from jax import lax, nn
 from jax.scipy.linalg import block_diag
 
 R = np.random.default_rng(21)
@@ -23,6 +23,10 @@ INPUTS = {
     "ids": np.array([2, 0, 2, -1, 5, 0, 4], np.int32),
     "matrix": normal(4, 5),
     "cube": normal(3, 4, 5),
+    "query": normal(2, 3, 4, 3),
+    "key": normal(2, 5, 2, 3),
+    "value": normal(2, 5, 2, 3),
+    "bias": normal(2, 4, 3, 5),
     "image": normal(2, 3, 7, 6),
     "long": normal(75),
     "holes": np.array([[1, np.nan, 3], [4, 5, 1], [np.nan, np.nan, np.nan]], np.float32),
@@ -92,7 +96,23 @@ def windows(i):
     yield "reduce tree", lax.reduce((cube, order), (np.float32(-np.inf), np.int32(-1)), best, (1,))
 
 
+def attention(i):
+    q, k, v, bias = i["query"], i["key"], i["value"], i["bias"]
+    with jax.default_matmul_precision("highest"):
+        f = nn.dot_product_attention
+        mask = bias > -0.5
+        lengths = np.array([2, 0], np.int32), np.array([5, 3], np.int32)
+        yield "attention", [f(q, k, v), f(q[0], k[0], v[0], scale=0.7), f(q[:, :, :1], k[:, :, :1], v[:, :, :1]),
+                            f(q, k[:, :, :1], v[:, :, :1])]  # fmt: skip
+        yield "attention masks", [
+            f(q, k, v, bias), f(q, k, v, bias[0, 0], mask[:, :1]), f(q, k, v, is_causal=True), f(q, k, v, mask=mask, is_causal=True),
+            f(q, k, v, local_window_size=(1, 2)), f(q, k, v, query_seq_lengths=lengths[0], key_value_seq_lengths=lengths[1]),
+            f(q, k, v, mask=jnp.zeros((1, 1, 1, 1), bool)),
+        ]  # fmt: skip
+
+
 def calls(i):
+    yield from attention(i)
     yield from windows(i)
     yield from segments(i)
     yield from places(i)

@@ -14,6 +14,7 @@
 #include <neap/lax.h>
 #include <neap/linalg.h>
 #include <neap/memory.h>
+#include <neap/nn.h>
 #include <neap/numpy.h>
 #include <neap/ode.h>
 #include <neap/ops.h>

@@ -1,5 +1,6 @@
 // What JAX answers for reduce.h, nn.h, image.h, signal.h and the later functions of numpy.h: tests/golden/more.json,
 // made by tools/golden_more.py, which names the calls.
+#include <neap/nn.h>
 #include <neap/reduce.h>
 
 #include "tests/jit/golden.h"
@@ -8,6 +9,20 @@ namespace neap {
 namespace {
 
 using Inputs = std::map<std::string, Array>;
+
+// Sums of products are as near as their terms' rounding is: four units of the largest element, integers exactly.
+void expect_near_largest(const Array& got, const Array& expected) {
+  ASSERT_EQ(got.aval(), expected.aval());
+  const std::vector<double> a = got.to_vector<double>(), b = expected.to_vector<double>();
+  double largest = 0;
+  for (const double v : b)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    EXPECT_LE(std::abs(a[i] - b[i]), is_inexact(got.dtype()) ? 4 * 0x1p-23 * largest : 0)
+        << "element " << i << ": " << a[i] << ", " << b[i];
+  }
+}
 
 void add_segments(Calls& calls, Inputs& in) {
   const auto segments = [&](const char* name, Array (*f)(const Operand&, const Operand&, int64_t)) {
@@ -109,12 +124,33 @@ void add_windows(Calls& calls, Inputs& in) {
   };
 }
 
+void add_attention(Calls& calls, Inputs& in) {
+  calls["attention"] = [&] {
+    const Array &q = in["query"], &k = in["key"], &v = in["value"];
+    const auto first_head = [](const Array& x) { return x[{slice(), slice(), slice(1)}]; };
+    return Arrays{dot_product_attention(q, k, v), dot_product_attention(q[0], k[0], v[0], {.scale = 0.7}),
+                  dot_product_attention(first_head(q), first_head(k), first_head(v)),
+                  dot_product_attention(q, first_head(k), first_head(v))};
+  };
+  calls["attention masks"] = [&] {
+    const Array &q = in["query"], &k = in["key"], &v = in["value"], &bias = in["bias"], mask = bias > -0.5f;
+    return Arrays{
+        dot_product_attention(q, k, v, {.bias = bias}),
+        dot_product_attention(q, k, v, {.bias = bias[{0, 0}], .mask = mask[{slice(), slice(1)}]}),
+        dot_product_attention(q, k, v, {.is_causal = true}),
+        dot_product_attention(q, k, v, {.mask = mask, .is_causal = true}),
+        dot_product_attention(q, k, v, {.local_window = std::pair{1, 2}}),
+        dot_product_attention(q, k, v, {.query_seq_lengths = array({2, 0}), .key_value_seq_lengths = array({5, 3})}),
+        dot_product_attention(q, k, v, {.mask = full({}, false)})};
+  };
+}
+
 TEST(GoldenMore, AnswersWhatJaxAnswers) {
   const json golden = read_golden("more.json");
   Inputs in = inputs_of(golden);
   Calls calls;
-  add_segments(calls, in), add_places(calls, in), add_windows(calls, in);
-  expect_answers(golden, calls);
+  add_segments(calls, in), add_places(calls, in), add_windows(calls, in), add_attention(calls, in);
+  expect_answers(golden, calls, expect_near_largest);
 }
 
 TEST(Segments, TakeIdsOfNarrowDtypes) {
@@ -203,6 +239,15 @@ TEST(Reduce, OfNothingIsInit) {
   const auto plus = [](const Array& x, const Array& y) { return x + y; };
   EXPECT_EQ(reduce(zeros({3, 0}), 7, plus, 1).to_vector<float>(), std::vector<float>(3, 7));
   EXPECT_EQ(reduce_window(zeros({2}), 0, plus, {3}).shape(), Shape{0});
+}
+
+// As many heads and as long as a model's: the scores alone are 256 MiB.
+TEST(Attention, HoldsNoSquareOfTheLength) {
+  const Array x = spec({8, 1024, 8, 64}, f32);
+  const auto attend = [](const Array& q, const Array& k, const Array& v) { return dot_product_attention(q, k, v); };
+  const auto loss = [=](const Array& q, const Array& k, const Array& v) { return sum(square(attend(q, k, v))); };
+  EXPECT_LT(jit(attend).plan(x, x, x).peak_bytes(), 4 * x.bytes() + 20'000'000);
+  EXPECT_LT(jit(grad<0, 1, 2>(loss)).plan(x, x, x).peak_bytes(), 14 * x.bytes());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <neap/creation.h>
 #include <neap/linalg.h>
+#include <neap/nn.h>
 #include <neap/numpy.h>
 #include <neap/reduce.h>
 
@@ -38,6 +39,13 @@ inline std::vector<Case> more_cases() {
          return Arrays{reduce_window(in[0], -9.0, join, {2, 3}, {.padding = {{1, 0}, {0, 1}}}),
                        reduce_window(in[1], 1.0, times, {9}), reduce(in[0], -9.0, join, 0), reduce(in[0], 1.0, times),
                        sum_pool(in[1], {4}, {.stride = {3}})};
+       }},
+      {"attention",
+       {{{2, 3, 4, 2}, f64}, {{2, 5, 2, 2}, f64}, {{2, 5, 2, 2}, f64}, {{4, 3, 5}, f64}},
+       [](const Arrays& in) {
+         return Arrays{
+             dot_product_attention(in[0], in[1], in[2], {.bias = in[3]}),
+             dot_product_attention(in[0], in[1], in[2], {.is_causal = true, .key_value_seq_lengths = full({2}, 2)})};
        }},
       {"sets",
        {{{6}, i32}, {{5}, i32}},
