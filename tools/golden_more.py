@@ -111,7 +111,23 @@ def attention(i):
         ]  # fmt: skip
 
 
+def images(i):
+    image, row = i["image"], i["row"]
+    for method in "nearest linear cubic lanczos3 lanczos5".split():
+        yield f"resize {method}", [
+            jax.image.resize(image, (2, 3, 4, 9), method), jax.image.resize(image, (2, 3, 14, 3), method),
+            jax.image.resize(i["ints"], (3,), method), jax.image.resize(image[0], (1, 7, 2), method, antialias=False),
+        ]  # fmt: skip
+    for method in "linear cubic lanczos3".split():
+        f = jax.image.scale_and_translate
+        yield f"scale_and_translate {method}", [
+            f(image[0], (3, 5, 8), (1, 2), np.array([0.6, 1.4], np.float32), np.array([0.5, -1.0], np.float32), method),
+            f(row, (9,), (0,), np.array([0.7], np.float32), np.array([2.0], np.float32), method, antialias=False),
+        ]  # fmt: skip
+
+
 def calls(i):
+    yield from images(i)
     yield from attention(i)
     yield from windows(i)
     yield from segments(i)

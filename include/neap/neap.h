@@ -10,6 +10,7 @@
 #include <neap/dtype.h>
 #include <neap/error.h>
 #include <neap/fft.h>
+#include <neap/image.h>
 #include <neap/jit.h>
 #include <neap/lax.h>
 #include <neap/linalg.h>

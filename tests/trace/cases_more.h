@@ -2,6 +2,7 @@
 #pragma once
 
 #include <neap/creation.h>
+#include <neap/image.h>
 #include <neap/linalg.h>
 #include <neap/nn.h>
 #include <neap/numpy.h>
@@ -46,6 +47,15 @@ inline std::vector<Case> more_cases() {
          return Arrays{
              dot_product_attention(in[0], in[1], in[2], {.bias = in[3]}),
              dot_product_attention(in[0], in[1], in[2], {.is_causal = true, .key_value_seq_lengths = full({2}, 2)})};
+       }},
+      {"images",
+       {{{2, 5, 4}, f64}, {{2}, f64}},
+       [](const Arrays& in) {
+         using image::Method;
+         const Array scale = 1.2 + 0.1 * in[1];  // bends where scale is 1
+         return Arrays{image::resize(in[0], {2, 3, 7}, Method::linear), image::resize(in[0], {2, 10, 2}, Method::cubic),
+                       image::resize(in[0], {2, 3, 8}, Method::nearest),
+                       image::scale_and_translate(in[0], {2, 4, 5}, {1, 2}, scale, 0.1 * in[1], Method::cubic)};
        }},
       {"sets",
        {{{6}, i32}, {{5}, i32}},
