@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from golden_numpy import write_json
 from jax import lax, nn
+from jax.scipy import signal
 from jax.scipy.linalg import block_diag
 
 R = np.random.default_rng(21)
@@ -126,7 +127,22 @@ def images(i):
         ]  # fmt: skip
 
 
+def signals(i):
+    a, b, c, z = i["matrix"], i["cube"][0, :3, :2], i["long"][:9], i["row"] + 1j * i["row"][::-1]
+    with jax.default_matmul_precision("highest"):
+        for mode in "full same valid".split():
+            yield f"signal {mode}", [
+                signal.fftconvolve(a, b, mode), signal.fftconvolve(i["cube"][:, :3], i["cube"][:, 1:], mode, axes=[1]),
+                signal.fftconvolve(z, i["row"][:3], mode), signal.fftconvolve(i["row"][:3], c, mode),
+                signal.convolve(a, b, mode), signal.convolve(i["row"][:4], c, mode), signal.convolve(i["ints"], i["ints"][:2], mode),
+                signal.convolve(i["cube"], i["cube"][:2, :2, :2], mode), signal.correlate(c, i["row"][:4], mode),
+                signal.convolve2d(a, b, mode), signal.convolve2d(b, a, mode),
+                signal.correlate2d(a, b, mode), signal.correlate2d(b, a, mode), signal.correlate2d(a, a[:2, :2], mode),
+            ]  # fmt: skip
+
+
 def calls(i):
+    yield from signals(i)
     yield from images(i)
     yield from attention(i)
     yield from windows(i)

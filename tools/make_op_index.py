@@ -19,6 +19,7 @@ HEADERS = {
     "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "reduce.h": "Segments, windows, reductions by a function", "linalg.h": "Linear algebra",
     "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "reduce.h": "Segments, windows, reductions by a function", "nn.h": "Attention", "linalg.h": "Linear algebra",
     "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "reduce.h": "Segments, windows, reductions by a function", "nn.h": "Attention", "image.h": "Images", "linalg.h": "Linear algebra",
+    "creation.h": "Making arrays", "ops.h": "Operations", "numpy.h": "More of NumPy's", "reduce.h": "Segments, windows, reductions by a function", "nn.h": "Attention", "image.h": "Images", "signal.h": "Signals", "linalg.h": "Linear algebra",
     "fft.h": "Fourier transforms", "control.h": "Loops and branches", "random.h": "Random numbers",
     "safetensors.h": "Arrays by name, in files (not in neap.h)",
 }  # fmt: skip

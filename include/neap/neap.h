@@ -27,6 +27,7 @@
 #include <neap/shape.h>
 #include <neap/solvers.h>
 #include <neap/special.h>
+#include <neap/signal.h>
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

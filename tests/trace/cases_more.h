@@ -7,6 +7,7 @@
 #include <neap/nn.h>
 #include <neap/numpy.h>
 #include <neap/reduce.h>
+#include <neap/signal.h>
 
 #include <vector>
 
@@ -56,6 +57,13 @@ inline std::vector<Case> more_cases() {
          return Arrays{image::resize(in[0], {2, 3, 7}, Method::linear), image::resize(in[0], {2, 10, 2}, Method::cubic),
                        image::resize(in[0], {2, 3, 8}, Method::nearest),
                        image::scale_and_translate(in[0], {2, 4, 5}, {1, 2}, scale, 0.1 * in[1], Method::cubic)};
+       }},
+      {"signals",
+       {m, {{2, 3}, f64}},
+       [](const Arrays& in) {
+         return Arrays{signal::fftconvolve(in[0], in[1], ConvolveMode::same), signal::fftconvolve(in[0], in[0], {}, 1),
+                       signal::correlate2d(in[0], in[1], ConvolveMode::same),
+                       signal::convolve(in[1], in[0], ConvolveMode::valid)};
        }},
       {"sets",
        {{{6}, i32}, {{5}, i32}},
