@@ -27,9 +27,15 @@ macro(neap_find_library variable)
 endmacro()
 
 if(neap_cpu)
-  # The one shared library, as Debian and upstream name it; its headers are needed to build Neap, not to link it.
-  neap_find_library(NEAP_LIB_LLVM LLVM-19 libLLVM.so.19.1 libLLVM-19.so.1)
-  neap_import(neap::llvm ${NEAP_LIB_LLVM})
+  if(NEAP_STATIC_LLVM)
+    # What a Python package carries: the parts that are used, which are a third of the shared library.
+    llvm_map_components_to_libnames(neap_llvm orcjit passes x86 aarch64)
+    neap_import(neap::llvm ${neap_llvm})
+  else()
+    # The one shared library, as Debian and upstream name it; its headers are needed to build Neap, not to link it.
+    neap_find_library(NEAP_LIB_LLVM LLVM-19 libLLVM.so.19.1 libLLVM-19.so.1)
+    neap_import(neap::llvm ${NEAP_LIB_LLVM})
+  endif()
 endif()
 
 if(neap_vulkan)

@@ -1,0 +1,134 @@
+"""Linear algebra: jax.numpy.linalg, and what is used of jax.scipy.linalg, with their definitions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import _neap
+from ._neap import Array
+from ._neap.linalg import (
+    cho_solve, cholesky, det, eigvalsh, expm, inv, matrix_power, matrix_rank, matrix_transpose, norm, pinv, solve, svdvals,
+    triangular_solve,
+)  # fmt: skip
+
+_linalg = _neap.linalg
+
+
+class QRResult(NamedTuple):
+    """The factors of a = Q R."""
+
+    Q: Array
+    R: Array
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and eigenvectors, in columns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class SVDResult(NamedTuple):
+    """The factors of a = U diag(S) Vh."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant, and the logarithm of its absolute value."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class LUResult(NamedTuple):
+    """L and U in one matrix, which rows each step swapped, and the rows' permutation."""
+
+    lu: Array
+    pivots: Array
+    permutation: Array
+
+
+class LstsqResult(NamedTuple):
+    """The solution, the sums of squares of a x - b, the rank and the singular values."""
+
+    x: Array
+    residuals: Array
+    rank: Array
+    s: Array
+
+
+def qr(a: Any, mode: str = "reduced") -> QRResult:
+    """Factors a = Q R, Q orthogonal, R upper triangular."""
+    return QRResult(*_linalg._qr(a, mode))
+
+
+def eigh(a: Any) -> EighResult:
+    """Returns the eigenvalues and eigenvectors of (a + a^T) / 2."""
+    return EighResult(*_linalg._eigh(a))
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> SVDResult | Array:
+    """Factors a = U diag(S) Vh; without compute_uv the singular values alone."""
+    return SVDResult(*_linalg._svd(a, full_matrices)) if compute_uv else svdvals(a)
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """Returns the sign and the logarithm of the absolute value of the determinant."""
+    return SlogdetResult(*_linalg._slogdet(a))
+
+
+def lu(a: Any) -> LUResult:
+    """Factors a by Gaussian elimination with partial pivoting."""
+    return LUResult(*_linalg._lu(a))
+
+
+def lu_solve(factors: LUResult, b: Any, trans: int = 0) -> Array:
+    """Returns x with a x = b (trans=1: a^T x = b) from lu(a)."""
+    return _linalg._lu_solve(*factors, b, trans == 1)
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+    """Returns the x of least norm among those with the least |a x - b|."""
+    return LstsqResult(*_linalg._lstsq(a, b, rcond))
+
+
+def cond(x: Any) -> Array:
+    """Returns the ratio of the largest and the smallest singular value."""
+    s = svdvals(x)
+    return s[..., 0] / s[..., -1]
+
+
+def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Array:
+    """Returns norms of vectors along axes, all unless given."""
+    x = _neap._as_array(x)
+    if axis is None:
+        flat = norm(x.ravel(), ord)
+        return flat.reshape((1,) * x.ndim) if keepdims else flat
+    if isinstance(axis, int):
+        return norm(x, ord, axis, keepdims)
+    total = _neap.sum(_neap.abs(x) ** ord, axis, keepdims=keepdims)
+    return total ** (1 / ord)
+
+
+def matrix_norm(x: Any, *, keepdims: bool = False, ord: float | str = "fro") -> Array:
+    """Returns norms of matrices in the last two axes."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def multi_dot(arrays: list) -> Array:
+    """Multiplies matrices, from the left to the right."""
+    result = arrays[0]
+    for other in arrays[1:]:
+        result = _neap.dot(result, other)
+    return result
+
+
+__all__ = [
+    "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "cho_solve", "cholesky", "cond", "det",
+    "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_solve", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "triangular_solve",
+    "vector_norm",
+]  # fmt: skip

@@ -1,0 +1,41 @@
+// _neap: the compiled half of the Python package. It binds what the public headers declare; trees, jit's signature and
+// what else is easier said in Python is in python/neap.
+#include <neap/version.h>
+
+#include "args.h"
+#include "interop.h"
+
+#define NEAP_QUOTE(x) #x
+#define NEAP_STRING(x) NEAP_QUOTE(x)
+
+NB_MODULE(_neap, m) {
+  using namespace neap::python;
+  nb::set_leak_warnings(false);  // modules that end with the process leave their objects
+  m.doc() = "The compiled half of neap.";
+  m.attr("__version__") =
+      NEAP_STRING(NEAP_VERSION_MAJOR) "." NEAP_STRING(NEAP_VERSION_MINOR) "." NEAP_STRING(NEAP_VERSION_PATCH);
+  bind_errors(m);
+  bind_dtype(m);
+  m.def("_set_package_folder", set_package_folder, "folder"_a);
+  Binder b{m, nb::class_<neap::Array>(m, "Array", nb::type_slots(array_slots()), nb::is_weak_referenceable(),
+                                      "A handle to elements, to a value of a trace, or to a shape and dtype alone.")};
+  bind_array(b);
+  bind_operators(b);
+  bind_index(b);
+  bind_interop(b);
+  bind_creation(b);
+  bind_elementwise(b);
+  bind_shape(b);
+  bind_reduce(b);
+  bind_search(b);
+  bind_products(b);
+  bind_nn(m.def_submodule("nn", "Activations."));
+  bind_random(m.def_submodule("random", "Random numbers: pure functions of a key."));
+  bind_linalg(m.def_submodule("linalg", "Linear algebra."));
+  bind_fft(m.def_submodule("fft", "Fourier transforms."));
+  bind_plan(m);
+  bind_jit(m);
+  bind_transforms(m);
+  bind_control(m);
+  bind_device(m);
+}
