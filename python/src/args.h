@@ -167,8 +167,8 @@ namespace nanobind::detail {
 NEAP_HANDLE_CASTER(neap::python::Arg, "neap.typing.ArrayLike")
 NEAP_HANDLE_CASTER(neap::python::ArraysArg, "collections.abc.Sequence[neap.typing.ArrayLike] | Array")
 NEAP_HANDLE_CASTER(neap::python::ShapeArg, "int | collections.abc.Sequence[int]")
-NEAP_OPTIONAL_CASTER(neap::python::DTypeArg, "neap.typing.DTypeLike | None")
-NEAP_OPTIONAL_CASTER(neap::python::AxesArg, "int | collections.abc.Sequence[int] | None")
+NEAP_OPTIONAL_CASTER(neap::python::DTypeArg, "neap.typing.DTypeLike")
+NEAP_OPTIONAL_CASTER(neap::python::AxesArg, "int | collections.abc.Sequence[int]")
 #undef NEAP_HANDLE_CASTER
 #undef NEAP_OPTIONAL_CASTER
 

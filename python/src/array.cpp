@@ -26,10 +26,16 @@ std::string elements_of(const Array& x) {
   return space == std::string::npos ? "" : text.substr(space + 1);
 }
 
+// NumPy's layout with commas, as Python reads it: one behind everything that is followed by space.
 std::string repr(const Array& x) {
   if (!x.is_concrete()) return "Array(" + described(x) + ", " + elements_of(x) + ")";
   std::string text = "Array(";
-  for (const char c : elements_of(x)) text += c == '\n' ? std::string("\n      ") : std::string(1, c);
+  for (const char c : elements_of(x)) {
+    const bool between = (c == ' ' || c == '\n') && text.back() != ' ' && text.back() != '[' && text.back() != '\n';
+    if (between && text.back() != ',') text += ',';
+    text += c;
+    if (c == '\n') text += "      ";
+  }
   return text + ", dtype=" + numpy_name(x.dtype()) + ")";
 }
 

@@ -150,7 +150,7 @@ void bind_index(Binder& b) {
         const IndexList index = index_from(key, x, loc);
         return x.size() > 4096 ? unlocked([&] { return x[index]; }) : x[index];
       },
-      "key"_a, nb::sig("def __getitem__(self, key: typing.Any) -> Array"));
+      "key"_a.none(), nb::sig("def __getitem__(self, key: typing.Any) -> Array"));
   b.c.def(
       "__setitem__",
       [](const Array&, nb::handle, nb::handle) {
@@ -159,7 +159,7 @@ void bind_index(Binder& b) {
       nb::sig("def __setitem__(self, key: typing.Any, value: typing.Any) -> typing.NoReturn"));
   nb::class_<At>(b.m, "_At")
       .def(
-          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; }, "key"_a,
+          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; }, "key"_a.none(),
           nb::sig("def __getitem__(self, key: typing.Any) -> _AtIndex"));
   nb::class_<AtIndex> c(b.m, "_AtIndex", "x.at[i]: its methods give arrays with updates at an index.");
   update(

@@ -276,7 +276,7 @@ nb::object unpickle(nb::handle array, nb::handle dtype) {
 nb::object pickle(const Array& x) {
   const bool half = x.dtype() == DType::bf16;
   return nb::make_tuple(
-      nb::module_::import_("neap._neap").attr("_unpickle"),
+      nb::module_::import_("neap._pickle").attr("unpickle"),
       nb::make_tuple(as_numpy(half ? bitcast(x, DType::u16) : x).attr("copy")(), numpy_name(x.dtype())));
 }
 

@@ -38,4 +38,9 @@ NB_MODULE(_neap, m) {
   bind_transforms(m);
   bind_control(m);
   bind_device(m);
+  // What `from _neap import *` takes: neap has modules of its own in the place of the submodules.
+  nb::list names;
+  for (auto [name, value] : nb::cast<nb::dict>(m.attr("__dict__")))
+    if (!nb::isinstance<nb::module_>(value) && nb::cast<std::string>(name)[0] != '_') names.append(name);
+  m.attr("__all__") = names;
 }

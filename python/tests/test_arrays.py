@@ -77,6 +77,8 @@ def test_numbers_of_python():
 
 def test_repr():
     assert repr(np.array([1.0, 2.0])) == "Array([1., 2.], dtype=float32)"
+    assert repr(np.arange(4).reshape(2, 2)) == "Array([[0, 1],\n       [2, 3]], dtype=int32)"
+    assert str(np.arange(3)) == "[0 1 2]"
     assert "traced" in repr(_traced())
     assert repr(np.spec((2, 3), np.bfloat16)).startswith("Array(bfloat16[2,3]")
 
@@ -112,7 +114,7 @@ def test_updates():
     assert x.at[[0, 0]].add(1.0).tolist() == [2.0, 0.0, 0.0, 0.0]
     assert (x + 2).at[:2].multiply(3).tolist() == [6.0, 6.0, 2.0, 2.0]
     assert (x + 2).at[0].divide(4).tolist() == [0.5, 2.0, 2.0, 2.0]
-    assert x.at[9].set(1.0).tolist() == [0.0] * 4
+    assert x.at[np.array(9)].set(1.0).tolist() == [0.0] * 4
     assert np.arange(4.0).at[np.arange(4) > 2].set(0.0).tolist() == [0.0, 1.0, 2.0, 0.0]
     assert np.jit(lambda v: v.at[v > 1].set(0))(np.arange(4.0)).tolist() == [0.0, 1.0, 0.0, 0.0]
     assert np.arange(4.0).at[1:3].get().tolist() == [1.0, 2.0]

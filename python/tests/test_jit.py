@@ -77,7 +77,7 @@ def test_a_plan_says_the_peak():
 
     x = np.spec((1024, 64))
     plan = np.jit(attention).plan(x, x, x)
-    assert plan.lower_bound_bytes <= plan.peak_bytes < plan.naive_peak_bytes
+    assert plan.lower_bound_bytes <= plan.peak_bytes <= plan.naive_peak_bytes
     assert "test_jit.py" in str(plan)
     assert "peak" in repr(plan)
     assert plan.to_json().startswith("{")

@@ -91,7 +91,7 @@ def test_vmap():
     assert np.vmap(lambda x: x * 2, in_axes=1, out_axes=1)(batch).tolist() == (batch * 2).tolist()
     a, b = np.vmap(lambda x: (x, np.sum(x)), out_axes=(1, 0))(batch)
     assert a.shape == (2, 3) and b.shape == (3,)
-    close(np.vmap(np.grad(loss), in_axes=(None, 0))(W, X[:, None]).shape, (2, 2))
+    assert np.vmap(np.grad(loss), in_axes=(None, 0))(W, X[:, None]).shape == (2, 2)
     with pytest.raises(ValueError, match="in_axes"):
         np.vmap(lambda x, y: x, in_axes=(0,))(batch, batch)
     with pytest.raises(np.UserError):
@@ -221,7 +221,7 @@ def test_wrong_carries():
     with pytest.raises(TypeError, match="carry"):
         np.scan(lambda c, x: c, np.array(0.0), np.arange(3.0))
     with pytest.raises(np.UserError, match="structure"):
-        np.cond(True, lambda: (1.0, 2.0), lambda: 1.0)
+        np.cond(True, lambda: (1.0, 2.0), lambda: [1.0, 2.0])
 
 
 def test_graphs():
