@@ -29,7 +29,7 @@ endmacro()
 if(neap_cpu)
   if(NEAP_STATIC_LLVM)
     # What a Python package carries: the parts that are used, which are a third of the shared library.
-    llvm_map_components_to_libnames(neap_llvm orcjit passes x86 aarch64)
+    llvm_map_components_to_libnames(neap_llvm orcjit passes X86 AArch64)
     neap_import(neap::llvm ${neap_llvm})
   else()
     # The one shared library, as Debian and upstream name it; its headers are needed to build Neap, not to link it.
