@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-FOLDERS = "include|core|trace|autodiff|planner|backends|jit|tests|bench|examples|docs|tools|cmake"
+FOLDERS = "include|core|trace|autodiff|planner|backends|jit|tests|bench|examples|docs|tools|cmake|python"
 NAME = re.compile(rf"(?<![\w/.<-])(?:\.\./)*((?:{FOLDERS})/[\w/*.-]*[\w*]\.(?:h|cpp|def|inc|md|py|json|cmake))\b")
 SOURCES = {".h", ".cpp", ".def", ".inc"}
 COMMENT = re.compile(r"(?:^|\s)(?://|#(?!\s*(?:include|define|if|endif|pragma|undef|else|elif)))(.*)")

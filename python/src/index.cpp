@@ -159,8 +159,8 @@ void bind_index(Binder& b) {
       nb::sig("def __setitem__(self, key: typing.Any, value: typing.Any) -> typing.NoReturn"));
   nb::class_<At>(b.m, "_At")
       .def(
-          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; }, "key"_a.none(),
-          nb::sig("def __getitem__(self, key: typing.Any) -> _AtIndex"));
+          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; },
+          "key"_a.none(), nb::sig("def __getitem__(self, key: typing.Any) -> _AtIndex"));
   nb::class_<AtIndex> c(b.m, "_AtIndex", "x.at[i]: its methods give arrays with updates at an index.");
   update(
       c, "set", &IndexUpdate::set, [](const Operand&, const Operand& y) { return y.as_array(); },
