@@ -52,7 +52,8 @@ def _curve(points: list[Tradeoff]) -> str:
     parts.append(f'<path d="M{left} {top}V{height - bottom}H{width - right}" fill="none" stroke="#888"/>')
     for share in (0, 0.25, 0.5, 0.75, 1):
         x, y = left + (width - left - right) * share, height - bottom - (height - bottom - top) * share
-        parts.append(f'<text x="{x:.1f}" y="{height - bottom + 18}" text-anchor="middle" fill="#444">{format_bytes(int(most_bytes * share))}</text>')
+        bytes_ = format_bytes(int(most_bytes * share))
+        parts.append(f'<text x="{x:.1f}" y="{height - bottom + 18}" text-anchor="middle" fill="#444">{bytes_}</text>')
         parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end" fill="#444">{most_time * share * 1e3:.3g} ms</text>')
     places = [place(p) for p in points]
     parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}" fill="none" stroke="#46708a"/>')

@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import _neap
 from ._neap import Array, UserError
 
 _LEAF = ("leaf",)
@@ -107,29 +108,6 @@ def _children(x: Any, cls: type) -> tuple[Iterable, Any] | None:
     return None
 
 
-def _flatten(x: Any, leaves: list, is_leaf: Callable | None) -> tuple:
-    cls = type(x)
-    if cls is Array:
-        leaves.append(x)
-        return _LEAF
-    if is_leaf is not None and is_leaf(x):
-        leaves.append(x)
-        return _LEAF
-    if x is None:
-        return _NONE
-    if cls is tuple or cls is list:
-        return (cls, None, tuple([_flatten(child, leaves, is_leaf) for child in x]))
-    if cls is dict:
-        keys = _sorted_keys(x)
-        return (dict, tuple(keys), tuple([_flatten(x[k], leaves, is_leaf) for k in keys]))
-    parts = _children(x, cls)
-    if parts is None:
-        leaves.append(x)
-        return _LEAF
-    children, data = parts
-    return (cls, data, tuple([_flatten(child, leaves, is_leaf) for child in children]))
-
-
 def _count(spec: tuple) -> int:
     if len(spec) == 1:
         return 1 if spec is _LEAF else 0
@@ -150,17 +128,8 @@ def _write(spec: tuple) -> str:
     return f"{cls.__name__}({', '.join(inner)})"
 
 
-def _unflatten(spec: tuple, leaves: Any) -> Any:
-    if len(spec) == 1:
-        return None if spec is _NONE else next(leaves)
-    cls, data, children = spec
-    if cls is tuple:
-        return tuple([_unflatten(child, leaves) for child in children])
-    if cls is list:
-        return [_unflatten(child, leaves) for child in children]
-    values = [_unflatten(child, leaves) for child in children]
-    if cls is dict:
-        return dict(zip(data, values, strict=True))
+def _make(cls: type, data: Any, values: list) -> Any:
+    """Makes a node of _children() again."""
     if cls in _registry:
         return _registry[cls][1](data, values)
     if cls is OrderedDict:
@@ -183,19 +152,23 @@ def _make_dataclass(cls: type, meta: tuple, values: list) -> Any:
     return made
 
 
+# The containers that most trees are made of are taken apart and put together by C++, with these for all others.
+_neap._set_tree(_LEAF, _NONE, _children, _make, _sorted_keys, Array)
+
+
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list, PyTreeDef]:
     """Returns the leaves of a tree, and its structure."""
     leaves: list = []
-    spec = _flatten(tree, leaves, is_leaf)
+    spec = _neap._flatten(tree, leaves, is_leaf)
     return leaves, PyTreeDef(spec, len(leaves))
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable) -> Any:
     """Returns the tree of this structure with these leaves."""
-    given = list(leaves)
+    given = leaves if type(leaves) is list else list(leaves)
     if len(given) != treedef.num_leaves:
         raise ValueError(f"tree_unflatten: {len(given)} leaves for a structure of {treedef.num_leaves}")
-    return _unflatten(treedef.spec, iter(given))
+    return _neap._unflatten(treedef.spec, given)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list:
@@ -251,7 +224,8 @@ def flatten_up_to(treedef: PyTreeDef, tree: Any) -> list:
             parts, other = _children(x, cls)
         parts = list(parts)
         if other != data or len(parts) != len(children):
-            raise ValueError(f"pytree: {cls.__name__}s of different structure: {data} and {other}, {len(children)} and {len(parts)} children")
+            got, expected = f"{len(parts)} children, {other}", f"{len(children)}, {data}"
+            raise ValueError(f"pytree: {cls.__name__}s of different structure: {got}; the first has {expected}")
         for child, part in zip(children, parts, strict=True):
             walk(child, part)
 

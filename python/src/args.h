@@ -136,6 +136,7 @@ void bind_nn(nb::module_ m);
 void bind_random(nb::module_ m);
 void bind_linalg(nb::module_ m);
 void bind_fft(nb::module_ m);
+void bind_tree(nb::module_& m);
 void bind_jit(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_transforms(nb::module_& m);

@@ -64,7 +64,7 @@ void bind_device(nb::module_& m) {
           [](const Device& d, nb::handle other) {
             return nb::isinstance<Device>(other) && d == nb::cast<Device>(other);
           },
-          nb::sig("def __eq__(self, other: object) -> bool"))
+          "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__hash__",
            [](const Device& d) { return std::hash<std::string_view>()(d.backend) + static_cast<size_t>(d.index); })
       .def("__str__", [](const Device& d) { return to_string(d); })

@@ -121,7 +121,7 @@ void bind_dtype(nb::module_& m) {
           "\"b\", \"i\", \"u\", \"f\" or \"c\", as NumPy's.")
       .def("__call__", call_dtype, "x"_a, "Makes an array of this dtype.",
            nb::sig("def __call__(self, x: neap.typing.ArrayLike) -> Array"))
-      .def("__eq__", is_equal, nb::sig("def __eq__(self, other: object) -> bool"))
+      .def("__eq__", is_equal, "other"_a.none(), nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__hash__", [](const PyDType& d) { return static_cast<size_t>(d.value) + 0x6e656170; })
       .def("__str__", [](const PyDType& d) { return numpy_name(d.value); })
       .def("__repr__", [](const PyDType& d) { return std::string("neap.") + numpy_name(d.value); })

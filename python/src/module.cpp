@@ -33,6 +33,7 @@ NB_MODULE(_neap, m) {
   bind_random(m.def_submodule("random", "Random numbers: pure functions of a key."));
   bind_linalg(m.def_submodule("linalg", "Linear algebra."));
   bind_fft(m.def_submodule("fft", "Fourier transforms."));
+  bind_tree(m);
   bind_plan(m);
   bind_jit(m);
   bind_transforms(m);

@@ -26,7 +26,7 @@ void binary(Binder& b, const char* name, Binary f) {
         const std::source_location loc = here();
         return nb::cast(elementwise(f, Operand(x, loc), operand_from(y, loc)));
       },
-      nb::sig(signature(name, ", other: neap.typing.ArrayLike").c_str()));
+      "other"_a.none(), nb::sig(signature(name, ", other: neap.typing.ArrayLike").c_str()));
 }
 
 void reflected(Binder& b, const char* name, Binary f) {
@@ -37,7 +37,7 @@ void reflected(Binder& b, const char* name, Binary f) {
         const std::source_location loc = here();
         return nb::cast(elementwise(f, operand_from(x, loc), Operand(y, loc)));
       },
-      nb::sig(signature(name, ", other: neap.typing.ArrayLike").c_str()));
+      "other"_a.none(), nb::sig(signature(name, ", other: neap.typing.ArrayLike").c_str()));
 }
 
 void arithmetic(Binder& b, const char* name, Binary f) {

@@ -215,3 +215,11 @@ def test_dtypes():
     assert {np.float32: 1}[np.zeros(1).dtype] == 1
     with pytest.raises(TypeError):
         np.zeros(2, dtype="no such thing")
+
+
+def test_nothing_is_equal_to_none():
+    x = np.array([1.0, 2.0])
+    assert (x == None) is False and (x != None) is True  # noqa: E711
+    assert x.dtype != None and np.device("cpu") != None  # noqa: E711
+    with pytest.raises(TypeError):
+        x + None
