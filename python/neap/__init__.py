@@ -18,7 +18,7 @@ _neap._set_package_folder(_os.path.join(_os.path.dirname(_os.path.abspath(__file
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from ._custom import custom_jvp, custom_vjp
 from ._dtypes import can_cast, finfo, iinfo, isdtype, ndim, result_type, shape, size
-from ._jit import Jitted, jit
+from ._jit import Jitted, Saved, jit
 from ._neap import *  # noqa: F403
 from . import fft, lax, linalg, memory, nn, random, tree, typing  # after it: it has modules of these names, too
 from ._neap import IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _neap
 from ._neap import Plan
@@ -29,6 +29,17 @@ def _as_tuple(x: Any) -> tuple:
 
 def _budget(x: int | str | None) -> int | None:
     return _neap.parse_bytes(x) if isinstance(x, str) else x
+
+
+class Saved(NamedTuple):
+    """What save() wrote: the two files, what a call needs beside its arrays, and what the function does."""
+
+    object: str
+    header: str
+    arena_bytes: int
+    peak_bytes: int
+    needs_runtime: bool
+    plan: Plan
 
 
 class Jitted:
@@ -66,6 +77,13 @@ class Jitted:
         """Plans and compiles without running."""
         self._state.compile(*self._prepare(args, kwargs))
         return self
+
+    def save(
+        self, stem: str, *args: Any, target: str = "", cpu: str = "", arguments: Sequence[str] = (), results: Sequence[str] = ()
+    ) -> Saved:
+        """Compiles for these arguments (specs or arrays) and writes stem.o and stem.h, for programs of C without Neap. target
+        is a triple such as "aarch64-linux-gnu", cpu LLVM's name of a processor; arguments and results name the arrays."""
+        return Saved(*self._state.save(*self._prepare(args, {}), str(stem), target, cpu, list(arguments), list(results)))
 
     def last_plan(self) -> Plan:
         """Returns the plan of the latest call."""

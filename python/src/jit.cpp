@@ -1,4 +1,6 @@
 // jit on leaves; python/neap/_jit.py takes trees apart and makes the key of the signature.
+#include <neap/aot.h>
+
 #include "device.h"
 #include "leaves.h"
 
@@ -65,6 +67,18 @@ auto with(State& s, nb::callable f, nb::list leaves, nb::handle donated, nb::byt
   return unlocked([&] { return (s.state.get()->*member)(flat, function, loc); });
 }
 
+nb::tuple save(State& s, nb::callable f, nb::list leaves, nb::handle donated, nb::bytes key, const std::string& stem,
+               const std::string& target, const std::string& cpu, std::vector<std::string> arguments,
+               std::vector<std::string> results) {
+  const std::source_location loc = here();
+  const detail::FlatCall flat = flat_call(leaves, donated, key, loc);
+  const detail::FlatFunction function = flat_function(f);
+  const SaveOptions options{target, cpu, std::move(arguments), std::move(results)};
+  const Saved saved = unlocked([&] { return s.state->save(flat, function, stem, options, loc); });
+  return nb::make_tuple(saved.object.string(), saved.header.string(), saved.arena_bytes, saved.peak_bytes,
+                        saved.needs_runtime, saved.plan);
+}
+
 }  // namespace
 
 void bind_jit(nb::module_& m) {
@@ -75,6 +89,8 @@ void bind_jit(nb::module_& m) {
       .def("plan", with<&detail::JitState::plan>, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)
       .def("tradeoff", with<&detail::JitState::tradeoff>, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)
       .def("compile", with<&detail::JitState::compile>, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)
+      .def("save", save, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a, "stem"_a, "target"_a, "cpu"_a, "arguments"_a,
+           "results"_a)
       .def("last_plan", [](State& s) { return s.state->last_plan(here()); });
   m.def("set_num_threads", set_num_threads, "threads"_a,
         "Sets the number of worker threads; results never depend on it.");
