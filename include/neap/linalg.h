@@ -18,8 +18,9 @@ namespace neap::linalg {
 
 // --- factorizations
 /// Returns the lower triangular L with L L^T = (a + a^T) / 2; `upper`: its transpose. It is NaN where that matrix is
-/// not positive definite.
-Array cholesky(const Operand& a, bool upper = false);
+/// not positive definite. Without symmetrize_input the matrix is that of a's lower triangle (of the upper one where
+/// `upper`), and the other one is not read.
+Array cholesky(const Operand& a, bool upper = false, bool symmetrize_input = true);
 
 /// Lu holds, in lu, L (its ones left out) and U in one matrix. Row i of L U is row permutation[i] of a; step i swapped
 /// rows i and pivots[i]. Both are i32.
@@ -43,10 +44,30 @@ Qr qr(const Operand& a, QrMode mode = QrMode::reduced);
 struct Eigh {
   Array eigenvalues, eigenvectors;  // ascending; in columns
 };
-/// Returns the eigenvalues and eigenvectors of (a + a^T) / 2.
-Eigh eigh(const Operand& a);
-/// Returns the eigenvalues of (a + a^T) / 2 alone, ascending.
-Array eigvalsh(const Operand& a);
+/// Returns the eigenvalues and eigenvectors of (a + a^T) / 2. Without symmetrize_input the matrix is that of a's lower
+/// triangle (`lower` false: of its upper one), and the other one is not read.
+Eigh eigh(const Operand& a, bool lower = true, bool symmetrize_input = true);
+/// Returns the eigenvalues of the same matrix alone, ascending.
+Array eigvalsh(const Operand& a, bool lower = true, bool symmetrize_input = true);
+
+/// Eig holds eigenvalues, in no order, and eigenvectors, in columns; both are complex.
+struct Eig {
+  Array eigenvalues, eigenvectors;
+};
+/// Returns the eigenvalues and eigenvectors of any square matrix: c64 of f32, c128 of f64. Vectors have length 1, and
+/// their largest element is real. Where eigenvalues are equal there may be fewer vectors than that: some are then alike.
+/// Derivatives are those of distinct eigenvalues; vectors keep their length and turn as little as they can.
+Eig eig(const Operand& a);
+/// Returns the eigenvalues of any square matrix alone, in no order.
+Array eigvals(const Operand& a);
+
+/// Schur holds the factors of a = z t z^H: z is unitary, t upper triangular with the eigenvalues on its diagonal.
+struct Schur {
+  Array t, z;
+};
+/// Returns the complex Schur form of a square matrix (jax.scipy.linalg.schur with output="complex"), of real ones too.
+/// It has no derivative (UserError in reverse mode).
+Schur schur(const Operand& a);
 
 /// Svd holds the factors of a = u diag(s) vh; s descends.
 struct Svd {
@@ -124,6 +145,9 @@ Array expm(const Operand& a);
 /// Returns the matrix with these matrices along its diagonal, zeros elsewhere; vectors are rows, scalars [1, 1]. It is
 /// jax.scipy.linalg's; of none [1, 0].
 Array block_diag(const std::vector<Array>& blocks, std::source_location loc = std::source_location::current());
+/// Returns the principal square root of a square matrix, by its Schur form: complex, of real matrices too (as JAX's). It
+/// has derivatives, where no two eigenvalues' roots add up to 0. Source: Bjorck and Hammarling (1983).
+Array sqrtm(const Operand& a);
 /// Returns a with its last two axes exchanged.
 Array matrix_transpose(const Operand& a);
 

@@ -81,6 +81,20 @@ TEST(ComplexLinalg, HermitianMatrices) {
   expect_equal(matmul(adjoint(none.u), none.u), unit(3));
 }
 
+// One triangle is read: the other may hold anything.
+TEST(Triangles, AreReadAlone) {
+  for (const DType dtype : {f64, c128}) {
+    const Array x = numbers(30, {4, 4}), z = matmul(x, adjoint(x)) + unit(4);
+    const Array a = dtype == f64 ? real(z) + real(z).astype(f64) : z;
+    const Array low = tril(a) + triu(full({4, 4}, NAN, dtype), 1), high = triu(a) + tril(full({4, 4}, NAN, dtype), -1);
+    expect_equal(linalg::cholesky(where(isnan(real(low)), 0, low), false, false), linalg::cholesky(a));
+    expect_equal(linalg::cholesky(where(isnan(real(high)), 7, high), true, false), linalg::cholesky(a, true));
+    expect_equal(linalg::eigh(where(isnan(real(low)), 7, low), true, false).eigenvalues, linalg::eigvalsh(a));
+    expect_equal(linalg::eigvalsh(where(isnan(real(high)), 7, high), false, false), linalg::eigvalsh(a));
+    if (dtype == f64) expect_equal(linalg::cholesky(low, false, false), linalg::cholesky(a));
+  }
+}
+
 TEST(ComplexLinalg, Systems) {
   const Array a = numbers(4, {5, 5}), b = numbers(5, {5, 2}), v = numbers(6, {5});
   expect_equal(matmul(a, linalg::solve(a, b)), b);
@@ -118,6 +132,36 @@ TEST(ComplexLinalg, Determinants) {
     expect_equal(linalg::det(matmul(a, b)), det * linalg::det(b));
   }
   expect_equal(linalg::det(numbers(11, {3, 4, 4}))[1], linalg::det(numbers(11, {3, 4, 4})[1]));
+}
+
+TEST(ComplexLinalg, SchurFormsAndWhatIsMadeOfThem) {
+  const std::vector<Array> matrices{numbers(20, {1, 1}), numbers(21, {2, 2}), numbers(22, {9, 9}), numbers(23, {3, 5, 5}),
+                                    complex(real(numbers(24, {6, 6})), zeros({6, 6}, f64)), unit(4), zeros({3, 3}, c128)};
+  for (const Array& a : matrices) {
+    SCOPED_TRACE(to_string(a.shape()));
+    const int64_t n = a.shape(-1);
+    const linalg::Schur f = linalg::schur(a);
+    expect_equal(matmul(f.z, matmul(f.t, adjoint(f.z))), a);
+    expect_equal(matmul(adjoint(f.z), f.z), broadcast_to(unit(n), a.shape()));
+    expect_equal(f.t, triu(f.t), 0);
+    const linalg::Eig e = linalg::eig(a);
+    expect_equal(matmul(a, e.eigenvectors), e.eigenvectors * expand_dims(e.eigenvalues, -2), 1e-10);
+    expect_equal(sum(square(real(e.eigenvectors)) + square(imag(e.eigenvectors)), -2), ones(e.eigenvalues.shape(), f64));
+    expect_equal(sum(linalg::eigvals(a), -1), sum(diagonal(a, 0, -2, -1), -1));
+    if (n == 4 || n == 3) continue;  // the root of 0 is not found by division
+    const Array root = linalg::sqrtm(a);
+    expect_equal(matmul(root, root), a, 1e-10);
+    EXPECT_GE(min(real(linalg::eigvals(root))).item<double>(), -1e-9);
+  }
+  // Real matrices have complex results; a rotation's eigenvalues are i and -i.
+  const linalg::Eig turn = linalg::eig(array<float>({{0, -1}, {1, 0}}));
+  EXPECT_EQ(turn.eigenvalues.dtype(), c64);
+  expect_equal(sort(imag(turn.eigenvalues)).astype(f64), array({-1.0, 1.0}), 1e-6);
+  // One vector for two eigenvalues; a permutation, on which unshifted steps would turn for ever.
+  const linalg::Eig one = linalg::eig(array<double>({{2, 1}, {0, 2}}));
+  expect_equal(one.eigenvalues, full({2}, 2.0, f64).astype(c128));
+  const Array cycle = roll(eye(5, {}, f64), 1, 0);
+  expect_equal(prod(linalg::eigvals(cycle)), ones({}, c128), 1e-10);
 }
 
 // The derivative of a real function of a along da, by differences and by both modes.
@@ -164,6 +208,14 @@ TEST(ComplexLinalg, Derivatives) {
   expect_derivative([=](const Array& x) { return real(linalg::det(x)); }, square);
   expect_derivative([=](const Array& x) { return linalg::slogdet(x).logabsdet + imag(linalg::slogdet(x).sign); },
                     square);
+  expect_derivative([=](const Array& x) { return sum(real(sin(linalg::eigvals(x)))); }, square);
+  expect_derivative([=](const Array& x) {  // v f(w) v^-1
+    const linalg::Eig f = linalg::eig(x);
+    return total(matmul(f.eigenvectors * expand_dims(sin(f.eigenvalues), 0), linalg::inv(f.eigenvectors)));
+  }, square);
+  expect_derivative([=](const Array& x) { return total(linalg::sqrtm(x)); }, square);
+  const auto of_root = [=](const Array& x) { return total(linalg::sqrtm(x)); };
+  expect_derivative([=](const Array& x) { return sum(real(grad(of_root)(x) * weights[{slice(0, 4), slice(0, 4)}])); }, square, 1e-5);
   const auto once = [=](const Array& x) { return total(matmul(linalg::inv(x), x * x)); };
   expect_derivative([=](const Array& x) { return sum(real(grad(once)(x) * weights[{slice(0, 4), slice(0, 4)}])); },
                     square, 1e-5);

@@ -8,6 +8,7 @@
 
 #include "core/size.h"
 #include "trace/library/linalg_complex.h"
+#include "trace/library/of_each.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap::linalg {
@@ -32,24 +33,21 @@ Array in_wide(const std::string& key, const Operand& a, const std::function<Arra
 }
 Array rounded(const Array& x, const Operand& like) { return x.astype(to_float_dtype(like.dtype())); }
 
-// Returns the leaves of f of a complex matrix, as one executable outside a trace.
-template <class F>
-auto in_complex(const Operand& a, const F& f) {
-  using Tree = std::invoke_result_t<F, const Array&>;
-  std::optional<Tree> made;
-  const Arrays leaves = as_one({a.as_array()}, [&](const Arrays& in) {
-    made = f(in[0]);
-    return tree_leaves(*made);
-  });
-  return tree_unflatten(*made, std::span<const Array>(leaves));
-}
-
 Array symmetric(const Array& a) { return (a + turned(a)) / 2; }
 
 Array factor_node(Op op, const Array& a, Attrs attrs = {}) { return apply(op, {a}, std::move(attrs), user_line({})); }
 
+// Returns the matrix that the factors are of: its lower triangle alone counts, but where it is complex.
+Array of_triangle(const Array& a, bool lower, bool symmetrize_input) {
+  if (!is_complex(a.dtype())) return symmetrize_input ? symmetric(a) : lower ? a : turned(a);
+  if (symmetrize_input) return (a + adjoint(a)) / 2;
+  const Array half = lower ? tril(a, -1) : triu(a, 1), on = real(diagonal(a, 0, -2, -1));
+  const Array unit = eye(a.shape(-1), {}, a.dtype());
+  return half + adjoint(half) + expand_dims(on, -1).astype(a.dtype()) * unit;
+}
+
 Array eigh_node(const Array& a, bool vectors) {
-  return factor_node(Op::eigh, symmetric(a), {{Attr::vectors, int64_t{vectors}}});
+  return factor_node(Op::eigh, a, {{Attr::vectors, int64_t{vectors}}});
 }
 Array svd_node(const Array& a, bool full, bool vectors) {
   return factor_node(Op::svd, a, {{Attr::full, int64_t{full}}, {Attr::vectors, int64_t{vectors}}});
@@ -236,16 +234,16 @@ Array slogdet_matrices(const Array& a) {
 
 }  // namespace
 
-Array cholesky(const Operand& a, bool upper) {
+Array cholesky(const Operand& a, bool upper, bool symmetrize_input) {
   const AtLine line(a.loc());
   require_matrices(a, "cholesky", true);
   if (is_complex(a.dtype()))
-    return in_complex(a, [&](const Array& x) {
-      const Array l = complex_matrices::cholesky(x);
+    return as_one_tree(a.as_array(), [&](const Array& x) {
+      const Array l = complex_matrices::cholesky(of_triangle(x, !upper, symmetrize_input));
       return upper ? adjoint(l) : l;
     });
-  return in_floats(upper ? "cholesky upper" : "cholesky", a, [&](const Array& x) {
-    const Array l = factor_node(Op::cholesky, symmetric(x));
+  return in_floats(fmt::format("cholesky {} {}", upper, symmetrize_input), a, [&](const Array& x) {
+    const Array l = factor_node(Op::cholesky, of_triangle(x, !upper, symmetrize_input));
     return upper ? turned(l) : l;
   });
 }
@@ -253,7 +251,7 @@ Array cholesky(const Operand& a, bool upper) {
 Lu lu(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "lu", false);
-  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::lu);
+  if (is_complex(a.dtype())) return as_one_tree(a.as_array(), complex_matrices::lu);
   const LuParts parts = lu_parts(a.as_array(), in_wide("lu", a, [](const Array& x) { return factor_node(Op::lu, x); }));
   return {rounded(parts.both, a), parts.pivots.astype(i32), parts.permutation.astype(i32)};
 }
@@ -262,7 +260,7 @@ Qr qr(const Operand& a, QrMode mode) {
   const AtLine line(a.loc());
   require_matrices(a, "qr", false);
   if (is_complex(a.dtype()))
-    return in_complex(a, [&](const Array& x) { return complex_matrices::qr(x, mode == QrMode::complete); });
+    return as_one_tree(a.as_array(), [&](const Array& x) { return complex_matrices::qr(x, mode == QrMode::complete); });
   const bool full = mode == QrMode::complete;
   const Array packed = in_wide(fmt::format("qr {}", full), a,
                                [&](const Array& x) { return factor_node(Op::qr, x, {{Attr::full, int64_t{full}}}); });
@@ -270,27 +268,33 @@ Qr qr(const Operand& a, QrMode mode) {
   return {rounded(parts.q, a), rounded(parts.r, a)};
 }
 
-Eigh eigh(const Operand& a) {
+Eigh eigh(const Operand& a, bool lower, bool symmetrize_input) {
   const AtLine line(a.loc());
   require_matrices(a, "eigh", true);
-  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::eigh);
-  const Array packed = in_wide("eigh", a, [](const Array& x) { return eigh_node(x, true); });
+  const auto matrix = [&](const Array& x) { return of_triangle(x, lower, symmetrize_input); };
+  if (is_complex(a.dtype()))
+    return as_one_tree(a.as_array(), [&](const Array& x) { return complex_matrices::eigh(matrix(x)); });
+  const Array packed = in_wide(fmt::format("eigh {} {}", lower, symmetrize_input), a,
+                               [&](const Array& x) { return eigh_node(matrix(x), true); });
   const EighParts parts = eigh_parts(a.as_array(), packed);
   return {rounded(parts.values, a), rounded(parts.vectors, a)};
 }
 
-Array eigvalsh(const Operand& a) {
+Array eigvalsh(const Operand& a, bool lower, bool symmetrize_input) {
   const AtLine line(a.loc());
   require_matrices(a, "eigvalsh", true);
-  if (is_complex(a.dtype())) return in_complex(a, [](const Array& x) { return complex_matrices::eigh(x).eigenvalues; });
-  return in_floats("eigvalsh", a, [](const Array& x) { return eigh_node(x, false); });
+  const auto matrix = [&](const Array& x) { return of_triangle(x, lower, symmetrize_input); };
+  if (is_complex(a.dtype()))
+    return as_one_tree(a.as_array(), [&](const Array& x) { return complex_matrices::eigh(matrix(x)).eigenvalues; });
+  return in_floats(fmt::format("eigvalsh {} {}", lower, symmetrize_input), a,
+                   [&](const Array& x) { return eigh_node(matrix(x), false); });
 }
 
 Svd svd(const Operand& a, bool full_matrices) {
   const AtLine line(a.loc());
   require_matrices(a, "svd", false);
   if (is_complex(a.dtype()))
-    return in_complex(a, [&](const Array& x) { return complex_matrices::svd(x, full_matrices); });
+    return as_one_tree(a.as_array(), [&](const Array& x) { return complex_matrices::svd(x, full_matrices); });
   const Array packed = in_wide(fmt::format("svd {}", full_matrices), a,
                                [&](const Array& x) { return svd_node(x, full_matrices, true); });
   const SvdParts parts = svd_parts(a.as_array(), packed, full_matrices);
@@ -300,7 +304,7 @@ Svd svd(const Operand& a, bool full_matrices) {
 Array svdvals(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "svdvals", false);
-  if (is_complex(a.dtype())) return in_complex(a, [](const Array& x) { return complex_matrices::svd(x, false).s; });
+  if (is_complex(a.dtype())) return as_one_tree(a.as_array(), [](const Array& x) { return complex_matrices::svd(x, false).s; });
   return in_floats("svdvals", a, [](const Array& x) { return svd_node(x, false, false); });
 }
 
@@ -374,7 +378,7 @@ Array det(const Operand& a) {
 Slogdet slogdet(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "slogdet", true);
-  if (is_complex(a.dtype())) return in_complex(a, complex_matrices::slogdet);
+  if (is_complex(a.dtype())) return as_one_tree(a.as_array(), complex_matrices::slogdet);
   const Array both = in_floats("slogdet", a, [](const Array& x) {
     return custom_jvp(
         slogdet_matrices,

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "trace/library/linalg.h"
+#include "trace/library/of_each.h"
 #include "trace/ops/ops_common.h"
 
 namespace neap::tracing::complex_matrices {
@@ -39,21 +39,6 @@ Array from_columns(const Array& x) {
 Array from_embedded(const Array& a) { return from_columns(a[{ellipsis, slice(), Slice{0, {}, 2}}]); }
 
 // --- one matrix at a time
-
-// Returns f of each matrix of a batch; f gives a tree.
-template <class F>
-auto of_each(const F& f, const Array& a) {
-  if (a.ndim() == 2) return f(a);
-  const Shape batch = batch_of(a);
-  const auto out = vmap(f)(reshape(a, {element_count(batch), a.shape(-2), a.shape(-1)}));
-  return tree_map(
-      [&](const Array& x) {
-        Shape shape = batch;
-        shape.insert(shape.end(), x.shape().begin() + 1, x.shape().end());
-        return reshape(x, shape);
-      },
-      out);
-}
 
 /// Reflection is I - tau v v^H, whose adjoint maps the vector that it was made of to `beta` times a unit vector.
 struct Reflection {
@@ -208,20 +193,11 @@ Array over_gaps(const Array& values) {
 struct Pairs {
   Array values, vectors;
 };
-// By the real tridiagonal matrix that reflections from both sides make of a.
+// By the real tridiagonal matrix that a Hermitian one becomes.
 Pairs eigh_of(const Array& a) {
-  const int64_t n = a.shape(0);
-  const Factors start{unit(n, a.dtype()), a};
-  const Factors f = fori_loop(
-      0, std::max<int64_t>(n - 1, 0),
-      [&](const Array& i, const Factors& s) {
-        const Reflection h = reflection(s.r[{slice(), i}], i + 1);
-        return Factors{reflected_right(s.q, h), reflected_right(reflected(h, s.r), h)};
-      },
-      start);
-  const Array on = real(diagonal(f.r));
-  const Array tridiagonal =
-      n < 2 ? diag(on) : diag(on) + diag(real(diagonal(f.r, -1)), -1) + diag(real(diagonal(f.r, -1)), 1);
+  const HessenbergForm f = hessenberg(a);
+  const Array on = real(diagonal(f.h)), below = real(diagonal(f.h, -1));
+  const Array tridiagonal = a.shape(0) < 2 ? diag(on) : diag(on) + diag(below, -1) + diag(below, 1);
   const linalg::Eigh real_pairs = linalg::eigh(tridiagonal);
   return {real_pairs.eigenvalues, matmul(f.q, as_complex(real_pairs.eigenvectors, a.dtype()))};
 }
@@ -348,5 +324,17 @@ linalg::Slogdet slogdet(const Array& a) {
 }
 
 Array det(const Array& a) { return of_each(det_of, a); }
+
+HessenbergForm hessenberg(const Array& a) {
+  const int64_t n = a.shape(0);
+  const HessenbergForm start{unit(n, a.dtype()), a};
+  return fori_loop(
+      0, std::max<int64_t>(n - 1, 0),
+      [&](const Array& i, const HessenbergForm& s) {
+        const Reflection h = reflection(s.h[{slice(), i}], i + 1);
+        return HessenbergForm{reflected_right(s.q, h), reflected_right(reflected(h, s.h), h)};
+      },
+      start);
+}
 
 }  // namespace neap::tracing::complex_matrices

@@ -21,4 +21,19 @@ linalg::Svd svd(const Array& a, bool full);
 linalg::Slogdet slogdet(const Array& a);
 Array det(const Array& a);
 
+/// HessenbergForm is a = q h q^H of one matrix, q unitary, h zero below its first subdiagonal, which is real.
+struct HessenbergForm {
+  Array q, h;
+};
+HessenbergForm hessenberg(const Array& a);
+
+/// SchurForm is a = z t z^H of one matrix, z unitary, t upper triangular (linalg_schur.cpp).
+struct SchurForm {
+  Array t, z;
+};
+SchurForm schur(const Array& a);
+linalg::Eig eig(const Array& a);
+/// Returns the principal square root of one matrix.
+Array sqrtm(const Array& a);
+
 }  // namespace neap::tracing::complex_matrices
