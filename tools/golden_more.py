@@ -24,11 +24,13 @@ INPUTS = {
     "ids": np.array([2, 0, 2, -1, 5, 0, 4], np.int32),
     "matrix": normal(4, 5),
     "cube": normal(3, 4, 5),
+    "edges": np.array([0.0, -0.0, 1.0, -1.5, 1.0625, 1.1875, 3.3e38, -3.4e38, 65519.0, 65520.0, 6e-5, 6.2e-5, -1e-30, 0.3, 240.1,
+                       255.0, 1e-38, np.inf, -np.inf, np.nan], np.float32),
     "query": normal(2, 3, 4, 3),
     "key": normal(2, 5, 2, 3),
     "value": normal(2, 5, 2, 3),
     "bias": normal(2, 4, 3, 5),
-    "image": normal(2, 3, 7, 6),
+    "image": normal(1, 2, 7, 6),
     "long": normal(75),
     "holes": np.array([[1, np.nan, 3], [4, 5, 1], [np.nan, np.nan, np.nan]], np.float32),
     "few": np.array([2, 3, 3, 7, -4, np.nan], np.float32),
@@ -116,13 +118,13 @@ def images(i):
     image, row = i["image"], i["row"]
     for method in "nearest linear cubic lanczos3 lanczos5".split():
         yield f"resize {method}", [
-            jax.image.resize(image, (2, 3, 4, 9), method), jax.image.resize(image, (2, 3, 14, 3), method),
+            jax.image.resize(image, (1, 2, 4, 9), method), jax.image.resize(image, (1, 2, 14, 3), method),
             jax.image.resize(i["ints"], (3,), method), jax.image.resize(image[0], (1, 7, 2), method, antialias=False),
         ]  # fmt: skip
     for method in "linear cubic lanczos3".split():
         f = jax.image.scale_and_translate
         yield f"scale_and_translate {method}", [
-            f(image[0], (3, 5, 8), (1, 2), np.array([0.6, 1.4], np.float32), np.array([0.5, -1.0], np.float32), method),
+            f(image[0], (2, 5, 8), (1, 2), np.array([0.6, 1.4], np.float32), np.array([0.5, -1.0], np.float32), method),
             f(row, (9,), (0,), np.array([0.7], np.float32), np.array([2.0], np.float32), method, antialias=False),
         ]  # fmt: skip
 
@@ -141,7 +143,49 @@ def signals(i):
             ]  # fmt: skip
 
 
+def bits(i):
+    x = i["edges"]
+    cast = lax.bitcast_convert_type
+    yield "bitcast", [cast(x, jnp.uint8), cast(x, jnp.int16), cast(cast(x, jnp.uint8), jnp.float32),
+                      cast(i["many"].reshape(10, 4).astype(jnp.int8), jnp.uint32), cast(i["row"][:6].reshape(3, 2), jnp.uint16)]  # fmt: skip
+    yield "reduce_precision", [lax.reduce_precision(x, e, m) for e, m in ((8, 7), (5, 10), (4, 3), (8, 0), (2, 23))]
+    row, at = i["row"], np.array([1, 1, 4])
+    yield "at", [row.at[at].divide(2.0), row.at[at[1:]].apply(jnp.exp), jnp.abs(row).at[2:].power(0.5), i["ints"].at[0].divide(4),
+                 row.at[at].subtract(1.5), i["ints"].at[1].power(3)]  # fmt: skip
+
+
+def others(i):
+    ints, many, holes, row, edges, matrix, cube = i["ints"], i["many"], i["holes"], i["row"], i["edges"], i["matrix"], i["cube"]
+    yield "gcd", [jnp.gcd(many, 12), jnp.gcd(many[:7], ints)]
+    yield "lcm", [jnp.lcm(many, 12), jnp.lcm(many[:7], ints)]
+    yield "frexp", [*jnp.frexp(edges[:16]), *jnp.frexp(row * 1e30)]
+    yield "windows of signals", [getattr(jnp, name)(n) for name in "bartlett hanning hamming blackman".split() for n in (1, 3, 7)]
+    yield "triangles", [*jnp.tril_indices(3), *jnp.tril_indices(3, -1, 5), *jnp.triu_indices(4, 1, 3), *jnp.triu_indices(3, -1)]
+    yield "insert", [jnp.insert(row, np.array([2]), 9.0), jnp.insert(matrix, np.array([1, 4, 1]), 7.0, axis=0),
+                     jnp.insert(matrix, np.array([-1]), matrix[:, :2], axis=1), jnp.insert(matrix, np.array([3, 0]), jnp.array([5, 6]))]  # fmt: skip
+    yield "delete_", [jnp.delete(row, 2), jnp.delete(matrix, np.array([1, -1, 1]), axis=1), jnp.delete(matrix, np.array([0, 19]))]
+    index = jnp.argsort(matrix, axis=1)[:, :2]
+    yield "put_along_axis", [jnp.put_along_axis(matrix, index, 9.0, 1, inplace=False),
+                             jnp.put_along_axis(matrix, jnp.broadcast_to(index[:1, :1], (1, 5)), row[:5][None], 0, inplace=False)]  # fmt: skip
+    yield "select", jnp.select([matrix > 1, matrix > 0], [matrix, jnp.full((4, 5), 2)], -1)
+    yield "packbits", [jnp.packbits(many > 0), jnp.packbits(cube > 0, axis=1), jnp.packbits(many > 0, bitorder="little")]
+    octets = jnp.abs(i["places"]).astype(jnp.uint8)
+    yield "unpackbits", [jnp.unpackbits(octets), jnp.unpackbits(octets, axis=0, count=13),
+                         jnp.unpackbits(octets, axis=1, count=26, bitorder="little")]  # fmt: skip
+    yield "ediff1d", jnp.ediff1d(matrix)
+    yield "unwrap", [jnp.unwrap(row * 9), jnp.unwrap(matrix * 9, axis=0), jnp.unwrap(row * 9, 5.0, period=4.0)]
+    yield "nan", [f(holes[:2], axis=a) for f in (jnp.nanargmax, jnp.nanargmin, jnp.nancumsum, jnp.nancumprod) for a in (None, 0, 1)]
+    yield "nanargmax of none", jnp.nanargmax(holes, axis=1)
+    yield "histogram_bin_edges", [jnp.histogram_bin_edges(matrix, 7), jnp.histogram_bin_edges(ints[:1])]
+    yield "polynomials", [jnp.polyadd(row, ints[:3]), jnp.polysub(ints[:3], row), jnp.polymul(row, ints[:3]),
+                          jnp.polyder(row), jnp.polyder(row, 3), jnp.polyint(row), jnp.polyint(row, 2)]  # fmt: skip
+    at = jnp.linspace(-1, 2, 7)
+    yield "polyfit", [jnp.polyfit(at, row, 2), jnp.polyfit(at, i["data"], 3), jnp.polyfit(at, row, 1, w=jnp.abs(row))]
+
+
 def calls(i):
+    yield from others(i)
+    yield from bits(i)
     yield from signals(i)
     yield from images(i)
     yield from attention(i)
@@ -151,7 +195,7 @@ def calls(i):
 
 
 def write():
-    write_json("more.json", INPUTS, calls)
+    write_json("more.json", INPUTS, calls, (",", ":"))
 
 
 if __name__ == "__main__":

@@ -202,19 +202,21 @@ def calls(i):
 def stored(value):
     value = np.asarray(value)
     parts = np.stack([value.real, value.imag], -1) if value.dtype.kind == "c" else value
-    flat = parts.astype(np.float64 if parts.dtype.kind == "f" else parts.dtype).ravel().tolist()
+    # The shortest decimals that are these numbers of their dtype.
+    short = parts.dtype == np.float32 and np.vectorize(lambda v: float(str(v)), otypes=[np.float64])
+    flat = (short(parts) if short and parts.size else parts.astype(np.float64 if parts.dtype.kind == "f" else parts.dtype)).ravel().tolist()
     numbers = [v if not isinstance(v, float) or np.isfinite(v) else str(v) for v in flat]
     return {"dtype": name_of(value.dtype), "shape": list(value.shape), "values": numbers}
 
 
-def write_json(file, inputs, calls):
+def write_json(file, inputs, calls, separators=None):
     arrays = {name: jnp.asarray(value) for name, value in inputs.items()}
     answers = {}
     for name, answer in calls(arrays):
         answers[name] = [stored(a) for a in (answer if isinstance(answer, (list, tuple)) else [answer])]
     sections = []
     for section, entries in (("inputs", {n: stored(v) for n, v in inputs.items()}), ("calls", answers)):
-        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items())
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry, separators=separators)}" for name, entry in entries.items())
         sections.append(f'"{section}": {{\n{lines}\n}}')
     (GOLDEN / file).write_text("{\n" + ",\n".join(sections) + "\n}\n")
     print(len(answers), "calls,", sum(len(a) for a in answers.values()), "arrays")

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -79,6 +80,8 @@ class IndexList {
     Entry(const Array& a);
   };
   IndexList(std::initializer_list<Entry> entries, std::source_location loc = std::source_location::current());
+  /// Makes a list whose length the program decides: x[entries], x.at(entries).
+  IndexList(const std::vector<Entry>& entries, std::source_location loc = std::source_location::current());
   IndexList(std::integral auto i, std::source_location loc = std::source_location::current())
       : IndexList(Entry(i), loc) {}
   IndexList(Slice s, std::source_location loc = std::source_location::current()) : IndexList(Entry(s), loc) {}
@@ -248,6 +251,17 @@ class IndexUpdate {
   Array add(const Operand& y) const;
   /// Returns x with x[i] multiplied by y.
   Array mul(const Operand& y) const;
+  /// Returns x with y taken from x[i].
+  Array subtract(const Operand& y) const;
+  /// Returns x with x[i] divided by y, the true quotient: of integers all of x is f32. Of repeated indices the product
+  /// divides.
+  Array divide(const Operand& y) const;
+  /// Returns x with x[i] to the power y (of repeated indices to their product), in the dtype of x.
+  Array power(const Operand& y) const;
+  /// Returns x with f(x[i]) in the place of x[i], once for all repeated indices.
+  Array apply(const std::function<Array(const Array&)>& f) const;
+  /// Returns x[i], where an index in an array that is out of range is clipped, or reads what `mode` says.
+  Array get(GatherMode mode = GatherMode::clip) const;
   /// Returns x with the smaller of x[i] and y there.
   Array min(const Operand& y) const;
   /// Returns x with the larger of x[i] and y there.

@@ -47,6 +47,13 @@ Array rad2deg(const Operand& x);
 Array logaddexp2(const Operand& x, const Operand& y);
 /// Returns whether just one of the two is true (not 0), as bool.
 Array logical_xor(const Operand& x, const Operand& y);
+/// Returns the greatest common divisor of integers (DTypeError for others), not negative; of 0 and 0 it is 0.
+Array gcd(const Operand& x, const Operand& y);
+/// Returns the least common multiple of integers (DTypeError for others), not negative; 0 where one is 0.
+Array lcm(const Operand& x, const Operand& y);
+/// Returns the fraction, in [0.5, 1) by its magnitude, and the exponent (i32) with x = fraction * 2^exponent; of 0,
+/// infinity and NaN x itself and 0.
+std::pair<Array, Array> frexp(const Operand& x);
 /// Returns whether x is positive infinity.
 Array isposinf(const Operand& x);
 /// Returns whether x is negative infinity.
@@ -132,6 +139,22 @@ std::vector<Array> meshgrid(const std::vector<Array>& axes, bool matrix = false,
 /// Returns each element's index in an array of `shape`: [axes of shape, shape...].
 Array indices(const Shape& shape, DType dtype = i32, std::source_location loc = std::source_location::current());
 
+/// Returns a window of n numbers that rises from 0 to 1 and falls again, along straight lines. Of one number it is 1.
+Array bartlett(int64_t n, DType dtype = f32, std::source_location loc = std::source_location::current());
+/// Returns Hann's window, (1 - cos(2 pi i / (n - 1))) / 2.
+Array hanning(int64_t n, DType dtype = f32, std::source_location loc = std::source_location::current());
+/// Returns Hamming's window, 0.54 - 0.46 cos(2 pi i / (n - 1)).
+Array hamming(int64_t n, DType dtype = f32, std::source_location loc = std::source_location::current());
+/// Returns Blackman's window, 0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1)).
+Array blackman(int64_t n, DType dtype = f32, std::source_location loc = std::source_location::current());
+/// Returns the rows and the columns of the elements of a matrix [n, m] up to diagonal k, row-major; m is n unless
+/// given.
+std::pair<Array, Array> tril_indices(int64_t n, int64_t k = 0, std::optional<int64_t> m = {},
+                                     std::source_location loc = std::source_location::current());
+/// Returns those of the elements from diagonal k on.
+std::pair<Array, Array> triu_indices(int64_t n, int64_t k = 0, std::optional<int64_t> m = {},
+                                     std::source_location loc = std::source_location::current());
+
 // --- shape
 /// Moves elements on by `shift` along an axis, round its end; in the flat array unless an axis is given.
 Array roll(const Operand& x, int64_t shift, std::optional<int64_t> axis = {});
@@ -189,6 +212,30 @@ Array diagonal(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t 
 Array trace(const Operand& x, int64_t offset = 0, int64_t axis1 = 0, int64_t axis2 = 1);
 /// Returns the matrix with a vector on diagonal k, or of a matrix its diagonal k.
 Array diag(const Operand& x, int64_t k = 0);
+/// Returns x with slices of `values` along an axis (in the flat array unless given) before each of these places of x;
+/// negative ones count from the end. Values broadcast to what is inserted; before one place there may be several.
+Array insert(const Operand& x, const Shape& places, const Operand& values, std::optional<int64_t> axis = {});
+/// Returns x without the slices at these places along an axis, of the flat array unless given (NumPy's delete).
+Array delete_(const Operand& x, const Shape& places, std::optional<int64_t> axis = {});
+/// Returns x with x[..., index[..., j, ...], ...] along axis replaced by values[..., j, ...]; of equal places the last
+/// wins, those out of range are dropped. Other extents are those of x, or 1.
+Array put_along_axis(const Operand& x, const Operand& index, const Operand& values, int64_t axis);
+/// Takes each element from the first choice whose condition is true, `otherwise` where none is (numpy.select). All
+/// broadcast, and choices promote. There are as many conditions as choices, one or more (ShapeError).
+Array select(const std::vector<Array>& conditions, const std::vector<Array>& choices, const Operand& otherwise = 0,
+             std::source_location loc = std::source_location::current());
+/// Returns each 8 elements along an axis, of the flat array unless given, as the bits of a u8 (1 where not 0), the
+/// first one highest unless `little`; zeros fill the last.
+Array packbits(const Operand& x, std::optional<int64_t> axis = {}, bool little = false);
+/// Returns the bits of u8 elements along an axis, as u8: `count` of them, cut or filled with zeros, all unless given.
+Array unpackbits(const Operand& x, std::optional<int64_t> axis = {}, std::optional<int64_t> count = {},
+                 bool little = false);
+/// Subtracts each element from the next in the flat array.
+Array ediff1d(const Operand& x);
+/// Adds multiples of the period so that neighbours along an axis differ by half a period at most; smaller steps than
+/// `discont`, half a period unless given, stay.
+Array unwrap(const Operand& x, std::optional<double> discont = {}, int64_t axis = -1,
+             double period = 6.283185307179586);
 /// Subtracts each element along an axis from the next, `times` times over; the axis is shorter by `times`.
 Array diff(const Operand& x, int64_t times = 1, int64_t axis = -1);
 /// Takes central differences in the middle, one-sided ones at the ends.
@@ -213,6 +260,10 @@ Array nanmean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 Array nanvar(const Operand& x, const Axes& axes = {}, bool keepdims = false);
 /// Returns std() of the elements that are not NaN; NaN where all are.
 Array nanstd(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Returns argmax() of the elements that are not NaN; -1 where all are.
+Array nanargmax(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+/// Returns argmin() of the elements that are not NaN; -1 where all are.
+Array nanargmin(const Operand& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 /// Returns sum(x * weights) / sum(weights) along an axis, or of all. weights have the shape of x, or of that axis
 /// (ShapeError).
 Array average(const Operand& x, const Array& weights, std::optional<int64_t> axis = {});
@@ -235,6 +286,10 @@ Array trapezoid(const Operand& y, double spacing = 1, int64_t axis = -1);
 Array cumsum(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 /// Multiplies from the first element to each; dtypes as in sum().
 Array cumprod(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Returns cumsum() with NaN as 0.
+Array nancumsum(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
+/// Returns cumprod() with NaN as 1.
+Array nancumprod(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 /// Returns the largest element so far, NaN from the first NaN on.
 Array cummax(const Operand& x, std::optional<int64_t> axis = {}, bool reverse = false);
 /// Returns the smallest element so far, NaN from the first NaN on.
@@ -255,6 +310,9 @@ Array bincount(const Operand& x, int64_t length);
 Array bincount(const Operand& x, const Array& weights, int64_t length);
 /// Returns counts and the bins + 1 edges between low and high; f32, of an f64 x f64.
 std::pair<Array, Array> histogram(const Operand& x, int64_t bins, double low, double high);
+/// Returns the bins + 1 edges of bins between the smallest and the largest element (0.5 around them where all are
+/// equal).
+Array histogram_bin_edges(const Operand& x, int64_t bins = 10);
 /// Returns the `size` smallest distinct elements, sorted; the smallest again where there are fewer, unless `fill` is
 /// given.
 Array unique(const Operand& x, int64_t size, std::optional<double> fill = {});
@@ -310,6 +368,21 @@ Array kron(const Operand& x, const Operand& y);
 Array cross(const Operand& x, const Operand& y, int64_t axis = -1);
 /// Returns the value at x of the polynomial with these coefficients [n], the highest power first.
 Array polyval(const Operand& coefficients, const Operand& x);
+/// Adds polynomials: of vectors of coefficients, the highest power first, as all functions of these.
+Array polyadd(const Operand& x, const Operand& y);
+/// Subtracts polynomials.
+Array polysub(const Operand& x, const Operand& y);
+/// Multiplies polynomials.
+Array polymul(const Operand& x, const Operand& y);
+/// Returns the derivative of a polynomial, `times` times over.
+Array polyder(const Operand& coefficients, int64_t times = 1);
+/// Returns an integral of a polynomial, 0 at 0, `times` times over.
+Array polyint(const Operand& coefficients, int64_t times = 1);
+/// Returns the polynomial [degree + 1] (of y [n, k]: [degree + 1, k]) with the least sum of squares of its differences
+/// from y at x [n], each multiplied by its weight [n] before, if there are some. Powers are scaled to columns of length
+/// 1; singular values below rcond * the largest count as zero; rcond is n * epsilon unless given.
+Array polyfit(const Operand& x, const Operand& y, int64_t degree, std::optional<double> rcond = {},
+              const std::optional<Array>& weights = {});
 /// ConvolveMode says which places of two vectors, of n and m elements, count: all where they overlap (n + m - 1), as
 /// many as the longer has, or those where the shorter lies within (|n - m| + 1).
 enum class ConvolveMode { full, same, valid };

@@ -128,8 +128,13 @@ Array angle(const Operand& z);
 
 /// Converts to another dtype. Complex numbers become real by their real part (bool: whether they are not 0).
 Array convert(const Operand& x, DType dtype);
-/// Returns the same bits as another dtype, whose elements are as wide.
+/// Returns the same bits as another dtype. Where its elements are narrower, those of one are a new last axis, lowest
+/// bits first; where they are wider, those of the last axis become one (ShapeError unless it has just as many). Widths
+/// of bool and complex numbers do not change (DTypeError).
 Array bitcast(const Operand& x, DType dtype);
+/// Rounds floats to those of a format with so many exponent bits (1 or more) and mantissa bits, halves to even, and
+/// keeps their dtype: what is too large becomes infinite, what would be subnormal 0, NaN stays. The derivative is 1.
+Array reduce_precision(const Operand& x, int exponent_bits, int mantissa_bits);
 
 // --- shape
 /// Stretches x to `shape` by NumPy's rule: its axes, aligned at the last, are equal to those of `shape` or 1; else

@@ -45,9 +45,14 @@ MISTAKE(DTypes, SelectsByFloats, DTypeError, "select: the condition is f32[2]; e
   select(zeros({2}), zeros({2}), 1);  // here
 }
 
-MISTAKE(DTypes, ReinterpretsAnotherWidth, DTypeError,
-        "bitcast: f32[3] to i16; expected dtypes of equal width; f32 has elements of 4 bytes") {
-  bitcast(zeros({3}), i16);  // here
+MISTAKE(DTypes, ReinterpretsWidthsOfBool, DTypeError,
+        "bitcast: f32[3] to bool; expected dtypes of numbers that are not complex, or of equal width") {
+  bitcast(zeros({3}), bool_);  // here
+}
+
+MISTAKE(DTypes, ReinterpretsTooFew, ShapeError,
+        "bitcast: u8[3] to f32; expected a last axis of 4 elements; f32 has elements of 4 bytes") {
+  bitcast(zeros({3}, u8), f32);  // here
 }
 
 MISTAKE(DTypes, AddsTooLargeANumber, DTypeError,

@@ -162,12 +162,12 @@ void add_images(Calls& calls, Inputs& in) {
   for (const auto& [name, method] : methods) {
     calls[std::string("resize ") + name] = [&in, method = method] {
       const Array& x = in["image"];
-      return Arrays{image::resize(x, {2, 3, 4, 9}, method), image::resize(x, {2, 3, 14, 3}, method),
+      return Arrays{image::resize(x, {1, 2, 4, 9}, method), image::resize(x, {1, 2, 14, 3}, method),
                     image::resize(in["ints"], {3}, method), image::resize(x[0], {1, 7, 2}, method, false)};
     };
     if (method == Method::nearest || method == Method::lanczos5) continue;
     calls[std::string("scale_and_translate ") + name] = [&in, method = method] {
-      return Arrays{image::scale_and_translate(in["image"][0], {3, 5, 8}, {1, 2}, array({0.6f, 1.4f}),
+      return Arrays{image::scale_and_translate(in["image"][0], {2, 5, 8}, {1, 2}, array({0.6f, 1.4f}),
                                                array({0.5f, -1.0f}), method),
                     image::scale_and_translate(in["row"], {9}, {0}, 0.7f, 2.0f, method, false)};
     };
@@ -199,12 +199,118 @@ void add_signals(Calls& calls, Inputs& in) {
     };
 }
 
+void add_bits(Calls& calls, Inputs& in) {
+  calls["bitcast"] = [&] {
+    const Array& x = in["edges"];
+    return Arrays{bitcast(x, u8), bitcast(x, i16), bitcast(bitcast(x, u8), f32),
+                  bitcast(reshape(in["many"], {10, 4}).astype(i8), u32),
+                  bitcast(reshape(in["row"][slice(6)], {3, 2}), u16)};
+  };
+  calls["reduce_precision"] = [&] {
+    Arrays all;
+    for (const auto& [exponent, mantissa] : {std::pair(8, 7), {5, 10}, {4, 3}, {8, 0}, {2, 23}})
+      all.push_back(reduce_precision(in["edges"], exponent, mantissa));
+    return all;
+  };
+  calls["at"] = [&] {
+    const Array &row = in["row"], at = array({1, 1, 4});
+    return Arrays{row.at(at).divide(2.0f),
+                  row.at(at[slice(1, end)]).apply([](const Array& x) { return exp(x); }),
+                  abs(row).at(slice(2, end)).power(0.5f),
+                  in["ints"].at(0).divide(4),
+                  row.at(at).subtract(1.5f),
+                  in["ints"].at(1).power(3)};
+  };
+}
+
+void append_pair(Arrays& all, const std::pair<Array, Array>& two) {
+  all.push_back(two.first), all.push_back(two.second);
+}
+
+void add_numbers(Calls& calls, Inputs& in) {
+  calls["gcd"] = [&] { return Arrays{gcd(in["many"], 12), gcd(in["many"][slice(7)], in["ints"])}; };
+  calls["lcm"] = [&] { return Arrays{lcm(in["many"], 12), lcm(in["many"][slice(7)], in["ints"])}; };
+  calls["frexp"] = [&] {
+    Arrays all;
+    append_pair(all, frexp(in["edges"][slice(16)])), append_pair(all, frexp(in["row"] * 1e30f));
+    return all;
+  };
+  calls["windows of signals"] = [] {
+    Arrays all;
+    for (const auto& make : {bartlett, hanning, hamming, blackman})
+      for (const int64_t n : {1, 3, 7}) all.push_back(make(n, f32, {}));
+    return all;
+  };
+  calls["nan"] = [&] {
+    const Array x = in["holes"][slice(2)];
+    Arrays all;
+    for (const auto& f : {nanargmax, nanargmin, nancumsum, nancumprod})
+      for (const std::optional<int64_t> axis : {std::optional<int64_t>(), {0}, {1}}) all.push_back(f(x, axis, false));
+    return all;
+  };
+  calls["nanargmax of none"] = [&] { return Arrays{nanargmax(in["holes"], 1)}; };
+  calls["histogram_bin_edges"] = [&] {
+    return Arrays{histogram_bin_edges(in["matrix"], 7), histogram_bin_edges(in["ints"][slice(1)])};
+  };
+  calls["ediff1d"] = [&] { return Arrays{ediff1d(in["matrix"])}; };
+  calls["unwrap"] = [&] {
+    const Array x = in["row"] * 9;
+    return Arrays{unwrap(x), unwrap(in["matrix"] * 9, {}, 0), unwrap(x, 5.0, -1, 4.0)};
+  };
+  calls["polynomials"] = [&] {
+    const Array &row = in["row"], three = in["ints"][slice(3)];
+    return Arrays{polyadd(row, three), polysub(three, row), polymul(row, three), polyder(row),
+                  polyder(row, 3),     polyint(row),        polyint(row, 2)};
+  };
+  calls["polyfit"] = [&] {
+    const Array at = linspace(-1, 2, 7), &row = in["row"];
+    return Arrays{polyfit(at, row, 2), polyfit(at, in["data"], 3), polyfit(at, row, 1, {}, abs(row))};
+  };
+}
+
+void add_more_places(Calls& calls, Inputs& in) {
+  calls["triangles"] = [] {
+    Arrays all;
+    append_pair(all, tril_indices(3)), append_pair(all, tril_indices(3, -1, 5));
+    append_pair(all, triu_indices(4, 1, 3)), append_pair(all, triu_indices(3, -1));
+    return all;
+  };
+  calls["insert"] = [&] {
+    const Array& matrix = in["matrix"];
+    return Arrays{insert(in["row"], {2}, 9.0f), insert(matrix, {1, 4, 1}, 7.0f, 0),
+                  insert(matrix, {-1}, matrix[{slice(), slice(2)}], 1), insert(matrix, {3, 0}, array({5, 6}))};
+  };
+  calls["delete_"] = [&] {
+    return Arrays{delete_(in["row"], {2}), delete_(in["matrix"], {1, -1, 1}, 1), delete_(in["matrix"], {0, 19})};
+  };
+  calls["put_along_axis"] = [&] {
+    const Array& matrix = in["matrix"];
+    const Array index = argsort(matrix, 1)[{slice(), slice(2)}];
+    return Arrays{
+        put_along_axis(matrix, index, 9.0f, 1),
+        put_along_axis(matrix, broadcast_to(index[{slice(1), slice(1)}], {1, 5}), in["row"][{newaxis, slice(5)}], 0)};
+  };
+  calls["select"] = [&] {
+    const Array& matrix = in["matrix"];
+    return Arrays{select({matrix > 1, matrix > 0}, {matrix, full({4, 5}, 2)}, -1)};
+  };
+  calls["packbits"] = [&] {
+    const Array set = in["many"] > 0;
+    return Arrays{packbits(set), packbits(in["cube"] > 0, 1), packbits(set, {}, true)};
+  };
+  calls["unpackbits"] = [&] {
+    const Array octets = abs(in["places"]).astype(u8);
+    return Arrays{unpackbits(octets), unpackbits(octets, 0, 13), unpackbits(octets, 1, 26, true)};
+  };
+}
+
 TEST(GoldenMore, AnswersWhatJaxAnswers) {
   const json golden = read_golden("more.json");
   Inputs in = inputs_of(golden);
   Calls calls;
   add_segments(calls, in), add_places(calls, in), add_windows(calls, in), add_attention(calls, in),
-      add_images(calls, in), add_signals(calls, in);
+      add_images(calls, in), add_signals(calls, in), add_bits(calls, in);
+  add_numbers(calls, in), add_more_places(calls, in);
   expect_answers(golden, calls, expect_near_largest);
 }
 
@@ -303,6 +409,26 @@ TEST(Attention, HoldsNoSquareOfTheLength) {
   const auto loss = [=](const Array& q, const Array& k, const Array& v) { return sum(square(attend(q, k, v))); };
   EXPECT_LT(jit(attend).plan(x, x, x).peak_bytes(), 4 * x.bytes() + 20'000'000);
   EXPECT_LT(jit(grad<0, 1, 2>(loss)).plan(x, x, x).peak_bytes(), 14 * x.bytes());
+}
+
+TEST(Indexing, ByAListOfAnyLength) {
+  const Array x = reshape(arange(24.0f), {2, 3, 4});
+  std::vector<IndexList::Entry> entries(2, slice());
+  entries.emplace_back(1);
+  EXPECT_TRUE(array_equal(x[entries], x[{slice(), slice(), 1}]).item<bool>());
+  EXPECT_TRUE(array_equal(x.at(entries).add(1), x.at({slice(), slice(), 1}).add(1)).item<bool>());
+  EXPECT_TRUE(array_equal(x[std::vector<IndexList::Entry>{}], x).item<bool>());
+  const Array outside = x.at(array({5})).get(GatherMode::fill), nearest = x.at(array({5})).get();
+  EXPECT_TRUE(all(isnan(outside)).item<bool>());
+  EXPECT_TRUE(array_equal(nearest[0], x[1]).item<bool>());
+}
+
+TEST(ReducePrecision, IsTheConversionToANarrowDType) {
+  const Array x = random::normal(random::key(5), {2000}) * 100;
+  EXPECT_TRUE(array_equal(reduce_precision(x, 8, 7), x.astype(bf16).astype(f32)).item<bool>());
+  EXPECT_TRUE(array_equal(reduce_precision(x.astype(f64), 8, 23), x.astype(f64)).item<bool>());
+  const Array slope = grad([](const Array& v) { return sum(reduce_precision(v, 5, 2)); })(x);
+  EXPECT_TRUE(array_equal(slope, ones({2000})).item<bool>());
 }
 
 }  // namespace

@@ -65,6 +65,31 @@ inline std::vector<Case> more_cases() {
                        signal::correlate2d(in[0], in[1], ConvolveMode::same),
                        signal::convolve(in[1], in[0], ConvolveMode::valid)};
        }},
+      {"places",
+       {m, {{5}, f64}},
+       [](const Arrays& in) {
+         return Arrays{insert(in[0], {1, 0}, in[1][slice(4)], 0), delete_(in[0], {1}, 1),
+                       put_along_axis(in[0], argsort(in[0], 1), 2 * in[0], 1),
+                       select({in[1] > 1, in[1] > 0}, {square(in[1]), in[1]}), frexp(in[1]).first};
+       }},
+      {"polynomials",
+       {{{5}, f64}, {{3}, f64}},
+       [](const Arrays& in) {
+         return Arrays{polyadd(in[0], in[1]), polymul(in[0], in[1]), polyder(in[0], 2), polyint(in[0]),
+                       polyfit(linspace(0, 1, 5, f64), in[0], 2)};
+       }},
+      {"precision", {m}, [](const Arrays& in) { return Arrays{in[0].at(slice(1)).divide(in[0][2] + 9)}; }},
+      {"bits",
+       {{{6}, i32}, {{6}, i32}},
+       [](const Arrays& in) {
+         return Arrays{gcd(in[0], in[1]),  lcm(in[0], in[1]),
+                       packbits(in[0]),    unpackbits(in[0].astype(u8)),
+                       bitcast(in[0], u8), bitcast(reshape(in[1], {3, 2}), u64)};
+       },
+       -2,
+       2,
+       -9,
+       9},
       {"sets",
        {{{6}, i32}, {{5}, i32}},
        [](const Arrays& in) {

@@ -245,8 +245,5 @@ Array convert(const Operand& x, DType dtype) {
   const bool loses = !x.is_scalar() && is_complex(x.dtype()) && !is_complex(dtype) && dtype != DType::bool_;
   return loses ? Operand(real(x), x.loc()).as(dtype) : x.as(dtype);
 }
-Array bitcast(const Operand& x, DType dtype) {
-  return apply(Op::bitcast, {x.as_array()}, {{Attr::dtype, dtype}}, x.loc());
-}
 
 }  // namespace neap

@@ -144,6 +144,10 @@ IndexList::IndexList(std::initializer_list<Entry> entries, std::source_location 
   for (const Entry& e : entries) entries_.push_back(e.index);
 }
 
+IndexList::IndexList(const std::vector<Entry>& entries, std::source_location loc) : loc_(loc) {
+  for (const Entry& e : entries) entries_.push_back(e.index);
+}
+
 namespace {
 
 bool is_array(const Index& i) { return std::holds_alternative<std::shared_ptr<detail::ArrayImpl>>(i); }
@@ -402,5 +406,23 @@ Array IndexUpdate::add(const Operand& y) const { return update(Op::scatter_add, 
 Array IndexUpdate::mul(const Operand& y) const { return update(Op::scatter_mul, array_, index_, mode_, y); }
 Array IndexUpdate::min(const Operand& y) const { return update(Op::scatter_min, array_, index_, mode_, y); }
 Array IndexUpdate::max(const Operand& y) const { return update(Op::scatter_max, array_, index_, mode_, y); }
+
+Array IndexUpdate::subtract(const Operand& y) const {
+  const AtLine line(index_.loc());
+  return add(-y);
+}
+Array IndexUpdate::divide(const Operand& y) const {
+  const AtLine line(index_.loc());
+  return array_ / IndexUpdate(ones(array_.shape(), to_float_dtype(array_.dtype())), index_, mode_).mul(y);
+}
+Array IndexUpdate::power(const Operand& y) const {
+  const AtLine line(index_.loc());
+  return neap::power(array_, IndexUpdate(ones_like(array_), index_, mode_).mul(y)).astype(array_.dtype());
+}
+Array IndexUpdate::apply(const std::function<Array(const Array&)>& f) const {
+  const AtLine line(index_.loc());
+  return set(f(array_[index_]));
+}
+Array IndexUpdate::get(GatherMode mode) const { return indexed(array_, index_, mode); }
 
 }  // namespace neap
