@@ -29,7 +29,8 @@ void ternary(Binder& b, const char* name, Ternary f, const char* doc) {
 
 // Rows whose names mean something else in NumPy: theirs are below.
 bool is_internal(std::string_view name) {
-  return std::set<std::string_view>{"divide", "remainder", "pow", "select", "popcount", "shift_left", "shift_right"}
+  return std::set<std::string_view>{"abs", "floor",  "ceil",     "trunc",      "divide",     "remainder",
+                                    "pow", "select", "popcount", "shift_left", "shift_right"}
       .contains(name);
 }
 
@@ -46,7 +47,19 @@ void bind_table(Binder& b) {
 #undef NEAP_TERNARY
 }
 
+// Integers are whole already, and keep their dtype, as in JAX; so does the absolute value of a bool.
+template <auto f>
+Array unless_whole(const Operand& x) {
+  return is_inexact(x.dtype()) ? f(x) : x.as_array();
+}
+
 void bind_numpy(Binder& b) {
+  unary(b, "floor", unless_whole<static_cast<Unary>(neap::floor)>, "Largest integer not above x.");
+  unary(b, "ceil", unless_whole<static_cast<Unary>(neap::ceil)>, "Smallest integer not below x.");
+  unary(b, "trunc", unless_whole<static_cast<Unary>(neap::trunc)>, "x without its fraction.");
+  unary(
+      b, "abs", [](const Operand& x) { return x.dtype() == DType::bool_ ? x.as_array() : neap::abs(x); },
+      "Absolute value.");
   binary(
       b, "divide", [](const Operand& x, const Operand& y) { return x / y; },
       "The true quotient: integers give float32.");

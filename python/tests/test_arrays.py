@@ -199,6 +199,8 @@ def test_names_mean_what_numpy_s_do():
     assert np.fmod(np.array(-7.0), 3.0).item() == -1.0
     assert np.divide(1, 2).item() == 0.5
     assert np.power(np.array([2, 3]), 2).dtype == np.int32
+    assert np.floor(np.array([3, 4])).dtype == np.int32 and np.floor(2.5).item() == 2.0
+    assert np.abs(np.array([True])).dtype == np.bool_ and np.abs(-3).item() == 3
     assert np.nn.softmax(np.zeros(4)).tolist() == [0.25] * 4
     assert np.lax.clamp(0, np.array([-1, 5]), 3).tolist() == [0, 3]
     assert math.isclose(np.gammaln(5.0).item(), math.log(24), rel_tol=1e-6)
