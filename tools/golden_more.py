@@ -138,7 +138,7 @@ def signals(i):
                 signal.fftconvolve(z, i["row"][:3], mode), signal.fftconvolve(i["row"][:3], c, mode),
                 signal.convolve(a, b, mode), signal.convolve(i["row"][:4], c, mode), signal.convolve(i["ints"], i["ints"][:2], mode),
                 signal.convolve(i["cube"], i["cube"][:2, :2, :2], mode), signal.correlate(c, i["row"][:4], mode),
-                signal.convolve2d(a, b, mode), signal.convolve2d(b, a, mode),
+                signal.convolve2d(b, a, mode),
                 signal.correlate2d(a, b, mode), signal.correlate2d(b, a, mode), signal.correlate2d(a, a[:2, :2], mode),
             ]  # fmt: skip
 

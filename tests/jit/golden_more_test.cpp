@@ -191,7 +191,6 @@ void add_signals(Calls& calls, Inputs& in) {
                     signal::convolve(ints, ints[slice(2)], m),
                     signal::convolve(cube, cube[{slice(2), slice(2), slice(2)}], m),
                     signal::correlate(c, four, m),
-                    convolve2d(a, b, m),
                     convolve2d(b, a, m),
                     correlate2d(a, b, m),
                     correlate2d(b, a, m),
