@@ -36,7 +36,7 @@ size_t Plan::lower_bound_bytes() const { return data().lower_bound_bytes; }
 size_t Plan::naive_peak_bytes() const { return data().naive_peak_bytes; }
 size_t Plan::host_bytes() const { return planner::host_bytes(data()); }
 size_t Plan::num_steps() const { return data().steps.size(); }
-Strategies Plan::strategies() const { return {data().strategies.begin(), data().strategies.end()}; }
+const Strategies& Plan::strategies() const& { return data().strategies; }
 
 std::string Plan::decision(const std::string& what) const {
   for (const planner::Decision& d : data().decisions)

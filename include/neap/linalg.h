@@ -55,8 +55,8 @@ struct Eig {
   Array eigenvalues, eigenvectors;
 };
 /// Returns the eigenvalues and eigenvectors of any square matrix: c64 of f32, c128 of f64. Vectors have length 1, and
-/// their largest element is real. Where eigenvalues are equal there may be fewer vectors than that: some are then alike.
-/// Derivatives are those of distinct eigenvalues; vectors keep their length and turn as little as they can.
+/// their largest element is real. Where eigenvalues are equal there may be fewer vectors than that: some are then
+/// alike. Derivatives are those of distinct eigenvalues; vectors keep their length and turn as little as they can.
 Eig eig(const Operand& a);
 /// Returns the eigenvalues of any square matrix alone, in no order.
 Array eigvals(const Operand& a);
@@ -145,8 +145,8 @@ Array expm(const Operand& a);
 /// Returns the matrix with these matrices along its diagonal, zeros elsewhere; vectors are rows, scalars [1, 1]. It is
 /// jax.scipy.linalg's; of none [1, 0].
 Array block_diag(const std::vector<Array>& blocks, std::source_location loc = std::source_location::current());
-/// Returns the principal square root of a square matrix, by its Schur form: complex, of real matrices too (as JAX's). It
-/// has derivatives, where no two eigenvalues' roots add up to 0. Source: Bjorck and Hammarling (1983).
+/// Returns the principal square root of a square matrix, by its Schur form: complex, of real matrices too (as JAX's).
+/// It has derivatives, where no two eigenvalues' roots add up to 0. Source: Bjorck and Hammarling (1983).
 Array sqrtm(const Operand& a);
 /// Returns a with its last two axes exchanged.
 Array matrix_transpose(const Operand& a);

@@ -25,9 +25,9 @@
 #include <neap/random.h>
 #include <neap/reduce.h>
 #include <neap/shape.h>
+#include <neap/signal.h>
 #include <neap/solvers.h>
 #include <neap/special.h>
-#include <neap/signal.h>
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

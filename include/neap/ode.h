@@ -10,9 +10,9 @@ namespace neap {
 /// OdeOptions say how exactly odeint() computes: a step is taken where the root of the mean of (error / (atol + rtol
 /// |y|))^2 is at most 1.
 struct OdeOptions {
-  double rtol = 1.4e-8, atol = 1.4e-8;
-  std::optional<int64_t> mxstep = {};  // steps at most between two times; beyond them values are NaN
-  std::optional<double> hmax = {};     // the longest step
+  double rtol = 1.4e-8, atol = 1.4e-8;  // of the error of a step
+  std::optional<int64_t> mxstep = {};   // steps at most between two times; beyond them values are NaN
+  std::optional<double> hmax = {};      // the longest step
 };
 
 namespace detail {

@@ -12,11 +12,11 @@ enum class MinimizeMethod : uint8_t { bfgs, lbfgs };
 
 /// MinimizeOptions say how minimize() works and when it stops.
 struct MinimizeOptions {
-  MinimizeMethod method = MinimizeMethod::bfgs;
-  double gtol = 1e-5;                   // where no element of the gradient is larger
-  std::optional<int64_t> maxiter = {};  // iterations at most: 200 for each variable
-  int64_t line_search_maxiter = 20;     // evaluations at most in each of them
-  int64_t history = 10;                 // lbfgs: steps that are kept
+  MinimizeMethod method = MinimizeMethod::bfgs;  // how the next direction is found
+  double gtol = 1e-5;                            // where no element of the gradient is larger
+  std::optional<int64_t> maxiter = {};           // iterations at most: 200 for each variable
+  int64_t line_search_maxiter = 20;              // evaluations at most in each of them
+  int64_t history = 10;                          // lbfgs: steps that are kept
 };
 
 /// Minimized is what minimize() found: scalars but for x and jac, which are trees like x0, and hess_inv.

@@ -52,8 +52,9 @@ class Plan {
   /// Returns the number of steps, those in bodies of loops aside.
   size_t num_steps() const;
   /// Returns the names of the strategies in use, sorted: "chunked", "fused", "inplace", "naive", "nocopy-gather-grad",
-  /// ...
-  Strategies strategies() const;
+  /// ... The list lives as long as the plan, or a copy of it.
+  const Strategies& strategies() const&;
+  Strategies strategies() const&& { return strategies(); }  // the one above: *this has a name
   /// Returns what the planner chose for the decision whose name contains `what`; empty when there is none.
   std::string decision(const std::string& what) const;
 

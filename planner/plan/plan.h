@@ -161,10 +161,10 @@ struct PlanData {
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
-  bool budget_of_machine = false;       // nobody set it: it is what the machine had
-  std::vector<Tradeoff> tradeoff;       // what other budgets would get, as far as the search went
-  std::vector<std::string> strategies;  // names in use, sorted: "chunked", "fused", ...
-  std::vector<PassRecord> passes;       // in their order, the graph that they began with first; with keep_passes
+  bool budget_of_machine = false;  // nobody set it: it is what the machine had
+  std::vector<Tradeoff> tradeoff;  // what other budgets would get, as far as the search went
+  Strategies strategies;           // names in use, sorted: "chunked", "fused", ...
+  std::vector<PassRecord> passes;  // in their order, the graph that they began with first; with keep_passes
 
   /// These return the buffer that owns the bytes of `b`, which may be `b`, and the byte at which they begin in it.
   int root(int b) const { return buffers[b].alias_of < 0 ? b : buffers[b].alias_of; }

@@ -135,8 +135,13 @@ TEST(ComplexLinalg, Determinants) {
 }
 
 TEST(ComplexLinalg, SchurFormsAndWhatIsMadeOfThem) {
-  const std::vector<Array> matrices{numbers(20, {1, 1}), numbers(21, {2, 2}), numbers(22, {9, 9}), numbers(23, {3, 5, 5}),
-                                    complex(real(numbers(24, {6, 6})), zeros({6, 6}, f64)), unit(4), zeros({3, 3}, c128)};
+  const std::vector<Array> matrices{numbers(20, {1, 1}),
+                                    numbers(21, {2, 2}),
+                                    numbers(22, {9, 9}),
+                                    numbers(23, {3, 5, 5}),
+                                    complex(real(numbers(24, {6, 6})), zeros({6, 6}, f64)),
+                                    unit(4),
+                                    zeros({3, 3}, c128)};
   for (const Array& a : matrices) {
     SCOPED_TRACE(to_string(a.shape()));
     const int64_t n = a.shape(-1);
@@ -146,7 +151,8 @@ TEST(ComplexLinalg, SchurFormsAndWhatIsMadeOfThem) {
     expect_equal(f.t, triu(f.t), 0);
     const linalg::Eig e = linalg::eig(a);
     expect_equal(matmul(a, e.eigenvectors), e.eigenvectors * expand_dims(e.eigenvalues, -2), 1e-10);
-    expect_equal(sum(square(real(e.eigenvectors)) + square(imag(e.eigenvectors)), -2), ones(e.eigenvalues.shape(), f64));
+    expect_equal(sum(square(real(e.eigenvectors)) + square(imag(e.eigenvectors)), -2),
+                 ones(e.eigenvalues.shape(), f64));
     expect_equal(sum(linalg::eigvals(a), -1), sum(diagonal(a, 0, -2, -1), -1));
     if (n == 4 || n == 3) continue;  // the root of 0 is not found by division
     const Array root = linalg::sqrtm(a);
@@ -209,13 +215,16 @@ TEST(ComplexLinalg, Derivatives) {
   expect_derivative([=](const Array& x) { return linalg::slogdet(x).logabsdet + imag(linalg::slogdet(x).sign); },
                     square);
   expect_derivative([=](const Array& x) { return sum(real(sin(linalg::eigvals(x)))); }, square);
-  expect_derivative([=](const Array& x) {  // v f(w) v^-1
-    const linalg::Eig f = linalg::eig(x);
-    return total(matmul(f.eigenvectors * expand_dims(sin(f.eigenvalues), 0), linalg::inv(f.eigenvectors)));
-  }, square);
+  expect_derivative(
+      [=](const Array& x) {  // v f(w) v^-1
+        const linalg::Eig f = linalg::eig(x);
+        return total(matmul(f.eigenvectors * expand_dims(sin(f.eigenvalues), 0), linalg::inv(f.eigenvectors)));
+      },
+      square);
   expect_derivative([=](const Array& x) { return total(linalg::sqrtm(x)); }, square);
   const auto of_root = [=](const Array& x) { return total(linalg::sqrtm(x)); };
-  expect_derivative([=](const Array& x) { return sum(real(grad(of_root)(x) * weights[{slice(0, 4), slice(0, 4)}])); }, square, 1e-5);
+  expect_derivative([=](const Array& x) { return sum(real(grad(of_root)(x) * weights[{slice(0, 4), slice(0, 4)}])); },
+                    square, 1e-5);
   const auto once = [=](const Array& x) { return total(matmul(linalg::inv(x), x * x)); };
   expect_derivative([=](const Array& x) { return sum(real(grad(once)(x) * weights[{slice(0, 4), slice(0, 4)}])); },
                     square, 1e-5);

@@ -178,5 +178,13 @@ TEST(Eager, IndexesAsNumPyDoes) {
   EXPECT_THROW(x[2], IndexError);
 }
 
+// Both iterators are of one list, which a plan keeps.
+TEST(Jit, StrategiesAreOneList) {
+  const Plan plan = jit([](const Array& x) { return sum(exp(x) * 2); }).plan(spec({100}, f32));
+  EXPECT_NE(std::find(plan.strategies().begin(), plan.strategies().end(), "fused"), plan.strategies().end());
+  const Strategies kept = jit([](const Array& x) { return sum(exp(x) * 2); }).plan(spec({100}, f32)).strategies();
+  EXPECT_EQ(kept, plan.strategies());
+}
+
 }  // namespace
 }  // namespace neap

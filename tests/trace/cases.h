@@ -197,7 +197,8 @@ inline std::vector<Case> structural_cases() {
 
 inline std::vector<Case> all_cases() {
   std::vector<Case> cases = elementwise_cases();
-  for (auto more : {structural_cases(), scan_cases(), branch_cases(), numpy_cases(), special_cases(), linalg_cases(), more_cases()})
+  for (auto more :
+       {structural_cases(), scan_cases(), branch_cases(), numpy_cases(), special_cases(), linalg_cases(), more_cases()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }

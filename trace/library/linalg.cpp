@@ -46,9 +46,7 @@ Array of_triangle(const Array& a, bool lower, bool symmetrize_input) {
   return half + adjoint(half) + expand_dims(on, -1).astype(a.dtype()) * unit;
 }
 
-Array eigh_node(const Array& a, bool vectors) {
-  return factor_node(Op::eigh, a, {{Attr::vectors, int64_t{vectors}}});
-}
+Array eigh_node(const Array& a, bool vectors) { return factor_node(Op::eigh, a, {{Attr::vectors, int64_t{vectors}}}); }
 Array svd_node(const Array& a, bool full, bool vectors) {
   return factor_node(Op::svd, a, {{Attr::full, int64_t{full}}, {Attr::vectors, int64_t{vectors}}});
 }
@@ -304,7 +302,8 @@ Svd svd(const Operand& a, bool full_matrices) {
 Array svdvals(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "svdvals", false);
-  if (is_complex(a.dtype())) return as_one_tree(a.as_array(), [](const Array& x) { return complex_matrices::svd(x, false).s; });
+  if (is_complex(a.dtype()))
+    return as_one_tree(a.as_array(), [](const Array& x) { return complex_matrices::svd(x, false).s; });
   return in_floats("svdvals", a, [](const Array& x) { return svd_node(x, false, false); });
 }
 

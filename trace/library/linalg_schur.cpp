@@ -90,23 +90,29 @@ Array shifted_solve(const Array& t, const Array& shift, const Array& b) {
 Array root_of_triangular(const Array& t) {
   const int64_t n = t.shape(0);
   const Array roots = sqrt(diagonal(t)), place = arange(n);
-  return fori_loop(0, n, [&](const Array& j, const Array& r) {
-    const Array above = where(place < j, column(t, j), zeros({}, t.dtype()));
-    // Rows from j on have right sides of 0; their diagonal is that of the roots.
-    const Array filled = r + diag(where(place < j, zeros({}, t.dtype()), ones({}, t.dtype())));
-    const Array x = shifted_solve(filled, roots[j], above);
-    return r.at({slice(), j}).set(where(place == j, roots[j], where(place < j, x, zeros({}, t.dtype()))));
-  }, zeros({n, n}, t.dtype()));
+  return fori_loop(
+      0, n,
+      [&](const Array& j, const Array& r) {
+        const Array above = where(place < j, column(t, j), zeros({}, t.dtype()));
+        // Rows from j on have right sides of 0; their diagonal is that of the roots.
+        const Array filled = r + diag(where(place < j, zeros({}, t.dtype()), ones({}, t.dtype())));
+        const Array x = shifted_solve(filled, roots[j], above);
+        return r.at({slice(), j}).set(where(place == j, roots[j], where(place < j, x, zeros({}, t.dtype()))));
+      },
+      zeros({n, n}, t.dtype()));
 }
 
 // Solves r y + y r = c of an upper triangular r.
 Array sylvester(const Array& r, const Array& c) {
   const int64_t n = r.shape(0);
   const Array place = arange(n), on = diagonal(r);
-  return fori_loop(0, n, [&](const Array& j, const Array& y) {
-    const Array before = where(place < j, column(r, j), zeros({}, r.dtype()));
-    return y.at({slice(), j}).set(shifted_solve(r, on[j], column(c, j) - matmul(y, before)));
-  }, zeros({n, n}, r.dtype()));
+  return fori_loop(
+      0, n,
+      [&](const Array& j, const Array& y) {
+        const Array before = where(place < j, column(r, j), zeros({}, r.dtype()));
+        return y.at({slice(), j}).set(shifted_solve(r, on[j], column(c, j) - matmul(y, before)));
+      },
+      zeros({n, n}, r.dtype()));
 }
 
 struct Root {
@@ -125,20 +131,24 @@ Array vectors_of(const Array& t) {
   const DType part = real_dtype(t.dtype());
   const double epsilon = part == DType::f64 ? 0x1p-52 : 0x1p-23;
   const Array least = maximum(epsilon * max(magnitude(t)), full({}, part == DType::f64 ? 0x1p-1000 : 0x1p-120, part));
-  return fori_loop(0, n, [&](const Array& k, const Array& x) {
-    const Array i = n - 1 - k;
-    const Array above = where(place > i, t[i], zeros({}, t.dtype()));
-    const Array gap = on[i] - on, close = magnitude(gap) < least;
-    const Array divisor = where(close, least.astype(t.dtype()), gap);
-    const Array row = where(place > i, -matmul(above, x) / divisor, (place == i).astype(t.dtype()));
-    return x.at(i).set(row);
-  }, zeros({n, n}, t.dtype()));
+  return fori_loop(
+      0, n,
+      [&](const Array& k, const Array& x) {
+        const Array i = n - 1 - k;
+        const Array above = where(place > i, t[i], zeros({}, t.dtype()));
+        const Array gap = on[i] - on, close = magnitude(gap) < least;
+        const Array divisor = where(close, least.astype(t.dtype()), gap);
+        const Array row = where(place > i, -matmul(above, x) / divisor, (place == i).astype(t.dtype()));
+        return x.at(i).set(row);
+      },
+      zeros({n, n}, t.dtype()));
 }
 
 Array normalised(const Array& v) {
   const Array lengths = sqrt(sum(square(real(v)) + square(imag(v)), 0, true));
   const Array size = magnitude(v), largest = expand_dims(argmax(size, 0), 0);
-  const Array phase = take_along_axis(v, largest, 0), turn = conj(phase) / take_along_axis(size, largest, 0).astype(v.dtype());
+  const Array phase = take_along_axis(v, largest, 0),
+              turn = conj(phase) / take_along_axis(size, largest, 0).astype(v.dtype());
   return v * (turn / lengths.astype(v.dtype()));
 }
 
@@ -150,16 +160,17 @@ Pairs eig_of(const Array& a) {
   return {diagonal(f.t), normalised(matmul(f.z, vectors_of(f.t)))};
 }
 Pairs eig_derivable(const Array& a) {
-  return custom_jvp(eig_of,
-                    [](const Array& x, const Array& dx) {
-                      const Pairs p = eig_derivable(x);
-                      const Array inner = solve(p.vectors, matmul(dx, p.vectors), false);
-                      const Array gaps = expand_dims(p.values, 0) - expand_dims(p.values, 1), none = magnitude(gaps) == 0;
-                      const Array apart = where(none, zeros({}, gaps.dtype()), 1 / where(none, ones({}, gaps.dtype()), gaps));
-                      const Array moved = matmul(p.vectors, apart * inner);
-                      return Pairs{diagonal(inner), moved - p.vectors * sum(conj(p.vectors) * moved, 0, true)};
-                    },
-                    user_line({}))(a);
+  return custom_jvp(
+      eig_of,
+      [](const Array& x, const Array& dx) {
+        const Pairs p = eig_derivable(x);
+        const Array inner = solve(p.vectors, matmul(dx, p.vectors), false);
+        const Array gaps = expand_dims(p.values, 0) - expand_dims(p.values, 1), none = magnitude(gaps) == 0;
+        const Array apart = where(none, zeros({}, gaps.dtype()), 1 / where(none, ones({}, gaps.dtype()), gaps));
+        const Array moved = matmul(p.vectors, apart * inner);
+        return Pairs{diagonal(inner), moved - p.vectors * sum(conj(p.vectors) * moved, 0, true)};
+      },
+      user_line({}))(a);
 }
 
 Array root_derivable(const Array& a) {
@@ -212,7 +223,8 @@ namespace {
 Array complex_matrix(const Operand& a, std::string_view op) {
   const Shape& shape = a.shape();
   if (shape.size() < 2 || shape[shape.size() - 1] != shape[shape.size() - 2])
-    throw_user<ShapeError>(op, to_string(Aval{shape, a.dtype()}), "square matrices [..., n, n]", "", user_line(a.loc()));
+    throw_user<ShapeError>(op, to_string(Aval{shape, a.dtype()}), "square matrices [..., n, n]", "",
+                           user_line(a.loc()));
   return a.as(complex_dtype(to_float_dtype(a.dtype())));
 }
 
