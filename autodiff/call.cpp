@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "autodiff/joined.h"
 #include "autodiff/jvp.h"
 #include "autodiff/transpose.h"
 #include "autodiff/transpose_rules.h"
@@ -14,11 +15,6 @@
 namespace neap::autodiff {
 
 namespace {
-
-Arrays joined(Arrays a, const Arrays& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Of A x = b: A dx = db - dA x, by the function that solves.
 ManyJvp jvp_linear_solve(const Node& node, const Arrays& in, const Arrays& tangent) {

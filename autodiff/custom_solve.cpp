@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "autodiff/joined.h"
 #include "autodiff/jvp.h"
 #include "autodiff/transpose.h"
 #include "trace/tracing/shared_consts.h"
@@ -13,6 +14,7 @@
 namespace neap::detail {
 
 using autodiff::ActiveJvp;
+using autodiff::joined;
 using tracing::Arrays;
 using tracing::Attr;
 using tracing::SharedConsts;
@@ -20,11 +22,6 @@ using tracing::TracedFunction;
 using Loc = std::source_location;
 
 namespace {
-
-Arrays joined(Arrays a, const Arrays& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Throws unless the leaves of a vector are floating.
 void check_vector(std::string_view op, std::string_view what, const Arrays& leaves, Loc loc) {
@@ -99,14 +96,13 @@ Arrays linear_solve_of(std::string_view op, const LeafFunction& matvec, const Le
 
 namespace {
 
-// A root of f, as a function of (what f captures, the root as found): the latter, with the former's derivatives.
+// A root of f, as a function of (what f captures, the root as found): the latter, with the former's derivatives. (The
+// inputs of f's graph are in the other order.)
 Arrays attached_root(const TracedFunction& f, const LeafSolver& tangent_solve, const Arrays& leaves, Loc loc) {
   const size_t captured = f.captured.size(), roots = leaves.size() - captured;
   const auto body = [&](const Arrays& in) {
     return Arrays(in.begin() + static_cast<std::ptrdiff_t>(captured), in.end());
   };
-  // f's inputs are x, then what it captures; here it is the other way round.
-  const auto turned = [&](const Arrays& x, const Arrays& constants) { return joined(x, constants); };
   const auto rule = [&](const Arrays& in) {
     const auto at = [&](size_t first, size_t count) {
       const auto begin = in.begin() + static_cast<std::ptrdiff_t>(first);
@@ -122,7 +118,7 @@ Arrays attached_root(const TracedFunction& f, const LeafSolver& tangent_solve, c
       if (active[roots + i]) tangents.push_back(moved[i]);
     }
     const ActiveJvp in_captured = autodiff::jvp_active(f.graph, active);
-    const Arrays pushed = tracing::inline_graph(in_captured.graph, joined(turned(x, constants), tangents));
+    const Arrays pushed = tracing::inline_graph(in_captured.graph, joined(joined(x, constants), tangents));
     Arrays right;
     for (size_t i = 0, next = roots; i < roots; ++i)
       right.push_back(in_captured.active[i] ? -pushed[next++] : zeros_like(x[i]));
@@ -131,7 +127,7 @@ Arrays attached_root(const TracedFunction& f, const LeafSolver& tangent_solve, c
     std::fill_n(of_x.begin(), roots, true);
     const ActiveJvp in_x = autodiff::jvp_active(f.graph, of_x);
     const LeafFunction linear = [&](const Arrays& y) {
-      const Arrays out = tracing::inline_graph(in_x.graph, joined(turned(x, constants), y));
+      const Arrays out = tracing::inline_graph(in_x.graph, joined(joined(x, constants), y));
       Arrays all;
       for (size_t i = 0, next = roots; i < roots; ++i) all.push_back(in_x.active[i] ? out[next++] : zeros_like(y[i]));
       return all;

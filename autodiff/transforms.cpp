@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "autodiff/joined.h"
 #include "autodiff/jvp.h"
 #include "autodiff/reverse.h"
 #include "autodiff/scan.h"
@@ -21,11 +22,6 @@ using tracing::TracedFunction;
 using Loc = std::source_location;
 
 namespace {
-
-Arrays joined(Arrays a, const Arrays& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Marks the inputs of a traced function: the floating leaves are active; captured arrays are constants.
 std::vector<bool> floating_inputs(const TracedFunction& traced, size_t leaves) {

@@ -23,8 +23,9 @@ GROUPS = {
     "Memory": ["budget", "gather_grad"],
     "Finance": ["black_scholes", "sampling"],
     "Learning": ["transformer", "mlp", "digits_cnn", "word_embeddings", "logistic_regression"],
-    "Simulation and control": ["pendulum", "controller", "rollout", "batched_jacobian"],
-    "Statistics": ["hmc"],
+    "Simulation and control": ["pendulum", "heat_cg", "controller", "rollout", "batched_jacobian"],
+    "Statistics": ["hmc", "kalman_bfgs"],
+    "Images": ["image_pipeline"],
     "Transforms": ["curvature", "custom", "how_it_works"],
 }
 BUDGET = 6_000_000  # of the picture of plans: below what the training step takes, above the least that it can

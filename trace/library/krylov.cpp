@@ -1,94 +1,18 @@
-// Krylov methods on leaves: vectors are lists of arrays. Coefficients are computed in one dtype, to which all of them
-// promote (half types: f32).
+// Krylov methods on leaves: cg, bicgstab, and the choice of one.
 #include <neap/control.h>
-#include <neap/creation.h>
-#include <neap/solvers.h>
 
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "trace/ops/ops_common.h"
+#include "trace/library/krylov.h"
 
-namespace neap::detail {
+namespace neap::krylov {
 
 using namespace tracing;
-using Loc = std::source_location;
+using detail::while_of;
 
 namespace {
-
-// System is what a method is given: A x = b, an approximate inverse of A, when to stop.
-struct System {
-  const LeafFunction& a;
-  const LeafFunction& m;  // may be empty
-  KrylovOptions options;
-  int64_t maxiter;
-  DType dtype;  // of coefficients
-  std::string_view op;
-  Loc loc;
-
-  Arrays preconditioned(const Arrays& r) const { return m ? m(r) : r; }
-};
-
-// Returns the sum of conj(x) y, as a scalar of the dtype.
-Array inner_product(const Arrays& x, const Arrays& y, DType dtype) {
-  Array total = zeros({}, dtype);
-  for (size_t i = 0; i < x.size(); ++i) {
-    const Array a = x[i].astype(wide(x[i].dtype())), b = y[i].astype(wide(y[i].dtype()));
-    total = total + sum(is_complex(a.dtype()) ? conj(a) * b : a * b).astype(dtype);
-  }
-  return total;
-}
-Array squared_norm(const Arrays& x, DType dtype) { return real(inner_product(x, x, dtype)); }
-
-// Returns x + factor y, in the dtypes of x.
-Arrays axpy(const Arrays& x, const Array& factor, const Arrays& y) {
-  Arrays out;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const DType t = x[i].dtype();
-    out.push_back(x[i] + (is_complex(t) || !is_complex(factor.dtype()) ? factor : real(factor)).astype(t) * y[i]);
-  }
-  return out;
-}
-Arrays minus(const Arrays& x, const Arrays& y) {
-  Arrays out;
-  for (size_t i = 0; i < x.size(); ++i) out.push_back(x[i] - y[i]);
-  return out;
-}
-
-// Returns the square of the norm of the residual that ends the iteration.
-Array goal(const System& s, const Arrays& b) {
-  const DType t = real_dtype(s.dtype);
-  return maximum(square(full({}, s.options.tol, t)) * squared_norm(b, s.dtype), square(full({}, s.options.atol, t)));
-}
-
-// State is a carry whose parts are vectors and scalars.
-class State {
- public:
-  explicit State(size_t leaves) : leaves_(leaves) {}
-  State(size_t leaves, const Arrays& packed) : leaves_(leaves), packed_(packed) {}
-  Arrays vector() {
-    const auto begin = packed_.begin() + static_cast<std::ptrdiff_t>(next_);
-    next_ += leaves_;
-    return {begin, begin + static_cast<std::ptrdiff_t>(leaves_)};
-  }
-  Array scalar() { return packed_[next_++]; }
-  State& add(const Arrays& vector) {
-    packed_.insert(packed_.end(), vector.begin(), vector.end());
-    return *this;
-  }
-  State& add(const Array& scalar) {
-    packed_.push_back(scalar);
-    return *this;
-  }
-  const Arrays& packed() const { return packed_; }
-
- private:
-  size_t leaves_, next_ = 0;
-  Arrays packed_;
-};
-
-Array counter() { return zeros({}, DType::i32); }
 
 Arrays solve_cg(const System& s, const Arrays& b, const Arrays& x0) {
   const size_t n = b.size();
@@ -162,129 +86,14 @@ Arrays solve_bicgstab(const System& s, const Arrays& b, const Arrays& x0) {
   return result.vector();
 }
 
-Array magnitude(const Array& z) { return is_complex(z.dtype()) ? sqrt(real(z * conj(z))) : abs(z); }
-
-// Returns what multiplies each vector of a basis [m, ...] of leaves by conj(its elements) and adds up: [m].
-Array products_with(const Arrays& basis, const Arrays& w, DType dtype) {
-  const int64_t m = basis[0].shape(0);
-  Array total = zeros({m}, dtype);
-  for (size_t i = 0; i < w.size(); ++i) {
-    const Array rows = reshape(basis[i], {m, -1}).astype(wide(w[i].dtype()));
-    total =
-        total + matmul(is_complex(rows.dtype()) ? conj(rows) : rows, ravel(w[i]).astype(rows.dtype())).astype(dtype);
-  }
-  return total;
-}
-// Returns the sum of the basis' vectors times the coefficients [m].
-Arrays combined(const Arrays& basis, const Array& coefficients) {
-  const int64_t m = basis[0].shape(0);
-  Arrays out;
-  for (const Array& v : basis) {
-    const DType t = wide(v.dtype());
-    const Array c = (is_complex(t) || !is_complex(coefficients.dtype()) ? coefficients : real(coefficients)).astype(t);
-    out.push_back(reshape(matmul(c, reshape(v, {m, -1}).astype(t)), Shape(v.shape().begin() + 1, v.shape().end()))
-                      .astype(v.dtype()));
-  }
-  return out;
-}
-
-// Arnoldi's method with two Gram-Schmidt passes. The Hessenberg matrix is made triangular as it grows, by one rotation
-// a column; their product q is kept, so that a new column takes one product with it.
-Arrays solve_gmres(const System& s, const Arrays& b, const Arrays& x0) {
-  const size_t n = b.size();
-  int64_t elements = 0;
-  for (const Array& leaf : b) elements += leaf.size();
-  const int64_t m = std::min(s.options.restart, std::max<int64_t>(elements, 1));
-  const DType t = s.dtype, rt = real_dtype(t);
-  const Array norm_b = sqrt(squared_norm(b, t)), norm_mb = s.m ? sqrt(squared_norm(s.m(b), t)) : norm_b;
-  const Array relative =
-      maximum(full({}, s.options.tol, rt), where(norm_b == 0, zeros({}, rt), s.options.atol / norm_b));
-  const Array end = norm_mb * minimum(relative, full({}, 1, rt));
-  const auto residual = [&](const Arrays& x) { return s.preconditioned(minus(b, s.a(x))); };
-
-  const auto restart = [&](const Arrays& in) {
-    State now(n, in);
-    const Array k = now.scalar(), norm = now.scalar();
-    const Arrays x = now.vector(), r = now.vector();
-    Arrays basis;
-    const Array inverse = 1 / norm;
-    for (const Array& leaf : r) {
-      Shape shape = leaf.shape();
-      shape.insert(shape.begin(), m + 1);
-      basis.push_back(zeros(shape, leaf.dtype()).at(0).set(inverse.astype(leaf.dtype()) * leaf));
-    }
-    // State: column, |residual|, basis, q [m + 1, m + 1], triangular [m, m].
-    State first(n);
-    first.add(counter()).add(norm).add(basis).add(eye(m + 1, {}, t)).add(eye(m, {}, t));
-    const auto more = [&](const Arrays& c) { return Arrays{(c[0] < m) & (c[1] > end)}; };
-    const auto column = [&](const Arrays& c) {
-      State at(n, c);
-      const Array j = at.scalar();
-      at.scalar();
-      const Arrays v = at.vector();
-      const Array q = at.scalar(), triangle = at.scalar();
-      Arrays last;
-      for (const Array& leaf : v) last.push_back(leaf[j]);
-      Arrays w = s.preconditioned(s.a(last));
-      const Array before = squared_norm(w, t);
-      Array h = products_with(v, w, t);
-      w = minus(w, combined(v, h));
-      const Array again = products_with(v, w, t);
-      w = minus(w, combined(v, again));
-      const Array square_length = squared_norm(w, t);
-      // What is left of a vector in the span of the others is rounding.
-      const double epsilon = rt == DType::f64 ? 0x1p-52 : 0x1p-23;
-      const Array is_new = square_length > square(full({}, epsilon, rt)) * before;
-      const Array length = where(is_new, sqrt(square_length), zeros({}, rt));
-      h = (h + again).at(j + 1).set(length.astype(t));
-      const Array turned = matmul(q, h), top = turned[j], low = turned[j + 1];
-      const Array size = sqrt(real(top * conj(top)) + real(low * conj(low)));
-      const Array c0 = where(size == 0, ones({}, t), conj(top) / size.astype(t));
-      const Array s0 = where(size == 0, zeros({}, t), conj(low) / size.astype(t));
-      const Array row = q[j], below = q[j + 1];
-      const Array next_q = q.at(j).set(c0 * row + s0 * below).at(j + 1).set(conj(c0) * below - conj(s0) * row);
-      const Array filled = arange(m) < j;
-      const Array entries = where(filled, turned[{slice(0, m)}], where(arange(m) == j, size.astype(t), zeros({}, t)));
-      Arrays next_v;
-      for (size_t i = 0; i < n; ++i) {
-        const Array unit = where(is_new, w[i] * (1 / where(is_new, length, ones({}, rt))).astype(w[i].dtype()), 0);
-        next_v.push_back(v[i].at(j + 1).set(unit));
-      }
-      State next(n);
-      next.add(j + 1).add(norm * magnitude(next_q[{j + 1, 0}])).add(next_v).add(next_q);
-      next.add(triangle.at({slice(), j}).set(entries));
-      return next.packed();
-    };
-    State done(n, while_of(s.op, 0, more, column, first.packed(), s.loc));
-    const Array columns = done.scalar();
-    done.scalar();
-    const Arrays v = done.vector();
-    const Array q = done.scalar(), triangle = done.scalar();
-    const Array right = where(arange(m) < columns, q[{slice(0, m), 0}] * norm.astype(t), zeros({}, t));
-    const Array y = fori_loop(
-        0, m,
-        [&](const Array& i, const Array& so_far) {
-          const Array at = m - 1 - i;
-          return so_far.at(at).set((right[at] - sum(triangle[at] * so_far)) / triangle[{at, at}]);
-        },
-        zeros({m}, t));
-    Arrays used;
-    for (const Array& leaf : v) used.push_back(slice_in_dim(leaf, 0, m, 0));
-    const Arrays next_x = axpy(x, ones({}, rt), combined(used, y)), next_r = residual(next_x);
-    State next(n);
-    next.add(k + 1).add(sqrt(squared_norm(next_r, t))).add(next_x).add(next_r);
-    return next.packed();
-  };
-  const Arrays r0 = residual(x0);
-  State init(n);
-  init.add(counter()).add(sqrt(squared_norm(r0, t))).add(x0).add(r0);
-  const auto more = [&](const Arrays& in) { return Arrays{(in[1] > end) & (in[0] < s.maxiter)}; };
-  State result(n, while_of(s.op, 0, more, restart, init.packed(), s.loc));
-  result.scalar(), result.scalar();
-  return result.vector();
-}
-
 }  // namespace
+
+}  // namespace neap::krylov
+
+namespace neap::detail {
+
+using namespace tracing;
+using Loc = std::source_location;
 
 Arrays krylov_of(Krylov method, const LeafFunction& matvec, const LeafFunction& precondition, const Arrays& b,
                  const Arrays& x0, const KrylovOptions& options, Loc loc) {
@@ -318,10 +127,10 @@ Arrays krylov_of(Krylov method, const LeafFunction& matvec, const LeafFunction& 
   const int64_t most =
       std::min<int64_t>(options.maxiter.value_or(10 * elements), std::numeric_limits<int32_t>::max() - 1);
   const LeafSolver solve = [&](const LeafFunction& a, const Arrays& right) {
-    const System system{a, precondition, options, most, dtype, op, loc};
-    return method == Krylov::cg         ? solve_cg(system, right, first)
-           : method == Krylov::bicgstab ? solve_bicgstab(system, right, first)
-                                        : solve_gmres(system, right, first);
+    const krylov::System system{a, precondition, options, most, dtype, op, loc};
+    return method == Krylov::cg         ? krylov::solve_cg(system, right, first)
+           : method == Krylov::bicgstab ? krylov::solve_bicgstab(system, right, first)
+                                        : krylov::solve_gmres(system, right, first);
   };
   const bool symmetric = method == Krylov::cg && is_real;
   return as_one(b, [&](const Arrays& in) { return linear_solve_of(op, matvec, solve, solve, symmetric, in, loc); });
