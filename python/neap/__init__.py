@@ -20,8 +20,8 @@ from ._custom import custom_jvp, custom_vjp
 from ._dtypes import can_cast, finfo, iinfo, isdtype, ndim, result_type, shape, size
 from ._jit import Jitted, Saved, jit
 from ._neap import *  # noqa: F403
-from . import fft, lax, linalg, memory, nn, random, tree, typing  # after it: it has modules of these names, too
-from ._neap import IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum
+from . import experimental, fft, image, lax, linalg, memory, nn, ops, random, scipy, tree, typing  # after it: it has some, too
+from ._neap import FloatingPointError, IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum
 from ._plan import Tradeoffs
 from ._transforms import (
     checkpoint, checkpoint_policies, eval_shape, grad, hessian, jacfwd, jacrev, jvp, linearize, make_graph, value_and_grad, vjp,

@@ -12,7 +12,7 @@ from ._tree import PyTreeDef, tree_flatten, tree_unflatten
 
 def _same_structure(op: str, expected: PyTreeDef, got: PyTreeDef, what: str) -> None:
     if expected != got:
-        raise _neap.UserError(f"{op}: {what} {got!r}; expected {expected!r}")
+        raise _neap.UserError(_neap._message(op, f"{what} {got!r}", f"{expected!r}"))
 
 
 def scan(

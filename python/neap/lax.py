@@ -1,11 +1,255 @@
 """jax.lax's names for what Neap has of it."""
 
+from __future__ import annotations
+
+import builtins
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from . import _lax_linalg as linalg
+from . import _neap
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from ._neap import (
+    Array, abs, add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, clamp, conv_general, cos, dot_general,
+    dynamic_slice, dynamic_update_slice, erf, erf_inv, exp, expm1, floor, lgamma, log, log1p, pow, rsqrt, sign, sin, sqrt,
+    square, stop_gradient, tan, tanh, top_k,
+)  # fmt: skip
 from ._neap import _slice as slice
-from ._neap import clamp, conv_general, dot_general, dynamic_slice, dynamic_update_slice, erf, erf_inv, iota, lgamma, rsqrt
-from ._neap import stop_gradient, top_k
+from ._neap import maximum as max
+from ._neap import minimum as min
+from ._neap import multiply as mul
+from ._neap import negative as neg
+from ._neap import subtract as sub
+from ._neap import view as bitcast_convert_type
+from ._neap import where as select
+from ._neap.lax import reduce_precision
+from ._neap.special import betainc, polygamma, zeta
+from ._neap.special import gammainc as igamma
+from ._neap.special import gammaincc as igammac
+from ._neap.special import i0e as bessel_i0e
+from ._neap.special import i1e as bessel_i1e
+from ._solvers import custom_linear_solve, custom_root
+from ._tree import tree_flatten, tree_unflatten
+
+_lax = _neap.lax
+
+
+class GatherScatterMode(enum.Enum):
+    """What happens to windows that do not lie within the array."""
+
+    CLIP = "clip"
+    FILL_OR_DROP = "fill"
+    PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+    @staticmethod
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """Returns the mode that a name stands for; None: FILL_OR_DROP."""
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        names = {None: "fill", "drop": "fill"}
+        try:
+            return GatherScatterMode(names.get(mode, mode))
+        except ValueError:
+            expected = '"clip", "fill", "drop" or "promise_in_bounds"'
+            raise _neap.OptionError(_neap._message("GatherScatterMode", f'"{mode}"', expected)) from None
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which axes gather() reads where."""
+
+    offset_dims: Sequence[int]
+    collapsed_slice_dims: Sequence[int]
+    start_index_map: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    start_indices_batching_dims: Sequence[int] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axes scatter() and its kin write where."""
+
+    update_window_dims: Sequence[int]
+    inserted_window_dims: Sequence[int]
+    scatter_dims_to_operand_dims: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    scatter_indices_batching_dims: Sequence[int] = ()
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """The axes of a convolution: of lhs the batch, the features, then space; of rhs the features of the result, those that
+    are added up, then space; of the result the batch, the features, then space."""
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+def _running(name: str) -> Callable:
+    run = getattr(_neap, name)
+
+    def running(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+        return run(operand, axis, reverse=reverse)
+
+    running.__name__ = running.__qualname__ = name
+    running.__doc__ = run.__doc__
+    return running
+
+
+cumsum, cumprod = _running("cumsum"), _running("cumprod")
+cummax, cummin, cumlogsumexp = _running("cummax"), _running("cummin"), _running("cumlogsumexp")
+
+
+def iota(dtype: Any, size: int) -> Array:
+    """Returns 0 to size - 1."""
+    return _neap.iota((size,), 0, dtype)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Array:
+    """Returns an array whose elements are their indices along an axis."""
+    return _neap.iota(shape, dimension, dtype)
+
+
+def gather(
+    operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
+    unique_indices: bool = False, indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
+    fill_value: Any = None,
+) -> Array:  # fmt: skip
+    """Returns windows of these sizes that start at start_indices [..., k]."""
+    if fill_value is not None:
+        raise NotImplementedError("gather: fill_value; windows that do not lie within the array are NaN")
+    return _lax._gather(operand, start_indices, dimension_numbers, slice_sizes, GatherScatterMode.from_any(mode).value)
+
+
+def _scatter_function(name: str, run: Callable, doc: str) -> Callable:
+    def scatter_of(
+        operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
+        indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
+    ) -> Array:  # fmt: skip
+        return run(operand, scatter_indices, updates, dimension_numbers, GatherScatterMode.from_any(mode).value)
+
+    scatter_of.__name__ = scatter_of.__qualname__ = name
+    scatter_of.__doc__ = doc
+    return scatter_of
+
+
+scatter = _scatter_function("scatter", _lax._scatter, "Returns operand with windows that start at the indices replaced.")
+scatter_add = _scatter_function("scatter_add", _lax._scatter_add, "Returns operand with the updates added to windows.")
+scatter_mul = _scatter_function("scatter_mul", _lax._scatter_mul, "Returns operand with windows multiplied by the updates.")
+scatter_min = _scatter_function("scatter_min", _lax._scatter_min, "Returns operand with the smaller of both in windows.")
+scatter_max = _scatter_function("scatter_max", _lax._scatter_max, "Returns operand with the larger of both in windows.")
+
+
+def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any) -> ConvDimensionNumbers:
+    """Returns the axes that None (batch, features, space; features of the result, those added up, space), three strings such
+    as ("NHWC", "HWIO", "NHWC") or ConvDimensionNumbers name."""
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    op, rank = "conv_general_dilated", len(lhs_shape)
+    if len(rhs_shape) != rank:
+        raise _neap.ShapeError(_neap._message(op, f"arrays of {rank} and {len(rhs_shape)} axes", "as many"))
+    if dimension_numbers is None:
+        return ConvDimensionNumbers(*[tuple(range(rank))] * 3)
+    lhs, rhs, out = dimension_numbers
+    for spec, first, names in ((lhs, "NC", "lhs"), (rhs, "OI", "rhs"), (out, "NC", "out")):
+        space = set(rhs) - set("OI")
+        if len(spec) != rank or set(spec) != space | set(first):
+            expected = f"{first} and the spatial axes of the others, {rank} letters"
+            raise _neap.OptionError(_neap._message(op, f'"{spec}" for the axes of {names}', expected))
+    order = [c for c in rhs if c not in "OI"]
+    axes = [tuple(spec.index(c) for c in [*first, *order]) for spec, first in ((lhs, "NC"), (rhs, "OI"), (out, "NC"))]
+    return ConvDimensionNumbers(*axes)
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
+) -> list[tuple[int, int]]:
+    """Returns the pairs that "SAME", "SAME_LOWER" or "VALID" stand for."""
+    if padding.upper() == "VALID":
+        return [(0, 0)] * len(in_shape)
+    if padding.upper() not in ("SAME", "SAME_LOWER"):
+        raise _neap.OptionError(_neap._message("padding", f'"{padding}"', '"SAME", "SAME_LOWER", "VALID" or pairs'))
+    pads = []
+    for n, window, stride in zip(in_shape, window_shape, window_strides, strict=True):
+        total = builtins.max((-(-n // stride) - 1) * stride + window - n, 0)
+        less = total // 2
+        pads.append((less, total - less) if padding.upper() == "SAME" else (total - less, less))
+    return pads
+
+
+def _dilated(extents: Sequence[int], dilation: Sequence[int] | None) -> list[int]:
+    return [builtins.max(0, 1 + d * (n - 1)) for n, d in zip(extents, dilation or [1] * len(extents), strict=True)]
+
+
+def conv_general_dilated(
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+    feature_group_count: int = 1, batch_group_count: int = 1, precision: Any = None, preferred_element_type: Any = None,
+) -> Array:  # fmt: skip
+    """Convolves with axes in any order, which dimension_numbers names (see conv_dimension_numbers)."""
+    del precision
+    x, w = _neap._as_array(lhs), _neap._as_array(rhs)
+    if preferred_element_type is not None:
+        x, w = x.astype(preferred_element_type), w.astype(preferred_element_type)
+    dims = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
+    if isinstance(padding, str):
+        space = [x.shape[i] for i in dims.lhs_spec[2:]]
+        windows = _dilated([w.shape[i] for i in dims.rhs_spec[2:]], rhs_dilation)
+        padding = padtype_to_pads(space, windows, window_strides, padding)
+    return _lax._conv_general_dilated(
+        x, w, window_strides, padding, lhs_dilation, rhs_dilation, dims, feature_group_count, batch_group_count
+    )
+
+
+def _joined(op: str, operands: Any, init_values: Any, computation: Callable) -> tuple[Callable, list, list, Any]:
+    """Returns (computation on leaves, leaves, initial leaves in their dtypes, structure)."""
+    leaves, treedef = tree_flatten(operands)
+    init, got = tree_flatten(init_values)
+    if got != treedef:
+        raise _neap.UserError(_neap._message(op, f"initial values {got!r}", f"{treedef!r}, as the operands"))
+    n = len(leaves)
+    leaves = [_neap._as_array(x) for x in leaves]
+    init = [_neap._operand_as(first, x.dtype) for first, x in zip(init, leaves, strict=True)]
+
+    def join(both: list) -> list:
+        out, out_def = tree_flatten(computation(tree_unflatten(treedef, both[:n]), tree_unflatten(treedef, both[n:])))
+        if out_def != treedef:
+            raise _neap.UserError(_neap._message(op, f"computation gives {out_def!r}", f"{treedef!r}"))
+        return out
+
+    return join, leaves, init, treedef
+
+
+def reduce(operands: Any, init_values: Any, computation: Callable, dimensions: Sequence[int]) -> Any:
+    """Joins all elements along these axes by computation(x, y), an associative function of trees like operands; init_values
+    are scalars that leave what they are joined with."""
+    join, leaves, init, treedef = _joined("reduce", operands, init_values, computation)
+    if len(dimensions) == 0:
+        return tree_unflatten(treedef, leaves)
+    return tree_unflatten(treedef, _lax._reduce(join, leaves, init, dimensions))
+
+
+def reduce_window(
+    operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int], window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]], base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
+    """Joins the elements of each window by computation(x, y); padding is init_value."""
+    join, leaves, init, treedef = _joined("reduce_window", operand, init_value, computation)
+    if isinstance(padding, str):
+        extents = _dilated(leaves[0].shape, base_dilation)
+        padding = padtype_to_pads(extents, _dilated(window_dimensions, window_dilation), window_strides, padding)
+    out = _lax._reduce_window(join, leaves, init, window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    return tree_unflatten(treedef, out)
+
 
 __all__ = [
-    "associative_scan", "clamp", "cond", "conv_general", "dot_general", "dynamic_slice", "dynamic_update_slice", "erf",
-    "erf_inv", "fori_loop", "iota", "lgamma", "map", "rsqrt", "scan", "slice", "stop_gradient", "switch", "top_k", "while_loop",
+    "ConvDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "abs", "add",
+    "associative_scan", "bessel_i0e", "bessel_i1e", "betainc", "bitcast_convert_type", "bitwise_and", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "broadcasted_iota", "ceil", "clamp", "cond", "conv_dimension_numbers", "conv_general",
+    "conv_general_dilated", "cos", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve",
+    "custom_root", "dot_general", "dynamic_slice", "dynamic_update_slice", "erf", "erf_inv", "exp", "expm1", "floor",
+    "fori_loop", "gather", "igamma", "igammac", "iota", "lgamma", "linalg", "log", "log1p", "map", "max", "min", "mul", "neg",
+    "padtype_to_pads", "polygamma", "pow", "reduce", "reduce_precision", "reduce_window", "rsqrt", "scan", "scatter",
+    "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "select", "sign", "sin", "slice", "sqrt", "square",
+    "stop_gradient", "sub", "switch", "tan", "tanh", "top_k", "while_loop", "zeta",
 ]  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from . import _neap
 from ._neap import Array
 from ._neap.linalg import (
-    cho_solve, cholesky, det, eigvalsh, expm, inv, matrix_power, matrix_rank, matrix_transpose, norm, pinv, solve, svdvals,
-    triangular_solve,
+    block_diag, cho_solve, cholesky, det, eigvals, expm, inv, matrix_power, matrix_rank, matrix_transpose, norm, pinv, solve,
+    sqrtm, svdvals, triangular_solve, tridiagonal_solve,
 )  # fmt: skip
 
 _linalg = _neap.linalg
@@ -26,6 +26,20 @@ class EighResult(NamedTuple):
 
     eigenvalues: Array
     eigenvectors: Array
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, in no order, and eigenvectors, in columns; both are complex."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class SchurResult(NamedTuple):
+    """The factors of a = Z T Z^H: Z unitary, T upper triangular."""
+
+    T: Array
+    Z: Array
 
 
 class SVDResult(NamedTuple):
@@ -65,9 +79,31 @@ def qr(a: Any, mode: str = "reduced") -> QRResult:
     return QRResult(*_linalg._qr(a, mode))
 
 
-def eigh(a: Any) -> EighResult:
-    """Returns the eigenvalues and eigenvectors of (a + a^T) / 2."""
-    return EighResult(*_linalg._eigh(a))
+def _is_lower(op: str, uplo: str | None) -> bool:
+    if uplo not in (None, "L", "U"):
+        raise _neap.OptionError(_neap._message(op, f'UPLO "{uplo}"', '"L" or "U"'))
+    return uplo != "U"
+
+
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+    """Returns the eigenvalues and eigenvectors of (a + a^T) / 2; without symmetrize_input those of the matrix whose lower
+    triangle (UPLO="U": upper) is a's."""
+    return EighResult(*_linalg._eigh(a, _is_lower("eigh", UPLO), symmetrize_input))
+
+
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Array:
+    """Returns the eigenvalues of the same matrix alone, ascending."""
+    return _linalg._eigvalsh(a, _is_lower("eigvalsh", UPLO), symmetrize_input)
+
+
+def eig(a: Any) -> EigResult:
+    """Returns the eigenvalues and eigenvectors of any square matrix, complex."""
+    return EigResult(*_linalg._eig(a))
+
+
+def schur(a: Any) -> SchurResult:
+    """Returns the complex Schur form a = Z T Z^H of any square matrix. It has no derivative."""
+    return SchurResult(*_linalg._schur(a))
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> SVDResult | Array:
@@ -127,8 +163,8 @@ def multi_dot(arrays: list) -> Array:
 
 
 __all__ = [
-    "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "cho_solve", "cholesky", "cond", "det",
-    "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_solve", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "triangular_solve",
-    "vector_norm",
+    "EigResult", "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SchurResult", "SlogdetResult", "block_diag",
+    "cho_solve", "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_solve",
+    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "pinv", "qr", "schur", "slogdet",
+    "solve", "sqrtm", "svd", "svdvals", "triangular_solve", "tridiagonal_solve", "vector_norm",
 ]  # fmt: skip

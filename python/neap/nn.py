@@ -1,4 +1,4 @@
-"""Activations: jax.nn."""
+"""Activations and attention: jax.nn."""
 
 from ._neap import nn as _nn
 

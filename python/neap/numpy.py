@@ -9,6 +9,6 @@ from ._neap import Array as ndarray
 e, euler_gamma, inf, nan, newaxis, pi = 2.718281828459045, 0.5772156649015329, float("inf"), float("nan"), None, 3.141592653589793
 
 __all__ = [
-    *(name for name in vars(_neap) if not name.startswith("_")), "can_cast", "e", "euler_gamma", "fft", "finfo", "iinfo", "inf",
+    *_neap.__all__, "can_cast", "e", "euler_gamma", "fft", "finfo", "iinfo", "inf",
     "isdtype", "linalg", "nan", "ndarray", "ndim", "newaxis", "pi", "result_type", "shape", "size",
 ]  # fmt: skip

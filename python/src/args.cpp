@@ -236,4 +236,27 @@ Shape shape_from(nb::handle object, const char* what) {
   return shape;
 }
 
+ConvolveMode convolve_mode(const char* op, const std::string& mode) {
+  if (mode == "full") return ConvolveMode::full;
+  if (mode == "same") return ConvolveMode::same;
+  if (mode == "valid") return ConvolveMode::valid;
+  throw_user<OptionError>(op, "mode \"" + mode + "\"", "\"full\", \"same\" or \"valid\"", "", here());
+}
+
+GatherMode gather_mode(const char* op, const std::string& mode) {
+  if (mode == "clip") return GatherMode::clip;
+  if (mode == "fill" || mode == "drop") return GatherMode::fill;
+  if (mode == "promise_in_bounds") return GatherMode::promise_in_bounds;
+  throw_user<OptionError>(op, "mode \"" + mode + "\"", "\"clip\", \"fill\", \"drop\" or \"promise_in_bounds\"", "",
+                          here());
+}
+
+int64_t known_size(std::optional<int64_t> size, const char* op, const char* argument, const Operand& x,
+                   const std::function<int64_t()>& count) {
+  if (size) return *size;
+  if (!x.is_scalar() && !x.array().is_concrete())
+    throw_user<TracerError>(op, "a traced array: the size of the result is not known yet", argument, "", x.loc());
+  return count();
+}
+
 }  // namespace neap::python

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 #include <neap/neap.h>
 
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -84,6 +85,17 @@ struct AxesArg {
   }
 };
 
+/// Returns the mode that "full", "same" or "valid" names.
+ConvolveMode convolve_mode(const char* op, const std::string& mode);
+/// Returns the mode that "clip", "fill", "drop" or "promise_in_bounds" names.
+GatherMode gather_mode(const char* op, const std::string& mode);
+/// Returns the size that the program gives, else what count() reads of the elements of x; of a tracer a TracerError,
+/// which names the argument.
+int64_t known_size(std::optional<int64_t> size, const char* op, const char* argument, const Operand& x,
+                   const std::function<int64_t()>& count);
+/// Counts the distinct elements of an array that has elements.
+int64_t count_distinct(const Operand& x);
+
 /// Evaluates f without the GIL: other threads of Python run meanwhile.
 template <class F>
 auto unlocked(F&& f) {
@@ -132,7 +144,13 @@ void bind_reduce(Binder& b);
 void bind_search(Binder& b);
 void bind_products(Binder& b);
 void bind_creation(Binder& b);
+void bind_places(Binder& b);
 void bind_nn(nb::module_ m);
+void bind_special(nb::module_ m);
+void bind_image(nb::module_ m);
+void bind_signal(nb::module_ m);
+void bind_lax(nb::module_ m);
+void bind_ops(nb::module_ m);
 void bind_random(nb::module_ m);
 void bind_linalg(nb::module_ m);
 void bind_fft(nb::module_ m);
@@ -141,6 +159,8 @@ void bind_jit(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_transforms(nb::module_& m);
 void bind_control(nb::module_& m);
+void bind_solvers(nb::module_& m);
+void bind_debug(nb::module_& m);
 void bind_device(nb::module_& m);
 
 }  // namespace neap::python

@@ -45,6 +45,18 @@ Array eye_of(int64_t n, std::optional<int64_t> m, int64_t k, DTypeArg dtype) {
   return (Operand(iota(shape, 0, i32, loc), loc) + k == Operand(iota(shape, 1, i32, loc), loc)).astype(wanted, loc);
 }
 
+using Window = Array (*)(int64_t, DType, std::source_location);
+using Triangle = std::pair<Array, Array> (*)(int64_t, int64_t, std::optional<int64_t>, std::source_location);
+
+void window(Binder& b, const char* name, Window f, const char* doc) {
+  b.m.def(name, [f](int64_t n) { return f(n, f32, here()); }, "M"_a, doc);
+}
+void triangle(Binder& b, const char* name, Triangle f, const char* doc) {
+  b.m.def(
+      name, [f](int64_t n, int64_t k, std::optional<int64_t> m) { return f(n, k, m, here()); }, "n"_a, "k"_a = 0,
+      "m"_a = nb::none(), doc);
+}
+
 }  // namespace
 
 void bind_creation(Binder& b) {
@@ -128,6 +140,12 @@ void bind_creation(Binder& b) {
   b.function(
       "vander", [](Arg x, std::optional<int64_t> n, bool increasing) { return vander(x, n, increasing); }, "x"_a,
       "N"_a = nb::none(), "increasing"_a = false, "Powers of x as columns.");
+  window(b, "bartlett", bartlett, "A window that rises from 0 to 1 and falls again along straight lines.");
+  window(b, "blackman", blackman, "Blackman's window.");
+  window(b, "hamming", hamming, "Hamming's window.");
+  window(b, "hanning", hanning, "Hann's window.");
+  triangle(b, "tril_indices", tril_indices, "The rows and columns of a matrix's elements up to diagonal k.");
+  triangle(b, "triu_indices", triu_indices, "The rows and columns of a matrix's elements from diagonal k on.");
   b.function(
       "iota", [](ShapeArg s, int64_t axis, DTypeArg d) { return iota(s, axis, d.value_or(i32), here()); }, "shape"_a,
       "dimension"_a, "dtype"_a = nb::none(), "Each element is its index along an axis.");

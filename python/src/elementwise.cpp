@@ -93,11 +93,14 @@ void bind_numpy(Binder& b) {
   unary(b, "bitwise_count", [](const Operand& x) { return popcount(x); }, "The number of one bits.");
   binary(b, "left_shift", shift_left, "x << y.");
   binary(b, "right_shift", shift_right, "x >> y.");
+  binary(b, "gcd", gcd, "The greatest common divisor of integers.");
+  binary(b, "lcm", lcm, "The least common multiple of integers.");
   binary(b, "complex", complex, "x + i y.");
   b.m.def(
       "divmod", [](Arg x, Arg y) { return divmod(x, y); }, "x1"_a, "x2"_a,
       "floor_divide(x1, x2) and remainder(x1, x2).");
   b.m.def("modf", [](Arg x) { return modf(x); }, "x"_a, "The fractional and the integral part.");
+  b.m.def("frexp", [](Arg x) { return frexp(x); }, "x"_a, "The fraction, in [0.5, 1), and the exponent of two.");
   b.both(
       "round", "a", [](Arg x, int64_t decimals) { return round(x, decimals); }, "decimals"_a = 0,
       "Rounds to so many decimals, halves to even.");
@@ -128,6 +131,7 @@ void bind_special(Binder& b) {
   binary(b, "rel_entr", rel_entr, "x * log(x / y), 0 where x is 0.");
   binary(b, "kl_div", kl_div, "x * log(x / y) - x + y.");
   binary(b, "betaln", betaln, "The logarithm of the beta function.");
+  unary(b, "i0", i0, "The modified Bessel function of order 0.");
 }
 
 void bind_select(Binder& b) {
@@ -169,7 +173,7 @@ void bind_select(Binder& b) {
       "copy"_a = false, "The array in another dtype.");
   b.both(
       "view", "x", [](Arg x, DTypeArg dtype) { return bitcast(x, dtype.value_or(f32)); }, "dtype"_a,
-      "The same bits as another dtype, whose elements are as wide.");
+      "The same bits as another dtype; of another width the last axis has as many more or fewer elements.");
   b.c.def_prop_ro("real", [](const Array& x) { return real(Operand(x, here())); }, "The real part.");
   b.c.def_prop_ro("imag", [](const Array& x) { return imag(Operand(x, here())); }, "The imaginary part.");
   b.c.def("conj", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");

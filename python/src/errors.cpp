@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include <nanobind/stl/string.h>
+#include <neap/debug.h>
 #include <neap/error.h>
 
 #include <mutex>
@@ -12,7 +14,7 @@ namespace neap::python {
 namespace {
 
 struct Classes {
-  PyObject *user, *shape, *dtype, *index, *tracer, *option, *budget, *runtime, *memory, *device, *internal;
+  PyObject *user, *shape, *dtype, *index, *tracer, *option, *budget, *floating, *runtime, *memory, *device, *internal;
 };
 Classes classes;
 
@@ -47,6 +49,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     PyErr_SetString(classes.tracer, e.what());
   } catch (const OptionError& e) {
     PyErr_SetString(classes.option, e.what());
+  } catch (const FloatingPointError& e) {
+    PyErr_SetString(classes.floating, e.what());
   } catch (const UserError& e) {
     PyErr_SetString(classes.user, e.what());
   } catch (const OutOfMemoryError& e) {
@@ -101,11 +105,16 @@ void bind_errors(nb::module_& m) {
   classes.budget = make_class(m, "BudgetError", {classes.user},
                               "No plan fits the memory budget; smallest_peak_bytes is the smallest that one does.");
   nb::handle(classes.budget).attr("smallest_peak_bytes") = 0;
+  classes.floating = make_class(m, "FloatingPointError", {classes.user, PyExc_FloatingPointError},
+                                "A result holds a NaN or an infinity where debug_nans or debug_infs asks for none.");
   classes.runtime = make_class(m, "RuntimeError", {PyExc_RuntimeError}, "The machine cannot do it now.");
   classes.memory = make_class(m, "OutOfMemoryError", {classes.runtime, PyExc_MemoryError},
                               "Memory, or the limit set on it, does not suffice.");
   classes.device = make_class(m, "DeviceError", {classes.runtime}, "A device is absent, lost, or failed a command.");
   classes.internal = make_class(m, "InternalError", {PyExc_RuntimeError}, "A defect of Neap, never the user's.");
+  m.def("_message", [](const std::string& op, const std::string& got, const std::string& expected) {
+    return user_message(op, got, expected, "", here());
+  });
   nb::register_exception_translator(translate, nullptr);
 }
 

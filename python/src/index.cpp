@@ -1,28 +1,10 @@
 // x[...] and x.at[...]: Python's indices as Neap's.
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "args.h"
 
 namespace neap::python {
 namespace {
 
 using Entries = std::vector<IndexList::Entry>;
-constexpr size_t kMostEntries = 24;
-
-// IndexList is made of lists that are written out; this writes them out, of every length.
-template <size_t... I>
-IndexList list_of(const Entries& entries, std::source_location loc, std::index_sequence<I...>) {
-  return IndexList({entries[I]...}, loc);
-}
-template <size_t... N>
-IndexList index_list(const Entries& entries, std::source_location loc, std::index_sequence<N...>) {
-  using Make = IndexList (*)(const Entries&, std::source_location);
-  static constexpr std::array<Make, sizeof...(N)> make{
-      [](const Entries& e, std::source_location l) { return list_of(e, l, std::make_index_sequence<N>()); }...};
-  return make[entries.size()](entries, loc);
-}
 
 Entries nonzero_entries(const Array& mask, std::source_location loc) {
   if (!mask.is_concrete())
@@ -89,17 +71,11 @@ IndexList index_from(nb::handle key, const Array& x, std::source_location loc) {
   } else {
     add_entry(entries, key, x, loc);
   }
-  if (entries.size() >= kMostEntries) throw_user<IndexError>("index", "too many indices", "fewer than 24", "", loc);
-  return index_list(entries, loc, std::make_index_sequence<kMostEntries>());
+  return IndexList(entries, loc);
 }
 
 GatherMode mode_from(const std::optional<std::string>& mode, GatherMode otherwise) {
-  if (!mode) return otherwise;
-  if (*mode == "clip") return GatherMode::clip;
-  if (*mode == "fill" || *mode == "drop") return GatherMode::fill;
-  if (*mode == "promise_in_bounds") return GatherMode::promise_in_bounds;
-  throw_user<OptionError>("index", "mode \"" + *mode + "\"", "\"clip\", \"fill\", \"drop\" or \"promise_in_bounds\"",
-                          "", here());
+  return mode ? gather_mode("index", *mode) : otherwise;
 }
 
 // x.at, and x.at[i].
@@ -121,7 +97,6 @@ struct AtIndex {
   }
 };
 
-// Returns y, a number or an array of one element, in the dtype of x: JAX's rule for updates.
 using Update = Array (IndexUpdate::*)(const Operand&) const;
 using Binary = Array (*)(const Operand&, const Operand&);
 
@@ -131,9 +106,11 @@ void update(nb::class_<AtIndex>& c, const char* name, Update f, Binary on_mask, 
       [f, on_mask](const AtIndex& at, Arg values, const std::optional<std::string>& mode) {
         const std::source_location loc = here();
         const Operand y = values;
-        if (const std::optional<Array> mask = at.traced_mask())
-          return where(Operand(*mask, loc), on_mask(Operand(at.array, loc), y), Operand(at.array, loc))
-              .astype(at.array.dtype());
+        if (const std::optional<Array> mask = at.traced_mask()) {
+          const Operand x(at.array, loc);
+          const DType of = f == &IndexUpdate::divide ? to_float_dtype(x.dtype()) : x.dtype();
+          return where(Operand(*mask, loc), on_mask(x, y), x).astype(of, loc);
+        }
         const IndexUpdate u = at.update(mode, loc);
         return unlocked([&] { return (u.*f)(y); });
       },
@@ -180,21 +157,27 @@ void bind_index(Binder& b) {
   update(
       c, "max", &IndexUpdate::max, [](const Operand& x, const Operand& y) { return maximum(x, y); },
       "x with the larger of x[i] and values there.");
-  c.def(
-      "subtract", [](const AtIndex& at, Arg values) { return at.update({}, here()).add(-Operand(values)); }, "values"_a,
+  update(
+      c, "subtract", &IndexUpdate::subtract, [](const Operand& x, const Operand& y) { return x - y; },
       "x with values subtracted from x[i].");
+  update(
+      c, "divide", &IndexUpdate::divide, [](const Operand& x, const Operand& y) { return x / y; },
+      "x with x[i] divided by values; integers give float32.");
+  update(c, "power", &IndexUpdate::power, power, "x with x[i] to the power of values.");
   c.def(
-      "divide", [](const AtIndex& at, Arg values) { return at.update({}, here()).mul(1 / Operand(values)); },
-      "values"_a, "x with x[i] divided by values.");
-  c.def("get", [](const AtIndex& at) { return at.array[index_from(at.key, at.array, here())]; }, "x[i].");
+      "get",
+      [](const AtIndex& at, const std::optional<std::string>& mode) {
+        const IndexUpdate u = at.update({}, here());
+        const GatherMode how = mode_from(mode, GatherMode::clip);
+        return unlocked([&] { return u.get(how); });
+      },
+      nb::kw_only(), "mode"_a = nb::none(), "x[i], indices out of range clipped, or as `mode` says.");
   c.def(
       "apply",
-      [](const AtIndex& at, nb::callable f) {
-        const std::source_location loc = here();
-        const Array row = at.array[index_from(at.key, at.array, loc)];
-        return at.update({}, loc).set(Operand(array_from(f(row), loc), loc));
+      [](const AtIndex& at, nb::callable f, const std::optional<std::string>& mode) {
+        return at.update(mode, here()).apply([&](const Array& x) { return array_from(f(x), here()); });
       },
-      "f"_a, "x with f(x[i]) in the place of x[i].");
+      "func"_a, nb::kw_only(), "mode"_a = nb::none(), "x with func(x[i]) in the place of x[i].");
   b.c.def_prop_ro("at", [](const Array& x) { return At{x}; }, "x.at[i].set(y) is x with y at x[i]; x stays as it is.");
 }
 

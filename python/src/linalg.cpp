@@ -33,8 +33,12 @@ la::QrMode qr_mode(const std::string& mode) {
 // The results are tuples here; python/neap/linalg.py names their fields.
 void bind_linalg(nb::module_ m) {
   m.def(
-      "cholesky", [](Arg a, bool upper) { return of(a, [&](const Operand& x) { return la::cholesky(x, upper); }); },
-      "a"_a, nb::kw_only(), "upper"_a = false, "The triangular L with L L^T = a.");
+      "cholesky",
+      [](Arg a, bool upper, bool symmetrize) {
+        return of(a, [&](const Operand& x) { return la::cholesky(x, upper, symmetrize); });
+      },
+      "a"_a, nb::kw_only(), "upper"_a = false, "symmetrize_input"_a = true,
+      "The triangular L with L L^T = (a + a^T) / 2; without symmetrize_input one triangle of a is read.");
   m.def(
       "_lu",
       [](Arg a) {
@@ -52,12 +56,32 @@ void bind_linalg(nb::module_ m) {
       "a"_a, "mode"_a);
   m.def(
       "_eigh",
+      [](Arg a, bool lower, bool symmetrize) {
+        const la::Eigh r = of(a, [&](const Operand& x) { return la::eigh(x, lower, symmetrize); });
+        return nb::make_tuple(r.eigenvalues, r.eigenvectors);
+      },
+      "a"_a, "lower"_a, "symmetrize_input"_a);
+  m.def(
+      "_eigvalsh",
+      [](Arg a, bool lower, bool symmetrize) {
+        return of(a, [&](const Operand& x) { return la::eigvalsh(x, lower, symmetrize); });
+      },
+      "a"_a, "lower"_a, "symmetrize_input"_a);
+  m.def(
+      "_eig",
       [](Arg a) {
-        const la::Eigh r = of(a, la::eigh);
+        const la::Eig r = of(a, la::eig);
         return nb::make_tuple(r.eigenvalues, r.eigenvectors);
       },
       "a"_a);
-  m.def("eigvalsh", [](Arg a) { return of(a, la::eigvalsh); }, "a"_a, "The eigenvalues of (a + a^T) / 2, ascending.");
+  m.def("eigvals", [](Arg a) { return of(a, la::eigvals); }, "a"_a, "The eigenvalues, complex and in no order.");
+  m.def(
+      "_schur",
+      [](Arg a) {
+        const la::Schur r = of(a, la::schur);
+        return nb::make_tuple(r.t, r.z);
+      },
+      "a"_a);
   m.def(
       "_svd",
       [](Arg a, bool full) {
@@ -90,6 +114,13 @@ void bind_linalg(nb::module_ m) {
         return la::lu_solve({lu.array(), pivots.array(), permutation.array()}, b, transposed);
       },
       "lu"_a, "pivots"_a, "permutation"_a, "b"_a, "transposed"_a);
+  m.def(
+      "tridiagonal_solve",
+      [](Arg dl, Arg d, Arg du, Arg b) {
+        const Operand below = dl, diagonal = d, above = du, y = b;
+        return unlocked([&] { return la::tridiagonal_solve(below, diagonal, above, y); });
+      },
+      "dl"_a, "d"_a, "du"_a, "b"_a, "x with a x = b of the a with these diagonals; dl[0] and du[-1] are not read.");
   m.def("inv", [](Arg a) { return of(a, la::inv); }, "a"_a, "The inverse.");
   m.def(
       "pinv",
@@ -133,6 +164,14 @@ void bind_linalg(nb::module_ m) {
       "matrix_power", [](Arg a, int64_t n) { return of(a, [&](const Operand& x) { return la::matrix_power(x, n); }); },
       "a"_a, "n"_a, "Multiplies a matrix by itself, n times.");
   m.def("expm", [](Arg a) { return of(a, la::expm); }, "A"_a, "The exponential of a matrix.");
+  m.def("sqrtm", [](Arg a) { return of(a, la::sqrtm); }, "A"_a, "The principal square root of a matrix, complex.");
+  m.def(
+      "block_diag",
+      [](nb::args arrs) {
+        const std::source_location loc = here();
+        return la::block_diag(arrays_from(arrs, loc), loc);
+      },
+      "arrs"_a, "The matrix with these along its diagonal.");
   m.def("matrix_transpose", [](Arg a) { return la::matrix_transpose(a); }, "x"_a, "The last two axes exchanged.");
 }
 

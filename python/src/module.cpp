@@ -28,16 +28,24 @@ NB_MODULE(_neap, m) {
   bind_shape(b);
   bind_reduce(b);
   bind_search(b);
+  bind_places(b);
   bind_products(b);
-  bind_nn(m.def_submodule("nn", "Activations."));
+  bind_nn(m.def_submodule("nn", "Activations, and attention."));
   bind_random(m.def_submodule("random", "Random numbers: pure functions of a key."));
   bind_linalg(m.def_submodule("linalg", "Linear algebra."));
   bind_fft(m.def_submodule("fft", "Fourier transforms."));
+  bind_special(m.def_submodule("special", "Special functions."));
+  bind_signal(m.def_submodule("signal", "Convolutions of several axes."));
+  bind_image(m.def_submodule("image", "Images."));
+  bind_lax(m.def_submodule("lax", "General forms."));
+  bind_ops(m.def_submodule("ops", "Reductions of segments."));
   bind_tree(m);
   bind_plan(m);
   bind_jit(m);
   bind_transforms(m);
   bind_control(m);
+  bind_solvers(m);
+  bind_debug(m);
   bind_device(m);
   // What `from _neap import *` takes: neap has modules of its own in the place of the submodules.
   nb::list names;

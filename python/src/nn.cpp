@@ -1,4 +1,4 @@
-// neap.nn: jax.nn's activations.
+// neap.nn: jax.nn's activations, and attention.
 #include "args.h"
 
 namespace neap::python {
@@ -18,6 +18,28 @@ void along(nb::module_& m, const char* name, Along f, const char* doc) {
         return unlocked([&] { return f(x, axis); });
       },
       "x"_a, "axis"_a = -1, doc);
+}
+
+std::optional<Array> maybe_array(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional<Array>(array_from(object, here()));
+}
+
+Array attention_of(Arg query, Arg key, Arg value, nb::handle bias, nb::handle mask, std::optional<double> scale,
+                   bool is_causal, nb::handle queries, nb::handle keys, nb::handle window) {
+  const Operand q = query, k = key, v = value;
+  AttentionOptions options{.bias = maybe_array(bias),
+                           .mask = maybe_array(mask),
+                           .scale = scale,
+                           .is_causal = is_causal,
+                           .query_seq_lengths = maybe_array(queries),
+                           .key_value_seq_lengths = maybe_array(keys)};
+  if (!window.is_none()) {
+    const Shape sides = shape_from(window, "local_window_size");
+    if (sides.empty() || sides.size() > 2)
+      type_error("dot_product_attention", "a window of " + std::to_string(sides.size()) + " sizes", "one or two");
+    options.local_window = std::pair(sides.front(), sides.back());
+  }
+  return unlocked([&] { return dot_product_attention(q, k, v, options); });
 }
 
 }  // namespace
@@ -64,6 +86,15 @@ void bind_nn(nb::module_ m) {
   m.def(
       "one_hot", [](Arg x, int64_t classes, DTypeArg dtype) { return one_hot(x, classes, dtype.value_or(f32)); }, "x"_a,
       "num_classes"_a, nb::kw_only(), "dtype"_a = nb::none(), "1 where the class is the index, else 0.");
+  m.def("dot_product_attention", attention_of, "query"_a, "key"_a, "value"_a, "bias"_a = nb::none(),
+        "mask"_a = nb::none(), nb::kw_only(), "scale"_a = nb::none(), "is_causal"_a = false,
+        "query_seq_lengths"_a = nb::none(), "key_value_seq_lengths"_a = nb::none(), "local_window_size"_a = nb::none(),
+        "softmax(query key^T * scale + bias) value for each head; arrays are [batch, length, heads, depth].",
+        nb::sig("def dot_product_attention(query: neap.typing.ArrayLike, key: neap.typing.ArrayLike, value: "
+                "neap.typing.ArrayLike, bias: neap.typing.ArrayLike | None = None, mask: neap.typing.ArrayLike | None "
+                "= None, *, scale: float | None = None, is_causal: bool = False, query_seq_lengths: "
+                "neap.typing.ArrayLike | None = None, key_value_seq_lengths: neap.typing.ArrayLike | None = None, "
+                "local_window_size: int | tuple[int, int] | None = None) -> Array"));
 }
 
 }  // namespace neap::python

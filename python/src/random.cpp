@@ -40,10 +40,12 @@ void of_one(nb::module_& m, const char* name, const char* argument, Of f, DType 
 
 Array key_of(nb::handle seed, const std::optional<std::string>& impl) {
   const std::source_location loc = here();
-  const auto number = static_cast<uint64_t>(operand_from(seed, loc).integer());
-  if (!impl || *impl == "threefry2x32") return nr::key(number, loc);
-  if (*impl == "philox") return nr::key(number, nr::Generator::philox, loc);
-  throw_user<OptionError>("key", "impl \"" + *impl + "\"", "\"threefry2x32\" or \"philox\"", "", loc);
+  if (impl && *impl != "threefry2x32" && *impl != "philox")
+    throw_user<OptionError>("key", "impl \"" + *impl + "\"", "\"threefry2x32\" or \"philox\"", "", loc);
+  const nr::Generator generator = impl && *impl == "philox" ? nr::Generator::philox : nr::Generator::threefry;
+  const Operand number = operand_from(seed, loc);
+  if (!number.is_scalar()) return nr::key(number.array(), generator, loc);
+  return nr::key(static_cast<uint64_t>(number.integer()), generator, loc);
 }
 
 Array choice_of(Arg key, nb::handle a, nb::handle shape, bool replace, nb::handle p, int64_t axis) {
@@ -63,8 +65,9 @@ nr::CovarianceMethod method_from(const std::string& method) {
 }  // namespace
 
 void bind_random(nb::module_ m) {
-  m.def("key", key_of, "seed"_a, nb::kw_only(), "impl"_a = nb::none(), "The key of a seed: an array uint32[2].",
-        nb::sig("def key(seed: int, *, impl: str | None = None) -> Array"));
+  m.def("key", key_of, "seed"_a, nb::kw_only(), "impl"_a = nb::none(),
+        "The key of a seed, an array uint32[2]; of an array of seeds one for each.",
+        nb::sig("def key(seed: int | neap.typing.ArrayLike, *, impl: str | None = None) -> Array"));
   m.attr("PRNGKey") = m.attr("key");
   m.def(
       "split",
@@ -141,6 +144,13 @@ void bind_random(nb::module_ m) {
   of_one(m, "dirichlet", "alpha", nr::dirichlet, f32, "Draws points whose coordinates add up to 1.");
   of_one(m, "t", "df", nr::student_t, f32, "Draws from Student's t distribution.");
   of_one(m, "chisquare", "df", nr::chi_squared, f32, "Draws from the chi-squared distribution.");
+  m.def(
+      "lognormal",
+      [](Arg key, Arg sigma, nb::handle shape, DTypeArg dtype) {
+        return nr::lognormal(key, sigma, maybe_shape(shape), dtype.value_or(f32));
+      },
+      "key"_a, "sigma"_a = 1.0, "shape"_a = nb::none(), "dtype"_a = nb::none(),
+      "Draws numbers whose logarithms are normal, of standard deviation sigma.");
   of_one(m, "poisson", "lam", nr::poisson, i32, "Counts random arrivals where lam are expected.");
   m.def(
       "beta",

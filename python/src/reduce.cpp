@@ -164,11 +164,23 @@ void bind_reduce(Binder& b) {
            "The index of the first largest element along an axis, unless given of the flat array.");
   position(b, "argmin", argmin,
            "The index of the first smallest element along an axis, unless given of the flat array.");
+  position(b, "nanargmax", nanargmax, "argmax() of the elements that are not NaN; -1 where all are.");
+  position(b, "nanargmin", nanargmin, "argmin() of the elements that are not NaN; -1 where all are.");
   running(b, "cumsum", cumsum, "Adds up from the first element to each.");
   running(b, "cumprod", cumprod, "Multiplies from the first element to each.");
   running(b, "cummax", cummax, "The largest element so far.");
   running(b, "cummin", cummin, "The smallest element so far.");
   running(b, "cumlogsumexp", cumlogsumexp, "logsumexp() of the elements so far.");
+  running(b, "nancumsum", nancumsum, "cumsum() with NaN as 0.");
+  running(b, "nancumprod", nancumprod, "cumprod() with NaN as 1.");
+  b.both(
+      "trace", "a",
+      [](Arg a, int64_t offset, int64_t axis1, int64_t axis2, DTypeArg dtype) {
+        const Operand x = converted(a, dtype);
+        const Array y = unlocked([&] { return trace(x, offset, axis1, axis2); });
+        return dtype.object ? y.astype(dtype.value_or(f32), x.loc()) : y;
+      },
+      "offset"_a = 0, "axis1"_a = 0, "axis2"_a = 1, "dtype"_a = nb::none(), "Adds up a diagonal.");
   quantiles(b, "quantile", quantile, "Interpolates linearly between sorted elements; q is in 0 to 1.");
   quantiles(b, "percentile", percentile, "quantile(a, q / 100).");
   b.m.def(

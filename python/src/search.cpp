@@ -5,45 +5,23 @@ namespace neap::python {
 namespace {
 
 GatherMode take_mode(const std::optional<std::string>& mode) {
-  if (!mode || *mode == "clip") return GatherMode::clip;
-  if (*mode == "fill") return GatherMode::fill;
-  if (*mode == "promise_in_bounds") return GatherMode::promise_in_bounds;
-  throw_user<OptionError>("take", "mode \"" + *mode + "\"", "\"clip\", \"fill\" or \"promise_in_bounds\"", "", here());
-}
-
-// A size that the program gives, or that the elements say.
-int64_t known_size(std::optional<int64_t> size, const char* op, const Operand& x,
-                   const std::function<int64_t()>& count) {
-  if (size) return *size;
-  if (!x.is_scalar() && !x.array().is_concrete())
-    throw_user<TracerError>(op, "a traced array: the size of the result is not known yet", "size=...", "", x.loc());
-  return count();
+  return mode ? gather_mode("take", *mode) : GatherMode::clip;
 }
 
 nb::tuple nonzero_of(Arg a, std::optional<int64_t> size, int64_t fill) {
   const Operand x = a;
-  const int64_t n = known_size(size, "nonzero", x, [&] { return count_nonzero(x).item<int64_t>(x.loc()); });
+  const int64_t n = known_size(size, "nonzero", "size=...", x, [&] { return count_nonzero(x).item<int64_t>(x.loc()); });
   return nb::tuple(nb::cast(nonzero(x, n, fill)));
 }
 
 Array unique_of(Arg a, std::optional<int64_t> size, std::optional<double> fill) {
   const Operand x = a;
-  const int64_t n = known_size(size, "unique", x, [&]() -> int64_t {
-    if (x.as_array().size() == 0) return 0;
-    const Array sorted = sort(Operand(ravel(x), x.loc()));
-    const Operand s(sorted, x.loc());
-    const int64_t count = sorted.size();
-    const Operand next(slice_in_dim(s, 1, count, 0), x.loc()), last(slice_in_dim(s, 0, count - 1, 0), x.loc());
-    Array fresh = next != last;
-    if (is_float(sorted.dtype())) fresh = Operand(fresh, x.loc()) && !Operand(isnan(last), x.loc());
-    return 1 + count_nonzero(fresh).item<int64_t>(x.loc());
-  });
-  return unique(x, n, fill);
+  return unique(x, known_size(size, "unique", "size=...", x, [&] { return count_distinct(x); }), fill);
 }
 
 Array bincount_of(Arg a, nb::handle weights, int64_t minlength, std::optional<int64_t> length) {
   const Operand x = a;
-  const int64_t n = known_size(length, "bincount", x, [&]() -> int64_t {
+  const int64_t n = known_size(length, "bincount", "length=...", x, [&]() -> int64_t {
     const int64_t most = x.as_array().size() == 0 ? 0 : max(x).item<int64_t>(x.loc()) + 1;
     return std::max(most, minlength);
   });
@@ -58,6 +36,17 @@ nb::tuple histogram_of(Arg a, int64_t bins, std::optional<std::pair<double, doub
 }
 
 }  // namespace
+
+int64_t count_distinct(const Operand& x) {
+  if (x.as_array().size() == 0) return 0;
+  const Array sorted = sort(Operand(ravel(x), x.loc()));
+  const Operand s(sorted, x.loc());
+  const int64_t count = sorted.size();
+  const Operand next(slice_in_dim(s, 1, count, 0), x.loc()), last(slice_in_dim(s, 0, count - 1, 0), x.loc());
+  Array fresh = next != last;
+  if (is_float(sorted.dtype())) fresh = Operand(fresh, x.loc()) && !Operand(isnan(last), x.loc());
+  return 1 + count_nonzero(fresh).item<int64_t>(x.loc());
+}
 
 void bind_search(Binder& b) {
   b.both(
@@ -95,6 +84,15 @@ void bind_search(Binder& b) {
           "length"_a = nb::none(), "Counts how often 0, 1, ... occur; inside a trace `length` says how many.");
   b.m.def("histogram", histogram_of, "a"_a, "bins"_a = 10, "range"_a = nb::none(),
           "Counts, and the edges of the bins.");
+  b.m.def(
+      "histogram_bin_edges",
+      [](Arg a, int64_t bins, std::optional<std::pair<double, double>> range) {
+        const Operand x = a;
+        if (!range) return histogram_bin_edges(x, bins);
+        return linspace(Operand(range->first, x.loc()), Operand(range->second, x.loc()), bins + 1,
+                        to_float_dtype(x.dtype()));
+      },
+      "a"_a, "bins"_a = 10, "range"_a = nb::none(), "The bins + 1 edges of the bins.");
   b.m.def("unique", unique_of, "ar"_a, nb::kw_only(), "size"_a = nb::none(), "fill_value"_a = nb::none(),
           "The distinct elements, sorted; inside a trace `size` says how many.");
   b.m.def("nonzero", nonzero_of, "a"_a, nb::kw_only(), "size"_a = nb::none(), "fill_value"_a = 0,

@@ -1,0 +1,5 @@
+"""What Neap has of jax.experimental."""
+
+from . import ode
+
+__all__ = ["ode"]

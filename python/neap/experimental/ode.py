@@ -1,0 +1,5 @@
+"""Ordinary differential equations: jax.experimental.ode."""
+
+from .._solvers import odeint
+
+__all__ = ["odeint"]

@@ -1,0 +1,5 @@
+"""Minima of functions: jax.scipy.optimize."""
+
+from .._solvers import OptimizeResults, minimize
+
+__all__ = ["OptimizeResults", "minimize"]
