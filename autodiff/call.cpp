@@ -50,7 +50,9 @@ Arrays transpose_linear_solve(const TransposeSite& site, const Arrays& operands)
   if (!node.attrs.has(Attr::backward))
     throw_user<UserError>("custom_linear_solve", "a reverse-mode derivative without a solver of the transposed system",
                           "a transpose_solve, or symmetric = true", "jvp and jacfwd need neither", node.loc);
-  if (node.attrs.graph(Attr::body) == node.attrs.graph(Attr::backward))  // symmetric
+  // A symmetric one is its own transpose. (Passes leave two equal graphs of one.)
+  if (tracing::eliminate_dead_code(*node.attrs.graph(Attr::body)) ==
+      tracing::eliminate_dead_code(*node.attrs.graph(Attr::backward)))
     return tracing::apply_many(node.op, operands, node.attrs, node.loc);
   const tracing::GraphPtr matvec = node.attrs.graph(Attr::matvec);
   std::vector<bool> linear(consts, false);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "autodiff/check_linear.h"
+#include "autodiff/custom.h"
 #include "trace/graph/call.h"
 #include "trace/tracing/shared_consts.h"
 #include "trace/tracing/tracing.h"
@@ -92,9 +93,8 @@ struct InRule {
   InRule& operator=(const InRule&) = delete;
 };
 
-}  // namespace
-
-Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arrays& leaves, Loc loc) {
+Arrays staged_custom_jvp(const LeafFunction& f, const LeafFunction& rule, const Arrays& leaves, bool is_checked,
+                         Loc loc) {
   if (!tracing::is_tracing()) return f(leaves);
   SharedConsts functions(leaves);
   TracedFunction body = tracing::trace(functions.avals, f);
@@ -112,13 +112,19 @@ Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arra
     });
     std::vector<bool> tangents(derivative.graph.inputs.size(), false);
     std::fill(tangents.begin() + std::ssize(leaves), tangents.end() - derivative.graph.num_captured, true);
-    autodiff::check_linear(derivative.graph, tangents, loc);
+    if (is_checked) autodiff::check_linear(derivative.graph, tangents, loc);
     functions.add(std::move(derivative));
     attrs.set(Attr::derivative, functions.graph(1));
   }
   attrs.set(Attr::body, functions.graph(0));
   attrs.set(Attr::num_consts, functions.consts());
   return tracing::apply_many(Op::custom_jvp, functions.operands(), std::move(attrs), loc);
+}
+
+}  // namespace
+
+Arrays custom_jvp_of(const LeafFunction& f, const LeafFunction& rule, const Arrays& leaves, Loc loc) {
+  return staged_custom_jvp(f, rule, leaves, true, loc);
 }
 
 Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const LeafBackward& backward,
@@ -161,4 +167,10 @@ Arrays custom_vjp_of(const LeafFunction& f, const LeafForward& forward, const Le
 }
 
 }  // namespace detail
+
+std::vector<Array> autodiff::custom_jvp_unchecked(const detail::LeafFunction& f, const detail::LeafFunction& rule,
+                                                  const std::vector<Array>& leaves, std::source_location loc) {
+  return detail::staged_custom_jvp(f, rule, leaves, false, loc);
+}
+
 }  // namespace neap

@@ -3,8 +3,12 @@
 #include <neap/error.h>
 #include <neap/solvers.h>
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "autodiff/custom.h"
 #include "autodiff/joined.h"
 #include "autodiff/jvp.h"
 #include "autodiff/transpose.h"
@@ -48,11 +52,26 @@ LeafFunction checked(std::string_view op, std::string_view what, const LeafFunct
   };
 }
 
-// The transpose of a traced linear function, as a function.
-LeafFunction transposed(const TracedFunction& linear, size_t leaves) {
+// Throws where a solver gives its function another vector than those that it takes.
+void check_like(std::string_view op, const Arrays& x, const std::vector<Aval>& avals, Loc loc) {
+  if (x.size() != avals.size()) vector_differs(op, x.size(), avals.size(), loc);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (!(tracing::aval_of(x[i], loc) == avals[i]))
+      throw_user<ShapeError>(op, fmt::format("the function is given {}", to_string(x[i].aval())), to_string(avals[i]),
+                             "", loc);
+}
+
+// The transpose of a traced linear function, as a function. nullopt where it has none (a while_loop): then the solution
+// has no reverse derivative.
+std::optional<LeafFunction> transposed(const TracedFunction& linear, size_t leaves) {
   std::vector<bool> inputs(linear.graph.inputs.size(), false);
   std::fill_n(inputs.begin(), leaves, true);
-  const autodiff::Transposed turned = autodiff::transpose_active(linear.graph, inputs, std::vector<bool>(leaves, true));
+  autodiff::Transposed turned;
+  try {
+    turned = autodiff::transpose_active(linear.graph, inputs, std::vector<bool>(leaves, true));
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
   return [turned, leaves, captured = linear.captured](const Arrays& in) {
     const Arrays products = tracing::inline_graph(turned.graph, joined(captured, in));
     Arrays all;
@@ -74,22 +93,27 @@ Arrays linear_solve_of(std::string_view op, const LeafFunction& matvec, const Le
   check_vector(op, "the right side", b, loc);
   const std::vector<Aval> avals = tracing::avals_of(b, loc);
   const LeafFunction product = checked(op, "the linear function", matvec, avals, loc);
-  if (!tracing::is_tracing()) return solve(product, b);
-  SharedConsts functions(b);
-  functions.add(tracing::trace(avals, product));
-  const auto solver = [&](const LeafSolver& by, const LeafFunction& f) -> LeafFunction {
-    return [&, f](const Arrays& in) { return by(f, in); };
+  const auto solved = [&](const LeafSolver& by, const LeafFunction& f) {
+    return [&](const Arrays& in) {
+      const LeafFunction run = [&](const Arrays& right) { return by(f, right); };
+      return checked(op, "the solver", run, avals, loc)(in);
+    };
   };
-  functions.add(tracing::trace(avals, checked(op, "the solver", solver(solve, product), avals, loc)));
-  if (transpose_solve) {
-    const TracedFunction linear = tracing::trace(avals, product);
-    functions.add(tracing::trace(avals, checked(op, "the solver of the transposed system",
-                                                solver(transpose_solve, transposed(linear, b.size())), avals, loc)));
-  }
+  if (!tracing::is_tracing()) return solved(solve, product)(b);
+  SharedConsts functions(b);
+  const TracedFunction traced = tracing::trace(avals, product);
+  functions.add(TracedFunction(traced));
+  const LeafFunction again = [&](const Arrays& x) {  // the user's function is traced once
+    check_like(op, x, avals, loc);
+    return tracing::inline_graph(traced.graph, joined(x, traced.captured));
+  };
+  functions.add(tracing::trace(avals, solved(solve, again)));
+  const std::optional<LeafFunction> turned = transpose_solve ? transposed(traced, b.size()) : std::nullopt;
+  if (turned) functions.add(tracing::trace(avals, solved(transpose_solve, *turned)));
   tracing::Attrs attrs{{Attr::num_consts, functions.consts()}};
   attrs.set(Attr::matvec, functions.graph(0));
   attrs.set(Attr::body, functions.graph(1));
-  if (transpose_solve) attrs.set(Attr::backward, functions.graph(2));
+  if (turned) attrs.set(Attr::backward, functions.graph(2));
   if (symmetric) attrs.set(Attr::backward, attrs.graph(Attr::body));
   return tracing::apply_many(tracing::Op::linear_solve, functions.operands(), std::move(attrs), loc);
 }
@@ -122,6 +146,7 @@ Arrays attached_root(const TracedFunction& f, const LeafSolver& tangent_solve, c
     Arrays right;
     for (size_t i = 0, next = roots; i < roots; ++i)
       right.push_back(in_captured.active[i] ? -pushed[next++] : zeros_like(x[i]));
+    if (std::ranges::find(in_captured.active, true) == in_captured.active.end()) return right;  // it does not move
     // The derivative in x is the linear function to be solved.
     std::vector<bool> of_x(leaves.size(), false);
     std::fill_n(of_x.begin(), roots, true);
@@ -134,7 +159,7 @@ Arrays attached_root(const TracedFunction& f, const LeafSolver& tangent_solve, c
     };
     return linear_solve_of("custom_root", linear, tangent_solve, tangent_solve, false, right, loc);
   };
-  return custom_jvp_of(body, rule, leaves, loc);
+  return autodiff::custom_jvp_unchecked(body, rule, leaves, loc);
 }
 
 }  // namespace
@@ -145,7 +170,8 @@ Arrays root_of(const LeafFunction& f, const LeafSolver& solve, const LeafSolver&
   check_vector(op, "the guess", guess, loc);
   const std::vector<Aval> avals = tracing::avals_of(guess, loc);
   const LeafFunction residual = checked(op, "the function", f, avals, loc);
-  if (!tracing::is_tracing()) return solve(residual, guess);
+  const LeafFunction eagerly = [&](const Arrays& in) { return solve(residual, in); };
+  if (!tracing::is_tracing()) return checked(op, "the solver", eagerly, avals, loc)(guess);
   const TracedFunction traced = tracing::trace(avals, residual);
   const auto stopped = [](const Arrays& in) {
     Arrays out;
@@ -153,6 +179,7 @@ Arrays root_of(const LeafFunction& f, const LeafSolver& solve, const LeafSolver&
     return out;
   };
   const LeafFunction fixed = [&](const Arrays& x) {
+    check_like(op, x, avals, loc);
     return tracing::inline_graph(traced.graph, joined(x, stopped(traced.captured)));
   };
   const LeafFunction solver = [&](const Arrays& in) { return solve(fixed, in); };

@@ -21,8 +21,9 @@ Array gaussian(int64_t radius, float deviation) {
 
 Array thumbnail(const Array& image, int64_t size) {
   Array small = neap::image::resize(image, {size, size, 3}, neap::image::Method::lanczos3);
-  auto blur = [](const Array& plane) {
-    return neap::signal::convolve2d(plane, gaussian(3, 1.5f), neap::ConvolveMode::same);
+  auto blur = [](const Array& plane) {  // what is beyond the edges is as the edges are
+    Array wider = neap::pad(plane, {{3, 3}, {3, 3}}, neap::PadMode::edge);
+    return neap::signal::convolve2d(wider, gaussian(3, 1.5f), neap::ConvolveMode::valid);
   };
   Array blurred = neap::vmap(blur, {.in_axes = {2}, .out_axes = 2})(small);
   return neap::clip(small + 0.8f * (small - blurred), 0.0f, 1.0f);

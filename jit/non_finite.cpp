@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -93,38 +94,44 @@ Arrays run_node(const Node& node, const Arrays& operands) {
 // Search runs a graph again to find the node whose results have what its operands have not.
 class Search {
  public:
-  Search(const Graph& graph, Arrays inputs, std::string where)
-      : graph_(graph), inputs_(std::move(inputs)), where_(std::move(where)), has_(graph.values.size(), false) {}
+  // `outputs`: those of the graph that are looked at.
+  Search(const Graph& graph, Arrays inputs, std::vector<ValueId> outputs, std::string where)
+      : graph_(graph),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        where_(std::move(where)),
+        has_(graph.values.size(), false) {}
 
-  /// Throws where the origin is found; returns where an input has it already.
-  void run() {
+  /// Throws where the origin is found. Returns whether an input has it already.
+  bool run() {
     std::vector<size_t> uses(graph_.values.size(), 0);
     for (const Node& node : graph_.nodes)
       for (const ValueId v : node.inputs) ++uses[v];
     walk([&](const Node&, Arrays&) { return true; }, uses);
     ValueId at = no_value;
-    for (const ValueId v : graph_.outputs)
+    for (const ValueId v : outputs_)
       if (has_[v]) at = v;
     while (at != no_value) {
       const Node* node = graph_.def(at);
-      if (!node) return;
+      if (!node) return true;
       const auto before = std::ranges::find_if(node->inputs, [&](ValueId v) { return has_[v]; });
       if (before == node->inputs.end()) {
+        const auto result = static_cast<size_t>(std::ranges::find(node->outputs, at) - node->outputs.begin());
         walk(
             [&](const Node& n, Arrays& operands) {
-              if (&n != node) return true;
-              report(n, operands);
-              return false;
+              if (&n == node) report(n, operands, result);
+              return &n != node;
             },
-            {});
-        return;
+            uses);
+        return false;
       }
       at = *before;
     }
+    return false;
   }
 
  private:
-  // Runs node by node, while `visit` says so. Values die at their last use where uses are counted.
+  // Runs node by node, while `visit` says so. Values die at their last use.
   void walk(const std::function<bool(const Node&, Arrays&)>& visit, std::vector<size_t> uses) {
     Arrays values(graph_.values.size());
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -140,65 +147,80 @@ class Search {
         values[node.outputs[i]] = results[i];
         has_[node.outputs[i]] = find_in(results[i]).has_value();
       }
-      if (uses.empty()) continue;
       for (const ValueId v : node.inputs)
         if (--uses[v] == 0) values[v] = Array();
     }
   }
 
-  void report(const Node& node, const Arrays& operands) const {
-    if (node.op == Op::scan) into_scan(node, operands);
+  // Throws for result `at` of the node, whose operands have nothing of it.
+  void report(const Node& node, const Arrays& operands, size_t at) const {
+    if (node.op == Op::scan) into_scan(node, operands, at);
     if (node.op == Op::while_loop) into_while(node, operands);
     if (node.op == Op::cond) {
       const bool yes = operands[0].item<bool>();
-      Search(*node.attrs.graph(yes ? Attr::body : Attr::otherwise), Arrays(operands.begin() + 1, operands.end()),
-             where_)
-          .run();
+      into(*node.attrs.graph(yes ? Attr::body : Attr::otherwise), Arrays(operands.begin() + 1, operands.end()), at);
     }
-    if (op_info(node.op).family == Family::call) Search(called(node.op, node.attrs, node.loc), operands, where_).run();
-    const Arrays results = run_node(node, operands);
-    for (const Array& y : results) {
-      const std::optional<Find> found = find_in(y);
-      if (!found) continue;
-      std::string of;
-      if (op_info(node.op).family == Family::elementwise)
-        for (const Array& x : operands)
-          of += fmt::format("{}{}", of.empty() ? " of " : ", ", to_string(reshape(x, {-1})[found->element]));
-      const std::string place = y.ndim() == 0 ? "" : fmt::format(" at {}", place_of(found->element, y.shape()));
-      throw_user<FloatingPointError>(
-          found->is_nan ? "debug_nans" : "debug_infs",
-          fmt::format("{} gives {}{}{}, in {}{}", name(node.op), found->is_nan ? "NaN" : "an infinity", place, of,
-                      to_string(y.aval()), where_),
-          "", "its operands hold none", node.loc);
-    }
+    if (op_info(node.op).family == Family::call) into(called(node.op, node.attrs, node.loc), operands, at);
+    const Array y = run_node(node, operands)[at];
+    const std::optional<Find> found = find_in(y);
+    if (!found) return;
+    std::string of;
+    if (op_info(node.op).family == Family::elementwise)
+      for (const Array& x : operands)
+        of += fmt::format("{}{}", of.empty() ? " of " : ", ", to_string(reshape(x, {-1})[found->element]));
+    const std::string place = y.ndim() == 0 ? "" : fmt::format(" at {}", place_of(found->element, y.shape()));
+    throw_user<FloatingPointError>(
+        found->is_nan ? "debug_nans" : "debug_infs",
+        fmt::format("{} gives {}{}{}, in {}{}", name(node.op), found->is_nan ? "NaN" : "an infinity", place, of,
+                    to_string(y.aval()), where_),
+        "", "its operands hold none", node.loc);
   }
 
-  void into_scan(const Node& node, const Arrays& operands) const {
+  void into(const Graph& body, const Arrays& operands, size_t result) const {
+    Search(body, operands, {body.outputs[result]}, where_).run();
+  }
+
+  // Of a result that is stacked, the carries count, too, of which it is made.
+  void into_scan(const Node& node, const Arrays& operands, size_t result) const {
     const LoopView loop(node);
     Arrays state(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(loop.consts + loop.carries));
+    std::vector<size_t> looked_at = carries_of(loop);
+    if (loop.is_stacked_result(result)) looked_at.push_back(result);
     for (int64_t step = 0; step < loop.length; ++step) {
       const int64_t at = loop.reverse ? loop.length - 1 - step : step;
       Arrays in = state;
       for (size_t i = loop.consts + loop.carries; i < operands.size(); ++i) in.push_back(operands[i][at]);
-      into_step(loop, in, state, step, "scan");
+      into_step(loop, in, looked_at, state, step, "scan");
     }
   }
 
   void into_while(const Node& node, const Arrays& operands) const {
     const LoopView loop(node);
     Arrays state = operands;
-    for (int64_t step = 0; state[loop.consts].item<bool>(); ++step) into_step(loop, state, state, step, "while_loop");
+    for (int64_t step = 0; state[loop.consts].item<bool>(); ++step)
+      into_step(loop, state, carries_of(loop), state, step, "while_loop");
   }
 
-  void into_step(const LoopView& loop, const Arrays& in, Arrays& state, int64_t step, std::string_view what) const {
+  static std::vector<size_t> carries_of(const LoopView& loop) {
+    std::vector<size_t> carries(loop.carries);
+    std::iota(carries.begin(), carries.end(), 0);
+    return carries;
+  }
+
+  void into_step(const LoopView& loop, const Arrays& in, const std::vector<size_t>& looked_at, Arrays& state,
+                 int64_t step, std::string_view what) const {
     const Arrays out = eager().run(loop.body, in);
-    if (std::ranges::any_of(out, [](const Array& y) { return find_in(y).has_value(); }))
-      Search(loop.body, in, fmt::format("{}, in step {} of a {}", where_, step, what)).run();
+    if (std::ranges::any_of(looked_at, [&](size_t i) { return find_in(out[i]).has_value(); })) {
+      std::vector<ValueId> outputs;
+      for (const size_t i : looked_at) outputs.push_back(loop.body.outputs[i]);
+      Search(loop.body, in, outputs, fmt::format("{}, in step {} of a {}", where_, step, what)).run();
+    }
     std::copy_n(out.begin(), loop.carries, state.begin() + static_cast<std::ptrdiff_t>(loop.consts));
   }
 
   const Graph& graph_;
   Arrays inputs_;
+  std::vector<ValueId> outputs_;
   std::string where_;
   std::vector<bool> has_;
 };
@@ -230,8 +252,8 @@ void check_results(const TracedFunction& function, const Arrays& arguments, cons
       Searching(const Searching&) = delete;
       Searching& operator=(const Searching&) = delete;
     } const scope;
-    Search(function.graph, inputs, "").run();
-    fail("an argument or a captured array holds one");
+    const bool has_it = Search(function.graph, inputs, {function.graph.outputs[i]}, "").run();
+    fail(has_it ? "an argument or a captured array holds one" : "the operations one by one give none");
   }
 }
 

@@ -12,11 +12,11 @@ struct FloatingPointError : UserError {
   using UserError::UserError;
 };
 
-/// While one lives, each call of a compiled function and each operation outside a trace on this thread looks at its
-/// results, and throws FloatingPointError where one holds a NaN. To say which operation made it, and at which line, the
-/// program is then run again, operation by operation, loops step by step; where an argument had it already, or
-/// arguments were donated and are gone, the error says that. Without a NaN a call takes the time to read its results.
-/// NEAP_DEBUG_NANS=1 does so in every thread of an unchanged program.
+/// While one lives, each call of a compiled function and each compiled operation outside a trace on this thread, where
+/// it also ends, looks at its results, and throws FloatingPointError where one holds a NaN. To say which operation made
+/// it, and at which line, the program is then run again, operation by operation, loops step by step; where an argument
+/// had it already, or arguments were donated and are gone, the error says that. Without a NaN a call takes the time to
+/// read its results. NEAP_DEBUG_NANS=1 does so in every thread of an unchanged program.
 class debug_nans {
  public:
   debug_nans();

@@ -2,7 +2,8 @@
 //
 // Matrices are the last two axes; axes before them are a batch. Everything has derivatives of any order, but where a
 // factor is not determined (the additional columns of a full Q, U or V). f32 and f64, and complex numbers of these, of
-// which T is then the conjugate transpose; half types are computed in f32 and rounded once, integers become f32. On a
+// which the transposes of factors below are then conjugated (not those that triangular_solve() and lu_solve() are asked
+// for); half types are computed in f32 and rounded once, integers become f32. On a
 // GPU the host computes the factorizations (docs/devices.md). Complex matrices are reduced in a loop, one column at a
 // time: of 512 x 512 a few times the time of a real one. Values are compared with JAX's: tests/golden/linalg.json.
 #pragma once
@@ -114,7 +115,8 @@ struct Lstsq {
 Lstsq lstsq(const Operand& a, const Operand& b, std::optional<double> rcond = {});
 
 // --- numbers
-/// Returns the determinant. Its first two derivatives are right where a is singular, too (second: of rank n - 1).
+/// Returns the determinant. Its first two derivatives are right where a is real and singular, too (second: of rank n -
+/// 1).
 Array det(const Operand& a);
 /// Slogdet holds the sign and the logarithm of the absolute value of a determinant.
 struct Slogdet {

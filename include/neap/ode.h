@@ -29,8 +29,9 @@ std::vector<Array> odeint_of(const LeafFunction& f, const std::vector<Array>& y0
 /// values between steps are those of a polynomial of degree 4 (Shampine, 1986).
 ///
 /// Memory does not depend on the number of steps. Reverse mode solves the adjoint equation backwards, beginning anew at
-/// each of the times, with the same tolerances; it gives derivatives in y0, in t and in what f closes over. There is no
-/// forward mode but over reverse mode: jacfwd(grad(...)) is a Hessian.
+/// each of the times, with the same tolerances; it gives derivatives in y0, in t and in what f closes over. f must have
+/// reverse derivatives, whether or not they are asked for. Forward mode is had over reverse mode alone:
+/// jacfwd(grad(...)) is a Hessian, grad(grad(...)) a UserError. y is NaN where t does not ascend.
 template <class F, class Y>
 Y odeint(const F& f, const Y& y0, const Operand& t, const OdeOptions& options = {},
          std::source_location loc = std::source_location::current()) {

@@ -1,9 +1,11 @@
 // Equations whose functions are given as functions: linear systems (jax.scipy.sparse.linalg: cg, bicgstab, gmres), and
 // the derivatives of any solver by the implicit function theorem (jax.lax: custom_linear_solve, custom_root).
 //
-// A vector is any tree of floating arrays (complex ones too); a linear function maps such a tree to one like it.
-// Derivatives do not go through the iterations: they solve one more system, in what the function closes over and in the
-// right side, to any order, forward and backward. Values are compared with JAX's: tests/golden/solvers.json.
+// A vector is a tree of floating arrays, all of them real or all complex; a linear function maps such a tree to one
+// like it. Derivatives do not go through the iterations: they solve one more system, in what the function closes over
+// and in the right side, forward and backward, to any order (custom_root: the fourth). A function that is not linear is
+// not noticed. Outside of jit a solver is compiled at each call that its function closes over another C++ number: close
+// over arrays. Values are compared with JAX's: tests/golden/solvers.json.
 #pragma once
 
 #include <neap/numpy.h>
@@ -50,7 +52,10 @@ std::vector<Array> krylov_of(Krylov method, const LeafFunction& matvec, const Le
 template <class F, class T>
 LeafFunction leafwise(std::string_view op, const F& f, const T& like, std::source_location loc) {
   if constexpr (std::is_same_v<F, Array>) {
-    return [&f](const std::vector<Array>& x) { return std::vector<Array>{dot(f, x.at(0))}; };
+    return [op, &f, loc](const std::vector<Array>& x) {
+      if (x.size() != 1) vector_differs(op, 1, x.size(), loc);
+      return std::vector<Array>{dot(f, x[0])};
+    };
   } else {
     using Call = CallOf<F, T>;
     static_assert(Call::ok || sizeof(NoCall<F, T>) > 0);  // which says why
@@ -109,7 +114,8 @@ T custom_linear_solve(const MatVec& matvec, const T& b, const Solve& solve, cons
 
 /// Returns solve(f, guess), a tree x like the guess with f(x) = 0, and gives it the derivatives of that root in what f
 /// closes over (of the guess: zero). tangent_solve(g, y) returns an x with g(x) = y for the linear function g, f's
-/// derivative there: y / g(1) of scalars, linalg::solve(jacfwd(g)(y), y) of short vectors, or cg() and its kin.
+/// derivative there: y / g(ones_like(y)) of scalars, linalg::solve(jacfwd(g)(y), y) of short vectors, or cg() and its
+/// kin.
 template <class F, class T, class Solve, class TangentSolve>
 T custom_root(const F& f, const T& guess, const Solve& solve, const TangentSolve& tangent_solve,
               std::source_location loc = std::source_location::current()) {
@@ -136,7 +142,7 @@ T bicgstab(const A& a, const T& b, const std::optional<std::type_identity_t<T>>&
            std::source_location loc = std::source_location::current()) {
   return detail::krylov(detail::Krylov::bicgstab, "bicgstab", a, b, x0, options, m, loc);
 }
-/// Solves A x = b for any regular A by the generalised minimal residual method, as cg(); it holds restart + 1 vectors.
+/// Solves A x = b for any regular A by the generalised minimal residual method, as cg(); it holds restart + 6 vectors.
 /// The residual that ends it is that of m(b - A x), against m(b). Source: Saad and Schultz (1986).
 template <class A, class T, class M = std::nullptr_t>
 T gmres(const A& a, const T& b, const std::optional<std::type_identity_t<T>>& x0 = {},

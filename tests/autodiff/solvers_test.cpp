@@ -104,6 +104,86 @@ TEST(CustomLinearSolve, ForwardModeNeedsNoTransposedSystem) {
   EXPECT_THROW(grad([&](const Array& m) { return sum(f(m, b)); })(a), UserError);
 }
 
+// A symmetric system whose function has no reverse derivative: its transpose is never made.
+TEST(CustomLinearSolve, SymmetricSystemsNeedNoTranspose) {
+  const auto doubled = [](const Array& x) {  // 2 x
+    return while_loop([](const std::pair<Array, Array>& s) { return s.second < 1; },
+                      [](const std::pair<Array, Array>& s) { return std::pair(s.first * 2, s.second + 1); },
+                      std::pair(x, zeros({}, f64)))
+        .first;
+  };
+  const Array b = numbers(2, {kSize});
+  const auto f = [&](const Array& y) { return sum(sin(cg(doubled, y, {}, {.tol = 1e-13}))); };
+  expect_equal(cg(doubled, b), b / 2);
+  expect_equal(jit(grad(f))(b), cos(b / 2) / 2);
+  expect_equal(vmap(grad(f))(stack({b, 2 * b})), stack({cos(b / 2) / 2, cos(b) / 2}));
+  expect_equal(gmres(doubled, b), b / 2);  // a value needs no transpose at all
+  EXPECT_THROW(grad([&](const Array& y) { return sum(gmres(doubled, y)); })(b), UserError);
+}
+
+TEST(CustomLinearSolve, InRulesOfCustomJvps) {
+  const Array a = regular(1), b = numbers(2, {kSize});
+  const auto solve = [&](const Array& y) { return bicgstab(a, y, {}, {.tol = 1e-13}); };
+  const auto h = custom_jvp(solve, [&](const Array&, const Array& dy) { return solve(dy); });
+  const auto f = custom_jvp([](const Array& x) { return sin(x); },
+                            [&](const Array& x, const Array& dx) { return cos(x) * h(dx); });
+  expect_equal(grad([&](const Array& x) { return sum(f(x)); })(b), linalg::solve(transpose(a), cos(b)));
+}
+
+Array square_root(const Array& a) {
+  return custom_root([&](const Array& x) { return x * x - a; }, ones_like(a),
+                     [](const auto& f, const Array& first) {
+                       return fori_loop(0, 30, [&](const Array&, const Array& x) { return x - f(x) / (2 * x); }, first);
+                     },
+                     [](const auto& g, const Array& y) { return y / g(ones_like(y)); });
+}
+
+TEST(CustomRoot, LoopsBranchesAndRootsWithin) {
+  const auto root_of = [](const auto& f, const Array& first) {
+    return custom_root(
+        f, first,
+        [](const auto& g, const Array& x0) {
+          return fori_loop(0, 60, [&](const Array&, const Array& x) { return x - g(x) / 2; }, x0);
+        },
+        [](const auto& g, const Array& y) { return y / g(ones_like(y)); });
+  };
+  const auto looped = [&](const Array& a) {  // x a^3 = a
+    return root_of(
+        [&](const Array& x) { return fori_loop(0, 3, [&](const Array&, const Array& c) { return c * a; }, x) - a; },
+        ones_like(a));
+  };
+  const auto branched = [&](const Array& a) {
+    return root_of(
+        [&](const Array& x) {
+          return cond(a > 0, [&](const Array& y) { return y * a - 1; }, [&](const Array& y) { return y + a; }, x);
+        },
+        ones_like(a));
+  };
+  const auto nested = [&](const Array& a) {
+    return root_of([&](const Array& x) { return x - square_root(a); }, ones_like(a));
+  };
+  const Array a = array(1.1);
+  for (const bool compiled : {false, true}) {
+    const auto slope = [&](const auto& f) { return compiled ? jit(grad(f))(a) : grad(f)(a); };
+    expect_equal(looped(a), 1 / square(a)), expect_equal(slope(looped), -2 / (a * a * a));
+    expect_equal(slope(branched), -1 / square(a));
+    expect_equal(slope(nested), 0.5 / sqrt(a));
+  }
+  expect_equal(jit(grad(grad(square_root)))(a), -0.25 * power(a, -1.5));
+}
+
+TEST(CustomRoot, OfWhatNothingMoves) {
+  const auto fixed = [](const Array& guess) {
+    return custom_root([](const Array& x) { return 2 * x - 1; }, guess,
+                       [](const auto& f, const Array& x) { return x - f(x) / 2; },
+                       [](const auto& g, const Array& y) { return y / g(ones_like(y)); });
+  };
+  const Array x = array({3.0, 4.0});
+  expect_equal(jit(fixed)(x), full({2}, 0.5, f64));
+  expect_equal(jit(grad([&](const Array& y) { return sum(fixed(y)); }))(x), zeros({2}, f64));
+  expect_equal(vmap(fixed)(x), full({2}, 0.5, f64));
+}
+
 struct Two {
   Array u, v;
 };
@@ -149,6 +229,7 @@ TEST(Krylov, EndsWhereThereIsNothingToDo) {
   const Array b = numbers(2, {kSize});
   expect_equal(gmres(eye(kSize, {}, f64), b), b);               // one vector spans the space
   expect_equal(bicgstab(zeros({kSize, kSize}, f64), b), zero);  // breaks down at once
+  expect_equal(gmres(zeros({kSize, kSize}, f64), b), zero);
 }
 
 }  // namespace

@@ -13,6 +13,25 @@ MISTAKE(Solvers, FirstGuessOfOtherShape, ShapeError, "bicgstab: x0 is f32[2]; ex
   bicgstab(ones({3, 3}), ones({3}), ones({2}));  // here
 }
 
+struct Both {
+  Array a, b;
+};
+
+MISTAKE(Solvers, MatrixForATree, ShapeError,
+        "cg: a function gives 1 arrays for 2; expected a tree like the one that it is given") {
+  cg(eye(2), Both{ones({2}), ones({2})});  // here
+}
+
+MISTAKE(Solvers, RealAndComplexInOneTree, DTypeError,
+        "bicgstab: b holds f32[2] and c64[2]; expected real arrays, or complex ones") {
+  bicgstab([](const Both& x) { return x; }, Both{ones({2}), ones({2}, c64)});  // here
+}
+
+MISTAKE(Solvers, SolverGivesOtherVector, ShapeError, "custom_linear_solve: the solver gives f32[2]; expected f32[3]") {
+  custom_linear_solve([](const Array& x) { return x; }, ones({3}),  // here
+                      [](const auto&, const Array&) { return ones({2}); });
+}
+
 MISTAKE(Solvers, NegativeTolerance, OptionError, "cg: tol = -1, atol = 0; expected 0 or more") {
   cg(ones({3, 3}), ones({3}), {}, {.tol = -1});  // here
 }
@@ -88,4 +107,13 @@ MISTAKE(
 MISTAKE(Lax, AxesThatAreNoPermutation, ShapeError,
         "conv_general_dilated: axes [0,1,1] of the window; expected each of its 3 axes once") {
   lax::conv_general_dilated(ones({4, 2, 5}), ones({3, 2, 2}), {}, {.lhs = {}, .rhs = {0, 1, 1}});  // here
+}
+
+MISTAKE(Lax, StrideOfZeroAlongFourAxes, ShapeError,
+        "conv_general_dilated: stride [0,1,1,1]; expected 4 numbers of 1 and more") {
+  lax::conv_general_dilated(ones({1, 1, 2, 2, 2, 2}), ones({1, 1, 1, 1, 1, 1}), {.stride = {0, 1, 1, 1}});  // here
+}
+
+MISTAKE(Lax, StrideWithoutSpace, ShapeError, "conv_general_dilated: stride [2]; expected 0 numbers of 1 and more") {
+  lax::conv_general_dilated(ones({1, 1}), ones({1, 1}), {.stride = {2}});  // here
 }

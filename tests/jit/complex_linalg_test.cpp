@@ -230,6 +230,42 @@ TEST(ComplexLinalg, Derivatives) {
                     square, 1e-5);
 }
 
+// What is determined of full factors has its derivative.
+TEST(ComplexLinalg, DerivativesOfFullFactors) {
+  const auto values = [](bool full) { return [=](const Array& x) { return sum(sin(linalg::svd(x, full).s)); }; };
+  const auto triangle = [](linalg::QrMode mode) {
+    return [=](const Array& x) { return sum(real(linalg::qr(x, mode).r)); };
+  };
+  for (const Array& a :
+       {numbers(12, {4, 4}), numbers(13, {5, 3}), numbers(14, {3, 5}), diag(array({3.0, 2.0})).astype(c128)}) {
+    expect_equal(grad(values(true))(a), grad(values(false))(a));
+    expect_equal(grad(triangle(linalg::QrMode::complete))(a), grad(triangle(linalg::QrMode::reduced))(a));
+  }
+}
+
+TEST(ComplexLinalg, NothingAtAll) {
+  for (const Shape& shape : std::vector<Shape>{{0, 0}, {0, 3}, {3, 0}, {2, 0, 0}, {0, 2, 2}}) {
+    SCOPED_TRACE(to_string(shape));
+    const Array a = zeros(shape, c128), r = zeros(shape, f64);
+    EXPECT_EQ(linalg::lu(a).lu.shape(), linalg::lu(r).lu.shape());
+    EXPECT_EQ(linalg::lu(a).pivots.shape(), linalg::lu(r).pivots.shape());
+    for (const bool full : {false, true}) {
+      EXPECT_EQ(linalg::svd(a, full).u.shape(), linalg::svd(r, full).u.shape());
+      EXPECT_EQ(linalg::svd(a, full).vh.shape(), linalg::svd(r, full).vh.shape());
+      EXPECT_EQ(linalg::svd(a, full).s.aval(), linalg::svd(r, full).s.aval());
+      const auto mode = full ? linalg::QrMode::complete : linalg::QrMode::reduced;
+      EXPECT_EQ(linalg::qr(a, mode).q.shape(), linalg::qr(r, mode).q.shape());
+      EXPECT_EQ(linalg::qr(a, mode).r.shape(), linalg::qr(r, mode).r.shape());
+    }
+    if (shape[shape.size() - 2] != shape.back()) continue;
+    EXPECT_EQ(linalg::eigh(a).eigenvectors.shape(), shape);
+    EXPECT_EQ(linalg::det(a).shape(), linalg::det(r).shape());
+    EXPECT_EQ(linalg::slogdet(a).logabsdet.aval(), linalg::slogdet(r).logabsdet.aval());
+    EXPECT_EQ(linalg::eig(r).eigenvectors.shape(), shape);
+    EXPECT_EQ(linalg::sqrtm(r).shape(), shape);
+  }
+}
+
 TEST(ComplexLinalg, SinglePrecisionAndBatches) {
   const Array a = numbers(16, {3, 4, 4});
   expect_equal(vmap([](const Array& x) { return linalg::eigh(x).eigenvalues; })(a), linalg::eigh(a).eigenvalues);

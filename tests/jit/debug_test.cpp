@@ -70,6 +70,20 @@ TEST(DebugNans, StepsOfLoops) {
   EXPECT_THAT(complaint(jit(chosen), array(-1.0f)), HasSubstr("acos gives NaN of f32[] -6.0"));
 }
 
+// Of stacked results one may be thrown away: what it holds is not looked at.
+TEST(DebugNans, OfALoopOnlyWhatReachesAResult) {
+  struct Results {
+    Array used, unused;
+  };
+  const auto f = [](const Array& x) {
+    const auto step = [](const Array& c, const Array& y) { return std::pair{c + 1, Results{sqrt(y - c), log(-c)}}; };
+    const Results ys = scan(step, x, array({9.0f, 9.0f, 1.0f})).second;
+    return std::pair{ys.used, ys.unused[2]};
+  };
+  EXPECT_THAT(complaint(jit([&](const Array& x) { return f(x).first; }), array(1.0f)),
+              AllOf(HasSubstr("sqrt gives NaN of f32[] -2.0"), HasSubstr("in step 2 of a scan")));
+}
+
 TEST(DebugNans, WhereTheNumberComesFromOutside) {
   const Array none = array(NAN);
   EXPECT_THAT(complaint(jit([](const Array& x) { return x + 1; }), none),

@@ -57,6 +57,12 @@ TEST(GoldenLax, AnswersWhatJaxAnswers) {
   EXPECT_GT(calls, 100);
 }
 
+TEST(GoldenLax, NothingToWriteTo) {
+  const Array none =
+      lax::scatter(zeros({0}), ones({3, 1}, i32), ones({3}), {.window = {}, .inserted = {0}, .start_map = {0}});
+  EXPECT_EQ(none.shape(), (Shape{0}));
+}
+
 // The derivative of a gather is a scatter_add of the cotangent, by the same axes.
 TEST(GoldenLax, DerivativesOfGathers) {
   for (const json& call : read_golden("lax.json")) {

@@ -50,6 +50,32 @@ TEST(Odeint, HasDerivativesInAllThatItDependsOn) {
   EXPECT_NEAR(each[0].item<double>(), of_k.item<double>(), 1e-6);
 }
 
+// Where t is large the first step may be shorter than what t can be moved by.
+TEST(Odeint, FarFromTheOrigin) {
+  const auto last = [](const auto& f, const Array& y0, const Array& t) {
+    return odeint(f, y0, t).template to_vector<double>().back();
+  };
+  const auto decay = [](const Array& y, const Array&) { return 1 - y; };
+  EXPECT_NEAR(last(decay, array(0.0f), array({1e5f, 1e5f + 1})), 1 - std::exp(-1), 1e-2);
+  EXPECT_EQ(last(decay, array(1.0f), array({1000.0f, 1001.0f})), 1);
+  EXPECT_NEAR(last([](const Array&, const Array& t) { return sin(t - 1e9); }, array(1.0), array({1e9, 1e9 + 1})),
+              2 - std::cos(1), 1e-6);
+  const auto still = [](const Array& y0) {
+    return odeint([](const Array& y, const Array&) { return 0 * y; }, y0, array({1e4f, 1e4f + 1}))[-1];
+  };
+  EXPECT_EQ(grad(still)(array(1.0f)).item<float>(), 1);
+}
+
+TEST(Odeint, ComplexNumbersMayBeCaptured) {
+  const auto f = [](const Array& z) {
+    return odeint([&](const Array& y, const Array&) { return -y * real(z * z); }, array(1.0), array({0.0, 1.0}))[-1];
+  };
+  const Array z = array(std::complex<double>(1.2, 0.5)), slope = grad(f)(z);
+  const double e = std::exp(-(1.44 - 0.25));
+  EXPECT_NEAR(real(slope).item<double>(), -2.4 * e, 1e-6);
+  EXPECT_NEAR(imag(slope).item<double>(), -1.0 * e, 1e-6);  // df/dx - i df/dy
+}
+
 TEST(Odeint, MemoryDoesNotGrowWithTheSteps) {
   const auto f = [](double tolerance) {
     return jit([=](const Array& y0) {
@@ -67,6 +93,10 @@ TEST(Odeint, SaysWhereStepsRunOut) {
   const std::vector<double> x = oscillation(array(3.0), t, {.mxstep = 10}).to_vector<double>();
   EXPECT_NEAR(x[1], std::cos(0.03), 1e-6);
   EXPECT_TRUE(std::isnan(x[2]));
+  const auto back =
+      odeint([](const Array& y, const Array&) { return y; }, array(1.0), array({1.0, 0.0, 2.0})).to_vector<double>();
+  EXPECT_TRUE(std::isnan(back[1]));  // times ascend
+  EXPECT_NEAR(back[2], std::exp(1), 1e-6);
   // Where the equation has no value there is an end, too.
   const Array none = odeint([](const Array& y, const Array&) { return log(y - 2); }, array(1.0), array({0.0, 1.0}));
   EXPECT_TRUE(std::isnan(none.to_vector<double>()[1]));

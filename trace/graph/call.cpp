@@ -54,7 +54,7 @@ Graph inline_calls(const Graph& graph, const std::function<bool(const Node&)>& c
     for (const Node& node : g.nodes) {
       Node copy = node;
       if (outer && outer->attrs.has(Attr::copy)) copy.attrs.set(Attr::copy, outer->attrs.integer(Attr::copy));
-      const bool inlined = outer ? op_info(node.op).family == Family::call : chosen(node);
+      const bool inlined = outer && node.op != Op::linear_solve ? is_call(node) : chosen(node);
       const std::vector<ValueId> outputs =
           inlined ? self(self, called(node.op, node.attrs, node.loc), all(node.inputs), &copy)
                   : result.nodes[result.add_node(node.op, all(node.inputs), copy.attrs, node.loc)].outputs;

@@ -115,8 +115,9 @@ Arrays solve_gmres(const System& s, const Arrays& b, const Arrays& x0) {
     const Array y = fori_loop(
         0, m,
         [&](const Array& i, const Array& so_far) {
-          const Array at = m - 1 - i;
-          return so_far.at(at).set((right[at] - sum(triangle[at] * so_far)) / triangle[{at, at}]);
+          const Array at = m - 1 - i, pivot = triangle[{at, at}];  // 0 where A is singular
+          const Array rest = right[at] - sum(triangle[at] * so_far);
+          return so_far.at(at).set(where(pivot == 0, zeros({}, t), rest / where(pivot == 0, ones({}, t), pivot)));
         },
         zeros({m}, t));
     Arrays used;

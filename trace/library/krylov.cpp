@@ -118,6 +118,9 @@ Arrays krylov_of(Krylov method, const LeafFunction& matvec, const LeafFunction& 
     elements += b[i].size();
     dtype = promote(dtype, wide(aval.dtype));
     is_real = is_real && !is_complex(aval.dtype);
+    if (is_complex(aval.dtype) != is_complex(b[0].dtype()))
+      throw_user<DTypeError>(op, fmt::format("b holds {} and {}", to_string(b[0].aval()), to_string(aval)),
+                             "real arrays, or complex ones", "", loc);
     if (x0.empty()) first.push_back(zeros_like(b[i]));
     if (i < first.size() && !(first[i].aval(loc) == aval))
       throw_user<ShapeError>(op, fmt::format("x0 is {}", to_string(first[i].aval(loc))),
@@ -133,7 +136,9 @@ Arrays krylov_of(Krylov method, const LeafFunction& matvec, const LeafFunction& 
                                         : krylov::solve_gmres(system, right, first);
   };
   const bool symmetric = method == Krylov::cg && is_real;
-  return as_one(b, [&](const Arrays& in) { return linear_solve_of(op, matvec, solve, solve, symmetric, in, loc); });
+  return as_one(b, [&](const Arrays& in) {
+    return linear_solve_of(op, matvec, solve, symmetric ? LeafSolver() : solve, symmetric, in, loc);
+  });
 }
 
 }  // namespace neap::detail

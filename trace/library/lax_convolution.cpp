@@ -36,6 +36,23 @@ Shape inverse(const Shape& permutation) {
   return result;
 }
 
+// What conv_general() checks of its axes, for any number of them.
+void check_windows(const Windows& windows, const Shape& window, Loc loc) {
+  const auto refuse = [&](std::string got, std::string expected) {
+    throw_user<ShapeError>("conv_general_dilated", std::move(got), std::move(expected), "", loc);
+  };
+  const auto is_small = [](int64_t n) { return n < 1; };
+  for (const auto& [what, list] : {std::pair{"stride", &windows.stride},
+                                   {"dilation", &windows.dilation},
+                                   {"input dilation", &windows.input_dilation}})
+    if (!list->empty() && (list->size() != window.size() || std::ranges::any_of(*list, is_small)))
+      refuse(fmt::format("{} {}", what, to_string(*list)), fmt::format("{} numbers of 1 and more", window.size()));
+  if (std::ranges::any_of(window, is_small)) refuse("window " + to_string(window), "extents of 1 and more");
+  if (!windows.padding.empty() && windows.padding.size() != window.size())
+    refuse(fmt::format("{} paddings", windows.padding.size()), fmt::format("{}", window.size()));
+  if (windows.same && !windows.padding.empty()) refuse("both `same` and a padding", "one of them");
+}
+
 // The first spatial axis of a list, taken away.
 template <class List>
 List without_first(const List& list) {
@@ -106,6 +123,7 @@ Array conv_general_dilated(const Operand& x, const Operand& w, const Windows& wi
            "as many axes, a batch and features at least");
   Array a = transpose(both[0], order_of(dims.lhs, rank, "the operand", loc));
   const Array b = transpose(both[1], order_of(dims.rhs, rank, "the window", loc));
+  check_windows(windows, Shape(b.shape().begin() + 2, b.shape().end()), loc);
   Windows each = windows;
   if (batch_groups < 1 || (batch_groups > 1 && windows.groups != 1))
     refuse(fmt::format("{} groups of the batch, {} of the features", batch_groups, windows.groups), "1 of one of them");

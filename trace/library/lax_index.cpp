@@ -195,6 +195,7 @@ Array scattered(Op kind, std::string_view op, const Operand& x, const Operand& i
   check_offset(site, dims.window, y.ndim());
   for (int64_t axis = 0, next = 0; axis < a.ndim(); ++axis)
     if (site.is_offset(axis)) site.sizes[static_cast<size_t>(axis)] = y.shape(dims.window[static_cast<size_t>(next++)]);
+  if (a.size() == 0) return a;
   site.check();
   const Array moved = transpose(y, batch_first(y.ndim(), dims.window));
   Shape expected = site.batch();

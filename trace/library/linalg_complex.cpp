@@ -74,6 +74,7 @@ LuState lu_of(const Array& matrix) {
   const int64_t m = matrix.shape(0), n = matrix.shape(1), k = std::min(m, n);
   const Array row = arange(m), column = arange(n);
   const LuState start{matrix, row, zeros({k}, DType::i32)};
+  if (k == 0) return start;
   return fori_loop(
       0, k,
       [&](const Array& i, const LuState& s) {
@@ -106,9 +107,14 @@ Array lu_tangent(const LuState& f, const Array& tangent) {
   return matmul(l, tril(inner, -1)) + matmul(triu(inner), u);
 }
 
-Array lu_only(const Array& a) {  // the factors, which alone have a derivative
-  return custom_jvp([](const Array& x) { return lu_of(x).a; },
-                    [](const Array& x, const Array& dx) { return lu_tangent(lu_of(x), dx); }, user_line({}))(a);
+LuState lu_derivable(const Array& a) {
+  return custom_jvp(
+      lu_of,
+      [](const Array& x, const Array& dx) {
+        const LuState f = lu_derivable(x);
+        return LuState{lu_tangent(f, dx), zeros_like(f.permutation), zeros_like(f.pivots)};
+      },
+      user_line({}))(a);
 }
 
 Array sign_of(const LuState& f) {
@@ -153,6 +159,8 @@ struct Factors {
 Factors qr_of(const Array& a, bool full) {
   const int64_t m = a.shape(0), n = a.shape(1), k = std::min(m, n);
   const Factors start{unit(m, a.dtype()), a};
+  const int64_t kept = full ? m : k;
+  if (k == 0) return {slice_in_dim(start.q, 0, kept, 1), slice_in_dim(a, 0, kept, 0)};
   const Factors f = fori_loop(
       0, k,
       [&](const Array& i, const Factors& s) {
@@ -160,7 +168,6 @@ Factors qr_of(const Array& a, bool full) {
         return Factors{reflected_right(s.q, h), reflected(h, s.r)};
       },
       start);
-  const int64_t kept = full ? m : k;
   return {slice_in_dim(f.q, 0, kept, 1), triu(slice_in_dim(f.r, 0, kept, 0))};
 }
 
@@ -195,6 +202,7 @@ struct Pairs {
 };
 // By the real tridiagonal matrix that a Hermitian one becomes.
 Pairs eigh_of(const Array& a) {
+  if (a.shape(0) == 0) return {zeros({0}, real_dtype(a.dtype())), a};
   const HessenbergForm f = hessenberg(a);
   const Array on = real(diagonal(f.h)), below = real(diagonal(f.h, -1));
   const Array tridiagonal = a.shape(0) < 2 ? diag(on) : diag(on) + diag(below, -1) + diag(below, 1);
@@ -221,6 +229,7 @@ struct Triple {
 Triple svd_tall(const Array& a, bool full) {
   const int64_t m = a.shape(0), n = a.shape(1);
   const Triple start{unit(m, a.dtype()), a, unit(n, a.dtype())};  // q, what is left, p
+  if (n == 0) return {slice_in_dim(start.u, 0, full ? m : 0, 1), zeros({0}, real_dtype(a.dtype())), start.vh};
   const Triple t = fori_loop(
       0, n,
       [&](const Array& i, const Triple& s) {
@@ -298,13 +307,21 @@ Array triangular_solve(const Array& matrix, const Array& b, bool lower, bool tra
 }
 
 linalg::Lu lu(const Array& a) {
-  const LuState state = of_each([](const Array& x) { return lu_of(stop_gradient(x)); }, a);
-  return {of_each(lu_only, a), state.pivots, state.permutation};
+  const LuState f = of_each(lu_derivable, a);
+  return {f.a, f.pivots, f.permutation};
 }
 
+// Of full factors the additional columns alone are not determined: their derivative is zero.
 linalg::Qr qr(const Array& a, bool full) {
-  // The additional columns of a full Q are not determined: their derivative is that of the loop.
-  const Factors f = of_each([=](const Array& x) { return full ? qr_of(x, true) : qr_derivable(x); }, a);
+  const int64_t m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+  const Factors f = of_each(
+      [=](const Array& x) {
+        const Factors reduced = qr_derivable(x);
+        if (!full || m == k) return reduced;
+        const Array q = slice_in_dim(qr_of(stop_gradient(x), true).q, k, m, 1);
+        return Factors{concatenate({reduced.q, q}, 1), pad(reduced.r, {0, 0}, {m - k, 0})};
+      },
+      a);
   return {f.q, f.r};
 }
 
@@ -314,7 +331,16 @@ linalg::Eigh eigh(const Array& a) {
 }
 
 linalg::Svd svd(const Array& a, bool full) {
-  const Triple t = of_each([=](const Array& x) { return full ? svd_of(x, true) : svd_derivable(x); }, a);
+  const int64_t m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
+  const Triple t = of_each(
+      [=](const Array& x) {
+        const Triple reduced = svd_derivable(x);
+        if (!full || m == n) return reduced;
+        const Triple whole = svd_of(stop_gradient(x), true);
+        return Triple{concatenate({reduced.u, slice_in_dim(whole.u, k, m, 1)}, 1), reduced.s,
+                      concatenate({reduced.vh, slice_in_dim(whole.vh, k, n, 0)}, 0)};
+      },
+      a);
   return {t.u, t.s, t.vh};
 }
 

@@ -156,6 +156,7 @@ struct Pairs {
   Array values, vectors;
 };
 Pairs eig_of(const Array& a) {
+  if (a.shape(0) == 0) return {zeros({0}, a.dtype()), a};
   const SchurForm f = schur(stop_gradient(a));
   return {diagonal(f.t), normalised(matmul(f.z, vectors_of(f.t)))};
 }
@@ -210,7 +211,7 @@ linalg::Eig eig(const Array& a) {
   return {p.values, p.vectors};
 }
 
-Array sqrtm(const Array& a) { return of_each(root_derivable, a); }
+Array sqrtm(const Array& a) { return a.size() == 0 ? a : of_each(root_derivable, a); }
 
 }  // namespace neap::tracing::complex_matrices
 

@@ -191,6 +191,10 @@ Arrays minimize_of(const LeafFunction& f, const Arrays& x0, const MinimizeOption
   if (options.line_search_maxiter < 1)
     refuse(fmt::format("line_search_maxiter = {}", options.line_search_maxiter), "1 or more");
   if (options.history < 1) refuse(fmt::format("history = {}", options.history), "1 or more");
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+  if (options.history > kMost || options.line_search_maxiter > kMost)
+    refuse(fmt::format("history = {}, line_search_maxiter = {}", options.history, options.line_search_maxiter),
+           fmt::format("at most {}", kMost));
   int64_t n = 0;
   DType dtype = DType::f32;
   for (size_t i = 0; i < x0.size(); ++i) {
@@ -201,8 +205,7 @@ Arrays minimize_of(const LeafFunction& f, const Arrays& x0, const MinimizeOption
     dtype = promote(dtype, x0[i].dtype());
   }
   if (n == 0) throw_user<ShapeError>("minimize", "x0 has no elements", "one variable or more", "", loc);
-  const int64_t most = std::numeric_limits<int32_t>::max() - 1;
-  const int64_t maxiter = std::min(options.maxiter.value_or(n <= most / 200 ? 200 * n : most), most);
+  const int64_t maxiter = std::min(options.maxiter.value_or(n <= kMost / 200 ? 200 * n : kMost), kMost);
   const auto flat = [&](const Arrays& leaves) {
     Arrays parts;
     for (const Array& leaf : leaves) parts.push_back(ravel(leaf).astype(dtype));

@@ -77,7 +77,7 @@ Array scaled_norm(const Arrays& x, const Arrays& scale, DType dtype) {
   int64_t elements = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     const Array ratio = x[i].astype(wide(x[i].dtype())) / scale[i];
-    total = total + sum(square(ratio)).astype(dtype);
+    total = total + sum(squared_magnitude(ratio)).astype(dtype);
     elements += ratio.size();
   }
   return sqrt(total / static_cast<double>(std::max<int64_t>(elements, 1)));
@@ -170,9 +170,10 @@ Arrays solve(const Equation& f, const Arrays& y0, const Array& t) {
       const Array wanted = 0.9 * pow(maximum(next.error, full({}, 1e-10, dtype)), full({}, -0.2, dtype));
       const Array low = where(accepted, ones({}, dtype), full({}, 0.2, dtype));
       const Array factor = where(isfinite(next.error), clip(wanted, low, 10), full({}, 0.2, dtype));
-      // A NaN everywhere would be tried for ever: steps that no longer move t end it.
       const Array length = minimum(h * factor, full({}, longest, dtype));
-      Arrays out{s[0] + 1, where(accepted, now + h, now), where(now + length > now, length, zeros({}, dtype)),
+      // A step that failed, and would not move t any more if it were shorter, is the last one.
+      const Array goes_on = accepted | (now + length > now);
+      Arrays out{s[0] + 1, where(accepted, now + h, now), where(goes_on, length, zeros({}, dtype)),
                  where(accepted, now, s[3])};
       const auto add = [&](const Arrays& fresh, const Arrays& old) {
         for (size_t i = 0; i < n; ++i) out.push_back(where(accepted, fresh[i], old[i]));
@@ -182,7 +183,7 @@ Arrays solve(const Equation& f, const Arrays& y0, const Array& t) {
     };
     Arrays reached = while_of("odeint", 0, more, advance, state, f.loc);
     const Array last = reached[3], width = reached[1] - last;
-    const Array there = reached[1] >= target;
+    const Array there = (reached[1] >= target) & (target >= last);
     const Array at = where(width == 0, zeros({}, dtype), (target - last) / where(width == 0, ones({}, dtype), width));
     reached.erase(reached.begin());
     const Arrays polynomial = part(reached, 3, 2);
