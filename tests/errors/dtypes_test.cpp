@@ -83,9 +83,8 @@ MISTAKE(DTypes, CountsFloats, DTypeError, "bincount: f32[3]; expected integers")
   bincount(zeros({3}), 3);  // here
 }
 
-MISTAKE(DTypes, FactorsComplexMatrices, DTypeError,
-        "cholesky: c64[3,3]; expected a real dtype; take abs(), real() or imag() of it") {
-  linalg::cholesky(zeros({3, 3}, c64));  // here
+MISTAKE(DTypes, SolvesComplexDiagonals, DTypeError, "tridiagonal_solve: c64; expected real numbers") {
+  linalg::tridiagonal_solve(ones({3}), ones({3}, c64), ones({3}), ones({3, 1}));  // here
 }
 
 MISTAKE(DTypes, ReadsComplexAsReal, DTypeError,

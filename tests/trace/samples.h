@@ -72,7 +72,7 @@ inline Graph cond_sample() {
   return graph;
 }
 
-/// c * x with a derivative of its own, in one of the three ways.
+/// c * x with a derivative of its own, in one of the four ways.
 inline Graph call_sample(Op op) {
   const Aval vector{{3}, f32};
   Graph product, derivative, forward, backward;  // each takes c first
@@ -94,8 +94,8 @@ inline Graph call_sample(Op op) {
   graph.name = std::string(name(op));
   const ValueId c = graph.add_input({{}, f32}), in = graph.add_input(vector);
   Attrs attrs{{Attr::num_consts, 1}};
+  if (op == Op::linear_solve) attrs.set(Attr::matvec, std::make_shared<const Graph>(product));
   if (op != Op::linear_call) attrs.set(Attr::body, pointer(product));
-  if (op == Op::linear_solve) attrs.set(Attr::matvec, pointer(derivative));
   if (op == Op::custom_jvp) attrs.set(Attr::derivative, pointer(derivative));
   if (op == Op::custom_vjp) attrs.set(Attr::forward, pointer(forward));
   if (op != Op::custom_jvp) attrs.set(Attr::backward, pointer(backward));

@@ -143,8 +143,18 @@ Arrays solve(const Equation& f, const Arrays& y0, const Array& t) {
   const double longest = f.options.hmax.value_or(std::numeric_limits<double>::infinity());
   const int64_t most = std::min<int64_t>(f.options.mxstep.value_or(std::numeric_limits<int32_t>::max() - 1),
                                          std::numeric_limits<int32_t>::max() - 1);
+  // A step that moves t for certain.
+  const double epsilon = dtype == DType::f64 ? 0x1p-52 : dtype == DType::f32 ? 0x1p-23 : 0x1p-8;
+  const auto shortest = [&](const Array& now) {
+    return maximum(4 * epsilon * abs(now), full({},
+                                                dtype == DType::f64   ? 0x1p-1022
+                                                : dtype == DType::f32 ? 0x1p-126
+                                                                      : 0x1p-24,
+                                                dtype));
+  };
+  const Array first = maximum(first_step(f, y0, f0, t0), shortest(t0));
   // Carry: t, h, where the last step began, y, f, its polynomial.
-  Arrays carry{t0, minimum(first_step(f, y0, f0, t0), full({}, longest, dtype)), t0};
+  Arrays carry{t0, minimum(first, full({}, longest, dtype)), t0};
   carry.insert(carry.end(), y0.begin(), y0.end());
   carry.insert(carry.end(), f0.begin(), f0.end());
   for (const Array& y : y0) {
@@ -170,9 +180,9 @@ Arrays solve(const Equation& f, const Arrays& y0, const Array& t) {
       const Array wanted = 0.9 * pow(maximum(next.error, full({}, 1e-10, dtype)), full({}, -0.2, dtype));
       const Array low = where(accepted, ones({}, dtype), full({}, 0.2, dtype));
       const Array factor = where(isfinite(next.error), clip(wanted, low, 10), full({}, 0.2, dtype));
-      const Array length = minimum(h * factor, full({}, longest, dtype));
-      // A step that failed, and would not move t any more if it were shorter, is the last one.
-      const Array goes_on = accepted | (now + length > now);
+      const Array length = minimum(maximum(h * factor, shortest(now)), full({}, longest, dtype));
+      // A step that failed though it was the shortest is the last one.
+      const Array goes_on = (accepted | (h > shortest(now))) & (now + length > now);
       Arrays out{s[0] + 1, where(accepted, now + h, now), where(goes_on, length, zeros({}, dtype)),
                  where(accepted, now, s[3])};
       const auto add = [&](const Arrays& fresh, const Arrays& old) {
