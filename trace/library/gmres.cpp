@@ -11,8 +11,6 @@ using detail::while_of;
 
 namespace {
 
-Array magnitude(const Array& z) { return is_complex(z.dtype()) ? sqrt(real(z * conj(z))) : abs(z); }
-
 // Returns what multiplies each vector of a basis [m, ...] of leaves by conj(its elements) and adds up: [m].
 Array products_with(const Arrays& basis, const Arrays& w, DType dtype) {
   const int64_t m = basis[0].shape(0);
@@ -102,7 +100,7 @@ Arrays solve_gmres(const System& s, const Arrays& b, const Arrays& x0) {
         next_v.push_back(v[i].at(j + 1).set(unit));
       }
       State next(n);
-      next.add(j + 1).add(norm * magnitude(next_q[{j + 1, 0}])).add(next_v).add(next_q);
+      next.add(j + 1).add(norm * abs(next_q[{j + 1, 0}])).add(next_v).add(next_q);
       next.add(triangle.at({slice(), j}).set(entries));
       return next.packed();
     };

@@ -30,12 +30,6 @@ Shape order_of(const Shape& given, int64_t rank, std::string_view what, Loc loc)
   return given;
 }
 
-Shape inverse(const Shape& permutation) {
-  Shape result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
 // What conv_general() checks of its axes, for any number of them.
 void check_windows(const Windows& windows, const Shape& window, Loc loc) {
   const auto refuse = [&](std::string got, std::string expected) {

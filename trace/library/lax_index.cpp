@@ -136,12 +136,6 @@ Shape in_operand_order(const Site& site, const Expanded& e) {
   return order;
 }
 
-Shape inverse(const Shape& permutation) {
-  Shape result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
-  return result;
-}
-
 // The axes of a result of `rank` axes with a window's at `offset`: the batch's, then the window's.
 Shape batch_first(int64_t rank, const Shape& offset) {
   Shape order;

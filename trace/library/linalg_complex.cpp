@@ -14,8 +14,6 @@ namespace neap::tracing::complex_matrices {
 namespace {
 
 Array unit(int64_t n, DType dtype) { return eye(n, {}, dtype); }
-Array as_complex(const Array& x, DType dtype) { return x.astype(dtype); }
-Array magnitude(const Array& z) { return hypot(real(z), imag(z)); }
 
 // --- real matrices in the place of complex ones
 
@@ -55,10 +53,10 @@ Reflection reflection(const Array& x, const Array& at) {
   const Array none = (sum(squares(rest)) == 0) & (imag(alpha) == 0);
   const Array norm = scale * sqrt(sum(squares(tail)));
   const Array beta = where(none, real(alpha), -copysign(norm, real(alpha)));
-  const Array divisor = where(none, ones({}, dtype), alpha - as_complex(beta, dtype));
+  const Array divisor = where(none, ones({}, dtype), alpha - beta.astype(dtype));
   const Array v = where(place == at, ones({}, dtype), rest / divisor);
   const Array tau = where(none, zeros({}, dtype),
-                          as_complex(1 / where(none, ones({}, part), beta), dtype) * (as_complex(beta, dtype) - alpha));
+                          (1 / where(none, ones({}, part), beta)).astype(dtype) * (beta.astype(dtype) - alpha));
   return {v, tau, beta};
 }
 // H^H a, and a H.
@@ -128,7 +126,7 @@ Array det_of(const Array& a) {
   return custom_jvp(
       [](const Array& x) {
         const LuState f = lu_of(x);
-        return prod(diagonal(f.a)) * as_complex(sign_of(f), x.dtype());
+        return prod(diagonal(f.a)) * sign_of(f).astype(x.dtype());
       },
       [](const Array& x, const Array& dx) { return det_of(x) * trace_of(solve(x, dx, false)); }, user_line({}))(a);
 }
@@ -140,9 +138,9 @@ SignAndLog slogdet_of(const Array& a) {
   return custom_jvp(
       [](const Array& x) {
         const LuState f = lu_of(x);
-        const Array on = diagonal(f.a), size = magnitude(on), is_zero = size == 0;
-        const Array directions = on / as_complex(where(is_zero, ones({}, size.dtype()), size), on.dtype());
-        return SignAndLog{prod(directions) * as_complex(sign_of(f), x.dtype()), sum(log(size))};
+        const Array on = diagonal(f.a), size = abs(on), is_zero = size == 0;
+        const Array directions = on / where(is_zero, ones({}, size.dtype()), size).astype(on.dtype());
+        return SignAndLog{prod(directions) * sign_of(f).astype(x.dtype()), sum(log(size))};
       },
       [](const Array& x, const Array& dx) {
         const Array moved = trace_of(solve(x, dx, false));
@@ -207,7 +205,7 @@ Pairs eigh_of(const Array& a) {
   const Array on = real(diagonal(f.h)), below = real(diagonal(f.h, -1));
   const Array tridiagonal = a.shape(0) < 2 ? diag(on) : diag(on) + diag(below, -1) + diag(below, 1);
   const linalg::Eigh real_pairs = linalg::eigh(tridiagonal);
-  return {real_pairs.eigenvalues, matmul(f.q, as_complex(real_pairs.eigenvectors, a.dtype()))};
+  return {real_pairs.eigenvalues, matmul(f.q, real_pairs.eigenvectors.astype(a.dtype()))};
 }
 Pairs eigh_derivable(const Array& a) {
   return custom_jvp(
@@ -215,7 +213,7 @@ Pairs eigh_derivable(const Array& a) {
       [](const Array& x, const Array& dx) {
         const Pairs p = eigh_derivable(x);
         const Array inner = matmul(adjoint(p.vectors), matmul((dx + adjoint(dx)) / 2, p.vectors));
-        return Pairs{real(diagonal(inner)), matmul(p.vectors, as_complex(over_gaps(p.values), x.dtype()) * inner)};
+        return Pairs{real(diagonal(inner)), matmul(p.vectors, over_gaps(p.values).astype(x.dtype()) * inner)};
       },
       user_line({}))(a);
 }
@@ -246,9 +244,9 @@ Triple svd_tall(const Array& a, bool full) {
   const Array bidiagonal = n < 2 ? diag(on) : diag(on) + diag(real(diagonal(slice_in_dim(t.s, 0, n, 0), 1)), 1);
   const linalg::Svd f = linalg::svd(bidiagonal);
   const DType dtype = a.dtype();
-  const Array first = matmul(slice_in_dim(t.u, 0, n, 1), as_complex(f.u, dtype));
+  const Array first = matmul(slice_in_dim(t.u, 0, n, 1), f.u.astype(dtype));
   return {full ? concatenate({first, slice_in_dim(t.u, n, m, 1)}, 1) : first, f.s,
-          matmul(as_complex(f.vh, dtype), adjoint(t.vh))};
+          matmul(f.vh.astype(dtype), adjoint(t.vh))};
 }
 Triple svd_of(const Array& a, bool full) {
   if (a.shape(0) >= a.shape(1)) return svd_tall(a, full);
@@ -263,7 +261,7 @@ Triple svd_tangent(const Array& a, const Array& da) {
   const int64_t m = a.shape(0), n = a.shape(1);
   const Triple f = svd_derivable(a);
   const Array v = adjoint(f.vh), inner = matmul(adjoint(f.u), matmul(da, v)), ds = real(diagonal(inner));
-  const auto c = [&](const Array& x) { return as_complex(x, dtype); };
+  const auto c = [&](const Array& x) { return x.astype(dtype); };
   const Array row = expand_dims(f.s, -1), column = expand_dims(f.s, -2), sums = row + column, no_sum = sums == 0;
   const Array apart = over_gaps(f.s) * where(no_sum, zeros_like(sums), 1 / where(no_sum, ones_like(sums), sums));
   const Array by_columns = c(column) * inner, by_rows = c(row) * inner;

@@ -13,7 +13,6 @@ namespace neap::tracing::complex_matrices {
 
 namespace {
 
-Array magnitude(const Array& z) { return hypot(real(z), imag(z)); }
 Array unit(int64_t n, DType dtype) { return eye(n, {}, dtype); }
 Array ratio(const Array& z, const Array& size) {
   const Array none = size == 0;
@@ -25,7 +24,7 @@ Array shift_of(const Array& a, const Array& b, const Array& c, const Array& d) {
   const Array half = (a - d) / 2, product = b * c, root = sqrt(half * half + product);
   // The larger of both sums: d - bc / (half + sign root).
   const Array plus = half + root, minus = half - root;
-  const Array sum = where(magnitude(plus) >= magnitude(minus), plus, minus), none = magnitude(sum) == 0;
+  const Array sum = where(abs(plus) >= abs(minus), plus, minus), none = abs(sum) == 0;
   return where(none, d, d - product / where(none, ones({}, sum.dtype()), sum));
 }
 
@@ -40,7 +39,7 @@ struct Chase {
 };
 
 Chase rotated(const Chase& s, const Array& end) {
-  const Array size = hypot(magnitude(s.x), magnitude(s.y));
+  const Array size = hypot(abs(s.x), abs(s.y));
   const Array c = where(size == 0, ones({}, s.x.dtype()), ratio(s.x, size)), d = ratio(s.y, size);
   const Array next = s.k + 1;
   const auto on_columns = [&](const Array& m) {
@@ -57,10 +56,10 @@ Active step(const Active& s, int64_t n) {
   const Array place = arange(n), on = diagonal(s.h), below = pad(diagonal(s.h, -1), {1}, {0});
   const DType part = real_dtype(s.h.dtype());
   const double epsilon = part == DType::f64 ? 0x1p-52 : 0x1p-23;
-  const Array beside = magnitude(on) + pad(magnitude(slice_in_dim(on, 0, n - 1, 0)), {1}, {0});
-  const Array largest = max(magnitude(on)) + max(magnitude(below));
+  const Array beside = abs(on) + pad(abs(slice_in_dim(on, 0, n - 1, 0)), {1}, {0});
+  const Array largest = max(abs(on)) + max(abs(below));
   const Array scale = where(beside == 0, largest, beside);
-  const Array small = (place == 0) | (magnitude(below) <= epsilon * scale);
+  const Array small = (place == 0) | (abs(below) <= epsilon * scale);
   const Array top = max(where(small & (place <= s.end), place, -1));
   // What is small enough is zero.
   const Array before = maximum(top - 1, zeros_like(top)), cut = s.h[{top, before}];
@@ -70,7 +69,7 @@ Active step(const Active& s, int64_t n) {
   // Where nothing has been done for ten steps, another shift ends what goes round in a circle.
   const Array usual = shift_of(h[{last, last}], h[{last, s.end}], h[{s.end, last}], d);
   const Array stuck = (s.tries % 10) == 9;
-  const Array shift = where(stuck, d + magnitude(h[{s.end, last}]).astype(d.dtype()), usual);
+  const Array shift = where(stuck, d + abs(h[{s.end, last}]).astype(d.dtype()), usual);
   const Array second = minimum(top + 1, s.end);
   const Chase start{top, h[{top, top}] - shift, h[{second, top}], h, s.z};
   const Chase swept = while_loop([&](const Chase& c) { return !done & (c.k < s.end); },
@@ -130,13 +129,13 @@ Array vectors_of(const Array& t) {
   const Array on = diagonal(t), place = arange(n);
   const DType part = real_dtype(t.dtype());
   const double epsilon = part == DType::f64 ? 0x1p-52 : 0x1p-23;
-  const Array least = maximum(epsilon * max(magnitude(t)), full({}, part == DType::f64 ? 0x1p-1000 : 0x1p-120, part));
+  const Array least = maximum(epsilon * max(abs(t)), full({}, part == DType::f64 ? 0x1p-1000 : 0x1p-120, part));
   return fori_loop(
       0, n,
       [&](const Array& k, const Array& x) {
         const Array i = n - 1 - k;
         const Array above = where(place > i, t[i], zeros({}, t.dtype()));
-        const Array gap = on[i] - on, close = magnitude(gap) < least;
+        const Array gap = on[i] - on, close = abs(gap) < least;
         const Array divisor = where(close, least.astype(t.dtype()), gap);
         const Array row = where(place > i, -matmul(above, x) / divisor, (place == i).astype(t.dtype()));
         return x.at(i).set(row);
@@ -146,7 +145,7 @@ Array vectors_of(const Array& t) {
 
 Array normalised(const Array& v) {
   const Array lengths = sqrt(sum(square(real(v)) + square(imag(v)), 0, true));
-  const Array size = magnitude(v), largest = expand_dims(argmax(size, 0), 0);
+  const Array size = abs(v), largest = expand_dims(argmax(size, 0), 0);
   const Array phase = take_along_axis(v, largest, 0),
               turn = conj(phase) / take_along_axis(size, largest, 0).astype(v.dtype());
   return v * (turn / lengths.astype(v.dtype()));
@@ -166,7 +165,7 @@ Pairs eig_derivable(const Array& a) {
       [](const Array& x, const Array& dx) {
         const Pairs p = eig_derivable(x);
         const Array inner = solve(p.vectors, matmul(dx, p.vectors), false);
-        const Array gaps = expand_dims(p.values, 0) - expand_dims(p.values, 1), none = magnitude(gaps) == 0;
+        const Array gaps = expand_dims(p.values, 0) - expand_dims(p.values, 1), none = abs(gaps) == 0;
         const Array apart = where(none, zeros({}, gaps.dtype()), 1 / where(none, ones({}, gaps.dtype()), gaps));
         const Array moved = matmul(p.vectors, apart * inner);
         return Pairs{diagonal(inner), moved - p.vectors * sum(conj(p.vectors) * moved, 0, true)};

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "trace/ops/ops_common.h"
+#include "trace/library/krylov.h"
 
 namespace neap::detail {
 
@@ -210,13 +210,6 @@ Arrays solve(const Equation& f, const Arrays& y0, const Array& t) {
   return ys;
 }
 
-Array dot_of(const Arrays& x, const Arrays& y, DType dtype) {
-  Array total = zeros({}, dtype);
-  for (size_t i = 0; i < x.size(); ++i)
-    total = total + sum(x[i].astype(wide(x[i].dtype())) * y[i].astype(wide(y[i].dtype()))).astype(dtype);
-  return total;
-}
-
 // Adjoint solves the adjoint equation from the last time back to the first. With s = -t and cotangents a of y, b of t
 // and c of what f captures: dy/ds = -f, (da, db, dc)/ds = a^T df/d(y, t, captured).
 class Adjoint {
@@ -257,7 +250,7 @@ class Adjoint {
     const Array late = in[carried], early = in[carried + 1];
     const Arrays y = part(carried + 2, n_), of_late = part(carried + 2 + n_, n_);
     const Arrays of_early = part(carried + 2 + 2 * n_, n_);
-    const Array of_time = dot_of(f_(y, late), of_late, t_.dtype());
+    const Array of_time = krylov::inner_product(f_(y, late), of_late, t_.dtype());
     Arrays state = y;
     state.insert(state.end(), in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carried));
     state[2 * n_] = state[2 * n_] - of_time;  // the first time moves the other way
