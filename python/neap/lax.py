@@ -10,20 +10,32 @@ from typing import Any, NamedTuple
 from . import _lax_linalg as linalg
 from . import _neap
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
+from ._lax_names import (
+    RoundingMethod, approx_max_k, approx_min_k, argmax, argmin, bitcast_convert_type, broadcast, concatenate,
+    convert_element_type, dot_general, fft, integer_pow, logistic, pad, population_count, reduce_max, reduce_min, reduce_prod, reduce_sum, reshape, rev, round, select_n,
+    shift_left, shift_right_arithmetic, shift_right_logical, sort, sort_key_val, split, squeeze, top_k, transpose,
+)  # fmt: skip
 from ._neap import (
-    Array, abs, add, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, clamp, conv_general, cos, dot_general,
-    dynamic_slice, dynamic_update_slice, erf, erf_inv, exp, expm1, floor, lgamma, log, log1p, pow, rsqrt, sign, sin, sqrt,
-    square, stop_gradient, tan, tanh, top_k,
+    Array, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cbrt, ceil,
+    clamp, clz, complex, conj, conv_general, cos, cosh, digamma, dynamic_slice, dynamic_update_slice, erf, erf_inv, erfc, exp,
+    exp2, expand_dims, expm1, floor, imag, lgamma, log, log1p, nextafter, pow, real, reciprocal, rsqrt, sign, sin, sinh, sqrt,
+    square, stop_gradient, tan, tanh,
 )  # fmt: skip
 from ._neap import _slice as slice
+from ._neap import equal as eq
+from ._neap import greater as gt
+from ._neap import greater_equal as ge
+from ._neap import isfinite as is_finite
+from ._neap import less as lt
+from ._neap import less_equal as le
 from ._neap import maximum as max
 from ._neap import minimum as min
 from ._neap import multiply as mul
 from ._neap import negative as neg
+from ._neap import not_equal as ne
 from ._neap import subtract as sub
-from ._neap import view as bitcast_convert_type
 from ._neap import where as select
-from ._neap.lax import reduce_precision
+from ._neap.lax import broadcast_in_dim, div, reduce_precision, rem
 from ._neap.special import betainc, polygamma, zeta
 from ._neap.special import gammainc as igamma
 from ._neap.special import gammaincc as igammac
@@ -106,7 +118,8 @@ def iota(dtype: Any, size: int) -> Array:
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Array:
     """Returns an array whose elements are their indices along an axis."""
-    return _neap.iota(shape, dimension, dtype)
+    wanted = _neap.dtype(dtype)
+    return _neap.iota(shape, dimension, "float64").astype(wanted) if wanted.kind == "c" else _neap.iota(shape, dimension, wanted)
 
 
 def gather(
@@ -114,10 +127,19 @@ def gather(
     unique_indices: bool = False, indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
     fill_value: Any = None,
 ) -> Array:  # fmt: skip
-    """Returns windows of these sizes that start at start_indices [..., k]."""
-    if fill_value is not None:
-        raise NotImplementedError("gather: fill_value; windows that do not lie within the array are NaN")
-    return _lax._gather(operand, start_indices, dimension_numbers, slice_sizes, GatherScatterMode.from_any(mode).value)
+    """Returns windows of these sizes that start at start_indices [..., k]. With the mode "fill" one that does not lie within
+    the array is fill_value: NaN unless given (integers: the lowest value; unsigned: the highest; bools: True)."""
+    how = GatherScatterMode.from_any(mode)
+    if fill_value is None or how is not GatherScatterMode.FILL_OR_DROP:
+        return _lax._gather(operand, start_indices, dimension_numbers, slice_sizes, how.value)
+    x, start = _neap._as_array(operand), _neap._as_array(start_indices)
+    out = _lax._gather(x, start, dimension_numbers, slice_sizes, "clip")
+    axes = dimension_numbers.start_index_map
+    last = _neap.array([x.shape[i] - slice_sizes[i] for i in axes], "int64")
+    within = _neap.all(_neap.logical_and(start >= 0, start.astype("int64") <= last), -1)
+    batch = [i for i in range(out.ndim) if i not in dimension_numbers.offset_dims]
+    within = _lax.broadcast_in_dim(within, out.shape, batch)
+    return _neap.where(within, out, _neap._operand_as(fill_value, x.dtype))
 
 
 def _scatter_function(name: str, run: Callable, doc: str) -> Callable:
@@ -228,6 +250,31 @@ def reduce(operands: Any, init_values: Any, computation: Callable, dimensions: S
     return tree_unflatten(treedef, _lax._reduce(join, leaves, init, dimensions))
 
 
+def _bits_reduction(name: str, of_bools: Callable, join: Callable, init: int, doc: str) -> Callable:
+    def reducing(operand: Any, axes: Sequence[int]) -> Array:
+        x = _neap._as_array(operand)
+        if str(x.dtype) == "bool":
+            return of_bools(x, tuple(axes)) if len(axes) else x
+        first = _neap._operand_as(init, "int64").astype(x.dtype)
+        return reduce(x, first, join, tuple(axes))
+
+    reducing.__name__ = reducing.__qualname__ = name
+    reducing.__doc__ = doc
+    return reducing
+
+
+reduce_and = _bits_reduction("reduce_and", _neap.all, bitwise_and, -1, "The bits that all elements have.")
+reduce_or = _bits_reduction("reduce_or", _neap.any, bitwise_or, 0, "The bits that any element has.")
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
+    """The bits that an odd number of elements has."""
+    x = _neap._as_array(operand)
+    if str(x.dtype) == "bool":
+        return (_neap.count_nonzero(x, tuple(axes)) % 2 == 1) if len(axes) else x
+    return _lax._reduce_xor(x, tuple(axes)) if len(axes) else x
+
+
 def reduce_window(
     operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int], window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]], base_dilation: Sequence[int] | None = None,
@@ -243,13 +290,19 @@ def reduce_window(
 
 
 __all__ = [
-    "ConvDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "abs", "add",
-    "associative_scan", "bessel_i0e", "bessel_i1e", "betainc", "bitcast_convert_type", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "broadcasted_iota", "ceil", "clamp", "cond", "conv_dimension_numbers", "conv_general",
-    "conv_general_dilated", "cos", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve",
-    "custom_root", "dot_general", "dynamic_slice", "dynamic_update_slice", "erf", "erf_inv", "exp", "expm1", "floor",
-    "fori_loop", "gather", "igamma", "igammac", "iota", "lgamma", "linalg", "log", "log1p", "map", "max", "min", "mul", "neg",
-    "padtype_to_pads", "polygamma", "pow", "reduce", "reduce_precision", "reduce_window", "rsqrt", "scan", "scatter",
-    "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "select", "sign", "sin", "slice", "sqrt", "square",
-    "stop_gradient", "sub", "switch", "tan", "tanh", "top_k", "while_loop", "zeta",
+    "ConvDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "RoundingMethod", "ScatterDimensionNumbers", "abs",
+    "acos", "acosh", "add", "approx_max_k", "approx_min_k", "argmax", "argmin", "asin", "asinh", "associative_scan", "atan",
+    "atan2", "atanh", "bessel_i0e", "bessel_i1e", "betainc", "bitcast_convert_type", "bitwise_and", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcasted_iota", "cbrt", "ceil", "clamp", "clz",
+    "complex", "concatenate", "cond", "conj", "conv_dimension_numbers", "conv_general", "conv_general_dilated",
+    "convert_element_type", "cos", "cosh", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve",
+    "custom_root", "digamma", "div", "dot_general", "dynamic_slice", "dynamic_update_slice", "eq", "erf", "erf_inv", "erfc",
+    "exp", "exp2", "expand_dims", "expm1", "fft", "floor", "fori_loop", "gather", "ge", "gt", "igamma", "igammac", "imag",
+    "integer_pow", "iota", "is_finite", "le", "lgamma", "linalg", "log", "log1p", "logistic", "lt", "map", "max", "min", "mul",
+    "ne", "neg", "nextafter", "pad", "padtype_to_pads", "polygamma", "population_count", "pow", "real", "reciprocal", "reduce",
+    "reduce_and", "reduce_max", "reduce_min", "reduce_or", "reduce_precision", "reduce_prod", "reduce_sum", "reduce_window",
+    "reduce_xor", "rem", "reshape", "rev", "round", "rsqrt", "scan", "scatter", "scatter_add", "scatter_max", "scatter_min",
+    "scatter_mul", "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh",
+    "slice", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stop_gradient", "sub", "switch", "tan", "tanh",
+    "top_k", "transpose", "while_loop", "zeta",
 ]  # fmt: skip

@@ -41,9 +41,32 @@ Windows windows_from(nb::handle strides, nb::handle padding, nb::handle input_di
 
 using Segment = Array (*)(const Operand&, const Operand&, int64_t);
 
+// Elementary operations that jax.numpy has otherwise: integers stay integers, axes are named.
+void elementary(nb::module_& m) {
+  m.def(
+      "div", [](Arg x, Arg y) { return elementwise(divide, x, y); }, "x"_a, "y"_a,
+      "The quotient; of integers rounded towards 0, all bits where y is 0.");
+  m.def(
+      "rem", [](Arg x, Arg y) { return elementwise(remainder, x, y); }, "x"_a, "y"_a,
+      "The remainder of division rounded towards 0, with the sign of x; of integers x where y is 0.");
+  m.def(
+      "broadcast_in_dim",
+      [](Arg x, ShapeArg shape, ShapeArg axes) { return broadcast_in_dim(x, Shape(shape), Shape(axes)); }, "operand"_a,
+      "shape"_a, "broadcast_dimensions"_a, "Makes axis i axis broadcast_dimensions[i] of shape, stretched where it is 1.");
+  m.def(
+      "_reduce_xor", [](Arg x, AxesArg axes) { return reduce_xor(x, axes); }, "operand"_a, "axes"_a);
+  m.def(
+      "_pad",
+      [](Arg x, Arg value, ShapeArg low, ShapeArg high, ShapeArg interior) {
+        return pad(x, Shape(low), Shape(high), value, Shape(interior));
+      },
+      "operand"_a, "value"_a, "low"_a, "high"_a, "interior"_a);
+}
+
 }  // namespace
 
 void bind_lax(nb::module_ m) {
+  elementary(m);
   m.def("_gather", gather_of, "operand"_a, "start_indices"_a, "dimension_numbers"_a, "slice_sizes"_a, "mode"_a);
   const std::pair<const char*, Scatter> scatters[] = {{"_scatter", lax::scatter},
                                                       {"_scatter_add", lax::scatter_add},
