@@ -357,6 +357,64 @@ def test_reduce_of_trees():
         lax.reduce(B, 0.0, lambda a, b: (a, b), (0,))
 
 
+def test_elementary_lax():
+    i = np.array([7, -7, 5], np.int32)
+    assert lax.div(i, np.array([2, 2, 0], np.int32)).tolist() == [3, -3, -1]
+    assert lax.rem(i, np.array([2, 2, 0], np.int32)).tolist() == [1, -1, 5]
+    assert lax.shift_right_logical(i, np.array([1, 28, 40], np.int32)).tolist() == [3, 15, 0]
+    assert lax.shift_right_arithmetic(np.array([255, 7, 128], np.uint8), np.array([1, 1, 9], np.uint8)).tolist() == [255, 3, 255]
+    assert lax.round(np.array([0.5, 1.5, -2.5, 0.49999997])).tolist() == [1.0, 2.0, -3.0, 0.0]
+    assert lax.round(np.array([0.5, 1.5]), lax.RoundingMethod.TO_NEAREST_EVEN).tolist() == [0.0, 2.0]
+    assert lax.integer_pow(np.array([2.0]), -2).tolist() == [0.25]
+    assert lax.select_n(np.array([True, False]), B, -B).tolist() == [-B[0].item(), B[1].item()]
+    assert lax.select_n(np.array([2, 0, 1]), *(np.full((3,), v) for v in (0, 10, 20))).tolist() == [20, 0, 10]
+    assert lax.population_count(np.array([7], np.uint8)).dtype == np.uint8
+    z = np.array([1 + 2j], np.complex64)
+    assert lax.bitcast_convert_type(z, np.complex64).tolist() == z.tolist()
+
+
+def test_lax_moves_and_reductions():
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    assert lax.pad(np.array([1.0, 2.0, 3.0]), 9.0, ((1, -1, 1),)).tolist() == [9.0, 1.0, 9.0, 2.0, 9.0]
+    assert lax.broadcast_in_dim(np.array([1, 2]), (2, 3), (0,)).tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert lax.broadcast(np.array([1, 2]), (2,)).tolist() == [[1, 2], [1, 2]]
+    assert lax.reshape(x, (6,), (1, 0)).tolist() == [0, 3, 1, 4, 2, 5]
+    assert lax.rev(x, (1,)).tolist() == [[2, 1, 0], [5, 4, 3]]
+    assert [part.tolist() for part in lax.split(x, [1, 2], 1)] == [[[0], [3]], [[1, 2], [4, 5]]]
+    assert lax.concatenate([x, x], 1).shape == (2, 6)
+    total = lax.reduce_sum(np.full((4,), 100, np.int8), (0,))
+    assert total.dtype == np.int8 and total.item() == -112
+    assert lax.reduce_max(x, (0, 1)).item() == 5 and lax.reduce_min(x, ()).shape == (2, 3)
+    assert [f(np.array([6, 3, 7]), (0,)).item() for f in (lax.reduce_and, lax.reduce_or, lax.reduce_xor)] == [2, 7, 2]
+    assert lax.reduce_xor(np.array([True, True, True]), (0,)).item() is True
+    assert lax.argmax(x, 1, np.uint8).dtype == np.uint8
+    keys, values = lax.sort_key_val(np.array([3, 1, 2]), np.array([30.0, 10.0, 20.0]))
+    assert keys.tolist() == [1, 2, 3] and values.tolist() == [10.0, 20.0, 30.0]
+    by_two = lax.sort((np.array([1, 0, 1]), np.array([2, 5, 1]), np.array([7, 8, 9])), num_keys=2)
+    assert [part.tolist() for part in by_two] == [[0, 1, 1], [5, 1, 2], [8, 9, 7]]
+    assert lax.sort(np.array([1 + 2j, 1 + 1j, 0j])).tolist() == [0j, 1 + 1j, 1 + 2j]
+    assert lax.top_k(x, 1, axis=0)[0].tolist() == [[3, 4, 5]]
+    assert lax.approx_min_k(np.array([3.0, 1.0, 2.0]), 2)[1].tolist() == [1, 2]
+    assert lax.dot_general(x, x, (((1,), (1,)), ((), ())), preferred_element_type=np.int32).tolist() == [[5, 14], [14, 50]]
+    assert lax.fft(np.arange(4.0), "RFFT", (4,)).shape == (3,)
+    with pytest.raises(np.OptionError, match=r"fft.*DCT.*test_library.py"):
+        lax.fft(np.arange(4.0), "DCT", (4,))
+    dims = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(0,))
+    windows = lax.gather(np.array([1.0, 2.0, 3.0]), np.array([[1], [2], [-1]]), dims, (2,), fill_value=-5.0)
+    assert windows.tolist() == [[2.0, 3.0], [-5.0, -5.0], [-5.0, -5.0]]
+
+
+def test_left_eigenvectors():
+    a = np.array([[1.0, 2.0], [0.5, -1.0]])
+    w, left, right = lax.linalg.eig(a)
+    close(np.conj(left).T @ a, np.expand_dims(w, 1) * np.conj(left).T)
+    close(a @ right, right * w)
+    assert len(lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)) == 1
+    z = np.array([[2j, 0], [1, 1j]])
+    x = lax.linalg.triangular_solve(z, np.array([[1.0 + 0j], [2.0]]), left_side=True, lower=True, conjugate_a=True)
+    close(np.conj(z) @ x, np.array([[1.0 + 0j], [2.0]]))
+
+
 def test_images_and_signals():
     ramp = np.arange(4.0)
     assert np.image.resize(ramp, (8,), "nearest").tolist() == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]
