@@ -200,7 +200,8 @@ def dot_general(
     x, y = _neap._as_array(lhs), _neap._as_array(rhs)
     dtype = _neap.promote_types(x.dtype, y.dtype)
     if preferred_element_type is not None:
-        wide = _neap.promote_types(dtype, preferred_element_type)
+        whole = all(d.kind in "iub" for d in (x.dtype, y.dtype, _neap.dtype(preferred_element_type)))
+        wide = preferred_element_type if whole else _neap.promote_types(dtype, preferred_element_type)
         x, y, dtype = x.astype(wide), y.astype(wide), preferred_element_type
     return _neap.dot_general(x, y, dimension_numbers, precision).astype(dtype)
 

@@ -100,7 +100,8 @@ def _running(name: str) -> Callable:
     run = getattr(_neap, name)
 
     def running(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
-        return run(operand, axis, reverse=reverse)
+        x = _neap._as_array(operand)
+        return run(x, axis, reverse=reverse).astype(x.dtype)
 
     running.__name__ = running.__qualname__ = name
     running.__doc__ = run.__doc__
@@ -147,7 +148,14 @@ def _scatter_function(name: str, run: Callable, doc: str) -> Callable:
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
         indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None,
     ) -> Array:  # fmt: skip
-        return run(operand, scatter_indices, updates, dimension_numbers, GatherScatterMode.from_any(mode).value)
+        how = GatherScatterMode.from_any(mode)
+        if how is GatherScatterMode.PROMISE_IN_BOUNDS:  # XLA drops what breaks the promise
+            how = GatherScatterMode.FILL_OR_DROP
+        x = _neap._as_array(operand)
+        if str(x.dtype) == "bool" and name in ("scatter_min", "scatter_max"):
+            y = _neap._as_array(updates).astype("uint8")
+            return run(x.astype("uint8"), scatter_indices, y, dimension_numbers, how.value).astype("bool")
+        return run(x, scatter_indices, updates, dimension_numbers, how.value)
 
     scatter_of.__name__ = scatter_of.__qualname__ = name
     scatter_of.__doc__ = doc

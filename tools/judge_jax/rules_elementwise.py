@@ -3,10 +3,10 @@
 import neap as np
 import numpy
 from neap import lax
-from translate import as_function, rule
+from translate import Untranslated, as_function, rule
 
 # Primitives whose rule is the function of neap.lax (or of neap) with their name.
-SAME = """abs acos acosh add and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp complex cos cosh digamma div eq
+SAME = """abs acos acosh add and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil complex cos cosh digamma div eq
     erf erf_inv erfc exp expm1 floor ge gt igamma igammac imag is_finite le lgamma log log1p logistic lt mul ne neg
     nextafter not or population_count pow real rem rsqrt shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt
     square stop_gradient sub tan tanh xor""".split()
@@ -35,14 +35,21 @@ def first_of(x, y, less):
     return np.logical_or(less(a, b), np.logical_and(a == b, less(np.imag(x), np.imag(y))))
 
 
-@rule("max")
-def _max(equation, x, y):
+def larger(x, y):
     return np.where(first_of(x, y, np.greater), x, y) if is_complex(x) else lax.max(x, y)
 
 
-@rule("min")
-def _min(equation, x, y):
+def smaller(x, y):
     return np.where(first_of(x, y, np.less), x, y) if is_complex(x) else lax.min(x, y)
+
+
+rule("max")(of_operands(larger))
+rule("min")(of_operands(smaller))
+
+
+@rule("clamp")
+def _clamp(equation, low, x, high):
+    return smaller(larger(x, low), high) if is_complex(x) else lax.clamp(low, x, high)
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint")
@@ -57,7 +64,7 @@ def _custom(equation, *x):
 
 @rule("conj")
 def _conj(equation, x):
-    return lax.conj(x)
+    return lax.conj(x).astype(equation.outvars[0].aval.dtype)
 
 
 @rule("integer_pow")
@@ -134,7 +141,9 @@ def _iota(equation):
 @rule("slice")
 def _slice(equation, x):
     p = equation.params
-    return lax.slice(x, p["start_indices"], p["limit_indices"], p["strides"])
+    words = x.shape[len(p["start_indices"]) :]  # of a key
+    strides = p["strides"] and (*p["strides"], *(1 for _ in words))
+    return lax.slice(x, (*p["start_indices"], *(0 for _ in words)), (*p["limit_indices"], *words), strides)
 
 
 # A negative start is one that does not fit: those that count from the end have been counted by the jaxpr.
@@ -165,7 +174,29 @@ def _gather(equation, x, index):
 
 @rule("scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max")
 def _scatter(equation, x, index, updates):
-    p = equation.params
-    run = getattr(lax, equation.primitive.name.replace("-", "_"))
+    p, name = equation.params, equation.primitive.name
     numbers = lax.ScatterDimensionNumbers(*p["dimension_numbers"])
-    return run(x, index, updates, numbers, mode=p["mode"].name.lower().replace("fill_or_drop", "fill"))
+    mode = p["mode"].name.lower().replace("fill_or_drop", "fill")
+    joins = {"scatter-mul": lax.mul, "scatter-min": smaller, "scatter-max": larger}
+    if is_complex(x) and name in joins:
+        return scatter_one_by_one(x, index, updates, numbers, mode, joins[name])
+    return getattr(lax, name.replace("-", "_"))(x, index, updates, numbers, mode=mode)
+
+
+# Complex numbers have scatter and scatter_add only: others are a loop over the windows.
+def scatter_one_by_one(x, index, updates, numbers, mode, join):
+    window = numbers.update_window_dims
+    if numbers.operand_batching_dims:
+        raise Untranslated("scatter of complex numbers with batching axes")
+    y = np.transpose(updates, (*(i for i in range(updates.ndim) if i not in window), *window))
+    rows = np.reshape(index, (-1, index.shape[-1]))
+    y = np.reshape(y, (rows.shape[0], *y.shape[y.ndim - len(window) :]))
+    extents = iter(y.shape[1:])
+    sizes = [1 if axis in numbers.inserted_window_dims else next(extents) for axis in range(x.ndim)]
+    axes, inserted, start = tuple(range(y.ndim - 1)), numbers.inserted_window_dims, numbers.scatter_dims_to_operand_dims
+
+    def step(i, out):
+        old = lax.gather(out, rows[i], lax.GatherDimensionNumbers(axes, inserted, start), sizes, mode="clip")
+        return lax.scatter(out, rows[i], join(old, y[i]), lax.ScatterDimensionNumbers(axes, inserted, start), mode=mode)
+
+    return lax.fori_loop(0, rows.shape[0], step, x)

@@ -3,12 +3,17 @@
 import neap as np
 import numpy
 from neap import lax
-from translate import Untranslated, as_function, rule
+from rules_elementwise import is_complex, larger, smaller
+from translate import as_function, rule
 
 
 @rule("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor")
 def _reduce_with(equation, x):
-    return getattr(lax, equation.primitive.name)(x, equation.params["axes"])
+    name, axes = equation.primitive.name, equation.params["axes"]
+    if is_complex(x) and name in EXTREMES:
+        join, init = EXTREMES[name]
+        return lax.reduce(x, init(x.dtype), join, axes)
+    return getattr(lax, name)(x, axes)
 
 
 @rule("argmax", "argmin")
@@ -19,13 +24,16 @@ def _arg(equation, x):
 
 @rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
 def _running(equation, x):
-    return getattr(lax, equation.primitive.name)(x, equation.params["axis"], equation.params["reverse"])
+    name, axis, reverse = equation.primitive.name, equation.params["axis"], equation.params["reverse"]
+    if is_complex(x) and name in ("cummax", "cummin"):
+        return lax.associative_scan(larger if name == "cummax" else smaller, x, reverse=reverse, axis=axis)
+    return getattr(lax, name)(x, axis, reverse)
 
 
 @rule("reduce")
 def _reduce(equation, *both):
     n = len(both) // 2
-    join = as_function(equation.params["jaxpr"])
+    join = as_function(equation.params["jaxpr"], of_scalars=True)
     return lax.reduce(list(both[:n]), list(both[n:]), lambda x, y: join(*x, *y), equation.params["dimensions"])
 
 
@@ -36,54 +44,66 @@ def windows(p):
 @rule("reduce_window")
 def _reduce_window(equation, *both):
     n, p = len(both) // 2, equation.params
-    join = as_function(p["jaxpr"], p["consts"])
+    join = as_function(p["jaxpr"], p["consts"], of_scalars=True)
     return lax.reduce_window(list(both[:n]), list(both[n:]), lambda x, y: join(*x, *y), *windows(p))
+
+
+def scalar(value, dtype):
+    return np.asarray(numpy.asarray(value, numpy.dtype(dtype)))
 
 
 def lowest(dtype):
     d = numpy.dtype(dtype)
-    return False if d == bool else int(np.iinfo(d).min) if d.kind in "iu" else -numpy.inf
+    return scalar({"b": lambda: False, "i": lambda: int(np.iinfo(d).min), "u": lambda: 0, "c": lambda: complex(-numpy.inf, -numpy.inf)}
+                  .get(d.kind, lambda: -numpy.inf)(), d)  # fmt: skip
 
 
 def highest(dtype):
     d = numpy.dtype(dtype)
-    return True if d == bool else int(np.iinfo(d).max) if d.kind in "iu" else numpy.inf
+    return scalar({"b": lambda: True, "i": lambda: int(np.iinfo(d).max), "u": lambda: int(np.iinfo(d).max),
+                   "c": lambda: complex(numpy.inf, numpy.inf)}.get(d.kind, lambda: numpy.inf)(), d)  # fmt: skip
+
+
+def zero(dtype):
+    return scalar(0, dtype)
+
+
+EXTREMES = {
+    "reduce_max": (larger, lowest), "reduce_min": (smaller, highest), "reduce_window_max": (larger, lowest),
+    "reduce_window_min": (smaller, highest), "reduce_window_sum": (lax.add, zero),
+}  # fmt: skip
 
 
 @rule("reduce_window_max", "reduce_window_min", "reduce_window_sum")
 def _reduce_window_with(equation, x):
-    join, init = {
-        "reduce_window_max": (lax.max, lowest),
-        "reduce_window_min": (lax.min, highest),
-        "reduce_window_sum": (lax.add, lambda d: 0),
-    }[equation.primitive.name]
-    return lax.reduce_window(x, np.asarray(numpy.asarray(init(x.dtype), x.dtype)), join, *windows(equation.params))
+    join, init = EXTREMES[equation.primitive.name]
+    return lax.reduce_window(x, init(x.dtype), join, *windows(equation.params))
 
 
-# What a window picks is what has the derivative of its extreme element.
-def picked(p):
-    if (p.get("base_dilation") or (1,)) != (1,) * len(p["window_dimensions"]):
-        raise Untranslated("windows of dilated arrays")
-    if (p.get("window_dilation") or (1,)) != (1,) * len(p["window_dimensions"]):
-        raise Untranslated("dilated windows that pick an element")
-    pool = np.max_pool if p["select_prim"].name == "ge" else np.min_pool
-    return lambda x: pool(x, p["window_dimensions"], p["window_strides"], p["padding"])
-
-
+# What a window adds its element of the source to is where its extreme element is: what has its derivative.
 @rule("select_and_scatter_add")
 def _select_and_scatter_add(equation, source, x):
-    return np.vjp(picked(equation.params), x)[1](source)
+    p = equation.params
+    pool = np.max_pool if p["select_prim"].name == "ge" else np.min_pool
+    return np.vjp(lambda x: pool(x, p["window_dimensions"], p["window_strides"], p["padding"]), x)[1](source)
 
 
 @rule("select_and_gather_add")
 def _select_and_gather_add(equation, tangents, x):
-    return np.jvp(picked(equation.params), (x,), (tangents,))[1]
+    p = equation.params
+    at_least, init = (np.greater_equal, lowest) if p["select_prim"].name == "ge" else (np.less_equal, highest)
+
+    def pick(a, b):
+        first = at_least(a[0], b[0])
+        return [np.where(first, a[0], b[0]), np.where(first, a[1], b[1])]
+
+    return lax.reduce_window([x, tangents], [init(x.dtype), zero(tangents.dtype)], pick, *windows(p))[1]
 
 
 @rule("dot_general")
 def _dot_general(equation, x, y):
     p = equation.params
-    return lax.dot_general(x, y, p["dimension_numbers"], preferred_element_type=p["preferred_element_type"])
+    return lax.dot_general(x, y, p["dimension_numbers"], preferred_element_type=equation.outvars[0].aval.dtype)
 
 
 @rule("conv_general_dilated")

@@ -1,6 +1,6 @@
 """Runs all of JAX's primitive harnesses on Neap, in processes of a few hundred, and says what differs (tools/README.md).
 
-    python tools/judge_jax/run.py log.jsonl [--only GROUP] [--chunk 400] [--limit 60]
+    python tools/judge_jax/run.py log.jsonl [--again] [--chunk 400] [--limit 60]
 
 It goes on where an earlier run of the same log ended: remove the log to begin again. A process that dies or hangs costs the
 harness it was at, which is a "crash"."""
@@ -29,13 +29,12 @@ def read(log):
     return rows, begun
 
 
-def judge(log, begin, end, limit):
-    """Judges [begin, end), with another process after each that dies."""
-    while begin < end:
-        command = [sys.executable, os.path.join(HERE, "judge.py"), str(begin), str(end), log, str(limit)]
-        budget = (end - begin) * 20 + 300
+def judge(log, numbers, limit):
+    """Judges these harnesses, with another process after each that dies."""
+    while numbers:
+        command = [sys.executable, os.path.join(HERE, "judge.py"), log, str(limit), ",".join(map(str, numbers))]
         try:
-            died = subprocess.run(command, timeout=budget).returncode
+            died = subprocess.run(command, timeout=len(numbers) * 20 + 300).returncode
         except subprocess.TimeoutExpired:
             died = "hangs"
         rows, begun = read(log)
@@ -46,7 +45,7 @@ def judge(log, begin, end, limit):
         row = {"i": begun["i"], "group": "", "name": begun["begins"], "status": "crash", "detail": f"exit {died}"}
         with open(log, "a") as out:
             out.write(json.dumps(row) + "\n")
-        begin = begun["i"] + 1
+        numbers = [i for i in numbers if i > begun["i"]]
 
 
 def report(rows):
@@ -63,13 +62,18 @@ def main():
     parser.add_argument("--chunk", type=int, default=400)
     parser.add_argument("--limit", type=int, default=60, help="seconds for one harness")
     parser.add_argument("--count", type=int, default=7526)
+    parser.add_argument("--again", action="store_true", help="judge again what did not agree")
     args = parser.parse_args()
+    if args.again:
+        rows = read(args.log)[0]
+        with open(args.log, "w") as out:
+            out.writelines(json.dumps(row) + "\n" for row in rows.values() if row["status"] == "agrees")
     for begin in range(0, args.count, args.chunk):
         end = min(begin + args.chunk, args.count)
         done = read(args.log)[0]
         missing = [i for i in range(begin, end) if i not in done]
         if missing:
-            judge(args.log, missing[0], end, args.limit)
+            judge(args.log, missing, args.limit)
     report(read(args.log)[0])
 
 

@@ -34,14 +34,15 @@ def constant(value, aval):
     return np.asarray(numpy.asarray(value, dtype=aval.dtype))
 
 
-def as_function(jaxpr, consts=()):
-    """Returns a jaxpr (closed, or open with consts) as a function of arrays that returns a list."""
+def as_function(jaxpr, consts=(), of_scalars=False):
+    """Returns a jaxpr (closed, or open with consts) as a function of arrays that returns a list. One of scalars is given whole
+    arrays, as Neap does with what joins elements."""
     if hasattr(jaxpr, "consts"):
         jaxpr, consts = jaxpr.jaxpr, jaxpr.consts
-    return lambda *args: evaluate(jaxpr, consts, args)
+    return lambda *args: evaluate(jaxpr, consts, args, of_scalars)
 
 
-def evaluate(jaxpr, consts, args):
+def evaluate(jaxpr, consts, args, of_scalars=False):
     values = {}
 
     def read(v):
@@ -58,13 +59,13 @@ def evaluate(jaxpr, consts, args):
         out = RULES[name](equation, *[read(v) for v in equation.invars])
         out = list(out) if isinstance(out, tuple | list) else [out]
         for v, x in zip(equation.outvars, out, strict=True):
-            check(name, v.aval, x)
+            check(name, v.aval, x, of_scalars)
             values[v] = x
     return [read(v) for v in jaxpr.outvars]
 
 
-def check(name, aval, x):
+def check(name, aval, x, of_scalars):
     if is_key(aval):
         return
-    if tuple(x.shape) != tuple(aval.shape) or str(numpy.dtype(x.dtype)) != str(aval.dtype):
+    if (not of_scalars and tuple(x.shape) != tuple(aval.shape)) or str(numpy.dtype(x.dtype)) != str(aval.dtype):
         raise Mistyped(f"{name}: {x.dtype}{list(x.shape)}, expected {aval.dtype}{list(aval.shape)}")
