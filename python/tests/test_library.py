@@ -404,6 +404,15 @@ def test_lax_moves_and_reductions():
     assert windows.tolist() == [[2.0, 3.0], [-5.0, -5.0], [-5.0, -5.0]]
 
 
+def test_complex_cholesky_has_a_real_diagonal():
+    x = np.random.normal(np.random.key(0), (2, 40, 40))
+    x = np.complex(x[0], x[1])
+    low = np.linalg.cholesky(x @ np.conj(x).T)
+    assert np.imag(np.diagonal(low)).tolist() == [0.0] * 40
+    close(low @ np.conj(low).T, x @ np.conj(x).T, 1e-3)
+    assert np.all(np.isnan(np.imag(np.diagonal(np.linalg.cholesky(-x @ np.conj(x).T))))).item()
+
+
 def test_left_eigenvectors():
     a = np.array([[1.0, 2.0], [0.5, -1.0]])
     w, left, right = lax.linalg.eig(a)

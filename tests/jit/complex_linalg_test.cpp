@@ -69,6 +69,8 @@ TEST(ComplexLinalg, HermitianMatrices) {
     expect_equal(matmul(l, adjoint(l)), positive);
     expect_equal(matmul(adjoint(u), u), positive);
     expect_equal(l, tril(l), 0);
+    const Array main = imag(diagonal(l, 0, -2, -1));
+    expect_equal(main, zeros_like(main), 0);
     const Array b = numbers(3, shape);
     expect_equal(matmul(positive, linalg::cho_solve(l, b)), b);
     expect_equal(matmul(positive, linalg::cho_solve(u, b, false)), b);

@@ -109,6 +109,19 @@ def unitary(q):
     return residual(adjoint(q) @ q, numpy.broadcast_to(numpy.eye(k), (*q.shape[:-2], k, k)), 1.0)
 
 
+def check_cholesky(a, params, got, expected, unit):
+    (low,) = got
+    half = numpy.tril(a, -1)
+    full = half + adjoint(half) + numpy.real(a) * numpy.eye(a.shape[-1])
+    main = numpy.diagonal(low, axis1=-2, axis2=-1)
+    parts = {
+        "product": residual(low @ adjoint(low), full, norm_of(full)) / unit,
+        "other triangle": float(numpy.max(numpy.abs(numpy.triu(low, 1)), initial=0)) / unit,
+        "diagonal": 0.0 if (main.imag == 0).all() and (main.real > 0).all() else 1e9,
+    }
+    return verdict(parts)
+
+
 def check_svd(a, params, got, expected, unit):
     s = got[0]
     parts = {"values": residual(s[..., None], expected[0][..., None], numpy.abs(expected[0]).max(-1, initial=1)) / unit}
@@ -194,17 +207,17 @@ def check_top(params, x, got, expected):
     return off, text
 
 
-CHECKS = {"svd": check_svd, "eigh": check_eigh, "eig": check_eig, "qr": check_qr}
+CHECKS = {"cholesky": check_cholesky, "svd": check_svd, "eigh": check_eigh, "eig": check_eig, "qr": check_qr}
 
 
 def judge(group, params, args, got, expected):
     """Returns (units, sentence or None) for all results of a harness."""
     if len(got) != len(expected):
         return numpy.inf, f"{len(got)} results, expected {len(expected)}"
+    if group == "cholesky":  # the other triangle is not said
+        expected = [numpy.tril(expected[0])]
     if group in CHECKS:
         return factors(group, params, args, got, expected)
-    if group == "cholesky":  # the other triangle is not said
-        got, expected = [numpy.tril(got[0])], [numpy.tril(expected[0])]
     if group == "sort" and not params["is_stable"]:
         return check_sort(params, got, expected)
     if group == "approx_top_k":

@@ -80,12 +80,23 @@ def _reduce_window_with(equation, x):
     return lax.reduce_window(x, init(x.dtype), join, *windows(equation.params))
 
 
-# What a window adds its element of the source to is where its extreme element is: what has its derivative.
+# Where a window's extreme element is: the first of equal ones, by its place in the flat array.
 @rule("select_and_scatter_add")
 def _select_and_scatter_add(equation, source, x):
     p = equation.params
-    pool = np.max_pool if p["select_prim"].name == "ge" else np.min_pool
-    return np.vjp(lambda x: pool(x, p["window_dimensions"], p["window_strides"], p["padding"]), x)[1](source)
+    at_least, init = (np.greater_equal, lowest) if p["select_prim"].name == "ge" else (np.less_equal, highest)
+    nowhere = x.size
+
+    def pick(a, b):
+        first = np.logical_and(np.logical_or(at_least(a[0], b[0]), b[1] == nowhere), a[1] != nowhere)
+        return [np.where(first, a[0], b[0]), np.where(first, a[1], b[1])]
+
+    places = np.arange(x.size, dtype=np.int32).reshape(x.shape)
+    _, places = lax.reduce_window([x, places], [init(x.dtype), scalar(nowhere, np.int32)], pick, *windows(p))
+    counts = np.zeros((x.size,), np.int32 if str(x.dtype) == "bool" else x.dtype)
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    out = lax.scatter_add(counts, places.reshape(-1, 1), source.reshape(-1).astype(counts.dtype), numbers)
+    return (out != 0 if str(x.dtype) == "bool" else out).reshape(x.shape)
 
 
 @rule("select_and_gather_add")

@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 
+from exceptions import reason
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -49,11 +51,18 @@ def judge(log, numbers, limit):
 
 
 def report(rows):
-    by_status = collections.Counter(row["status"] for row in rows.values())
-    print(f"{len(rows)} harnesses: " + ", ".join(f"{n} {status}" for status, n in by_status.most_common()))
-    causes = collections.Counter((r["status"], r["group"], r["detail"][:100]) for r in rows.values() if r["status"] != "agrees")
-    for (status, group, detail), n in sorted(causes.items(), key=lambda c: (c[0][0], -c[1])):
-        print(f"{n:5} {status:12} {group}: {detail}")
+    """Prints counts, exceptions, then everything else that did not agree by cause. Returns how many those are."""
+    status = {i: "exception" if row["status"] != "agrees" and reason(row["group"], row["name"]) else row["status"]
+              for i, row in rows.items()}  # fmt: skip
+    print(f"{len(rows)} harnesses: " + ", ".join(f"{n} {s}" for s, n in collections.Counter(status.values()).most_common()))
+    reasons = collections.Counter(reason(rows[i]["group"], rows[i]["name"]) for i, s in status.items() if s == "exception")
+    for why, n in reasons.most_common():
+        print(f"{n:5} exception    {why}")
+    causes = collections.Counter((s, rows[i]["group"], rows[i]["detail"][:200]) for i, s in status.items())
+    for (s, group, detail), n in sorted(causes.items(), key=lambda c: (c[0][0], -c[1])):
+        if s not in ("agrees", "exception"):
+            print(f"{n:5} {s:12} {group}: {detail}")
+    return sum(s not in ("agrees", "exception", "jax refuses") for s in status.values())
 
 
 def main():
@@ -74,7 +83,7 @@ def main():
         missing = [i for i in range(begin, end) if i not in done]
         if missing:
             judge(args.log, missing, args.limit)
-    report(read(args.log)[0])
+    sys.exit(report(read(args.log)[0]) > 0)
 
 
 main()

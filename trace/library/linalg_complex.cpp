@@ -287,7 +287,11 @@ Triple svd_derivable(const Array& a) {
 
 }  // namespace
 
-Array cholesky(const Array& a) { return from_embedded(linalg::cholesky(embedded((a + adjoint(a)) / 2))); }
+Array cholesky(const Array& a) {
+  const Array l = from_embedded(linalg::cholesky(embedded((a + adjoint(a)) / 2)));
+  const Array x = real(l);  // the diagonal is real, but for the rounding of the embedded matrix
+  return where(logical_and(eye(l.shape(-1), {}, DType::bool_), x == x), complex(x, zeros_like(x)), l);
+}
 
 Array solve(const Array& a, const Array& b, bool positive) {
   return from_columns(linalg::solve(embedded(a), columns(b), positive));
