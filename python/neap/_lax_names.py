@@ -1,4 +1,4 @@
-"""jax.lax's elementary functions, which do not promote integers and do not broadcast by themselves what must be named."""
+"""jax.lax's elementary functions: integers keep their dtype, and axes are named."""
 
 from __future__ import annotations
 
@@ -173,7 +173,8 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     """The k largest along an axis, and their indices."""
     x = _neap._as_array(operand)
     if axis in (-1, x.ndim - 1):
-        return tuple(_neap.top_k(x, k))
+        values, indices = _neap.top_k(x, k)
+        return values, indices
     values, indices = _neap.top_k(_neap.moveaxis(x, axis, -1), k)
     return _neap.moveaxis(values, -1, axis), _neap.moveaxis(indices, -1, axis)
 
@@ -192,9 +193,7 @@ def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1) -> tuple[A
     return _neap.take_along_axis(x, first, axis), first
 
 
-def dot_general(
-    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
-) -> Array:
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Array:
     """Contracts and batches axes: ((lhs, rhs), (batch of lhs, of rhs)). preferred_element_type is the result's dtype, in
     which products are added up where it holds more."""
     x, y = _neap._as_array(lhs), _neap._as_array(rhs)

@@ -12,7 +12,8 @@ from . import _neap
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from ._lax_names import (
     RoundingMethod, approx_max_k, approx_min_k, argmax, argmin, bitcast_convert_type, broadcast, concatenate,
-    convert_element_type, dot_general, fft, integer_pow, logistic, pad, population_count, reduce_max, reduce_min, reduce_prod, reduce_sum, reshape, rev, round, select_n,
+    convert_element_type, dot_general, fft, integer_pow, logistic, pad, population_count, reduce_max, reduce_min, reduce_prod,
+    reduce_sum, reshape, rev, round, select_n,
     shift_left, shift_right_arithmetic, shift_right_logical, sort, sort_key_val, split, squeeze, top_k, transpose,
 )  # fmt: skip
 from ._neap import (

@@ -52,9 +52,9 @@ void elementary(nb::module_& m) {
   m.def(
       "broadcast_in_dim",
       [](Arg x, ShapeArg shape, ShapeArg axes) { return broadcast_in_dim(x, Shape(shape), Shape(axes)); }, "operand"_a,
-      "shape"_a, "broadcast_dimensions"_a, "Makes axis i axis broadcast_dimensions[i] of shape, stretched where it is 1.");
-  m.def(
-      "_reduce_xor", [](Arg x, AxesArg axes) { return reduce_xor(x, axes); }, "operand"_a, "axes"_a);
+      "shape"_a, "broadcast_dimensions"_a,
+      "Makes axis i axis broadcast_dimensions[i] of shape, stretched where it is 1.");
+  m.def("_reduce_xor", [](Arg x, AxesArg axes) { return reduce_xor(x, axes); }, "operand"_a, "axes"_a);
   m.def(
       "_pad",
       [](Arg x, Arg value, ShapeArg low, ShapeArg high, ShapeArg interior) {

@@ -6,13 +6,15 @@ import numpy
 UNITS = {"bfloat16": 4, "float16": 8, "float32": 32, "float64": 64}
 # Groups whose reference or whose definition is less exact; the magnitude is that of the largest element.
 GROUP_UNITS = {
-    "conv_general_dilated": 64, "dot_general": 64, "triangular_solve": 256, "cholesky": 256, "lu": 256, "custom_linear_solve": 512,
-    "tridiagonal_solve": 256, "fft": 64, "igamma": 256, "igammac": 256, "regularized_incomplete_beta": 512, "lgamma": 64,
-    "digamma": 64, "reduce_prod": 64, "cumprod": 64, "random_gamma": 128, "reduce_window_mul": 64, "scatter_mul": 64,
-    "integer_pow": 128, "pow": 256,
+    "conv_general_dilated": 64, "custom_linear_solve": 512, "cumprod": 64, "digamma": 64, "dot_general": 64, "fft": 64,
+    "igamma": 256, "igammac": 256, "integer_pow": 128, "lgamma": 64, "lu": 256, "pow": 256, "random_gamma": 128,
+    "reduce_prod": 64, "reduce_window_mul": 64, "regularized_incomplete_beta": 512, "scatter_mul": 64, "triangular_solve": 256,
+    "tridiagonal_solve": 256,
 }  # fmt: skip
-BY_MAGNITUDE = {"conv_general_dilated", "dot_general", "triangular_solve", "cholesky", "lu", "custom_linear_solve", "fft",
-                "tridiagonal_solve", "reduce_window_add", "cumsum", "reduce_sum", "scatter_add", "select_and_scatter_add"}  # fmt: skip
+BY_MAGNITUDE = {
+    "conv_general_dilated", "cumsum", "custom_linear_solve", "dot_general", "fft", "lu", "reduce_sum", "reduce_window_add",
+    "scatter_add", "select_and_scatter_add", "triangular_solve", "tridiagonal_solve",
+}  # fmt: skip
 PREFERRED = {"dot_general", "conv_general_dilated"}
 REAL = {"complex64": "float32", "complex128": "float64"}
 EPSILON = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}

@@ -95,7 +95,7 @@ def main():
                 status, detail, units = judged(harness)
             except Slow:
                 status, detail, units = "slow", f"over {limit} s", None
-            except Exception as e:
+            except Exception:
                 status, detail, units = "judge fails", traceback.format_exc(limit=-3)[-600:], None
             signal.alarm(0)
             row = {"i": i, "group": harness.group_name, "name": harness.fullname, "status": status, "detail": detail}

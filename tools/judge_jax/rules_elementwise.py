@@ -163,20 +163,22 @@ def _dynamic_update_slice(equation, x, update, *starts):
     return lax.dynamic_update_slice(x, update, starts_of(x, starts))
 
 
+def mode_of(p):
+    return {"FILL_OR_DROP": "fill"}.get(p["mode"].name, p["mode"].name.lower())
+
+
 @rule("gather")
 def _gather(equation, x, index):
     p = equation.params
     numbers = lax.GatherDimensionNumbers(*p["dimension_numbers"])
-    return lax.gather(
-        x, index, numbers, p["slice_sizes"], mode=p["mode"].name.lower().replace("fill_or_drop", "fill"), fill_value=p["fill_value"]
-    )
+    return lax.gather(x, index, numbers, p["slice_sizes"], mode=mode_of(p), fill_value=p["fill_value"])
 
 
 @rule("scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max")
 def _scatter(equation, x, index, updates):
     p, name = equation.params, equation.primitive.name
     numbers = lax.ScatterDimensionNumbers(*p["dimension_numbers"])
-    mode = p["mode"].name.lower().replace("fill_or_drop", "fill")
+    mode = mode_of(p)
     joins = {"scatter-mul": lax.mul, "scatter-min": smaller, "scatter-max": larger}
     if is_complex(x) and name in joins:
         return scatter_one_by_one(x, index, updates, numbers, mode, joins[name])

@@ -45,8 +45,7 @@ def _svd(equation, x):
 
 @rule("triangular_solve")
 def _triangular_solve(equation, a, b):
-    p = {k: v for k, v in equation.params.items()}
-    return lax.linalg.triangular_solve(a, b, **p)
+    return lax.linalg.triangular_solve(a, b, **equation.params)
 
 
 @rule("tridiagonal_solve")

@@ -54,14 +54,16 @@ def scalar(value, dtype):
 
 def lowest(dtype):
     d = numpy.dtype(dtype)
-    return scalar({"b": lambda: False, "i": lambda: int(np.iinfo(d).min), "u": lambda: 0, "c": lambda: complex(-numpy.inf, -numpy.inf)}
-                  .get(d.kind, lambda: -numpy.inf)(), d)  # fmt: skip
+    if d.kind in "iu":
+        return scalar(np.iinfo(d).min, d)
+    return scalar(False if d.kind == "b" else complex(-numpy.inf, -numpy.inf) if d.kind == "c" else -numpy.inf, d)
 
 
 def highest(dtype):
     d = numpy.dtype(dtype)
-    return scalar({"b": lambda: True, "i": lambda: int(np.iinfo(d).max), "u": lambda: int(np.iinfo(d).max),
-                   "c": lambda: complex(numpy.inf, numpy.inf)}.get(d.kind, lambda: numpy.inf)(), d)  # fmt: skip
+    if d.kind in "iu":
+        return scalar(np.iinfo(d).max, d)
+    return scalar(True if d.kind == "b" else complex(numpy.inf, numpy.inf) if d.kind == "c" else numpy.inf, d)
 
 
 def zero(dtype):
