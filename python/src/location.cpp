@@ -24,7 +24,7 @@ static_assert(std::is_trivially_copyable_v<std::source_location>);
 
 std::source_location location_of(const Line& line) { return std::bit_cast<std::source_location>(&line); }
 
-std::source_location make_location(const char* file, int line) {
+std::source_location make_location(const std::string& file, int line) {
   static auto& files = *new std::set<std::string>;
   static auto& lines = *new std::map<std::pair<const char*, int>, Line>;
   const char* kept = files.emplace(file).first->c_str();
@@ -32,12 +32,25 @@ std::source_location make_location(const char* file, int line) {
   return location_of(it->second);
 }
 #else
-std::source_location make_location(const char*, int) { return {}; }
+std::source_location make_location(const std::string&, int) { return {}; }
 #endif
 
 std::string& package_folder() {
   static auto& folder = *new std::string;
   return folder;
+}
+
+// A function of Python from a file's name to what plans and errors call it, or None for the name; null without one.
+PyObject* file_namer = nullptr;
+
+std::string shown_name(PyCodeObject* code, const char* file) {
+  if (!file_namer) return file;
+  PyObject* said = PyObject_CallOneArg(file_namer, code->co_filename);
+  const char* name = said && PyUnicode_Check(said) ? PyUnicode_AsUTF8(said) : nullptr;
+  std::string shown = name ? name : file;
+  Py_XDECREF(said);
+  PyErr_Clear();  // a namer that fails names nothing
+  return shown;
 }
 
 // What is known of an instruction of a code object. The cache holds the code, so that no other one takes its address.
@@ -53,7 +66,7 @@ void find(Known& known, PyFrameObject* frame) {
   if (!file) PyErr_Clear();
   const std::string& folder = package_folder();
   known.ours = file && !folder.empty() && std::string_view(file).starts_with(folder);
-  known.loc = file ? make_location(file, PyFrame_GetLineNumber(frame)) : std::source_location{};
+  known.loc = file && !known.ours ? make_location(shown_name(known.code, file), PyFrame_GetLineNumber(frame)) : std::source_location{};
 }
 
 const Known& look_up(PyFrameObject* frame) {
@@ -94,5 +107,9 @@ std::source_location here() {
 }
 
 void set_package_folder(const std::string& folder) { package_folder() = folder; }
+
+void set_file_namer(nanobind::object namer) {
+  Py_XDECREF(std::exchange(file_namer, namer.is_none() ? nullptr : namer.release().ptr()));
+}
 
 }  // namespace neap::python

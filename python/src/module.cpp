@@ -17,6 +17,7 @@ NB_MODULE(_neap, m) {
   bind_errors(m);
   bind_dtype(m);
   m.def("_set_package_folder", set_package_folder, "folder"_a);
+  m.def("_set_file_namer", set_file_namer, nb::arg("namer").none());
   Binder b{m, nb::class_<neap::Array>(m, "Array", nb::type_slots(array_slots()), nb::is_weak_referenceable(),
                                       "A handle to elements, to a value of a trace, or to a shape and dtype alone.")};
   bind_array(b);
