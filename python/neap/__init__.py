@@ -22,6 +22,7 @@ from ._jit import Jitted, Saved, jit
 from ._neap import *  # noqa: F403
 from . import experimental, fft, image, lax, linalg, memory, nn, ops, random, scipy, tree, typing  # after it: it has some, too
 from ._neap import FloatingPointError, IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum
+from ._notebook import name_cells as _name_cells
 from ._plan import Tradeoffs
 from ._transforms import (
     checkpoint, checkpoint_policies, eval_shape, grad, hessian, jacfwd, jacrev, jvp, linearize, make_graph, value_and_grad, vjp,
@@ -36,6 +37,7 @@ ShapeDtypeStruct = _neap.spec
 remat = checkpoint
 e, euler_gamma, inf, nan, newaxis, pi = 2.718281828459045, 0.5772156649015329, float("inf"), float("nan"), None, 3.141592653589793
 __version__ = _neap.__version__
+_name_cells()
 
 
 def block_until_ready(x):

@@ -81,7 +81,7 @@ def test_a_plan_says_the_peak():
     assert "test_jit.py" in str(plan)
     assert "peak" in repr(plan)
     assert plan.to_json().startswith("{")
-    assert "<html" in plan.to_html() and plan._repr_html_().startswith("<iframe")
+    assert "<html" in plan.to_html() and "<iframe" in plan._repr_html_()
     assert isinstance(plan.strategies, list) and isinstance(plan.decision("no such decision"), str)
 
 
