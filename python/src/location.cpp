@@ -66,7 +66,8 @@ void find(Known& known, PyFrameObject* frame) {
   if (!file) PyErr_Clear();
   const std::string& folder = package_folder();
   known.ours = file && !folder.empty() && std::string_view(file).starts_with(folder);
-  known.loc = file && !known.ours ? make_location(shown_name(known.code, file), PyFrame_GetLineNumber(frame)) : std::source_location{};
+  known.loc = file && !known.ours ? make_location(shown_name(known.code, file), PyFrame_GetLineNumber(frame))
+                                  : std::source_location{};
 }
 
 const Known& look_up(PyFrameObject* frame) {

@@ -15,8 +15,8 @@ std::source_location here();
 /// Says which folder's frames are the package's own.
 void set_package_folder(const std::string& folder);
 
-/// Says what files are called in plans and errors: a function of a file's name that returns a name, or None for its own.
-/// None ends it.
+/// Says what files are called in plans and errors: a function of a file's name that returns a name, or None for its
+/// own. None ends it.
 void set_file_namer(nanobind::object namer);
 
 }  // namespace neap::python
