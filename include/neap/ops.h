@@ -90,11 +90,13 @@ Array where(const Operand& condition, const Operand& x, const Operand& y);
 Array clamp(const Operand& x, const Operand& low, const Operand& high);
 /// Returns clamp(x, low, high), by NumPy's name.
 Array clip(const Operand& x, const Operand& low, const Operand& high);
-/// Returns x / y rounded down. Integers are divided by 0 as divide() does.
+/// Returns x / y rounded down; of a zero quotient the sign stays, and of an infinite x it is infinite. Integers are
+/// divided by 0 as divide() does.
 Array floor_divide(const Operand& x, const Operand& y);
-/// Returns x - floor_divide(x, y) * y: the remainder, with the sign of y.
+/// Returns x - floor_divide(x, y) * y: the remainder, with the sign of y, a zero too.
 Array mod(const Operand& x, const Operand& y);
-/// Returns x to the y, as pow; where y is an integer C++ scalar, by repeated multiplication.
+/// Returns x to the y, as pow; where y is an integer C++ scalar, by repeated multiplication. Of integer arrays it is an
+/// integer, which wraps; of a negative exponent 1 / x^-y, truncated, and 0 where x is 0.
 Array power(const Operand& x, const Operand& y);
 /// Returns log(exp(x) + exp(y)) without overflow.
 Array logaddexp(const Operand& x, const Operand& y);

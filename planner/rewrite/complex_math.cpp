@@ -41,17 +41,31 @@ Parts log1p(const Parts& z) {
   return {select(is_near, near, log_magnitude(1 + x, z.im)), atan2(z.im, 1 + x)};
 }
 
-// r t of a sine t, which is 0 where that is, also where r is infinite.
-Array times_sine(const Array& r, const Array& t) { return select((t == 0) & isinf(r), t, r * t); }
+// Annex G of C: a factor f(x) that is 0 or infinite is what its product with the sine or cosine of an infinity or a NaN
+// is; `ends` says where f(x) is so by itself, and not by underflow or overflow.
+Array times_unknown(const Array& r, const Array& ends, const Array& t) { return select(ends & isnan(t), r, r * t); }
+
+// r t of a sine t, which is 0 where that is, also where r is infinite or NaN.
+Array times_sine(const Array& r, const Array& t) {
+  return select((t == 0) & !isfinite(r), select(r < 0, -t, t), r * t);
+}
+
+Array is_negative_infinity(const Array& x) { return isinf(x) & (x < 0); }
+
+// exp(x) sin y.
+Array exp_sine(const Array& x, const Array& t) {
+  const Array r = neap::exp(x);
+  return select(is_negative_infinity(x) & isnan(t), r, times_sine(r, t));
+}
 
 Parts exp(const Parts& z) {
-  const Array r = neap::exp(z.re);
-  return {r * neap::cos(z.im), times_sine(r, neap::sin(z.im))};
+  return {times_unknown(neap::exp(z.re), isinf(z.re), neap::cos(z.im)), exp_sine(z.re, neap::sin(z.im))};
 }
 
 Parts expm1(const Parts& z) {
   const Array s = neap::sin(z.im * 0.5), cosm1 = -2 * s * s;  // cos y - 1
-  return {neap::expm1(z.re) * (1 + cosm1) + cosm1, times_sine(neap::exp(z.re), neap::sin(z.im))};
+  const Array r = neap::expm1(z.re);
+  return {select(isinf(z.re) & isnan(s), r, r * (1 + cosm1) + cosm1), exp_sine(z.re, neap::sin(z.im))};
 }
 
 // The root with the larger part first; the other part by division, without cancellation. Of a quarter of z, as |z| may
@@ -66,17 +80,21 @@ Parts sqrt(const Parts& z) {
 }
 
 Parts sinh(const Parts& z) {
-  return {neap::sinh(z.re) * neap::cos(z.im), times_sine(neap::cosh(z.re), neap::sin(z.im))};
+  const Array ends = (z.re == 0) | isinf(z.re);
+  return {times_unknown(neap::sinh(z.re), ends, neap::cos(z.im)), times_sine(neap::cosh(z.re), neap::sin(z.im))};
 }
 Parts cosh(const Parts& z) {
-  return {neap::cosh(z.re) * neap::cos(z.im), times_sine(neap::sinh(z.re), neap::sin(z.im))};
+  const Array r = neap::sinh(z.re), t = neap::sin(z.im);
+  return {times_unknown(neap::cosh(z.re), isinf(z.re), neap::cos(z.im)),
+          select((z.re == 0) & isnan(t), r, times_sine(r, t))};
 }
 
 // By the tangents of both parts: nothing overflows.
 Parts tanh(const Parts& z) {
   const Array t = neap::tanh(z.re), u = neap::tan(z.im), sech = reciprocal(neap::cosh(z.re));
-  const Array tu = t * u, norm = 1 + tu * tu;
-  return {t * (1 + u * u) / norm, u * sech * sech / norm};
+  const Array tu = t * u, norm = 1 + tu * tu, ends = isinf(z.re);
+  return {select((ends | (z.re == 0)) & isnan(u), t, t * (1 + u * u) / norm),
+          select(ends & isnan(u), zeros_like(u), select(u == 0, u, u * sech * sech / norm))};
 }
 
 // Without inf - inf where one part is larger.

@@ -31,12 +31,47 @@ Array complex_pow(const Array& z, const Array& w) {
 Array times_i(const Array& z) { return complex(-imag(z), real(z)); }
 Array over_i(const Array& z) { return complex(imag(z), -real(z)); }
 
+// Multiplies both parts: as a complex number s would make NaN of infinity times its imaginary part.
+Array scaled(const Array& z, double s) { return complex(real(z) * s, imag(z) * s); }
+
+// Returns where z is so large that 1 beside z^2 is nothing, or infinite, or NaN.
+Array is_far(const Array& z) {
+  const double limit = z.dtype() == DType::c128 ? 1e8 : 1e4;
+  return !((abs(real(z)) < limit) & (abs(imag(z)) < limit));
+}
+
+// Returns log(2 z), also where 2 z overflows.
+Array log_of_twice(const Array& z) {
+  const Array y = log(z);
+  return complex(real(y) + std::numbers::ln2, imag(y));
+}
+
 // Returns log(z + sqrt(z^2 + 1)) for z in the right half plane, where nothing cancels; asinh is odd.
 Array complex_asinh(const Array& z) {
   const Array left = signbit(real(z));
-  const Array w = select(left, -z, z), square_of = square(w);
-  const Array y = log1p(w + square_of / (1 + sqrt(1 + square_of)));
-  return select(left, -y, y);
+  const Array w = select(left, -z, z), far = is_far(w), near = select(far, ones_like(w), w), square_of = square(near);
+  const Array y =
+      select(far, log_of_twice(select(far, w, ones_like(w))), log1p(near + square_of / (1 + sqrt(1 + square_of))));
+  const Array known = complex(real(y), select(isnan(real(w)) & (imag(w) == 0), imag(w), imag(y)));
+  return select(left, -known, known);
+}
+
+Array complex_acosh(const Array& z) {
+  const Array far = is_far(z), near = select(far, ones_like(z), z);
+  const Array y = select(far, log_of_twice(select(far, z, ones_like(z))), log(near + sqrt(near + 1) * sqrt(near - 1)));
+  const Array right_angle = full(y.shape(), std::numbers::pi / 2, real(y).dtype());
+  return complex(real(y), select((real(z) == 0) & isnan(imag(z)), right_angle, imag(y)));
+}
+
+// Far out it is 1 / z and a quarter of a turn.
+Array complex_atanh(const Array& z) {
+  const Array far = is_far(z), near = select(far, zeros_like(z), z), y = scaled(log1p(near) - log1p(-near), 0.5);
+  const Array infinite = isinf(real(z)) | isinf(imag(z)), zero = zeros_like(real(z));
+  const Array outer = reciprocal(select(far, z, ones_like(z)));
+  const Array re = select(far, select(infinite, copysign(zero, real(z)), real(outer)), real(y));
+  const Array turn = copysign(full(zero.shape(), std::numbers::pi / 2, zero.dtype()), imag(z));
+  const Array im = select(far, select(isnan(imag(z)), imag(z), turn + select(infinite, zero, imag(outer))), imag(y));
+  return complex(select((real(z) == 0) & isnan(imag(z)), real(z), re), im);
 }
 
 }  // namespace
@@ -57,17 +92,20 @@ Array apply_complex(Op op, const Arrays& in, std::source_location loc) {
       return z / convert(select(r == 0, ones_like(r), r), z.dtype());
     }
     case Op::rsqrt: return reciprocal(sqrt(z));
-    case Op::exp2: return exp(z * std::numbers::ln2);
-    case Op::log2: return log(z) / std::numbers::ln2;
-    case Op::log10: return log(z) / std::numbers::ln10;
+    case Op::exp2: return exp(scaled(z, std::numbers::ln2));
+    case Op::log2: return scaled(log(z), 1 / std::numbers::ln2);
+    case Op::log10: return scaled(log(z), 1 / std::numbers::ln10);
     case Op::sigmoid: return reciprocal(1 + exp(-z));
     case Op::pow: return complex_pow(z, in[1]);
     case Op::asin: return over_i(asinh(times_i(z)));
-    case Op::acos: return std::numbers::pi / 2 - asin(z);
+    case Op::acos: {
+      const Array y = asin(z);
+      return complex(std::numbers::pi / 2 - real(y), -imag(y));
+    }
     case Op::atan: return over_i(atanh(times_i(z)));
     case Op::asinh: return complex_asinh(z);
-    case Op::acosh: return log(z + sqrt(z + 1) * sqrt(z - 1));
-    case Op::atanh: return (log1p(z) - log1p(-z)) * 0.5;
+    case Op::acosh: return complex_acosh(z);
+    case Op::atanh: return complex_atanh(z);
     default: return apply(op, in, {}, loc);
   }
 }

@@ -161,8 +161,10 @@ Array mod(const Operand& dividend, const Operand& divisor) {
   const Operand x = beside(dividend, dtype), y = beside(divisor, dtype);
   const Array r = remainder(x, y);
   if (is_unsigned(dtype)) return r;
-  const Array wrap = (r != 0) & ((r < 0) != (y < 0));
-  return select(wrap, r + y, r);
+  const Array wrap = (r != 0) & ((r < 0) != (y < 0)), wrapped = select(wrap, r + y, r);
+  if (!is_float(dtype)) return wrapped;
+  // A zero has the sign of y, and the derivative of r.
+  return select(wrapped == 0, copysign(zeros_like(wrapped), y) - (stop_gradient(wrapped) - wrapped), wrapped);
 }
 
 Array floor_divide(const Operand& dividend, const Operand& divisor) {
@@ -171,8 +173,8 @@ Array floor_divide(const Operand& dividend, const Operand& divisor) {
   const DType dtype = common_dtype(operands);
   const Operand x = beside(dividend, dtype), y = beside(divisor, dtype);
   if (!is_integral(x) || !is_integral(y)) {
-    const Array r = remainder(x, y), q = rint((x - r) / y);
-    return where(y == 0, stop_gradient(x / y), select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
+    const Array r = remainder(x, y), exact = stop_gradient(x / y), q = copysign(rint((x - r) / y), exact);
+    return where((y == 0) | isinf(x), exact, select((r != 0) & ((r < 0) != (y < 0)), q - 1, q));
   }
   const Array q = divide(x, y);
   if (is_unsigned(dtype)) return q;
@@ -197,9 +199,32 @@ std::pair<Array, Array> larger_and_difference(const Operand& x, const Operand& y
 
 }  // namespace tracing
 
+// By repeated squaring. Of a negative exponent it is 1 / x^-y, truncated, and 0 where x is 0.
+static Array integer_power(const Array& x, const Array& y) {
+  const DType dtype = x.dtype();
+  return composite("integer_power", {x, y}, [&](const Arrays& in) {
+    const int bits = static_cast<int>(size_of(dtype)) * 8;
+    const Array one = ones_like(in[0]), negative = in[1] < 0;
+    Array base = in[0], left = is_unsigned(dtype) ? in[1] : select(negative, -in[1], in[1]), result = one;
+    for (int bit = is_unsigned(dtype) ? 0 : 1; bit < bits; ++bit) {
+      result = select((left & one) != 0, result * base, result);
+      base = square(base), left = shift_right(left, one);
+    }
+    if (is_unsigned(dtype)) return result;
+    const Array unit = (in[0] == 1) | (in[0] == -1);
+    return select(negative & !unit, zeros_like(result), result);
+  });
+}
+
 Array power(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
-  if (!y.is_scalar() || y.kind() != WeakKind::integer) return pow(x, y);
+  if (!y.is_scalar() || y.kind() != WeakKind::integer) {
+    const std::array<const Operand*, 2> operands{&x, &y};
+    const DType dtype = common_dtype(operands);
+    if (!is_integer(dtype)) return pow(x, y);
+    const Shape shape = common_shape("power", operands);
+    return integer_power(fit(x, shape, dtype), fit(y, shape, dtype));
+  }
   const auto bits = static_cast<uint64_t>(y.integer());
   const bool negative = y.real() < 0;
   Array base = x.as_array(), result;
