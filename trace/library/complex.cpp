@@ -46,19 +46,28 @@ Array log_of_twice(const Array& z) {
   return complex(real(y) + std::numbers::ln2, imag(y));
 }
 
-// Returns log(z + sqrt(z^2 + 1)) for z in the right half plane, where nothing cancels; asinh is odd.
+// z + s, s real: as a complex number it would lose the sign of an imaginary zero.
+Array plus(const Array& z, double s) { return complex(real(z) + s, imag(z)); }
+
+// These are Kahan's (Branch cuts for complex elementary functions, 1987), with logarithms far out.
+Array complex_asin_near(const Array& z) {
+  const Array p = sqrt(plus(-z, 1)), q = sqrt(plus(z, 1));
+  return complex(atan2(real(z), real(p) * real(q) - imag(p) * imag(q)), asinh(real(p) * imag(q) - imag(p) * real(q)));
+}
+
+// Odd: far out, of z in the right half plane.
 Array complex_asinh(const Array& z) {
-  const Array left = signbit(real(z));
-  const Array w = select(left, -z, z), far = is_far(w), near = select(far, ones_like(w), w), square_of = square(near);
-  const Array y =
-      select(far, log_of_twice(select(far, w, ones_like(w))), log1p(near + square_of / (1 + sqrt(1 + square_of))));
-  const Array known = complex(real(y), select(isnan(real(w)) & (imag(w) == 0), imag(w), imag(y)));
-  return select(left, -known, known);
+  const Array far = is_far(z), left = signbit(real(z));
+  const Array near = over_i(complex_asin_near(times_i(select(far, zeros_like(z), z))));
+  const Array y = log_of_twice(select(far, select(left, -z, z), ones_like(z)));
+  const Array known = complex(real(y), select(isnan(real(z)) & (imag(z) == 0), zeros_like(imag(z)), imag(y)));
+  return select(far, select(left, -known, known), near);
 }
 
 Array complex_acosh(const Array& z) {
-  const Array far = is_far(z), near = select(far, ones_like(z), z);
-  const Array y = select(far, log_of_twice(select(far, z, ones_like(z))), log(near + sqrt(near + 1) * sqrt(near - 1)));
+  const Array far = is_far(z), w = select(far, ones_like(z), z), p = sqrt(plus(w, -1)), q = sqrt(plus(w, 1));
+  const Array near = complex(asinh(real(p) * real(q) + imag(p) * imag(q)), 2 * atan2(imag(p), real(q)));
+  const Array y = select(far, log_of_twice(select(far, z, ones_like(z))), near);
   const Array right_angle = full(y.shape(), std::numbers::pi / 2, real(y).dtype());
   return complex(real(y), select((real(z) == 0) & isnan(imag(z)), right_angle, imag(y)));
 }
