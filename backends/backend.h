@@ -69,6 +69,8 @@ class Backend {
   virtual void reset_peak(int /*device*/) const {}
   /// Waits for all runs on all its devices: none of them holds on to a buffer then.
   virtual void synchronize() const {}
+  /// Returns the number of the device whose own memory holds the buffer; nullopt where it is the host's, or another's.
+  virtual std::optional<int> holder(const Buffer& /*buffer*/) const { return std::nullopt; }
 };
 
 /// Lists all backends, those of the build first; the first device of the first one that compiles is the default.

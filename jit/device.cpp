@@ -100,6 +100,13 @@ Array to_device(const Array& x, Device device, std::source_location loc) {
   return there == buffer ? x : detail::make_concrete(x.aval(), std::move(there));
 }
 
+Device device_of(const Array& x, std::source_location loc) {
+  const BufferPtr& buffer = tracing::concrete_buffer(x, "device_of", loc);
+  for (const backends::Backend* backend : backends::all_backends())
+    if (const std::optional<int> index = backend->holder(*buffer)) return {backend->name(), *index};
+  return cpu();
+}
+
 void synchronize() {
   for (const backends::Backend* backend : backends::all_backends()) backend->synchronize();
 }

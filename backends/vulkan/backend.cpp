@@ -50,6 +50,12 @@ class VulkanBackend final : public Backend {
 
   void synchronize() const override { vk::Store::drain_all(); }
 
+  std::optional<int> holder(const Buffer& buffer) const override {
+    if (buffer.block()) return std::nullopt;
+    const auto* residence = dynamic_cast<const vk::VulkanResidence*>(buffer.residence().get());
+    return residence ? std::optional<int>(residence->device().index()) : std::nullopt;
+  }
+
  private:
   static bool uses_host(const vk::Device& device) { return device.choices().memory == vk::Choices::Memory::import; }
 };

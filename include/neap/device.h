@@ -69,6 +69,9 @@ std::vector<DeviceInfo> devices();
 /// Returns the array in the memory of a device, so that calls there need not copy it each time; the array itself where
 /// it is there already, or where the device uses the host's memory. Shape and dtype are the same.
 Array to_device(const Array& x, Device device, std::source_location loc = std::source_location::current());
+/// Returns the device in whose memory the elements lie: the CPU for the host's, which other devices may use, too.
+/// Throws TracerError for a traced array, UserError for a spec.
+Device device_of(const Array& x, std::source_location loc = std::source_location::current());
 
 /// Waits until every call on every device has finished. Results may be used without it: reading one waits for it.
 void synchronize();

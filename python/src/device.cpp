@@ -12,6 +12,10 @@ Device device_from(nb::handle object) {
   throw_user<OptionError>("device", "\"" + text + "\"", "\"cpu\", \"vulkan\" or \"vulkan:1\"", "", here());
 }
 
+Array placed(const Array& x, nb::handle device) {
+  return device.is_none() ? x : to_device(x, device_from(device), here());
+}
+
 namespace {
 
 std::optional<Device> maybe_device(nb::handle object) {
@@ -79,18 +83,25 @@ void bind_device(nb::module_& m) {
         return found;
       },
       "Every device that this build and this machine offer.");
+  m.def(
+      "_memories",
+      [] {
+        std::vector<Device> found;
+        for (const DeviceInfo& info : devices())
+          if (info.device == cpu() || info.memory > 0) found.push_back(info.device);
+        return found;
+      },
+      "The devices with a memory of their own, in which arrays can lie.");
+  m.def(
+      "_device_of", [](const Array& x) { return device_of(x, here()); }, "x"_a);
   m.def("default_device", default_device, "Where operations outside jit run, and jit's default.");
   m.def(
       "set_default_device", [](nb::handle d) { set_default_device(maybe_device(d)); }, "device"_a.none(),
       "Sets it; None: as the environment says.",
       nb::sig("def set_default_device(device: str | Device | None) -> None"));
   m.def(
-      "device_put",
-      [](Arg x, nb::handle d) {
-        const Array a = x.array();
-        return d.is_none() ? a : to_device(a, device_from(d), here());
-      },
-      "x"_a, "device"_a = nb::none(), "The array in the memory of a device.",
+      "device_put", [](Arg x, nb::handle d) { return placed(x.array(), d); }, "x"_a, "device"_a = nb::none(),
+      "The array in the memory of a device.",
       nb::sig("def device_put(x: neap.typing.ArrayLike, device: str | Device | None = None) -> Array"));
   m.def(
       "synchronize",

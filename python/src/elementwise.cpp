@@ -2,7 +2,7 @@
 #include <set>
 #include <string_view>
 
-#include "args.h"
+#include "device.h"
 
 namespace neap::python {
 namespace {
@@ -12,10 +12,12 @@ using Binary = Array (*)(const Operand&, const Operand&);
 using Ternary = Array (*)(const Operand&, const Operand&, const Operand&);
 
 void unary(Binder& b, const char* name, Unary f, const char* doc) {
-  b.m.def(name, [f](Arg x) { return elementwise(f, x); }, "x"_a, doc);
+  b.m.def(
+      name, [f](Arg x) { return elementwise(f, x); }, "x"_a, doc);
 }
 void binary(Binder& b, const char* name, Binary f, const char* doc) {
-  b.m.def(name, [f](Arg x, Arg y) { return elementwise(f, x, y); }, "x"_a, "y"_a, doc);
+  b.m.def(
+      name, [f](Arg x, Arg y) { return elementwise(f, x, y); }, "x"_a, "y"_a, doc);
 }
 void ternary(Binder& b, const char* name, Ternary f, const char* doc) {
   b.m.def(
@@ -90,7 +92,9 @@ void bind_numpy(Binder& b) {
   unary(b, "imag", imag, "The imaginary part; zeros of a real array.");
   unary(b, "conj", conj, "The complex conjugate.");
   unary(b, "angle", angle, "The angle of x in (-pi, pi], radians.");
-  unary(b, "bitwise_count", [](const Operand& x) { return popcount(x); }, "The number of one bits.");
+  unary(
+      b, "bitwise_count", [](const Operand& x) { return popcount(x).astype(DType::u8, x.loc()); },
+      "The number of one bits, as uint8.");
   binary(b, "left_shift", shift_left, "x << y.");
   binary(b, "right_shift", shift_right, "x >> y.");
   binary(b, "gcd", gcd, "The greatest common divisor of integers.");
@@ -99,8 +103,10 @@ void bind_numpy(Binder& b) {
   b.m.def(
       "divmod", [](Arg x, Arg y) { return divmod(x, y); }, "x1"_a, "x2"_a,
       "floor_divide(x1, x2) and remainder(x1, x2).");
-  b.m.def("modf", [](Arg x) { return modf(x); }, "x"_a, "The fractional and the integral part.");
-  b.m.def("frexp", [](Arg x) { return frexp(x); }, "x"_a, "The fraction, in [0.5, 1), and the exponent of two.");
+  b.m.def(
+      "modf", [](Arg x) { return modf(x); }, "x"_a, "The fractional and the integral part.");
+  b.m.def(
+      "frexp", [](Arg x) { return frexp(x); }, "x"_a, "The fraction, in [0.5, 1), and the exponent of two.");
   b.both(
       "round", "a", [](Arg x, int64_t decimals) { return round(x, decimals); }, "decimals"_a = 0,
       "Rounds to so many decimals, halves to even.");
@@ -169,15 +175,20 @@ void bind_select(Binder& b) {
       },
       "dtype"_a, "copy"_a = false, "The array in another dtype.");
   b.m.def(
-      "astype", [](Arg x, DTypeArg dtype, bool) { return convert(x, dtype.value_or(f32)); }, "x"_a, "dtype"_a,
-      "copy"_a = false, "The array in another dtype.");
+      "astype",
+      [](Arg x, DTypeArg dtype, bool, nb::handle device) { return placed(convert(x, dtype.value_or(f32)), device); },
+      "x"_a, "dtype"_a, "copy"_a = false, "device"_a = nb::none(), "The array in another dtype.");
   b.both(
       "view", "x", [](Arg x, DTypeArg dtype) { return bitcast(x, dtype.value_or(f32)); }, "dtype"_a,
       "The same bits as another dtype; of another width the last axis has as many more or fewer elements.");
-  b.c.def_prop_ro("real", [](const Array& x) { return real(Operand(x, here())); }, "The real part.");
-  b.c.def_prop_ro("imag", [](const Array& x) { return imag(Operand(x, here())); }, "The imaginary part.");
-  b.c.def("conj", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
-  b.c.def("conjugate", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
+  b.c.def_prop_ro(
+      "real", [](const Array& x) { return real(Operand(x, here())); }, "The real part.");
+  b.c.def_prop_ro(
+      "imag", [](const Array& x) { return imag(Operand(x, here())); }, "The imaginary part.");
+  b.c.def(
+      "conj", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
+  b.c.def(
+      "conjugate", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
 }
 
 }  // namespace

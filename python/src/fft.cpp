@@ -1,5 +1,5 @@
 // neap.fft: jax.numpy.fft.
-#include "args.h"
+#include "device.h"
 
 namespace neap::python {
 namespace {
@@ -57,11 +57,19 @@ void bind_fft(nb::module_ m) {
   many(m, "rfftn", ff::rfftn, false, "Transforms real numbers along all axes.");
   many(m, "irfftn", ff::irfftn, false, "Inverts rfftn.");
   m.def(
-      "fftfreq", [](int64_t n, double d, DTypeArg dtype) { return ff::fftfreq(n, d, dtype.value_or(f32), here()); },
-      "n"_a, "d"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none(), "The frequency of each output of fft.");
+      "fftfreq",
+      [](int64_t n, double d, DTypeArg dtype, nb::handle device) {
+        return placed(ff::fftfreq(n, d, dtype.value_or(f32), here()), device);
+      },
+      "n"_a, "d"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(),
+      "The frequency of each output of fft.");
   m.def(
-      "rfftfreq", [](int64_t n, double d, DTypeArg dtype) { return ff::rfftfreq(n, d, dtype.value_or(f32), here()); },
-      "n"_a, "d"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none(), "The frequency of each output of rfft.");
+      "rfftfreq",
+      [](int64_t n, double d, DTypeArg dtype, nb::handle device) {
+        return placed(ff::rfftfreq(n, d, dtype.value_or(f32), here()), device);
+      },
+      "n"_a, "d"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none(), "device"_a = nb::none(),
+      "The frequency of each output of rfft.");
   m.def(
       "fftshift", [](Arg x, AxesArg axes) { return ff::fftshift(x, axes); }, "x"_a, "axes"_a = nb::none(),
       "Moves frequency 0 to the middle.");

@@ -64,6 +64,20 @@ void add_entry(Entries& entries, nb::handle one, const Array& x, std::source_loc
   }
 }
 
+// x[True] and x[False] of a scalar of bool alone: x along a new axis of extent 1 or 0.
+std::optional<Array> by_bool(const Array& x, nb::handle key, std::source_location loc) {
+  if (PyTuple_Check(key.ptr()) && PyTuple_GET_SIZE(key.ptr()) == 1) key = PyTuple_GET_ITEM(key.ptr(), 0);
+  Array* mask = nullptr;
+  if (!PyBool_Check(key.ptr()) &&
+      !(nb::try_cast(key, mask, false) && mask && mask->dtype() == DType::bool_ && mask->ndim() == 0))
+    return std::nullopt;
+  if (mask && !mask->is_concrete())
+    throw_user<TracerError>("index", "a traced bool: how many are true is not known yet", "an integer or a slice",
+                            "use where(mask, x, y)", loc);
+  const bool taken = mask ? mask->item<bool>(loc) : key.ptr() == Py_True;
+  return slice_in_dim(Operand(expand_dims(Operand(x, loc), 0), loc), 0, taken ? 1 : 0, 0);
+}
+
 IndexList index_from(nb::handle key, const Array& x, std::source_location loc) {
   Entries entries;
   if (PyTuple_Check(key.ptr())) {
@@ -124,6 +138,7 @@ void bind_index(Binder& b) {
       "__getitem__",
       [](const Array& x, nb::handle key) {
         const std::source_location loc = here();
+        if (const std::optional<Array> taken = by_bool(x, key, loc)) return *taken;
         const IndexList index = index_from(key, x, loc);
         return x.size() > 4096 ? unlocked([&] { return x[index]; }) : x[index];
       },
@@ -136,7 +151,10 @@ void bind_index(Binder& b) {
       nb::sig("def __setitem__(self, key: typing.Any, value: typing.Any) -> typing.NoReturn"));
   nb::class_<At>(b.m, "_At")
       .def(
-          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; },
+          "__getitem__",
+          [](const At& at, nb::handle key) {
+            return AtIndex{at.array, nb::borrow(key)};
+          },
           "key"_a.none(), nb::sig("def __getitem__(self, key: typing.Any) -> _AtIndex"));
   nb::class_<AtIndex> c(b.m, "_AtIndex", "x.at[i]: its methods give arrays with updates at an index.");
   update(
@@ -178,7 +196,8 @@ void bind_index(Binder& b) {
         return at.update(mode, here()).apply([&](const Array& x) { return array_from(f(x), here()); });
       },
       "func"_a, nb::kw_only(), "mode"_a = nb::none(), "x with func(x[i]) in the place of x[i].");
-  b.c.def_prop_ro("at", [](const Array& x) { return At{x}; }, "x.at[i].set(y) is x with y at x[i]; x stays as it is.");
+  b.c.def_prop_ro(
+      "at", [](const Array& x) { return At{x}; }, "x.at[i].set(y) is x with y at x[i]; x stays as it is.");
 }
 
 }  // namespace neap::python

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "device.h"
 #include "dlpack.h"
 
 namespace neap::python {
@@ -137,7 +138,8 @@ Array take(const Tensor& t, bool copy, std::function<void()> release, std::sourc
   if (!is_row_major(t)) return copied(t, data, shape, *dtype, loc);
   if (copy || element_count(shape) == 0 || reinterpret_cast<uintptr_t>(data) % alignment != 0)
     return detail::from_host(data, shape, *dtype, loc);
-  return borrow(data, shape, *dtype, [release = std::exchange(release, nullptr)](const void*) { release(); }, loc);
+  return borrow(
+      data, shape, *dtype, [release = std::exchange(release, nullptr)](const void*) { release(); }, loc);
 }
 
 // The deleters of other libraries may want the GIL: the capsule, renamed back, is dropped with it.
@@ -153,7 +155,8 @@ Array take_capsule(nb::object capsule, const char* name, const char* used, bool 
     if (m->deleter) m->deleter(m);
   });
   if (!owner) nb::raise_python_error();
-  return take(managed->tensor, copy, [owner] { drop(owner); }, loc);
+  return take(
+      managed->tensor, copy, [owner] { drop(owner); }, loc);
 }
 
 nb::object ask(nb::handle x) {
@@ -167,8 +170,7 @@ nb::object ask(nb::handle x) {
 
 Array from_dlpack(nb::object x, nb::handle device, nb::handle copy) {
   const std::source_location loc = here();
-  if (!device.is_none() && nb::cast<std::string>(nb::str(device)) != "cpu")
-    throw nb::value_error("from_dlpack: device is not \"cpu\"");
+  if (!device.is_none()) return placed(from_dlpack(x, nb::none(), copy), device);
   if (!nb::hasattr(x, "__dlpack__") && !PyCapsule_CheckExact(x.ptr()))
     type_error("from_dlpack", name_of_type(x), "an array of a library that knows DLPack");
   const nb::object given = PyCapsule_CheckExact(x.ptr()) ? x : ask(x);

@@ -31,6 +31,7 @@ Array bincount_of(Arg a, nb::handle weights, int64_t minlength, std::optional<in
 nb::tuple histogram_of(Arg a, int64_t bins, std::optional<std::pair<double, double>> range) {
   const Operand x = a;
   if (!range) range = std::pair(min(x).item<double>(x.loc()), max(x).item<double>(x.loc()));
+  if (range->first == range->second) range->first -= 0.5, range->second += 0.5;
   const auto [counts, edges] = histogram(x, bins, range->first, range->second);
   return nb::make_tuple(counts, edges);
 }
@@ -71,12 +72,14 @@ void bind_search(Binder& b) {
       "The k largest along the last axis, and their indices.");
   b.m.def(
       "searchsorted",
-      [](Arg a, Arg v, const std::string& side) {
+      [](Arg a, Arg v, const std::string& side, nb::handle sorter) {
         if (side != "left" && side != "right")
           throw_user<OptionError>("searchsorted", "side \"" + side + "\"", "\"left\" or \"right\"", "", here());
-        return searchsorted(a, v, side == "right");
+        const Operand x = a, order = sorter.is_none() ? x : operand_from(sorter, x.loc());
+        return searchsorted(sorter.is_none() ? x : Operand(take(x, order), x.loc()), v, side == "right");
       },
-      "a"_a, "v"_a, "side"_a = "left", "Where each v would go into a sorted array.");
+      "a"_a, "v"_a, "side"_a = "left", "sorter"_a = nb::none(),
+      "Where each v would go into a sorted array; sorter: the indices that sort it.");
   b.m.def(
       "digitize", [](Arg x, Arg bins, bool right) { return digitize(x, bins, right); }, "x"_a, "bins"_a,
       "right"_a = false, "The number of the bin in which each element lies.");
