@@ -15,6 +15,7 @@ from . import _neap
 
 _neap._set_package_folder(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), ""))
 
+from ._array_api import __array_api_version__, __array_namespace_info__
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from ._custom import custom_jvp, custom_vjp
 from ._dtypes import can_cast, finfo, iinfo, isdtype, ndim, result_type, shape, size

@@ -60,8 +60,7 @@ using Window = Array (*)(int64_t, DType, std::source_location);
 using Triangle = std::pair<Array, Array> (*)(int64_t, int64_t, std::optional<int64_t>, std::source_location);
 
 void window(Binder& b, const char* name, Window f, const char* doc) {
-  b.m.def(
-      name, [f](int64_t n) { return f(n, f32, here()); }, "M"_a, doc);
+  b.m.def(name, [f](int64_t n) { return f(n, f32, here()); }, "M"_a, doc);
 }
 void triangle(Binder& b, const char* name, Triangle f, const char* doc) {
   b.m.def(
@@ -186,10 +185,8 @@ void bind_creation(Binder& b) {
       "spec", [](ShapeArg s, DTypeArg d) { return spec(s, d.value_or(f32), here()); }, "shape"_a,
       "dtype"_a = nb::none(), "An array of shape and dtype only, for jit(f).plan(...).");
   b.m.def("_is_operand", is_operand, "x"_a);
-  b.m.def(
-      "_as_array", [](Arg x) { return x.array(); }, "x"_a);
-  b.m.def(
-      "_operand_as", [](Arg x, DTypeArg d) { return Operand(x).as(d.value_or(f32)); }, "x"_a, "dtype"_a);
+  b.m.def("_as_array", [](Arg x) { return x.array(); }, "x"_a);
+  b.m.def("_operand_as", [](Arg x, DTypeArg d) { return Operand(x).as(d.value_or(f32)); }, "x"_a, "dtype"_a);
 }
 
 }  // namespace neap::python

@@ -12,12 +12,10 @@ using Binary = Array (*)(const Operand&, const Operand&);
 using Ternary = Array (*)(const Operand&, const Operand&, const Operand&);
 
 void unary(Binder& b, const char* name, Unary f, const char* doc) {
-  b.m.def(
-      name, [f](Arg x) { return elementwise(f, x); }, "x"_a, doc);
+  b.m.def(name, [f](Arg x) { return elementwise(f, x); }, "x"_a, doc);
 }
 void binary(Binder& b, const char* name, Binary f, const char* doc) {
-  b.m.def(
-      name, [f](Arg x, Arg y) { return elementwise(f, x, y); }, "x"_a, "y"_a, doc);
+  b.m.def(name, [f](Arg x, Arg y) { return elementwise(f, x, y); }, "x"_a, "y"_a, doc);
 }
 void ternary(Binder& b, const char* name, Ternary f, const char* doc) {
   b.m.def(
@@ -103,10 +101,8 @@ void bind_numpy(Binder& b) {
   b.m.def(
       "divmod", [](Arg x, Arg y) { return divmod(x, y); }, "x1"_a, "x2"_a,
       "floor_divide(x1, x2) and remainder(x1, x2).");
-  b.m.def(
-      "modf", [](Arg x) { return modf(x); }, "x"_a, "The fractional and the integral part.");
-  b.m.def(
-      "frexp", [](Arg x) { return frexp(x); }, "x"_a, "The fraction, in [0.5, 1), and the exponent of two.");
+  b.m.def("modf", [](Arg x) { return modf(x); }, "x"_a, "The fractional and the integral part.");
+  b.m.def("frexp", [](Arg x) { return frexp(x); }, "x"_a, "The fraction, in [0.5, 1), and the exponent of two.");
   b.both(
       "round", "a", [](Arg x, int64_t decimals) { return round(x, decimals); }, "decimals"_a = 0,
       "Rounds to so many decimals, halves to even.");
@@ -181,14 +177,10 @@ void bind_select(Binder& b) {
   b.both(
       "view", "x", [](Arg x, DTypeArg dtype) { return bitcast(x, dtype.value_or(f32)); }, "dtype"_a,
       "The same bits as another dtype; of another width the last axis has as many more or fewer elements.");
-  b.c.def_prop_ro(
-      "real", [](const Array& x) { return real(Operand(x, here())); }, "The real part.");
-  b.c.def_prop_ro(
-      "imag", [](const Array& x) { return imag(Operand(x, here())); }, "The imaginary part.");
-  b.c.def(
-      "conj", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
-  b.c.def(
-      "conjugate", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
+  b.c.def_prop_ro("real", [](const Array& x) { return real(Operand(x, here())); }, "The real part.");
+  b.c.def_prop_ro("imag", [](const Array& x) { return imag(Operand(x, here())); }, "The imaginary part.");
+  b.c.def("conj", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
+  b.c.def("conjugate", [](const Array& x) { return conj(Operand(x, here())); }, "The complex conjugate.");
 }
 
 }  // namespace

@@ -151,10 +151,7 @@ void bind_index(Binder& b) {
       nb::sig("def __setitem__(self, key: typing.Any, value: typing.Any) -> typing.NoReturn"));
   nb::class_<At>(b.m, "_At")
       .def(
-          "__getitem__",
-          [](const At& at, nb::handle key) {
-            return AtIndex{at.array, nb::borrow(key)};
-          },
+          "__getitem__", [](const At& at, nb::handle key) { return AtIndex{at.array, nb::borrow(key)}; },
           "key"_a.none(), nb::sig("def __getitem__(self, key: typing.Any) -> _AtIndex"));
   nb::class_<AtIndex> c(b.m, "_AtIndex", "x.at[i]: its methods give arrays with updates at an index.");
   update(
@@ -196,8 +193,7 @@ void bind_index(Binder& b) {
         return at.update(mode, here()).apply([&](const Array& x) { return array_from(f(x), here()); });
       },
       "func"_a, nb::kw_only(), "mode"_a = nb::none(), "x with func(x[i]) in the place of x[i].");
-  b.c.def_prop_ro(
-      "at", [](const Array& x) { return At{x}; }, "x.at[i].set(y) is x with y at x[i]; x stays as it is.");
+  b.c.def_prop_ro("at", [](const Array& x) { return At{x}; }, "x.at[i].set(y) is x with y at x[i]; x stays as it is.");
 }
 
 }  // namespace neap::python

@@ -138,8 +138,7 @@ Array take(const Tensor& t, bool copy, std::function<void()> release, std::sourc
   if (!is_row_major(t)) return copied(t, data, shape, *dtype, loc);
   if (copy || element_count(shape) == 0 || reinterpret_cast<uintptr_t>(data) % alignment != 0)
     return detail::from_host(data, shape, *dtype, loc);
-  return borrow(
-      data, shape, *dtype, [release = std::exchange(release, nullptr)](const void*) { release(); }, loc);
+  return borrow(data, shape, *dtype, [release = std::exchange(release, nullptr)](const void*) { release(); }, loc);
 }
 
 // The deleters of other libraries may want the GIL: the capsule, renamed back, is dropped with it.
@@ -155,8 +154,7 @@ Array take_capsule(nb::object capsule, const char* name, const char* used, bool 
     if (m->deleter) m->deleter(m);
   });
   if (!owner) nb::raise_python_error();
-  return take(
-      managed->tensor, copy, [owner] { drop(owner); }, loc);
+  return take(managed->tensor, copy, [owner] { drop(owner); }, loc);
 }
 
 nb::object ask(nb::handle x) {

@@ -136,8 +136,7 @@ void bind_axes(Binder& b) {
   b.m.def(
       "reshape", [](Arg a, ShapeArg shape, nb::handle) { return reshape(a, shape); }, "a"_a, "shape"_a,
       "copy"_a = nb::none(), "The same elements, row-major, in another shape; one extent may be -1.");
-  b.both(
-      "ravel", "a", [](Arg a) { return ravel(a); }, "The elements, row-major, along one axis.");
+  b.both("ravel", "a", [](Arg a) { return ravel(a); }, "The elements, row-major, along one axis.");
   b.c.def(
       "flatten", [](const Array& x) { return ravel(Operand(x, here())); }, "The elements, row-major, along one axis.");
   b.m.def(
@@ -158,8 +157,7 @@ void bind_axes(Binder& b) {
   b.both(
       "swapaxes", "a", [](Arg a, int64_t p, int64_t q) { return swapaxes(a, p, q); }, "axis1"_a, "axis2"_a,
       "Exchanges two axes.");
-  b.m.def(
-      "matrix_transpose", [](Arg a) { return swapaxes(a, -1, -2); }, "x"_a, "The last two axes exchanged.");
+  b.m.def("matrix_transpose", [](Arg a) { return swapaxes(a, -1, -2); }, "x"_a, "The last two axes exchanged.");
   b.m.def(
       "moveaxis", [](Arg a, AxesArg from, AxesArg to) { return moveaxis_of(a, from, to); }, "a"_a, "source"_a,
       "destination"_a, "Moves axes to other places.");
@@ -179,12 +177,9 @@ void bind_axes(Binder& b) {
       "broadcast_arrays",
       [](nb::args a) { return nb::tuple(nb::cast(broadcast_arrays(arrays_from(a, here()), here()))); }, "args"_a,
       "The arrays in the shape that all of them broadcast to.");
-  b.m.def(
-      "atleast_1d", [](Arg a) { return atleast_1d(a); }, "x"_a, "x; a scalar as [1].");
-  b.m.def(
-      "atleast_2d", [](Arg a) { return atleast_2d(a); }, "x"_a, "x, with two axes or more.");
-  b.m.def(
-      "atleast_3d", [](Arg a) { return atleast_3d(a); }, "x"_a, "x, with three axes or more.");
+  b.m.def("atleast_1d", [](Arg a) { return atleast_1d(a); }, "x"_a, "x; a scalar as [1].");
+  b.m.def("atleast_2d", [](Arg a) { return atleast_2d(a); }, "x"_a, "x, with two axes or more.");
+  b.m.def("atleast_3d", [](Arg a) { return atleast_3d(a); }, "x"_a, "x, with three axes or more.");
 }
 
 void bind_joins(Binder& b) {
@@ -204,10 +199,8 @@ void bind_joins(Binder& b) {
       "Joins along a new axis.");
   b.m.def(
       "hstack", [](ArraysArg a) { return hstack(a, here()); }, "tup"_a, "Joins along axis 1, vectors along axis 0.");
-  b.m.def(
-      "vstack", [](ArraysArg a) { return vstack(a, here()); }, "tup"_a, "Joins along axis 0, vectors as rows.");
-  b.m.def(
-      "dstack", [](ArraysArg a) { return dstack(a, here()); }, "tup"_a, "Joins along axis 2.");
+  b.m.def("vstack", [](ArraysArg a) { return vstack(a, here()); }, "tup"_a, "Joins along axis 0, vectors as rows.");
+  b.m.def("dstack", [](ArraysArg a) { return dstack(a, here()); }, "tup"_a, "Joins along axis 2.");
   b.m.def(
       "column_stack", [](ArraysArg a) { return column_stack(a, here()); }, "tup"_a,
       "Joins along axis 1, vectors as columns.");
@@ -242,18 +235,14 @@ void bind_moves(Binder& b) {
         return axes ? reverse(a, *axes) : flip(a);
       },
       "m"_a, "axis"_a = nb::none(), "Turns round the order along axes, all unless given.");
-  b.m.def(
-      "fliplr", [](Arg a) { return fliplr(a); }, "m"_a, "Turns round the order of the columns.");
-  b.m.def(
-      "flipud", [](Arg a) { return flipud(a); }, "m"_a, "Turns round the order of the rows.");
+  b.m.def("fliplr", [](Arg a) { return fliplr(a); }, "m"_a, "Turns round the order of the columns.");
+  b.m.def("flipud", [](Arg a) { return flipud(a); }, "m"_a, "Turns round the order of the rows.");
   b.m.def("roll", roll_of, "a"_a, "shift"_a, "axis"_a = nb::none(), "Moves elements on, round the end.");
   b.m.def(
       "rot90", [](Arg a, int64_t k, std::pair<int64_t, int64_t> axes) { return rot90(a, k, axes); }, "m"_a, "k"_a = 1,
       "axes"_a = std::pair<int64_t, int64_t>(0, 1), "Turns a plane by 90 degrees, k times.");
-  b.m.def(
-      "tril", [](Arg a, int64_t k) { return tril(a, k); }, "m"_a, "k"_a = 0, "Zeros above diagonal k.");
-  b.m.def(
-      "triu", [](Arg a, int64_t k) { return triu(a, k); }, "m"_a, "k"_a = 0, "Zeros below diagonal k.");
+  b.m.def("tril", [](Arg a, int64_t k) { return tril(a, k); }, "m"_a, "k"_a = 0, "Zeros above diagonal k.");
+  b.m.def("triu", [](Arg a, int64_t k) { return triu(a, k); }, "m"_a, "k"_a = 0, "Zeros below diagonal k.");
   b.both(
       "diagonal", "a", [](Arg a, int64_t o, int64_t p, int64_t q) { return diagonal(a, o, p, q); }, "offset"_a = 0,
       "axis1"_a = 0, "axis2"_a = 1, "A diagonal of two axes.");
