@@ -50,13 +50,12 @@ class iinfo:
         return f"iinfo({self.dtype.name}: {self.min} to {self.max})"
 
 
-def isdtype(of: Any, kind: Any) -> bool:
+def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind: a dtype, "integral", "real floating", ..., or a tuple of these."""
     if isinstance(kind, tuple):
-        return any(isdtype(of, k) for k in kind)
-    if isinstance(kind, str) and kind in _KINDS:
-        return dtype(of).kind in _KINDS[kind]
-    return dtype(of) == dtype(kind)
+        return any(isdtype(dtype, k) for k in kind)
+    of = _neap.dtype(dtype)
+    return of.kind in _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else of == _neap.dtype(kind)
 
 
 class _Weak(NamedTuple):

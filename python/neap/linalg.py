@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from . import _neap
 from ._neap import Array
+from ._array_api import vecdot
+from ._neap import matmul, tensordot
 from ._neap.linalg import (
-    block_diag, cho_solve, cholesky, det, eigvals, expm, inv, matrix_power, matrix_rank, matrix_transpose, norm, pinv, solve,
+    block_diag, cho_solve, cholesky, det, eigvals, expm, inv, matrix_power, matrix_transpose, norm, solve,
     sqrtm, svdvals, triangular_solve, tridiagonal_solve,
 )  # fmt: skip
 
@@ -154,6 +156,51 @@ def matrix_norm(x: Any, *, keepdims: bool = False, ord: float | str = "fro") -> 
     return norm(x, ord, (-2, -1), keepdims)
 
 
+def _above(s: Array, rtol: Any) -> Array:
+    """Whether singular values are above rtol (a number for each matrix) times the largest."""
+    return s > _neap._as_array(rtol)[..., None] * _neap.max(s, axis=-1, keepdims=True, initial=0)
+
+
+def pinv(a: Any, rtol: Any = None) -> Array:
+    """The pseudo-inverse; singular values up to rtol, a number or one for each matrix, times the largest count as zero."""
+    if rtol is None or isinstance(rtol, (int, float)):
+        return _linalg.pinv(a, rtol)
+    u, s, vh = _linalg._svd(a, False)
+    counts = _above(s, rtol)
+    inverse = _neap.where(counts, 1 / _neap.where(counts, s, 1), 0)
+    return matrix_transpose(vh).conj() @ (inverse[..., None] * matrix_transpose(u).conj())
+
+
+def matrix_rank(M: Any, rtol: Any = None) -> Array:
+    """Counts the singular values above rtol, a number or one for each matrix, times the largest."""
+    if rtol is None or isinstance(rtol, (int, float)):
+        return _linalg.matrix_rank(M, rtol)
+    return _neap.sum(_above(svdvals(M), rtol), axis=-1, dtype=_neap.int32)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+    """A diagonal of the last two axes, which becomes the last axis."""
+    return _neap.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """Adds up a diagonal of the last two axes."""
+    return _neap.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def outer(x1: Any, x2: Any, /) -> Array:
+    """Multiplies each element of a vector with each of another."""
+    x1, x2 = _neap._as_array(x1), _neap._as_array(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise _neap.ShapeError(_neap._message("outer", f"{x1.ndim} and {x2.ndim} axes", "one axis of both"))
+    return _neap.outer(x1, x2)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """Cross products of vectors along an axis; other axes broadcast."""
+    return _neap.cross(x1, x2, axis)
+
+
 def multi_dot(arrays: list) -> Array:
     """Multiplies matrices, from the left to the right."""
     result = arrays[0]
@@ -164,7 +211,7 @@ def multi_dot(arrays: list) -> Array:
 
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SchurResult", "SlogdetResult", "block_diag",
-    "cho_solve", "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_solve",
-    "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "pinv", "qr", "schur", "slogdet",
-    "solve", "sqrtm", "svd", "svdvals", "triangular_solve", "tridiagonal_solve", "vector_norm",
+    "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_solve",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "schur", "slogdet",
+    "solve", "sqrtm", "svd", "svdvals", "tensordot", "trace", "triangular_solve", "tridiagonal_solve", "vecdot", "vector_norm",
 ]  # fmt: skip
