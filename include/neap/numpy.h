@@ -25,7 +25,7 @@ Array positive(const Operand& x);
 Array fmod(const Operand& x, const Operand& y);
 /// Returns x to the y, integers as f32.
 Array float_power(const Operand& x, const Operand& y);
-/// Returns floor_divide(x, y) and mod(x, y).
+/// Returns floor_divide(x, y) and mod(x, y); of an infinite x both are NaN.
 std::pair<Array, Array> divmod(const Operand& x, const Operand& y);
 /// Returns the fractional part (of infinity: NaN) and the integral part.
 std::pair<Array, Array> modf(const Operand& x);

@@ -60,7 +60,12 @@ Array float_power(const Operand& x, const Operand& y) {
   const auto [a, b] = floating(x, y);
   return pow(a, b);
 }
-std::pair<Array, Array> divmod(const Operand& x, const Operand& y) { return {floor_divide(x, y), mod(x, y)}; }
+std::pair<Array, Array> divmod(const Operand& x, const Operand& y) {
+  const AtLine line(x.loc());
+  const Array q = floor_divide(x, y);
+  if (!is_float(q.dtype())) return {q, mod(x, y)};
+  return {where(isinf(x.as(q.dtype())) & (y != 0), std::numeric_limits<double>::quiet_NaN(), q), mod(x, y)};
+}
 std::pair<Array, Array> modf(const Operand& x) {
   const AtLine line(x.loc());
   const Array a = floating(x), whole = trunc(a);
