@@ -21,6 +21,8 @@ from ._dtypes import can_cast, finfo, iinfo, isdtype, ndim, result_type, shape, 
 from ._jit import Jitted, Saved, jit
 from ._neap import *  # noqa: F403
 from ._array_api import *  # noqa: F403
+from ._numpy_more import *  # noqa: F403
+from ._numpy_places import *  # noqa: F403
 from ._array_api import __array_api_version__, __array_namespace_info__
 from . import experimental, fft, image, lax, linalg, memory, nn, ops, random, scipy, tree, typing  # after it: it has some, too
 from ._neap import FloatingPointError, IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum
