@@ -25,7 +25,7 @@ class ArrayNamespaceInfo:
 
     def default_device(self) -> Device:
         """In whose memory arrays are made."""
-        return _neap._device_of(_neap.zeros(()))
+        return _neap.zeros(()).device
 
     def devices(self) -> tuple[Device, ...]:
         """The devices with a memory of their own, in which arrays can lie."""
@@ -54,27 +54,6 @@ def _letters(kind: str) -> str:
 def __array_namespace_info__() -> ArrayNamespaceInfo:
     """What the standard asks a library about itself: devices, dtypes, capabilities."""
     return ArrayNamespaceInfo()
-
-
-def _namespace(self: Array, *, api_version: str | None = None) -> Any:
-    """The module neap; api_version: the standard's, up to 2025.12."""
-    if api_version is not None and not "2021.12" <= api_version <= __array_api_version__:
-        raise ValueError(f"__array_namespace__: the standard of {api_version}; this is the one of {__array_api_version__}")
-    import neap
-
-    return neap
-
-
-def _to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """The array in the memory of a device."""
-    if stream is not None:
-        raise ValueError("to_device: a stream; there are none")
-    return _neap.device_put(self, device)
-
-
-Array.__array_namespace__ = _namespace
-Array.to_device = _to_device
-Array.device = property(_neap._device_of, doc="The device in whose memory the elements lie; tracers have none (TracerError).")
 
 
 class UniqueAllResult(NamedTuple):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from . import _neap
+from ._dtypes import result_type
 from ._neap import Array
 
 _array = _neap._as_array
@@ -176,10 +177,10 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Array:
     if strip_zeros:
         found = flatnonzero(p)
         if found.size == 0:
-            return _neap.zeros(0, _neap.result_type(p, _neap.complex64))
+            return _neap.zeros(0, result_type(p, _neap.complex64))
         first, last = found[0].item(), found[-1].item()
         zeros, p = p.size - 1 - last, p[first : last + 1]
-    kind = _neap.result_type(p, _neap.complex64)
+    kind = result_type(p, _neap.complex64)
     if p.size < 2:
         return _neap.zeros(zeros, kind)
     n = p.size - 1
@@ -189,7 +190,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Array:
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
     """The quotient and the remainder of polynomials, the highest power first."""
-    kind = _neap.result_type(_array(u), _array(v), _neap.float32)
+    kind = result_type(_array(u), _array(v), _neap.float32)
     u, v = _neap.atleast_1d(_array(u)).astype(kind), _neap.atleast_1d(_array(v)).astype(kind)
     if u.size < v.size:
         return _neap.zeros(1, kind), u
@@ -266,7 +267,7 @@ def linspace(
             result, step = _neap.linspace(start, stop, num, endpoint, True, dtype)
             return _neap.device_put(result, device), step
         return _neap.device_put(_neap.linspace(start, stop, num, endpoint, False, dtype), device)
-    kind = _neap.result_type(_array(start), _array(stop), _neap.float32)
+    kind = result_type(_array(start), _array(stop), _neap.float32)
     start, stop = _neap.broadcast_arrays(_array(start).astype(kind), _array(stop).astype(kind))
     parts = num - 1 if endpoint else num
     t = (_neap.arange(num).astype(kind) / max(parts, 1)).reshape((num,) + (1,) * start.ndim)

@@ -1,4 +1,6 @@
 // Making arrays: jax.numpy's names and defaults.
+#include <algorithm>
+
 #include "device.h"
 
 namespace neap::python {
@@ -47,10 +49,13 @@ nb::object linspace_of(Arg start, Arg stop, int64_t num, bool endpoint, bool ret
   return nb::make_tuple(result, ((b - a) / parts).astype(computed, here()));
 }
 
-Array eye_of(int64_t n, std::optional<int64_t> m, int64_t k, DTypeArg dtype, nb::handle device) {
+Array eye_of(int64_t n, std::optional<int64_t> m, nb::int_ diagonal, DTypeArg dtype, nb::handle device) {
   const std::source_location loc = here();
-  if (!device.is_none()) return placed(eye_of(n, m, k, dtype, nb::none()), device);
+  if (!device.is_none()) return placed(eye_of(n, m, diagonal, dtype, nb::none()), device);
   const DType wanted = dtype.value_or(f32);
+  int beyond = 0;  // beyond 64 bits, and beyond the matrix, there are no ones
+  int64_t k = PyLong_AsLongLongAndOverflow(diagonal.ptr(), &beyond);
+  k = beyond > 0 ? m.value_or(n) : beyond < 0 ? -n : std::clamp(k, -n, m.value_or(n));
   if (k == 0) return eye(n, m, wanted, loc);
   const Shape shape{n, m.value_or(n)};
   return (Operand(iota(shape, 0, i32, loc), loc) + k == Operand(iota(shape, 1, i32, loc), loc)).astype(wanted, loc);

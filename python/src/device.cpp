@@ -92,7 +92,6 @@ void bind_device(nb::module_& m) {
         return found;
       },
       "The devices with a memory of their own, in which arrays can lie.");
-  m.def("_device_of", [](const Array& x) { return device_of(x, here()); }, "x"_a);
   m.def("default_device", default_device, "Where operations outside jit run, and jit's default.");
   m.def(
       "set_default_device", [](nb::handle d) { set_default_device(maybe_device(d)); }, "device"_a.none(),

@@ -280,6 +280,33 @@ nb::object pickle(const Array& x) {
       nb::make_tuple(as_numpy(half ? bitcast(x, DType::u16) : x).attr("copy")(), numpy_name(x.dtype())));
 }
 
+// What the array API standard has of an array beside NumPy's.
+void bind_standard(Binder& b) {
+  b.c.def_prop_ro(
+      "device", [](const Array& x) { return device_of(x, here()); },
+      "The device in whose memory the elements lie; a traced array has none (TracerError).",
+      nb::sig("def device(self) -> Device"));
+  b.c.def(
+      "to_device",
+      [](const Array& x, nb::handle device, nb::handle stream) {
+        if (!stream.is_none()) throw nb::value_error("to_device: there are no streams");
+        return placed(x, device);
+      },
+      "device"_a, nb::kw_only(), "stream"_a = nb::none(), "The array in the memory of a device.",
+      nb::sig("def to_device(self, device: str | Device, /, *, stream: None = None) -> Array"));
+  b.c.def(
+      "__array_namespace__",
+      [](const Array&, std::optional<std::string> version) {
+        nb::object neap = nb::module_::import_("neap");
+        const std::string newest = nb::cast<std::string>(neap.attr("__array_api_version__"));
+        if (version && (*version < "2021.12" || *version > newest))
+          throw nb::value_error(("__array_namespace__: the standard of " + *version + "; this is " + newest).c_str());
+        return neap;
+      },
+      nb::kw_only(), "api_version"_a = nb::none(), "The module neap, a namespace of the array API standard.",
+      nb::sig("def __array_namespace__(self, *, api_version: str | None = None) -> typing.Any"));
+}
+
 }  // namespace
 
 PyType_Slot* array_slots() {
@@ -290,6 +317,7 @@ PyType_Slot* array_slots() {
 }
 
 void bind_interop(Binder& b) {
+  bind_standard(b);
   nb::class_<Bytes>(b.m, "_Bytes", nb::type_slots(kByteSlots));
   b.c.def("__dlpack__", to_dlpack, nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
           "dl_device"_a = nb::none(), "copy"_a = nb::none(), "Lends the memory; whoever takes it must not write to it.",

@@ -108,7 +108,7 @@ Array repeat_of(Arg a, nb::handle repeats, std::optional<int64_t> axis, std::opt
   if (PyIndex_Check(repeats.ptr()) && !nb::hasattr(repeats, "__len__"))
     return repeat(x, int_from(repeats, "repeat"), axis);
   const Array counts = array_of(repeats, {}, loc);
-  if (counts.ndim() == 0 && counts.is_concrete()) return repeat(x, counts.item<int64_t>(loc), axis);
+  if (counts.size() == 1 && counts.is_concrete()) return repeat(x, counts.item<int64_t>(loc), axis);
   int64_t all = 0;
   if (total)
     all = *total;
