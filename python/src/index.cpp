@@ -31,10 +31,10 @@ std::optional<int64_t> bound(PyObject* object) {
 
 void check_mask(const Array& mask, const Array& x, size_t axis, std::source_location loc) {
   for (size_t i = 0; i < mask.shape().size(); ++i)
-    if (axis + i >= x.shape().size() || mask.shape()[i] != x.shape()[axis + i])
+    if (axis + i >= x.shape().size() || (mask.shape()[i] != x.shape()[axis + i] && mask.shape()[i] != 0))
       throw_user<IndexError>("index",
                              "a mask of shape " + to_string(mask.shape()) + " of an array " + to_string(x.shape()),
-                             "equal extents", "", loc);
+                             "equal extents, or 0", "", loc);
 }
 
 void add_entry(Entries& entries, nb::handle one, const Array& x, std::source_location loc) {

@@ -53,6 +53,7 @@ def test_copies_and_bools_and_places():
     for other in (lambda: np.asarray(A, copy=False), lambda: np.asarray(X, dtype="float64", copy=False)):
         with pytest.raises(ValueError, match="copy=False"):
             other()
+    assert X[np.zeros((4, 0), bool)].shape == (0,)
     assert X[True].shape == (1, 4, 6) and X[np.array(False)].shape == (0, 4, 6)
     with pytest.raises(np.TracerError, match="bool"):
         np.jit(lambda v: v[v[0, 0] > 0])(X)

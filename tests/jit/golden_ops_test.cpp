@@ -91,7 +91,8 @@ const std::map<std::string, Call>& calls() {
     binary("jnp.divide", operator/), binary("jnp.maximum", maximum), binary("jnp.minimum", minimum);
     binary("jnp.power", power), binary("jnp.remainder", mod), binary("jnp.fmod", remainder);
     t["jnp.floor_divide"] = [](const Arrays& in, const json&) {  // JAX's of an infinite dividend is NaN
-      return where(isinf(in[0]) & (in[1] != 0), std::nanf(""), floor_divide(in[0], in[1]));
+      const Array q = floor_divide(in[0], in[1]);
+      return is_float(q.dtype()) ? where(isinf(in[0]) & (in[1] != 0), std::nanf(""), q) : q;
     };
     binary("jnp.arctan2", atan2), binary("jnp.hypot", hypot);
     binary("jnp.logaddexp", logaddexp), binary("jnp.copysign", copysign), binary("jnp.nextafter", nextafter);
