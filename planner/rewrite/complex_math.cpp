@@ -93,8 +93,9 @@ Parts cosh(const Parts& z) {
 Parts tanh(const Parts& z) {
   const Array t = neap::tanh(z.re), u = neap::tan(z.im), sech = reciprocal(neap::cosh(z.re));
   const Array tu = t * u, norm = 1 + tu * tu, ends = isinf(z.re);
+  const Array nothing = select(isnan(z.im), zeros_like(u), copysign(zeros_like(u), z.im));
   return {select((ends | (z.re == 0)) & isnan(u), t, t * (1 + u * u) / norm),
-          select(ends & isnan(u), zeros_like(u), select(u == 0, u, u * sech * sech / norm))};
+          select(ends, nothing, select(u == 0, u, u * sech * sech / norm))};
 }
 
 // Without inf - inf where one part is larger.
