@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autodiff/jvp_rules.h"
+#include "trace/graph/host_call.h"
 #include "trace/tracing/interpret.h"
 
 namespace neap::autodiff {
@@ -35,7 +36,8 @@ Array tangent_of(const JvpSite& site) {
     case Family::random: return {};
     case Family::factor:
     case Family::control:
-    case Family::call: break;
+    case Family::call:
+    case Family::host: break;
   }
   throw InternalError("jvp: no rule");
 }
@@ -43,6 +45,16 @@ Array tangent_of(const JvpSite& site) {
 struct Dual {
   Array value, tangent;
 };
+
+// What the host prints or checks has no derivative, and needs none; what it computes would need one.
+void check_no_results(const Node& node) {
+  const tracing::HostFunction& function = *node.attrs.function(tracing::Attr::callee);
+  if (!function.results.empty())
+    throw_user<UserError>(function.name, "a derivative of what a function of the host computes", "",
+                          "give the function that calls it a custom_jvp or a custom_vjp, or take stop_gradient() of "
+                          "its arguments",
+                          node.loc);
+}
 
 std::vector<Dual> jvp_node(const Node& node, const std::vector<Dual>& operands) {
   Arrays in, t;
@@ -53,6 +65,7 @@ std::vector<Dual> jvp_node(const Node& node, const std::vector<Dual>& operands) 
   const bool depends = !std::ranges::all_of(t, is_zero);
   const Family family = tracing::op_info(node.op).family;
   std::vector<Dual> results;
+  if (depends && family == Family::host) check_no_results(node);
   if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
     const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
                          : family == Family::factor ? jvp_factor(node, in, t)

@@ -6,6 +6,7 @@
 #include "autodiff/jvp.h"
 #include "autodiff/linear_control.h"
 #include "autodiff/min_cut.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
@@ -88,7 +89,7 @@ class UnknownHalf {
       if (unknown_[node.out()]) {
         copy_.node(node);
       } else if (is_fetched(node)) {
-        Node again = node;
+        Node again = tracing::without_effects(node);
         if (again.attrs.has(Attr::region)) again.attrs.set(Attr::copy, node.attrs.integer_or(Attr::copy, 0) + 1);
         copy_.node(again, [&](ValueId v) { return needed_[v] == Need::again; });
       }
@@ -106,7 +107,7 @@ class UnknownHalf {
   }
   bool kept(ValueId v, const Node* reader) const {
     const Node* node = g_.def(v);
-    if (!node) return true;
+    if (!node || (tracing::has_effects(*node) && tracing::has_effects(tracing::without_effects(*node)))) return true;
     const Worth worth = worth_(v);
     const int64_t region = node->attrs.integer_or(Attr::region, -1);
     if (worth == Worth::nothing || region < 0 || !reader || reader->attrs.integer_or(Attr::region, -1) != region)

@@ -5,6 +5,7 @@
 #include <neap/creation.h>
 
 #include "autodiff/scan.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
@@ -28,6 +29,7 @@ Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId 
     case Family::factor:
     case Family::scatter:
     case Family::control:
+    case Family::host:
     case Family::call: return Worth::residual;
     default: return Worth::little;
   }
@@ -74,7 +76,7 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
       settled = false;
     }
   }
-  copy.node(node, [&](ValueId v) {
+  copy.node(tracing::without_effects(node), [&](ValueId v) {
     return results[static_cast<size_t>(std::ranges::find(node.outputs, v) - node.outputs.begin())];
   });
   Graph known = split(body, unknown, results, [](ValueId) { return Worth::nothing; }).known;

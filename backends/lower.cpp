@@ -45,6 +45,7 @@ std::vector<Launch> lower(const PlanStep& step) {
     case PlanStep::Kind::sort:
     case PlanStep::Kind::cumulative:
     case PlanStep::Kind::factor:
+    case PlanStep::Kind::host:
     case PlanStep::Kind::scan: break;
   }
   NEAP_CHECK(false, "{} is no kernel", step.op);

@@ -77,6 +77,13 @@ struct Buffer::Access {
     return buffer;
   }
 
+  static void take_over(Buffer& wrapped) {
+    BufferPtr own = allocate(wrapped.requested_, "callback");
+    if (wrapped.requested_ > 0) std::memcpy(own->data_, wrapped.data_, wrapped.requested_);
+    wrapped.data_ = own->data_;
+    wrapped.owner_ = std::move(own);
+  }
+
   static BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
     BufferPtr buffer = make(const_cast<std::byte*>(static_cast<const std::byte*>(data)), bytes);  // never written
     detail::Heap::instance().count(buffer->bytes_, what);
@@ -192,6 +199,8 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces) {
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner) {
   return Buffer::Access::wrap(data, bytes, std::move(owner));
 }
+
+void take_over(Buffer& wrapped) { Buffer::Access::take_over(wrapped); }
 
 BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what) {
   return Buffer::Access::lend(data, bytes, std::move(owner), what);

@@ -102,7 +102,10 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 // Returns a handle to memory that somebody else owns, kept alive through `owner`. It is not counted.
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
 
-// Does the same and counts it, as an array's memory: what a user lends. `what` is as in allocate(), which throws as
+// Copies wrapped memory whose owner takes it back, for handles that outlive that. Pointers into it are not followed.
+void take_over(Buffer& wrapped);
+
+// Does as wrap() and counts it, as an array's memory: what a user lends. `what` is as in allocate(), which throws as
 // this does.
 BufferPtr lend(const void* data, size_t bytes, std::shared_ptr<void> owner, std::string_view what);
 

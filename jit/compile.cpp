@@ -13,6 +13,7 @@
 #include "jit/profile.h"
 #include "jit/profile_file.h"
 #include "planner/search/make_plan.h"
+#include "trace/graph/effects.h"
 
 namespace neap::jit_detail {
 namespace {
@@ -68,7 +69,8 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
     : function_(std::move(function)),
       options_(std::move(options)),
       device_(device),
-      label_(options_.name.empty() ? std::move(origin.label) : options_.name) {
+      label_(options_.name.empty() ? std::move(origin.label) : options_.name),
+      calls_host_(tracing::calls_host(function_.graph)) {
 #ifndef NDEBUG
   tracing::verify(function_.graph);
 #endif
@@ -116,20 +118,29 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   if (progress_on()) progress.emplace(label_, "step", static_cast<int64_t>(plan.steps.size()));
   const bool recorded = profiling.load(std::memory_order_relaxed), filed = profile_file_on();
   std::vector<backends::StepTiming> timings;
-  std::vector<BufferPtr> results = executable_->run(buffers, recorded || filed ? &timings : nullptr);
+  const auto donate = [&] {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (!is_donated(i)) continue;
+      detail::ArrayImpl& impl = *arguments[i].impl();
+      impl.data.reset();
+      impl.kind = Kind::donated;
+      impl.source = loc;
+    }
+  };
+  std::vector<BufferPtr> results;
+  try {
+    results = executable_->run(buffers, recorded || filed ? &timings : nullptr);
+  } catch (...) {
+    if (calls_host_) donate();  // steps before the one that threw may have written over them
+    throw;
+  }
   tracing::Arrays outputs;
   outputs.reserve(results.size());
-  for (size_t i = 0; i < results.size(); ++i)
+  for (size_t i = 0; i < function_.graph.outputs.size(); ++i)  // one more comes after its effects
     outputs.push_back(detail::make_concrete(function_.graph.aval(function_.graph.outputs[i]), results[i]));
   if (recorded) record(plan, timings);
   if (filed) note_in_profile_file(label_, plan, timings);
-  for (size_t i = 0; i < arguments.size(); ++i) {  // after all that may lack memory and throw
-    if (!is_donated(i)) continue;
-    detail::ArrayImpl& impl = *arguments[i].impl();
-    impl.data.reset();
-    impl.kind = Kind::donated;
-    impl.source = loc;
-  }
+  donate();  // after all that may lack memory and throw
   if (number_ >= 0) note_call(number_, device_, begun, results, plan);
   if (checks_results()) check_results(function_, arguments, outputs, loc);
   return outputs;

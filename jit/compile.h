@@ -42,6 +42,7 @@ class Compiled {
   std::shared_ptr<const backends::Executable> executable_;
   Device device_;
   std::string label_;  // the program's name, or what stands for it
+  bool calls_host_;    // whose functions may throw
   int number_ = -1;    // in the index of NEAP_DUMP; -1: not dumped
   mutable std::once_flag reported_;
   mutable Plan report_;

@@ -7,6 +7,7 @@
 #include "core/convert.h"
 #include "core/dispatch.h"
 #include "jit/compile.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/op_table.h"
 #include "trace/reference/reference.h"
 #include "trace/tracing/eager.h"
@@ -102,6 +103,11 @@ class Executables : public Eager {
  public:
   Arrays run(const Graph& graph, const Arrays& inputs) const override {
     if (reference_depth) return run_reference(graph, inputs);
+    if (calls_host(graph)) {  // a function of its own at each trace: nothing will find it again
+      const Device device = default_device();
+      return Compiled({graph, {}}, eager_options(graph.name, device), device, {label_of(graph), true})
+          .run(inputs, user_line({}));
+    }
     static GraphCache& cache = *new GraphCache;  // never destroyed: operations may run in the destructor of a static
     return cache.find_or_compile(graph)->run(inputs, user_line({}));
   }
@@ -113,6 +119,7 @@ class Executables : public Eager {
     graph.outputs = graph.nodes[graph.add_node(op, values, attrs, loc)].outputs;
     return at_line(loc, [&]() -> Arrays {
       if (op == Op::constant && !reference_depth) return {fill(attrs)};
+      if (op == Op::host_call) return run_reference(graph, inputs);  // there is nothing to compile
       return run(graph, inputs);
     });
   }

@@ -14,6 +14,7 @@
 #include "jit/compile.h"
 #include "jit/saved_names.h"
 #include "planner/search/make_plan.h"
+#include "trace/graph/effects.h"
 
 namespace neap::jit_detail {
 namespace {
@@ -100,6 +101,10 @@ Saved save(const tracing::TracedFunction& function, planner::PlanOptions options
   if (options.naive || options.strategy == planner::Strategy::naive) {
     throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "",
                           loc);
+  }
+  if (tracing::calls_host(function.graph)) {
+    throw_user<UserError>("save", "a function that calls functions of the program that it is saved from",
+                          "one without prints, callbacks and checks", "leave them out of what is saved", loc);
   }
   options.target.carves = false;  // results lie where the caller says
   options.naive_too = false;

@@ -155,6 +155,7 @@ class Lowering {
         return operand(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
+      case PlanStep::Kind::host: return host(step, code.host);
       default: return launches(plan, step, code);
     }
   }
@@ -211,6 +212,15 @@ class Lowering {
     code.in = step.reads.back();
     code.out = step.writes.at(0);
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
+  }
+
+  static void host(const PlanStep& step, HostCode& code) {
+    const tracing::Node& node = step.group.nodes.at(0);
+    code.call.emplace(node.attrs, step.group.avals(node.inputs));
+    for (const tracing::ValueId v : node.inputs)
+      code.in.push_back(step.reads.at(static_cast<size_t>(step.group.values[v].index)));
+    if (code.call->after) code.in.pop_back();
+    code.out = step.writes.at(0);
   }
 
   void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {

@@ -20,6 +20,7 @@
 #include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/plan.h"
+#include "trace/graph/host_call.h"
 
 namespace neap::cpu {
 
@@ -102,6 +103,12 @@ struct FactorCode {
   int triangle = -1, in = -1, out = -1, scratch = -1;  // plan buffers; triangle and scratch may be none
 };
 
+struct HostCode {
+  std::optional<tracing::HostCall> call;
+  std::vector<int> in;  // plan buffers
+  int out = -1;
+};
+
 struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
@@ -112,6 +119,7 @@ struct StepCode {
   CumulativeCode cumulative;
   FactorCode factor;
   ScanCode scan;
+  HostCode host;
   std::vector<std::pair<int64_t, size_t>> born;  // (offset, bytes) in the arena that nobody touches before this step
   std::vector<std::pair<int64_t, size_t>> dead;  // ... that nobody reads after it
 };

@@ -317,6 +317,12 @@ void run_step(const StepCode& step, std::byte** memory) {
       return factor::run(code.form, code.triangle < 0 ? nullptr : memory[code.triangle], memory[code.in],
                          memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
+    case Kind::host: {
+      const HostCode& code = step.host;
+      std::vector<const std::byte*> operands;
+      for (const int b : code.in) operands.push_back(memory[b]);
+      return code.call->run(operands, memory[code.out]);
+    }
     case Kind::convolution: {
       const auto& code = step.convolution;
       begin_with(code, memory);

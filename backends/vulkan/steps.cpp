@@ -54,7 +54,8 @@ class StepLowering {
         opaque(step, cumulative_dispatches(planner::cumulative_form(step.group, step.group.nodes.at(0)), choices()));
         break;
       case PlanStep::Kind::scan: lower_loop(assembly_, scope_, step, list_); break;
-      case PlanStep::Kind::factor: factor(step); break;
+      case PlanStep::Kind::factor:
+      case PlanStep::Kind::host: on_host(step); break;
       default: launches(step);
     }
   }
@@ -160,9 +161,9 @@ class StepLowering {
   }
 
   // The host waits for all before it, and what comes after for the host.
-  void factor(const PlanStep& step) {
+  void on_host(const PlanStep& step) {
     HostStep host = host_step(scope_.plan, step);
-    if (host.bytes[host.reads] == 0) return;
+    if (host.bytes[host.reads] == 0) return;  // of a call: it is made for no element, or its result is empty
     Command command;
     command.kind = Command::Kind::host;
     command.first = assembly_.addresses().operands(scope_, host.buffers);

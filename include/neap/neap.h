@@ -3,6 +3,7 @@
 
 #include <neap/array.h>
 #include <neap/bytes.h>
+#include <neap/callback.h>
 #include <neap/control.h>
 #include <neap/creation.h>
 #include <neap/debug.h>

@@ -13,6 +13,7 @@
 #include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -59,6 +60,13 @@ void explain_fused(PlanStep& step) {
   } else {
     step.reason = fmt::format("{} ops in registers", computed);
   }
+}
+
+// What a step of a GPU that the host takes copies.
+std::string copies_of(const HostWork& work) {
+  if (work.held == 0) return ", in place";
+  return fmt::format(": {} there, {} back, {} held there", format_bytes(work.sent), format_bytes(work.returned),
+                     format_bytes(work.held));
 }
 
 void explain_scatter(PlanStep& step) {
@@ -133,12 +141,16 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       step.op = name(group.nodes[0].op);
       step.strategy = naive ? Strategy::naive : step.host ? Strategy::host : Strategy::opaque;
       step.reason = fmt::format("{} of {} x {}", form.batch, form.m, form.n);
-      if (step.host) {
-        const auto [sent, returned, held] = *step.host;
-        step.reason += held == 0 ? ", by the host, in place"
-                                 : fmt::format(", by the host: {} there, {} back, {} held there", format_bytes(sent),
-                                               format_bytes(returned), format_bytes(held));
-      }
+      if (step.host) step.reason += ", by the host" + copies_of(*step.host);
+      return;
+    }
+    case PlanStep::Kind::host: {
+      const HostFunction& function = *group.nodes[0].attrs.function(Attr::callee);
+      const int64_t calls = element_count(group.nodes[0].attrs.ints(Attr::batch));
+      step.op = function.name;
+      step.strategy = naive ? Strategy::naive : Strategy::host;
+      step.reason = fmt::format("{} call{} of the host", calls, calls == 1 ? "" : "s");
+      if (step.host) step.reason += copies_of(*step.host);
       return;
     }
     case PlanStep::Kind::scan: {
@@ -178,6 +190,7 @@ std::string scratch_label(const PlanStep& step) {
     case PlanStep::Kind::cumulative: return "totals of blocks";
     case PlanStep::Kind::factor: return "work space";
     case PlanStep::Kind::scan: return "arena of the body";
+    case PlanStep::Kind::host:
     case PlanStep::Kind::map: break;
   }
   return "scratch";

@@ -138,7 +138,7 @@ class StepMaker {
       step.body = plan_body_(attrs.graph(Attr::body), CountedLoop(attrs));
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::sort) check_gpu_sort(step.group, step.group.nodes[0]);
-    if (options_.target.gpu && group.kind == PlanStep::Kind::factor) {
+    if (options_.target.gpu && (group.kind == PlanStep::Kind::factor || group.kind == PlanStep::Kind::host)) {
       step.host = host_work(step.group, step.group.nodes[0], options_.target);
     }
     if (options_.target.gpu && group.kind == PlanStep::Kind::dot) check_gpu_dot(step.group, step.group.nodes[0]);

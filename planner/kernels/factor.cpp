@@ -19,7 +19,8 @@ HostWork host_work(const tracing::Graph& graph, const tracing::Node& node, const
     work.held += round_up_64(graph.aval(v).bytes());
   }
   work.returned = graph.aval(node.out()).bytes();
-  work.held += round_up_64(work.returned) + round_up_64(factor::layout(factor_form(graph, node)).bytes());
+  work.held += round_up_64(work.returned);
+  if (node.op != tracing::Op::host_call) work.held += round_up_64(factor::layout(factor_form(graph, node)).bytes());
   return work;
 }
 

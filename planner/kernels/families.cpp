@@ -34,6 +34,7 @@ constexpr std::array kFamilies = {
     FamilyTraits{Family::random,      Kind::map,     yes,     no,         no,       56},   // 0.85 Gelem/s
     FamilyTraits{Family::control,     Kind::scan,    no,      no,         yes,      0},
     FamilyTraits{Family::call,        Kind::map,     no,      no,         no,       0},
+    FamilyTraits{Family::host,        Kind::host,    no,      no,         no,       0},
 };
 // clang-format on
 
@@ -41,7 +42,7 @@ constexpr bool in_order() {
   for (size_t i = 0; i < kFamilies.size(); ++i) {
     if (kFamilies[i].family != static_cast<Family>(i)) return false;
   }
-  return kFamilies.back().family == Family::call;
+  return kFamilies.back().family == Family::host;
 }
 static_assert(in_order());
 

@@ -208,6 +208,7 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
         scratch.push_back({{static_cast<int64_t>(step.body->arena_bytes)}, DType::u8});
       }
       break;
+    case PlanStep::Kind::host:
     case PlanStep::Kind::map: break;
   }
   return scratch;

@@ -40,6 +40,7 @@ struct OrderProblem {
   std::vector<size_t> scratch;              // of each step
   std::vector<Reuse> reuses;                // each tried where those before it did not take its values
   std::vector<std::pair<int, int>> before;  // further precedences; all agree with the given order
+  std::vector<int> once;                    // steps that never run again (planner/order/rerun.h)
 };
 
 /// Tells whether every order of these steps is also an order of the other problem, with no higher peak there.

@@ -52,6 +52,7 @@ class Search {
       can_run_again_.push_back(std::ranges::all_of(
           writes_[s], [&](int v) { return problem.values[v].writers.size() == 1 && !problem.values[v].kept; }));
     }
+    for (const int s : problem.once) can_run_again_[s] = false;
   }
 
   Reruns run() {

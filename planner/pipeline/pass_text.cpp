@@ -21,6 +21,7 @@ std::string_view name_of(PlanStep::Kind kind) {
     case PlanStep::Kind::cumulative: return "cumulative";
     case PlanStep::Kind::factor: return "factor";
     case PlanStep::Kind::scan: return "scan";
+    case PlanStep::Kind::host: return "host";
   }
   return "";
 }

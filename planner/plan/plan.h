@@ -87,6 +87,7 @@ struct PlanStep {
     cumulative,   // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
     factor,       // one dense factorization (see core/factor/factor.h); opaque
     scan,         // body run `length` times, or while carry 0 is true
+    host,         // one host_call: a function of the program that runs the plan; opaque
   };
   Kind kind = Kind::map;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
@@ -103,7 +104,7 @@ struct PlanStep {
   bool unique_indices = false;    // scatter: no element is updated twice (planner/kernels/unique_indices.h)
   bool covering = false;          // scatter: and every element is updated
   bool operand_in_place = false;  // scatter: writes[0] already holds the operand
-  std::optional<HostWork> host;   // factor on a GPU
+  std::optional<HostWork> host;   // factor and host on a GPU
   std::shared_ptr<const struct PlanData> body;  // scan: inputs (consts, carry, x), outputs (carry, y)
 
   // Report.
@@ -120,7 +121,7 @@ struct PlanStep {
 inline bool is_opaque(PlanStep::Kind kind) {
   using Kind = PlanStep::Kind;
   return kind == Kind::dot || kind == Kind::convolution || kind == Kind::fourier || kind == Kind::sort ||
-         kind == Kind::cumulative || kind == Kind::factor || kind == Kind::scan;
+         kind == Kind::cumulative || kind == Kind::factor || kind == Kind::scan || kind == Kind::host;
 }
 
 struct Alternative {

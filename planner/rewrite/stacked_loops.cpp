@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/plan/queries.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/loop.h"
 
 namespace neap::planner {
@@ -41,7 +42,7 @@ std::vector<StackedLoop> stacked_loops(const Graph& graph) {
     const Node& node = graph.nodes[n];
     if (node.op != Op::scan) continue;
     const LoopView loop(node);
-    if (loop.length < 2) continue;
+    if (loop.length < 2 || calls_host(loop.body, true)) continue;  // what the host gave is not asked for again
     StackedLoop stacked;
     stacked.loop = static_cast<NodeId>(n);
     stacked.length = loop.length;

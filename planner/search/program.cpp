@@ -6,13 +6,14 @@
 #include "planner/rewrite/lower_convolution.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
+#include "trace/graph/effects.h"
 
 namespace neap::planner {
 
 using tracing::Graph;
 
 Program::Program(Graph graph, const Target& target)
-    : graph_(lower_convolutions(lower_complex(std::move(graph), target), target)) {}
+    : graph_(lower_convolutions(lower_complex(tracing::ordered_effects(std::move(graph)), target), target)) {}
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {}
 

@@ -17,7 +17,8 @@ class Program {
   /// Takes one that was a program's.
   explicit Program(tracing::Graph graph);
 
-  /// As it was given, but for complex numbers, which are pairs of real ones (planner/rewrite/complex.h), and
+  /// As it was given, but for effects, which are in order (trace/graph/effects.h: then the last result is theirs),
+  /// complex numbers, which are pairs of real ones (planner/rewrite/complex.h), and
   /// convolutions, which are what the target takes (planner/rewrite/lower_convolution.h).
   const tracing::Graph& graph() const { return graph_; }
   /// Simplified by all rules, when it is first asked for: the naive pipeline never asks.

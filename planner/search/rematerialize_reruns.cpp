@@ -8,6 +8,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -40,6 +41,7 @@ class Problem {
       for (const int b : plan_.steps[s].reads) add(problem_.values[value(b)].readers, s);
       for (const int b : plan_.steps[s].writes) add(problem_.values[value(b)].writers, s);
       for (const int b : plan_.steps[s].scratch) problem_.scratch[s] += plan_.buffers[b].bytes;
+      if (calls_host(plan_.steps[s].group)) problem_.once.push_back(s);
     }
     for (int s = 0; s < problem_.steps; ++s) {
       for (const int into : plan_.steps[s].writes) add_reuse(s, into);

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "planner/slice/partial_sums.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
@@ -332,6 +333,7 @@ class ScanCutter {
 
 std::optional<ScanCut> cut_scan(const Node& node, const std::vector<Cut>& inputs, const std::vector<Cut>& outputs,
                                 int64_t extent) {
+  if (calls_host(node)) return std::nullopt;  // each slice would call it
   Known known;
   return ScanCutter(node, extent, known).run(inputs, outputs);
 }

@@ -15,6 +15,7 @@ from . import _neap
 
 _neap._set_package_folder(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), ""))
 
+from ._callback import check, pure_callback
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from ._custom import custom_jvp, custom_vjp
 from ._dtypes import can_cast, finfo, iinfo, isdtype, ndim, result_type, shape, size
@@ -24,7 +25,7 @@ from ._array_api import *  # noqa: F403
 from ._numpy_more import *  # noqa: F403
 from ._numpy_places import *  # noqa: F403
 from ._array_api import __array_api_version__, __array_namespace_info__
-from . import experimental, fft, image, lax, linalg, memory, nn, ops, random, scipy, tree, typing  # after it: it has some, too
+from . import debug, experimental, fft, image, lax, linalg, memory, nn, ops, random, scipy, tree, typing  # after it: it has some, too
 from ._neap import FloatingPointError, IndexError, RuntimeError, abs, all, any, bool_, divmod, max, min, pow, round, sum
 from ._notebook import name_cells as _name_cells
 from ._plan import Tradeoffs

@@ -160,6 +160,7 @@ void bind_plan(nb::module_& m);
 void bind_transforms(nb::module_& m);
 void bind_control(nb::module_& m);
 void bind_solvers(nb::module_& m);
+void bind_callback(nb::module_& m);
 void bind_debug(nb::module_& m);
 void bind_device(nb::module_& m);
 

@@ -1,6 +1,7 @@
 #include "errors.h"
 
 #include <nanobind/stl/string.h>
+#include <neap/callback.h>
 #include <neap/debug.h>
 #include <neap/error.h>
 
@@ -14,7 +15,8 @@ namespace neap::python {
 namespace {
 
 struct Classes {
-  PyObject *user, *shape, *dtype, *index, *tracer, *option, *budget, *floating, *runtime, *memory, *device, *internal;
+  PyObject *user, *shape, *dtype, *index, *tracer, *option, *budget, *floating, *check, *runtime, *memory, *device,
+      *internal;
 };
 Classes classes;
 
@@ -51,6 +53,8 @@ void translate(const std::exception_ptr& pointer, void*) {
     PyErr_SetString(classes.option, e.what());
   } catch (const FloatingPointError& e) {
     PyErr_SetString(classes.floating, e.what());
+  } catch (const CheckError& e) {
+    PyErr_SetString(classes.check, e.what());
   } catch (const UserError& e) {
     PyErr_SetString(classes.user, e.what());
   } catch (const OutOfMemoryError& e) {
@@ -107,6 +111,7 @@ void bind_errors(nb::module_& m) {
   nb::handle(classes.budget).attr("smallest_peak_bytes") = 0;
   classes.floating = make_class(m, "FloatingPointError", {classes.user, PyExc_FloatingPointError},
                                 "A result holds a NaN or an infinity where debug_nans or debug_infs asks for none.");
+  classes.check = make_class(m, "CheckError", {classes.user}, "What check() looks at is false.");
   classes.runtime = make_class(m, "RuntimeError", {PyExc_RuntimeError}, "The machine cannot do it now.");
   classes.memory = make_class(m, "OutOfMemoryError", {classes.runtime, PyExc_MemoryError},
                               "Memory, or the limit set on it, does not suffice.");

@@ -46,6 +46,7 @@ NB_MODULE(_neap, m) {
   bind_transforms(m);
   bind_control(m);
   bind_solvers(m);
+  bind_callback(m);
   bind_debug(m);
   bind_device(m);
   // What `from _neap import *` takes: neap has modules of its own in the place of the submodules.

@@ -1,9 +1,11 @@
 // A small well-formed graph for every op: what the tests that walk the op table run on.
 #pragma once
 
+#include <cstring>
 #include <memory>
 
 #include "core/check.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -101,6 +103,17 @@ inline Graph call_sample(Op op) {
   if (op != Op::custom_jvp) attrs.set(Attr::backward, pointer(backward));
   graph.outputs = {graph.add(op, {c, in}, std::move(attrs))};
   return graph;
+}
+
+/// f32[3] -> f32[3], the same elements.
+inline HostFunctionPtr host_sample() {
+  static const HostFunctionPtr function = make_host_function(
+      {"same",
+       {{{3}, f32}},
+       {{{3}, f32}},
+       false,
+       [](std::span<const std::byte* const> in, std::span<std::byte* const> out) { std::memcpy(out[0], in[0], 12); }});
+  return function;
 }
 
 /// One node of `op`; elementwise ops on operands of dtype `dtype`, structural ops on those of their own.
@@ -201,6 +214,7 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
                     {{Attr::shape, Ints{2, 3}}, {Attr::dtype, u32}, {Attr::full_shape, Ints{8, 3}}});
     case Op::random_split: return finish({input({2}, u32)}, {{Attr::shape, Ints{4}}});
     case Op::random_fold_in: return finish({input({5, 2}, u32), input({5}, u32)});
+    case Op::host_call: return finish({input({2, 3}, f32)}, {{Attr::callee, host_sample()}, {Attr::batch, Ints{2}}});
     default: break;
   }
   throw InternalError(fmt::format("{}: no sample", name(op)));

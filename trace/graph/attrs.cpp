@@ -7,17 +7,18 @@
 #include "core/check.h"
 #include "core/hash.h"
 #include "trace/graph/graph.h"
+#include "trace/graph/host_call.h"
 
 namespace neap::tracing {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "axes",       "axis",      "backward",     "body",         "copy",     "derivative", "descending",  "dilation",
-    "dtype",      "forward",   "full",         "full_shape",   "high",     "interior",   "label",       "length",
-    "lhs_axes",   "lhs_batch", "lhs_contract", "limit",        "low",      "lower",      "marks",       "matvec",
-    "mode",       "num_carry", "num_consts",   "otherwise",    "out_axes", "packed",     "permutation", "region",
-    "reverse",    "rhs_axes",  "rhs_batch",    "rhs_contract", "saveable", "shape",      "start",       "stride",
-    "transposed", "unit",      "value",        "vectors",
+    "after",      "axes",       "axis",        "backward", "batch",      "body",         "callee",     "copy",
+    "derivative", "descending", "dilation",    "dtype",    "forward",    "full",         "full_shape", "high",
+    "interior",   "label",      "length",      "lhs_axes", "lhs_batch",  "lhs_contract", "limit",      "low",
+    "lower",      "marks",      "masked",      "matvec",   "mode",       "num_carry",    "num_consts", "otherwise",
+    "out_axes",   "packed",     "permutation", "region",   "reverse",    "rhs_axes",     "rhs_batch",  "rhs_contract",
+    "saveable",   "shape",      "start",       "stride",   "transposed", "unit",         "value",      "vectors",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::vectors) + 1);
 
@@ -41,6 +42,7 @@ struct HashValue {
   uint64_t operator()(const Ints& v) const { return xxh3_64(v.data(), v.size() * sizeof(int64_t)); }
   uint64_t operator()(const std::string& v) const { return xxh3_64(v); }
   uint64_t operator()(const GraphPtr& v) const { return v ? v->hash() : 0; }
+  uint64_t operator()(const HostFunctionPtr& v) const { return v ? v->number : 0; }
 };
 
 template <class T>
@@ -111,6 +113,7 @@ const Ints& Attrs::ints(Attr key) const { return get<Ints>(*this, key, "list of 
 DType Attrs::dtype(Attr key) const { return get<DType>(*this, key, "dtype"); }
 const std::string& Attrs::string(Attr key) const { return get<std::string>(*this, key, "string"); }
 const GraphPtr& Attrs::graph(Attr key) const { return get<GraphPtr>(*this, key, "graph"); }
+const HostFunctionPtr& Attrs::function(Attr key) const { return get<HostFunctionPtr>(*this, key, "function"); }
 
 bool Attrs::operator==(const Attrs& other) const {
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); };

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/hash.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/infer.h"
 
 namespace neap::tracing {
@@ -137,7 +138,7 @@ Graph eliminate_dead_code(const Graph& graph) {
   for (const ValueId v : graph.outputs) used[v] = true;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    live[i] = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
+    live[i] = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; }) || has_effects(node);
     if (!live[i]) continue;
     for (const ValueId v : node.inputs) used[v] = true;
   }

@@ -21,6 +21,8 @@ namespace neap::tracing {
 
 struct Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
+struct HostFunction;
+using HostFunctionPtr = std::shared_ptr<const HostFunction>;
 using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId no_value = -1;
@@ -39,11 +41,14 @@ enum class Op : uint16_t {
 
 /// Attr names the attributes; an op's row documents which it takes.
 enum class Attr : uint8_t {
+  after,         // int (0/1): host_call: its last operand is what the effect before it left, and is not read
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...
   backward,      // graph: custom_vjp, linear_call: (constants, residuals, cotangents) -> cotangents of floating inputs;
                  // linear_solve: (constants, c) -> y with A^T y = c
+  batch,         // ints: host_call: leading axes of its operands, over whose elements it is called
   body,          // graph: of scan, while_loop and calls; cond: what is computed where it is true
+  callee,        // function: host_call
   copy,          // int: rematerializes what another node computes, and is kept separate from it (any op)
   derivative,    // graph: custom_jvp: (inputs, tangents of the floating ones) -> tangents of floating results
   descending,    // int (0/1): sort, argsort
@@ -63,6 +68,7 @@ enum class Attr : uint8_t {
   low,           // ints: pad, convolution
   lower,         // int (0/1): triangular_solve: which triangle is read
   marks,         // int: bits that passes of the planner set for those after them (any op)
+  masked,        // int (0/1): host_call: its first operand says where it is called
   matvec,        // graph: linear_solve: (constants, x) -> A x
   mode,          // int: IndexMode of gather and scatter
   num_carry,     // int: scan, while_loop
@@ -93,7 +99,7 @@ std::string_view name(Attr);
 enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
 
 using Ints = std::vector<int64_t>;
-using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr>;
+using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr, HostFunctionPtr>;
 /// AttrValue is copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12
 /// destroys an alternative that was never made, if all of them can be moved without an exception.
 struct AttrValue : AttrVariant {
@@ -123,6 +129,7 @@ class Attrs {
   DType dtype(Attr key) const;
   const std::string& string(Attr key) const;
   const GraphPtr& graph(Attr key) const;
+  const HostFunctionPtr& function(Attr key) const;
   const AttrValue* find(Attr key) const;
   const Items& items() const;
   bool operator==(const Attrs&) const;  // sub-graphs compare by structure
@@ -188,7 +195,7 @@ Ints inverse(const Ints& permutation);
 std::vector<int> count_uses(const Graph& graph);
 /// Returns the nodes that read each value (each node once, in ascending order); graph outputs do not count.
 std::vector<std::vector<NodeId>> consumers(const Graph& graph);
-/// Removes nodes whose outputs are never used. Inputs stay.
+/// Removes nodes whose outputs are never used, but for those with effects (trace/graph/effects.h). Inputs stay.
 Graph eliminate_dead_code(const Graph& graph);
 
 /// Writes the text form; parse(print(g)) == g. See trace/graph/print.cpp for the grammar.

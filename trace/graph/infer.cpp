@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/check.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/infer_rules.h"
 
 namespace neap::tracing {
@@ -12,6 +13,7 @@ namespace {
 // Returns whether the attribute holds the alternative of AttrValue that it should.
 bool right_kind(Attr attr, const AttrValue& value) {
   switch (attr) {
+    case Attr::after:
     case Attr::axis:
     case Attr::copy:
     case Attr::descending:
@@ -19,6 +21,7 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::length:
     case Attr::lower:
     case Attr::marks:
+    case Attr::masked:
     case Attr::mode:
     case Attr::num_carry:
     case Attr::num_consts:
@@ -30,6 +33,8 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::vectors: return std::holds_alternative<int64_t>(value);
     case Attr::value: return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
     case Attr::dtype: return std::holds_alternative<DType>(value);
+    case Attr::callee:
+      return std::holds_alternative<HostFunctionPtr>(value) && std::get<HostFunctionPtr>(value) != nullptr;
     case Attr::label:
     case Attr::saveable: return std::holds_alternative<std::string>(value);
     case Attr::backward:
@@ -81,6 +86,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::random: return {infer_random(site)};
     case Family::control: return site.op == Op::cond ? infer_cond(site) : infer_loop(site);
     case Family::call: return infer_call(site);
+    case Family::host: return {infer_host_call(site)};
   }
   detail::check_failed("family has a rule", std::string(name(site.op)), std::source_location::current());
 }

@@ -53,6 +53,7 @@ Aval infer_factor(const Site&);
 Aval infer_gather(const Site&);
 Aval infer_scatter(const Site&);
 Aval infer_random(const Site&);
+Aval infer_host_call(const Site&);
 std::vector<Aval> infer_loop(const Site&);
 std::vector<Aval> infer_cond(const Site&);
 std::vector<Aval> infer_call(const Site&);

@@ -79,9 +79,10 @@ std::span<const OpInfo> op_table() { return kTable; }
 std::span<const Op> elementwise_ops() { return kElementwise; }
 
 std::string_view name(Family family) {
-  constexpr std::string_view kNames[] = {"elementwise", "leaf",      "convert", "complex",    "fft",     "layout",
-                                         "reduce",      "argreduce", "sort",    "cumulative", "dot",     "convolution",
-                                         "factor",      "gather",    "scatter", "random",     "control", "call"};
+  constexpr std::string_view kNames[] = {"elementwise", "leaf",        "convert",   "complex", "fft",
+                                         "layout",      "reduce",      "argreduce", "sort",    "cumulative",
+                                         "dot",         "convolution", "factor",    "gather",  "scatter",
+                                         "random",      "control",     "call",      "host"};
   return kNames[static_cast<int>(family)];
 }
 

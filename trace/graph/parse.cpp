@@ -14,6 +14,7 @@
 
 #include "core/ascii.h"
 #include "trace/graph/graph.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -156,6 +157,7 @@ class Parser {
     const char c = peek();
     if (c == '[') return list();
     if (c == '"') return string();
+    if (c == '@') return function();
     if (text_.substr(position_).starts_with("graph")) return std::make_shared<const Graph>(graph());
     const std::string_view token = number_text();
     if (const auto dtype = parse_dtype(token)) return *dtype;
@@ -169,6 +171,15 @@ class Parser {
     if (token.find_first_of(".en") == std::string_view::npos) return number<int64_t>(token);
     if (token == "nan") return std::numeric_limits<double>::quiet_NaN();
     return number<double>(token);
+  }
+
+  HostFunctionPtr function() {
+    expect("@");
+    const int64_t number = integer();
+    if (peek() == '"') string();
+    HostFunctionPtr found = find_host_function(static_cast<uint64_t>(number));
+    if (!found) fail(fmt::format("@{} is a function of another process, or is no more,", number));
+    return found;
   }
 
   Attrs attrs() {

@@ -4,11 +4,13 @@
 //   node  = [value {"," value}] "=" op {ref} ["{" attr {"," attr} "}"]
 //   value = ref ":" dtype "[" [integer {"," integer}] "]"
 //   ref   = "%" integer
-//   attr  = name "=" (integer | double | dtype | "[" [integer {"," integer}] "]" | string | graph)
+//   attr  = name "=" (integer | double | dtype | "[" [integer {"," integer}] "]" | string | graph | function)
+//   function = "@" integer [string]
 //
 // Values are numbered in the order inputs, then outputs of the nodes; a sub-graph has numbers of its own. Doubles have
 // a point or an exponent, or are inf or nan ("nan:" and 16 hexadecimal digits when not the ordinary one), and read back
-// exactly. "//" starts a comment: the user's source line.
+// exactly. A function of the host has a number, by which only the process that made it finds it again, and a name for
+// people. "//" starts a comment: the user's source line.
 #include <neap/error.h>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include <string>
 
 #include "trace/graph/graph.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -111,6 +114,9 @@ class Printer {
     std::string operator()(DType value) const { return std::string(neap::name(value)); }
     std::string operator()(const Ints& value) const { return fmt::format("[{}]", fmt::join(value, ",")); }
     std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const HostFunctionPtr& value) const {
+      return fmt::format("@{} {}", value->number, quoted(value->name));
+    }
     std::string operator()(const GraphPtr& value) const { return value ? Printer(*value, indent).run() : "null"; }
   };
 

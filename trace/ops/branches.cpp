@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/graph/effects.h"
 #include "trace/ops/ops_common.h"
 #include "trace/tracing/shared_consts.h"
 
@@ -54,6 +55,14 @@ void check_results(std::string_view op, const SharedConsts& functions, size_t co
       throw_user<DTypeError>(op, got, "one dtype", "convert one with astype()", loc);
     }
   }
+}
+
+// Branches with effects alone give a flag that nobody reads.
+LeafFunction with_flag(const LeafFunction& f) {
+  return [&f](const Arrays& in) {
+    f(in);
+    return Arrays{zeros({}, DType::bool_)};
+  };
 }
 
 Array scalar_of(std::string_view op, std::string_view what, const Operand& x) {
@@ -135,7 +144,11 @@ std::vector<Array> cond_of(const Operand& predicate, const LeafFunction& true_fn
   functions.add(neap::tracing::trace(functions.avals, true_fn));
   functions.add(neap::tracing::trace(functions.avals, false_fn));
   check_results("cond", functions, 2, loc);
-  if (functions.added(0).outputs.empty()) return {};
+  if (functions.added(0).outputs.empty()) {
+    if (has_effects(functions.added(0)) || has_effects(functions.added(1)))
+      cond_of(predicate, with_flag(true_fn), with_flag(false_fn), leaves);
+    return {};
+  }
   Arrays operands{flag};
   for (Array& x : functions.operands()) operands.push_back(std::move(x));
   const Attrs attrs{{Attr::body, functions.graph(0)}, {Attr::otherwise, functions.graph(1)}};
@@ -160,7 +173,16 @@ std::vector<Array> switch_of(const Operand& index, const std::vector<LeafFunctio
   SharedConsts functions(leaves);
   for (const LeafFunction& branch : branches) functions.add(neap::tracing::trace(functions.avals, branch));
   check_results("switch_", functions, branches.size(), loc);
-  if (functions.added(0).outputs.empty()) return {};
+  if (functions.added(0).outputs.empty()) {
+    bool effects = false;
+    std::vector<LeafFunction> all;
+    for (size_t i = 0; i < branches.size(); ++i) {
+      effects = effects || has_effects(functions.added(i));
+      all.push_back(with_flag(branches[i]));
+    }
+    if (effects) switch_of(index, all, leaves);
+    return {};
+  }
   Arrays operands{number};
   for (Array& x : functions.operands()) operands.push_back(std::move(x));
   return stage_or_run(trace_closed(avals_of(operands, loc),

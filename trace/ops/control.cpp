@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "trace/graph/effects.h"
 #include "trace/ops/ops_common.h"
 #include "trace/tracing/tracing.h"
 
@@ -25,6 +26,14 @@ Graph with_captured_first(Graph body) {
   for (size_t i = 0; i < body.inputs.size(); ++i) body.values[body.inputs[i]].index = static_cast<int>(i);
   body.num_captured = 0;
   return body;
+}
+
+// A loop of effects alone has a flag that nothing changes for its carry.
+LeafFunction with_flag(const LeafFunction& f) {
+  return [&f](const Arrays& in) {
+    f({in.begin() + 1, in.end()});
+    return Arrays{in[0]};
+  };
 }
 
 // Puts `unroll` steps into each iteration; those left over, at the end of xs, follow beside the loop.
@@ -161,6 +170,11 @@ LoopResult scan_of(std::string_view op, const LeafFunction& f, const Arrays& ini
 
   const TracedFunction traced = neap::tracing::trace(avals, f);
   check_carry(op, traced.graph, std::span(avals).first(init.size()), loc);
+  if (traced.graph.outputs.empty()) {
+    if (has_effects(traced.graph))
+      scan_of(op, with_flag(f), {zeros({}, DType::bool_)}, xs, length, reverse, unroll, loc);
+    return {};
+  }
   if (unroll > 1 && *length > 0) return unrolled_scan(traced, init, xs, *length, reverse, unroll, loc);
   Arrays operands = traced.captured;
   operands.insert(operands.end(), init.begin(), init.end());
@@ -170,7 +184,6 @@ LoopResult scan_of(std::string_view op, const LeafFunction& f, const Arrays& ini
                     {Attr::num_consts, static_cast<int64_t>(traced.captured.size())},
                     {Attr::num_carry, static_cast<int64_t>(init.size())},
                     {Attr::reverse, static_cast<int64_t>(reverse)}};
-  if (traced.graph.outputs.empty()) return {};
   const Arrays results = apply_many(Op::scan, operands, attrs, loc);
   const auto carries = static_cast<std::ptrdiff_t>(init.size());
   return {Arrays(results.begin(), results.begin() + carries), Arrays(results.begin() + carries, results.end())};

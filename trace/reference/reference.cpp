@@ -3,11 +3,28 @@
 #include <optional>
 
 #include "trace/graph/call.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/infer.h"
 #include "trace/graph/op_table.h"
 #include "trace/reference/reference_values.h"
 
 namespace neap::tracing {
+
+namespace {
+HostValue reference_host_call(std::span<const HostValue> in, const Attrs& attrs) {
+  std::vector<Aval> avals;
+  std::vector<const std::byte*> operands;
+  for (const HostValue& x : in) {
+    avals.push_back(x.aval);
+    operands.push_back(x.data->data());
+  }
+  const HostCall call(attrs, avals);
+  if (call.after) operands.pop_back();
+  HostValue result{call.result, allocate(call.result.bytes(), "host_call")};
+  call.run(operands, result.data->data());
+  return result;
+}
+}  // namespace
 
 std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, const Attrs& attrs,
                                           std::source_location loc) {
@@ -34,6 +51,7 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::control:
       return op == Op::cond ? reference_cond(in, attrs) : reference_loop(op, in, attrs, std::move(out));
     case Family::call: return evaluate_reference(called(op, attrs, loc), in);
+    case Family::host: return {reference_host_call(in, attrs)};
   }
   throw InternalError(fmt::format("{}: no reference", name(op)));
 }

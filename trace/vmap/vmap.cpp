@@ -71,6 +71,16 @@ Array one_by_one(const VmapSite& site) {
                     site.node.loc)[0];
 }
 
+// The function is called for each example; what is the same for all of them is not copied.
+Array vmap_host_call(const VmapSite& site) {
+  Attrs attrs = site.node.attrs;
+  attrs.set(Attr::batch, after(site.size, attrs.ints(Attr::batch)));
+  Arrays operands = site.in;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (!site.batched[i]) operands[i] = reshape(operands[i], after(1, operands[i].shape()));
+  return site.apply(operands, attrs);
+}
+
 Array vmap_node(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
   switch (op_info(site.node.op).family) {
@@ -92,6 +102,7 @@ Array vmap_node(const VmapSite& site) {
       if (site.node.op == Op::random_fold_in) return site.apply(all_with_batch(site), attrs);
       if (site.in.size() > 1 && site.batched[1]) return one_by_one(site);
       return site.apply(site.in, attrs);
+    case Family::host: return vmap_host_call(site);
     case Family::leaf:
     case Family::control:
     case Family::call: break;

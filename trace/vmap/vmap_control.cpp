@@ -1,6 +1,7 @@
 // Batching of loops and of cond.
 #include <algorithm>
 
+#include "trace/graph/effects.h"
 #include "trace/graph/loop.h"
 #include "trace/vmap/vmap.h"
 #include "trace/vmap/vmap_rules.h"
@@ -51,8 +52,8 @@ BatchedResults vmap_until_all_stop(const VmapSite& site, size_t consts, const Ba
 // A least fixed point finds which carries have a batch. Stacked operands have the loop's axis before the batch's.
 BatchedResults vmap_loop(const VmapSite& site) {
   const Attrs& attrs = site.node.attrs;
-  const Graph& body = *attrs.graph(Attr::body);
   const auto [consts, carries] = LoopLayout(attrs);
+  const Graph& body = *attrs.graph(Attr::body);
   std::vector<bool> batched = site.batched;
   BatchedGraph inner;
   bool each_stops = false;
@@ -60,6 +61,8 @@ BatchedResults vmap_loop(const VmapSite& site) {
     inner = vmap_active(body, batched, site.size);
     settled = true;
     each_stops = site.node.op == Op::while_loop && (inner.batched[0] || batched[consts]);
+    if (each_stops && has_effects(body))
+      inner = vmap_active(masked_effects(body, body.inputs[consts]), batched, site.size);
     for (size_t i = 0; i < carries; ++i) {
       const bool changes = body.outputs[i] != body.inputs[consts + i];
       if (!(inner.batched[i] || (each_stops && changes)) || batched[consts + i]) continue;
@@ -98,7 +101,15 @@ BatchedResults vmap_loop(const VmapSite& site) {
 BatchedResults vmap_cond(const VmapSite& site) {
   const std::vector<bool> inputs(site.batched.begin() + 1, site.batched.end());
   const Arrays arguments(site.in.begin() + 1, site.in.end());
-  const auto branch = [&](Attr attr) { return vmap_active(*site.node.attrs.graph(attr), inputs, site.size); };
+  // What has an effect has it where its branch is the one that is taken.
+  const bool masked = site.batched[0] && has_effects(site.node);
+  const auto branch = [&](Attr attr) {
+    const Graph& body = *site.node.attrs.graph(attr);
+    if (!masked) return vmap_active(body, inputs, site.size);
+    std::vector<bool> all = inputs;
+    all.insert(all.begin(), true);
+    return vmap_active(with_mask(body), all, site.size);
+  };
   const BatchedGraph yes = branch(Attr::body), no = branch(Attr::otherwise);
   std::vector<bool> batched = yes.batched;
   for (size_t i = 0; i < batched.size(); ++i) batched[i] = batched[i] || no.batched[i] || site.batched[0];
@@ -109,8 +120,13 @@ BatchedResults vmap_cond(const VmapSite& site) {
     return out;
   };
   if (site.batched[0]) {
-    BatchedResults out{run(yes, arguments), batched};
-    const Arrays other = run(no, arguments);
+    const auto where = [&](const Array& taken) {
+      Arrays all = arguments;
+      if (masked) all.insert(all.begin(), taken);
+      return all;
+    };
+    BatchedResults out{run(yes, where(site.in[0])), batched};
+    const Arrays other = run(no, where(bitwise_not(site.in[0])));
     for (size_t i = 0; i < other.size(); ++i)
       out.values[i] = select(for_elements(site.in[0], other[i]), out.values[i], other[i]);
     return out;

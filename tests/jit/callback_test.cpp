@@ -1,0 +1,432 @@
+// Functions of the program in compiled code: what they see, how often they are called and in which order, and what
+// becomes of their errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <neap/callback.h>
+#include <neap/neap.h>
+
+#include <map>
+#include <numeric>
+#include <stdexcept>
+
+#include "tests/message.h"
+
+namespace neap {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// What f prints.
+template <class F>
+std::string printed(const F& f) {
+  testing::internal::CaptureStdout();
+  f();
+  return testing::internal::GetCapturedStdout();
+}
+
+template <class F>
+std::string complaint(const F& f) {
+  try {
+    f();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::vector<float> seen;
+void see(const Array& x) { seen.push_back(x.item<float>()); }
+
+class Callback : public testing::Test {
+ protected:
+  void SetUp() override { seen.clear(); }
+};
+using Check = Callback;
+using Print = Callback;
+
+TEST_F(Print, WritesScalarsAndArrays) {
+  const auto f = jit([](const Array& x, const Array& n) {
+    debug::print("x {} of {:03}, {{{:.2f}}} {}", x, n, sum(x), 7);
+    return x * 2;
+  });
+  EXPECT_EQ(printed([&] { f(array({1.0f, 2.5f}), array(5)); }),
+            "x " + to_string(array({1.0f, 2.5f})) + " of 005, {3.50} " + to_string(array(7)) + "\n");
+  EXPECT_EQ(printed([&] { debug::print("eager {:>6}", array(true)); }), "eager   true\n");
+  EXPECT_EQ(printed([&] { debug::print("{:.1f}", array(std::complex<float>(1, -2))); }), "1.0+-2.0i\n");
+}
+
+TEST_F(Print, RefusesFormatsWhereTheyAreWritten) {
+  const Array x = array({1.0f, 2.0f});
+  EXPECT_THAT(complaint([&] { debug::print("{} {}", x); }), AllOf(HasSubstr("1 arguments"), HasSubstr("2")));
+  EXPECT_THAT(complaint([&] { debug::print("{:.2f}", x); }), HasSubstr("no scalar"));
+  EXPECT_THAT(complaint([&] { debug::print("{:d}", sum(x)); }), HasSubstr("callback_test.cpp"));
+  EXPECT_THAT(complaint([&] { debug::print("{", x); }), HasSubstr("a single {"));
+  EXPECT_THAT(complaint([&] { debug::print("}", x); }), HasSubstr("a single }"));
+  EXPECT_THAT(complaint([&] { debug::print("{x}", x); }), HasSubstr("{x}"));
+}
+
+TEST_F(Callback, IsCalledWhereverItsLineIs) {
+  const auto f = [](const Array& x) {
+    debug::callback(see, x);
+    const Array y = fori_loop(
+        0, 3,
+        [](const Array& i, const Array& c) {
+          debug::callback(see, c);
+          return c + convert(i, f32);
+        },
+        x);
+    debug::callback(see, y * 100);
+    return y;
+  };
+  EXPECT_EQ(f(array(1.0f)).item<float>(), 4);
+  const std::vector<float> eager = seen;
+  EXPECT_THAT(eager, ElementsAre(1, 1, 1, 2, 400));
+  const auto compiled = jit(f);
+  for (int i = 0; i < 2; ++i) {
+    seen.clear();
+    EXPECT_EQ(compiled(array(1.0f)).item<float>(), 4);
+    EXPECT_EQ(seen, eager);
+  }
+  JitOptions naive;
+  naive.pipeline = Pipeline::naive;
+  seen.clear();
+  jit(f, naive)(array(1.0f));
+  EXPECT_EQ(seen, eager);
+  seen.clear();
+  {
+    const eager_reference reference;
+    f(array(1.0f));
+  }
+  EXPECT_EQ(seen, eager);
+}
+
+TEST_F(Callback, InBranchesAndLoopsWithoutResults) {
+  const auto f = jit([](const Array& x) {
+    cond(
+        x > 0,
+        [](const Array& a) {
+          debug::callback(see, a);
+          return std::tuple<>();
+        },
+        [](const Array& a) {
+          debug::callback(see, a * 10);
+          return std::tuple<>();
+        },
+        x);
+    switch_(convert(x, i32),
+            std::tuple(
+                [](const Array& a) {
+                  debug::callback(see, a + 100);
+                  return std::tuple<>();
+                },
+                [](const Array& a) {
+                  debug::callback(see, a + 200);
+                  return std::tuple<>();
+                }),
+            x);
+    scan(
+        [](const std::tuple<>& c, const Array& a) {
+          debug::callback(see, a);
+          return std::pair(c, std::tuple<>());
+        },
+        std::tuple<>(), stack({x, x + 1}));
+    return while_loop([](const Array& c) { return c < 3; },
+                      [](const Array& c) {
+                        debug::callback(see, c);
+                        return c + 1;
+                      },
+                      x);
+  });
+  f(array(1.0f));
+  EXPECT_THAT(seen, ElementsAre(1, 201, 1, 2, 1, 2));
+  seen.clear();
+  f(array(-1.0f));
+  EXPECT_THAT(seen, ElementsAre(-10, 99, -1, 0, -1, 0, 1, 2));
+}
+
+TEST_F(Callback, IsCalledForEachExample) {
+  const auto f = [](const Array& x, const Array& y) {
+    debug::callback([](const Array& a, const Array& b) { seen.push_back(a.item<float>() * b.item<float>()); }, x, y);
+    return x + y;
+  };
+  jit(vmap(f, {.in_axes = {0, none}}))(array({1.0f, 2.0f, 3.0f}), array(10.0f));
+  EXPECT_THAT(seen, ElementsAre(10, 20, 30));
+  seen.clear();
+  jit(vmap(vmap(f, {.in_axes = {0, none}}), {.in_axes = {none, 0}}))(array({1.0f, 2.0f}), array({1.0f, 10.0f}));
+  EXPECT_THAT(seen, ElementsAre(1, 2, 10, 20));
+}
+
+// Examples that do not take a branch, or have left a loop, are not seen.
+TEST_F(Callback, IsCalledForExamplesThatComeByOnly) {
+  const auto branch = [](const Array& x) {
+    return cond(
+        x > 0,
+        [](const Array& a) {
+          debug::callback(see, a);
+          return a;
+        },
+        [](const Array& a) {
+          return fori_loop(
+              0, 2,
+              [](const Array&, const Array& c) {
+                debug::callback(see, c * 10);
+                return c;
+              },
+              a);
+        },
+        x);
+  };
+  const Array x = array({1.0f, -2.0f, 3.0f});
+  jit(vmap(branch))(x);
+  EXPECT_THAT(seen, ElementsAre(1, 3, -20, -20));
+  seen.clear();
+  const auto loop = [](const Array& from) {
+    return while_loop([](const Array& c) { return c < 3; },
+                      [](const Array& c) {
+                        debug::callback(see, c);
+                        return c + 1;
+                      },
+                      from);
+  };
+  jit(vmap(loop))(array({1.0f, 5.0f, 2.0f}));
+  EXPECT_THAT(seen, ElementsAre(1, 2, 2));
+  seen.clear();
+  jit(vmap(vmap(
+               [&](const Array& a, const Array& b) {
+                 return cond(
+                     a > 0,
+                     [](const Array& p, const Array& q) {
+                       return cond(
+                           q > 0,
+                           [](const Array& u) {
+                             debug::callback(see, u);
+                             return u;
+                           },
+                           [](const Array& u) { return u; }, p * q);
+                     },
+                     [](const Array& p, const Array&) { return p; }, a, b);
+               },
+               {.in_axes = {0, none}}),
+           {.in_axes = {none, 0}}))(array({1.0f, -1.0f, 2.0f}), array({10.0f, -10.0f}));
+  EXPECT_THAT(seen, ElementsAre(10, 20));
+}
+
+TEST_F(Callback, IsCalledOnceUnderDerivatives) {
+  const auto step = [](const Array& c, const Array& x) {
+    debug::callback(see, c);
+    const Array next = sin(c) * x;
+    return std::pair(next, next * next);
+  };
+  const auto f = [&](const Array& x) {
+    const auto [last, ys] = scan(step, x, arange(1, 4, 1, f32));
+    debug::callback(see, last * 0 - 1);
+    return last + sum(ys);
+  };
+  f(array(0.5f));
+  const std::vector<float> once = seen;
+  ASSERT_EQ(once.size(), 4);
+  const auto count = [&](const auto& g) {
+    seen.clear();
+    g(array(0.5f));
+    EXPECT_EQ(seen, once);
+  };
+  count(jit(grad(f)));
+  count(jit(value_and_grad(f)));
+  count(jit(jacfwd(f)));
+  count(jit(grad(checkpoint(f))));
+  count([&](const Array& x) { return jvp(f, x, x); });
+  count([&](const Array& x) { return vjp(f, x).second(x); });
+  const auto whole = jit(grad(f));
+  for (const Tradeoff& t : whole.tradeoff(array(0.5f))) count(jit(grad(f), {.memory_budget = t.peak_bytes}));
+}
+
+// Loops that are run again, in segments or in slices, see their values once.
+TEST_F(Callback, IsCalledOnceUnderBudgets) {
+  const auto f = [](const Array& x) {
+    const auto [last, ys] = scan(
+        [](const Array& c, const Array& k) {
+          debug::callback([](const Array& s) { seen.push_back(s.item<float>()); }, k);
+          const Array next = tanh(c * 1.1f) + k;
+          return std::pair(next, sum(next * next));
+        },
+        x, arange(0, 40, 1, f32));
+    return sum(last) + sum(ys);
+  };
+  const Array x = ones({4096});
+  const auto g = jit(grad(f));
+  const Array want = g(x);
+  const std::vector<float> once = seen;
+  ASSERT_EQ(once.size(), 40);
+  ASSERT_TRUE(std::ranges::is_sorted(once));
+  const auto tradeoffs = g.tradeoff(x);
+  size_t smaller = 0;
+  for (const Tradeoff& t : tradeoffs) {
+    seen.clear();
+    const auto under = jit(grad(f), {.memory_budget = t.peak_bytes});
+    EXPECT_EQ(under(x).to_vector<float>(), want.to_vector<float>());
+    EXPECT_EQ(seen, once) << t.peak_bytes;
+    smaller += t.peak_bytes < g.plan(x).peak_bytes();
+  }
+  EXPECT_GT(smaller, 0u);
+}
+
+TEST_F(Callback, MayKeepWhatItWasGiven) {
+  std::vector<Array> kept;
+  const auto f = jit([&](const Array& x) {
+    debug::callback(
+        [&](const Array& a) {
+          kept.push_back(reshape(a, {2, 1}));
+          kept.push_back(a);
+        },
+        x + 1);
+    return x * 3;
+  });
+  for (float i = 0; i < 3; ++i) f(array({i, i}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(kept[2 * i].to_vector<float>(), std::vector<float>(2, i + 1));
+    EXPECT_EQ(kept[2 * i + 1].to_vector<float>(), std::vector<float>(2, i + 1));
+  }
+}
+
+struct Point {
+  Array x, y;
+};
+
+TEST_F(Callback, ResultsOfEveryDType) {
+  const auto f = [](const Array& x) {
+    const auto [b, h, z, d, p] = pure_callback(
+        [](const Array& a) {
+          return std::tuple(a > 1, a.astype(f16), complex(a, -a), a.astype(f64) / 3, Point{a + 1, a.astype(i8)});
+        },
+        std::tuple(spec({3}, bool_), spec({3}, f16), spec({3}, c64), spec({3}, f64),
+                   Point{spec({3}, f32), spec({3}, i8)}),
+        x);
+    return std::tuple(b, h, z, d, p);
+  };
+  const Array x = array({0.5f, 1.5f, -2.5f});
+  for (const auto& [b, h, z, d, p] : {f(x), jit(f)(x)}) {
+    EXPECT_EQ(b.to_vector<bool>(), (std::vector{false, true, false}));
+    EXPECT_EQ(h.dtype(), f16);
+    EXPECT_EQ(h.to_vector<float>(), x.to_vector<float>());
+    EXPECT_EQ(z.to_vector<std::complex<float>>()[2], std::complex<float>(-2.5f, 2.5f));
+    EXPECT_EQ(d.to_vector<double>()[1], 0.5);
+    EXPECT_EQ(p.x.to_vector<float>(), (std::vector{1.5f, 2.5f, -1.5f}));
+    EXPECT_EQ(p.y.to_vector<int>(), (std::vector{0, 1, -2}));
+  }
+  const auto rows = jit(vmap(f))(stack({x, x + 1}));
+  EXPECT_EQ(std::get<3>(rows).shape(), (Shape{2, 3}));
+  EXPECT_EQ(std::get<3>(rows).to_vector<double>()[4], 2.5 / 3);
+  const auto complex_in =
+      jit([](const Array& c) { return pure_callback([](const Array& a) { return a * 2; }, spec({}, c128), c); });
+  EXPECT_EQ(complex_in(array(std::complex<double>(1, 2))).item<std::complex<double>>(), std::complex<double>(2, 4));
+}
+
+TEST_F(Callback, IoCallbackKeepsItsOrder) {
+  int next = 0;
+  const auto draw = [&](const Array&) { return array(static_cast<float>(next++)); };
+  const auto f = jit([&](const Array& x) {
+    const Array first = io_callback(draw, spec({}, f32), x);
+    const Array second = io_callback(draw, spec({}, f32), x);
+    io_callback(draw, spec({}, f32), x);  // nobody reads it
+    return stack({second, first});
+  });
+  EXPECT_THAT(f(array(0.0f)).to_vector<float>(), ElementsAre(1, 0));
+  EXPECT_THAT(f(array(0.0f)).to_vector<float>(), ElementsAre(4, 3));
+  EXPECT_EQ(next, 6);
+}
+
+TEST_F(Callback, PureCallbackIsLeftOutWhereNobodyReads) {
+  int calls = 0;
+  const auto f = jit([&](const Array& x) {
+    pure_callback(
+        [&](const Array& a) {
+          ++calls;
+          return a;
+        },
+        x, x);
+    return x;
+  });
+  f(array(1.0f));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(Callback, HasNoDerivativeOfItsOwn) {
+  const auto square = [](const Array& x) { return pure_callback([](const Array& a) { return a * a; }, x, x); };
+  EXPECT_THAT(complaint([&] { grad(square)(array(3.0f)); }),
+              AllOf(HasSubstr("pure_callback"), HasSubstr("custom_jvp")));
+  EXPECT_EQ(grad([&](const Array& x) { return x * square(stop_gradient(x)); })(array(3.0f)).item<float>(), 9);
+  const auto given = custom_jvp(square, [&](const Array& x, const Array& tangent) { return 2 * x * tangent; });
+  EXPECT_EQ(jit(grad(given))(array(3.0f)).item<float>(), 6);
+}
+
+TEST_F(Callback, WrongResultsAreSaid) {
+  const auto f = jit([](const Array& x) { return pure_callback([](const Array& a) { return stack({a, a}); }, x, x); });
+  EXPECT_THAT(complaint([&] { f(array(1.0f)); }), AllOf(HasSubstr("f32[2]"), HasSubstr("f32[]")));
+  const auto g = jit([](const Array& x) { return pure_callback([](const Array& a) { return a.astype(f64); }, x, x); });
+  EXPECT_THAT(complaint([&] { g(array(1.0f)); }), AllOf(HasSubstr("f64[]"), HasSubstr("callback_test.cpp")));
+}
+
+TEST_F(Callback, ExceptionsEndTheCall) {
+  const auto f = jit([](const Array& x) {
+    debug::callback(
+        [](const Array& a) {
+          if (a.item<float>() > 1) throw std::runtime_error("too much");
+        },
+        x);
+    return x + 1;
+  });
+  EXPECT_EQ(f(array(1.0f)).item<float>(), 2);
+  EXPECT_THROW(f(array(2.0f)), std::runtime_error);
+  EXPECT_EQ(f(array(0.0f)).item<float>(), 1);
+  JitOptions donating;
+  donating.donate = {0};
+  const auto g = jit(
+      [](const Array& x) {
+        const Array y = x * 2;
+        check(sum(y) < 10, "too much");
+        return y;
+      },
+      donating);
+  const Array good = ones({4}), bad = full({4}, 5.0f, f32);
+  EXPECT_EQ(g(good).to_vector<float>()[0], 2);
+  EXPECT_THROW(g(bad), CheckError);
+  EXPECT_THAT(complaint([&] { bad + 1; }), HasSubstr("donated"));
+}
+
+TEST_F(Check, SaysTheTextAndTheLine) {
+  const int line = __LINE__ + 2;
+  const auto f = jit([](const Array& x) {
+    check(x > 0, "x must be positive, but is {}", x);
+    return sqrt(x);
+  });
+  EXPECT_EQ(f(array({4.0f, 9.0f})).to_vector<float>()[1], 3);
+  EXPECT_THAT(complaint([&] { f(array({4.0f, -9.0f})); }),
+              AllOf(HasSubstr("x must be positive, but is"), HasSubstr("-9"),
+                    HasSubstr("callback_test.cpp:" + std::to_string(line))));
+  EXPECT_THAT(complaint([] { check(array(1) + 1, "no bool"); }), HasSubstr("i32[]"));
+  EXPECT_THROW(check(array(false), "eager"), CheckError);
+  EXPECT_THROW(vmap([](const Array& x) {
+                 check(x > 0, "one");
+                 return x;
+               })(array({1.0f, 0.0f})),
+               CheckError);
+}
+
+TEST_F(Callback, PlansSayWhatItTakes) {
+  const auto f = jit([](const Array& x) {
+    debug::callback(see, sum(x));
+    return x * 2;
+  });
+  const Plan plan = f.plan(spec({1000}, f32));
+  EXPECT_THAT(plan.to_text(), AllOf(HasSubstr("callback"), HasSubstr("1 call of the host")));
+  const Array x = ones({1000});
+  memory::reset_peak();
+  const size_t before = memory::live_bytes();
+  const Array y = f(x);
+  EXPECT_EQ(memory::peak_bytes() - before + x.bytes() + 32, plan.peak_bytes()) << "4000 bytes are counted as 4032";
+}
+
+}  // namespace
+}  // namespace neap

@@ -1,0 +1,30 @@
+// Effects: calls of the host (trace/graph/host_call.h) that are made whether or not anybody reads their results, in the
+// order of the nodes.
+//
+// In a graph as it is traced and transformed an effect is a node like others, which nobody reads, and that is not dead.
+// Before a graph is planned, each effect reads what the one before it left, through loops and branches: from then on
+// the order is one of values, of which passes need to know nothing.
+#pragma once
+
+#include "trace/graph/graph.h"
+
+namespace neap::tracing {
+
+/// Returns whether the node, or one in a body of it, has an effect that nothing keeps alive but itself.
+bool has_effects(const Node& node);
+bool has_effects(const Graph& graph);
+/// Returns whether the node, or one in a graph of it, calls the host; `with_results`: a function that has results.
+bool calls_host(const Node& node, bool with_results = false);
+bool calls_host(const Graph& graph, bool with_results = false);
+
+/// Returns the node without the effects in its bodies whose results nobody reads, for what runs a second time.
+Node without_effects(const Node& node);
+/// Returns the graph with effects that take place only where `mask`, a bool scalar among its inputs, is true.
+Graph masked_effects(const Graph& graph, ValueId mask);
+/// Returns the graph with the mask as an input before all others.
+Graph with_mask(const Graph& graph);
+/// Returns the graph with its effects in an order of values, calls inlined; where there are any, one more result, the
+/// last, a u8 scalar that comes after all of them.
+Graph ordered_effects(Graph graph);
+
+}  // namespace neap::tracing
