@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _neap
+from ._dtypes import isdtype
 from ._tree import tree_flatten, tree_unflatten
 
 
@@ -54,7 +55,9 @@ def _checked_format(op: str, fmt: str, args: tuple, kwargs: dict) -> None:
     def zero(x: Any) -> Any:
         if not isinstance(x, _neap.Array) or x.ndim > 0:
             return str(x) if isinstance(x, _neap.Array) else x
-        return _neap.zeros((), x.dtype).item()
+        if isdtype(x.dtype, "bool"):
+            return False
+        return 0 if isdtype(x.dtype, "integral") else 0j if isdtype(x.dtype, "complex floating") else 0.0
 
     try:
         fmt.format(*map(zero, args), **{key: zero(x) for key, x in kwargs.items()})
