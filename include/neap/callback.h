@@ -92,8 +92,8 @@ R callback_with_results(std::string_view op, bool effect, std::source_location l
 namespace debug {
 
 /// Prints a line to the standard output each time that compiled code comes by: debug::print("loss {} in step {}", loss,
-/// i). Each {} is an argument, an array or a number, written as to_string() writes it; {:.3f} is a scalar in a format
-/// of std::format; {{ and }} are braces.
+/// i). Each {} is an argument: a number or a scalar, as std::format writes it and in its formats ({:.3f}), or an array,
+/// as to_string() writes it; {{ and }} are braces.
 template <class... A>
 void print(detail::TextAt format, const A&... arguments) {
   detail::print_of(format, {Operand(arguments, format.loc)...});

@@ -140,8 +140,8 @@ struct Format {
   std::string operator()(std::string_view op, const Arrays& arguments, Loc loc) const {
     std::string text = texts[0];
     for (size_t i = 0; i < specs.size(); ++i)
-      text +=
-          (specs[i].size() <= 1 ? to_string(arguments[i]) : formatted(op, specs[i], arguments[i], loc)) + texts[i + 1];
+      text += (arguments[i].ndim() > 0 ? to_string(arguments[i]) : formatted(op, specs[i], arguments[i], loc)) +
+              texts[i + 1];
     return text;
   }
 
@@ -159,10 +159,15 @@ struct Format {
       if (is_integer(x.dtype()) && is_signed(x.dtype())) return fmt::format(fmt::runtime(format), x.item<int64_t>());
       if (is_integer(x.dtype())) return fmt::format(fmt::runtime(format), x.item<uint64_t>());
       if (is_complex(x.dtype())) {
+        const bool wide = x.dtype() == DType::c128;
+        const auto part = [&](double v) {
+          return wide ? fmt::format(fmt::runtime(format), v) : fmt::format(fmt::runtime(format), static_cast<float>(v));
+        };
         const auto z = x.item<std::complex<double>>();
-        return fmt::format(fmt::runtime(format), z.real()) + "+" + fmt::format(fmt::runtime(format), z.imag()) + "i";
+        return fmt::format("({}, {})", part(z.real()), part(z.imag()));
       }
-      return fmt::format(fmt::runtime(format), x.item<double>());
+      if (x.dtype() == DType::f64) return fmt::format(fmt::runtime(format), x.item<double>());
+      return fmt::format(fmt::runtime(format), x.item<float>());
     } catch (const fmt::format_error& error) {
       throw_user<UserError>(op, fmt::format("{} for {}: {}", format, to_string(x.aval()), error.what()),
                             "a format of its dtype, as {:.3f}", "", loc);
