@@ -6,6 +6,7 @@
 #include "autodiff/linear.h"
 #include "autodiff/transpose_rules.h"
 #include "trace/graph/call.h"
+#include "trace/graph/effects.h"
 
 namespace neap::autodiff {
 namespace {
@@ -61,6 +62,7 @@ class LinearCheck {
         return std::ranges::none_of(std::span(node.inputs).first(tracing::call_consts(node)),
                                     [&](ValueId v) { return depends_[v]; });
       case Op::scatter_mul: return !depends_[in(2)];
+      case Op::host_call: return !tracing::calls_host(node, true);  // prints of tangents
       case Op::scatter_add:
       case Op::scatter_set: return all_add();
       default: break;

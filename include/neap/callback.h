@@ -7,8 +7,9 @@
 // function reads.
 //
 // Under vmap a function is called for each example (in a branch that not all take: for those that take it). Under grad
-// and jvp prints and checks see values, not tangents; what a function computes has no derivative, unless the function
-// that calls it is given one by custom_jvp or custom_vjp. A function whose results are looked at only by a checkpoint()
+// and jvp prints and checks see values, not tangents (the rule of a custom_jvp may print those: under jvp they are
+// seen); what a function computes has no derivative, unless the function that calls it is given one by custom_jvp or
+// custom_vjp. A function whose results are looked at only by a checkpoint()
 // that computes again is called once. An exception that a function throws ends the call of the compiled function, whose
 // donated arguments are gone then. A saved function (neap/aot.h) cannot have any.
 #pragma once

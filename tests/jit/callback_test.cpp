@@ -243,6 +243,39 @@ TEST_F(Callback, IsCalledOnceUnderDerivatives) {
   for (const Tradeoff& t : whole.tradeoff(array(0.5f))) count(jit(grad(f), {.memory_budget = t.peak_bytes}));
 }
 
+TEST_F(Callback, InRulesOfDerivatives) {
+  const auto f = custom_jvp(
+      [](const Array& x) {
+        debug::callback(see, x);
+        return x * x;
+      },
+      [](const Array& x, const Array& t) {
+        debug::callback(see, x * 10);
+        debug::callback(see, t * 1000);
+        return 2 * x * t;
+      });
+  EXPECT_EQ(jit(f)(array(3.0f)).item<float>(), 9);
+  EXPECT_THAT(seen, ElementsAre(3));
+  seen.clear();
+  jit([&](const Array& x) { return jvp(f, x, x * 2).tangent; })(array(3.0f));
+  EXPECT_THAT(seen, ElementsAre(3, 30, 6000));
+  seen.clear();
+  EXPECT_EQ(jit(grad(f))(array(3.0f)).item<float>(), 6);
+  EXPECT_THAT(seen, ElementsAre(3, 30));
+  const auto g = custom_vjp([](const Array& x) { return x * x; },
+                            [](const Array& x) {
+                              debug::callback(see, x);
+                              return std::pair(x * x, x);
+                            },
+                            [](const Array& x, const Array& ct) {
+                              debug::callback(see, ct * 100);
+                              return 2 * x * ct;
+                            });
+  seen.clear();
+  EXPECT_EQ(jit(grad(g))(array(3.0f)).item<float>(), 6);
+  EXPECT_THAT(seen, ElementsAre(3, 100));
+}
+
 // Loops that are run again, in segments or in slices, see their values once.
 TEST_F(Callback, IsCalledOnceUnderBudgets) {
   const auto f = [](const Array& x) {
