@@ -139,7 +139,8 @@ AS_NUMPY = {
 def test_as_numpy(name):
     assert getattr(jnp, name) is getattr(np, name)
     arguments = [np.array(a) if isinstance(a, numpy.ndarray | list) else a for a in AS_NUMPY[name]]
-    same(getattr(np, name)(*arguments), getattr(numpy, name)(*AS_NUMPY[name]), 1e-4)
+    theirs = getattr(numpy, {"trapezoid": "trapz"}.get(name, name) if numpy.__version__ < "2" else name)
+    same(getattr(np, name)(*arguments), theirs(*AS_NUMPY[name]), 1e-4)
 
 
 def test_lists_as_numpy():
