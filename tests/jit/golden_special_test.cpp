@@ -93,6 +93,34 @@ TEST(GoldenSpecial, AnswersWhatScipyAnswers) {
   }
 }
 
+// Orders that are numbers of C++ take no powers while they are small.
+TEST(GoldenSpecial, SmallOrdersAreThoseOfArrays) {
+  for (const DType dtype : {f32, f64}) {
+    const double unit = dtype == f32 ? 8 * 0x1p-23 : 1e-13;
+    const Array x =
+        array(std::vector<double>{1e-30, 1e-9, 0.1,   0.75, 1.0,  2.5,   9.0,  1e3,   1e9,       1e30,       INFINITY,
+                                  0.0,   -0.0, -0.25, -2.0, -2.5, -7.75, -1e4, -1e30, -INFINITY, double(NAN)})
+            .astype(dtype);
+    const Array ones = ones_like(x);
+    for (int n = 0; n < 8; ++n) {
+      SCOPED_TRACE(n);
+      const auto both = [&](auto f) {
+        const auto number = jvp([&](const Array& a) { return f(n, a); }, x, ones);
+        const auto arrays = jvp([&](const Array& a) { return f(full({}, n, dtype), a); }, x, ones);
+        expect_within(number.value, arrays.value.astype(f64), unit, 0, 0x1p-126);
+        expect_within(number.tangent, arrays.tangent.astype(f64), 2 * unit, 0, 0x1p-126);
+      };
+      both([](const Operand& order, const Array& a) { return polygamma(order, a); });
+      both([](const Operand& order, const Array& a) { return zeta(order, a); });
+    }
+  }
+  EXPECT_EQ(polygamma(1, array({1, 2})).dtype(), f32);
+  EXPECT_EQ(polygamma(1, array({1, 2}).astype(f16)).dtype(), f16);
+  EXPECT_TRUE(isnan(polygamma(1.5, 2.0)).item<bool>());
+  EXPECT_THROW(polygamma(1, array({1, 2}).astype(c64)), DTypeError);
+  EXPECT_THROW(zeta(2, array({1, 2}).astype(c64)), DTypeError);
+}
+
 // Integers become f32, half types are those of f32 rounded once, scalars and shapes broadcast.
 TEST(GoldenSpecial, TakesEveryDtypeAndShape) {
   const Array a = array({0.5f, 2.0f, 7.0f}), column = reshape(array({0.25f, 3.0f}), {2, 1});
