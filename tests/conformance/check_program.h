@@ -35,24 +35,33 @@ inline void expect_same(const Arrays& got, const Arrays& want, const std::string
     EXPECT_EQ(difference(got[i], want[i], kSameBits), "") << "output " << i << ", " << what;
 }
 
-/// Naive, with every value an output: each node must be what the reference makes of the operands that it had.
-inline void check_nodes(const Graph& graph, const Arrays& inputs, const Arrays& outputs) {
-  const std::vector<Array> value_of = all_values(graph, inputs);
+inline void expect_same(const Run& got, const Run& want, const std::string& what) {
+  expect_same(got.outputs, want.outputs, what);
+  EXPECT_EQ(got.said, want.said) << what;
+}
+
+/// Naive, with every value an output: each node must be what the reference makes of the operands that it had, and say
+/// what it says there.
+inline void check_nodes(const Graph& graph, const Arrays& inputs, const Run& planned) {
+  std::vector<Array> value_of;
+  EXPECT_EQ(printed([&] { value_of = all_values(graph, inputs); }), planned.said) << "naive";
   for (size_t i = 0; i < graph.outputs.size(); ++i)
-    EXPECT_EQ(difference(outputs[i], value_of[graph.outputs[i]], kSameBits), "")
+    EXPECT_EQ(difference(planned.outputs[i], value_of[graph.outputs[i]], kSameBits), "")
         << "%" << graph.outputs[i] << " differs from naive";
+  std::string said;
   for (const tracing::Node& node : graph.nodes) {
-    std::vector<HostArray> in;
+    std::vector<HostArray> in, expected;
     Arrays taken;
     for (const ValueId v : node.inputs) taken.push_back(as_taken(value_of[v]));
     for (const Array& x : taken) in.push_back({x.aval(), x.impl()->data});
-    const auto expected = tracing::evaluate_reference(node.op, in, node.attrs);
+    said += printed([&] { expected = tracing::evaluate_reference(node.op, in, node.attrs); });
     for (size_t i = 0; i < expected.size(); ++i) {
       const Array want = detail::make_concrete(expected[i].aval, expected[i].data);
       EXPECT_EQ(difference(value_of[node.outputs[i]], want, local_tolerance(graph, node)), "")
           << "%" << node.outputs[i] << " = " << tracing::name(node.op);
     }
   }
+  EXPECT_EQ(planned.said, said) << "the reference";
 }
 
 /// The smallest peak that planning finds; no budget below it is met.
@@ -86,7 +95,7 @@ inline void check_budgets(const Graph& graph, const Arrays& inputs, const Run& f
     const Run tight = run(graph, inputs, {.memory_budget = budget});
     EXPECT_EQ(tight.planned, peak);
     EXPECT_EQ(tight.measured, tight.planned) << "budget " << budget;
-    expect_same(tight.outputs, free.outputs, "budget");
+    expect_same(tight, free, "budget");
   }
 }
 
@@ -120,15 +129,19 @@ inline void check_vmap(const Graph& graph, uint64_t seed) {
   const auto one = [graph](const Arrays& in) { return tracing::inline_graph(graph, in); };
   const auto f = jit(one);
   const auto batched = jit(vmap(one));
-  const Arrays all = batched(stacked);
+  const Run all = called(batched, stacked);
   const auto with_budget = [&](size_t budget) { return jit(vmap(one), {.memory_budget = budget}); };
   const size_t least = smallest_peak(with_budget, stacked);
-  expect_same(with_budget(least)(stacked), all, "vmap under a budget");
+  expect_same(called(with_budget(least), stacked), all, "vmap under a budget");
+  std::string said;
   for (int64_t i = 0; i < kRows; ++i) {
     Arrays row;
-    for (const Array& a : all) row.push_back(a[i]);
-    expect_same(row, f(rows[i]), fmt::format("row {} of vmap", i));
+    for (const Array& a : all.outputs) row.push_back(a[i]);
+    const Run alone = called(f, rows[i]);
+    expect_same(row, alone.outputs, fmt::format("row {} of vmap", i));
+    said += alone.said;
   }
+  EXPECT_EQ(sorted_lines(all.said), sorted_lines(said)) << "vmap";
 }
 
 inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed) {
@@ -139,12 +152,13 @@ inline void check_graph(const Graph& graph, const Arrays& inputs, uint64_t seed)
   check_threads(graph, {.target = jit_detail::target_of(default_device())});
   {
     const Threads one(1);
-    expect_same(seed % 8 == 1 ? jitted(graph)(inputs) : f(inputs), planned.outputs, "one thread");
+    expect_same(called(seed % 8 == 1 ? jitted(graph) : f, inputs), planned, "one thread");
   }
-  check_nodes(graph, inputs, planned.outputs);
+  check_nodes(graph, inputs, planned);
   if (seed % 4 == 0) {
     const Run naive = run(graph, inputs, {.pipeline = Pipeline::naive});
     EXPECT_EQ(naive.measured, naive.planned) << "naive";
+    expect_same(naive, planned, "naive");
   }
   if (seed % 8 == 2) check_budgets(graph, inputs, planned);
   if (seed % 8 == 3) check_vmap(graph, seed);

@@ -3,6 +3,7 @@
 
 #include "tests/conformance/check_program.h"
 #include "tests/conformance/transformed_program.h"
+#include "trace/graph/effects.h"
 
 namespace neap::conformance {
 
@@ -21,13 +22,18 @@ inline std::string sum_difference(const Array& got, const Array& want, const Arr
 }
 
 /// A node that is not what the reference makes of the operands that it had; empty if there is none.
-inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
-  const std::vector<Array> values = all_values(graph, inputs);
+inline std::string wrong_node(const Graph& graph, const Arrays& inputs, const std::string& said) {
+  std::vector<Array> values;
+  std::string expected_said;
+  printed([&] { values = all_values(graph, inputs); });
   for (const tracing::Node& node : graph.nodes) {
-    if (tracing::op_info(node.op).family == tracing::Family::control) continue;  // rounding errors of its sums may grow
+    const bool control = tracing::op_info(node.op).family == tracing::Family::control;
+    if (control && !tracing::calls_host(node)) continue;  // rounding errors of its sums may grow
     std::vector<HostArray> in, magnitudes;
     for (const ValueId v : node.inputs) in.push_back({graph.aval(v), values[v].impl()->data});
-    const HostArray expected = tracing::evaluate_reference(node.op, in, node.attrs)[0];
+    HostArray expected;
+    expected_said += printed([&] { expected = tracing::evaluate_reference(node.op, in, node.attrs)[0]; });
+    if (control) continue;
     const Array want = detail::make_concrete(expected.aval, expected.data), got = values[node.out()];
     const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::convolution ||
                       node.op == Op::scatter_add;
@@ -47,6 +53,7 @@ inline std::string wrong_node(const Graph& graph, const Arrays& inputs) {
     }
     if (!d.empty()) return fmt::format("%{} = {}: {}", node.out(), tracing::name(node.op), d);
   }
+  if (names_of(said) != names_of(expected_said)) return fmt::format("says\n{}not\n{}", said, expected_said);
   return {};
 }
 
@@ -56,21 +63,22 @@ inline std::string wrong_with(const Graph& graph, const Arrays& inputs, uint64_t
   const Run planned = run_compiled(f, inputs);
   if (planned.measured != planned.planned)
     return fmt::format("planned {} bytes, measured {}", planned.planned, planned.measured);
-  const auto compare = [&](const Arrays& got, const std::string& what) -> std::string {
-    for (size_t i = 0; i < got.size(); ++i) {
-      const std::string d = difference(got[i], planned.outputs[i], kSameBits);
+  const auto compare = [&](const Run& got, const std::string& what) -> std::string {
+    for (size_t i = 0; i < got.outputs.size(); ++i) {
+      const std::string d = difference(got.outputs[i], planned.outputs[i], kSameBits);
       if (!d.empty()) return fmt::format("{}, output {}: {}", what, i, d);
     }
+    if (got.said != planned.said) return fmt::format("{} says\n{}not\n{}", what, got.said, planned.said);
     return {};
   };
   if (seed % 4 == 1) {
     const Threads one(1);
-    if (std::string d = compare(f(inputs), "one thread"); !d.empty()) return d;
+    if (std::string d = compare(called(f, inputs), "one thread"); !d.empty()) return d;
   }
   const Run naive = run(graph, inputs, {.pipeline = Pipeline::naive});
   if (naive.measured != naive.planned)
     return fmt::format("naive: planned {} bytes, measured {}", naive.planned, naive.measured);
-  if (std::string d = compare(naive.outputs, "naive"); !d.empty()) return d;
+  if (std::string d = compare(naive, "naive"); !d.empty()) return d;
   if (seed % 8 == 2) {
     size_t least = 0;
     try {
@@ -80,9 +88,9 @@ inline std::string wrong_with(const Graph& graph, const Arrays& inputs, uint64_t
     }
     const Run tight = run(graph, inputs, {.memory_budget = least});
     if (tight.measured != least) return fmt::format("budget {}, measured {}", least, tight.measured);
-    if (std::string d = compare(tight.outputs, "the smallest budget"); !d.empty()) return d;
+    if (std::string d = compare(tight, "the smallest budget"); !d.empty()) return d;
   }
-  return wrong_node(graph, inputs);
+  return wrong_node(graph, inputs, planned.said);
 }
 
 /// The derivative forward and its transpose are one linear map: <c, J t> = <J' c, t>. Empty where they are, where there
@@ -96,9 +104,12 @@ inline std::string unequal_products(const Graph& graph, const Arrays& inputs, ui
   Arrays tangents, cotangents;
   for (const ValueId v : graph.inputs) tangents.push_back(tame(graph.aval(v)));
   for (const ValueId v : graph.outputs) cotangents.push_back(tame(graph.aval(v)));
-  const Arrays forward = jit(
-      [&](const Arrays& x, const Arrays& t) { return jvp(f, std::tuple(x), std::tuple(t)).tangent; })(inputs, tangents);
-  const Arrays back = jit([&](const Arrays& x, const Arrays& c) { return vjp(f, x).second(c); })(inputs, cotangents);
+  Arrays forward, back;
+  const auto tangent = [&](const Arrays& x, const Arrays& t) { return jvp(f, std::tuple(x), std::tuple(t)).tangent; };
+  const auto pulled = [&](const Arrays& x, const Arrays& c) { return vjp(f, x).second(c); };
+  const auto said = names_of(called(jitted(graph), inputs).said);
+  if (names_of(printed([&] { forward = jit(tangent)(inputs, tangents); })) != said) return "jvp says something else";
+  if (names_of(printed([&] { back = jit(pulled)(inputs, cotangents); })) != said) return "vjp says something else";
   double left = 0, right = 0, size = 0;
   const auto add = [&](const Array& a, const Array& b, double& sum) {
     if (!is_float(a.dtype())) return;

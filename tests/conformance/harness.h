@@ -249,12 +249,37 @@ inline size_t held(const Arrays& inputs) {
   return bytes;
 }
 
+/// What f prints.
+template <class F>
+std::string printed(const F& f) {
+  testing::internal::CaptureStdout();
+  try {
+    f();
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  return testing::internal::GetCapturedStdout();
+}
+
 /// One compiled call, measured.
 struct Run {
   Arrays outputs;
+  std::string said;  // by what the program calls of the host
   size_t planned = 0, measured = 0;
   double predicted_seconds = 0;
 };
+
+/// One call, not measured.
+template <class F>
+Run called(const F& f, const Arrays& inputs) {
+  Run r;
+  r.said = printed([&] {
+    r.outputs = f(inputs);
+    synchronize();
+  });
+  return r;
+}
 
 template <class F>
 Run run_compiled(const F& f, const Arrays& arguments) {
@@ -265,9 +290,7 @@ Run run_compiled(const F& f, const Arrays& arguments) {
   synchronize();  // nothing of an earlier call is held any more
   const size_t others = memory::live_bytes(device) - held(inputs);
   memory::reset_peak(device);
-  Run r;
-  r.outputs = f(inputs);
-  synchronize();
+  Run r = called(f, inputs);
   r.measured = memory::peak_bytes(device) - others;
   r.planned = f.last_plan().peak_bytes();
   r.predicted_seconds = f.last_plan().data().predicted_seconds;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tests/conformance/harness.h"
+#include "tests/conformance/host_lines.h"
 #include "trace/graph/convolution.h"
 
 namespace neap::conformance {
@@ -15,7 +16,11 @@ class ProgramMaker {
   /// for_users: only what users can write, to transform it (offsets of random bits are the planner's own). large: only
   /// to be planned, without inputs.
   explicit ProgramMaker(uint64_t seed, bool for_users = false, bool large = false)
-      : random_(seed), for_users_(for_users), large_(large), most_elements_(large ? 1 << 24 : 20'000) {}
+      : random_(seed),
+        for_users_(for_users),
+        large_(large),
+        calls_(seed / 8 % 4 == 1 && default_device().backend != "object"),  // no object file calls the host
+        most_elements_(large ? 1 << 24 : 20'000) {}
 
   Graph graph;
   Arrays inputs;
@@ -118,6 +123,7 @@ class ProgramMaker {
   }
 
   void step() {
+    if (calls_ && chance(10)) return host_call();
     switch (pick(16)) {
       case 0:
       case 1:
@@ -419,6 +425,23 @@ class ProgramMaker {
         tracing::convolution_attrs(axes, axes, chance(2) ? axes : Ints{2, 0, 3, 1}, std::array{w}));
   }
 
+  ValueId call_of(Graph& g, const std::vector<ValueId>& in, const std::vector<Aval>& results, bool effect) {
+    const auto f = host_function(fmt::format("call {}", ++calls_made_), g.avals(in), results, effect);
+    return g.add(Op::host_call, in, {{Attr::callee, f}, {Attr::batch, Ints{}}});
+  }
+
+  // A pure function, one with an effect, or one with both. All see the key, so that they see each example of a batch.
+  void host_call() {
+    const ValueId x = operand();
+    const Aval type = aval(x);
+    const auto still = [&](ValueId v) { return for_users_ ? add(Op::stop_gradient, {v}) : v; };
+    switch (pick(3)) {
+      case 0: call_of(graph, {still(x), key()}, {type}, false); return;
+      case 1: call_of(graph, {x, key()}, {}, true); return;
+      default: call_of(graph, {still(exact(x)), key()}, {type}, true); return;  // no NaN: words show its bits
+    }
+  }
+
   void scan() {
     const ValueId x = operand();
     const auto [shape, t] = aval(x);
@@ -430,6 +453,7 @@ class ProgramMaker {
     const ValueId next = is_float(t)
                              ? body.add(Op::minimum, {body.add(Op::add, {carry, larger}), body.constant(100, t, rest)})
                              : body.add(Op::add, {carry, body.add(Op::multiply, {larger, w})});
+    if (calls_) call_of(body, {chance(2) ? item : next, w}, {}, true);
     body.outputs = {next, chance(2) ? carry : larger};
     const ValueId weight = exact(like({rest, t})), first = exact(like({rest, t})), items = exact(x);
     graph.add_node(Op::scan, {weight, first, items},
@@ -442,7 +466,8 @@ class ProgramMaker {
   }
 
   Random random_;
-  bool for_users_, large_;
+  bool for_users_, large_, calls_;
+  int calls_made_ = 0;
   int64_t most_elements_;
 };
 
