@@ -7,6 +7,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/marks.h"
 #include "planner/plan/queries.h"
+#include "trace/graph/effects.h"
 
 namespace neap::planner {
 
@@ -220,6 +221,10 @@ std::vector<ValueId> Frontiers::checkpoints(size_t segment_bytes) const {
 Graph rematerialize_from(const Planned& planned, const std::vector<ValueId>& kept) {
   std::vector<bool> keep = holds_output(planned.graph);
   for (const ValueId v : kept) keep[v] = true;
+  for (const Node& node : planned.graph.nodes) {
+    if (!calls_host(node)) continue;  // once
+    for (const ValueId v : node.outputs) keep[v] = true;
+  }
   return Rewriter(planned, std::move(keep)).run();
 }
 

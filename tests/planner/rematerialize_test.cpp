@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <neap/callback.h>
 #include <neap/neap.h>
 
 #include <cmath>
@@ -314,6 +315,29 @@ TEST(Rematerialize, CopiesOfSlicesStayApart) {
 TEST(Rematerialize, NothingChangesWhereAllIsKept) {
   const Planned planned = chain(5);
   EXPECT_EQ(simplify(rematerialize_from(planned, live_across_peak(planned))).nodes.size(), planned.graph.nodes.size());
+}
+
+// What they call the host for would be done again.
+TEST(Rematerialize, LoopsThatCallTheHostRunOnce) {
+  constexpr size_t n = 6;
+  const auto f = [](const Array& x) {
+    std::vector<Array> all{x};
+    for (size_t i = 0; i < n; ++i) {
+      const auto step = [](const Array&, const Array& c) {
+        debug::callback([](const Array&) {}, c[0]);
+        return sort(c * 1.5f);
+      };
+      all.push_back(fori_loop(0, 2, step, all.back()));
+    }
+    Array y = all.back();
+    for (size_t i = n + 1; i-- > 0;) y = sort(y * all[i]);
+    return y;
+  };
+  const auto x = spec({4096}, f32);
+  for (const Tradeoff& t : jit(f).tradeoff(x)) {
+    const Plan plan = jit(f, {.memory_budget = t.peak_bytes}).plan(x);
+    EXPECT_EQ(std::ranges::count(plan.data().steps, PlanStep::Kind::scan, &PlanStep::kind), n) << t.peak_bytes;
+  }
 }
 
 }  // namespace
