@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/plan/graph_edit.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/loop.h"
 
 namespace neap::planner {
@@ -158,6 +159,7 @@ Forward forward_of(const Node& node, const StackedLoop& which) {
 // What computes residuals again, from the carries of a checkpoint.
 Forward recomputation(const Node& node, const StackedLoop& which) {
   Steps steps = steps_of(node);
+  if (calls_host(node)) steps.body = std::make_shared<const Graph>(without_ordered_effects(*steps.body));
   std::vector<size_t> outputs;
   for (size_t i = 0; i < steps.carries; ++i) {
     if (which.needed[i]) outputs.push_back(i);

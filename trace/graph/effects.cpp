@@ -201,6 +201,24 @@ Graph with_mask(const Graph& graph) {
   return masked_effects(with_input, mask);
 }
 
+Graph without_ordered_effects(const Graph& graph) {
+  Graph to;
+  Values renamed(graph.values.size(), no_value);
+  for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
+  return copied(graph, std::move(to), std::move(renamed), [&](Graph& g, const Node& node, Values inputs) {
+    if (is_effect(node) && !calls_host(node, true)) {
+      const Aval& aval = graph.aval(node.out());
+      const ValueId zero = g.constant(0, aval.dtype);
+      return Values{g.add(Op::broadcast_in_dim, {zero}, {{Attr::shape, aval.shape}, {Attr::axes, Ints{}}}, node.loc)};
+    }
+    Attrs attrs = node.attrs;
+    if (calls_host(node))
+      for (const Attr attr : kBodies)
+        if (attrs.has(attr)) attrs.set(attr, shared(without_ordered_effects(*attrs.graph(attr))));
+    return add(g, node, std::move(inputs), std::move(attrs));
+  });
+}
+
 Graph ordered_effects(Graph graph) { return has_effects(graph) ? ordered(graph, nullptr) : std::move(graph); }
 
 }  // namespace neap::tracing

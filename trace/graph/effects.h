@@ -26,5 +26,7 @@ Graph with_mask(const Graph& graph);
 /// Returns the graph with its effects in an order of values, calls inlined; where there are any, one more result, the
 /// last, a u8 scalar that comes after all of them.
 Graph ordered_effects(Graph graph);
+/// Returns a graph with effects in such an order without those that have no results, for what runs a second time.
+Graph without_ordered_effects(const Graph& graph);
 
 }  // namespace neap::tracing

@@ -44,9 +44,18 @@ Power power_of(int s, double factor) {
   };
 }
 
+// Powers are x^-s and, for w alone, x^(1 - s), which is in range longer than w * w^-s.
+struct Powers {
+  Power terms, integral;
+};
+Powers powers_of(const Array& s, const Array* factor = nullptr) {
+  return {power_of(s, factor), power_of(s - 1, factor)};
+}
+Powers powers_of(int s, double factor) { return {power_of(s, factor), power_of(s - 1, factor)}; }
+
 // Returns the sum of (q + k)^-s over k >= 0, for s > 1 and q > 0, by the formula of Euler and Maclaurin (DLMF 25.11.9
 // with n = 0): the first terms one by one, then those of Bernoulli's numbers.
-Array zeta_positive(const Array& s, const Array& q, const Power& power_of_s) {
+Array zeta_positive(const Array& s, const Array& q, const Powers& powers) {
   const bool is_wide = s.dtype() == DType::f64;
   const int first = is_wide ? 10 : 6, terms = is_wide ? 12 : 5;
   // B(2k) / (2k)! divided by the one before.
@@ -54,24 +63,23 @@ Array zeta_positive(const Array& s, const Array& q, const Power& power_of_s) {
       0.0833333333333333333,  -0.0166666666666666667, -0.0238095238095238095, -0.025,
       -0.0252525252525252525, -0.0253113553113553114, -0.0253256150506512301, -0.0253291316526610644,
       -0.0253300055040374875, -0.0253302223818339319, -0.0253302777864829212, -0.0253302913804567963};
-  const auto power = [&](const Array& base) { return power_of_s(base, false); };
-  Array sum = power(q);
-  for (int k = 1; k < first; ++k) sum = sum + power(q + k);
+  Array sum = powers.terms(q, false);
+  for (int k = 1; k < first; ++k) sum = sum + powers.terms(q + k, false);
   // Where s is large beside q these terms are nothing beside the first, and the series would leave the dtype's range.
   const Array w = q + first, r = 1 / w, t = minimum(s, 30 * w);
   Array series = zeros_like(t + q);
   for (int k = terms - 1; k > 0; --k) series = (t + (2 * k - 1)) * r * ((t + 2 * k) * r) * kRatios[k] * (1 + series);
-  return sum + power(w) * (w / (s - 1) + 0.5 + kRatios[0] * (t * r) * (1 + series));
+  return sum + powers.integral(w, false) * (1 / (s - 1) + r * (0.5 + kRatios[0] * (t * r) * (1 + series)));
 }
 
 // Returns zeta, where s > 1.
-Array zeta_value(const Array& s, const Array& q, const Power& power) {
+Array zeta_value(const Array& s, const Array& q, const Powers& powers) {
   const Array positive = q > 0, pole = !positive & (q == floor(q)), odd = (s - 2 * floor(s * 0.5)) != 0;
   // For q < 0 and an integer s: the terms about the pole nearest to q by their distances from it.
   const Array p = where(positive | pole | !isfinite(q), -0.25, q), r = p - rint(p);
-  const Array after = zeta_positive(s, where(positive, q, 1 + r), power);
-  const Array before = zeta_positive(s, 1 - r, power) - zeta_positive(s, 1 - p, power);
-  const Array left = after + power(r, true) + where(odd, -before, before);
+  const Array after = zeta_positive(s, where(positive, q, 1 + r), powers);
+  const Array before = zeta_positive(s, 1 - r, powers) - zeta_positive(s, 1 - p, powers);
+  const Array left = after + powers.terms(r, true) + where(odd, -before, before);
   const Array beyond = where(pole, kInfinity, where((s == floor(s)) & isfinite(q), left, kNan));
   return where(isnan(q), q, where(q == kInfinity, 0, where(positive, after, beyond)));
 }
@@ -80,13 +88,13 @@ Array zeta_of(const Array& s, const Array& q) {
   return custom_jvp(
       [](const Array& at, const Array& p) {
         const Array convergent = at > 1, safe = where(convergent, at, 2);
-        return where(convergent, zeta_value(safe, p, power_of(safe)), where(at == 1, kInfinity, kNan));
+        return where(convergent, zeta_value(safe, p, powers_of(safe)), where(at == 1, kInfinity, kNan));
       },
       [](const Array& at, const Array& p, const Array& ds, const Array& dp) {
         const Array smooth = (p > 0) & (at > 1) & isfinite(p) & isfinite(at) & isfinite(pow(p, -at));
         const Array safe_s = where(smooth, at, 2), safe_p = where(smooth, p, 1);
         const Array in_s =
-            jvp([&](const Array& x) { return zeta_positive(x, safe_p, power_of(x)); }, safe_s, where(smooth, ds, 0))
+            jvp([&](const Array& x) { return zeta_positive(x, safe_p, powers_of(x)); }, safe_s, where(smooth, ds, 0))
                 .tangent;
         return in_s - dp * at * zeta_of(at + 1, p);
       },
@@ -96,7 +104,7 @@ Array zeta_of(const Array& s, const Array& q) {
 // Does so for a number s, which takes no power where it is small.
 Array zeta_of(int s, const Array& q) {
   if (s > kMostProducts) return zeta_of(full({}, s, q.dtype()), q);
-  return custom_jvp([s](const Array& p) { return zeta_value(full({}, s, p.dtype()), p, power_of(s, 1)); },
+  return custom_jvp([s](const Array& p) { return zeta_value(full({}, s, p.dtype()), p, powers_of(s, 1)); },
                     [s](const Array& p, const Array& dp) { return dp * (-s * zeta_of(s + 1, p)); }, user_line({}))(q);
 }
 
@@ -112,7 +120,7 @@ Array polygamma_of(const Array& n, const Array& x) {
       [](const Array& order, const Array& a) {
         const Array valid = (order >= 0) & (order == floor(order)), first = order == 0;
         const Array safe = where(valid & !first, order, 1), odd = (safe - 2 * floor(safe * 0.5)) != 0;
-        const Array factor = gamma_function(safe + 1), size = zeta_value(safe + 1, a, power_of(safe + 1, &factor));
+        const Array factor = gamma_function(safe + 1), size = zeta_value(safe + 1, a, powers_of(safe + 1, &factor));
         return where(valid, where(first, digamma(a), where(odd, size, -size)), kNan);
       },
       [](const Array& order, const Array& a, const Array&, const Array& da) { return da * polygamma_of(order + 1, a); },
@@ -125,7 +133,7 @@ Array polygamma_of(int n, const Array& x) {
   if (n >= kMostProducts) return polygamma_of(full({}, n, x.dtype()), x);
   return custom_jvp(
       [n](const Array& a) {
-        const Array size = zeta_value(full({}, n + 1, a.dtype()), a, power_of(n + 1, std::tgamma(n + 1)));
+        const Array size = zeta_value(full({}, n + 1, a.dtype()), a, powers_of(n + 1, std::tgamma(n + 1)));
         return n % 2 ? size : -size;
       },
       [n](const Array& a, const Array& da) { return da * polygamma_of(n + 1, a); }, user_line({}))(x);
