@@ -1,8 +1,11 @@
 // Commands recorded once and replayed, addresses written anew for each run.
 #include "backends/vulkan/executor.h"
 
+#include <algorithm>
 #include <cmath>
+#include <list>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,11 +15,13 @@
 #include "backends/vulkan/residence.h"
 #include "backends/vulkan/run_memory.h"
 #include "core/check.h"
+#include "trace/graph/effects.h"
 
 namespace neap::vk {
 namespace {
 
 using planner::PlanData;
+using planner::PlanStep;
 
 class VulkanExecutable final : public backends::Executable {
  public:
@@ -26,7 +31,9 @@ class VulkanExecutable final : public backends::Executable {
         store_(Store::of(device_)),
         dump_name_(dump_name),
         form_(compile_program(plan_, *device_, dump_name_, !plan_.naive)),
-        roles_(plan_) {}
+        roles_(plan_),
+        calls_host_(
+            std::ranges::any_of(plan_.steps, [](const PlanStep& step) { return tracing::calls_host(step.group); })) {}
 
   const PlanData& plan() const override { return plan_; }
   bool usable() const override { return Device::get(device_->index()) == device_; }
@@ -35,10 +42,10 @@ class VulkanExecutable final : public backends::Executable {
                              std::vector<backends::StepTiming>* timings) const override {
     NEAP_CHECK(inputs.size() == plan_.inputs.size(), "{}: {} inputs for {}", plan_.name, inputs.size(),
                plan_.inputs.size());
-    const std::lock_guard lock(mutex_);  // a table serves one run at a time
+    std::unique_lock lock(mutex_);
     RunMemory memory(plan_, roles_, *device_, store_);
     try {
-      return run(inputs, timings, memory);
+      return run(inputs, timings, memory, lock);
     } catch (...) {
       memory.abandon();
       throw;
@@ -53,8 +60,29 @@ class VulkanExecutable final : public backends::Executable {
     std::vector<std::unique_ptr<Recording>> recordings, timed;
   };
 
+  // A run that calls functions of the program, which may run this program, or wait for a thread that does: meanwhile
+  // others take recordings of their own.
+  class Apart {
+   public:
+    Apart(const VulkanExecutable& of, const Recording& recording, std::unique_lock<std::mutex>& lock)
+        : of_(of), lock_(lock), at_(of.apart_.insert(of.apart_.end(), &recording)) {
+      lock_.unlock();
+    }
+    ~Apart() {
+      lock_.lock();
+      of_.apart_.erase(at_);
+    }
+    Apart(const Apart&) = delete;
+    Apart& operator=(const Apart&) = delete;
+
+   private:
+    const VulkanExecutable& of_;
+    std::unique_lock<std::mutex>& lock_;
+    std::list<const Recording*>::iterator at_;
+  };
+
   std::vector<BufferPtr> run(std::vector<BufferPtr>& inputs, std::vector<backends::StepTiming>* timings,
-                             RunMemory& memory) const {
+                             RunMemory& memory, std::unique_lock<std::mutex>& lock) const {
     memory.make_room();
     Form* form = &form_;
     Recording* recording = &free_recording(*form, timings != nullptr);
@@ -66,6 +94,8 @@ class VulkanExecutable final : public backends::Executable {
       form = plain_.get();
       recording = &free_recording(*form, timings != nullptr);
     }
+    std::optional<Apart> apart;
+    if (calls_host_) apart.emplace(*this, *recording, lock);
     const double begin = backends::steady_seconds();
     const Ticket ticket =
         plan_.naive ? run_naive(*recording, form->program, memory) : run_planned(*recording, form->program, memory);
@@ -84,20 +114,25 @@ class VulkanExecutable final : public backends::Executable {
     }
   }
 
-  // One whose last run has finished; at most two are made of a kind.
+  // One whose last run has finished; at most two are made of a kind, beside those of runs that call the host.
   Recording& free_recording(Form& form, bool timed) const {
     auto& recordings = timed ? form.timed : form.recordings;
     constexpr size_t kRecordings = 2;
+    Recording* oldest = nullptr;
+    size_t there = 0;
     for (const auto& recording : recordings) {
+      if (std::ranges::find(apart_, recording.get()) != apart_.end()) continue;
       if (device_->reached(recording->ticket())) return *recording;
+      if (!oldest) oldest = recording.get();
+      ++there;
     }
-    if (recordings.size() < kRecordings) {
+    if (there < kRecordings) {
       recordings.push_back(std::make_unique<Recording>(*device_, form.program, plan_.naive, timed));
       recordings.back()->set_records();
       return *recordings.back();
     }
-    device_->wait(recordings[0]->ticket());
-    return *recordings[0];
+    device_->wait(oldest->ticket());
+    return *oldest;
   }
 
   Ticket run_planned(Recording& recording, const Program& program, const RunMemory& memory) const {
@@ -141,7 +176,9 @@ class VulkanExecutable final : public backends::Executable {
   mutable Form form_;
   mutable std::unique_ptr<Form> plain_;  // without views; made when an array lies where none can begin
   Roles roles_;
-  mutable std::mutex mutex_;
+  bool calls_host_;
+  mutable std::mutex mutex_;                   // a recording serves one run at a time
+  mutable std::list<const Recording*> apart_;  // of runs that let go of the mutex
 };
 
 }  // namespace

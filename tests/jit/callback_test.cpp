@@ -5,6 +5,8 @@
 #include <neap/callback.h>
 #include <neap/neap.h>
 
+#include <functional>
+#include <future>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -339,6 +341,33 @@ TEST_F(Callback, IsCalledOnceUnderBudgetsInBranchesOfALoop) {
     return cond(k > 9.5f, taken, [](const Array& d, const Array&) { return d; }, c, k);
   };
   expect_once_under_budgets(branch, 30);
+}
+
+TEST_F(Callback, MayCallItsOwnFunction) {
+  std::function<Array(const Array&)> again;
+  const auto f = jit([&](const Array& x) {
+    const auto call = [&](const Array& a) {
+      seen.push_back(a.item<float>());
+      return a.item<float>() > 0 ? again(a - 1) : a;
+    };
+    return 2 * io_callback(call, x, x) + x;
+  });
+  again = [&](const Array& x) { return f(x); };
+  EXPECT_EQ(f(array(3.0f)).item<float>(), 11);
+  EXPECT_EQ(seen, (std::vector<float>{3, 2, 1, 0}));
+}
+
+TEST_F(Callback, MayWaitForAThreadThatCallsItsOwnFunction) {
+  std::function<float(float)> again;
+  const auto f = jit([&](const Array& x) {
+    const auto call = [&](const Array& a) {
+      const float value = a.item<float>();
+      return value > 0 ? array(std::async(std::launch::async, again, value - 1).get()) : a;
+    };
+    return io_callback(call, x, x) + 1;
+  });
+  again = [&](float x) { return f(array(x)).item<float>(); };
+  EXPECT_EQ(again(4), 5);
 }
 
 TEST_F(Callback, MayKeepWhatItWasGiven) {
