@@ -101,7 +101,6 @@ void HostCall::run(std::span<const std::byte* const> operands, std::byte* out) c
   const size_t of_one =
       packing.packed ? static_cast<size_t>(packing.words) * size_of(packing.word) : function->results[0].bytes();
   const int64_t count = element_count(batch);
-  if (packing.packed || masked) std::memset(out, 0, static_cast<size_t>(count) * of_one);
   std::vector<const std::byte*> at(operands.size());
   std::vector<std::byte*> to(function->results.size());
   Ints index(batch.size(), 0);
@@ -111,7 +110,11 @@ void HostCall::run(std::span<const std::byte* const> operands, std::byte* out) c
       for (size_t axis = 0; axis < batch.size(); ++axis) at[j] += index[axis] * strides[j][axis];
     }
     for (size_t axis = batch.size(); axis-- > 0 && ++index[axis] == batch[axis];) index[axis] = 0;
-    if (masked && *at[0] == std::byte{0}) continue;
+    if (masked && *at[0] == std::byte{0}) {
+      std::memset(out, 0, of_one);
+      continue;
+    }
+    if (function->effect) std::memset(out, 0, size_of(packing.word));  // the results fill the rest
     for (size_t r = 0; r < to.size(); ++r)
       to[r] = packing.packed ? out + static_cast<size_t>(packing.at[r]) * size_of(packing.word) : out;
     function->call(std::span(at).subspan(masked), to);
