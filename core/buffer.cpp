@@ -25,6 +25,18 @@ constexpr size_t kPageAligned = size_t{64} << 10;
 // run's small results, a loss for one, hold no part of its arena.
 constexpr size_t kCopied = size_t{64} << 10;
 constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
+
+// Lost is the residence of what take_over() had no memory for.
+class Lost : public Residence {
+  std::byte* arrive(const Buffer& buffer) override {
+    throw OutOfMemoryError(fmt::format("out of memory: there were no {} to keep an array that a callback was given",
+                                       format_bytes(buffer.requested())));
+  }
+};
+const std::shared_ptr<Residence>& lost() {
+  static const auto& all = *new std::shared_ptr<Residence>(std::make_shared<Lost>());  // buffers may die after statics
+  return all;
+}
 }  // namespace
 
 struct Buffer::Access {
@@ -78,7 +90,15 @@ struct Buffer::Access {
   }
 
   static void take_over(Buffer& wrapped) {
-    BufferPtr own = allocate(wrapped.requested_, "callback");
+    BufferPtr own;
+    try {
+      own = allocate(wrapped.requested_, "an array that a callback keeps");
+    } catch (...) {
+      wrapped.data_ = nullptr;
+      wrapped.set_residence(lost());
+      wrapped.await_residence();
+      throw;
+    }
     if (wrapped.requested_ > 0) std::memcpy(own->data_, wrapped.data_, wrapped.requested_);
     wrapped.data_ = own->data_;
     wrapped.owner_ = std::move(own);

@@ -103,6 +103,7 @@ std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);
 
 // Copies wrapped memory whose owner takes it back, for handles that outlive that. Pointers into it are not followed.
+// Where there is no memory for a copy it throws OutOfMemoryError, and so does data() from then on.
 void take_over(Buffer& wrapped);
 
 // Does as wrap() and counts it, as an array's memory: what a user lends. `what` is as in allocate(), which throws as

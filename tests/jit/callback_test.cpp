@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -58,6 +59,21 @@ TEST_F(Print, WritesScalarsAndArrays) {
   EXPECT_EQ(printed([&] { debug::print("eager {:>6}", array(true)); }), "eager   true\n");
   EXPECT_EQ(printed([&] { debug::print("{} {} {}", array(0.1f), 0.1, array(false)); }), "0.1 0.1 false\n");
   EXPECT_EQ(printed([&] { debug::print("{:.1f}", array(std::complex<float>(1, -2))); }), "(1.0, -2.0)\n");
+}
+
+// They are not rounded to the dtype that an array of them would have.
+TEST_F(Print, WritesNumbersOfTheProgramAsTheyAre) {
+  const auto f = jit([](const Array& x) {
+    debug::print("{} {} {} {}", int64_t{1} << 40, 16777217.0, std::numeric_limits<uint64_t>::max(), x);
+    debug::print("{} {:.3f} {:>5} {}", 0.1, 1.0f / 3, true, std::complex<double>(0.1, -1));
+    debug::print("{:x} {} {}", 255, float16(0.5f), uint8_t{200});
+    check(x > 0, "{} of {}", x, int64_t{1} << 40);
+    return x;
+  });
+  EXPECT_EQ(printed([&] { f(array(0.1f)); }),
+            "1099511627776 16777217 18446744073709551615 0.1\n0.1 0.333  true (0.1, -1)\nff 0.5 200\n");
+  printed([&] { EXPECT_THAT(complaint([&] { f(array(-0.1f)); }), HasSubstr("-0.1 of 1099511627776")); });
+  EXPECT_THAT(complaint([] { debug::print("{:.2f}", 7); }), AllOf(HasSubstr("i64"), HasSubstr("callback_test.cpp")));
 }
 
 TEST_F(Print, RefusesFormatsWhereTheyAreWritten) {
@@ -159,6 +175,26 @@ TEST_F(Callback, IsCalledForEachExample) {
   seen.clear();
   jit(vmap(vmap(f, {.in_axes = {0, none}}), {.in_axes = {none, 0}}))(array({1.0f, 2.0f}), array({1.0f, 10.0f}));
   EXPECT_THAT(seen, ElementsAre(1, 2, 10, 20));
+}
+
+// Where no argument differs between them it is one call for all.
+TEST_F(Callback, IsCalledOnceForWhatAllExamplesShare) {
+  int draws = 0;
+  const auto f = [&](const Array& x) {
+    debug::callback(see, array(7.0f));
+    const Array shared = io_callback([&](const Array&) { return array(static_cast<float>(draws++)); }, x, array(0.0f));
+    return cond(
+        x > 1,
+        [&](const Array& a) {
+          debug::callback(see, array(8.0f));
+          return a + shared;
+        },
+        [&](const Array& a) { return a - shared; }, x);
+  };
+  const Array y = jit(vmap(f))(array({1.0f, 2.0f, 3.0f}));
+  EXPECT_THAT(seen, ElementsAre(7, 8, 8));
+  EXPECT_EQ(draws, 1);
+  EXPECT_THAT(y.to_vector<float>(), ElementsAre(1, 2, 3));
 }
 
 // Examples that do not take a branch, or have left a loop, are not seen.
@@ -388,9 +424,98 @@ TEST_F(Callback, MayKeepWhatItWasGiven) {
   }
 }
 
+// It cannot be copied when the function returns: it says so to whoever reads it, and hides no other error.
+TEST_F(Callback, WhatThereIsNoMemoryToKeepIsGone) {
+  const int64_t n = 1 << 20;
+  std::vector<Array> kept;
+  bool limits = false, fails = false;
+  const auto f = jit([&](const Array& x) {
+    debug::callback(
+        [&](const Array& large, const Array& small) {
+          kept = {large, reshape(large, {n / 2, 2}), small};
+          if (limits) memory::set_limit(memory::live_bytes() + 4096);
+          if (fails) throw std::invalid_argument("of its own");
+        },
+        x * 2, sum(x));
+    return sum(x * 3);
+  });
+  const Array x = ones({n});
+  f(x);
+  EXPECT_EQ(kept[0].to_vector<float>()[5], 2);
+  for (const bool own : {false, true}) {
+    limits = true;
+    fails = own;
+    kept.clear();
+    if (own) {
+      EXPECT_THROW(f(x), std::invalid_argument);
+    } else {
+      EXPECT_THROW(f(x), OutOfMemoryError);
+    }
+    memory::set_limit(std::nullopt);
+    EXPECT_THROW(kept[0].item<float>(), ShapeError);
+    EXPECT_THROW(kept[0].to_vector<float>(), OutOfMemoryError);
+    EXPECT_THROW(kept[1] + 1, OutOfMemoryError);
+    EXPECT_THROW(jit([](const Array& a) { return a + 1; })(kept[0]), OutOfMemoryError);
+    EXPECT_EQ(kept[2].item<float>(), n) << "the others are copied";
+  }
+  kept.clear();
+  limits = fails = false;
+  EXPECT_EQ(f(x).item<float>(), 3 * n);
+}
+
+// A function whose result is refused has kept its arguments all the same.
+TEST_F(Callback, MayKeepWhatItWasGivenAndFail) {
+  std::vector<Array> kept;
+  const auto f = jit([&](const Array& x) {
+    return pure_callback(
+        [&](const Array& a) {
+          kept.push_back(a);
+          return stack({a, a});
+        },
+        x, x * 2);
+  });
+  for (float i = 0; i < 3; ++i) EXPECT_THROW(f(full({100}, i, f32)), ShapeError);
+  const auto over = jit([](const Array& x) { return x - 1; });
+  for (int i = 0; i < 3; ++i) over(ones({100}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(kept[i].to_vector<float>(), std::vector<float>(100, 2.0f * i));
+}
+
+TEST_F(Callback, ResultsMayBeReferences) {
+  const auto f = jit([](const Array& x, const Array& y) {
+    const Array same = pure_callback([](const Array& a) -> const Array& { return a; }, x, x + 1);
+    const auto [a, b] =
+        pure_callback([](const Array& p, const Array& q) { return std::tie(q, p); }, std::tuple(x, x), x + 2, y + 3);
+    return std::tuple(same, a, b);
+  });
+  for (float i = 0; i < 3; ++i) {
+    const auto [same, a, b] = f(full({50}, i, f32), full({50}, 10.0f, f32));
+    EXPECT_EQ(same.to_vector<float>(), std::vector<float>(50, i + 1));
+    EXPECT_EQ(a.to_vector<float>(), std::vector<float>(50, 13));
+    EXPECT_EQ(b.to_vector<float>(), std::vector<float>(50, i + 2));
+  }
+}
+
 struct Point {
   Array x, y;
 };
+
+// With up to four arguments; those of five and more say none.
+TEST_F(Callback, ErrorsSayTheLine) {
+  const Array x = array(1.0f);
+  const auto wrong = [](const auto&...) { return array({1.0f, 2.0f}); };
+  const auto here = [](int line) { return HasSubstr("callback_test.cpp:" + std::to_string(line)); };
+  EXPECT_THAT(complaint([&] { pure_callback(wrong, x); }), here(__LINE__));
+  EXPECT_THAT(complaint([&] { pure_callback(wrong, x, x, x); }), here(__LINE__));
+  EXPECT_THAT(complaint([&] { jit([&](const Array& a) { return io_callback(wrong, a, a, a, a); })(x); }),
+              here(__LINE__));
+  EXPECT_THAT(complaint([&] { io_callback(wrong, std::tuple(x), x, Point{x, x}, x, x); }), here(__LINE__));
+  EXPECT_THAT(complaint([&] { debug::callback(wrong, x, Array(), x); }), here(__LINE__));
+  EXPECT_THAT(complaint([&] { pure_callback(wrong, x, x, x, x, x, x); }), HasSubstr("f32[2]"));
+  int calls = 0;
+  debug::callback([&] { ++calls; });
+  debug::callback([&](const auto&... a) { calls += sizeof...(a); }, x, x, x, Point{x, x}, x, x);
+  EXPECT_EQ(calls, 7);
+}
 
 TEST_F(Callback, ResultsOfEveryDType) {
   const auto f = [](const Array& x) {
@@ -433,6 +558,21 @@ TEST_F(Callback, IoCallbackKeepsItsOrder) {
   EXPECT_THAT(f(array(0.0f)).to_vector<float>(), ElementsAre(1, 0));
   EXPECT_THAT(f(array(0.0f)).to_vector<float>(), ElementsAre(4, 3));
   EXPECT_EQ(next, 6);
+}
+
+// Examples that do not take a branch get zeros, whatever the memory held.
+TEST_F(Callback, ResultsOfExamplesThatDoNotComeByAreZero) {
+  const auto f = jit(vmap([](const Array& x) {
+    return cond(
+        x > 1,
+        [](const Array& a) {
+          const auto [b, c] = io_callback([](const Array& v) { return std::tuple(v.astype(u8), v.astype(f64)); },
+                                          std::tuple(spec({}, u8), spec({}, f64)), a);
+          return b.astype(f32) + c.astype(f32);
+        },
+        [](const Array& a) { return a * 0; }, x);
+  }));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(f(array({3.0f, 1.0f, 2.0f})).to_vector<float>(), ElementsAre(6, 0, 4));
 }
 
 TEST_F(Callback, PureCallbackIsLeftOutWhereNobodyReads) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <memory>
 
 #include <fmt/format.h>
@@ -65,25 +66,27 @@ struct Caller {
       buffers.push_back(wrap(const_cast<std::byte*>(in[i]), operands[i].bytes(), nullptr));
       arrays.push_back(make_concrete(operands[i], buffers.back()));
     }
-    Arrays given;
-    const auto keep = [&] {
-      arrays.clear();
-      for (const BufferPtr& buffer : buffers)
-        if (buffer.use_count() > 1) take_over(*buffer);
-    };
+    std::exception_ptr failure;
     try {
-      given = f(arrays);
+      const Arrays given = f(arrays);
+      check_results(given);
+      for (size_t i = 0; i < results.size(); ++i) {
+        const std::span<const std::byte> bytes = given[i].raw(loc);
+        if (!bytes.empty()) std::memcpy(out[i], bytes.data(), bytes.size());
+      }
     } catch (...) {
-      keep();
-      throw;
+      failure = std::current_exception();
     }
-    check_results(given);
-    for (size_t i = 0; i < results.size(); ++i) {
-      const std::span<const std::byte> bytes = given[i].raw(loc);
-      if (!bytes.empty()) std::memcpy(out[i], bytes.data(), bytes.size());
+    arrays.clear();
+    for (const BufferPtr& buffer : buffers) {
+      if (buffer.use_count() == 1) continue;
+      try {
+        take_over(*buffer);  // f, or what it threw, keeps an array
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
     }
-    given.clear();
-    keep();
+    if (failure) std::rethrow_exception(failure);
   }
 
   void check_results(const Arrays& given) const {
@@ -100,16 +103,41 @@ struct Caller {
   }
 };
 
-// A text with places for arguments.
+using Number = TextArgument::Number;
+
+Number number_of(const Array& x) {
+  if (x.dtype() == DType::c64) return x.item<std::complex<float>>();
+  if (x.dtype() == DType::c128) return x.item<std::complex<double>>();
+  if (x.dtype() == DType::f64) return x.item<double>();
+  if (x.dtype() == DType::bool_) return x.item<bool>();
+  if (!is_integer(x.dtype())) return x.item<float>();
+  if (is_signed(x.dtype())) return x.item<int64_t>();
+  return x.item<uint64_t>();
+}
+
+// What a number of the dtype is, whatever its value.
+Number zero_of(DType dtype) {
+  if (dtype == DType::c64) return std::complex<float>();
+  if (dtype == DType::c128) return std::complex<double>();
+  if (dtype == DType::f64) return 0.0;
+  if (dtype == DType::bool_) return false;
+  if (!is_integer(dtype)) return 0.0f;
+  if (is_signed(dtype)) return int64_t{0};
+  return uint64_t{0};
+}
+
+// A text with places for arguments. Numbers of C++ are written into it at once.
 struct Format {
+  std::string_view op;
+  Loc loc;
   std::vector<std::string> texts;  // one more than places
   std::vector<std::string> specs;
+  Arrays arrays;  // by place
 
-  Format(std::string_view op, std::string_view text, const Arrays& arguments, Loc loc) {
+  Format(std::string_view op, std::string_view text, const std::vector<TextArgument>& arguments, Loc loc)
+      : op(op), loc(loc) {
     texts.emplace_back();
-    const auto fail = [&](std::string got, std::string expected) {
-      throw_user<UserError>(op, std::move(got), std::move(expected), "{{ and }} are braces", loc);
-    };
+    size_t places = 0;
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
       const bool twice = (c == '{' || c == '}') && i + 1 < text.size() && text[i + 1] == c;
@@ -122,67 +150,59 @@ struct Format {
       if (end == std::string_view::npos) fail(fmt::format("a single {} in \"{}\"", c, text), "{} or {:format}");
       std::string spec(text.substr(i + 1, end - i - 1));
       if (!spec.empty() && spec[0] != ':') fail(fmt::format("{{{}}}", spec), "{} or {:format}, one for each argument");
-      specs.push_back(std::move(spec));
-      texts.emplace_back();
+      if (places++ < arguments.size()) add(arguments[places - 1], std::move(spec));
       i = end;
     }
-    if (specs.size() != arguments.size())
-      fail(fmt::format("{} arguments for \"{}\"", arguments.size(), text), fmt::format("{}", specs.size()));
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (specs[i].size() <= 1) continue;
-      const Aval& aval = aval_of(arguments[i], loc);
-      if (!aval.shape.empty())
-        fail(fmt::format("{{{}}} for {}", specs[i], to_string(aval)), "{} for an array that is no scalar");
-      formatted(op, specs[i], zeros_of(aval), loc);  // an error of the format, before anything runs
-    }
+    if (places != arguments.size())
+      fail(fmt::format("{} arguments for \"{}\"", arguments.size(), text), fmt::format("{}", places));
   }
 
-  std::string operator()(std::string_view op, const Arrays& arguments, Loc loc) const {
+  std::string operator()(std::span<const Array> values) const {
     std::string text = texts[0];
     for (size_t i = 0; i < specs.size(); ++i)
-      text += (arguments[i].ndim() > 0 ? to_string(arguments[i]) : formatted(op, specs[i], arguments[i], loc)) +
-              texts[i + 1];
+      text += (values[i].ndim() > 0 ? to_string(values[i]) : formatted(specs[i], number_of(values[i]))) + texts[i + 1];
     return text;
   }
 
  private:
-  static Array zeros_of(const Aval& aval) {
-    const BufferPtr buffer = allocate(aval.bytes(), "format");
-    std::memset(buffer->data(), 0, aval.bytes());
-    return make_concrete(aval, buffer);
+  [[noreturn]] void fail(std::string got, std::string expected) const {
+    throw_user<UserError>(op, std::move(got), std::move(expected), "{{ and }} are braces", loc);
   }
 
-  static std::string formatted(std::string_view op, const std::string& spec, const Array& x, Loc loc) {
+  void add(const TextArgument& argument, std::string spec) {
+    if (const Number* number = std::get_if<Number>(&argument.value)) {
+      texts.back() += formatted(spec, *number);
+      return;
+    }
+    const Array& x = std::get<Array>(argument.value);
+    check_usable(x, op, loc);
+    if (spec.size() > 1 && x.ndim() > 0)
+      fail(fmt::format("{{{}}} for {}", spec, to_string(x.aval())), "{} for an array that is no scalar");
+    if (spec.size() > 1) formatted(spec, zero_of(x.dtype()));  // an error of the format, before anything runs
+    arrays.push_back(x);
+    specs.push_back(std::move(spec));
+    texts.emplace_back();
+  }
+
+  std::string formatted(const std::string& spec, const Number& number) const {
     const std::string format = "{" + spec + "}";
+    const auto write = [&](auto value) { return fmt::format(fmt::runtime(format), value); };
     try {
-      if (x.dtype() == DType::bool_) return fmt::format(fmt::runtime(format), x.item<bool>());
-      if (is_integer(x.dtype()) && is_signed(x.dtype())) return fmt::format(fmt::runtime(format), x.item<int64_t>());
-      if (is_integer(x.dtype())) return fmt::format(fmt::runtime(format), x.item<uint64_t>());
-      if (is_complex(x.dtype())) {
-        const bool wide = x.dtype() == DType::c128;
-        const auto part = [&](double v) {
-          return wide ? fmt::format(fmt::runtime(format), v) : fmt::format(fmt::runtime(format), static_cast<float>(v));
-        };
-        const auto z = x.item<std::complex<double>>();
-        return fmt::format("({}, {})", part(z.real()), part(z.imag()));
-      }
-      if (x.dtype() == DType::f64) return fmt::format(fmt::runtime(format), x.item<double>());
-      return fmt::format(fmt::runtime(format), x.item<float>());
+      return std::visit(
+          [&]<class T>(T value) {
+            if constexpr (ComplexScalar<T>)
+              return fmt::format("({}, {})", write(value.real()), write(value.imag()));
+            else
+              return write(value);
+          },
+          number);
     } catch (const fmt::format_error& error) {
-      throw_user<UserError>(op, fmt::format("{} for {}: {}", format, to_string(x.aval()), error.what()),
+      const std::string of = std::visit([]<class T>(T) { return std::string(name(dtype_of<T>())); }, number);
+      throw_user<UserError>(op, fmt::format("{} for a number of {}: {}", format, of, error.what()),
                             "a format of its dtype, as {:.3f}", "", loc);
     }
   }
 };
-
-Arrays arrays_of(std::string_view op, const std::vector<Operand>& arguments) {
-  Arrays arrays;
-  for (const Operand& x : arguments) {
-    arrays.push_back(x.as_array());
-    check_usable(arrays.back(), op, x.loc());
-  }
-  return arrays;
-}
 
 }  // namespace
 
@@ -212,13 +232,13 @@ std::vector<Array> callback_of(std::string_view op, LeafFunction f, const std::v
   return out;
 }
 
-void print_of(const TextAt& format, const std::vector<Operand>& arguments) {
+void print_of(const TextAt& format, const std::vector<TextArgument>& arguments) {
   static constexpr std::string_view op = "print";
   const AtLine line(format.loc);
-  const Loc loc = user_line(format.loc);
-  const Arrays arrays = arrays_of(op, arguments);
-  const auto write = [text = Format(op, format.text, arrays, loc), loc](const Arrays& in) {
-    const std::string out = text(op, in, loc) + "\n";
+  Format text(op, format.text, arguments, user_line(format.loc));
+  const Arrays arrays = std::exchange(text.arrays, {});
+  const auto write = [text = std::move(text)](const Arrays& in) {
+    const std::string out = text(in) + "\n";
     std::fwrite(out.data(), 1, out.size(), stdout);
     std::fflush(stdout);  // with what the program writes elsewhere, and before it may end
     return Arrays();
@@ -226,7 +246,7 @@ void print_of(const TextAt& format, const std::vector<Operand>& arguments) {
   callback_of(op, write, arrays, {}, true, format.loc);
 }
 
-void check_of(const Operand& condition, const TextAt& format, const std::vector<Operand>& arguments) {
+void check_of(const Operand& condition, const TextAt& format, const std::vector<TextArgument>& arguments) {
   static constexpr std::string_view op = "check";
   const AtLine line(format.loc);
   const Loc loc = user_line(format.loc);
@@ -234,9 +254,10 @@ void check_of(const Operand& condition, const TextAt& format, const std::vector<
   check_usable(flags, op, loc);
   if (flags.dtype() != DType::bool_)
     throw_user<DTypeError>(op, to_string(flags.aval()), "a bool array", "compare it, as in x > 0", loc);
-  Arrays arrays = arrays_of(op, arguments);
-  const auto look = [text = Format(op, format.text, arrays, loc), loc](const Arrays& in) {
-    if (!in[0].item<bool>()) throw_user<CheckError>(op, text(op, {in.begin() + 1, in.end()}, loc), "", "", loc);
+  Format text(op, format.text, arguments, loc);
+  Arrays arrays = std::exchange(text.arrays, {});
+  const auto look = [text = std::move(text), loc](const Arrays& in) {
+    if (!in[0].item<bool>()) throw_user<CheckError>(op, text(std::span(in).subspan(1)), "", "", loc);
     return Arrays();
   };
   arrays.insert(arrays.begin(), flags.ndim() == 0 ? flags : all(flags));
