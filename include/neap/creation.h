@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #if defined(__has_include)
 #if __has_include(<mdspan>)
@@ -43,6 +44,8 @@ Array eye(int64_t n, std::optional<int64_t> m = {}, DType dtype = f32, Loc loc =
 
 namespace detail {
 Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc);
+/// Returns a handle to the memory of the elements: while it lives nobody takes them, donated as x may be.
+std::shared_ptr<const void> memory_of(const Array& x, Loc loc);
 Array scalar_constant(double real, int64_t integer, DType dtype, Loc loc, double imag = 0);
 }  // namespace detail
 

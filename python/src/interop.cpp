@@ -33,14 +33,14 @@ DataType dlpack_dtype(DType dtype) {
 // What a tensor that was handed out needs until its deleter is called.
 template <class M>
 struct Lent {
-  Array array;
+  std::shared_ptr<const void> memory;
   Shape shape, strides;
   M managed;
 };
 
 template <class M>
 M* lend(const Array& x, std::source_location loc) {
-  auto* lent = new Lent<M>{x, x.shape(), row_major_strides(x.shape()), {}};
+  auto* lent = new Lent<M>{detail::memory_of(x, loc), x.shape(), row_major_strides(x.shape()), {}};
   Tensor& t = lent->managed.tensor;
   t.data = const_cast<std::byte*>(x.raw(loc).data());
   t.device = {dlpack::kCpu, 0};
@@ -186,7 +186,9 @@ const char* buffer_format(DType dtype) {
   return kFormats[static_cast<int>(dtype)];
 }
 
+// What a view that was handed out needs until it is released.
 struct Extents {
+  std::shared_ptr<const void> memory;  // while it is in use the array is not donated
   std::vector<Py_ssize_t> shape, strides;
 };
 
@@ -204,6 +206,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
       return -1;
     }
     auto extents = std::make_unique<Extents>();
+    extents->memory = detail::memory_of(x, here());
     extents->shape.assign(x.shape().begin(), x.shape().end());
     for (const int64_t stride : row_major_strides(x.shape()))
       extents->strides.push_back(stride * static_cast<Py_ssize_t>(size_of(x.dtype())));
@@ -232,6 +235,7 @@ void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<Extents*>(v
 // The elements as bytes, for what the buffer protocol has no name of.
 struct Bytes {
   Array array;
+  std::shared_ptr<const void> memory;
 };
 int get_bytes(PyObject* self, Py_buffer* view, int flags) {
   const Array& x = nb::cast<const Bytes&>(nb::handle(self)).array;
@@ -246,7 +250,8 @@ nb::object as_numpy(const Array& x) {
   if (x.dtype() != DType::bf16)
     return numpy.attr("asarray")(nb::module_::import_("builtins").attr("memoryview")(nb::cast(x)));
   nb::object flat = x.size() == 0 ? numpy.attr("empty")(0, numpy_dtype(x.dtype()))
-                                  : numpy.attr("frombuffer")(nb::cast(Bytes{x}), numpy_dtype(x.dtype()));
+                                  : numpy.attr("frombuffer")(nb::cast(Bytes{x, detail::memory_of(x, here())}),
+                                                             numpy_dtype(x.dtype()));
   return flat.attr("reshape")(nb::cast(x).attr("shape"));
 }
 

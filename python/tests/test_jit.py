@@ -4,6 +4,7 @@ import gc
 import threading
 
 import neap as np
+import numpy
 import pytest
 
 
@@ -142,6 +143,14 @@ def test_donation():
     assert q["w"][0].item() == 0.0
     with pytest.raises(np.UserError, match="donated"):
         p["w"] + 1
+    for view in (numpy.asarray, memoryview, numpy.from_dlpack, lambda x: numpy.asarray(x)[1:]):
+        shared = np.full((4,), 3, np.float32)
+        kept = view(shared)
+        with pytest.raises(np.UserError, match="shares its memory"):
+            f({"w": shared}, np.ones(4))
+        assert kept[0] == 3 and np.sum(shared).item() == 12
+        del kept
+        assert f({"w": shared}, np.ones(4))["w"].tolist() == [2, 2, 2, 2]
     by_name = np.jit(lambda p, g: p - g, donate_argnames="p")
     x = np.ones(1024)
     by_name(x, 1.0)

@@ -181,6 +181,8 @@ Array from_host(const void* data, const Shape& shape, DType dtype, Loc loc) {
   return make_concrete(std::move(aval), std::move(buffer));
 }
 
+std::shared_ptr<const void> memory_of(const Array& x, Loc loc) { return tracing::concrete_buffer(x, "data", loc); }
+
 }  // namespace detail
 
 Array borrow(const void* data, const Shape& shape, DType dtype, std::function<void(const void*)> deleter, Loc loc) {
