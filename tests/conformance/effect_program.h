@@ -2,7 +2,6 @@
 // under derivatives. All numbers are whole and small, so that each call sees the same bits however the program runs.
 #pragma once
 
-#include <neap/callback.h>
 #include <neap/neap.h>
 
 #include "tests/conformance/host_lines.h"

@@ -58,16 +58,37 @@ class SmoothProgram {
   }
 
   static const std::vector<Row>& rows() {
-    static const std::vector<Row> all = joined(elementwise(), over_axes());
+    static const std::vector<Row> all = joined({elementwise(), special(), over_axes(), windows(), matrices()});
     return all;
   }
-  static std::vector<Row> joined(std::vector<Row> a, const std::vector<Row>& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
+  static std::vector<Row> joined(const std::vector<std::vector<Row>>& parts) {
+    std::vector<Row> all;
+    for (const std::vector<Row>& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
   }
 
-#define NEAP_ROW(expression) \
-  {#expression, [](const Array& x, const Array& y) -> Array { return static_cast<void>(y), expression; }}
+  // Matrices of bounded vectors: a regular one, one that is positive definite, one whose eigenvalues lie apart.
+  static Array identity(const Array& x) { return eye(x.size(), x.size(), f64); }
+  static Array regular(const Array& x, const Array& y) { return outer(sin(x), cos(y)) + 3.0 * identity(x); }
+  static Array definite(const Array& x) { return outer(sin(x), sin(x)) + 2.0 * identity(x); }
+  static Array apart(const Array& x, const Array& y) {
+    return outer(sin(x), sin(y)) + identity(x) * (10.0 * (1.0 + arange(x.size(), f64)));
+  }
+  static Array complex_regular(const Array& x, const Array& y) { return complex(regular(x, y), outer(cos(y), sin(x))); }
+  static Array hermitian(const Array& x, const Array& y) {
+    const Array a = complex_regular(x, y);
+    return matmul(a, conj(linalg::matrix_transpose(a)));
+  }
+  static Array last_row(const Array& a) { return a[-1]; }
+  static Array size_squared(const Array& z) { return square(real(z)) + square(imag(z)); }
+  static Array column(const Array& x) { return expand_dims(x, 1); }
+  // 1 + joined(a, b) is (1 + a) (1 + b).
+  static Array joined_of(const Array& a, const Array& b) { return a + b + 0.1 * a * b; }
+  static Array ends(const Array& x) { return stack({zeros({}, i32), full({}, x.size() - 1, i32)}); }
+
+#define NEAP_ROW(...) \
+  {#__VA_ARGS__,      \
+   [](const Array& x, const Array& y) -> Array { return static_cast<void>(x), static_cast<void>(y), __VA_ARGS__; }}
   static std::vector<Row> elementwise() {
     return {
         NEAP_ROW(logaddexp(x, y)),
@@ -137,6 +158,88 @@ class SmoothProgram {
         NEAP_ROW(x - y),
         NEAP_ROW(x * y),
         NEAP_ROW(x / (2.0 + sin(y))),
+    };
+  }
+  static std::vector<Row> special() {
+    return {
+        NEAP_ROW(gamma(2.0 + sin(x))),
+        NEAP_ROW(gammaln(2.0 + square(x))),
+        NEAP_ROW(factorial(1.0 + sin(x))),
+        NEAP_ROW(poch(2.0 + sin(x), 1.5 + cos(y))),
+        NEAP_ROW(beta(2.0 + sin(x), 2.0 + cos(y))),
+        NEAP_ROW(multigammaln(3.0 + square(x), 2)),
+        NEAP_ROW(polygamma(1, 2.0 + sin(x))),
+        NEAP_ROW(polygamma(3, 2.0 + sin(x))),
+        NEAP_ROW(zeta(3.0 + sin(x), 2.0 + cos(y))),
+        NEAP_ROW(log_ndtr(x)),
+        NEAP_ROW(ndtri(0.5 + 0.25 * sin(x))),
+        NEAP_ROW(gammainc(2.0 + sin(x), 1.0 + square(y))),
+        NEAP_ROW(gammaincc(2.0 + sin(x), 1.0 + square(y))),
+        NEAP_ROW(betainc(2.0 + sin(x), 2.0 + cos(y), 0.5 + 0.25 * sin(x))),
+        NEAP_ROW(i0(sin(x))),
+        NEAP_ROW(i1(sin(x))),
+        NEAP_ROW(i0e(2.0 + sin(x))),
+        NEAP_ROW(i1e(2.0 + sin(x))),
+        NEAP_ROW(expi(1.0 + square(x))),
+        NEAP_ROW(exp1(1.0 + square(x))),
+        NEAP_ROW(expn(3, 1.0 + square(x))),
+        NEAP_ROW(spence(2.0 + sin(x))),
+    };
+  }
+  static std::vector<Row> windows() {
+    return {
+        NEAP_ROW(reduce(concatenate({sin(x), y}), 0.0, joined_of)),
+        NEAP_ROW(reduce_window(sin(x), 0.0, joined_of, {2}, {.same = true})),
+        NEAP_ROW(reduce_window(concatenate({sin(x), sin(y)}), 0.0, joined_of, {3}, {.stride = {2}, .same = true})),
+        NEAP_ROW(sum_pool(x * y, {3}, {.same = true})),
+        NEAP_ROW(segment_sum(concatenate({x, y}), remainder(arange(2 * x.size()), 2), x.size())),
+        NEAP_ROW(segment_prod(concatenate({sin(x), cos(y)}), remainder(arange(2 * x.size()), 2), x.size())),
+        NEAP_ROW(sum(tanh(take(x, lexsort({x, y}))))),
+        NEAP_ROW(reduce_precision(x, 11, 52) * y),
+        NEAP_ROW(
+            sum(lax::gather(stack({x, y * y}), column(ends(x)), {{1, 2}, {}, {0}}, {1, x.size()}, GatherMode::clip),
+                Shape{0, 1})),
+        NEAP_ROW(lax::scatter_add(x, column(ends(x)), column(stack({y[0], y[0] * y[0]})), {{1}, {}, {0}})),
+        NEAP_ROW(lax::scatter_mul(x, column(ends(x)), column(stack({sin(y[0]), y[0]})), {{1}, {}, {0}})),
+        NEAP_ROW(lax::scatter(x, column(ends(x)), column(stack({y[0], y[0]})), {{1}, {}, {0}})),
+        NEAP_ROW(lax::conv_general_dilated(stack({x, y}), regular(x, y))[1]),
+        NEAP_ROW(reshape(lax::conv_general_dilated(reshape(x, {1, 1, x.size(), 1, 1, 1}),
+                                                   reshape(y, {1, 1, y.size(), 1, 1, 1}), {.same = true}),
+                         {x.size()})),
+        NEAP_ROW(lax::conv_general_dilated(reshape(stack({x, y}), {2, 1, x.size()}),
+                                           reshape(stack({y, x}), {2, 1, x.size()}), {.same = true}, {}, 2)[0][1]),
+    };
+  }
+  static std::vector<Row> matrices() {
+    return {
+        NEAP_ROW(last_row(linalg::cholesky(definite(x)))),
+        NEAP_ROW(square(linalg::qr(regular(x, y)).r)[0]),
+        NEAP_ROW(linalg::lu_solve(linalg::lu(regular(x, y)), y)),
+        NEAP_ROW(linalg::eigvalsh(apart(x, x))),
+        NEAP_ROW(square(linalg::eigh(apart(x, x)).eigenvectors)[0]),
+        NEAP_ROW(linalg::svdvals(apart(x, y))),
+        NEAP_ROW(linalg::slogdet(regular(x, y)).logabsdet),
+        NEAP_ROW(last_row(linalg::expm(outer(sin(x), cos(y))))),
+        NEAP_ROW(last_row(linalg::inv(regular(x, y)))),
+        NEAP_ROW(linalg::tridiagonal_solve(sin(x), 4.0 + cos(y), sin(y), column(x))[{slice(), 0}]),
+        NEAP_ROW(real(last_row(linalg::cholesky(hermitian(x, y))))),
+        NEAP_ROW(imag(last_row(linalg::cholesky(hermitian(x, y))))),
+        NEAP_ROW(size_squared(linalg::qr(complex_regular(x, y)).r)[0]),
+        NEAP_ROW(real(linalg::det(complex_regular(x, y)))),
+        NEAP_ROW(imag(linalg::solve(complex_regular(x, y), complex(y, x)))),
+        NEAP_ROW(linalg::eigvalsh(complex(apart(x, x), outer(sin(x), cos(x)) - outer(cos(x), sin(x))))),
+        NEAP_ROW(cg(definite(x), y, {}, {.tol = 1e-14})),
+        NEAP_ROW(bicgstab(regular(x, y), y, {}, {.tol = 1e-14})),
+        NEAP_ROW(gmres(regular(x, y), y, {}, {.tol = 1e-14})),
+        NEAP_ROW(custom_linear_solve([a = definite(x)](const Array& v) { return matmul(a, v); }, y,
+                                     [a = definite(x)](const auto&, const Array& b) { return linalg::solve(a, b); },
+                                     true)),
+        NEAP_ROW(custom_root(
+            [&](const Array& r) { return r * r * r + r - y; }, y,
+            [](const auto& f, const Array& r) {
+              return fori_loop(0, 40, [&](const Array&, const Array& c) { return c - f(c) / (3.0 * c * c + 1.0); }, r);
+            },
+            [](const auto& g, const Array& b) { return b / g(ones_like(b)); })),
     };
   }
   static std::vector<Row> over_axes() {
