@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/conformance/check_program.h"
+#include "tests/conformance/smooth_program.h"
 #include "tests/conformance/transformed_program.h"
 #include "trace/graph/effects.h"
 
@@ -27,13 +28,15 @@ inline std::string wrong_node(const Graph& graph, const Arrays& inputs, const st
   std::string expected_said;
   printed([&] { values = all_values(graph, inputs); });
   for (const tracing::Node& node : graph.nodes) {
-    const bool control = tracing::op_info(node.op).family == tracing::Family::control;
-    if (control && !tracing::calls_host(node)) continue;  // rounding errors of its sums may grow
+    using tracing::Family;
+    static constexpr Family kOfMany[] = {Family::control, Family::call, Family::factor, Family::fft};
+    const bool of_many = std::ranges::find(kOfMany, tracing::op_info(node.op).family) != std::end(kOfMany);
+    if (of_many && !tracing::calls_host(node)) continue;  // rounding errors of its sums may grow
     std::vector<HostArray> in, magnitudes;
     for (const ValueId v : node.inputs) in.push_back({graph.aval(v), values[v].impl()->data});
     HostArray expected;
     expected_said += printed([&] { expected = tracing::evaluate_reference(node.op, in, node.attrs)[0]; });
-    if (control) continue;
+    if (of_many) continue;
     const Array want = detail::make_concrete(expected.aval, expected.data), got = values[node.out()];
     const bool sums = node.op == Op::reduce_sum || node.op == Op::dot_general || node.op == Op::convolution ||
                       node.op == Op::scatter_add;
@@ -123,11 +126,12 @@ inline std::string unequal_products(const Graph& graph, const Arrays& inputs, ui
   return fmt::format("<c, J t> = {:.9g}, <J' c, t> = {:.9g}, of terms that add up to {:.9g}", left, right, size);
 }
 
-inline void check_transformed(uint64_t seed) {
+template <class Make>
+void check_transformed(uint64_t seed, const Make& make) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   std::string said;
   try {
-    Transformer made(seed);
+    Transformer made = make();
     made.transform();
     said = made.said;
     const std::string wrong = wrong_with(made.graph, made.inputs, seed);
@@ -143,6 +147,21 @@ inline void check_transformed(uint64_t seed) {
   } catch (const std::exception& e) {
     ADD_FAILURE() << said << ": " << e.what();
   }
+}
+
+inline void check_transformed(uint64_t seed) {
+  check_transformed(seed, [seed] { return Transformer(seed); });
+}
+
+/// Any function of the library, also those that are made of many ops.
+inline void check_library(uint64_t seed) {
+  const SmoothProgram f(seed);
+  SCOPED_TRACE(f.said());
+  check_transformed(seed, [&] {
+    const Array x = array(f.point);
+    const auto program = [&](const Arrays& in) { return Arrays{f(in[0])}; };
+    return Transformer(seed, tracing::trace_closed(std::vector{x.aval()}, program), {x}, 200);
+  });
 }
 
 }  // namespace neap::conformance

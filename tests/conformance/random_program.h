@@ -135,7 +135,7 @@ class ProgramMaker {
       case 7: return random_numbers();
       case 8: return chance(3) ? convolution() : dot();
       case 9: return chance(3) ? scan() : converts();
-      case 10: return chance(2) ? sort() : elementwise();
+      case 10: return chance(3) ? cumulative() : chance(2) ? sort() : elementwise();
       default: return elementwise();
     }
   }
@@ -302,6 +302,18 @@ class ProgramMaker {
     if (rank == 0) return;
     add(chance(2) ? Op::sort : Op::argsort, {x},
         {{Attr::axis, static_cast<int64_t>(pick(rank))}, {Attr::descending, static_cast<int64_t>(pick(2))}});
+  }
+
+  void cumulative() {
+    const ValueId x = operand();
+    const auto rank = aval(x).shape.size();
+    if (rank == 0 || aval(x).dtype == bool_) return;
+    const Attrs attrs{{Attr::axis, static_cast<int64_t>(pick(rank))}, {Attr::reverse, static_cast<int64_t>(pick(2))}};
+    switch (pick(4)) {
+      case 0: add(Op::cumsum, {exact(x)}, attrs); return;
+      case 1: add(Op::cumprod, {units(x)}, attrs); return;
+      default: add(chance(2) ? Op::cummax : Op::cummin, {x}, attrs); return;
+    }
   }
 
   struct Rows {

@@ -1,5 +1,6 @@
 // Programs at random of every kind that the other tests here try, thousands of each.
 #include "tests/conformance/check_derivatives.h"
+#include "tests/conformance/check_effects.h"
 #include "tests/conformance/check_models.h"
 #include "tests/conformance/check_oracle.h"
 #include "tests/conformance/check_transformed.h"
@@ -29,9 +30,11 @@ INSTANTIATE_TEST_SUITE_P(Block, ManyTransformedPrograms, testing::Range<uint64_t
 
 class ManyOtherPrograms : public ManyPrograms {};
 TEST_P(ManyOtherPrograms, AreWhatPlainCodeMakes) { check_seeds(1000, check_oracle); }
-TEST_P(ManyOtherPrograms, HaveTheDerivativesThatDifferencesSay) { check_seeds(5000, check_derivatives); }
+TEST_P(ManyOtherPrograms, HaveTheDerivativesThatDifferencesSay) { check_seeds(2000, check_derivatives); }
 TEST_P(ManyOtherPrograms, AreLargeAndOfAnyOps) { check_seeds(20'000, check_large); }
 TEST_P(ManyOtherPrograms, AreAsPeopleWriteThem) { check_seeds(1000, check_model); }
+TEST_P(ManyOtherPrograms, CallTheHostAsTheReferenceDoes) { check_seeds(500, check_effects); }
+TEST_P(ManyOtherPrograms, OfTheLibraryRunTheSame) { check_seeds(1000, check_library); }
 TEST_P(ManyOtherPrograms, MeetThemselves) { check_seeds(500, check_pair); }
 INSTANTIATE_TEST_SUITE_P(Block, ManyOtherPrograms, testing::Range<uint64_t>(0, 4));
 

@@ -11,6 +11,15 @@
 
 namespace neap::conformance {
 
+/// With those in the graphs of its nodes.
+inline size_t nodes_in(const Graph& graph) {
+  size_t nodes = graph.nodes.size();
+  for (const tracing::Node& node : graph.nodes)
+    for (const auto& [attr, value] : node.attrs.items())
+      if (const auto* body = std::get_if<tracing::GraphPtr>(&value)) nodes += nodes_in(**body);
+  return nodes;
+}
+
 class Transformer {
  public:
   explicit Transformer(uint64_t seed) : random_(seed ^ 0x9e3779b97f4a7c15) {
@@ -18,6 +27,12 @@ class Transformer {
     maker.make();
     graph = std::move(maker.graph), inputs = std::move(maker.inputs);
   }
+  /// Of a program that has most_nodes at most, in loops too, as one of its transforms.
+  Transformer(uint64_t seed, Graph program, Arrays its_inputs, size_t most_nodes)
+      : graph(std::move(program)),
+        inputs(std::move(its_inputs)),
+        random_(seed ^ 0x9e3779b97f4a7c15),
+        most_nodes_(most_nodes) {}
 
   Graph graph;
   Arrays inputs;
@@ -25,11 +40,10 @@ class Transformer {
 
   /// Puts one to three transforms on top, as long as what comes out is not too large.
   void transform() {
-    for (size_t i = 0, n = 1 + pick(3); i < n && graph.nodes.size() < kMostNodes; ++i) transform_once();
+    for (size_t i = 0, n = 1 + pick(3); i < n && nodes_in(graph) < most_nodes_; ++i) transform_once();
   }
 
  private:
-  static constexpr size_t kMostNodes = 700;
   static constexpr int64_t kMostElements = 60'000;
 
   size_t pick(size_t n) { return random_() % n; }
@@ -68,7 +82,7 @@ class Transformer {
     int64_t elements = 0;
     for (const tracing::Node& node : next.nodes)
       for (const ValueId v : node.outputs) elements = std::max(elements, next.aval(v).size());
-    if (elements > kMostElements || next.nodes.size() > 3 * kMostNodes) return false;
+    if (elements > kMostElements || nodes_in(next) > 3 * most_nodes_) return false;
     graph = std::move(next), inputs = now;
     said = name + "(" + said + ")";
     return true;
@@ -250,6 +264,7 @@ class Transformer {
   }
 
   Random random_;
+  size_t most_nodes_ = 700;
 };
 
 }  // namespace neap::conformance

@@ -17,6 +17,13 @@ TEST_P(TransformedPrograms, RunTheSameHoweverTheyArePlanned) {
     check_transformed(seed);
 }
 
+TEST_P(TransformedPrograms, OfTheLibraryRunTheSame) {
+  if (const char* seed = std::getenv("NEAP_TEST_SEED")) return check_library(std::strtoull(seed, nullptr, 10));
+  const uint64_t programs = default_device() == cpu() ? 4 : 1;  // drivers compile slowly
+  for (uint64_t seed = GetParam() * programs; seed < (GetParam() + 1) * programs && !HasFailure(); ++seed)
+    check_library(seed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Block, TransformedPrograms, testing::Range<uint64_t>(0, 10));
 
 }  // namespace
