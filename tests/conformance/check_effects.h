@@ -3,6 +3,7 @@
 
 #include "tests/conformance/check_program.h"
 #include "tests/conformance/effect_program.h"
+#include "trace/graph/effects.h"
 
 namespace neap::conformance {
 
@@ -11,6 +12,11 @@ template <class F>
 Run by_reference(const F& f, const Array& x) {
   const eager_reference reference;
   return called([&](const Arrays& in) { return Arrays{f(in[0])}; }, {x});
+}
+
+inline Graph graph_of(const EffectProgram& program) {
+  return tracing::trace_closed(std::vector{program.input.aval()},
+                               [&](const Arrays& in) { return Arrays{program(in[0])}; });
 }
 
 /// But for what rules of derivatives say.
@@ -29,11 +35,7 @@ inline void check_effects(uint64_t seed) {
     if (program.derives())
       EXPECT_EQ(without_rules(want.said), without_rules(by_reference(*program.block, program.input).said))
           << "a derivative";
-    const std::string said = printed([&] {
-      graph = tracing::trace_closed(std::vector{program.input.aval()},
-                                    [&](const Arrays& in) { return Arrays{program(in[0])}; });
-    });
-    EXPECT_EQ(said, "") << "tracing";
+    EXPECT_EQ(printed([&] { graph = graph_of(program); }), "") << "tracing";
     const Run planned = called(jitted(graph), {program.input});
     expect_same(planned, want, "planned");
     check_graph(graph, {program.input}, seed);

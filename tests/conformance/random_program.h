@@ -460,18 +460,23 @@ class ProgramMaker {
     if (shape.empty() || t == bool_) return;
     const Shape rest(shape.begin() + 1, shape.end());
     Graph body;
-    const ValueId w = body.add_input({rest, t}), carry = body.add_input({rest, t}), item = body.add_input({rest, t});
+    std::vector<ValueId> operands{exact(like({rest, t}))};
+    const ValueId w = body.add_input({rest, t}), seen = calls_ ? body.add_input({{2}, u32}) : w;
+    if (calls_) operands.push_back(key());
+    const auto consts = std::ssize(operands);
+    const ValueId carry = body.add_input({rest, t}), item = body.add_input({rest, t});
     const ValueId larger = body.add(Op::maximum, {w, item});
     const ValueId next = is_float(t)
                              ? body.add(Op::minimum, {body.add(Op::add, {carry, larger}), body.constant(100, t, rest)})
                              : body.add(Op::add, {carry, body.add(Op::multiply, {larger, w})});
-    if (calls_) call_of(body, {chance(2) ? item : next, w}, {}, true);
+    if (calls_) call_of(body, {chance(2) ? item : next, seen}, {}, true);
     body.outputs = {next, chance(2) ? carry : larger};
-    const ValueId weight = exact(like({rest, t})), first = exact(like({rest, t})), items = exact(x);
-    graph.add_node(Op::scan, {weight, first, items},
+    operands.push_back(exact(like({rest, t})));
+    operands.push_back(exact(x));
+    graph.add_node(Op::scan, operands,
                    {{Attr::body, std::make_shared<const Graph>(body)},
                     {Attr::length, shape[0]},
-                    {Attr::num_consts, 1},
+                    {Attr::num_consts, consts},
                     {Attr::num_carry, 1},
                     {Attr::reverse, static_cast<int64_t>(pick(2))}},
                    std::source_location::current());

@@ -34,6 +34,13 @@ class SmoothProgram {
     return sum(values.back() * (0.5 + 0.37 * arange(x.size(), f64))) + 0.3 * sum(before);
   }
 
+  /// Of all functions that there are.
+  static Array sum_of_all(const Array& x, const Array& y) {
+    Array total = zeros({}, f64);
+    for (const Row& row : rows()) total = total + sum(row.f(x, y));
+    return total;
+  }
+
   std::string said() const {
     std::string text = fmt::format("at {}:", fmt::join(point, ", "));
     for (size_t i = 0; i < steps_.size(); ++i)
@@ -281,6 +288,12 @@ class SmoothProgram {
         NEAP_ROW(associative_scan([](const Array& a, const Array& b) { return logaddexp(a, b); }, x)),
         NEAP_ROW(fori_loop(
             0, 3, [&](const Array&, const Array& c) { return logaddexp(c, y) - 0.5; }, x)),
+        NEAP_ROW(real(fft::fft(x))),
+        NEAP_ROW(imag(fft::ifft(complex(x, y)))),
+        NEAP_ROW(sum(square(real(fft::rfft(concatenate({x, y})))))),
+        NEAP_ROW(fft::irfft(complex(x, y), {.n = 2 * x.size()})[slice(x.size())]),
+        NEAP_ROW(custom_vjp([](const Array& a) { return sin(a); }, [](const Array& a) { return std::pair(sin(a), a); },
+                            [](const Array& a, const Array& t) { return cos(a) * t; })(x)),
         NEAP_ROW(checkpoint([](const Array& a) { return softplus(sin(a)); })(x)),
         NEAP_ROW(cond(
             x[0] > y[0], [](const Array& a) { return softplus(a); }, [](const Array& a) { return softplus(a); }, x)),
