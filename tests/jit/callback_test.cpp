@@ -252,6 +252,76 @@ TEST_F(Callback, IsCalledForExamplesThatComeByOnly) {
   EXPECT_THAT(seen, ElementsAre(10, 20));
 }
 
+TEST_F(Callback, PureCallbackForExamplesThatComeByOnly) {
+  const auto identity = [](const Array& x) {
+    return pure_callback(
+        [](const Array& a) {
+          see(a);
+          return a;
+        },
+        x, x);
+  };
+  const auto same = [](const Array& a) { return a; };
+  const Array x = array({1.0f, -2.0f, 3.0f});
+  const auto branch = [&](const Array& a) { return cond(a > 0, identity, same, a); };
+  EXPECT_EQ(jit(vmap(branch))(x).to_vector<float>(), x.to_vector<float>());
+  EXPECT_THAT(seen, ElementsAre(1, 3));
+  seen.clear();
+  const auto loop = [&](const Array& a) {
+    return while_loop([](const Array& c) { return c < 3; }, [&](const Array& c) { return identity(c) + 1; }, a);
+  };
+  EXPECT_THAT(jit(vmap(loop))(array({1.0f, 5.0f, 2.0f})).to_vector<float>(), ElementsAre(3, 5, 3));
+  EXPECT_THAT(seen, ElementsAre(1, 2, 2));
+  seen.clear();
+  const auto nested = [&](const Array& a) {
+    return cond(
+        a > 0,
+        [&](const Array& b) { return fori_loop(0, 2, [&](const Array&, const Array& c) { return branch(c); }, b); },
+        same, a);
+  };
+  EXPECT_EQ(jit(vmap(nested))(x).to_vector<float>(), x.to_vector<float>());
+  EXPECT_THAT(seen, ElementsAre(1, 3, 1, 3));
+  seen.clear();
+  jit(vmap(vmap(
+               [&](const Array& a, const Array& b) {
+                 return cond(
+                     a > 0, [&](const Array& p, const Array& q) { return branch(p * q); },
+                     [](const Array& p, const Array&) { return p; }, a, b);
+               },
+               {.in_axes = {0, none}}),
+           {.in_axes = {none, 0}}))(array({1.0f, -1.0f, 2.0f}), array({10.0f, -10.0f}));
+  EXPECT_THAT(seen, ElementsAre(10, 20));
+  // What is the same for all examples is asked for once.
+  const auto constant = [&](const Array& a) {
+    return cond(a > 0, [&](const Array& b) { return b * identity(array(7.0f)); }, same, a);
+  };
+  seen.clear();
+  EXPECT_THAT(jit(vmap(constant))(x).to_vector<float>(), ElementsAre(7, -2, 21));
+  EXPECT_THAT(seen, ElementsAre(7));
+  seen.clear();
+  jit(vmap(constant))(array({-1.0f, -2.0f}));
+  EXPECT_THAT(seen, ElementsAre());
+}
+
+// The rule of a derivative is run later than vmap, which knows who takes the branch.
+TEST_F(Callback, RulesForExamplesThatComeByOnly) {
+  const auto square = custom_jvp([](const Array& x) { return x * x; },
+                                 [](const Array& x, const Array& t) {
+                                   debug::callback(see, x * 10);
+                                   return 2 * x * t;
+                                 });
+  const auto branch = [&](const Array& x) {
+    return cond(x > 0, [&](const Array& a) { return square(a); }, [](const Array& a) { return a; }, x);
+  };
+  const Array x = array({1.0f, -2.0f, 3.0f});
+  EXPECT_THAT(jit(grad([&](const Array& a) { return sum(vmap(branch)(a)); }))(x).to_vector<float>(),
+              ElementsAre(2, 1, 6));
+  EXPECT_THAT(seen, ElementsAre(10, 30));
+  seen.clear();
+  EXPECT_THAT(jit(vmap(grad(branch)))(x).to_vector<float>(), ElementsAre(2, 1, 6));
+  EXPECT_THAT(seen, ElementsAre(10, 30));
+}
+
 TEST_F(Callback, IsCalledOnceUnderDerivatives) {
   const auto step = [](const Array& c, const Array& x) {
     debug::callback(see, c);

@@ -132,6 +132,16 @@ bool has_effects(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) { return has_effects(node); });
 }
 
+const Node* first_effect(const Node& node) {
+  if (!has_effects(node) || node.op == Op::host_call) return has_effects(node) ? &node : nullptr;
+  for (const Attr attr : kBodies) {
+    if (!node.attrs.has(attr)) continue;
+    for (const Node& inner : node.attrs.graph(attr)->nodes)
+      if (const Node* found = first_effect(inner)) return found;
+  }
+  return nullptr;
+}
+
 bool calls_host(const Node& node, bool with_results) {
   if (node.op == Op::host_call) return !with_results || !node.attrs.function(Attr::callee)->results.empty();
   return any_body(node, [&](const Graph& body) { return calls_host(body, with_results); });
@@ -141,33 +151,52 @@ bool calls_host(const Graph& graph, bool with_results) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) { return calls_host(node, with_results); });
 }
 
+bool may_call_host(const Node& node) {
+  if (node.op == Op::host_call) return true;
+  return std::ranges::any_of(node.attrs.items(), [](const auto& item) {
+    const GraphPtr* graph = std::get_if<GraphPtr>(&item.second);
+    return graph && may_call_host(**graph);
+  });
+}
+
+bool may_call_host(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) { return may_call_host(node); });
+}
+
 Node without_effects(const Node& node) {
+  if (node.op == Op::host_call || !may_call_host(node)) return node;
   Node rest = node;
-  if (node.op == Op::host_call || !has_effects(node)) return rest;
-  for (const Attr attr : kBodies) {
-    if (!node.attrs.has(attr)) continue;
-    const Graph& body = *node.attrs.graph(attr);
-    const std::vector<int> uses = count_uses(body);
-    Graph to;
-    Values renamed(body.values.size(), no_value);
-    for (const ValueId v : body.inputs) renamed[v] = to.add_input(body.aval(v));
-    rest.attrs.set(attr,
-                   shared(copied(body, std::move(to), std::move(renamed), [&](Graph& g, const Node& inner, Values in) {
-                     if (is_effect(inner) && uses[inner.out()] == 0) return Values{no_value};
-                     return add(g, inner, std::move(in), without_effects(inner).attrs);
-                   })));
-  }
+  for (const auto& [attr, value] : node.attrs.items())
+    if (const GraphPtr* graph = std::get_if<GraphPtr>(&value)) rest.attrs.set(attr, shared(without_effects(**graph)));
   return rest;
 }
 
-Graph masked_effects(const Graph& graph, ValueId mask) {
+Graph without_effects(const Graph& graph) {
+  std::vector<bool> used(graph.values.size(), false);
+  const auto is_used = [&](const Node& node) {
+    return std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
+  };
+  for (const ValueId v : graph.outputs) used[v] = true;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
+    if (is_used(*node))
+      for (const ValueId v : node->inputs) used[v] = true;
+  Graph to;
+  Values renamed(graph.values.size(), no_value);
+  for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
+  return copied(graph, std::move(to), std::move(renamed), [&](Graph& g, const Node& node, Values inputs) {
+    if (!is_used(node)) return Values(node.outputs.size(), no_value);
+    return add(g, node, std::move(inputs), without_effects(node).attrs);
+  });
+}
+
+Graph masked_calls(const Graph& graph, ValueId mask) {
   Graph to;
   Values renamed(graph.values.size(), no_value);
   for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
   const ValueId flag = renamed[mask];
   return copied(graph, std::move(to), std::move(renamed), [&](Graph& g, const Node& node, Values inputs) {
     Attrs attrs = node.attrs;
-    if (!has_effects(node)) return add(g, node, std::move(inputs), std::move(attrs));
+    if (!may_call_host(node)) return add(g, node, std::move(inputs), std::move(attrs));
     if (node.op == Op::host_call) {
       const Ints& batch = attrs.ints(Attr::batch);
       const ValueId all = g.add(Op::reshape, {flag}, {{Attr::shape, Ints(batch.size(), 1)}}, node.loc);
@@ -198,7 +227,7 @@ Graph with_mask(const Graph& graph) {
   Graph with_input = copied(graph, std::move(to), std::move(renamed), [](Graph& g, const Node& node, Values inputs) {
     return add(g, node, std::move(inputs), node.attrs);
   });
-  return masked_effects(with_input, mask);
+  return masked_calls(with_input, mask);
 }
 
 Graph without_ordered_effects(const Graph& graph) {

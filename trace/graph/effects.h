@@ -13,14 +13,22 @@ namespace neap::tracing {
 /// Returns whether the node, or one in a body of it, has an effect that nothing keeps alive but itself.
 bool has_effects(const Node& node);
 bool has_effects(const Graph& graph);
+/// Returns the first node of it that has such an effect, the node itself or one in a body; nullptr: none.
+const Node* first_effect(const Node& node);
 /// Returns whether the node, or one in a graph of it, calls the host; `with_results`: a function that has results.
 bool calls_host(const Node& node, bool with_results = false);
 bool calls_host(const Graph& graph, bool with_results = false);
 
-/// Returns the node without the effects in its bodies whose results nobody reads, for what runs a second time.
+/// Returns whether the node, or one in any graph of it, the rules of its derivatives among them, calls the host.
+bool may_call_host(const Node& node);
+bool may_call_host(const Graph& graph);
+
+/// Returns the node without the effects in its graphs of which no result of the graph is made, for what runs a second
+/// time; or the graph without its own.
 Node without_effects(const Node& node);
-/// Returns the graph with effects that take place only where `mask`, a bool scalar among its inputs, is true.
-Graph masked_effects(const Graph& graph, ValueId mask);
+Graph without_effects(const Graph& graph);
+/// Returns the graph with calls of the host that are made only where `mask`, a bool scalar among its inputs, is true.
+Graph masked_calls(const Graph& graph, ValueId mask);
 /// Returns the graph with the mask as an input before all others.
 Graph with_mask(const Graph& graph);
 /// Returns the graph with its effects in an order of values, calls inlined; where there are any, one more result, the

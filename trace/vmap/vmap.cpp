@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trace/graph/host_call.h"
 #include "trace/tracing/interpret.h"
 #include "trace/vmap/vmap_rules.h"
 
@@ -71,9 +72,16 @@ Array one_by_one(const VmapSite& site) {
                     site.node.loc)[0];
 }
 
-// The function is called for each example; what is the same for all of them is not copied.
+// The function is called for each example; what is the same for all of them is not copied. One without effect whose
+// operands are all the same is called once, if any example calls it.
 Array vmap_host_call(const VmapSite& site) {
   Attrs attrs = site.node.attrs;
+  if (attrs.has(Attr::masked) && !attrs.function(Attr::callee)->effect &&
+      std::find(site.batched.begin() + 1, site.batched.end(), true) == site.batched.end()) {
+    Arrays same = site.in;
+    same[0] = any(same[0], {0});
+    return repeated(site.apply(same, attrs), site.size);
+  }
   attrs.set(Attr::batch, after(site.size, attrs.ints(Attr::batch)));
   Arrays operands = site.in;
   for (size_t i = 0; i < operands.size(); ++i)

@@ -61,8 +61,8 @@ BatchedResults vmap_loop(const VmapSite& site) {
     inner = vmap_active(body, batched, site.size);
     settled = true;
     each_stops = site.node.op == Op::while_loop && (inner.batched[0] || batched[consts]);
-    if (each_stops && has_effects(body))
-      inner = vmap_active(masked_effects(body, body.inputs[consts]), batched, site.size);
+    if (each_stops && may_call_host(body))
+      inner = vmap_active(masked_calls(body, body.inputs[consts]), batched, site.size);
     for (size_t i = 0; i < carries; ++i) {
       const bool changes = body.outputs[i] != body.inputs[consts + i];
       if (!(inner.batched[i] || (each_stops && changes)) || batched[consts + i]) continue;
@@ -101,8 +101,8 @@ BatchedResults vmap_loop(const VmapSite& site) {
 BatchedResults vmap_cond(const VmapSite& site) {
   const std::vector<bool> inputs(site.batched.begin() + 1, site.batched.end());
   const Arrays arguments(site.in.begin() + 1, site.in.end());
-  // What has an effect has it where its branch is the one that is taken.
-  const bool masked = site.batched[0] && has_effects(site.node);
+  // The host is called for the examples that take the branch.
+  const bool masked = site.batched[0] && may_call_host(site.node);
   const auto branch = [&](Attr attr) {
     const Graph& body = *site.node.attrs.graph(attr);
     if (!masked) return vmap_active(body, inputs, site.size);
