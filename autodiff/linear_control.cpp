@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include <neap/creation.h>
+#include <neap/error.h>
+
+#include <fmt/format.h>
 
 #include "autodiff/scan.h"
 #include "trace/graph/effects.h"
+#include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::autodiff {
@@ -61,6 +65,23 @@ Graph split_control(const Graph& g, const std::vector<bool>& unknown_inputs) {
   return std::move(copy.to);
 }
 
+namespace {
+
+// The loop as the unknown half runs it, which calls nothing that has an effect. What a function gave in each step is
+// not kept.
+Node run_again(const Node& node) {
+  Node again = tracing::without_effects(node);
+  if (const Node* call = tracing::first_effect(again))
+    throw_user<UserError>(
+        "while_loop",
+        fmt::format("the linear map of a loop that reads what {} gives", call->attrs.function(Attr::callee)->name),
+        "a loop that can be run again, or jvp",
+        "use scan or fori_loop with integer bounds, which keep what it gave, or call it before the loop", node.loc);
+  return again;
+}
+
+}  // namespace
+
 std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown_inputs, Copier& copy) {
   const LoopView loop(node);
   std::vector<bool> unknown = unknown_inputs, results(loop.results);
@@ -76,9 +97,14 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
       settled = false;
     }
   }
-  copy.node(tracing::without_effects(node), [&](ValueId v) {
-    return results[static_cast<size_t>(std::ranges::find(node.outputs, v) - node.outputs.begin())];
-  });
+  if (results[0]) {  // how often it runs is not known
+    copy.node(node);
+    return std::vector<bool>(loop.results, true);
+  }
+  if (std::ranges::find(results, true) != results.end())
+    copy.node(run_again(node), [&](ValueId v) {
+      return results[static_cast<size_t>(std::ranges::find(node.outputs, v) - node.outputs.begin())];
+    });
   Graph known = split(body, unknown, results, [](ValueId) { return Worth::nothing; }).known;
   std::vector<ValueId> operands;
   size_t consts = 0, carries = 0;
@@ -87,7 +113,6 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
     operands.push_back(copy[node.inputs[i]]);
     ++(loop.is_const(i) ? consts : carries);
   }
-  if (carries == 0) return results;
   known.outputs.resize(carries);
   const tracing::NodeId id = copy.to.add_node(
       node.op, operands, loop_attrs(loop, tracing::eliminate_dead_code(known), consts, carries), node.loc);
@@ -193,10 +218,16 @@ std::vector<bool> split_cond(const Node& node, const std::vector<bool>& unknown,
   };
   const ValueId predicate = copy[node.inputs[0]];
   std::vector<ValueId> stored;
-  if (branches[0].known_results() + slots.size() > 0) {
+  const bool gives = branches[0].known_results() + slots.size() > 0;
+  const bool has_effects =
+      std::ranges::any_of(branches, [](const Branch& b) { return tracing::has_effects(b.halves.known); });
+  if (gives || has_effects) {
     std::vector<ValueId> operands{predicate};
     for (const size_t i : known_operands) operands.push_back(copy[node.inputs[1 + i]]);
-    stored = emit(operands, [&](const Branch& branch) { return branch.known(slots); });
+    // One that is there for its effects alone gives a number that nobody reads.
+    const std::vector<Aval> given = gives ? slots : std::vector<Aval>{{{}, DType::u8}};
+    stored = emit(operands, [&](const Branch& branch) { return branch.known(given); });
+    if (!gives) stored.clear();
     size_t next = 0;
     for (size_t i = 0; i < results.size(); ++i)
       if (!results[i]) copy.set(node.outputs[i], stored[next++]);

@@ -1,9 +1,11 @@
 // Cutting a scan that carries values and tangents into a scan of the values, which stacks what the other needs, and a
 // linear scan of the tangents.
 #include <algorithm>
+#include <numeric>
 
 #include "autodiff/linear_control.h"
 #include "autodiff/scan.h"
+#include "trace/graph/effects.h"
 
 namespace neap::autodiff {
 namespace {
@@ -83,6 +85,15 @@ void emit(const LoopView& scan, const CutBody& body, Copier& copy) {
     carries += scan.is_carry(i);
   }
   std::vector<ValueId> results;
+  if (known.outputs.empty() && tracing::has_effects(known)) {  // it is there for its effects alone: a carry is added
+    std::vector<size_t> order(known.inputs.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(consts), known.inputs.size());
+    known.outputs = {known.add_input({{}, DType::u8})};
+    known = with_inputs_ordered(std::move(known), order);
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(consts), copy.to.constant(0, DType::u8));
+    carries = 1;
+  }
   if (!known.outputs.empty()) {
     const tracing::NodeId id = copy.to.add_node(
         Op::scan, operands,

@@ -384,6 +384,114 @@ TEST_F(Callback, InRulesOfDerivatives) {
   EXPECT_THAT(seen, ElementsAre(3, 100));
 }
 
+// What is there for its effects alone, as nothing else of it is known before the tangents are.
+TEST_F(Callback, InLoopsAndBranchesOfRulesUnderGrad) {
+  const auto called = [](const auto& rule) {
+    const auto f = custom_jvp([](const Array& x) { return x * x; }, rule);
+    const auto seen_by = [](const auto& g) {
+      seen.clear();
+      g(array(3.0f));
+      return seen;
+    };
+    const std::vector<float> forward = seen_by(jit([&](const Array& x) { return jvp(f, x, x).tangent; }));
+    EXPECT_EQ(seen_by(jit(grad(f))), forward);
+    EXPECT_EQ(seen_by(grad(checkpoint(f))), forward);
+    EXPECT_EQ(seen_by([&](const Array& x) { return vjp(f, x).second(x); }), forward);
+    EXPECT_EQ(seen_by([&](const Array& x) {
+                const auto linear = linearize(f, x);
+                return linear.second(x) + linear.second(x * 2);
+              }),
+              forward);
+    const auto looped = [&](const Array& x) {
+      return fori_loop(0, 1, [&](const Array&, const Array& c) { return f(c); }, x);
+    };
+    EXPECT_EQ(seen_by(jit(grad(looped))), forward);
+    return forward;
+  };
+  const auto in_branch = [](const Array& x, const Array& t) {
+    return cond(
+        x > 0,
+        [](const Array& a, const Array& b) {
+          debug::callback(see, a * 10);
+          return 2 * a * b;
+        },
+        [](const Array& a, const Array& b) { return 2 * a * b; }, x, t);
+  };
+  EXPECT_THAT(called(in_branch), ElementsAre(30));
+  EXPECT_THAT(called([](const Array& x, const Array& t) {
+                return fori_loop(
+                    0, 3,
+                    [&](const Array&, const Array& c) {
+                      debug::callback(see, x * 10);
+                      return c * x;
+                    },
+                    t);
+              }),
+              ElementsAre(30, 30, 30));
+  EXPECT_THAT(called([](const Array& x, const Array& t) {
+                return scan(
+                           [&](const Array& c, const Array& k) {
+                             debug::callback(see, k + x);
+                             return std::pair(c * x, std::tuple<>());
+                           },
+                           t, stack({x, x * 2}))
+                    .first;
+              }),
+              ElementsAre(6, 9));
+  EXPECT_THAT(called([&](const Array& x, const Array& t) {
+                return fori_loop(0, 2, [&](const Array&, const Array& c) { return in_branch(x, c); }, t);
+              }),
+              ElementsAre(30, 30));
+}
+
+// The linear map runs a while_loop again, and nothing keeps what a function gave in each step.
+TEST_F(Callback, LinearMapsOfWhileLoops) {
+  const auto prints = [](const Array& x) {
+    return while_loop([](const Array& c) { return c < 10; },
+                      [](const Array& c) {
+                        debug::callback(see, c);
+                        return c * 3;
+                      },
+                      x);
+  };
+  const auto linear = linearize(prints, array(1.0f));
+  EXPECT_EQ(linear.second(array(1.0f)).item<float>(), 27);
+  EXPECT_THAT(seen, ElementsAre(1, 3, 9));
+  seen.clear();
+  const auto rule = [](const Array& x, const Array& t) {
+    return while_loop([](const std::pair<Array, Array>& c) { return c.first < 2; },
+                      [&](const std::pair<Array, Array>& c) {
+                        debug::callback(see, c.first);
+                        return std::pair(c.first + 1, c.second * x);
+                      },
+                      std::pair(array(0.0f), t))
+        .second;
+  };
+  const auto in_rule = linearize(custom_jvp([](const Array& x) { return x; }, rule), array(3.0f));
+  EXPECT_EQ(in_rule.second(array(1.0f)).item<float>(), 9);
+  EXPECT_THAT(seen, ElementsAre(0, 1));
+  float drawn = 0;
+  const auto draw = [&] { return array(++drawn); };
+  const int line = __LINE__ + 2;
+  const auto draws = [&](const Array& x) {
+    return while_loop([](const Array& c) { return c < 100; },
+                      [&](const Array& c) { return c * (io_callback(draw, spec({}, f32)) + 1); }, x);
+  };
+  EXPECT_THAT(complaint([&] { linearize(draws, array(1.0f)); }),
+              AllOf(HasSubstr("while_loop"), HasSubstr("what io_callback gives"),
+                    HasSubstr("callback_test.cpp:" + std::to_string(line))));
+  EXPECT_THAT(complaint([&] { grad(draws)(array(1.0f)); }), HasSubstr("while_loop"));
+  EXPECT_EQ(drawn, 0);
+  EXPECT_EQ(jvp(draws, array(1.0f), array(1.0f)).tangent.item<float>(), 120);
+  EXPECT_EQ(drawn, 4);
+  const auto before = [&](const Array& x) {
+    return while_loop([](const Array& c) { return c < 100; }, [](const Array& c) { return c * 3; },
+                      x * io_callback(draw, spec({}, f32)));
+  };
+  EXPECT_EQ(linearize(before, array(1.0f)).second(array(1.0f)).item<float>(), 135);
+  EXPECT_EQ(drawn, 5);
+}
+
 // Loops that are run again, in segments or in slices, see their values once.
 // The gradient of a scan of such steps, in each memory that a budget may leave it.
 template <class Step>
