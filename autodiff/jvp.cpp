@@ -46,10 +46,11 @@ struct Dual {
   Array value, tangent;
 };
 
-// What the host prints or checks has no derivative, and needs none; what it computes would need one.
-void check_no_results(const Node& node) {
+// What the host prints or checks, and what it gives in whole numbers and bools, has no derivative and needs none; what
+// else it computes would need one.
+void check_host_call(const Node& node) {
   const tracing::HostFunction& function = *node.attrs.function(tracing::Attr::callee);
-  if (!function.results.empty())
+  if (std::ranges::any_of(function.results, [](const Aval& result) { return is_inexact(result.dtype); }))
     throw_user<UserError>(function.name, "a derivative of what a function of the host computes", "",
                           "give the function that calls it a custom_jvp or a custom_vjp, or take stop_gradient() of "
                           "its arguments",
@@ -65,7 +66,7 @@ std::vector<Dual> jvp_node(const Node& node, const std::vector<Dual>& operands) 
   const bool depends = !std::ranges::all_of(t, is_zero);
   const Family family = tracing::op_info(node.op).family;
   std::vector<Dual> results;
-  if (depends && family == Family::host) check_no_results(node);
+  if (depends && family == Family::host) check_host_call(node);
   if (depends && (family == Family::control || family == Family::call || family == Family::factor)) {
     const ManyJvp both = family == Family::call     ? jvp_call(node, in, t)
                          : family == Family::factor ? jvp_factor(node, in, t)

@@ -773,6 +773,24 @@ TEST_F(Callback, HasNoDerivativeOfItsOwn) {
   EXPECT_THAT(complaint([&] { grad(square)(array(3.0f)); }),
               AllOf(HasSubstr("pure_callback"), HasSubstr("custom_jvp")));
   EXPECT_EQ(grad([&](const Array& x) { return x * square(stop_gradient(x)); })(array(3.0f)).item<float>(), 9);
+  const auto whole = [](const Array& x) {
+    return x * pure_callback([](const Array& a) { return a.astype(i32); }, spec({}, i32), x);
+  };
+  EXPECT_EQ(jit(grad(whole))(array(3.5f)).item<float>(), 3);
+  const auto several = [](const Array& x) {
+    const auto [n, positive] = io_callback([](const Array& a) { return std::tuple(a.astype(i32), a > 0); },
+                                           std::tuple(spec({}, i32), spec({}, bool_)), x);
+    return select(positive, x * n, x);
+  };
+  EXPECT_EQ(jit(grad(several))(array(3.5f)).item<float>(), 3);
+  EXPECT_EQ(jvp(several, array(3.5f), array(2.0f)).tangent.item<float>(), 6);
+  EXPECT_THAT(complaint([&] {
+                grad([](const Array& x) {
+                  return std::get<1>(pure_callback([](const Array& a) { return std::tuple(a > 0, a); },
+                                                   std::tuple(spec({}, bool_), x), x));
+                })(array(3.0f));
+              }),
+              HasSubstr("pure_callback"));
   const auto given = custom_jvp(square, [&](const Array& x, const Array& tangent) { return 2 * x * tangent; });
   EXPECT_EQ(jit(grad(given))(array(3.0f)).item<float>(), 6);
 }
