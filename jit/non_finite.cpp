@@ -15,6 +15,7 @@
 
 #include "core/dispatch.h"
 #include "trace/graph/call.h"
+#include "trace/graph/effects.h"
 #include "trace/graph/host_call.h"
 #include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
@@ -80,22 +81,27 @@ std::optional<Find> find_in(const Array& x) {
   });
 }
 
-std::string place_of(int64_t element, const Shape& shape) {
+// " at [1, 2]"; of a scalar nothing.
+std::string at_place(int64_t element, const Shape& shape) {
+  if (shape.empty()) return "";
   std::string text;
   for (size_t axis = shape.size(); axis-- > 0;) {
     text = fmt::format("{}{}{}", element % shape[axis], text.empty() ? "" : ", ", text);
     element /= shape[axis];
   }
-  return "[" + text + "]";
+  return " at [" + text + "]";
 }
 
 Arrays run_node(const Node& node, const Arrays& operands) {
-  if (node.op == Op::host_call && node.attrs.function(Attr::callee)->results.empty())  // it has had its effect
-    return {zeros({}, DType::u8)};
   return eager().apply(node.op, operands, node.attrs, node.loc);
 }
 
-// Search runs a graph again to find the node whose results have what its operands have not.
+std::string_view name_of(const Node& node) {
+  return node.op == Op::host_call ? node.attrs.function(Attr::callee)->name : name(node.op);
+}
+
+// Search runs a graph again to find the node whose results have what its operands have not. Nodes with effects are not
+// run, nor those that read what they gave.
 class Search {
  public:
   // `outputs`: those of the graph that are looked at.
@@ -104,17 +110,20 @@ class Search {
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         where_(std::move(where)),
-        has_(graph.values.size(), false) {}
+        has_(graph.values.size(), false),
+        after_(graph.values.size(), nullptr) {}
 
-  /// Throws where the origin is found. Returns whether an input has it already.
+  /// Throws where the origin is found. Returns whether an input has it already; false, too, where unsearched().
   bool run() {
     std::vector<size_t> uses(graph_.values.size(), 0);
     for (const Node& node : graph_.nodes)
       for (const ValueId v : node.inputs) ++uses[v];
     walk([&](const Node&, Arrays&) { return true; }, uses);
     ValueId at = no_value;
-    for (const ValueId v : outputs_)
+    for (const ValueId v : outputs_) {
+      if (after_[v]) unsearched_ = after_[v];
       if (has_[v]) at = v;
+    }
     while (at != no_value) {
       const Node* node = graph_.def(at);
       if (!node) return true;
@@ -133,6 +142,8 @@ class Search {
     }
     return false;
   }
+  /// Returns the call with an effect of which an output is made, so that its origin is not found; nullptr: none.
+  const Node* unsearched() const { return unsearched_; }
 
  private:
   // Runs node by node, while `visit` says so. Values die at their last use.
@@ -143,6 +154,13 @@ class Search {
       has_[graph_.inputs[i]] = find_in(inputs_[i]).has_value();
     }
     for (const Node& node : graph_.nodes) {
+      const Node* effect = first_effect(node);
+      for (const ValueId v : node.inputs)
+        if (after_[v]) effect = after_[v];
+      if (effect) {
+        for (const ValueId v : node.outputs) after_[v] = effect;
+        continue;
+      }
       Arrays operands;
       for (const ValueId v : node.inputs) operands.push_back(values[v]);
       if (!visit(node, operands)) return;
@@ -172,11 +190,10 @@ class Search {
     if (op_info(node.op).family == Family::elementwise)
       for (const Array& x : operands)
         of += fmt::format("{}{}", of.empty() ? " of " : ", ", to_string(reshape(x, {-1})[found->element]));
-    const std::string place = y.ndim() == 0 ? "" : fmt::format(" at {}", place_of(found->element, y.shape()));
     throw_user<FloatingPointError>(
         found->is_nan ? "debug_nans" : "debug_infs",
-        fmt::format("{} gives {}{}{}, in {}{}", name(node.op), found->is_nan ? "NaN" : "an infinity", place, of,
-                    to_string(y.aval()), where_),
+        fmt::format("{} gives {}{}{}, in {}{}", name_of(node), found->is_nan ? "NaN" : "an infinity",
+                    at_place(found->element, y.shape()), of, to_string(y.aval()), where_),
         "", "its operands hold none", node.loc);
   }
 
@@ -227,6 +244,8 @@ class Search {
   std::vector<ValueId> outputs_;
   std::string where_;
   std::vector<bool> has_;
+  std::vector<const Node*> after_;  // of values that are not computed: the call with an effect of which they are made
+  const Node* unsearched_ = nullptr;
 };
 
 }  // namespace
@@ -238,17 +257,17 @@ void check_results(const TracedFunction& function, const Arrays& arguments, cons
   for (size_t i = 0; i < results.size(); ++i) {
     const std::optional<Find> found = find_in(results[i]);
     if (!found) continue;
-    const auto fail = [&](std::string_view hint) {
+    const auto fail = [&](std::string_view hint, std::source_location at) {
       throw_user<FloatingPointError>(
           found->is_nan ? "debug_nans" : "debug_infs",
-          fmt::format("result {} holds {} at {} of {}", i, found->is_nan ? "NaN" : "an infinity",
-                      place_of(found->element, results[i].shape()), to_string(results[i].aval())),
-          "", std::string(hint), loc);
+          fmt::format("result {} holds {}{} of {}", i, found->is_nan ? "NaN" : "an infinity",
+                      at_place(found->element, results[i].shape()), to_string(results[i].aval())),
+          "", std::string(hint), at);
     };
     Arrays inputs = arguments;
     for (const Array& x : arguments)
       if (!x.is_concrete())
-        fail("the arguments were donated: leave JitOptions::donate out to learn which operation made it");
+        fail("the arguments were donated: leave JitOptions::donate out to learn which operation made it", loc);
     inputs.insert(inputs.end(), function.captured.begin(), function.captured.end());
     struct Searching {
       Searching() { searching = true; }
@@ -256,8 +275,12 @@ void check_results(const TracedFunction& function, const Arrays& arguments, cons
       Searching(const Searching&) = delete;
       Searching& operator=(const Searching&) = delete;
     } const scope;
-    const bool has_it = Search(function.graph, inputs, {function.graph.outputs[i]}, "").run();
-    fail(has_it ? "an argument or a captured array holds one" : "the operations one by one give none");
+    const Graph graph = without_effects(function.graph);  // they have been had
+    Search search(graph, inputs, {graph.outputs[i]}, "");
+    const bool has_it = search.run();
+    if (const Node* call = search.unsearched())
+      fail(fmt::format("it is made of what {} gave, which the search does not call again", name_of(*call)), call->loc);
+    fail(has_it ? "an argument or a captured array holds one" : "the operations one by one give none", loc);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <neap/callback.h>
 #include <neap/neap.h>
 
+#include <cmath>
 #include <functional>
 #include <future>
 #include <limits>
@@ -793,6 +794,67 @@ TEST_F(Callback, HasNoDerivativeOfItsOwn) {
               HasSubstr("pure_callback"));
   const auto given = custom_jvp(square, [&](const Array& x, const Array& tangent) { return 2 * x * tangent; });
   EXPECT_EQ(jit(grad(given))(array(3.0f)).item<float>(), 6);
+}
+
+// The search for a NaN runs the program again, but not what it calls.
+TEST_F(Callback, IsNotCalledBySearchesForNans) {
+  const debug_nans on;
+  const auto f = jit([](const Array& x) {
+    debug::callback(see, x);
+    const Array y = fori_loop(
+        0, 3,
+        [](const Array&, const Array& c) {
+          debug::callback(see, c);
+          return cond(
+              c > 2,
+              [](const Array& a) {
+                debug::callback(see, a * 10);
+                check(a > 0, "positive");
+                return sqrt(2.5f - a);
+              },
+              [](const Array& a) { return a + 1; }, c);
+        },
+        x);
+    const auto called = custom_jvp(
+        [](const Array& a) {
+          debug::callback(see, a * 0 - 1);
+          return a * 2;
+        },
+        [](const Array&, const Array& t) { return t * 2; });
+    debug::callback(see, array(-2.0f));
+    return called(y);
+  });
+  EXPECT_THAT(complaint([&] { f(array(1.0f)); }), AllOf(HasSubstr("sqrt gives NaN"), HasSubstr("in step 2 of a scan")));
+  ASSERT_EQ(seen.size(), 7);
+  EXPECT_THAT(std::vector(seen.begin(), seen.begin() + 5), ElementsAre(1, 1, 2, 3, 30));
+  // What an io_callback gave is not known any more.
+  int calls = 0;
+  const auto draw = [&](const Array&) {
+    ++calls;
+    return array(-1.0f);
+  };
+  const int line = __LINE__ + 3;
+  const auto g = [&](const Array& x) {
+    debug::callback(see, x);
+    const Array drawn = io_callback(draw, spec({}, f32), x);
+    return std::pair(log(x), log(drawn * x));
+  };
+  EXPECT_THAT(complaint([&] { jit(g)(array(-1.0f)); }), HasSubstr("log gives NaN of f32[] -1.0"));
+  EXPECT_THAT(complaint([&] { jit(g)(array(1.0f)); }),
+              AllOf(HasSubstr("result 1 holds NaN of f32[]"), HasSubstr("io_callback"),
+                    HasSubstr("callback_test.cpp:" + std::to_string(line))));
+  EXPECT_EQ(calls, 2);
+  const auto looped = [&](const Array& x) {
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& c) { return log(c * io_callback(draw, spec({}, f32), c)); }, x);
+  };
+  EXPECT_THAT(complaint([&] { jit(looped)(array(1.0f)); }), HasSubstr("does not call again"));
+  EXPECT_EQ(calls, 5);
+  EXPECT_THAT(complaint([&] {
+                jit([](const Array& x) { return pure_callback([](const Array&) { return array(NAN); }, x, x) + 1; })(
+                    array(1.0f));
+              }),
+              HasSubstr("pure_callback gives NaN"));
 }
 
 TEST_F(Callback, WrongResultsAreSaid) {
