@@ -9,10 +9,11 @@
 // Under vmap a function is called for each example (in a branch that not all take: for those that take it) where an
 // argument, or the branch, differs between examples; where none does it is called once, for all of them. Under grad and
 // jvp prints and checks see values, not tangents (the rule of a custom_jvp may print those: under jvp they are
-// seen); what a function computes has no derivative, unless the function that calls it is given one by custom_jvp or
-// custom_vjp. A function whose results are looked at only by a checkpoint() that computes again is called once. An
-// exception that a function throws ends the call of the compiled function, whose donated arguments are gone then. A
-// saved function (neap/aot.h) cannot have any.
+// seen); what a function computes, but for integers and bools, has no derivative, unless the function that calls it is
+// given one by custom_jvp or custom_vjp. A function whose results are looked at only by a checkpoint() that computes
+// again is called once. What the matvec of a custom_linear_solve calls is called at each product; derivatives solve
+// again. An exception that a function throws ends the call of the compiled function, whose donated arguments are gone
+// then. A saved function (neap/aot.h) cannot have any.
 //
 // Arguments lie in the memory of the plan and are not copied. An array that a function keeps is copied when the
 // function returns, which takes its bytes beside the plan's; where they are not to be had, the call throws
