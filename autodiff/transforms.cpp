@@ -11,6 +11,7 @@
 #include "autodiff/jvp.h"
 #include "autodiff/reverse.h"
 #include "autodiff/scan.h"
+#include "trace/graph/effects.h"
 #include "trace/vmap/vmap.h"
 
 namespace neap::detail {
@@ -275,7 +276,35 @@ Arrays jacobian_of(const LeafFunction& f, const Arrays& leaves, const std::vecto
       shape.insert(shape.end(), leaf.begin(), leaf.end());
       result[row * columns + column] = reshape(derivative, shape);
     };
-    if (forward) {
+    if (tracing::has_effects(g) && (forward ? columns : g.outputs.size()) > 1) {
+      // One pass for all unit vectors, so that effects take place once.
+      std::vector<Aval> units;
+      for (const size_t i : inputs) units.push_back(avals[i]);
+      if (!forward) units = g.avals(g.outputs);
+      std::vector<int64_t> begin{0};
+      for (const Aval& unit : units) begin.push_back(begin.back() + unit.size());
+      const int64_t total = begin.back();
+      Arrays operands = in;
+      for (size_t i = 0; i < units.size(); ++i) {
+        Shape basis = units[i].shape;
+        basis.insert(basis.begin(), total);
+        operands.push_back(reshape(slice_in_dim(eye(total, {}, units[i].dtype), begin[i], begin[i + 1], 1), basis));
+      }
+      std::vector<bool> active(g.inputs.size(), false);
+      for (const size_t i : inputs) active[i] = true;
+      const Graph one = forward ? autodiff::jvp(g, active) : autodiff::vjp(g, active);
+      std::vector<std::optional<int64_t>> axes(one.inputs.size());
+      std::fill(axes.end() - std::ssize(units), axes.end(), 0);
+      const Arrays out = tracing::inline_graph(
+          tracing::eliminate_dead_code(tracing::vmap(one, axes, total, std::vector<int64_t>(one.outputs.size(), 0))),
+          operands);
+      for (size_t row = 0; row < g.outputs.size(); ++row)
+        for (size_t column = 0; column < columns; ++column) {
+          const size_t unit = forward ? column : row, result = g.outputs.size() + (forward ? row : column);
+          const Array derivative = slice_in_dim(out[result], begin[unit], begin[unit + 1], 0);
+          put(row, column, forward ? moveaxis(derivative, 0, -1) : derivative);
+        }
+    } else if (forward) {
       std::vector<int64_t> out_axes(g.outputs.size(), 0);
       for (const tracing::ValueId v : g.outputs) out_axes.push_back(g.aval(v).ndim());
       for (size_t column = 0; column < columns; ++column) {

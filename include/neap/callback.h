@@ -11,7 +11,7 @@
 // jvp prints and checks see values, not tangents (the rule of a custom_jvp may print those: under jvp they are
 // seen); what a function computes, but for integers and bools, has no derivative, unless the function that calls it is
 // given one by custom_jvp or custom_vjp. A function whose results are looked at only by a checkpoint() that computes
-// again is called once. What the matvec of a custom_linear_solve calls is called at each product; derivatives solve
+// again is called once. A solver (neap/solvers.h) calls its functions as often as it needs them; its derivatives solve
 // again. An exception that a function throws ends the call of the compiled function, whose donated arguments are gone
 // then. A saved function (neap/aot.h) cannot have any.
 //

@@ -43,6 +43,10 @@ std::string complaint(const F& f) {
 std::vector<float> seen;
 void see(const Array& x) { seen.push_back(x.item<float>()); }
 
+struct Point {
+  Array x, y;
+};
+
 class Callback : public testing::Test {
  protected:
   void SetUp() override { seen.clear(); }
@@ -350,6 +354,37 @@ TEST_F(Callback, IsCalledOnceUnderDerivatives) {
   count([&](const Array& x) { return vjp(f, x).second(x); });
   const auto whole = jit(grad(f));
   for (const Tradeoff& t : whole.tradeoff(array(0.5f))) count(jit(grad(f), {.memory_budget = t.peak_bytes}));
+}
+
+// A pass for each argument, or for each result, would call them as often.
+TEST_F(Callback, IsCalledOnceByJacobiansOfSeveralLeaves) {
+  const auto f = [](const Point& p) {
+    debug::callback(see, sum(p.x));
+    return Point{p.x * p.y, p.y * p.y};
+  };
+  const Point p{array({1.0f, 2.0f}), array(3.0f)};
+  const auto check_rows = [](const std::vector<Point>& rows) {
+    EXPECT_EQ(rows[0].x.shape(), (Shape{2, 2}));
+    EXPECT_THAT(rows[0].x.to_vector<float>(), ElementsAre(3, 0, 0, 3));
+    EXPECT_THAT(rows[0].y.to_vector<float>(), ElementsAre(1, 2));
+    EXPECT_THAT(rows[1].x.to_vector<float>(), ElementsAre(0, 0));
+    EXPECT_THAT(rows[1].y.to_vector<float>(), ElementsAre(6));
+  };
+  check_rows(jit(jacfwd(f))(p));
+  EXPECT_THAT(seen, ElementsAre(3));
+  seen.clear();
+  check_rows(jacrev(f)(p));
+  EXPECT_THAT(seen, ElementsAre(3));
+  float drawn = 0;
+  const auto draws = [&](const Point& q) {
+    const Array d = io_callback([&](const Array&) { return array(++drawn); }, spec({}, f32), stop_gradient(q.y));
+    return Point{q.x * d, q.y * d};
+  };
+  for (const std::vector<Point>& rows : {jacfwd(draws)(p), jacrev(draws)(p)}) {
+    const float d = rows[1].y.item<float>();
+    EXPECT_THAT(rows[0].x.to_vector<float>(), ElementsAre(d, 0, 0, d));
+  }
+  EXPECT_EQ(drawn, 2);
 }
 
 TEST_F(Callback, InRulesOfDerivatives) {
