@@ -97,7 +97,7 @@ struct EffectProgram {
     Random random(seed);
     how = random() % 9;
     const bool square = how == 6 || how == 8;  // else now and then large enough for budgets
-    const auto n = static_cast<int64_t>(square || random() % 2 ? 1 + random() % 5 : 600);
+    const auto n = static_cast<int64_t>(square || random() % 2 ? 1 + random() % 5 : 64);
     const bool batch = how == 1 || how == 2 || how == 7;
     const Array x = random_integers({batch ? Shape{3, n} : Shape{n}, f64}, -4, 4, random);
     block.emplace(random(), 2, how < 3);
