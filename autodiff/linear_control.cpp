@@ -67,9 +67,9 @@ Graph split_control(const Graph& g, const std::vector<bool>& unknown_inputs) {
 
 namespace {
 
-// The loop as the unknown half runs it, which calls nothing that has an effect. What a function gave in each step is
-// not kept.
-Node run_again(const Node& node) {
+// The loop as the unknown half runs it: of what has an effect it calls what depends on the unknown alone. `body` is the
+// loop's, with its own loops and branches cut. What a function gave in each step is not kept.
+Node run_again(const Node& node, const Graph& body, const std::vector<bool>& unknown) {
   Node again = tracing::without_effects(node);
   if (const Node* call = tracing::first_effect(again))
     throw_user<UserError>(
@@ -77,6 +77,23 @@ Node run_again(const Node& node) {
         fmt::format("the linear map of a loop that reads what {} gives", call->attrs.function(Attr::callee)->name),
         "a loop that can be run again, or jvp",
         "use scan or fori_loop with integer bounds, which keep what it gave, or call it before the loop", node.loc);
+  const std::vector<bool> depends = depends_on(body, unknown);
+  const auto is_called = [&](const Node& n) { return depends[n.out()] && tracing::has_effects(n); };
+  if (std::ranges::none_of(body.nodes, is_called)) return again;
+  std::vector<bool> used(body.values.size(), false);
+  const auto is_run = [&](const Node& n) {
+    return is_called(n) || std::ranges::any_of(n.outputs, [&](ValueId v) { return used[v]; });
+  };
+  for (const ValueId v : body.outputs) used[v] = true;
+  for (auto n = body.nodes.rbegin(); n != body.nodes.rend(); ++n)
+    if (is_run(*n))
+      for (const ValueId v : n->inputs) used[v] = true;
+  Copier copy(body);
+  for (const ValueId v : body.inputs) copy.input(v);
+  for (const Node& n : body.nodes)
+    if (is_run(n)) copy.node(depends[n.out()] ? n : tracing::without_effects(n));
+  copy.to.outputs = copy.all(body.outputs);
+  again.attrs.set(Attr::body, std::make_shared<const Graph>(std::move(copy.to)));
   return again;
 }
 
@@ -102,7 +119,7 @@ std::vector<bool> split_while(const Node& node, const std::vector<bool>& unknown
     return std::vector<bool>(loop.results, true);
   }
   if (std::ranges::find(results, true) != results.end())
-    copy.node(run_again(node), [&](ValueId v) {
+    copy.node(run_again(node, body, unknown), [&](ValueId v) {
       return results[static_cast<size_t>(std::ranges::find(node.outputs, v) - node.outputs.begin())];
     });
   Graph known = split(body, unknown, results, [](ValueId) { return Worth::nothing; }).known;

@@ -480,6 +480,38 @@ TEST_F(Callback, InLoopsAndBranchesOfRulesUnderGrad) {
               ElementsAre(30, 30));
 }
 
+TEST_F(Callback, LinearMapsCallWhatRulesDoWithTangents) {
+  const auto f = custom_jvp([](const Array& x) { return x * x; },
+                            [](const Array& x, const Array& t) {
+                              debug::callback(see, x * 10);
+                              debug::callback(see, t * 1000);
+                              return 2 * x * t;
+                            });
+  const auto expect = [&](const auto& g, const std::vector<float>& made, const std::vector<float>& mapped) {
+    seen.clear();
+    const auto linear = linearize(g, array(2.0f));
+    EXPECT_EQ(seen, made);
+    for (int i = 0; i < 2; ++i) {
+      seen.clear();
+      linear.second(array(1.0f));
+      EXPECT_EQ(seen, mapped);
+    }
+  };
+  const auto twice = [&](const Array& x) {
+    return fori_loop(0, 2, [&](const Array&, const Array& c) { return f(c); }, x);
+  };
+  const auto branch = [&](const Array& x) { return cond(x > 0, f, [](const Array& c) { return c; }, x); };
+  const auto until = [](const auto& step) {
+    return [step](const Array& x) { return while_loop([](const Array& c) { return c < 10; }, step, x); };
+  };
+  expect(f, {20}, {1000});
+  expect(twice, {20, 40}, {1000, 4000});
+  expect(branch, {20}, {1000});
+  expect(until(f), {20, 40}, {1000, 4000});
+  expect(until(branch), {20, 40}, {1000, 4000});
+  expect(until(twice), {20, 40}, {1000, 4000});
+}
+
 // The linear map runs a while_loop again, and nothing keeps what a function gave in each step.
 TEST_F(Callback, LinearMapsOfWhileLoops) {
   const auto prints = [](const Array& x) {
