@@ -741,10 +741,6 @@ TEST_F(Callback, ResultsMayBeReferences) {
   }
 }
 
-struct Point {
-  Array x, y;
-};
-
 // With up to four arguments; those of five and more say none.
 TEST_F(Callback, ErrorsSayTheLine) {
   const Array x = array(1.0f);
