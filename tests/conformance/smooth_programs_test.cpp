@@ -7,7 +7,7 @@
 namespace neap::conformance {
 namespace {
 
-constexpr uint64_t kPrograms = 15;
+constexpr uint64_t kPrograms = 12;
 
 class SmoothPrograms : public testing::TestWithParam<uint64_t> {};
 
