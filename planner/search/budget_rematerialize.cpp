@@ -191,10 +191,7 @@ void enter_reruns(BudgetLedger& ledger, SlicedPlan from) {
       int64_t work = kRerunWork;
       std::optional<Rerun> rerun = rerun_within(from.planned, target, work);
       ledger.charge(static_cast<double>(kRerunWork - work) / kRerunWorkOfNode);
-      // One that is not reached may leave a lower plan than one above it that is, and than one below it.
-      const auto go_on = [&] { return ledger.options().memory_budget && !ledger.answered(); };
-      if (!rerun && !go_on()) break;
-      if (!rerun) continue;
+      if (!rerun) break;
       Planned planned = ledger.plan(simplify(rerun->graph), {});
       BudgetCandidate candidate{planned.graph, planned.plan};
       candidate.what = "what waits";
@@ -204,7 +201,7 @@ void enter_reruns(BudgetLedger& ledger, SlicedPlan from) {
       ledger.enter(candidate, from.decisions);
       const size_t least = lowest ? lowest->plan.peak_bytes : from.planned.plan.peak_bytes;
       if (planned.plan.peak_bytes < least) lowest = std::move(planned);
-      if (!rerun->reached && !go_on()) break;
+      if (!rerun->reached) break;
     }
     if (!lowest) return;
     from.planned = *std::move(lowest);
