@@ -50,7 +50,8 @@ T reduce_tree(std::string_view op, const T& x, const F& f, std::source_location 
 /// f32 and rounded once. ShapeError where the ids are no leading axes of data or num_segments is negative, DTypeError
 /// where they are no integers or data is bool.
 Array segment_sum(const Operand& data, const Operand& segment_ids, int64_t num_segments);
-/// Multiplies the slices of each segment; of none 1.
+/// Multiplies the slices of each segment; of none 1. Third and higher derivatives are right where at most one of the
+/// elements that are multiplied is 0.
 Array segment_prod(const Operand& data, const Operand& segment_ids, int64_t num_segments);
 /// Returns the largest of each segment, NaN where one is; of none the lowest value of the dtype (-inf of floats).
 Array segment_max(const Operand& data, const Operand& segment_ids, int64_t num_segments);
