@@ -62,7 +62,7 @@ Array zeta_positive(const Array& s, const Array& q, const Powers& powers) {
   constexpr double kRatios[] = {
       0.0833333333333333333,  -0.0166666666666666667, -0.0238095238095238095, -0.025,
       -0.0252525252525252525, -0.0253113553113553114, -0.0253256150506512301, -0.0253291316526610644,
-      -0.0253300055040374875, -0.0253302223818339319, -0.0253302777864829212, -0.0253302913804567963};
+      -0.0253300055040374875, -0.0253302233818339319, -0.0253302777864829212, -0.0253302913804567963};
   Array sum = powers.terms(q, false);
   for (int k = 1; k < first; ++k) sum = sum + powers.terms(q + k, false);
   // Where s is large beside q these terms are nothing beside the first, and the series would leave the dtype's range.
