@@ -80,18 +80,13 @@ Node run_again(const Node& node, const Graph& body, const std::vector<bool>& unk
   const std::vector<bool> depends = depends_on(body, unknown);
   const auto is_called = [&](const Node& n) { return depends[n.out()] && tracing::has_effects(n); };
   if (std::ranges::none_of(body.nodes, is_called)) return again;
-  std::vector<bool> used(body.values.size(), false);
-  const auto is_run = [&](const Node& n) {
-    return is_called(n) || std::ranges::any_of(n.outputs, [&](ValueId v) { return used[v]; });
-  };
-  for (const ValueId v : body.outputs) used[v] = true;
-  for (auto n = body.nodes.rbegin(); n != body.nodes.rend(); ++n)
-    if (is_run(*n))
-      for (const ValueId v : n->inputs) used[v] = true;
+  const std::vector<bool> live = tracing::live_nodes(body, is_called);
   Copier copy(body);
   for (const ValueId v : body.inputs) copy.input(v);
-  for (const Node& n : body.nodes)
-    if (is_run(n)) copy.node(depends[n.out()] ? n : tracing::without_effects(n));
+  for (size_t i = 0; i < live.size(); ++i) {
+    const Node& n = body.nodes[i];
+    if (live[i]) copy.node(depends[n.out()] ? n : tracing::without_effects(n));
+  }
   copy.to.outputs = copy.all(body.outputs);
   again.attrs.set(Attr::body, std::make_shared<const Graph>(std::move(copy.to)));
   return again;

@@ -17,7 +17,7 @@ TEST_P(SmoothPrograms, HaveTheDerivativesThatDifferencesSay) {
     check_derivatives(seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SmoothPrograms, testing::Range<uint64_t>(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, SmoothPrograms, testing::Range<uint64_t>(0, 17));
 
 // What is bent has no slope at NaN, whatever branch the library takes there.
 TEST(Smooth, NoSlopeAtNaN) {

@@ -49,6 +49,15 @@ Graph copied(const Graph& graph, Graph to, Values renamed, const Write& write) {
   return to;
 }
 
+// Does so with inputs like the graph's.
+template <class Write>
+Graph copied(const Graph& graph, const Write& write) {
+  Graph to;
+  Values renamed(graph.values.size(), no_value);
+  for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
+  return copied(graph, std::move(to), std::move(renamed), write);
+}
+
 Values add(Graph& to, const Node& node, Values inputs, Attrs attrs) {
   const NodeId id = to.add_node(node.op, std::move(inputs), std::move(attrs), node.loc);
   return to.nodes[id].outputs;
@@ -123,23 +132,19 @@ Graph ordered(const Graph& with_calls, const TokenPlaces* places) {
 
 }  // namespace
 
-bool has_effects(const Node& node) {
-  if (node.op == Op::host_call) return is_effect(node) && !node.attrs.has(Attr::after);
-  return any_body(node, [](const Graph& body) { return has_effects(body); });
+const Node* first_effect(const Node& node) {
+  if (node.op == Op::host_call) return is_effect(node) && !node.attrs.has(Attr::after) ? &node : nullptr;
+  const Node* found = nullptr;
+  any_body(node, [&](const Graph& body) {
+    return std::ranges::any_of(body.nodes, [&](const Node& inner) { return (found = first_effect(inner)) != nullptr; });
+  });
+  return found;
 }
+
+bool has_effects(const Node& node) { return first_effect(node) != nullptr; }
 
 bool has_effects(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) { return has_effects(node); });
-}
-
-const Node* first_effect(const Node& node) {
-  if (!has_effects(node) || node.op == Op::host_call) return has_effects(node) ? &node : nullptr;
-  for (const Attr attr : kBodies) {
-    if (!node.attrs.has(attr)) continue;
-    for (const Node& inner : node.attrs.graph(attr)->nodes)
-      if (const Node* found = first_effect(inner)) return found;
-  }
-  return nullptr;
 }
 
 bool calls_host(const Node& node, bool with_results) {
@@ -149,6 +154,18 @@ bool calls_host(const Node& node, bool with_results) {
 
 bool calls_host(const Graph& graph, bool with_results) {
   return std::ranges::any_of(graph.nodes, [&](const Node& node) { return calls_host(node, with_results); });
+}
+
+std::vector<bool> live_nodes(const Graph& graph, FunctionRef<bool(const Node&)> kept) {
+  std::vector<bool> used(graph.values.size(), false), live(graph.nodes.size(), false);
+  for (const ValueId v : graph.outputs) used[v] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    live[i] = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; }) || kept(node);
+    if (!live[i]) continue;
+    for (const ValueId v : node.inputs) used[v] = true;
+  }
+  return live;
 }
 
 bool may_call_host(const Node& node) {
@@ -172,19 +189,9 @@ Node without_effects(const Node& node) {
 }
 
 Graph without_effects(const Graph& graph) {
-  std::vector<bool> used(graph.values.size(), false);
-  const auto is_used = [&](const Node& node) {
-    return std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; });
-  };
-  for (const ValueId v : graph.outputs) used[v] = true;
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node)
-    if (is_used(*node))
-      for (const ValueId v : node->inputs) used[v] = true;
-  Graph to;
-  Values renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
-  return copied(graph, std::move(to), std::move(renamed), [&](Graph& g, const Node& node, Values inputs) {
-    if (!is_used(node)) return Values(node.outputs.size(), no_value);
+  const std::vector<bool> live = live_nodes(graph, [](const Node&) { return false; });
+  return copied(graph, [&](Graph& g, const Node& node, Values inputs) {
+    if (!live[static_cast<size_t>(&node - graph.nodes.data())]) return Values(node.outputs.size(), no_value);
     return add(g, node, std::move(inputs), without_effects(node).attrs);
   });
 }
@@ -231,10 +238,7 @@ Graph with_mask(const Graph& graph) {
 }
 
 Graph without_ordered_effects(const Graph& graph) {
-  Graph to;
-  Values renamed(graph.values.size(), no_value);
-  for (const ValueId v : graph.inputs) renamed[v] = to.add_input(graph.aval(v));
-  return copied(graph, std::move(to), std::move(renamed), [&](Graph& g, const Node& node, Values inputs) {
+  return copied(graph, [&](Graph& g, const Node& node, Values inputs) {
     if (is_effect(node) && !calls_host(node, true)) {
       const Aval& aval = graph.aval(node.out());
       const ValueId zero = g.constant(0, aval.dtype);

@@ -6,6 +6,7 @@
 // the order is one of values, of which passes need to know nothing.
 #pragma once
 
+#include "core/function_ref.h"
 #include "trace/graph/graph.h"
 
 namespace neap::tracing {
@@ -18,6 +19,9 @@ const Node* first_effect(const Node& node);
 /// Returns whether the node, or one in a graph of it, calls the host; `with_results`: a function that has results.
 bool calls_host(const Node& node, bool with_results = false);
 bool calls_host(const Graph& graph, bool with_results = false);
+
+/// Returns which nodes the outputs are made of, and those that `kept` names.
+std::vector<bool> live_nodes(const Graph& graph, FunctionRef<bool(const Node&)> kept);
 
 /// Returns whether the node, or one in any graph of it, the rules of its derivatives among them, calls the host.
 bool may_call_host(const Node& node);

@@ -133,16 +133,7 @@ std::vector<std::vector<NodeId>> consumers(const Graph& graph) {
 }
 
 Graph eliminate_dead_code(const Graph& graph) {
-  std::vector<bool> used(graph.values.size(), false);
-  std::vector<bool> live(graph.nodes.size(), false);
-  for (const ValueId v : graph.outputs) used[v] = true;
-  for (size_t i = graph.nodes.size(); i-- > 0;) {
-    const Node& node = graph.nodes[i];
-    live[i] = std::ranges::any_of(node.outputs, [&](ValueId v) { return used[v]; }) || has_effects(node);
-    if (!live[i]) continue;
-    for (const ValueId v : node.inputs) used[v] = true;
-  }
-
+  const std::vector<bool> live = live_nodes(graph, [](const Node& node) { return has_effects(node); });
   Graph result;
   result.name = graph.name;
   result.num_captured = graph.num_captured;

@@ -105,25 +105,19 @@ struct Caller {
 
 using Number = TextArgument::Number;
 
-Number number_of(const Array& x) {
-  if (x.dtype() == DType::c64) return x.item<std::complex<float>>();
-  if (x.dtype() == DType::c128) return x.item<std::complex<double>>();
-  if (x.dtype() == DType::f64) return x.item<double>();
-  if (x.dtype() == DType::bool_) return x.item<bool>();
-  if (!is_integer(x.dtype())) return x.item<float>();
-  if (is_signed(x.dtype())) return x.item<int64_t>();
-  return x.item<uint64_t>();
+// Returns get.operator()<T>() of the type that a number of the dtype is written as.
+template <class Get>
+Number number_of(DType dtype, const Get& get) {
+  if (dtype == DType::c64) return get.template operator()<std::complex<float>>();
+  if (dtype == DType::c128) return get.template operator()<std::complex<double>>();
+  if (dtype == DType::f64) return get.template operator()<double>();
+  if (dtype == DType::bool_) return get.template operator()<bool>();
+  if (!is_integer(dtype)) return get.template operator()<float>();
+  if (is_signed(dtype)) return get.template operator()<int64_t>();
+  return get.template operator()<uint64_t>();
 }
-
-// What a number of the dtype is, whatever its value.
-Number zero_of(DType dtype) {
-  if (dtype == DType::c64) return std::complex<float>();
-  if (dtype == DType::c128) return std::complex<double>();
-  if (dtype == DType::f64) return 0.0;
-  if (dtype == DType::bool_) return false;
-  if (!is_integer(dtype)) return 0.0f;
-  if (is_signed(dtype)) return int64_t{0};
-  return uint64_t{0};
+Number number_of(const Array& x) {
+  return number_of(x.dtype(), [&]<class T>() { return x.item<T>(); });
 }
 
 // A text with places for arguments. Numbers of C++ are written into it at once.
@@ -178,7 +172,9 @@ struct Format {
     check_usable(x, op, loc);
     if (spec.size() > 1 && x.ndim() > 0)
       fail(fmt::format("{{{}}} for {}", spec, to_string(x.aval())), "{} for an array that is no scalar");
-    if (spec.size() > 1) formatted(spec, zero_of(x.dtype()));  // an error of the format, before anything runs
+    if (spec.size() > 1)
+      formatted(spec,
+                number_of(x.dtype(), []<class T>() { return T(); }));  // an error of the format, before anything runs
     arrays.push_back(x);
     specs.push_back(std::move(spec));
     texts.emplace_back();
