@@ -77,6 +77,7 @@ Choices choose(const DeviceRecord& d) {
   // Vulkan lets fma() round twice. llvmpipe does, and RADV in f32 before GFX10.3 (lower_ffma32 there).
   c.fused32 = d.driver != "llvmpipe" && !before_gfx10_3(d);
   c.fused64 = d.driver != "llvmpipe";
+  c.folds_zeros = d.driver == "llvmpipe";  // lp_build_mul and its kin
   c.own_division = d.driver == "llvmpipe" || !c.fused32;
 
   c.storage8 = d.storage_8bit && d.int8;

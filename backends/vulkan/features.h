@@ -30,6 +30,8 @@ struct Choices {
   bool fused32 = true, fused64 = true;  // fma() rounds once
   bool own_division = false;            // quotients and roots of f32 are left to the device: it rounds them as IEEE 754
                                         // has it, or its fma(), of which exact ones are made, does not round once
+  // The driver takes x * 0 for 0 and x + 0 for x, whatever x is and whatever kernels declare: it must not see a zero.
+  bool folds_zeros = false;
   // Execution modes that kernels declare: DenormPreserve and SignedZeroInfNanPreserve, of 32 and 64 bits.
   bool denorm32 = false, denorm64 = false, specials32 = false, specials64 = false;
   uint32_t subgroup = 0;                     // required subgroup size, 0: reductions go through shared memory alone

@@ -100,6 +100,13 @@ double signed64(double rounded, double x) {
   return uint64BitsToDouble(doubleBitsToUint64(abs(rounded)) | (doubleBitsToUint64(x) & 0x8000000000000000ul));
 }
 )"},
+    // Zeros that compilers do not see: no address has its highest bit set.
+    {"zero32", "", R"(
+float zero32() { return uintBitsToFloat(uint(push.table >> 63)); }
+)"},
+    {"zero64", "", R"(
+double zero64() { return uint64BitsToDouble(push.table >> 63); }
+)"},
     {"kept32", "", R"(
 float kept32(float x) {
   precise float y = x + 0.0;
@@ -339,14 +346,14 @@ float fma32_by_pairs(float a, float b, float c) {
   const vec2 p = two_product(a, b), s = two_sum(p.x, c);
   precise float rest = s.y + p.y;
   precise float r = s.x + rest;
-  return r;
+  return p.x == 0.0 ? s.x : r;
 }
 )"},
     {"fma64", "", R"(
 double fma64(double a, double b, double c) {
   precise double p = a * b;
   precise double s = p + c;
-  if (!(abs(a) < 1e150lf && abs(b) < 1e150lf && abs(s) < 1e300lf)) return s;
+  if (p == 0.0lf || !(abs(a) < 1e150lf && abs(b) < 1e150lf && abs(s) < 1e300lf)) return s;
   precise double ca = 134217729.0lf * a;
   precise double cb = 134217729.0lf * b;
   precise double da = ca - a;

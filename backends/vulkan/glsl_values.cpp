@@ -20,6 +20,11 @@ std::string float_literal(float value) {
   return fmt::format("uintBitsToFloat(0x{:x}u)", std::bit_cast<uint32_t>(value));
 }
 
+// Of a driver that folds zeros.
+std::string unseen_zero(std::string_view function, bool negative) {
+  return fmt::format("({}{}())", negative ? "-" : "", function);
+}
+
 uint64_t sign_extended(uint64_t bits, DType type) {
   const auto shift = 64 - 8 * static_cast<int>(size_of(type));
   return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
@@ -81,8 +86,12 @@ std::string literal(Module& m, uint64_t bits, DType type) {
       return parenthesised(fmt::format("{}l", value));
     }
     case Register::u64: return fmt::format("{}ul", bits);
-    case Register::f32: return float_literal(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-    case Register::f64: return fmt::format("packDouble2x32(uvec2(0x{:x}u, 0x{:x}u))", bits & 0xffffffffu, bits >> 32);
+    case Register::f32:
+      if (bits << 33 == 0 && m.choices.folds_zeros) return unseen_zero(m.use("zero32"), bits != 0);
+      return float_literal(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    case Register::f64:
+      if (bits << 1 == 0 && m.choices.folds_zeros) return unseen_zero(m.use("zero64"), bits != 0);
+      return fmt::format("packDouble2x32(uvec2(0x{:x}u, 0x{:x}u))", bits & 0xffffffffu, bits >> 32);
     case Register::pair: {
       const auto value = std::bit_cast<double>(bits);
       const auto high = static_cast<float>(value);

@@ -19,7 +19,7 @@ struct MatmulElement {
     const bool wide = dtype == DType::f64;
     type = wide ? "double" : "float";
     vector = wide ? "dvec" : "vec";
-    zero = wide ? "0.0lf" : "0.0";
+    zero = literal(m, 0, wide ? DType::f64 : DType::f32);
     reference = m.use(wide ? "RF64" : "RF32");
   }
   size_t bytes;

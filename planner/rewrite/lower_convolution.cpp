@@ -99,7 +99,11 @@ Array by_taps(const Site& plain) {
     for (size_t i = 0; i < place.size(); ++i) from[3 + i] = place[i], to[3 + i] = place[i] + 1;
     const Array weights = reshape(strided_slice(site.w, from, to), Shape(to.begin(), to.begin() + 3));
     const Array product = dot_general(weights, read(site, place, Reads::tap), {2}, {2}, {0}, {0});
-    total = tap == 0 ? product : total + product;
+    if (tap > 0) {
+      total = total + product;
+    } else {
+      total = weights.shape()[2] == 1 ? product + 0 : product;  // a sum starts from 0, so that of -0 is 0
+    }
   }
   return in_order_of_results(total);
 }

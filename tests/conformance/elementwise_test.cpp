@@ -1,4 +1,5 @@
 // Every elementwise op on every dtype it takes, in several shapes.
+#include <neap/numpy.h>
 #include <neap/ops.h>
 
 #include "tests/conformance/harness.h"
@@ -103,6 +104,50 @@ TEST(Fma, RoundsOnce) {
               bit * bit);
   }
   sheet.run();
+}
+
+// Compilers know what a number of the program does to others, and drivers may think that x * 0 is 0 (llvmpipe does).
+TEST(Literal, IsLikeAnyOtherNumber) {
+  for (const DType t : {f16, bf16, f32, f64}) {
+    Sheet sheet(static_cast<uint64_t>(t) + 200);
+    const ValueId x = sheet.input({40}, t, Fill::few);
+    for (const double value : {0.0, -0.0, 1.0, -1.0, double{INFINITY}}) {
+      const ValueId c = sheet.graph.constant(value, t, {40});
+      const auto check = [&](Op op, std::vector<ValueId> operands, const char* how) {
+        sheet.check(fmt::format("{} of {}, {} {}", tracing::name(op), name(t), how, value), op, std::move(operands), {},
+                    kSameBits);
+      };
+      for (const Op op : {Op::add, Op::subtract, Op::multiply, Op::divide, Op::maximum, Op::minimum}) {
+        check(op, {x, c}, "by");
+        check(op, {c, x}, "of");
+      }
+      if (size_of(t) < 4) continue;
+      check(Op::fma, {x, c, x}, "times");
+      check(Op::fma, {x, x, c}, "plus");
+    }
+    for (const Op op : {Op::subtract, Op::divide})
+      sheet.check(fmt::format("{} of {} and itself", tracing::name(op), name(t)), op, {x, x}, {}, kSameBits);
+    sheet.run();
+  }
+}
+
+// A sum starts from 0, so that of -0 is 0, of one term too, and of products with a zero that compilers see.
+TEST(Literal, SumsStartFromZero) {
+  for (const DType t : {f32, f64}) {
+    const auto signs = [&](const char* what, const auto& f, const Array& x, bool negative) {
+      for (const Pipeline pipeline : {Pipeline::planned, Pipeline::naive}) {
+        for (const double v : jit(f, {.pipeline = pipeline})(x).astype(f64).template to_vector<double>())
+          EXPECT_TRUE(v == 0 && std::signbit(v) == negative) << what << " of " << name(t) << ": " << v;
+      }
+    };
+    const Array minus = full({4}, -0.0, t), below = full({4}, -1.5, t);
+    signs("sum of one", [](const Array& x) { return sum(reshape(x, {4, 1}), {1}); }, minus, false);
+    signs("sum", [](const Array& x) { return sum(x); }, minus, false);
+    signs("product of two terms", [t](const Array& x) { return dot(stack({x, x}, 1), zeros({2}, t)); }, below, false);
+    signs("convolution by one", [t](const Array& x) { return convolve(x, zeros({1}, t)); }, below, false);
+    signs("convolution", [t](const Array& x) { return convolve(x, zeros({2}, t)); }, below, false);
+    signs("product", [t](const Array& x) { return x * zeros({4}, t); }, below, true);
+  }
 }
 
 TEST(Convert, BetweenAllDtypes) {
