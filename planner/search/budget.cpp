@@ -124,6 +124,19 @@ PlanData meet_budget(const Graph& simplified, const PlanData& usual, const PlanO
   return plan;
 }
 
+PlanData meet_budget_by_curve(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
+  PlanOptions open = options;
+  open.memory_budget.reset();
+  BudgetLedger ledger(usual, open);
+  if (ledger.least_bytes() > *options.memory_budget) return usual;
+  ledger.keep_within(*options.memory_budget);
+  search_long(ledger, simplified);
+  PlanData plan = ledger.take();
+  plan.budget = options.memory_budget;
+  plan.tradeoff = ledger.curve();
+  return plan;
+}
+
 std::optional<PlanData> lower_for_free(const Graph& simplified, const PlanData& usual, const PlanOptions& options) {
   BudgetLedger ledger(usual, options, Wanted::better);
   ledger.limit(nodes_of_free_search(simplified, usual.predicted_seconds));

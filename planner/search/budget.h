@@ -28,6 +28,10 @@ inline bool fits(const PlanData& plan, const PlanOptions& options) {
 /// `usual` is the plan of `simplified` without one.
 PlanData meet_budget(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
 
+/// The fastest plan that fits it of those that tradeoff_of() lists, else the lowest of them; `usual` where arguments
+/// and results alone do not fit.
+PlanData meet_budget_by_curve(const tracing::Graph& simplified, const PlanData& usual, const PlanOptions& options);
+
 /// The lowest plan that is better than the usual one (planner/search/better.h) without a budget; nullopt where there is
 /// none. The search takes about as long as the program is predicted to run, or some 0.1 s if that is more, but less for
 /// a small program.

@@ -119,13 +119,24 @@ bool BudgetLedger::enter(const BudgetCandidate& candidate, const std::vector<Dec
   const PlanData& plan = candidate.plan;
   const bool is_wanted = wants(price_of(plan), candidate.slices);
   const bool is_lower = plan.peak_bytes < lowest_.plan.peak_bytes;
-  if (candidate.chunks > 0) note({plan.peak_bytes, plan.predicted_seconds, "chunked: " + candidate.how});
+  if (candidate.chunks > 0) {
+    note(
+        {plan.peak_bytes, plan.predicted_seconds, "chunked: " + candidate.how}, [&] { return candidate; }, before,
+        instead);
+  }
   if (!is_wanted && !is_lower) return false;
   BudgetCandidate taken = decided(candidate, before, instead);
   if (is_wanted) answer_ = taken;
   if (is_wanted && options_.likely) options_.likely(plan);
   if (is_lower) lowest_ = std::move(taken);
   return is_lower;
+}
+
+void BudgetLedger::note(Tradeoff point, const std::function<BudgetCandidate()>& make,
+                        const std::vector<Decision>& before, const std::optional<Alternative>& instead) {
+  if (point.peak_bytes <= most_kept_ && (!kept_ || point.predicted_seconds < kept_->plan.predicted_seconds))
+    kept_ = decided(make(), before, instead);
+  points_.push_back(std::move(point));
 }
 
 // With the decision that it is.

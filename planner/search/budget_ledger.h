@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -59,8 +60,8 @@ class BudgetLedger {
   Wanted wanted() const { return wanted_; }
   /// The lowest so far.
   const BudgetCandidate& lowest() const { return lowest_; }
-  /// What was asked for, if that was found; else the lowest.
-  PlanData take() { return std::move(answer_ ? answer_->plan : lowest_.plan); }
+  /// What was asked for, if that was found; else what keep_within() kept; else the lowest.
+  PlanData take() { return std::move(answer_ ? answer_->plan : kept_ ? kept_->plan : lowest_.plan); }
   bool answered() const { return answer_.has_value(); }
   /// What every budget gets, from the usual plan to the one with the lowest peak, the faster first.
   std::vector<Tradeoff> curve() const;
@@ -98,10 +99,16 @@ class BudgetLedger {
   /// `before`: the decisions that led to it; `instead`: what was tried in its place.
   bool enter(const BudgetCandidate& candidate, const std::vector<Decision>& before = {},
              const std::optional<Alternative>& instead = {});
+  /// What any plan holds: its arguments, or those that stay with the results.
+  size_t least_bytes() const { return least_; }
+
+  /// Keeps the fastest plan of so many bytes at most, of those that the curve names, and searches as without that.
+  void keep_within(size_t bytes) { most_kept_ = bytes; }
   /// Takes a candidate as it is.
   void set_answer(BudgetCandidate candidate) { answer_ = std::move(candidate); }
-  /// Another point of the curve.
-  void note(Tradeoff point) { points_.push_back(std::move(point)); }
+  /// Another point of the curve, and how to make its plan, should it be kept.
+  void note(Tradeoff point, const std::function<BudgetCandidate()>& make, const std::vector<Decision>& before = {},
+            const std::optional<Alternative>& instead = {});
 
   Decision decision_of(const BudgetCandidate& candidate, const std::string& reason,
                        const std::optional<Alternative>& instead = {}) const;
@@ -114,9 +121,10 @@ class BudgetLedger {
   PlanOptions options_;
   Wanted wanted_;
   BudgetCandidate lowest_;
-  std::optional<BudgetCandidate> answer_;
+  std::optional<BudgetCandidate> answer_, kept_;
+  size_t most_kept_ = 0;
   Alternative usual_;
-  size_t least_;  // that any plan holds: the arguments, or those that stay with the results
+  size_t least_;
   std::vector<Tradeoff> points_;
   double most_, spent_ = 0, until_ = 1;
 };

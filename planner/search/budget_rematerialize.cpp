@@ -81,12 +81,13 @@ class Rematerialization {
       if (ledger_.done()) return;
       if (recipe->peak_bytes >= (lowest ? lowest->peak_bytes : ledger_.lowest().plan.peak_bytes)) continue;
       lowest = recipe;
-      ledger_.note({recipe->peak_bytes, recipe->seconds, "recompute: " + recipe->how()});
+      ledger_.note({recipe->peak_bytes, recipe->seconds, "recompute: " + recipe->how()},
+                   [&] { return expand(*recipe); });
       if (!ledger_.wants({recipe->peak_bytes, recipe->seconds})) continue;
       entered = recipe;
-      ledger_.enter(expand(*recipe));
+      enter(*recipe);
     }
-    if (lowest != entered && !ledger_.done()) ledger_.enter(expand(*lowest));
+    if (lowest != entered && !ledger_.done()) enter(*lowest);
   }
 
  private:
@@ -153,6 +154,12 @@ class Rematerialization {
     return simplify(rematerialize_from(recipe.from.planned, *recipe.kept));
   }
 
+  void enter(const Recipe& recipe) {
+    const BudgetCandidate candidate = expand(recipe);
+    if (recipe.kept) ledger_.charge(candidate.graph);
+    ledger_.enter(candidate);
+  }
+
   BudgetCandidate expand(const Recipe& recipe) {
     BudgetCandidate candidate;
     if (!recipe.kept) {
@@ -165,7 +172,7 @@ class Rematerialization {
       return candidate;
     }
     candidate.graph = graph_of(recipe);
-    candidate.plan = ledger_.plan(candidate.graph, recipe.from.fuse_options).plan;
+    candidate.plan = plan_simplified(candidate.graph, ledger_.options(), recipe.from.fuse_options).plan;
     candidate.what = fmt::format("what waits from {} at {} on", name(recipe.first->op), to_string(recipe.first->loc));
     candidate.how = recipe.how();
     return candidate;
@@ -197,7 +204,9 @@ void enter_reruns(BudgetLedger& ledger, SlicedPlan from) {
       candidate.what = "what waits";
       candidate.how = "steps run again where that takes the least time";
       candidate.slices = from.slices;
-      ledger.note({candidate.plan.peak_bytes, candidate.plan.predicted_seconds, "recompute: " + candidate.how});
+      ledger.note(
+          {candidate.plan.peak_bytes, candidate.plan.predicted_seconds, "recompute: " + candidate.how},
+          [&] { return candidate; }, from.decisions);
       ledger.enter(candidate, from.decisions);
       const size_t least = lowest ? lowest->plan.peak_bytes : from.planned.plan.peak_bytes;
       if (planned.plan.peak_bytes < least) lowest = std::move(planned);

@@ -71,14 +71,22 @@ PlanData plan_freely(const Program& program, const PlanOptions& options) {
   };
   const auto done = [&] { return fits(plan, options) && plan.predicted_seconds <= kAsFast * usual_seconds; };
   std::vector<Tradeoff> points = first_of(search);
-  const auto search_from = [&](const Graph& simple, const PlanData& usual) {
-    PlanData lower = meet_budget(simple, usual, search.options);
-    append(points, lower.tradeoff);
-    take_better(std::move(lower));
+  const auto search_all = [&](const auto& meet) {
+    const auto search_from = [&](const Graph& simple, const PlanData& usual) {
+      PlanData lower = meet(simple, usual, search.options);
+      append(points, lower.tradeoff);
+      take_better(std::move(lower));
+    };
+    search_from(search.simple, search.planned.plan);
+    for (const Search::Start& other : search.others) {
+      if (!done()) search_from(other.simple, other.plan);
+    }
   };
-  search_from(search.simple, search.planned.plan);
-  for (const Search::Start& other : search.others) {
-    if (!done()) search_from(other.simple, other.plan);
+  search_all(meet_budget);
+  if (!fits(plan, options)) {
+    // A search with a budget tries what is near it, and may miss what one without finds. Whatever tradeoff() lists can
+    // be had.
+    search_all(meet_budget_by_curve);
   }
   if (search.naive && options.naive_too && !fits(plan, options)) take_better(*std::move(search.naive));
   plan.tradeoff = curve_of(std::move(points));

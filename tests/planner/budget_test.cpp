@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <neap/callback.h>
 #include <neap/error.h>
 #include <neap/neap.h>
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -379,6 +381,34 @@ TEST(Budget, OnlyBudgetsAskForSlowPlans) {
   EXPECT_FALSE(better.try_plan(slow, {}));
   EXPECT_TRUE(fitting.try_plan(slow, {}));
   EXPECT_EQ(better.spent(), fitting.spent() + 50 + 10);  // what is given up counts as well
+}
+
+// What the search with a budget tries on its way is not all that the one without tries.
+TEST(Budget, GetsWhatTheTradeoffNames) {
+  const auto f = [](const Array& x) {
+    const auto nothing = [](const Array&) {};
+    const auto step = [&](const Array& i, const Array& c) {
+      debug::callback(nothing, i);
+      return cumsum(sin(c));
+    };
+    std::vector<Array> all{cumsum(x * 2), fori_loop(0, 2, step, x)};
+    Array s = sum(x);
+    for (int i = 0; i < 8; ++i) {
+      all.push_back(sort(all.back() * s));
+      if (i % 2) debug::callback(nothing, s * i);
+      s = sum(all.back()) + s;
+    }
+    for (int i = 8; i-- > 0;) s = s + sum(cumsum(all[i] * s));
+    debug::callback(nothing, s);
+    return s;
+  };
+  const Array x = spec({1 << 16}, f32);
+  const std::vector<Tradeoff> curve = jit(f).tradeoff(x);
+  ASSERT_GT(curve.size(), 4u);
+  for (const Tradeoff& point : std::span(curve).last(3)) {
+    const Plan plan = jit(f, {.memory_budget = point.peak_bytes}).plan(x);
+    EXPECT_LE(plan.peak_bytes(), point.peak_bytes);
+  }
 }
 
 }  // namespace
