@@ -35,10 +35,13 @@ include(NeapIsas)
 
 # What goes into libneap.a is position-independent, so that a plug-in or a Python module can be made of it.
 neap_pch(neap_pch ${PROJECT_SOURCE_DIR}/cmake/pch.h)
-set_target_properties(neap_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
+neap_pch(neap_program_pch ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+target_compile_options(neap_program_pch PRIVATE ${NEAP_TEST_OPTIONS})
+set_target_properties(neap_pch neap_program_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # neap_add_isas(folder source...): object libraries neap_<folder>_<isa> of sources below folders isa/, dense linear
-# algebra. They may multiply and add in one rounding, which nothing else does, and are optimised in every preset.
+# algebra. They may multiply and add in one rounding, which nothing else does, and are optimised in every preset
+# (NEAP_ISA_OPTIONS).
 # Everything else stays at the architecture's baseline: generated code asks LLVM for the host's features at run time. An
 # Eigen of their own keeps the linker from taking a function that was compiled for another processor.
 function(neap_add_isas folder)
@@ -47,7 +50,7 @@ function(neap_add_isas folder)
     add_library(${target} OBJECT ${ARGN})
     neap_flags(${target})
     target_link_libraries(${target} PRIVATE neap_deps)
-    target_compile_options(${target} PRIVATE -O3 -Wno-psabi -ffunction-sections ${NEAP_CONTRACT} ${NEAP_FLAGS_${isa}})
+    target_compile_options(${target} PRIVATE ${NEAP_ISA_OPTIONS} -Wno-psabi -ffunction-sections ${NEAP_CONTRACT} ${NEAP_FLAGS_${isa}})
     target_compile_definitions(${target} PRIVATE NEAP_ISA=${isa} Eigen=NeapEigen_${isa})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES ${target})
@@ -67,7 +70,22 @@ function(neap_add_code_version)
   target_sources(neap_backends PRIVATE ${source})
 endfunction()
 
-# neap_add_folder(folder): object library neap_<folder> of all sources below the folder.
+# neap_add_objects(target pch source...): an object library, part of the library.
+function(neap_add_objects target pch)
+  add_library(${target} OBJECT ${ARGN})
+  neap_flags(${target})
+  target_link_libraries(${target} PRIVATE neap_deps)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # Compiled code runs in the destructors of static objects, of any age: ours are never destroyed.
+    target_compile_options(${target} PRIVATE -Wexit-time-destructors)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES ${target})
+endfunction()
+
+# neap_add_folder(folder): object library neap_<folder> of all sources below the folder, and neap_<folder>_library of
+# those below <folder>/library, which are programs: compiled as those of users are.
 # backends/cpu and backends/vulkan are left out unless their option is on.
 function(neap_add_folder folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
@@ -92,15 +110,14 @@ function(neap_add_folder folder)
   if(isa_sources)
     neap_add_isas(${folder} ${isa_sources})
   endif()
-  add_library(neap_${folder} OBJECT ${sources})
-  neap_flags(neap_${folder})
-  target_link_libraries(neap_${folder} PRIVATE neap_deps)
-  target_precompile_headers(neap_${folder} REUSE_FROM neap_pch)
-  set_target_properties(neap_${folder} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # Compiled code runs in the destructors of static objects, of any age: ours are never destroyed.
-    target_compile_options(neap_${folder} PRIVATE -Wexit-time-destructors)
+  set(programs ${sources})
+  list(FILTER programs INCLUDE REGEX "/${folder}/library/")
+  list(FILTER sources EXCLUDE REGEX "/${folder}/library/")
+  if(programs)
+    neap_add_objects(neap_${folder}_library neap_program_pch ${programs})
+    target_compile_options(neap_${folder}_library PRIVATE ${NEAP_TEST_OPTIONS})
   endif()
+  neap_add_objects(neap_${folder} neap_pch ${sources})
   if(folder STREQUAL backends AND NEAP_CPU)
     target_link_libraries(neap_backends PRIVATE neap_llvm_headers)
     neap_add_code_version()
@@ -112,7 +129,6 @@ function(neap_add_folder folder)
   if(folder STREQUAL backends AND NEAP_VULKAN)
     target_link_libraries(neap_backends PRIVATE neap_vulkan_headers)
   endif()
-  set_property(GLOBAL APPEND PROPERTY NEAP_OBJECT_LIBRARIES neap_${folder})
 endfunction()
 
 # neap_add_runtime(): the files that the library shares with libneap-runtime.a, which saved functions are linked with, and

@@ -178,7 +178,7 @@ TEST(Convolution, EqualsTheReferenceOnShapesOfNetworks) {
 TEST(Convolution, GroupsSideBySide) {
   Random random(3);
   int side_by_side = 0;
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 16; ++trial) {
     const Window tall{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
     const Window wide{random.upto(20), random.upto(2), random.upto(2), random.upto(3) - 1, random.upto(3) - 1, 0};
     const Sizes s{16 + random.upto(30),
@@ -203,7 +203,7 @@ TEST(Convolution, GroupsSideBySide) {
     const auto alone = run(one, a, b, start);
     for (size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(alone[i] == 3 || alone[i] == all[i]) << i;
   }
-  EXPECT_GT(side_by_side, 8);
+  EXPECT_GT(side_by_side, 3);
 }
 
 // Parts along examples and features of the result are the whole's, and so are parts along the features that are added

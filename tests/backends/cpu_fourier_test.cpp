@@ -111,13 +111,15 @@ TEST(CpuFourier, EveryShortLength) {
 TEST(CpuFourier, LongerOnesAlongAnyAxis) {
   for (const int64_t n : {100, 121, 122, 128, 210, 244, 258, 360, 500, 512, 546, 720, 1000, 1022}) {
     check_all(n, 1, 1);
+    if (n > 360 && n != 512 && n != 1000) continue;
     check_all(n, 19, 1);
     check_all(n, 2, 17);
   }
 }
 
 TEST(CpuFourier, AsMatricesInASlotAndOverAllThreads) {
-  for (const int64_t n : {1024, 2048, 2310, 3721, 4096, 8192, 8052, 10000}) check_all(n, 1, 1);
+  for (const int64_t n : {1024, 2048, 2310, 3721, 4096}) check_all(n, 1, 1);
+  for (const int64_t n : {8192, 8052, 10000}) check<float>({DType::f32, FourierKind::pairs, 1, n});  // n^2 products
   const FourierForm large{DType::f32, FourierKind::pairs, 2, 1 << 17};
   EXPECT_GT(planner::fourier_layout(large).work_bytes, 0u);
   // Of one wave, a single result.

@@ -34,8 +34,8 @@ void check_budgets(const F& f, const A&... arguments) {
   EXPECT_LE(least, free.planned);
   EXPECT_THROW(jit(f, {.memory_budget = least - 1}).plan(arguments...), BudgetError);
   size_t previous = 0;
-  for (int i = 0; i <= 6; ++i) {
-    const size_t budget = least + (free.planned - least) * static_cast<size_t>(i) / 6;
+  for (int i = 0; i <= 4; ++i) {
+    const size_t budget = least + (free.planned - least) * static_cast<size_t>(i) / 4;
     SCOPED_TRACE(fmt::format("budget {} of {} to {}", budget, least, free.planned));
     const auto compiled = jit(f, {.memory_budget = budget});
     const Measured m = measure(compiled, arguments...);

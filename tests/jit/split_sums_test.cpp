@@ -47,7 +47,7 @@ void check_budgets(const F& f, const A&... arguments) {
   const std::vector<Tradeoff> curve = jit(f).tradeoff(arguments...);
   const Measured free = measure(jit(f), arguments...);
   size_t splits = 0;
-  for (size_t i = 0; i < curve.size(); i += 1 + curve.size() / 12) {
+  for (size_t i = 0; i < curve.size(); i += 1 + curve.size() / 6) {
     const Tradeoff& at = curve[curve.size() - 1 - i];
     SCOPED_TRACE(fmt::format("budget {}: {}", at.peak_bytes, at.how));
     const Threads threads(i % 2 == 0 ? 1 : 2);
