@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from . import _neap
-from ._neap import Plan
+from ._neap import Limits, Plan
 from ._plan import Tradeoffs
 from ._tree import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -195,6 +195,7 @@ def jit(
     deterministic: bool = False,
     strategy: str | None = None,
     chunks: int | None = None,
+    limits: Limits | None = None,
     name: str | None = None,
 ) -> Any:
     """Returns fun, compiled once for each signature: the structure, shapes and dtypes of its arguments.
@@ -202,13 +203,14 @@ def jit(
     Numbers and arrays in the arguments are inputs of the program; static arguments are values of the signature, and have a
     hash. The call may take the memory of donated arguments, which cannot be used afterwards. memory_budget, in bytes or as
     "512MiB", is a contract: the plan fits it, or there is a BudgetError. pipeline is "planned", or "naive": what a framework
-    without a planner does. strategy and chunks pin a choice of the planner. Without fun it is a decorator.
+    without a planner does. strategy and chunks pin a choice of the planner. With limits, plan() and tradeoff()
+    plan for them in place of those of the device, which need not be present, and a call is a UserError. Without fun it is a decorator.
     """
     if fun is None:
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
             donate_argnames=donate_argnames, device=device, memory_budget=memory_budget, pipeline=pipeline,
-            deterministic=deterministic, strategy=strategy, chunks=chunks, name=name,
+            deterministic=deterministic, strategy=strategy, chunks=chunks, limits=limits, name=name,
         )  # fmt: skip
     if not callable(fun):
         raise TypeError(f"jit: a {type(fun).__name__} stands where a function is expected")
@@ -217,5 +219,6 @@ def jit(
     options = {
         "device": device, "budget": _budget(memory_budget), "naive": pipeline == "naive", "deterministic": deterministic,
         "name": name if name is not None else getattr(fun, "__name__", "") or "", "strategy": strategy, "chunks": chunks,
+        "limits": limits,
     }  # fmt: skip
     return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, options)

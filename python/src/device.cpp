@@ -1,4 +1,8 @@
 // Devices, and neap.memory.
+#include <neap/bytes.h>
+
+#include <nanobind/stl/filesystem.h>
+
 #include "device.h"
 
 namespace neap::python {
@@ -56,6 +60,46 @@ void bind_memory(nb::module_ m) {
   m.def("reset_peak_resident", memory::reset_peak_resident, "Makes peak_resident_bytes() equal to resident_bytes().");
 }
 
+void bind_limits(nb::module_& m) {
+  nb::class_<Limits>(m, "Limits",
+                     "What a plan needs to know of a device, of one that is here or of any other: what it does not say "
+                     "is no limit. jit(f, limits=...) plans for it.")
+      .def(
+          "__init__",
+          [](Limits* self, std::string name, bool gpu, size_t memory, size_t largest_allocation, size_t largest_buffer,
+             size_t alignment, bool wide_atomics, bool half_products, bool bf16_products, int count_tables,
+             bool host_memory) {
+            new (self)
+                Limits{std::move(name), gpu,           memory,        largest_allocation, largest_buffer, alignment,
+                       wide_atomics,    half_products, bf16_products, count_tables,       host_memory};
+          },
+          nb::kw_only(), "name"_a = "", "gpu"_a = false, "memory"_a = 0, "largest_allocation"_a = 0,
+          "largest_buffer"_a = 0, "alignment"_a = 64, "wide_atomics"_a = true, "half_products"_a = false,
+          "bf16_products"_a = false, "count_tables"_a = 1, "host_memory"_a = true)
+      .def_rw("name", &Limits::name, "In messages.")
+      .def_rw("gpu", &Limits::gpu, "Kernels as for a GPU.")
+      .def_rw("memory", &Limits::memory, "Bytes that a run may hold; 0: no limit.")
+      .def_rw("largest_allocation", &Limits::largest_allocation,
+              "Bytes; an arena that is larger spans several; 0: no limit.")
+      .def_rw("largest_buffer", &Limits::largest_buffer, "Bytes of one array; 0: no limit.")
+      .def_rw("alignment", &Limits::alignment, "Of what lies in an arena: a power of two, from 64 on.")
+      .def_rw("wide_atomics", &Limits::wide_atomics, "Float sums of scattered updates are taken in f64.")
+      .def_rw("half_products", &Limits::half_products, "On a GPU: large products of f16 with sums in f32.")
+      .def_rw("bf16_products", &Limits::bf16_products, "The same of bf16.")
+      .def_rw("count_tables", &Limits::count_tables, "On a GPU, of a scatter that counts rows.")
+      .def_rw("host_memory", &Limits::host_memory, "Memory is the host's: results may be cut out of the arena.")
+      .def("__repr__", [](const Limits& l) {
+        return "<Limits" + (l.name.empty() ? "" : " of " + l.name) +
+               (l.memory == 0 ? "" : ": " + format_bytes(l.memory)) + ">";
+      });
+  m.def(
+      "limits", [](nb::handle d) { return limits(device_from(d), here()); }, "device"_a,
+      "The limits of a device of this machine.", nb::sig("def limits(device: str | Device) -> Limits"));
+  m.def(
+      "read_limits", [](const std::filesystem::path& path) { return read_limits(path, here()); }, "path"_a,
+      "Reads limits from JSON: these by name, or what a Vulkan driver reports.");
+}
+
 }  // namespace
 
 void bind_device(nb::module_& m) {
@@ -73,6 +117,7 @@ void bind_device(nb::module_& m) {
            [](const Device& d) { return std::hash<std::string_view>()(d.backend) + static_cast<size_t>(d.index); })
       .def("__str__", [](const Device& d) { return to_string(d); })
       .def("__repr__", [](const Device& d) { return "<Device " + to_string(d) + ">"; });
+  bind_limits(m);
   m.def("device", device_from, "name"_a, "The device that a name such as \"vulkan:1\" says.",
         nb::sig("def device(name: str | Device) -> Device"));
   m.def(

@@ -14,7 +14,7 @@ struct State {
 
 constexpr auto make_state = [](nb::handle device, std::optional<size_t> budget, bool naive, bool deterministic,
                                bool donates, const std::string& name, std::optional<std::string> strategy,
-                               std::optional<int64_t> chunks) -> State* {
+                               std::optional<int64_t> chunks, std::optional<Limits> limits) -> State* {
   JitOptions options;
   if (!device.is_none()) options.device = device_from(device);
   options.memory_budget = budget;
@@ -24,6 +24,7 @@ constexpr auto make_state = [](nb::handle device, std::optional<size_t> budget, 
   options.name = name;
   options.strategy = std::move(strategy);
   options.chunks = chunks;
+  options.limits = std::move(limits);
   return new State{std::make_unique<detail::JitState>(std::move(options))};
 };
 
@@ -84,7 +85,7 @@ nb::tuple save(State& s, nb::callable f, nb::list leaves, nb::handle donated, nb
 void bind_jit(nb::module_& m) {
   nb::class_<State>(m, "_JitState")
       .def(nb::new_(make_state), "device"_a.none(), "budget"_a.none(), "naive"_a, "deterministic"_a, "donates"_a,
-           "name"_a, "strategy"_a.none(), "chunks"_a.none())
+           "name"_a, "strategy"_a.none(), "chunks"_a.none(), "limits"_a.none())
       .def("call", call, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)
       .def("plan", with<&detail::JitState::plan>, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)
       .def("tradeoff", with<&detail::JitState::tradeoff>, "f"_a, "leaves"_a, "donated"_a.none(), "key"_a)

@@ -1,11 +1,72 @@
 // Plan and Tradeoff: what a compiled function will do and hold.
 #include <neap/bytes.h>
+#include <neap/profile.h>
+
+#include <nanobind/stl/filesystem.h>
 
 #include "args.h"
 
 namespace neap::python {
 
+namespace {
+
+// Records between __enter__ and __exit__; what it recorded stays.
+class Recording {
+ public:
+  explicit Recording(std::optional<std::filesystem::path> path) : path_(std::move(path)) {}
+
+  void begin() { running_.emplace(here()); }
+  void end() {
+    if (!running_) return;
+    slices_ = running_->slices();
+    const struct Stop {
+      std::optional<Profile>& running;
+      ~Stop() { running.reset(); }
+    } stop{running_};
+    if (path_) running_->write_json(*path_, here());
+  }
+  std::vector<Profile::Slice> slices() const { return running_ ? running_->slices() : slices_; }
+
+ private:
+  std::optional<std::filesystem::path> path_;
+  std::optional<Profile> running_;
+  std::vector<Profile::Slice> slices_;
+};
+
+void bind_profile(nb::module_& m) {
+  nb::class_<Profile::Slice>(m, "ProfileSlice", "One step of one run.")
+      .def_ro("plan", &Profile::Slice::plan, "The plan's name.")
+      .def_ro("op", &Profile::Slice::op, "As in the plan's report.")
+      .def_ro("strategy", &Profile::Slice::strategy, "As in the plan's report.")
+      .def_ro("begin", &Profile::Slice::begin, "Seconds of a steady clock.")
+      .def_ro("end", &Profile::Slice::end, "Seconds of the same clock.")
+      .def_ro("live_bytes", &Profile::Slice::live_bytes, "What the plan holds during the step.")
+      .def("__repr__", [](const Profile::Slice& s) {
+        return "<ProfileSlice: " + s.op + " of " + s.plan + ", " + format_bytes(s.live_bytes) + " live>";
+      });
+  nb::class_<Recording>(m, "Profile",
+                        "Records the steps of every plan that any thread runs within `with Profile() as p:`. One may "
+                        "run at a time. With a path, Chrome's trace-event JSON is written there at the end, which "
+                        "Perfetto (ui.perfetto.dev) opens: steps are slices, live bytes a counter.")
+      .def(nb::init<std::optional<std::filesystem::path>>(), "path"_a = nb::none())
+      .def(
+          "__enter__",
+          [](nb::handle self) {
+            nb::cast<Recording&>(self).begin();
+            return nb::borrow(self);
+          },
+          nb::sig("def __enter__(self) -> Profile"))
+      .def(
+          "__exit__", [](Recording& r, nb::handle, nb::handle, nb::handle) { r.end(); }, "type"_a.none(),
+          "value"_a.none(), "traceback"_a.none(),
+          nb::sig("def __exit__(self, type: object, value: object, traceback: object) -> None"))
+      .def_prop_ro("slices", &Recording::slices, "What ran so far, or within the `with`, in order of its end.");
+}
+
+}  // namespace
+
 void bind_plan(nb::module_& m) {
+  bind_profile(m);
   nb::class_<Plan>(m, "Plan", "What a call does, step by step, and the memory that it holds: known before it runs.",
                    nb::dynamic_attr())
       .def_prop_ro("peak_bytes", &Plan::peak_bytes,

@@ -1,6 +1,7 @@
 """jit: signatures, plans, budgets, donation, threads, memory."""
 
 import gc
+import json
 import threading
 
 import neap as np
@@ -101,6 +102,48 @@ def test_budgets():
     peaks = [point.peak_bytes for point in curve]
     assert peaks == sorted(peaks, reverse=True) and len(curve) >= 1
     assert curve._repr_html_().startswith("<svg") and curve[0].how and "ms" in repr(curve)
+
+
+def test_limits_of_another_device(tmp_path):
+    path = tmp_path / "small.json"
+    path.write_text('{"name": "small", "gpu": true, "memory": 8388608}')
+    limits = np.read_limits(path)
+    assert (limits.name, limits.gpu, limits.memory) == ("small", True, 8 << 20) and "small" in repr(limits)
+
+    def outer(x):
+        return np.sum(x[:, None] * x[None], axis=0)
+
+    x = np.spec((4096,))
+    f = np.jit(outer, limits=limits)
+    assert f.plan(x).peak_bytes <= 8 << 20 and len(f.tradeoff(x)) >= 1
+    with pytest.raises(np.UserError, match="limits"):
+        f(np.ones(4096))
+    with pytest.raises(np.UserError, match="test_jit.py"):
+        np.jit(outer, limits=np.Limits(memory=1 << 10)).plan(x)
+    assert np.limits("cpu").host_memory
+    with pytest.raises(np.UserError, match="test_jit.py"):
+        np.read_limits(tmp_path / "none.json")
+
+
+def test_profiles(tmp_path):
+    f = np.jit(lambda x: np.sort(np.sin(x)), name="sorted")
+    x = np.arange(1000.0)
+    with np.Profile() as profile:
+        f(x).block_until_ready()
+        assert len(profile.slices) >= 1
+        with pytest.raises(np.UserError, match="test_jit.py"), np.Profile():
+            pass
+    f(x).block_until_ready()
+    slices = profile.slices
+    assert {s.plan for s in slices} == {"sorted"} and all(s.begin <= s.end and s.live_bytes >= 4000 for s in slices)
+    with np.Profile(tmp_path / "trace.json"):
+        f(x).block_until_ready()
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    with pytest.raises(np.UserError, match="test_jit.py"), np.Profile(tmp_path / "no" / "trace.json"):
+        f(x)
+    with np.Profile() as again:  # the one before has ended all the same
+        f(x).block_until_ready()
+    assert again.slices
 
 
 def test_the_allocator_reaches_the_planned_peak():
