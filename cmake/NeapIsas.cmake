@@ -2,7 +2,9 @@
 # the files that libneap-runtime.a shares with the library. backends/cpu/runtime reads this for other processors too.
 include(CheckCXXSourceCompiles)
 check_cxx_source_compiles("#ifndef __x86_64__\n#error\n#endif\nint main() {}" NEAP_X86_64)
-set(NEAP_ISA_OPTIONS -O3 CACHE STRING "How files below folders isa/ are optimised, whatever the build type")
+if(NOT DEFINED NEAP_ISA_OPTIONS)
+  set(NEAP_ISA_OPTIONS -O3)
+endif()
 set(NEAP_ISAS baseline)
 if(NEAP_X86_64)
   list(APPEND NEAP_ISAS avx2 avx512)

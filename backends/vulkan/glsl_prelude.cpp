@@ -346,6 +346,7 @@ float fma32_by_pairs(float a, float b, float c) {
   const vec2 p = two_product(a, b), s = two_sum(p.x, c);
   precise float rest = s.y + p.y;
   precise float r = s.x + rest;
+  if (p.x == 0.0 && c == 0.0 && a != 0.0 && b != 0.0) return p.x;
   return p.x == 0.0 ? s.x : r;
 }
 )"},
@@ -353,6 +354,7 @@ float fma32_by_pairs(float a, float b, float c) {
 double fma64(double a, double b, double c) {
   precise double p = a * b;
   precise double s = p + c;
+  if (p == 0.0lf && c == 0.0lf && a != 0.0lf && b != 0.0lf) return p;  // which is not zero, but too small
   if (p == 0.0lf || !(abs(a) < 1e150lf && abs(b) < 1e150lf && abs(s) < 1e300lf)) return s;
   precise double ca = 134217729.0lf * a;
   precise double cb = 134217729.0lf * b;

@@ -96,7 +96,8 @@ std::string literal(Module& m, uint64_t bits, DType type) {
       const auto value = std::bit_cast<double>(bits);
       const auto high = static_cast<float>(value);
       const float low = std::isfinite(high) ? static_cast<float>(value - high) : 0.0f;
-      return fmt::format("vec2({}, {})", float_literal(high), float_literal(low));
+      const auto part = [&](float x) { return literal(m, std::bit_cast<uint32_t>(x), DType::f32); };
+      return fmt::format("vec2({}, {})", part(high), part(low));
     }
   }
   __builtin_unreachable();
@@ -146,6 +147,9 @@ std::string convert(Module& m, const std::string& x, DType from, DType to) {
     const std::string wide = fmt::format("{}({})", m.use("widened"), x);
     return to == DType::i64 ? wide : fmt::format("uint64_t({})", wide);
   }
+  // The index of a loop that the compiler unrolls is a zero that it sees.
+  if (is_float(to) && !is_float(from) && m.choices.folds_zeros)
+    return fmt::format("({}({}) + {})", m.type(to), x, literal(m, 0, to));
   const std::string result = fmt::format("{}({})", m.type(to), x);
   const bool narrows = !is_float(to) && size_of(to) < 4 && from != DType::bool_ &&
                        (size_of(to) < size_of(from) || (is_signed(from) && !is_signed(to)) ||

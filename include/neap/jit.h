@@ -130,7 +130,7 @@ class Jitted {
     return state_->plan(flatten(arguments...), flat_function(arguments...), loc_);
   }
   /// Returns what budgets cost: the usual plan, then ever lower peaks, down to the lowest. A budget gets the first that
-  /// fits. It plans as often as a budget that cannot be met; the options' own budget and strategy are ignored.
+  /// fits. It plans as often as a budget that is far too small; the options' own budget and strategy are ignored.
   template <class... A>
   std::vector<Tradeoff> tradeoff(const A&... arguments) const {
     return state_->tradeoff(flatten(arguments...), flat_function(arguments...), loc_);

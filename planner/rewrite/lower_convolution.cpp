@@ -102,7 +102,8 @@ Array by_taps(const Site& plain) {
     if (tap > 0) {
       total = total + product;
     } else {
-      total = weights.shape()[2] == 1 ? product + 0 : product;  // a sum starts from 0, so that of -0 is 0
+      const bool single = weights.shape()[2] == 1 && is_float(product.dtype());
+      total = single ? product + 0 : product;  // a sum starts from 0, so that of -0 is 0
     }
   }
   return in_order_of_results(total);

@@ -115,6 +115,7 @@ class BudgetLedger {
 
  private:
   bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
+  bool keeps(size_t peak_bytes) const { return most_kept_ && peak_bytes <= *most_kept_; }
   BudgetCandidate decided(const BudgetCandidate& candidate, const std::vector<Decision>& before,
                           const std::optional<Alternative>& instead) const;
 
@@ -122,7 +123,7 @@ class BudgetLedger {
   Wanted wanted_;
   BudgetCandidate lowest_;
   std::optional<BudgetCandidate> answer_, kept_;
-  size_t most_kept_ = 0;
+  std::optional<size_t> most_kept_;
   Alternative usual_;
   size_t least_;
   std::vector<Tradeoff> points_;

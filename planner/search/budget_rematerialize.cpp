@@ -52,13 +52,17 @@ struct Segmented {
   Planned planned;
 };
 
-// Peaks to reach, the highest first: parts of what a plan holds, and the budget if that is lower.
-std::vector<size_t> targets_below(size_t peak_bytes, std::optional<size_t> budget) {
+// Peaks to reach, the highest first: parts of what a plan holds, and the budget if that is lower. Where no plan can
+// have that, and for the curve, the lowest there is.
+std::vector<size_t> targets_below(size_t peak_bytes, const BudgetLedger& ledger) {
   std::vector<size_t> targets;
   for (const double part : kPartsHeld) targets.push_back(static_cast<size_t>(part * static_cast<double>(peak_bytes)));
-  for (const double part : kPartsOfBudget) {
-    const auto target = static_cast<size_t>(part * static_cast<double>(budget.value_or(0)));
-    if (target > 0 && target < peak_bytes) targets.push_back(target);
+  if (ledger.wanted() == Wanted::fitting) {
+    const size_t budget = std::max(ledger.options().memory_budget.value_or(0), ledger.least_bytes());
+    for (const double part : kPartsOfBudget) {
+      const auto target = static_cast<size_t>(part * static_cast<double>(budget));
+      if (target > 0 && target < peak_bytes) targets.push_back(target);
+    }
   }
   std::ranges::sort(targets, std::ranges::greater());
   return targets;
@@ -193,7 +197,7 @@ void enter_rematerialized(BudgetLedger& ledger, const Graph& graph, const FusedP
 void enter_reruns(BudgetLedger& ledger, SlicedPlan from) {
   for (int round = 0; round < kRoundsOfReruns; ++round) {
     std::optional<Planned> lowest;
-    for (const size_t target : targets_below(from.planned.plan.peak_bytes, ledger.options().memory_budget)) {
+    for (const size_t target : targets_below(from.planned.plan.peak_bytes, ledger)) {
       if (ledger.done() || ledger.exhausted()) return;
       int64_t work = kRerunWork;
       std::optional<Rerun> rerun = rerun_within(from.planned, target, work);
