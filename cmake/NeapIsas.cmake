@@ -2,7 +2,7 @@
 # the files that libneap-runtime.a shares with the library. backends/cpu/runtime reads this for other processors too.
 include(CheckCXXSourceCompiles)
 check_cxx_source_compiles("#ifndef __x86_64__\n#error\n#endif\nint main() {}" NEAP_X86_64)
-if(NOT DEFINED NEAP_ISA_OPTIONS)
+if(NOT DEFINED NEAP_ISA_OPTIONS)  # backends/cpu/runtime by itself
   set(NEAP_ISA_OPTIONS -O3)
 endif()
 set(NEAP_ISAS baseline)

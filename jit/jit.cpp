@@ -48,6 +48,10 @@ struct JitState::Impl {
   std::shared_ptr<CompiledCall> last;
   std::vector<std::shared_ptr<CompiledCall>> lost;  // with their device; callers may still look at their prototypes
 
+  std::string limited() const {
+    return "the limits of " + (options.limits->name.empty() ? "another device" : options.limits->name);
+  }
+
   planner::PlanOptions plan_options(const FlatCall& call, std::source_location loc) const {
     planner::PlanOptions p;
     p.name = options.name;
@@ -87,8 +91,8 @@ struct JitState::Impl {
 
   std::shared_ptr<CompiledCall> compile(const FlatCall& call, const FlatFunction& f, std::source_location loc) {
     if (options.limits)
-      throw_user<UserError>("jit", "a call of what is planned for the limits of " + options.limits->name,
-                            "plan(...) or tradeoff(...)", "leave JitOptions::limits out to run on a device", loc);
+      throw_user<UserError>("jit", "a call of what is planned for " + limited(), "plan(...) or tradeoff(...)",
+                            "leave the option `limits` out to run on a device", loc);
     std::string key = signature(call, loc);
     {
       const std::shared_lock lock(mutex);
@@ -153,8 +157,8 @@ Saved JitState::save(const FlatCall& call, const FlatFunction& f, const std::fil
                      const SaveOptions& options, std::source_location loc) {
   return at_line(loc, [&] {
     if (impl_->options.limits)
-      throw_user<UserError>("save", "a function that is planned for the limits of " + impl_->options.limits->name,
-                            "one that is planned for the CPU", "leave JitOptions::limits out", loc);
+      throw_user<UserError>("save", "a function that is planned for " + impl_->limited(),
+                            "one that is planned for the CPU", "leave the option `limits` out", loc);
     Prototype prototype;
     auto [traced, p] = impl_->prepare(call, f, prototype, loc);
     return jit_detail::save(traced, std::move(p), impl_->options.device, stem, options, loc);

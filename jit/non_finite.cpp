@@ -267,7 +267,7 @@ void check_results(const TracedFunction& function, const Arrays& arguments, cons
     Arrays inputs = arguments;
     for (const Array& x : arguments)
       if (!x.is_concrete())
-        fail("the arguments were donated: leave JitOptions::donate out to learn which operation made it", loc);
+        fail("the arguments were donated: leave the option `donate` out to learn which operation made it", loc);
     inputs.insert(inputs.end(), function.captured.begin(), function.captured.end());
     struct Searching {
       Searching() { searching = true; }

@@ -134,7 +134,8 @@ bool BudgetLedger::enter(const BudgetCandidate& candidate, const std::vector<Dec
 
 void BudgetLedger::note(Tradeoff point, const std::function<BudgetCandidate()>& make,
                         const std::vector<Decision>& before, const std::optional<Alternative>& instead) {
-  if (keeps(point.peak_bytes) && (!kept_ || point.predicted_seconds < kept_->plan.predicted_seconds))
+  if (most_kept_ && point.peak_bytes <= *most_kept_ &&
+      (!kept_ || point.predicted_seconds < kept_->plan.predicted_seconds))
     kept_ = decided(make(), before, instead);
   points_.push_back(std::move(point));
 }
@@ -144,10 +145,10 @@ BudgetCandidate BudgetLedger::decided(const BudgetCandidate& candidate, const st
                                       const std::optional<Alternative>& instead) const {
   BudgetCandidate result = candidate;
   if (result.how.empty()) return result;
-  const std::string reason = fits(result.plan.peak_bytes)
-                                 ? fmt::format("fits {}", format_bytes(*options_.memory_budget))
-                             : keeps(result.plan.peak_bytes) ? fmt::format("fits {}", format_bytes(*most_kept_))
-                                                             : "lowers the peak";
+  const std::optional<size_t> asked = wanted_ == Wanted::fitting ? options_.memory_budget : std::nullopt;
+  const size_t most = most_kept_.value_or(asked.value_or(0));
+  const std::string reason =
+      result.plan.peak_bytes <= most ? fmt::format("fits {}", format_bytes(most)) : "lowers the peak";
   std::vector<Decision>& decisions = result.plan.decisions;
   const Decision own = decision_of(result, reason, instead);
   decisions.insert(decisions.end(), before.begin(), before.end());

@@ -115,7 +115,6 @@ class BudgetLedger {
 
  private:
   bool fits(size_t peak_bytes) const { return options_.memory_budget && peak_bytes <= *options_.memory_budget; }
-  bool keeps(size_t peak_bytes) const { return most_kept_ && peak_bytes <= *most_kept_; }
   BudgetCandidate decided(const BudgetCandidate& candidate, const std::vector<Decision>& before,
                           const std::optional<Alternative>& instead) const;
 

@@ -203,8 +203,8 @@ def jit(
     Numbers and arrays in the arguments are inputs of the program; static arguments are values of the signature, and have a
     hash. The call may take the memory of donated arguments, which cannot be used afterwards. memory_budget, in bytes or as
     "512MiB", is a contract: the plan fits it, or there is a BudgetError. pipeline is "planned", or "naive": what a framework
-    without a planner does. strategy and chunks pin a choice of the planner. With limits, plan() and tradeoff()
-    plan for them in place of those of the device, which need not be present, and a call is a UserError. Without fun it is a decorator.
+    without a planner does. strategy and chunks pin a choice of the planner. With limits, plan() and tradeoff() plan for them
+    in place of those of the device, which need not be present, and a call is a UserError. Without fun it is a decorator.
     """
     if fun is None:
         return functools.partial(

@@ -1,4 +1,4 @@
-// Devices, and neap.memory.
+// Devices, their limits, and neap.memory.
 #include <neap/bytes.h>
 
 #include <nanobind/stl/filesystem.h>
@@ -69,9 +69,17 @@ void bind_limits(nb::module_& m) {
           [](Limits* self, std::string name, bool gpu, size_t memory, size_t largest_allocation, size_t largest_buffer,
              size_t alignment, bool wide_atomics, bool half_products, bool bf16_products, int count_tables,
              bool host_memory) {
-            new (self)
-                Limits{std::move(name), gpu,           memory,        largest_allocation, largest_buffer, alignment,
-                       wide_atomics,    half_products, bf16_products, count_tables,       host_memory};
+            new (self) Limits{.name = std::move(name),
+                              .gpu = gpu,
+                              .memory = memory,
+                              .largest_allocation = largest_allocation,
+                              .largest_buffer = largest_buffer,
+                              .alignment = alignment,
+                              .wide_atomics = wide_atomics,
+                              .half_products = half_products,
+                              .bf16_products = bf16_products,
+                              .count_tables = count_tables,
+                              .host_memory = host_memory};
           },
           nb::kw_only(), "name"_a = "", "gpu"_a = false, "memory"_a = 0, "largest_allocation"_a = 0,
           "largest_buffer"_a = 0, "alignment"_a = 64, "wide_atomics"_a = true, "half_products"_a = false,

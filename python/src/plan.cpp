@@ -1,4 +1,4 @@
-// Plan and Tradeoff: what a compiled function will do and hold.
+// Plan and Tradeoff: what a compiled function will do and hold. Profile: what ran when.
 #include <neap/bytes.h>
 #include <neap/profile.h>
 
@@ -15,21 +15,26 @@ class Recording {
  public:
   explicit Recording(std::optional<std::filesystem::path> path) : path_(std::move(path)) {}
 
-  void begin() { running_.emplace(here()); }
-  void end() {
-    if (!running_) return;
-    slices_ = running_->slices();
-    const struct Stop {
-      std::optional<Profile>& running;
-      ~Stop() { running.reset(); }
-    } stop{running_};
-    if (path_) running_->write_json(*path_, here());
+  void begin() {
+    if (running_) throw_user<UserError>("Profile", "one that records already", "one that does not", "", here());
+    running_ = std::make_unique<Profile>(here());
+  }
+  // Of an exception that leaves the `with` nothing is hidden by a file that cannot be written.
+  void end(bool raised) {
+    const std::unique_ptr<Profile> ended = std::move(running_);
+    if (!ended) return;
+    slices_ = ended->slices();
+    try {
+      if (path_) ended->write_json(*path_, here());
+    } catch (const UserError&) {
+      if (!raised) throw;
+    }
   }
   std::vector<Profile::Slice> slices() const { return running_ ? running_->slices() : slices_; }
 
  private:
   std::optional<std::filesystem::path> path_;
-  std::optional<Profile> running_;
+  std::unique_ptr<Profile> running_;
   std::vector<Profile::Slice> slices_;
 };
 
@@ -57,8 +62,8 @@ void bind_profile(nb::module_& m) {
           },
           nb::sig("def __enter__(self) -> Profile"))
       .def(
-          "__exit__", [](Recording& r, nb::handle, nb::handle, nb::handle) { r.end(); }, "type"_a.none(),
-          "value"_a.none(), "traceback"_a.none(),
+          "__exit__", [](Recording& r, nb::handle type, nb::handle, nb::handle) { r.end(!type.is_none()); },
+          "type"_a.none(), "value"_a.none(), "traceback"_a.none(),
           nb::sig("def __exit__(self, type: object, value: object, traceback: object) -> None"))
       .def_prop_ro("slices", &Recording::slices, "What ran so far, or within the `with`, in order of its end.");
 }

@@ -115,9 +115,17 @@ def test_limits_of_another_device(tmp_path):
 
     x = np.spec((4096,))
     f = np.jit(outer, limits=limits)
-    assert f.plan(x).peak_bytes <= 8 << 20 and len(f.tradeoff(x)) >= 1
-    with pytest.raises(np.UserError, match="limits"):
+    assert 4 * 4096 * 2 <= f.plan(x).peak_bytes <= 8 << 20
+    with pytest.raises(np.UserError, match="leave the option `limits` out"):
         f(np.ones(4096))
+    with pytest.raises(np.BudgetError, match="small"):
+        np.jit(lambda x: np.cumsum(np.sort(x)), limits=limits, name="small").plan(np.spec((4 << 20,)))
+    every = np.Limits(name="n", gpu=True, memory=1, largest_allocation=2, largest_buffer=3, alignment=128,
+                      wide_atomics=False, half_products=True, bf16_products=False, count_tables=4, host_memory=False)  # fmt: skip
+    assert (every.name, every.gpu, every.memory, every.largest_allocation, every.largest_buffer, every.alignment) == (
+        "n", True, 1, 2, 3, 128)  # fmt: skip
+    assert (every.wide_atomics, every.half_products, every.bf16_products, every.count_tables, every.host_memory) == (
+        False, True, False, 4, False)  # fmt: skip
     with pytest.raises(np.UserError, match="test_jit.py"):
         np.jit(outer, limits=np.Limits(memory=1 << 10)).plan(x)
     assert np.limits("cpu").host_memory
@@ -131,16 +139,20 @@ def test_profiles(tmp_path):
     with np.Profile() as profile:
         f(x).block_until_ready()
         assert len(profile.slices) >= 1
-        with pytest.raises(np.UserError, match="test_jit.py"), np.Profile():
-            pass
-    f(x).block_until_ready()
+        for other in (np.Profile(), profile):
+            with pytest.raises(np.UserError, match="test_jit.py"), other:
+                pass
     slices = profile.slices
+    f(x).block_until_ready()
+    assert len(profile.slices) == len(slices)
     assert {s.plan for s in slices} == {"sorted"} and all(s.begin <= s.end and s.live_bytes >= 4000 for s in slices)
     with np.Profile(tmp_path / "trace.json"):
         f(x).block_until_ready()
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     with pytest.raises(np.UserError, match="test_jit.py"), np.Profile(tmp_path / "no" / "trace.json"):
         f(x)
+    with pytest.raises(ZeroDivisionError), np.Profile(tmp_path / "no" / "trace.json"):
+        1 / 0
     with np.Profile() as again:  # the one before has ended all the same
         f(x).block_until_ready()
     assert again.slices

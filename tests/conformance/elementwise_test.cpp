@@ -102,6 +102,14 @@ TEST(Fma, RoundsOnce) {
     sheet.check(fmt::format("fma {} of a literal", name(t)), Op::fma, {a, a, literal}, {}, kSameBits);
     EXPECT_EQ(fma(full({}, 1 + bit, t), full({}, 1 + bit, t), full({}, -1 - 2 * bit, t)).astype(f64).item<double>(),
               bit * bit);
+    // Products that are too small keep their sign, beside a zero as well.
+    const double tiny = t == f32 ? 1e-30 : 1e-200;
+    for (const double sign : {1.0, -1.0}) {
+      const ValueId x = sheet.input(full({3}, sign * tiny, t)), y = sheet.input(full({3}, tiny, t));
+      for (const double zero : {0.0, -0.0})
+        sheet.check(fmt::format("fma {} of {} tiny and {}", name(t), sign, zero), Op::fma,
+                    {x, y, sheet.input(full({3}, zero, t))}, {}, kSameBits);
+    }
   }
   sheet.run();
 }

@@ -215,7 +215,7 @@ MISTAKE(Memory, NoChunks, OptionError, "chunks: got 0; expected 1 or more") {
 
 MISTAKE(Memory, RunsWhatIsPlannedForAnotherDevice, UserError,
         "jit: a call of what is planned for the limits of watch; expected plan(...) or tradeoff(...); leave "
-        "JitOptions::limits out to run on a device") {
+        "the option `limits` out to run on a device") {
   const auto f = jit([](const Array& a) { return a + 1; }, {.limits = Limits{.name = "watch"}});  // here
   f(ones({3}));
 }
