@@ -46,9 +46,9 @@ endif()
 
 # neap_add_isas(folder source...): object libraries neap_<folder>_<isa> of sources below folders isa/, dense linear
 # algebra. They may multiply and add in one rounding, which nothing else does, and are optimised in every preset
-# (NEAP_ISA_OPTIONS).
-# Everything else stays at the architecture's baseline: generated code asks LLVM for the host's features at run time. An
-# Eigen of their own keeps the linker from taking a function that was compiled for another processor.
+# (NEAP_ISA_OPTIONS). Everything else stays at the architecture's baseline: generated code asks LLVM for the host's
+# features at run time. An Eigen of their own keeps the linker from taking a function that was compiled for another
+# processor.
 function(neap_add_isas folder)
   foreach(isa ${NEAP_ISAS})
     set(target neap_${folder}_${isa})
