@@ -62,6 +62,8 @@ class LinearCheck {
         return std::ranges::none_of(std::span(node.inputs).first(tracing::call_consts(node)),
                                     [&](ValueId v) { return depends_[v]; });
       case Op::scatter_mul: return !depends_[in(2)];
+      case Op::pmax:
+      case Op::pmin: return false;
       case Op::host_call: return !tracing::calls_host(node, true);  // prints of tangents
       case Op::scatter_add:
       case Op::scatter_set: return all_add();
@@ -71,6 +73,7 @@ class LinearCheck {
       case Family::complex:
       case Family::layout: return all_add();
       case Family::fft:
+      case Family::collective:
       case Family::gather:
       case Family::control:
       case Family::call: return true;

@@ -31,6 +31,7 @@ Array tangent_of(const JvpSite& site) {
     case Family::convolution: return jvp_bilinear(site);
     case Family::gather: return jvp_gather(site);
     case Family::scatter: return jvp_scatter(site);
+    case Family::collective: return jvp_collective(site);
     case Family::leaf:
     case Family::argreduce:
     case Family::random: return {};

@@ -47,6 +47,7 @@ Array jvp_cumulative(const JvpSite& site);
 Array jvp_bilinear(const JvpSite& site);  // of products and convolutions
 Array jvp_gather(const JvpSite& site);
 Array jvp_scatter(const JvpSite& site);
+Array jvp_collective(const JvpSite& site);
 
 /// ManyJvp holds values and tangents of a node with many results.
 struct ManyJvp {

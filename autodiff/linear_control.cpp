@@ -34,6 +34,7 @@ Worth worth_in_body(const Graph& body, const std::vector<bool>& varies, ValueId 
     case Family::scatter:
     case Family::control:
     case Family::host:
+    case Family::collective:
     case Family::call: return Worth::residual;
     default: return Worth::little;
   }

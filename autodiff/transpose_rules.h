@@ -36,5 +36,6 @@ Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);
 Arrays transpose_cond(const TransposeSite& site);
 Arrays transpose_call(const TransposeSite& site);
+Array transpose_collective(const TransposeSite& site);
 
 }  // namespace neap::autodiff

@@ -24,6 +24,13 @@ if(NEAP_TOOLS)
   install(TARGETS ${tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 
+# find_package(neap COMPONENTS mpi): apart, as it needs MPI.
+if(NEAP_MPI)
+  install(TARGETS neap_mpi EXPORT neap_mpi ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
+  install(EXPORT neap_mpi NAMESPACE neap:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/neap FILE neapMpiTargets.cmake
+          COMPONENT mpi)
+endif()
+
 # find_package(neap)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/neap)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/neapConfig.cmake.in ${PROJECT_BINARY_DIR}/neapConfig.cmake

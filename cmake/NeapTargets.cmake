@@ -199,6 +199,17 @@ function(neap_add_library)
   endif()
 endfunction()
 
+# neap_add_mpi(): `neap::mpi`, meshes of processes by MPI, a library beside neap: of its public interface alone.
+function(neap_add_mpi)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  add_library(neap_mpi STATIC ${PROJECT_SOURCE_DIR}/mpi/mpi.cpp)
+  add_library(neap::mpi ALIAS neap_mpi)
+  neap_flags(neap_mpi)
+  target_link_libraries(neap_mpi PUBLIC neap PRIVATE MPI::MPI_CXX)
+  target_compile_definitions(neap_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)  # C's interface alone
+  set_target_properties(neap_mpi PROPERTIES EXPORT_NAME mpi OUTPUT_NAME neap-mpi POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
 # neap_add_program(target source...): a program of a user, of the public interface alone, in build/<preset>/bin.
 function(neap_add_program target)
   add_executable(${target} ${ARGN})

@@ -13,7 +13,9 @@
 #include "jit/profile.h"
 #include "jit/profile_file.h"
 #include "planner/search/make_plan.h"
+#include "trace/graph/collective.h"
 #include "trace/graph/effects.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::jit_detail {
 namespace {
@@ -56,6 +58,23 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
   entry.eager = eager;
   number = add_to_index(std::move(entry));
   return stem;
+}
+
+// The collectives of a plan in its order, a line each, and the loops around them.
+void list_collectives(const planner::PlanData& plan, std::string& text) {
+  for (const planner::PlanStep& step : plan.steps) {
+    if (step.body) {
+      text += step.op + " {";
+      list_collectives(*step.body, text);
+      text += "}";
+    }
+    if (step.kind != planner::PlanStep::Kind::host) continue;
+    const tracing::Node& node = step.group.nodes.at(0);
+    if (!tracing::has_collectives(node)) continue;
+    text += tracing::name(node.op);
+    for (const tracing::ValueId v : node.inputs) text += " " + to_string(step.group.aval(v));
+    text += " " + node.attrs.mesh_axis()->name + "\n";
+  }
 }
 
 }  // namespace
@@ -113,6 +132,12 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
       throw_user<UserError>("jit", "the donated " + to_string(impl.aval) + " shares its memory with another array",
                             "memory of its own", "make a copy of it first, or do not donate this argument", loc);
   }
+  if (calls_host_)
+    std::call_once(compared_, [&] {
+      std::string collectives;
+      list_collectives(plan, collectives);
+      if (!collectives.empty()) tracing::check_same_program(function_.graph, collectives, label_, loc);
+    });
   const BegunCall begun = number_ < 0 ? BegunCall() : begin_call(device_, buffers);
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(label_, "step", static_cast<int64_t>(plan.steps.size()));

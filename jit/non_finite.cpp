@@ -15,6 +15,7 @@
 
 #include "core/dispatch.h"
 #include "trace/graph/call.h"
+#include "trace/graph/collective.h"
 #include "trace/graph/effects.h"
 #include "trace/graph/host_call.h"
 #include "trace/graph/loop.h"
@@ -100,8 +101,8 @@ std::string_view name_of(const Node& node) {
   return node.op == Op::host_call ? node.attrs.function(Attr::callee)->name : name(node.op);
 }
 
-// Search runs a graph again to find the node whose results have what its operands have not. Nodes with effects are not
-// run, nor those that read what they gave.
+// Search runs a graph again to find the node whose results have what its operands have not. Nodes with effects or
+// collectives are not run, nor those that read what they gave.
 class Search {
  public:
   // `outputs`: those of the graph that are looked at.
@@ -142,7 +143,7 @@ class Search {
     }
     return false;
   }
-  /// Returns the call with an effect of which an output is made, so that its origin is not found; nullptr: none.
+  /// Returns the call with an effect, or the collective, of which an output is made, so that its origin is not found; nullptr: none.
   const Node* unsearched() const { return unsearched_; }
 
  private:
@@ -154,7 +155,7 @@ class Search {
       has_[graph_.inputs[i]] = find_in(inputs_[i]).has_value();
     }
     for (const Node& node : graph_.nodes) {
-      const Node* effect = first_effect(node);
+      const Node* effect = has_collectives(node) ? &node : first_effect(node);  // other ranks do not search
       for (const ValueId v : node.inputs)
         if (after_[v]) effect = after_[v];
       if (effect) {

@@ -14,6 +14,7 @@
 #include "jit/compile.h"
 #include "jit/saved_names.h"
 #include "planner/search/make_plan.h"
+#include "trace/graph/collective.h"
 #include "trace/graph/effects.h"
 
 namespace neap::jit_detail {
@@ -101,6 +102,10 @@ Saved save(const tracing::TracedFunction& function, planner::PlanOptions options
   if (options.naive || options.strategy == planner::Strategy::naive) {
     throw_user<UserError>("save", "the naive pipeline", "Pipeline::planned: a saved function allocates nothing", "",
                           loc);
+  }
+  if (tracing::has_collectives(function.graph)) {
+    throw_user<UserError>("save", "a function with collectives between ranks", "one of one process",
+                          "save what runs between them", loc);
   }
   if (tracing::calls_host(function.graph)) {
     throw_user<UserError>("save", "a function that calls functions of the program that it is saved from",

@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["include/neap", "core", "trace", "autodiff", "planner", "backends", "jit"]
+FOLDERS = ["include/neap", "core", "trace", "autodiff", "planner", "backends", "jit", "mpi"]
 ROOMS = {
     "trace": ["graph", "scalar", "reference", "tracing", "vmap", "ops", "library"],
     "planner": ["plan", "kernels", "rewrite", "fuse", "order", "place", "slice", "pipeline", "search", "report", "tool"],

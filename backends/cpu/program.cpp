@@ -216,10 +216,10 @@ class Lowering {
 
   static void host(const PlanStep& step, HostCode& code) {
     const tracing::Node& node = step.group.nodes.at(0);
-    code.call.emplace(node.attrs, step.group.avals(node.inputs));
+    code.task.emplace(node, step.group.avals(node.inputs));
     for (const tracing::ValueId v : node.inputs)
       code.in.push_back(step.reads.at(static_cast<size_t>(step.group.values[v].index)));
-    if (code.call->after) code.in.pop_back();
+    code.in.resize(code.task->reads());
     code.out = step.writes.at(0);
   }
 

@@ -20,7 +20,7 @@
 #include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/plan.h"
-#include "trace/graph/host_call.h"
+#include "trace/graph/host_task.h"
 
 namespace neap::cpu {
 
@@ -104,7 +104,7 @@ struct FactorCode {
 };
 
 struct HostCode {
-  std::optional<tracing::HostCall> call;
+  std::optional<tracing::HostTask> task;
   std::vector<int> in;  // plan buffers
   int out = -1;
 };

@@ -321,7 +321,7 @@ void run_step(const StepCode& step, std::byte** memory) {
       const HostCode& code = step.host;
       std::vector<const std::byte*> operands;
       for (const int b : code.in) operands.push_back(memory[b]);
-      return code.call->run(operands, memory[code.out]);
+      return code.task->run(operands, memory[code.out]);
     }
     case Kind::convolution: {
       const auto& code = step.convolution;

@@ -7,10 +7,10 @@
 namespace neap::vk {
 
 HostStep host_step(const planner::PlanData& plan, const planner::PlanStep& step) {
-  HostStep made{.form = {}, .call = {}, .buffers = {}, .bytes = {}, .reads = step.reads.size()};
+  HostStep made{.form = {}, .task = {}, .buffers = {}, .bytes = {}, .reads = step.reads.size()};
   const tracing::Node& node = step.group.nodes.at(0);
   if (step.kind == planner::PlanStep::Kind::host) {
-    made.call.emplace(node.attrs, step.group.avals(node.inputs));
+    made.task.emplace(node, step.group.avals(node.inputs));
   } else {
     made.form = planner::factor_form(step.group, node);
   }
@@ -39,9 +39,9 @@ void run(const HostStep& step, std::span<const Range> operands, Device& device, 
   const bool copied = room != nullptr;
   at.push_back(copied ? room : nullptr);  // work space, unless it is an operand
   const size_t result = step.reads;
-  if (step.call) {
+  if (step.task) {
     const std::vector<const std::byte*> in(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(result));
-    step.call->run(std::span(in).first(in.size() - step.call->after), at[result]);
+    step.task->run(in, at[result]);
   } else {
     factor::run(step.form, step.reads > 1 ? at[0] : nullptr, at[step.reads - 1], at[result], at[result + 1]);
   }

@@ -1,5 +1,5 @@
-// What the host computes between two submissions: dense factorizations, which devices have no kernels for, and calls of
-// functions of the program.
+// What the host computes between two submissions: dense factorizations, which devices have no kernels for, calls of
+// functions of the program, and collectives.
 //
 // Where arrays lie in the host's memory it works on them in place; else it copies the operands there and the result
 // back, as the plan says (planner/kernels/factor.h).
@@ -13,13 +13,13 @@
 #include "backends/vulkan/device.h"
 #include "core/factor/factor.h"
 #include "planner/plan/plan.h"
-#include "trace/graph/host_call.h"
+#include "trace/graph/host_task.h"
 
 namespace neap::vk {
 
 struct HostStep {
-  factor::Form form;                      // unless it is a call
-  std::optional<tracing::HostCall> call;  // of a function of the program
+  factor::Form form;                      // unless it is a task
+  std::optional<tracing::HostTask> task;  // a function of the program, or a collective
   std::vector<int> buffers;     // of the plan: what it reads, the result, and its work space where that is in the plan
   std::vector<uint64_t> bytes;  // of each
   size_t reads = 1;             // with the triangle that Kind::solve reads first

@@ -4,6 +4,7 @@
 #include <neap/array.h>
 #include <neap/bytes.h>
 #include <neap/callback.h>
+#include <neap/communicator.h>
 #include <neap/control.h>
 #include <neap/creation.h>
 #include <neap/debug.h>
@@ -29,6 +30,7 @@
 #include <neap/signal.h>
 #include <neap/solvers.h>
 #include <neap/special.h>
+#include <neap/spmd.h>
 #include <neap/trace.h>
 #include <neap/transforms.h>
 #include <neap/tree.h>

@@ -13,6 +13,7 @@
 #include "planner/kernels/fourier.h"
 #include "planner/kernels/sort.h"
 #include "planner/plan/marks.h"
+#include "trace/graph/collective.h"
 #include "trace/graph/host_call.h"
 #include "trace/graph/op_table.h"
 
@@ -145,6 +146,17 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
       return;
     }
     case PlanStep::Kind::host: {
+      if (op_info(group.nodes[0].op).family == Family::collective) {
+        const Node& node = group.nodes[0];
+        const MeshAxis& axis = *node.attrs.mesh_axis();
+        step.op = name(node.op);
+        step.strategy = naive ? Strategy::naive : Strategy::host;
+        step.reason = fmt::format("{} ranks along \"{}\"", axis.size, axis.name);
+        const size_t sent = node.inputs.empty() ? 0 : sent_bytes(node.op, group.aval(node.inputs[0]), axis.size);
+        if (sent > 0) step.reason += fmt::format(", {} sent", format_bytes(sent));
+        if (step.host) step.reason += copies_of(*step.host);
+        return;
+      }
       const HostFunction& function = *group.nodes[0].attrs.function(Attr::callee);
       const int64_t calls = element_count(group.nodes[0].attrs.ints(Attr::batch));
       step.op = function.name;

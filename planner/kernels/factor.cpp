@@ -4,6 +4,7 @@
 
 #include "core/buffer.h"
 #include "trace/graph/factor.h"
+#include "trace/graph/op_table.h"
 
 namespace neap::planner {
 
@@ -20,7 +21,8 @@ HostWork host_work(const tracing::Graph& graph, const tracing::Node& node, const
   }
   work.returned = graph.aval(node.out()).bytes();
   work.held += round_up_64(work.returned);
-  if (node.op != tracing::Op::host_call) work.held += round_up_64(factor::layout(factor_form(graph, node)).bytes());
+  if (tracing::op_info(node.op).family == tracing::Family::factor)
+    work.held += round_up_64(factor::layout(factor_form(graph, node)).bytes());
   return work;
 }
 

@@ -35,6 +35,7 @@ constexpr std::array kFamilies = {
     FamilyTraits{Family::control,     Kind::scan,    no,      no,         yes,      0},
     FamilyTraits{Family::call,        Kind::map,     no,      no,         no,       0},
     FamilyTraits{Family::host,        Kind::host,    no,      no,         no,       0},
+    FamilyTraits{Family::collective,  Kind::host,    no,      no,         no,       0},
 };
 // clang-format on
 
@@ -42,7 +43,7 @@ constexpr bool in_order() {
   for (size_t i = 0; i < kFamilies.size(); ++i) {
     if (kFamilies[i].family != static_cast<Family>(i)) return false;
   }
-  return kFamilies.back().family == Family::host;
+  return kFamilies.back().family == Family::collective;
 }
 static_assert(in_order());
 

@@ -138,6 +138,7 @@ Parts lower_node(const Graph& g, const Node& node, std::span<const Parts> in) {
     case Family::cumulative:
     case Family::reduce:
     case Family::gather:
+    case Family::collective:
     case Family::scatter: return part_by_part(node, in);
     default: throw InternalError(std::string(name(node.op)) + " of complex numbers is not lowered");
   }

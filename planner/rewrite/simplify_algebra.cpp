@@ -119,6 +119,7 @@ ValueId simplify_algebra(Builder& b, const Term& term) {
   if (info.family == Family::cumulative) {  // of one element
     return b.aval(term.inputs[0]).shape[term.attrs.integer(Attr::axis)] == 1 ? term.inputs[0] : no_value;
   }
+  if (term.op == Op::pvary || term.op == Op::pinvariant) return term.inputs[0];
   if (info.family != Family::elementwise) return no_value;
   if (term.op == Op::stop_gradient) return term.inputs[0];
   if (term.op == Op::select) return select_rule(b, term);

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "trace/graph/host_call.h"
+#include "trace/graph/mesh.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -116,6 +117,12 @@ inline HostFunctionPtr host_sample() {
   return function;
 }
 
+/// An axis of one rank, which needs no processes.
+inline MeshAxisPtr one_rank() {
+  static const MeshAxisPtr axis = std::make_shared<const MeshAxis>(MeshAxis{.name = "x", .size = 1});
+  return axis;
+}
+
 /// One node of `op`; elementwise ops on operands of dtype `dtype`, structural ops on those of their own.
 inline Graph sample_graph(Op op, DType dtype = f32) {
   if (op == Op::scan) return scan_sample();
@@ -215,6 +222,16 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::random_split: return finish({input({2}, u32)}, {{Attr::shape, Ints{4}}});
     case Op::random_fold_in: return finish({input({5, 2}, u32), input({5}, u32)});
     case Op::host_call: return finish({input({2, 3}, f32)}, {{Attr::callee, host_sample()}, {Attr::batch, Ints{2}}});
+    case Op::axis_index: return finish({}, {{Attr::mesh_axis, one_rank()}});
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin:
+    case Op::all_gather:
+    case Op::pvary:
+    case Op::pinvariant: return finish({input({2, 3}, f32)}, {{Attr::mesh_axis, one_rank()}});
+    case Op::all_to_all: return finish({input({1, 3}, f32)}, {{Attr::mesh_axis, one_rank()}});
+    case Op::ppermute:
+      return finish({input({2, 3}, f32)}, {{Attr::mesh_axis, one_rank()}, {Attr::permutation, Ints{-1}}});
     default: break;
   }
   throw InternalError(fmt::format("{}: no sample", name(op)));

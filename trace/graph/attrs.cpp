@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "trace/graph/graph.h"
 #include "trace/graph/host_call.h"
+#include "trace/graph/mesh.h"
 
 namespace neap::tracing {
 namespace {
@@ -16,13 +17,14 @@ constexpr std::string_view kAttrNames[] = {
     "after",      "axes",       "axis",        "backward", "batch",      "body",         "callee",     "copy",
     "derivative", "descending", "dilation",    "dtype",    "forward",    "full",         "full_shape", "high",
     "interior",   "label",      "length",      "lhs_axes", "lhs_batch",  "lhs_contract", "limit",      "low",
-    "lower",      "marks",      "masked",      "matvec",   "mode",       "num_carry",    "num_consts", "otherwise",
+    "lower",      "marks",      "masked",      "matvec",   "mesh_axis",    "mode",       "num_carry",    "num_consts", "otherwise",
     "out_axes",   "packed",     "permutation", "region",   "reverse",    "rhs_axes",     "rhs_batch",  "rhs_contract",
     "saveable",   "shape",      "start",       "stride",   "transposed", "unit",         "value",      "vectors",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::vectors) + 1);
 
-// Doubles compare by bits (a NaN equals itself, 0 differs from -0), sub-graphs by structure.
+// Doubles compare by bits (a NaN equals itself, 0 differs from -0), sub-graphs by structure, axes of meshes by name,
+// size and ranks.
 bool equal(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
   if (const double* x = std::get_if<double>(&a)) {
@@ -31,6 +33,10 @@ bool equal(const AttrValue& a, const AttrValue& b) {
   if (const GraphPtr* x = std::get_if<GraphPtr>(&a)) {
     const GraphPtr& y = std::get<GraphPtr>(b);
     return *x == y || (*x && y && **x == *y);
+  }
+  if (const MeshAxisPtr* x = std::get_if<MeshAxisPtr>(&a)) {
+    const MeshAxisPtr& y = std::get<MeshAxisPtr>(b);
+    return x->get() == y.get() || (*x && y && **x == *y);
   }
   return a == b;
 }
@@ -43,6 +49,7 @@ struct HashValue {
   uint64_t operator()(const std::string& v) const { return xxh3_64(v); }
   uint64_t operator()(const GraphPtr& v) const { return v ? v->hash() : 0; }
   uint64_t operator()(const HostFunctionPtr& v) const { return v ? v->number : 0; }
+  uint64_t operator()(const MeshAxisPtr& v) const { return v ? xxh3_64(v->name) : 0; }
 };
 
 template <class T>
@@ -114,6 +121,7 @@ DType Attrs::dtype(Attr key) const { return get<DType>(*this, key, "dtype"); }
 const std::string& Attrs::string(Attr key) const { return get<std::string>(*this, key, "string"); }
 const GraphPtr& Attrs::graph(Attr key) const { return get<GraphPtr>(*this, key, "graph"); }
 const HostFunctionPtr& Attrs::function(Attr key) const { return get<HostFunctionPtr>(*this, key, "function"); }
+const MeshAxisPtr& Attrs::mesh_axis() const { return get<MeshAxisPtr>(*this, Attr::mesh_axis, "mesh axis"); }
 
 bool Attrs::operator==(const Attrs& other) const {
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); };

@@ -148,6 +148,7 @@ bool has_effects(const Graph& graph) {
 }
 
 bool calls_host(const Node& node, bool with_results) {
+  if (op_info(node.op).family == Family::collective) return true;
   if (node.op == Op::host_call) return !with_results || !node.attrs.function(Attr::callee)->results.empty();
   return any_body(node, [&](const Graph& body) { return calls_host(body, with_results); });
 }

@@ -16,7 +16,8 @@ bool has_effects(const Node& node);
 bool has_effects(const Graph& graph);
 /// Returns the first node of it that has such an effect, the node itself or one in a body; nullptr: none.
 const Node* first_effect(const Node& node);
-/// Returns whether the node, or one in a graph of it, calls the host; `with_results`: a function that has results.
+/// Returns whether the node, or one in a graph of it, calls the host, or other ranks; `with_results`: a function that
+/// has results.
 bool calls_host(const Node& node, bool with_results = false);
 bool calls_host(const Graph& graph, bool with_results = false);
 

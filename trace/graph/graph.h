@@ -23,6 +23,8 @@ struct Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
 struct HostFunction;
 using HostFunctionPtr = std::shared_ptr<const HostFunction>;
+struct MeshAxis;
+using MeshAxisPtr = std::shared_ptr<const MeshAxis>;
 using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId no_value = -1;
@@ -70,13 +72,14 @@ enum class Attr : uint8_t {
   marks,         // int: bits that passes of the planner set for those after them (any op)
   masked,        // int (0/1): host_call: its first operand says where it is called
   matvec,        // graph: linear_solve: (constants, x) -> A x
+  mesh_axis,     // mesh axis: collectives: between whose ranks
   mode,          // int: IndexMode of gather and scatter
   num_carry,     // int: scan, while_loop
   num_consts,    // int: scan, while_loop, and calls: leading operands without a derivative
   otherwise,     // graph: cond: what is computed where it is false
   out_axes,      // ints: convolution: the axes of group, batch, features and space
   packed,        // int (0/1): cholesky_cotangent: its operands lie in one matrix
-  permutation,   // ints: transpose
+  permutation,   // ints: transpose; ppermute: the rank whose array each rank gets, -1: zeros
   region,        // int: the checkpoint() that the node is in (any op)
   reverse,       // int (0/1): scan, cumsum and its kin: from the end; fft: the other sign of the exponent
   rhs_axes,      // ints: convolution: those of group, features of the result, features that are added up, window
@@ -99,7 +102,7 @@ std::string_view name(Attr);
 enum class IndexMode : int64_t { clip = 0, fill_or_drop = 1, promise_in_bounds = 2, clamp_update = 3 };
 
 using Ints = std::vector<int64_t>;
-using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr, HostFunctionPtr>;
+using AttrVariant = std::variant<int64_t, double, DType, Ints, std::string, GraphPtr, HostFunctionPtr, MeshAxisPtr>;
 /// AttrValue is copied by the alternative that it holds: where memory runs out in the copy of a variant, libstdc++ 12
 /// destroys an alternative that was never made, if all of them can be moved without an exception.
 struct AttrValue : AttrVariant {
@@ -130,6 +133,7 @@ class Attrs {
   const std::string& string(Attr key) const;
   const GraphPtr& graph(Attr key) const;
   const HostFunctionPtr& function(Attr key) const;
+  const MeshAxisPtr& mesh_axis() const;
   const AttrValue* find(Attr key) const;
   const Items& items() const;
   bool operator==(const Attrs&) const;  // sub-graphs compare by structure

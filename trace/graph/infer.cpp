@@ -35,6 +35,7 @@ bool right_kind(Attr attr, const AttrValue& value) {
     case Attr::dtype: return std::holds_alternative<DType>(value);
     case Attr::callee:
       return std::holds_alternative<HostFunctionPtr>(value) && std::get<HostFunctionPtr>(value) != nullptr;
+    case Attr::mesh_axis: return std::holds_alternative<MeshAxisPtr>(value) && std::get<MeshAxisPtr>(value) != nullptr;
     case Attr::label:
     case Attr::saveable: return std::holds_alternative<std::string>(value);
     case Attr::backward:
@@ -87,6 +88,7 @@ std::vector<Aval> results_of(const Site& site) {
     case Family::control: return site.op == Op::cond ? infer_cond(site) : infer_loop(site);
     case Family::call: return infer_call(site);
     case Family::host: return {infer_host_call(site)};
+    case Family::collective: return infer_collective(site);
   }
   detail::check_failed("family has a rule", std::string(name(site.op)), std::source_location::current());
 }

@@ -57,5 +57,6 @@ Aval infer_host_call(const Site&);
 std::vector<Aval> infer_loop(const Site&);
 std::vector<Aval> infer_cond(const Site&);
 std::vector<Aval> infer_call(const Site&);
+std::vector<Aval> infer_collective(const Site&);
 
 }  // namespace neap::tracing

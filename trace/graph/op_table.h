@@ -39,6 +39,7 @@ enum class Family : uint8_t {
   call,  // custom_jvp, custom_vjp, linear_call, linear_solve: functions with a derivative of their own; planned as
          // their bodies
   host,  // host_call: a function of the program that runs the graph
+  collective,  // between the ranks of a mesh
 };
 
 /// A TypeRule says which dtypes an elementwise op takes and gives.

@@ -15,6 +15,7 @@
 #include "core/ascii.h"
 #include "trace/graph/graph.h"
 #include "trace/graph/host_call.h"
+#include "trace/graph/mesh.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -158,6 +159,7 @@ class Parser {
     if (c == '[') return list();
     if (c == '"') return string();
     if (c == '@') return function();
+    if (c == '<') return mesh_axis();
     if (text_.substr(position_).starts_with("graph")) return std::make_shared<const Graph>(graph());
     const std::string_view token = number_text();
     if (const auto dtype = parse_dtype(token)) return *dtype;
@@ -180,6 +182,15 @@ class Parser {
     HostFunctionPtr found = find_host_function(static_cast<uint64_t>(number));
     if (!found) fail(fmt::format("@{} is a function of another process, or is no more,", number));
     return found;
+  }
+
+  MeshAxisPtr mesh_axis() {
+    expect("<");
+    std::string name = string();
+    const int64_t size = integer();
+    if (size < 1) fail(fmt::format("an axis of {} ranks", size));
+    expect(">");
+    return std::make_shared<const MeshAxis>(MeshAxis{std::move(name), size});
   }
 
   Attrs attrs() {

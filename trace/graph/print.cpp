@@ -4,13 +4,15 @@
 //   node  = [value {"," value}] "=" op {ref} ["{" attr {"," attr} "}"]
 //   value = ref ":" dtype "[" [integer {"," integer}] "]"
 //   ref   = "%" integer
-//   attr  = name "=" (integer | double | dtype | "[" [integer {"," integer}] "]" | string | graph | function)
+//   attr  = name "=" (integer | double | dtype | "[" [integer {"," integer}] "]" | string | graph | function |
+//          mesh_axis)
 //   function = "@" integer [string]
+//   mesh_axis = "<" string integer ">"
 //
 // Values are numbered in the order inputs, then outputs of the nodes; a sub-graph has numbers of its own. Doubles have
 // a point or an exponent, or are inf or nan ("nan:" and 16 hexadecimal digits when not the ordinary one), and read back
 // exactly. A function of the host has a number, by which only the process that made it finds it again, and a name for
-// people. "//" starts a comment: the user's source line.
+// people. An axis of a mesh is read back without its processes. "//" starts a comment: the user's source line.
 #include <neap/error.h>
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@
 
 #include "trace/graph/graph.h"
 #include "trace/graph/host_call.h"
+#include "trace/graph/mesh.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::tracing {
@@ -116,6 +119,9 @@ class Printer {
     std::string operator()(const std::string& value) const { return quoted(value); }
     std::string operator()(const HostFunctionPtr& value) const {
       return fmt::format("@{} {}", value->number, quoted(value->name));
+    }
+    std::string operator()(const MeshAxisPtr& value) const {
+      return fmt::format("<{} {}>", quoted(value->name), value->size);
     }
     std::string operator()(const GraphPtr& value) const { return value ? Printer(*value, indent).run() : "null"; }
   };

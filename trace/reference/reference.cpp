@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "trace/graph/call.h"
-#include "trace/graph/host_call.h"
+#include "trace/graph/host_task.h"
 #include "trace/graph/infer.h"
 #include "trace/graph/op_table.h"
 #include "trace/reference/reference_values.h"
@@ -11,17 +11,15 @@
 namespace neap::tracing {
 
 namespace {
-HostValue reference_host_call(std::span<const HostValue> in, const Attrs& attrs) {
+HostValue reference_host_task(const Node& node, std::span<const HostValue> in, const Aval& out) {
   std::vector<Aval> avals;
   std::vector<const std::byte*> operands;
   for (const HostValue& x : in) {
     avals.push_back(x.aval);
     operands.push_back(x.data->data());
   }
-  const HostCall call(attrs, avals);
-  if (call.after) operands.pop_back();
-  HostValue result{call.result, allocate(call.result.bytes(), "host_call")};
-  call.run(operands, result.data->data());
+  HostValue result{out, allocate(out.bytes(), name(node.op))};
+  HostTask(node, avals).run(operands, result.data->data());
   return result;
 }
 }  // namespace
@@ -51,7 +49,8 @@ std::vector<HostValue> evaluate_reference(Op op, std::span<const HostValue> in, 
     case Family::control:
       return op == Op::cond ? reference_cond(in, attrs) : reference_loop(op, in, attrs, std::move(out));
     case Family::call: return evaluate_reference(called(op, attrs, loc), in);
-    case Family::host: return {reference_host_call(in, attrs)};
+    case Family::host:
+    case Family::collective: return {reference_host_task({op, {}, attrs, {}, loc}, in, out[0])};
   }
   throw InternalError(fmt::format("{}: no reference", name(op)));
 }

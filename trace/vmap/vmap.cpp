@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "trace/graph/collective.h"
 #include "trace/graph/host_call.h"
 #include "trace/tracing/interpret.h"
 #include "trace/vmap/vmap_rules.h"
@@ -111,6 +112,7 @@ Array vmap_node(const VmapSite& site) {
       if (site.in.size() > 1 && site.batched[1]) return one_by_one(site);
       return site.apply(site.in, attrs);
     case Family::host: return vmap_host_call(site);
+    case Family::collective: return vmap_collective(site);
     case Family::leaf:
     case Family::control:
     case Family::call: break;
@@ -123,16 +125,20 @@ struct Batched {
   bool has_batch = false;
 };
 
-std::vector<Batched> batch_node(const Graph& g, const Node& node, const std::vector<Batched>& operands, int64_t size) {
+std::vector<Batched> batch_node(const Graph& g, const Node& node, const std::vector<Batched>& operands, int64_t size,
+                                const MeshAxis* axis) {
   Arrays in;
   std::vector<bool> marks;
   for (const Batched& x : operands) {
     in.push_back(x.value);
     marks.push_back(x.has_batch);
   }
-  const VmapSite site{g, node, in, marks, size};
+  const VmapSite site{g, node, in, marks, size, axis};
+  const bool along = axis && has_collectives(node, axis);
   BatchedResults out;
-  if (std::ranges::find(marks, true) == marks.end())
+  if (along && op_info(node.op).family == Family::collective)
+    out = vmap_along(site);
+  else if (!along && std::ranges::find(marks, true) == marks.end())
     out = {apply_many(node.op, in, node.attrs, node.loc), std::vector<bool>(node.outputs.size(), false)};
   else if (is_loop(node.op))
     out = vmap_loop(site);
@@ -149,7 +155,7 @@ std::vector<Batched> batch_node(const Graph& g, const Node& node, const std::vec
 
 }  // namespace
 
-BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size) {
+BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size, const MeshAxis* axis) {
   NEAP_CHECK(batched.size() == g.inputs.size(), "{} marks for {} inputs", batched.size(), g.inputs.size());
   std::vector<Aval> parameters;
   for (size_t i = 0; i < batched.size(); ++i) {
@@ -163,7 +169,7 @@ BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64
         std::vector<Batched> values;
         for (size_t i = 0; i < inputs.size(); ++i) values.push_back({inputs[i], batched[i]});
         values = interpret(g, std::move(values), [&](const Node& node, const std::vector<Batched>& operands) {
-          return batch_node(g, node, operands, size);
+          return batch_node(g, node, operands, size, axis);
         });
         Arrays outputs;
         for (const Batched& y : pick(values, g.outputs)) {

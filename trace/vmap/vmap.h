@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trace/graph/graph.h"
+#include "trace/graph/mesh.h"
 
 namespace neap::tracing {
 
@@ -19,11 +20,12 @@ Graph vmap(const Graph& g, const std::vector<std::optional<int64_t>>& in_axes, i
            const std::vector<int64_t>& out_axes);
 
 /// BatchedGraph is the same with batches at axis 0, and only of what depends on them: outputs marked in `batched` have
-/// one.
+/// one. Where the batch is an axis of a mesh, collectives along it are between the examples.
 struct BatchedGraph {
   Graph graph;
   std::vector<bool> batched;
 };
-BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size);
+BatchedGraph vmap_active(const Graph& g, const std::vector<bool>& batched, int64_t size,
+                         const MeshAxis* axis = nullptr);
 
 }  // namespace neap::tracing

@@ -36,7 +36,7 @@ BatchedResults vmap_call(const VmapSite& site) {
   const auto consts = static_cast<ptrdiff_t>(attrs.integer(Attr::num_consts));
   const auto set = [&](Attr attr, const std::vector<bool>& inputs, const std::vector<bool>& batched,
                        const std::vector<bool>& whole = {}) {
-    attrs.set(attr, batched_graph(vmap_active(*attrs.graph(attr), inputs, site.size), site.size, batched, whole));
+    attrs.set(attr, batched_graph(vmap_active(*attrs.graph(attr), inputs, site.size, site.axis), site.size, batched, whole));
   };
   const auto all = [](size_t count) { return std::vector<bool>(count, true); };
   const size_t results = site.node.outputs.size();
@@ -62,7 +62,7 @@ BatchedResults vmap_call(const VmapSite& site) {
       inputs.insert(inputs.end(), tangents.begin(), tangents.end());
       set(Attr::derivative, inputs, all(attrs.graph(Attr::derivative)->outputs.size()));
     } else if (has_rule(op, attrs)) {
-      const BatchedGraph inner = vmap_active(*attrs.graph(Attr::forward), site.batched, site.size);
+      const BatchedGraph inner = vmap_active(*attrs.graph(Attr::forward), site.batched, site.size, site.axis);
       std::vector<bool> forward = inner.batched;
       std::fill_n(forward.begin(), results, true);
       attrs.set(Attr::forward, batched_graph(inner, site.size, forward));

@@ -58,11 +58,11 @@ BatchedResults vmap_loop(const VmapSite& site) {
   BatchedGraph inner;
   bool each_stops = false;
   for (bool settled = false; !settled;) {
-    inner = vmap_active(body, batched, site.size);
+    inner = vmap_active(body, batched, site.size, site.axis);
     settled = true;
     each_stops = site.node.op == Op::while_loop && (inner.batched[0] || batched[consts]);
     if (each_stops && may_call_host(body))
-      inner = vmap_active(masked_calls(body, body.inputs[consts]), batched, site.size);
+      inner = vmap_active(masked_calls(body, body.inputs[consts]), batched, site.size, site.axis);
     for (size_t i = 0; i < carries; ++i) {
       const bool changes = body.outputs[i] != body.inputs[consts + i];
       if (!(inner.batched[i] || (each_stops && changes)) || batched[consts + i]) continue;
@@ -105,10 +105,10 @@ BatchedResults vmap_cond(const VmapSite& site) {
   const bool masked = site.batched[0] && may_call_host(site.node);
   const auto branch = [&](Attr attr) {
     const Graph& body = *site.node.attrs.graph(attr);
-    if (!masked) return vmap_active(body, inputs, site.size);
+    if (!masked) return vmap_active(body, inputs, site.size, site.axis);
     std::vector<bool> all = inputs;
     all.insert(all.begin(), true);
-    return vmap_active(with_mask(body), all, site.size);
+    return vmap_active(with_mask(body), all, site.size, site.axis);
   };
   const BatchedGraph yes = branch(Attr::body), no = branch(Attr::otherwise);
   std::vector<bool> batched = yes.batched;

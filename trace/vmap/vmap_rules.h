@@ -18,6 +18,7 @@ struct VmapSite {
   const Arrays& in;
   const std::vector<bool>& batched;  // of the operands; at least one is
   int64_t size;                      // of the batch
+  const MeshAxis* axis = nullptr;    // that the batch is, if any: collectives along it are between the examples
 
   /// Returns the operand's shape without the batch.
   const Shape& shape(size_t operand) const { return graph.aval(node.inputs[operand]).shape; }
@@ -41,6 +42,7 @@ Array vmap_gather(const VmapSite& site);
 Array vmap_scatter(const VmapSite& site);
 Array vmap_dynamic_slice(const VmapSite& site);
 Array vmap_dynamic_update_slice(const VmapSite& site);
+Array vmap_collective(const VmapSite& site);
 
 struct BatchedResults {
   Arrays values;
@@ -49,5 +51,7 @@ struct BatchedResults {
 BatchedResults vmap_loop(const VmapSite& site);
 BatchedResults vmap_cond(const VmapSite& site);
 BatchedResults vmap_call(const VmapSite& site);
+/// Makes of a collective along the batch an operation on it.
+BatchedResults vmap_along(const VmapSite& site);
 
 }  // namespace neap::tracing

@@ -1,0 +1,58 @@
+// Derivatives of collectives. They are those of what all ranks compute together, as one function of what all ranks
+// have: a sum over ranks goes back as a sum over ranks.
+#include "autodiff/transpose_rules.h"
+
+#include "trace/graph/mesh.h"
+#include "trace/tracing/rank_tree.h"
+
+namespace neap::autodiff {
+namespace {
+
+Array collective(Op op, const Array& x, const Node& node) {
+  return tracing::apply(op, {x}, {{Attr::mesh_axis, node.attrs.mesh_axis()}}, node.loc);
+}
+
+// Ranks that share the extreme share its derivative, too.
+Array extreme(const JvpSite& site) {
+  const Array here = equal(site.in[0], site.out);
+  const DType dtype = site.out.dtype();
+  const Array count = collective(Op::psum, convert(here, wide(dtype)), site.node);
+  const Array total =
+      collective(Op::psum, select(here, widened(site.tangent[0]), zeros(site.out.shape(), wide(dtype))), site.node);
+  return convert(total / count, dtype);
+}
+
+}  // namespace
+
+Array jvp_collective(const JvpSite& site) {
+  if (site.node.op == Op::pmax || site.node.op == Op::pmin) return extreme(site);
+  return site.apply({site.tangent[0]});
+}
+
+Array transpose_collective(const TransposeSite& site) {
+  const Node& node = site.node;
+  const Array& ct = site.ct();
+  switch (node.op) {
+    case Op::psum:
+    case Op::pvary: return collective(Op::psum, ct, node);
+    case Op::all_gather:  // the sum of what each rank has for this one
+      return tracing::tree_over_ranks(Op::psum, collective(Op::all_to_all, ct, node));
+    case Op::all_to_all: return collective(Op::all_to_all, ct, node);
+    case Op::ppermute: {
+      const Ints& sources = node.attrs.ints(Attr::permutation);
+      Ints back(sources.size(), -1);
+      for (size_t r = 0; r < sources.size(); ++r)
+        if (sources[r] >= 0) back[static_cast<size_t>(sources[r])] = static_cast<int64_t>(r);
+      tracing::Attrs attrs = node.attrs;
+      attrs.set(Attr::permutation, std::move(back));
+      return tracing::apply(Op::ppermute, {ct}, std::move(attrs), node.loc);
+    }
+    case Op::pinvariant: {  // all ranks have it: the first one passes it on
+      const Array rank = tracing::apply(Op::axis_index, {}, {{Attr::mesh_axis, node.attrs.mesh_axis()}}, node.loc);
+      return where(rank == 0, ct, zeros_like(ct));
+    }
+    default: not_linear(node);
+  }
+}
+
+}  // namespace neap::autodiff

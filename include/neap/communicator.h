@@ -1,0 +1,47 @@
+// How ranks of a mesh reach each other. neap/mpi.h has them by MPI; a program may bring others.
+#pragma once
+
+#include <neap/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <span>
+#include <string_view>
+
+#pragma GCC visibility push(default)  // a shared library shows what is declared here
+
+namespace neap {
+
+/// CommunicationError means that another rank did not answer, or runs another program.
+struct CommunicationError : RuntimeError {
+  using RuntimeError::RuntimeError;
+};
+
+/// A Message is bytes that go to a rank, or come from it.
+struct Message {
+  int64_t peer;
+  std::byte* bytes;  // of one that is sent: they are only read
+  size_t size;
+};
+
+/// A Communicator moves messages between the ranks along one axis of a mesh. Each rank has its own.
+class Communicator {
+ public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  virtual int64_t rank() const = 0;
+  virtual int64_t size() const = 0;
+  /// Sends and receives, and returns when all is done. All ranks make the same calls in the same order; there is at
+  /// most one message to each other rank and one from each, and the two ends of a message agree on its size. Throws
+  /// CommunicationError where a rank does not answer in time, or with another size: `what` and `line` are the operation.
+  virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
+                        std::source_location line) = 0;
+};
+
+}  // namespace neap
+
+#pragma GCC visibility pop

@@ -1,0 +1,355 @@
+#include "trace/graph/collective.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "core/check.h"
+#include "core/convert.h"
+#include "core/dispatch.h"
+#include "core/hash.h"
+#include "trace/graph/infer_rules.h"
+
+namespace neap::tracing {
+namespace {
+
+// A tree goes over elements in strips that stay in registers and the first cache.
+constexpr size_t kStrip = 256;
+// Arrays up to this many bytes are summed along the tree itself, in twice as many messages as it is deep.
+constexpr size_t kSmall = 4096;
+
+template <class T>
+T combined(Op op, T x, T y) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return op == Op::pmin ? x && y : x || y;
+  } else {
+    if (op == Op::psum) {
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) + static_cast<std::make_unsigned_t<T>>(y));
+      else
+        return x + y;
+    }
+    if (y != y) return y;
+    return op == Op::pmax ? (x < y ? y : x) : (y < x ? y : x);
+  }
+}
+
+template <class T>
+void combine(Op op, T* into, const T* from, size_t count) {
+  for (size_t i = 0; i < count; ++i) into[i] = combined(op, into[i], from[i]);
+}
+
+template <class T>
+T* typed(std::byte* bytes) {
+  return reinterpret_cast<T*>(bytes);  // NOLINT: the plan's memory is aligned to 64
+}
+template <class T>
+const T* typed(const std::byte* bytes) {
+  return reinterpret_cast<const T*>(bytes);  // NOLINT
+}
+
+std::byte* read_only(const std::byte* bytes) { return const_cast<std::byte*>(bytes); }
+
+// Elements are combined as they are, but halves, in f32.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
+// A tree over the parts that ranks have sent, strip by strip.
+template <class T>
+struct Tree {
+  Op op;
+  int64_t ranks, rank;
+  const T* mine;      // this rank's part
+  const T* received;  // the part of rank i begins at received + i * part; there is none of this one
+  size_t part;
+
+  void run(T* out) const {
+    std::array<Wide<T>, kStrip> sums;
+    for (size_t at = 0; at < part; at += kStrip) {
+      const size_t count = std::min(kStrip, part - at);
+      node(levels(ranks), 0, at, count, sums.data());
+      for (size_t i = 0; i < count; ++i) out[at + i] = convert_element<T>(sums[i]);
+    }
+  }
+
+ private:
+  static int levels(int64_t of) {
+    int count = 0;
+    for (; of > 1; of = rank_tree_half(of)) ++count;
+    return count;
+  }
+  // How many values there are after so many levels.
+  int64_t after(int level) const {
+    int64_t left = ranks;
+    while (level-- > 0) left = rank_tree_half(left);
+    return left;
+  }
+
+  void node(int level, int64_t i, size_t at, size_t count, Wide<T>* sums) const {
+    if (level == 0) {
+      const T* from = i == rank ? mine : received + static_cast<size_t>(i) * part;
+      for (size_t j = 0; j < count; ++j) sums[j] = convert_element<Wide<T>>(from[at + j]);
+      return;
+    }
+    node(level - 1, i, at, count, sums);
+    const int64_t before = after(level - 1), other = i + rank_tree_half(before);
+    if (other >= before) return;
+    std::array<Wide<T>, kStrip> theirs;
+    node(level - 1, other, at, count, theirs.data());
+    combine(op, sums, theirs.data(), count);
+  }
+};
+
+}  // namespace
+
+bool has_collectives(const Node& node, const MeshAxis* axis) {
+  if (op_info(node.op).family == Family::collective) return !axis || *node.attrs.mesh_axis() == *axis;
+  return std::ranges::any_of(node.attrs.items(), [&](const auto& item) {
+    const GraphPtr* graph = std::get_if<GraphPtr>(&item.second);
+    return graph && has_collectives(**graph, axis);
+  });
+}
+
+bool has_collectives(const Graph& graph, const MeshAxis* axis) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) { return has_collectives(node, axis); });
+}
+
+Op combined_by(Op reduction) {
+  return reduction == Op::psum ? Op::add : reduction == Op::pmax ? Op::maximum : Op::minimum;
+}
+
+DType combined_in(Op reduction, DType dtype) {
+  const bool is_half = dtype == DType::f16 || dtype == DType::bf16;
+  return is_half && reduction == Op::psum ? DType::f32 : dtype;
+}
+
+size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
+  const size_t others = static_cast<size_t>(ranks - 1), all = static_cast<size_t>(ranks);
+  switch (op) {
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin: return 2 * (operand.bytes() / all * others);
+    case Op::all_gather: return operand.bytes() * others;
+    case Op::all_to_all: return operand.bytes() / all * others;
+    case Op::ppermute: return ranks > 1 ? operand.bytes() : 0;
+    default: return 0;
+  }
+}
+
+namespace {
+
+void add_axes(const Graph& graph, std::vector<MeshAxisPtr>& axes) {
+  for (const Node& node : graph.nodes) {
+    for (const auto& [attr, value] : node.attrs.items()) {
+      if (const GraphPtr* inner = std::get_if<GraphPtr>(&value)) add_axes(**inner, axes);
+      const MeshAxisPtr* axis = std::get_if<MeshAxisPtr>(&value);
+      const auto same = [&](const MeshAxisPtr& other) { return *other == **axis; };
+      if (axis && (*axis)->communicator && std::ranges::none_of(axes, same)) axes.push_back(*axis);
+    }
+  }
+}
+
+// What ranks tell each other of their programs.
+struct Program {
+  uint64_t hash = 0, collectives = 0;
+  std::array<char, 48> label{};
+};
+
+}  // namespace
+
+void check_same_program(const Graph& graph, const std::string& collectives, std::string_view label,
+                        std::source_location loc) {
+  std::vector<MeshAxisPtr> axes;
+  add_axes(graph, axes);
+  Program mine{.hash = xxh3_64(collectives),
+               .collectives = static_cast<uint64_t>(std::ranges::count(collectives, '\n'))};
+  label.copy(mine.label.data(), mine.label.size() - 1);
+  for (const MeshAxisPtr& axis : axes) {
+    const int64_t rank = axis->communicator->rank();
+    std::vector<Program> all(static_cast<size_t>(axis->size));
+    std::vector<Message> sends, receives;
+    for (int64_t peer = 0; peer < axis->size; ++peer) {
+      if (peer == rank) continue;
+      sends.push_back({peer, reinterpret_cast<std::byte*>(&mine), sizeof(Program)});  // NOLINT
+      receives.push_back({peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof(Program)});  // NOLINT
+    }
+    axis->communicator->exchange(sends, receives, "the comparison of programs", loc);
+    for (int64_t peer = 0; peer < axis->size; ++peer) {
+      const Program& other = all[static_cast<size_t>(peer)];
+      if (peer == rank || other.hash == mine.hash) continue;
+      throw_user<UserError>("shard",
+                            fmt::format("rank {} along \"{}\" runs \"{}\" with {} collectives, this one, {}, \"{}\" "
+                                        "with {}",
+                                        peer, axis->name, other.label.data(), other.collectives, rank,
+                                        mine.label.data(), mine.collectives),
+                            "the same collectives, in the same order and of the same arrays, on all ranks",
+                            "all ranks trace the same function, with blocks of the same shapes", loc);
+    }
+  }
+}
+
+Collective::Collective(const Node& node, std::span<const Aval> operands)
+    : op_(node.op),
+      line_(node.loc),
+      axis_(node.attrs.mesh_axis()),
+      ranks_(axis_->size),
+      dtype_(operands.empty() ? DType::i32 : operands[0].dtype),
+      count_(operands.empty() ? 0 : operands[0].size()) {
+  if (op_ == Op::ppermute) sources_ = node.attrs.ints(Attr::permutation);
+  if (axis_->communicator) rank_ = axis_->communicator->rank();
+}
+
+void Collective::run(std::span<const std::byte* const> operands, std::byte* out) const {
+  if (ranks_ > 1 && !axis_->communicator)
+    throw_user<UserError>(name(op_), fmt::format("axis \"{}\" of a mesh that no processes run", axis_->name),
+                          "a mesh of processes, or an emulated one", "this one is for plans", line_);
+  const size_t bytes = static_cast<size_t>(count_) * size_of(dtype_);
+  switch (op_) {
+    case Op::axis_index: *typed<int32_t>(out) = static_cast<int32_t>(rank_); return;
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin:
+      if (ranks_ > 1) return reduce(operands[0], out);
+      break;
+    case Op::all_gather:
+      if (ranks_ > 1) return all_gather(operands[0], out);
+      break;
+    case Op::all_to_all:
+      if (ranks_ > 1) return all_to_all(operands[0], out);
+      break;
+    case Op::ppermute: return permute(operands[0], out);
+    default: break;
+  }
+  if (bytes > 0) std::memcpy(out, operands[0], bytes);
+}
+
+void Collective::exchange(std::span<const Message> sends, std::span<const Message> receives) const {
+  axis_->communicator->exchange(sends, receives, name(op_), line_);
+}
+
+// Each rank combines a part and gives it to the others. What does not make equal parts, and what is small, goes up and
+// down the tree.
+void Collective::reduce(const std::byte* in, std::byte* out) const {
+  dispatch(dtype_, [&]<class T>() {
+    const T* const from = typed<T>(in);
+    T* const to = typed<T>(out);
+    const size_t whole = static_cast<size_t>(count_);
+    const size_t part = whole * sizeof(T) > kSmall ? whole / static_cast<size_t>(ranks_) : 0;
+    if (part > 0) {
+      std::vector<Message> sends, receives;
+      for (int64_t peer = 0; peer < ranks_; ++peer) {
+        if (peer == rank_) continue;
+        const size_t at = static_cast<size_t>(peer) * part;
+        sends.push_back({peer, read_only(in) + at * sizeof(T), part * sizeof(T)});
+        receives.push_back({peer, out + at * sizeof(T), part * sizeof(T)});
+      }
+      exchange(sends, receives);
+      const size_t mine = static_cast<size_t>(rank_) * part;
+      Tree<T>{op_, ranks_, rank_, from + mine, to, part}.run(to + mine);
+      for (Message& message : sends) message.bytes = out + mine * sizeof(T);
+      exchange(sends, receives);
+    }
+    using W = Wide<T>;
+    std::array<W, kSmall / sizeof(W)> sums, theirs;
+    for (size_t at = part * static_cast<size_t>(ranks_); at < whole; at += sums.size()) {
+      const size_t count = std::min(sums.size(), whole - at);
+      for (size_t i = 0; i < count; ++i) sums[i] = convert_element<W>(from[at + i]);
+      const auto message = [&](int64_t peer, void* bytes, size_t size) {
+        return Message{peer, static_cast<std::byte*>(bytes), size * count};
+      };
+      std::vector<int64_t> left;  // values before each level
+      for (int64_t k = ranks_; k > 1; k = rank_tree_half(k)) left.push_back(k);
+      for (const int64_t k : left) {
+        const int64_t h = rank_tree_half(k);
+        if (rank_ >= h && rank_ < k) exchange(std::array{message(rank_ - h, sums.data(), sizeof(W))}, {});
+        if (rank_ + h < k) {
+          exchange({}, std::array{message(rank_ + h, theirs.data(), sizeof(W))});
+          combine(op_, sums.data(), theirs.data(), count);
+        }
+      }
+      if (rank_ == 0)
+        for (size_t i = 0; i < count; ++i) to[at + i] = convert_element<T>(sums[i]);
+      for (size_t level = left.size(); level-- > 0;) {
+        const int64_t k = left[level], h = rank_tree_half(k);
+        if (rank_ >= h && rank_ < k) exchange({}, std::array{message(rank_ - h, to + at, sizeof(T))});
+        if (rank_ + h < k) exchange(std::array{message(rank_ + h, to + at, sizeof(T))}, {});
+      }
+    }
+  });
+}
+
+void Collective::all_gather(const std::byte* in, std::byte* out) const {
+  const size_t bytes = static_cast<size_t>(count_) * size_of(dtype_);
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < ranks_; ++peer) {
+    std::byte* const at = out + static_cast<size_t>(peer) * bytes;
+    if (peer == rank_) {
+      if (bytes > 0) std::memcpy(at, in, bytes);
+      continue;
+    }
+    sends.push_back({peer, read_only(in), bytes});
+    receives.push_back({peer, at, bytes});
+  }
+  exchange(sends, receives);
+}
+
+void Collective::all_to_all(const std::byte* in, std::byte* out) const {
+  const size_t bytes = static_cast<size_t>(count_ / ranks_) * size_of(dtype_);
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < ranks_; ++peer) {
+    const size_t at = static_cast<size_t>(peer) * bytes;
+    if (peer == rank_) {
+      if (bytes > 0) std::memcpy(out + at, in + at, bytes);
+      continue;
+    }
+    sends.push_back({peer, read_only(in) + at, bytes});
+    receives.push_back({peer, out + at, bytes});
+  }
+  exchange(sends, receives);
+}
+
+void Collective::permute(const std::byte* in, std::byte* out) const {
+  const size_t bytes = static_cast<size_t>(count_) * size_of(dtype_);
+  if (bytes == 0) return;
+  const int64_t source = sources_[static_cast<size_t>(rank_)];
+  if (source < 0) std::memset(out, 0, bytes);
+  if (source == rank_) std::memcpy(out, in, bytes);
+  std::vector<Message> sends, receives;
+  if (source >= 0 && source != rank_) receives.push_back({source, out, bytes});
+  for (int64_t peer = 0; peer < ranks_; ++peer)
+    if (peer != rank_ && sources_[static_cast<size_t>(peer)] == rank_) sends.push_back({peer, read_only(in), bytes});
+  if (!sends.empty() || !receives.empty()) exchange(sends, receives);
+}
+
+std::vector<Aval> infer_collective(const Site& site) {
+  const int64_t ranks = site.attrs.mesh_axis()->size;
+  if (site.op == Op::axis_index) return {{{}, DType::i32}};
+  const Aval& x = site.in[0];
+  switch (site.op) {
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin:
+      if (x.dtype == DType::bool_)
+        site.fail<DTypeError>(to_string(x), "numbers", "convert it to i32, or use pmax of that for any, pmin for all");
+      return {x};
+    case Op::all_gather: {
+      Shape shape = x.shape;
+      shape.insert(shape.begin(), ranks);
+      return {{std::move(shape), x.dtype}};
+    }
+    case Op::all_to_all:
+      if (x.shape.empty() || x.shape[0] != ranks)
+        site.fail<ShapeError>(to_string(x), fmt::format("{} blocks along axis 0, one for each rank", ranks));
+      return {x};
+    case Op::ppermute: {
+      const Ints& sources = site.attrs.ints(Attr::permutation);
+      NEAP_CHECK(std::ssize(sources) == ranks, "ppermute: {} sources for {} ranks", sources.size(), ranks);
+      return {x};
+    }
+    default: return {x};
+  }
+}
+
+}  // namespace neap::tracing

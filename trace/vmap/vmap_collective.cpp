@@ -1,0 +1,53 @@
+// Batching of collectives: along another axis they take the batch with them; along the axis that is the batch they are
+// operations on it, which compute what ranks would, to the bit.
+#include "trace/tracing/rank_tree.h"
+#include "trace/vmap/vmap_rules.h"
+
+namespace neap::tracing {
+namespace {
+
+// Row sources[i] of x as row i, zeros where that is negative: runs of rows together.
+Array taken(const Array& x, const Ints& sources) {
+  std::vector<Array> parts;
+  for (size_t i = 0; i < sources.size();) {
+    const bool zero = sources[i] < 0;
+    size_t end = i + 1;
+    while (end < sources.size() && (zero ? sources[end] < 0 : sources[end] == sources[end - 1] + 1)) ++end;
+    const auto count = static_cast<int64_t>(end - i);
+    Shape shape = x.shape();
+    shape[0] = count;
+    parts.push_back(zero ? zeros(shape, x.dtype()) : slice_in_dim(x, sources[i], sources[i] + count, 0));
+    i = end;
+  }
+  return parts.size() == 1 ? parts[0] : concatenate(parts, 0);
+}
+
+}  // namespace
+
+Array vmap_collective(const VmapSite& site) {
+  const Array& x = site.in[0];
+  switch (site.node.op) {
+    case Op::all_gather: return moveaxis(site.apply({x}, site.node.attrs), 1, 0);
+    case Op::all_to_all: return moveaxis(site.apply({moveaxis(x, 0, 1)}, site.node.attrs), 1, 0);
+    default: return site.apply({x}, site.node.attrs);
+  }
+}
+
+BatchedResults vmap_along(const VmapSite& site) {
+  const AtLine line(site.node.loc);
+  switch (site.node.op) {
+    case Op::axis_index: return {{iota({site.size}, 0, DType::i32)}, {true}};
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin: return {{tree_over_ranks(site.node.op, site.with_batch(0))}, {false}};
+    case Op::all_gather: return {{site.with_batch(0)}, {false}};
+    case Op::all_to_all: return {{swapaxes(site.with_batch(0), 0, 1)}, {true}};
+    case Op::ppermute: return {{taken(site.with_batch(0), site.node.attrs.ints(Attr::permutation))}, {true}};
+    case Op::pvary:
+    case Op::pinvariant: return {{site.in[0]}, {site.batched[0]}};
+    default: break;
+  }
+  throw InternalError("vmap: no rule along an axis of a mesh");
+}
+
+}  // namespace neap::tracing
