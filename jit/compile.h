@@ -41,9 +41,9 @@ class Compiled {
   planner::PlanOptions options_;
   std::shared_ptr<const backends::Executable> executable_;
   Device device_;
-  std::string label_;  // the program's name, or what stands for it
-  bool calls_host_;    // whose functions may throw, or other ranks
-  int number_ = -1;    // in the index of NEAP_DUMP; -1: not dumped
+  std::string label_;                // the program's name, or what stands for it
+  bool calls_host_;                  // whose functions may throw, or other ranks
+  int number_ = -1;                  // in the index of NEAP_DUMP; -1: not dumped
   mutable std::once_flag compared_;  // with the programs of other ranks
   mutable std::once_flag reported_;
   mutable Plan report_;

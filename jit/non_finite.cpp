@@ -143,7 +143,8 @@ class Search {
     }
     return false;
   }
-  /// Returns the call with an effect, or the collective, of which an output is made, so that its origin is not found; nullptr: none.
+  /// Returns the call with an effect, or the collective, of which an output is made, so that its origin is not found;
+  /// nullptr: none.
   const Node* unsearched() const { return unsearched_; }
 
  private:

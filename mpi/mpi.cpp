@@ -3,12 +3,14 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -37,12 +39,14 @@ bool is_initialized() {
 
 void check_initialized(std::string_view op, Loc loc) {
   if (!is_initialized())
-    throw_user<UserError>(op, "a process without MPI", "one in which MPI is initialized", "call it inside mpi::run()", loc);
+    throw_user<UserError>(op, "a process without MPI", "one in which MPI is initialized", "call it inside mpi::run()",
+                          loc);
 }
 
 std::chrono::duration<double> patience() {
-  const char* text = std::getenv("NEAP_MPI_TIMEOUT");
-  const double seconds = text ? std::atof(text) : 0;
+  double seconds = 0;
+  if (const char* text = std::getenv("NEAP_MPI_TIMEOUT"))
+    std::from_chars(text, text + std::string_view(text).size(), seconds);
   return std::chrono::duration<double>(seconds > 0 ? seconds : 300);
 }
 
@@ -96,8 +100,7 @@ class Ranks : public Communicator {
     const auto began = Clock::now();
     for (int64_t turns = 0;; ++turns) {
       int done = 0;
-      const int code =
-          MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
+      const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, statuses_.data());
       if (code != MPI_SUCCESS) fail_of(code, what, line);
       if (done != 0) break;
       if (turns < 100) continue;
@@ -148,9 +151,9 @@ class Ranks : public Communicator {
       MPI_Request_free(&request);
     }
     throw_user<CommunicationError>(what, "rank " + std::to_string(rank_) + " of " + std::to_string(size_) + ": " + got,
-                             "an answer of all ranks within " + std::to_string(static_cast<int>(patience_.count())) +
-                                 " s (NEAP_MPI_TIMEOUT)",
-                             "all ranks run the same program, and come by the same collectives", line);
+                                   "an answer of all ranks within " +
+                                       std::to_string(static_cast<int>(patience_.count())) + " s (NEAP_MPI_TIMEOUT)",
+                                   "all ranks run the same program, and come by the same collectives", line);
   }
 
   MPI_Comm comm_;
@@ -209,12 +212,13 @@ Mesh mesh(const Mesh::Axes& axes, Loc loc) {
       rest = &axis;
     else if (axis.second < 1 || __builtin_mul_overflow(product, axis.second, &product))
       throw_user<OptionError>("mesh", "axis \"" + axis.first + "\" of " + std::to_string(axis.second) + " ranks",
-                        "1 rank or more, -1 of one axis for as many as are left", "", loc);
+                              "1 rank or more, -1 of one axis for as many as are left", "", loc);
   }
   if (rest) rest->second = all / product;
   if (product * (rest ? rest->second : 1) != all)
-    throw_user<OptionError>("mesh", "axes of " + std::to_string(product) + " ranks for " + std::to_string(all) + " processes",
-                      "as many ranks as there are processes", "mpirun -n says how many", loc);
+    throw_user<OptionError>("mesh",
+                            "axes of " + std::to_string(product) + " ranks for " + std::to_string(all) + " processes",
+                            "as many ranks as there are processes", "mpirun -n says how many", loc);
   std::vector<std::pair<std::string, std::shared_ptr<Communicator>>> communicators;
   int64_t inner = all;  // ranks along this axis and those inside it
   const int64_t mine = rank(loc);

@@ -14,6 +14,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import golden_spmd  # first: it says how many devices there are
+
 import golden_complex
 import golden_control
 import golden_lax
@@ -37,3 +39,4 @@ golden_special.write()
 golden_more.write()
 golden_promotion.write()
 golden_solvers.write()
+golden_spmd.write()

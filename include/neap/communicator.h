@@ -20,9 +20,9 @@ struct CommunicationError : RuntimeError {
 
 /// A Message is bytes that go to a rank, or come from it.
 struct Message {
-  int64_t peer;
+  int64_t peer;      // the other rank
   std::byte* bytes;  // of one that is sent: they are only read
-  size_t size;
+  size_t size;       // in bytes; it may be 0
 };
 
 /// A Communicator moves messages between the ranks along one axis of a mesh. Each rank has its own.
@@ -33,11 +33,14 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
 
+  /// Returns this rank, from 0.
   virtual int64_t rank() const = 0;
+  /// Returns the number of ranks.
   virtual int64_t size() const = 0;
   /// Sends and receives, and returns when all is done. All ranks make the same calls in the same order; there is at
   /// most one message to each other rank and one from each, and the two ends of a message agree on its size. Throws
-  /// CommunicationError where a rank does not answer in time, or with another size: `what` and `line` are the operation.
+  /// CommunicationError where a rank does not answer in time, or with another size: `what` and `line` are the
+  /// operation.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
                         std::source_location line) = 0;
 };

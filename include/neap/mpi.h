@@ -17,8 +17,9 @@ namespace neap::mpi {
 /// ranks are ended: nobody waits for one that is gone. A program that calls MPI_Init itself needs none of this.
 int run(int argc, char** argv, const std::function<int()>& program);
 
-/// Returns this process's rank among all, and their number. Throws UserError before MPI is initialized.
+/// Returns this process's rank among all. Throws UserError where MPI is not initialized.
 int64_t rank(std::source_location loc = std::source_location::current());
+/// Returns the number of processes. Throws the same.
 int64_t ranks(std::source_location loc = std::source_location::current());
 
 /// Returns a mesh of all processes: ranks are numbered along the last axis first. One axis may have -1 ranks, which is

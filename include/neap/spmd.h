@@ -11,13 +11,13 @@
 // What a process passes to a sharded function, and gets from it, is its part of an array. A process that emulates all
 // ranks has the whole array; one of many processes, which run a rank each, has the block of its rank (Mesh::local cuts
 // it out of a whole one). Outside f an array is that part and no more: what is to be seen by all ranks is computed in
-// f. Emulated ranks are one program without messages, which every transform and device takes, and whose results are
-// those of processes to the bit.
+// f. Emulated ranks are one program without messages, which every transform and device takes. Collectives give the same
+// bits there; what a rank computes alone may be rounded otherwise, as under vmap.
 //
 // Derivatives inside f are those of what all ranks compute together: grad(f) on a rank is the derivative of the sum of
 // all ranks' results in what this rank has, as under jax.shard_map without check_vma: a gradient in parameters of which
 // each rank has a copy is this rank's, and psum() makes the whole. Derivatives of a sharded function from outside are
-// the whole ones. There emulated ranks may differ from processes by rounding.
+// the whole ones.
 //
 // psum and its kin add up in one fixed tree, which depends on the number of ranks and on nothing else; halves in f32.
 #pragma once
@@ -88,6 +88,7 @@ class Mesh {
   Shape block(const Shape& whole, const PartitionSpec& spec,
               std::source_location loc = std::source_location::current()) const;
 
+  /// Returns what is inside.
   const std::shared_ptr<const tracing::MeshImpl>& impl() const { return impl_; }
 
  private:
@@ -140,13 +141,17 @@ struct Shard {
       };
       using Result = typename LeafwiseCall<F, A...>::Result;
       if constexpr (is_tuple<Result>)
-        std::apply([&](const auto&... element) { int number = 0; (mark(element, number++), ...); }, flat.returned());
+        std::apply(
+            [&](const auto&... element) {
+              int number = 0;
+              (mark(element, number++), ...);
+            },
+            flat.returned());
       else
         mark(flat.returned(), 0);
       return out;
     };
-    return flat.result(
-        shard_of(call, flat.leaves, flat.argument_of, sizeof...(A), result_of, options, loc));
+    return flat.result(shard_of(call, flat.leaves, flat.argument_of, sizeof...(A), result_of, options, loc));
   }
 };
 
@@ -204,13 +209,13 @@ T pmin(const T& tree, const AxisNames& axes, std::source_location loc = std::sou
 /// is there (tiled). All ranks get it.
 Array all_gather(const Array& x, std::string_view axis_name, int64_t axis = 0, bool tiled = false,
                  std::source_location loc = std::source_location::current());
-/// Returns this rank's block of psum(x): block r along `axis` for rank r, whose extent is the number of ranks; that axis
-/// goes. tiled: its extent is divided by them, and it stays. (jax.lax.psum_scatter.)
+/// Returns this rank's block of psum(x): block r along `axis` for rank r, whose extent is the number of ranks; that
+/// axis goes. tiled: its extent is divided by them, and it stays. (jax.lax.psum_scatter.)
 Array reduce_scatter(const Array& x, std::string_view axis_name, int64_t axis = 0, bool tiled = false,
                      std::source_location loc = std::source_location::current());
 /// Returns the blocks that all ranks have for this one: x is cut along split_axis into a block for each rank, and those
-/// that come are joined along concat_axis in the order of ranks. Without tiled, split_axis has as many elements as there
-/// are ranks and goes, and the new axis concat_axis counts ranks. (jax.lax.all_to_all.)
+/// that come are joined along concat_axis in the order of ranks. Without tiled, split_axis has as many elements as
+/// there are ranks and goes, and the new axis concat_axis counts ranks. (jax.lax.all_to_all.)
 Array all_to_all(const Array& x, std::string_view axis_name, int64_t split_axis, int64_t concat_axis,
                  bool tiled = false, std::source_location loc = std::source_location::current());
 /// Returns the array of another rank: of each pair (source, destination), the destination gets the source's. A rank

@@ -38,11 +38,12 @@ TEST(Shard, TwoAxes) {
   const auto totals = [](const Array& b) {
     return std::tuple(psum(sum(b), "rows"), psum(sum(b), {"rows", "cols"}), sum(b));
   };
-  const auto [columns, all, each] =
-      shard([&](const Array& b) {
+  const auto [columns, all, each] = shard(
+      [&](const Array& b) {
         auto [c, a, e] = totals(b);
         return std::tuple(reshape(c, {1}), a, reshape(e, {1, 1}));
-      }, {.mesh = mesh, .in = {{"rows", "cols"}}, .out = {{"cols"}, {}, {"rows", "cols"}}})(x);
+      },
+      {.mesh = mesh, .in = {{"rows", "cols"}}, .out = {{"cols"}, {}, {"rows", "cols"}}})(x);
   EXPECT_THAT(columns.to_vector<float>(), ElementsAre(76, 92, 108));
   EXPECT_EQ(all.item<float>(), 276);
   EXPECT_EQ(each.shape(), (Shape{2, 3}));
@@ -82,7 +83,8 @@ TEST(Collectives, Halo) {
   const Array x = arange(8.0f);
   const auto halo = [&](int64_t width, bool periodic) {
     return shard([=](const Array& b) { return halo_exchange(b, "x", width, {.periodic = periodic}); },
-                 {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x).to_vector<float>();
+                 {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x)
+        .to_vector<float>();
   };
   EXPECT_THAT(halo(1, false), ElementsAre(0, 0, 1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 7, 0));
   EXPECT_THAT(halo(1, true), ElementsAre(7, 0, 1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 7, 0));
@@ -93,7 +95,9 @@ TEST(Collectives, Halo) {
     return 0.25f * padded[{slice(0, n - 2)}] + 0.5f * padded[{slice(1, n - 1)}] + 0.25f * padded[{slice(2, n)}];
   };
   const auto steps = [&](auto pad_it) {
-    return [=](const Array& u) { return fori_loop(0, 10, [=](const Array&, const Array& v) { return step(pad_it(v)); }, u); };
+    return [=](const Array& u) {
+      return fori_loop(0, 10, [=](const Array&, const Array& v) { return step(pad_it(v)); }, u);
+    };
   };
   const Array u = numbers({64});
   const auto ranks = shard(steps([](const Array& v) { return halo_exchange(v, "x", 1); }),
@@ -120,11 +124,12 @@ TEST(Collectives, NumbersOfABlockAreThoseOfTheWhole) {
 TEST(Derivatives, InsideAndOutside) {
   const Array w = numbers({3}, 1), x = numbers({8, 3}, 2);
   const auto loss = [](const Array& weights, const Array& rows) { return mean(square(matmul(rows, weights))); };
-  const auto inside = shard(
-      [&](const Array& weights, const Array& rows) { return pmean(grad(loss)(weights, rows), "x"); },
-      {.mesh = four(), .in = {P{}, {"x"}}, .out = {P{}}});
-  const auto outside = grad(shard([&](const Array& weights, const Array& rows) { return pmean(loss(weights, rows), "x"); },
-                                  {.mesh = four(), .in = {P{}, {"x"}}, .out = {P{}}}));
+  const auto inside =
+      shard([&](const Array& weights, const Array& rows) { return pmean(grad(loss)(weights, rows), "x"); },
+            {.mesh = four(), .in = {P{}, {"x"}}, .out = {P{}}});
+  const auto outside =
+      grad(shard([&](const Array& weights, const Array& rows) { return pmean(loss(weights, rows), "x"); },
+                 {.mesh = four(), .in = {P{}, {"x"}}, .out = {P{}}}));
   const Array expected = grad(loss)(w, x);
   EXPECT_LT(max(abs(inside(w, x) - expected)).item<float>(), 1e-6f);
   EXPECT_LT(max(abs(outside(w, x) - expected)).item<float>(), 1e-6f);
@@ -133,8 +138,9 @@ TEST(Derivatives, InsideAndOutside) {
     const auto g = grad(shard([&](const Array& weights, const Array& rows) { return pmean(loss(weights, rows), "x"); },
                               {.mesh = mesh, .in = {P{}, {"x"}}, .out = {P{}}}));
     EXPECT_LT(max(abs(g(w, mine) - expected)).item<float>(), 1e-6f);
-    const auto of_rows = grad<1>(shard([&](const Array& weights, const Array& rows) { return pmean(loss(weights, rows), "x"); },
-                                       {.mesh = mesh, .in = {P{}, {"x"}}, .out = {P{}}}));
+    const auto of_rows =
+        grad<1>(shard([&](const Array& weights, const Array& rows) { return pmean(loss(weights, rows), "x"); },
+                      {.mesh = mesh, .in = {P{}, {"x"}}, .out = {P{}}}));
     EXPECT_LT(max(abs(of_rows(w, mine) - mesh.local(grad<1>(loss)(w, x), {"x"}))).item<float>(), 1e-6f);
   });
 }
@@ -144,19 +150,29 @@ TEST(Shard, ErrorsSayWhatIsWrong) {
   const auto id = [](const Array& b) { return b; };
   const auto said = [](auto f) { return message_of<UserError>(f); };
   EXPECT_THAT(said([&] { psum(x, "x"); }), testing::HasSubstr("a call inside shard()"));
-  EXPECT_THAT(said([&] { shard([](const Array& b) { return psum(b, "y"); }, {.mesh = four(), .in = {{"x"}}, .out = {P{}}})(x); }),
+  EXPECT_THAT(said([&] {
+                shard([](const Array& b) { return psum(b, "y"); }, {.mesh = four(), .in = {{"x"}}, .out = {P{}}})(x);
+              }),
               testing::AllOf(testing::HasSubstr("axis \"y\""), testing::HasSubstr("\"x\"")));
   EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {{"x"}}, .out = {P{}}})(x); }),
               testing::HasSubstr("result 0 (f32[2]) may differ between the ranks along \"x\""));
   EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(arange(7)); }),
               testing::HasSubstr("a multiple of the 4 ranks"));
-  EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {{"y"}}, .out = {{"x"}}})(x); }), testing::HasSubstr("axis \"y\""));
-  EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {}, .out = {{"x"}}})(x); }), testing::HasSubstr("in has 0 entries"));
-  EXPECT_THAT(said([&] { shard([](const Array& b) { return psum(b, "x"); }, {.mesh = Mesh::planned({{"x", 4}}), .in = {{"x"}}, .out = {P{}}})(x); }),
+  EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {{"y"}}, .out = {{"x"}}})(x); }),
+              testing::HasSubstr("axis \"y\""));
+  EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {}, .out = {{"x"}}})(x); }),
+              testing::HasSubstr("in has 0 entries"));
+  EXPECT_THAT(said([&] {
+                shard([](const Array& b) { return psum(b, "x"); },
+                      {.mesh = Mesh::planned({{"x", 4}}), .in = {{"x"}}, .out = {P{}}})(x);
+              }),
               testing::HasSubstr("that no processes run"));
   EXPECT_THAT(said([&] { Mesh::emulated({{"x", 0}}); }), testing::HasSubstr("axis \"x\" of 0 ranks"));
   EXPECT_THAT(said([&] { Mesh::emulated({{"x", 2}, {"x", 2}}); }), testing::HasSubstr("two axes \"x\""));
-  EXPECT_THAT(said([&] { shard([](const Array& b) { return halo_exchange(b, "x", 3); }, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x); }),
+  EXPECT_THAT(said([&] {
+                shard([](const Array& b) { return halo_exchange(b, "x", 3); },
+                      {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x);
+              }),
               testing::HasSubstr("a width of 3"));
 }
 

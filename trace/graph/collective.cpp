@@ -173,7 +173,8 @@ void check_same_program(const Graph& graph, const std::string& collectives, std:
     for (int64_t peer = 0; peer < axis->size; ++peer) {
       if (peer == rank) continue;
       sends.push_back({peer, reinterpret_cast<std::byte*>(&mine), sizeof(Program)});  // NOLINT
-      receives.push_back({peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof(Program)});  // NOLINT
+      receives.push_back(
+          {peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof(Program)});  // NOLINT
     }
     axis->communicator->exchange(sends, receives, "the comparison of programs", loc);
     for (int64_t peer = 0; peer < axis->size; ++peer) {

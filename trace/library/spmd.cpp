@@ -26,18 +26,19 @@ namespace {
 
 using Axes = std::vector<MeshAxisPtr>;
 
-// The axes of the sharded functions that are being traced on this thread, innermost last.
-thread_local Axes scope;
+// The axes of a sharded function that is being traced on this thread; those of functions around it are outside.
+class AxisScope;
+thread_local const AxisScope* innermost = nullptr;
 
 class AxisScope {
  public:
-  explicit AxisScope(const Axes& axes) : outside_(scope.size()) { scope.insert(scope.end(), axes.begin(), axes.end()); }
-  ~AxisScope() { scope.resize(outside_); }
+  explicit AxisScope(const Axes& axes) : axes(axes), outside(innermost) { innermost = this; }
+  ~AxisScope() { innermost = outside; }
   AxisScope(const AxisScope&) = delete;
   AxisScope& operator=(const AxisScope&) = delete;
 
- private:
-  size_t outside_;
+  const Axes& axes;
+  const AxisScope* outside;
 };
 
 std::string names_of(const Axes& axes) {
@@ -47,11 +48,15 @@ std::string names_of(const Axes& axes) {
 }
 
 const MeshAxisPtr& axis_named(std::string_view op, std::string_view name, Loc loc) {
-  for (size_t i = scope.size(); i-- > 0;)
-    if (scope[i]->name == name) return scope[i];
+  Axes all;
+  for (const AxisScope* scope = innermost; scope; scope = scope->outside)
+    for (const MeshAxisPtr& axis : scope->axes) {
+      if (axis->name == name) return axis;
+      all.push_back(axis);
+    }
   throw_user<UserError>(op, fmt::format("axis \"{}\"", name),
-                        scope.empty() ? "a call inside shard(), which gives ranks along axes" : names_of(scope),
-                        scope.empty() ? "" : "the axes are those of the mesh", loc);
+                        all.empty() ? "a call inside shard(), which gives ranks along axes" : names_of(all),
+                        all.empty() ? "" : "the axes are those of the mesh", loc);
 }
 
 Array collective(Op op, const Array& x, const MeshAxisPtr& axis, Attrs attrs, Loc loc) {
@@ -167,12 +172,12 @@ void check_same(const Sharded& s, const Emulated& all, const std::vector<int>& r
   for (size_t i = 0; i < s.out.size(); ++i)
     for (size_t m = 0; m < s.mesh.axes.size(); ++m)
       if (all.differs[m][i] && s.out[i][m] < 0)
-        throw_user<UserError>("shard",
-                              fmt::format("result {} ({}) may differ between the ranks along \"{}\"", result_of[i],
-                                          to_string(s.traced.graph.aval(s.traced.graph.outputs[i])),
-                                          s.mesh.axes[m]->name),
-                              "one that is the same on them, as its PartitionSpec in out does not name that axis",
-                              "psum(), pmean() or all_gather() it, or name the axis", loc);
+        throw_user<UserError>(
+            "shard",
+            fmt::format("result {} ({}) may differ between the ranks along \"{}\"", result_of[i],
+                        to_string(s.traced.graph.aval(s.traced.graph.outputs[i])), s.mesh.axes[m]->name),
+            "one that is the same on them, as its PartitionSpec in out does not name that axis",
+            "psum(), pmean() or all_gather() it, or name the axis", loc);
 }
 
 // All ranks, on whole arrays.
@@ -213,8 +218,7 @@ Graph on_blocks(const Sharded& s) {
   const Graph& g = s.traced.graph;
   const auto marked = [&](Op op, Array x, const Cut& cut) {
     for (size_t m = 0; m < cut.size(); ++m)
-      if (cut[m] < 0 && is_inexact(x.dtype()))
-        x = tracing::apply(op, {x}, {{Attr::mesh_axis, s.mesh.axes[m]}}, Loc());
+      if (cut[m] < 0 && is_inexact(x.dtype())) x = tracing::apply(op, {x}, {{Attr::mesh_axis, s.mesh.axes[m]}}, Loc());
     return x;
   };
   return trace_closed(
@@ -247,8 +251,8 @@ Mesh Mesh::of(const Axes& axes, const std::vector<std::shared_ptr<Communicator>>
     if (size < 1 || __builtin_mul_overflow(all, size, &all) || all > std::numeric_limits<int32_t>::max())
       throw_user<OptionError>("mesh", fmt::format("axis \"{}\" of {} ranks", name, size),
                               "1 rank or more, and 2^31 - 1 in all at most", "", loc);
-    mesh.axes.push_back(std::make_shared<const MeshAxis>(
-        MeshAxis{name, size, communicators.empty() ? nullptr : communicators[i]}));
+    mesh.axes.push_back(
+        std::make_shared<const MeshAxis>(MeshAxis{name, size, communicators.empty() ? nullptr : communicators[i]}));
   }
   return Mesh(std::make_shared<const MeshImpl>(std::move(mesh)));
 }
@@ -334,8 +338,7 @@ std::vector<Array> shard_of(const LeafFunction& f, const std::vector<Array>& lea
     const PartitionSpec& spec = options.in[static_cast<size_t>(argument_of[i])];
     s.in.push_back(cut_of(mesh, spec, leaves[i].ndim(), "shard", what, loc));
     parameters.push_back(leaves[i].aval());
-    if (options.mesh.emulates())
-      parameters[i].shape = block_of(mesh, s.in[i], parameters[i].shape, "shard", what, loc);
+    if (options.mesh.emulates()) parameters[i].shape = block_of(mesh, s.in[i], parameters[i].shape, "shard", what, loc);
   }
   {
     const AxisScope axes(mesh.axes);
@@ -406,10 +409,11 @@ namespace {
 Array ranks_first(std::string_view op, const Array& x, const MeshAxisPtr& ranks, int64_t at, bool tiled, Loc loc) {
   const int64_t extent = x.shape()[static_cast<size_t>(at)];
   if (tiled ? extent % ranks->size != 0 : extent != ranks->size)
-    throw_user<ShapeError>(op, fmt::format("{} elements along axis {} of {}", extent, at, to_string(x.aval())),
-                           fmt::format("{}{} ranks along \"{}\"", tiled ? "a multiple of the " : "as many as there are ",
-                                       ranks->size, ranks->name),
-                           tiled ? "pad it" : "tiled cuts a longer axis into blocks", loc);
+    throw_user<ShapeError>(
+        op, fmt::format("{} elements along axis {} of {}", extent, at, to_string(x.aval())),
+        fmt::format("{}{} ranks along \"{}\"", tiled ? "a multiple of the " : "as many as there are ", ranks->size,
+                    ranks->name),
+        tiled ? "pad it" : "tiled cuts a longer axis into blocks", loc);
   Shape split = x.shape();
   if (tiled) {
     split[static_cast<size_t>(at)] = extent / ranks->size;
@@ -459,10 +463,10 @@ Array ppermute(const Array& x, std::string_view axis_name, const std::vector<std
     int64_t& from = sources[static_cast<size_t>(destination)];
     int64_t& to = destinations[static_cast<size_t>(source)];
     if (from >= 0 || to >= 0)
-      throw_user<OptionError>("ppermute",
-                              fmt::format("rank {} twice as a {}", from >= 0 ? destination : source,
-                                          from >= 0 ? "destination" : "source"),
-                              "each at most once", "", loc);
+      throw_user<OptionError>(
+          "ppermute",
+          fmt::format("rank {} twice as a {}", from >= 0 ? destination : source, from >= 0 ? "destination" : "source"),
+          "each at most once", "", loc);
     from = source;
     to = destination;
   }

@@ -36,7 +36,8 @@ BatchedResults vmap_call(const VmapSite& site) {
   const auto consts = static_cast<ptrdiff_t>(attrs.integer(Attr::num_consts));
   const auto set = [&](Attr attr, const std::vector<bool>& inputs, const std::vector<bool>& batched,
                        const std::vector<bool>& whole = {}) {
-    attrs.set(attr, batched_graph(vmap_active(*attrs.graph(attr), inputs, site.size, site.axis), site.size, batched, whole));
+    attrs.set(attr,
+              batched_graph(vmap_active(*attrs.graph(attr), inputs, site.size, site.axis), site.size, batched, whole));
   };
   const auto all = [](size_t count) { return std::vector<bool>(count, true); };
   const size_t results = site.node.outputs.size();

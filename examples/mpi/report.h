@@ -1,0 +1,39 @@
+// What the programs on ranks share: one call that is timed and whose peak is measured.
+#pragma once
+
+#include <neap/mpi.h>
+#include <neap/neap.h>
+
+#include <charconv>
+#include <chrono>
+#include <iostream>
+#include <string_view>
+#include <utility>
+
+/// Returns argument i of the program, or what it is where there is none.
+inline int64_t number(int argc, char** argv, int i, int64_t otherwise) {
+  int64_t value = otherwise;
+  if (argc > i) std::from_chars(argv[i], argv[i] + std::string_view(argv[i]).size(), value);
+  return value;
+}
+
+/// Calls the compiled function twice, and looks at the second call: returns its result and how many seconds it took. Rank 0
+/// says what the plan had said of its peak and what it held, and throws where they differ; so does every other rank.
+template <class F, class... A>
+auto reported(const char* name, F& f, const A&... arguments) {
+  const size_t planned = f.plan(arguments...).peak_bytes();
+  size_t held = 0;
+  (([&] { for (const neap::Array& leaf : neap::tree_leaves(arguments)) held += (leaf.bytes() + 63) / 64 * 64; })(), ...);
+  { const auto first = f(arguments...); }
+  const size_t others = neap::memory::live_bytes() - held;
+  neap::memory::reset_peak();
+  const auto began = std::chrono::steady_clock::now();
+  auto result = f(arguments...);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const size_t measured = neap::memory::peak_bytes() - others;
+  if (neap::mpi::rank() == 0)
+    std::cout << name << ": " << neap::mpi::ranks() << " ranks, " << seconds << " s, peak of each " << neap::Bytes(measured)
+              << ", planned " << neap::Bytes(planned) << '\n';
+  if (measured != planned) throw neap::RuntimeError("the peak is not the planned one");
+  return std::pair{std::move(result), seconds};
+}
