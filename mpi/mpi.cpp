@@ -179,7 +179,8 @@ int run(int argc, char** argv, const std::function<int()>& program) {
     thrown = "an exception that is no std::exception";
   }
   if (!thrown.empty()) {
-    std::fprintf(stderr, "rank %d of %d: %s\n", static_cast<int>(rank()), static_cast<int>(ranks()), thrown.c_str());
+    std::fputs(("rank " + std::to_string(rank()) + " of " + std::to_string(ranks()) + ": " + thrown + "\n").c_str(),
+               stderr);
     std::fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ["include", "core", "trace", "autodiff", "planner", "backends", "jit", "bench", "examples"]
+FOLDERS = ["include", "core", "trace", "autodiff", "planner", "backends", "jit", "mpi", "bench", "examples"]
 SUFFIXES = {".h", ".cpp", ".def"}
 # Examples print, and read texts, as their readers do: in the C locale of a program that sets none.
 FREER = {"examples": {"streams", "printf"}}

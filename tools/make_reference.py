@@ -20,6 +20,7 @@ NOT_LISTED = {"Array::Rows", "Loc", "IndexList::Entry::Entry", "IndexList::Index
 # What the environment says. All are read once, when first needed.
 ENVIRONMENT = {
     "NEAP_DEVICE": "The default device: `cpu`, `vulkan` or `vulkan:N` ([devices](devices.md)). Else the CPU.",
+    "NEAP_MPI_TIMEOUT": "Seconds that a collective waits for other processes before it throws `CommunicationError`; 300 unless set.",
     "NEAP_NUM_THREADS": "Worker threads of the CPU backend, 1 to 1024. Else as many as the machine has. Results do not depend on it.",
     "NEAP_DUMP": "A folder, into which every plan (text, JSON, HTML), graph, kernel, LLVM IR and assembly is written, with an"
     " `index.html` over all ([plans as JSON](plan-json.md)).",
@@ -38,7 +39,7 @@ ENVIRONMENT = {
     "NEAP_VULKAN_RECORD": "A file that describes a weaker Vulkan device, for which kernels are chosen. For tests.",
     "NEAP_PEERS_PYTHON": "The Python with JAX and MLX that `neap-bench --peers` runs.",
 }
-READ_IN = ["core", "trace", "autodiff", "planner", "backends", "jit", "bench"]
+READ_IN = ["core", "trace", "autodiff", "planner", "backends", "jit", "mpi", "bench"]
 OPTION = re.compile(r'^\s*option\((NEAP_\w+|BUILD_SHARED_LIBS) "([^"]*)" (\S+)\)', re.M)
 TEXT_OPTION = re.compile(r'^\s*set\((NEAP_\w+) "([^"]*)" CACHE STRING "([^"]*)"\)', re.M)
 

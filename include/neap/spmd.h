@@ -205,6 +205,11 @@ T pmin(const T& tree, const AxisNames& axes, std::source_location loc = std::sou
   return detail::reduce_tree("pmin", tree, axes, loc);
 }
 
+/// Returns the sum over axis 0 of x and over the ranks, whose bits do not depend on how many ranks there are: of the
+/// blocks x[0], x[1], ... of all ranks in their order, in the tree of psum over all of them. It holds all blocks.
+Array psum_of_blocks(const Array& x, std::string_view axis_name,
+                     std::source_location loc = std::source_location::current());
+
 /// Returns the arrays of all ranks in their order: along a new axis `axis`, or one behind the other along the axis that
 /// is there (tiled). All ranks get it.
 Array all_gather(const Array& x, std::string_view axis_name, int64_t axis = 0, bool tiled = false,

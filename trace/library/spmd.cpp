@@ -391,6 +391,16 @@ Array axis_index(std::string_view axis_name, Loc loc) {
 
 int64_t axis_size(std::string_view axis_name, Loc loc) { return axis_named("axis_size", axis_name, loc)->size; }
 
+Array psum_of_blocks(const Array& x, std::string_view axis_name, Loc loc) {
+  const AtLine line(loc);
+  check_usable(x, "psum_of_blocks", loc);
+  if (x.ndim() == 0 || x.shape()[0] == 0)
+    throw_user<ShapeError>("psum_of_blocks", to_string(x.aval()), "one block or more along axis 0", "", loc);
+  if (x.dtype() == DType::bool_)
+    throw_user<DTypeError>("psum_of_blocks", to_string(x.aval()), "numbers", "convert it to i32", loc);
+  return tree_over_ranks(Op::psum, all_gather(x, axis_name, 0, true, loc));
+}
+
 Array all_gather(const Array& x, std::string_view axis_name, int64_t axis, bool tiled, Loc loc) {
   const AtLine line(loc);
   const MeshAxisPtr& ranks = axis_named("all_gather", axis_name, loc);
