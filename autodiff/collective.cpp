@@ -1,5 +1,6 @@
 // Derivatives of collectives. They are those of what all ranks compute together, as one function of what all ranks
-// have: a sum over ranks goes back as a sum over ranks.
+// have: a sum over ranks goes back as a sum over ranks. Where a function of one array meets the ranks that all have it,
+// at pvary and pinvariant, cotangents are of that one array.
 #include "autodiff/transpose_rules.h"
 
 #include "trace/graph/mesh.h"
@@ -33,8 +34,8 @@ Array transpose_collective(const TransposeSite& site) {
   const Node& node = site.node;
   const Array& ct = site.ct();
   switch (node.op) {
-    case Op::psum:
-    case Op::pvary: return collective(Op::psum, ct, node);
+    case Op::psum: return collective(Op::psum, ct, node);
+    case Op::pvary: return collective(Op::pinvariant, collective(Op::psum, ct, node), node);
     case Op::all_gather:  // the sum of what each rank has for this one
       return tracing::tree_over_ranks(Op::psum, collective(Op::all_to_all, ct, node));
     case Op::all_to_all: return collective(Op::all_to_all, ct, node);
@@ -49,7 +50,7 @@ Array transpose_collective(const TransposeSite& site) {
     }
     case Op::pinvariant: {  // all ranks have it: the first one passes it on
       const Array rank = tracing::apply(Op::axis_index, {}, {{Attr::mesh_axis, node.attrs.mesh_axis()}}, node.loc);
-      return where(rank == 0, ct, zeros_like(ct));
+      return where(rank == 0, collective(Op::pvary, ct, node), zeros_like(ct));
     }
     default: not_linear(node);
   }

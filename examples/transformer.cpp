@@ -5,40 +5,11 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include "nn.h"
 #include "optimizers.h"
+#include "transformer.h"
 namespace nr = neap::random;
 using neap::Array;
 using namespace neap::literals;
-
-constexpr int64_t width = 64, heads = 4, length = 64, batch = 16, vocabulary = 128;
-
-struct Block { nn::LayerNorm before, between; nn::Attention attention; nn::Linear up, down; };
-struct Model { nn::Embedding token, position; std::vector<Block> blocks; nn::LayerNorm last; nn::Linear out; };
-
-Model init(const Array& key, int layers) {
-  Model m{nn::embedding(nr::fold_in(key, 0), vocabulary, width, 0.1f), nn::embedding(nr::fold_in(key, 1), length, width, 0.1f), {},
-          nn::layer_norm(width), nn::linear(nr::fold_in(key, 2), width, vocabulary)};
-  for (int i = 0; i < layers; ++i) {
-    Array k = nr::fold_in(key, 10 + i);
-    m.blocks.push_back({nn::layer_norm(width), nn::layer_norm(width), nn::attention(nr::fold_in(k, 0), width, heads),
-                        nn::linear(nr::fold_in(k, 1), width, 4 * width), nn::linear(nr::fold_in(k, 2), 4 * width, width)});
-  }
-  return m;
-}
-
-Array logits(const Model& m, const Array& text) {  // i32 [batch, length]
-  Array x = nn::apply(m.token, text) + m.position.table;
-  for (const Block& b : m.blocks) {
-    x = x + nn::apply(b.attention, nn::apply(b.before, x));
-    x = x + nn::apply(b.down, neap::gelu(nn::apply(b.up, nn::apply(b.between, x))));
-  }
-  return nn::apply(m.out, nn::apply(m.last, x));
-}
-
-Array loss(const Model& m, const Array& rows) {  // i32 [batch, length + 1]
-  return nn::cross_entropy(logits(m, rows[{neap::slice(), neap::slice(length)}]), rows[{neap::slice(), neap::slice(1, neap::end)}]);
-}
 
 double bigram_entropy(const std::vector<int>& text) {  // nats for each character, knowing the one before
   std::vector<double> pairs(vocabulary * vocabulary), firsts(vocabulary);

@@ -15,7 +15,6 @@
 #include "planner/search/make_plan.h"
 #include "trace/graph/collective.h"
 #include "trace/graph/effects.h"
-#include "trace/graph/op_table.h"
 
 namespace neap::jit_detail {
 namespace {
@@ -60,22 +59,25 @@ std::string dump(const tracing::Graph& graph, const planner::PlanOptions& option
   return stem;
 }
 
-// The collectives of a plan in its order, a line each, and the loops around them.
-void list_collectives(const planner::PlanData& plan, std::string& text) {
-  for (const planner::PlanStep& step : plan.steps) {
-    if (step.body) {
-      text += step.op + " {";
-      list_collectives(*step.body, text);
-      text += "}";
+// The collectives of a plan in its order, as text, and the loops around them.
+struct Collectives {
+  std::string text;
+  size_t count = 0;
+
+  void add(const planner::PlanData& plan) {
+    for (const planner::PlanStep& step : plan.steps) {
+      if (step.kind == planner::PlanStep::Kind::scan && step.body) {
+        const tracing::Attrs& attrs = step.group.nodes.at(0).attrs;
+        text += fmt::format("{} {} {{", step.op, attrs.integer_or(tracing::Attr::length, -1));
+        add(*step.body);
+        text += "}";
+      }
+      if (step.kind != planner::PlanStep::Kind::host || !tracing::has_collectives(step.group)) continue;
+      text += tracing::print(step.group);
+      ++count;
     }
-    if (step.kind != planner::PlanStep::Kind::host) continue;
-    const tracing::Node& node = step.group.nodes.at(0);
-    if (!tracing::has_collectives(node)) continue;
-    text += tracing::name(node.op);
-    for (const tracing::ValueId v : node.inputs) text += " " + to_string(step.group.aval(v));
-    text += " " + node.attrs.mesh_axis()->name + "\n";
   }
-}
+};
 
 }  // namespace
 
@@ -93,6 +95,12 @@ Compiled::Compiled(tracing::TracedFunction function, planner::PlanOptions option
 #ifndef NDEBUG
   tracing::verify(function_.graph);
 #endif
+  // All ranks have the same plan, by the memory of the one that has least.
+  if (calls_host_ && tracing::has_collectives(function_.graph)) {
+    const size_t least =
+        tracing::least_of_ranks(function_.graph, options_.machine_memory.value_or(SIZE_MAX), tracing::user_line({}));
+    if (least < SIZE_MAX) options_.machine_memory = least;
+  }
   std::optional<Progress> all, compiling;
   if (progress_on()) all.emplace(label_, "", 0);
   options_.want_alternatives = false;
@@ -134,9 +142,9 @@ tracing::Arrays Compiled::run(const tracing::Arrays& arguments, std::source_loca
   }
   if (calls_host_)
     std::call_once(compared_, [&] {
-      std::string collectives;
-      list_collectives(plan, collectives);
-      if (!collectives.empty()) tracing::check_same_program(function_.graph, collectives, label_, loc);
+      Collectives all;
+      all.add(plan);
+      if (all.count > 0) tracing::check_same_program(function_.graph, all.text, all.count, label_, loc);
     });
   const BegunCall begun = number_ < 0 ? BegunCall() : begin_call(device_, buffers);
   std::optional<Progress> progress;

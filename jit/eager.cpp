@@ -103,7 +103,7 @@ class Executables : public Eager {
  public:
   Arrays run(const Graph& graph, const Arrays& inputs) const override {
     if (reference_depth) return run_reference(graph, inputs);
-    if (calls_host(graph)) {  // a function of its own at each trace: nothing will find it again
+    if (may_call_host(graph)) {  // a function of its own at each trace: nothing will find it again
       const Device device = default_device();
       return Compiled({graph, {}}, eager_options(graph.name, device), device, {label_of(graph), true})
           .run(inputs, user_line({}));

@@ -25,7 +25,8 @@ struct Message {
   size_t size;       // in bytes; it may be 0
 };
 
-/// A Communicator moves messages between the ranks along one axis of a mesh. Each rank has its own.
+/// A Communicator moves messages between the ranks along one axis of a mesh. Each rank has its own. Threads may call it
+/// at the same time.
 class Communicator {
  public:
   Communicator() = default;

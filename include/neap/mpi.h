@@ -22,11 +22,13 @@ int64_t rank(std::source_location loc = std::source_location::current());
 /// Returns the number of processes. Throws the same.
 int64_t ranks(std::source_location loc = std::source_location::current());
 
-/// Returns a mesh of all processes: ranks are numbered along the last axis first. One axis may have -1 ranks, which is
-/// as many as are left. Throws OptionError unless the product is the number of processes.
+/// Returns a mesh of all processes, which all call it, with the same axes: ranks are numbered along the last axis
+/// first. One axis may have -1 ranks, which is as many as are left. Throws OptionError unless the product is the number
+/// of processes.
 ///
 /// A collective waits for the others for NEAP_MPI_TIMEOUT seconds (environment; 300 where it is not set), and throws
-/// CommunicationError then.
+/// CommunicationError then, and from then on each time. One thread of a process at a time speaks to MPI; where several
+/// call sharded functions, they do so in the same order on all ranks.
 Mesh mesh(const Mesh::Axes& axes, std::source_location loc = std::source_location::current());
 
 }  // namespace neap::mpi

@@ -19,7 +19,8 @@
 // each rank has a copy is this rank's, and psum() makes the whole. Derivatives of a sharded function from outside are
 // the whole ones.
 //
-// psum and its kin add up in one fixed tree, which depends on the number of ranks and on nothing else; halves in f32.
+// psum and its kin add up in one fixed tree, which depends on the number of ranks and on nothing else; halves in f32
+// along each axis.
 #pragma once
 
 #include <neap/communicator.h>

@@ -87,7 +87,7 @@ struct PlanStep {
     cumulative,   // one cumsum, cumprod, cummax or cummin (see planner/kernels/cumulative.h); opaque
     factor,       // one dense factorization (see core/factor/factor.h); opaque
     scan,         // body run `length` times, or while carry 0 is true
-    host,         // one host_call: a function of the program that runs the plan; opaque
+    host,         // one host_call, of a function of the program that runs the plan, or one collective; opaque
   };
   Kind kind = Kind::map;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)

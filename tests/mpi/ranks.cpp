@@ -72,10 +72,15 @@ void with_fault(std::string_view fault) {
   for (int i = 0; i < 5; ++i) {
     if (i == 2 && mesh.rank() == 1) {
       if (fault == "throws") zeros({2}) + zeros({3});
+      if (fault == "empty") throw std::runtime_error("");
       if (fault == "dies") std::raise(SIGKILL);
       if (fault == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(60));
       if (fault == "memory") memory::set_limit(1), x = ones({1 << 20}) * 2;
+      if (fault == "order") total([](const Array& b) { return psum(b, "x"); })(x);
+      if (fault == "mesh") mpi::mesh({{"y", -1}});
       if (fault == "other") jit(total([](const Array& b) { return psum(psum(b, "x"), "x"); }))(x);
+    } else if (i == 2 && fault == "mesh") {
+      mpi::mesh({{"z", -1}});
     } else if (i == 2 && fault == "other") {
       jit(total([](const Array& b) { return pmax(b, "x"); }))(x);
     }

@@ -145,6 +145,87 @@ TEST(Derivatives, InsideAndOutside) {
   });
 }
 
+// On emulated ranks, and on threads: of arrays that all ranks have, and of parts.
+template <class F>
+void expect_like_whole(const F& f, const Array& expected, const Array& w, const Array& x) {
+  const auto on = [&](const Mesh& mesh) {
+    return f([mesh](auto g) { return shard(g, {.mesh = mesh, .in = {P{}, {"x"}}, .out = {P{}}}); });
+  };
+  const auto distance = [&](const Array& got) { return max(abs(got - expected)).template item<double>(); };
+  EXPECT_LT(distance(on(Mesh::emulated({{"x", 3}}))(w, x)), 1e-9);
+  on_threads({{"x", 3}}, [&](const Mesh& mesh) {
+    EXPECT_LT(distance(on(mesh)(w, mesh.local(x, {"x"}))), 1e-9) << "rank " << mesh.rank();
+  });
+}
+
+TEST(Derivatives, OfEveryOrderFromOutside) {
+  const Array w = random::normal(random::key(1), {2}, f64), x = random::normal(random::key(2), {6, 2}, f64);
+  const auto local = [](const Array& v, const Array& b) { return sum(b * v * v * v); };
+  const auto summed = [=](const Array& v, const Array& b) { return psum(local(v, b), "x"); };
+  const auto second = [](auto f) {
+    return [=](const Array& v, const Array& b) {
+      return grad([&](const Array& u) { return sum(grad([&](const Array& t) { return f(t, b); })(u)); })(v);
+    };
+  };
+  const Array expected = second(local)(w, x);
+  expect_like_whole([&](auto sharded) { return second(sharded(summed)); }, expected, w, x);
+  const auto third = [&](auto f) {
+    return
+        [=](const Array& v, const Array& b) { return grad([&](const Array& u) { return sum(second(f)(u, b)); })(v); };
+  };
+  expect_like_whole([&](auto sharded) { return third(sharded(summed)); }, third(local)(w, x), w, x);
+  // In a factor outside of a gradient.
+  const auto scaled = [](auto f) {
+    return [=](const Array& v, const Array& b) {
+      return grad([&](const Array& s) { return sum(grad([&](const Array& u) { return s * f(u, b); })(v)); })(
+          ones({}, f64));
+    };
+  };
+  expect_like_whole([&](auto sharded) { return scaled(sharded(summed)); }, scaled(local)(w, x), w, x);
+  expect_like_whole([&](auto sharded) { return hessian(sharded(summed)); }, hessian(local)(w, x), w, x);
+}
+
+TEST(Derivatives, RanksThatTieShare) {
+  for (const int64_t n : {3, 4}) {
+    const Array x = array({1.0, 1.0, 0.5, 1.0})[{slice(0, n)}] * 2;
+    const auto largest = [](const Mesh& mesh) {
+      return grad(shard([](const Array& b) { return sum(pmax(b, "x")); }, {.mesh = mesh, .in = {{"x"}}, .out = {P{}}}));
+    };
+    const Array expected = grad([](const Array& v) { return max(v); })(x);
+    expect_same(largest(Mesh::emulated({{"x", n}}))(x), expected);
+    on_threads({{"x", n}}, [&](const Mesh& mesh) {
+      expect_same(largest(mesh)(mesh.local(x, {"x"})), mesh.local(expected, {"x"}));
+    });
+  }
+}
+
+// Megatron's pair: a sum forward whose cotangent is passed on as it is.
+TEST(Derivatives, FunctionsWithTheirOwn) {
+  const auto total = custom_vjp([](const Array& v) { return psum(v, "x"); },
+                                [](const Array& v) { return std::pair{psum(v, "x"), Array(zeros({}))}; },
+                                [](const Array&, const Array& ct) { return ct; });
+  const auto f = [&](const Mesh& mesh) {
+    return shard(
+        [&](const Array& b) { return std::tuple(total(b), grad([&](const Array& v) { return sum(total(v)); })(b)); },
+        {.mesh = mesh, .in = {{"x"}}, .out = {P{}, {"x"}}});
+  };
+  const Array x = arange(6.0f);
+  const auto [sums, slopes] = f(Mesh::emulated({{"x", 3}}))(x);
+  EXPECT_THAT(sums.to_vector<float>(), ElementsAre(6, 9));
+  EXPECT_THAT(slopes.to_vector<float>(), testing::Each(1));
+  on_threads({{"x", 3}}, [&](const Mesh& mesh) { expect_same(std::get<0>(f(mesh)(mesh.local(x, {"x"}))), sums); });
+  // A linear system whose operator sums over ranks, on vectors that all have.
+  const Array rows = random::normal(random::key(1), {6, 4}, f64), b = ones({4}, f64);
+  const auto solved = shard(
+      [&](const Array& part, const Array& side) {
+        return cg([&](const Array& v) { return v + psum(matmul(transpose(part), matmul(part, v)), "x"); }, side, {},
+                  {.tol = 1e-13});
+      },
+      {.mesh = Mesh::emulated({{"x", 3}}), .in = {{"x"}, P{}}, .out = {P{}}});
+  const Array known = linalg::solve(eye(4, {}, f64) + matmul(transpose(rows), rows), b);
+  EXPECT_LT(max(abs(solved(rows, b) - known)).item<double>(), 1e-9);
+}
+
 TEST(Shard, ErrorsSayWhatIsWrong) {
   const Array x = arange(8.0f);
   const auto id = [](const Array& b) { return b; };
@@ -167,6 +248,20 @@ TEST(Shard, ErrorsSayWhatIsWrong) {
                       {.mesh = Mesh::planned({{"x", 4}}), .in = {{"x"}}, .out = {P{}}})(x);
               }),
               testing::HasSubstr("that no processes run"));
+  const auto on_x = [&](auto f) { return [=] { shard(f, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x); }; };
+  EXPECT_THAT(said(on_x([](const Array& b) {
+                return cond(
+                    axis_index("x") == 0, [](const Array& v) { return psum(v, "x"); }, [](const Array& v) { return v; },
+                    b);
+              })),
+              testing::HasSubstr("cond: its predicate may differ between the ranks along \"x\""));
+  EXPECT_THAT(said(on_x([](const Array& b) {
+                return while_loop([](const Array& v) { return sum(v) < 9; },
+                                  [](const Array& v) { return psum(v, "x") + v; }, b);
+              })),
+              testing::HasSubstr("whether the loop goes on"));
+  EXPECT_THAT(said([&] { shard(id, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}, {"x"}}})(x); }),
+              testing::HasSubstr("out has 2 entries for 1 results"));
   EXPECT_THAT(said([&] { Mesh::emulated({{"x", 0}}); }), testing::HasSubstr("axis \"x\" of 0 ranks"));
   EXPECT_THAT(said([&] { Mesh::emulated({{"x", 2}, {"x", 2}}); }), testing::HasSubstr("two axes \"x\""));
   EXPECT_THAT(said([&] {
@@ -176,16 +271,41 @@ TEST(Shard, ErrorsSayWhatIsWrong) {
               testing::HasSubstr("a width of 3"));
 }
 
-TEST(Ranks, OtherProgramsAreFound) {
-  const auto run = [] {
-    on_threads({{"x", 3}}, [](const Mesh& mesh) {
-      const bool odd = mesh.rank() == 1;
-      const auto f = shard([=](const Array& b) { return psum(odd ? b + 1 : psum(b, "x"), "x"); },
-                           {.mesh = mesh, .in = {{"x"}}, .out = {P{}}});
-      f(arange(4.0f));
+// Rank 1 has another program.
+template <class F, class G>
+std::string complaint_of(F f, G other) {
+  return message_of<CommunicationError>([&] {
+    on_threads({{"x", 3}}, [&](const Mesh& mesh) {
+      const auto call = [&](auto g) { shard(g, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(4.0f)); };
+      mesh.rank() == 1 ? call(other) : call(f);
     });
+  });
+}
+
+TEST(Ranks, OtherProgramsAreFound) {
+  const auto sums = [](int64_t n) {
+    return
+        [=](const Array& b) { return fori_loop(0, n, [](const Array&, const Array& v) { return psum(v, "x"); }, b); };
   };
-  EXPECT_THAT(message_of<UserError>(run), testing::HasSubstr("collectives"));
+  const auto send = [](std::vector<std::pair<int64_t, int64_t>> pairs) {
+    return [=](const Array& b) { return ppermute(b, "x", pairs); };
+  };
+  EXPECT_THAT(complaint_of(sums(1), [](const Array& b) { return psum(b + 1, "x") + psum(b, "x"); }),
+              testing::HasSubstr("with 2 collectives"));
+  EXPECT_THAT(complaint_of(sums(3), sums(4)), testing::HasSubstr(" runs "));
+  EXPECT_THAT(complaint_of(send({{0, 1}}), send({{1, 0}})), testing::HasSubstr(" runs "));
+}
+
+TEST(Ranks, ComplexNumbersByTheReference) {
+  const Array x = arange(6.0f) * std::complex<float>(1, 2);
+  const auto f = [](const Mesh& mesh) {
+    return shard([](const Array& b) { return psum(b, "x"); }, {.mesh = mesh, .in = {{"x"}}, .out = {P{}}});
+  };
+  const Array expected = f(Mesh::emulated({{"x", 3}}))(x);
+  on_threads({{"x", 3}}, [&](const Mesh& mesh) {
+    const eager_reference by_reference;
+    expect_same(f(mesh)(mesh.local(x, {"x"})), expected);
+  });
 }
 
 }  // namespace

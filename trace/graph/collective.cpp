@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/at_line.h"
 #include "core/check.h"
 #include "core/convert.h"
 #include "core/dispatch.h"
@@ -17,8 +18,16 @@ namespace {
 
 // A tree goes over elements in strips that stay in registers and the first cache.
 constexpr size_t kStrip = 256;
-// Arrays up to this many bytes are summed along the tree itself, in twice as many messages as it is deep.
-constexpr size_t kSmall = 4096;
+// Bytes of the shortest part of an array that is worth a message to each rank: arrays of shorter ones are summed along
+// the tree itself, so many bytes at a time, in twice as many messages as it is deep.
+constexpr size_t kLeastPart = 512, kSegment = 16384;
+
+// Levels of the tree.
+int depth(int64_t ranks) {
+  int levels = 0;
+  for (; ranks > 1; ranks = rank_tree_half(ranks)) ++levels;
+  return levels;
+}
 
 template <class T>
 T combined(Op op, T x, T y) {
@@ -69,17 +78,12 @@ struct Tree {
     std::array<Wide<T>, kStrip> sums;
     for (size_t at = 0; at < part; at += kStrip) {
       const size_t count = std::min(kStrip, part - at);
-      node(levels(ranks), 0, at, count, sums.data());
+      node(depth(ranks), 0, at, count, sums.data());
       for (size_t i = 0; i < count; ++i) out[at + i] = convert_element<T>(sums[i]);
     }
   }
 
  private:
-  static int levels(int64_t of) {
-    int count = 0;
-    for (; of > 1; of = rank_tree_half(of)) ++count;
-    return count;
-  }
   // How many values there are after so many levels.
   int64_t after(int level) const {
     int64_t left = ranks;
@@ -125,12 +129,27 @@ DType combined_in(Op reduction, DType dtype) {
   return is_half && reduction == Op::psum ? DType::f32 : dtype;
 }
 
+namespace {
+
+// What each rank combines of an array and gives to the others; 0 where messages so short would take longer than those
+// along the tree.
+size_t part_of(size_t count, size_t element, int64_t ranks) {
+  const size_t part = count / static_cast<size_t>(ranks);
+  return part * element < kLeastPart ? 0 : part;
+}
+
+}  // namespace
+
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
   const size_t others = static_cast<size_t>(ranks - 1), all = static_cast<size_t>(ranks);
   switch (op) {
     case Op::psum:
     case Op::pmax:
-    case Op::pmin: return 2 * (operand.bytes() / all * others);
+    case Op::pmin: {
+      const size_t element = size_of(operand.dtype), count = operand.bytes() / element;
+      const size_t part = part_of(count, element, ranks);
+      return (2 * part * others + static_cast<size_t>(depth(ranks)) * (count - part * all)) * element;
+    }
     case Op::all_gather: return operand.bytes() * others;
     case Op::all_to_all: return operand.bytes() / all * others;
     case Op::ppermute: return ranks > 1 ? operand.bytes() : 0;
@@ -151,6 +170,33 @@ void add_axes(const Graph& graph, std::vector<MeshAxisPtr>& axes) {
   }
 }
 
+// The axes along which processes run the graph, in an order that does not depend on it.
+std::vector<MeshAxisPtr> axes_of(const Graph& graph) {
+  std::vector<MeshAxisPtr> axes;
+  add_axes(graph, axes);
+  std::ranges::sort(axes, {}, [](const MeshAxisPtr& axis) { return axis->name; });
+  return axes;
+}
+
+// What the ranks along the axis say, by rank.
+template <class T>
+std::vector<T> told(const MeshAxis& axis, const T& mine, std::string_view what, std::source_location loc) {
+  std::vector<T> all(static_cast<size_t>(axis.size), mine);
+  T sent = mine;
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < axis.size; ++peer) {
+    if (peer == axis.communicator->rank()) continue;
+    sends.push_back({peer, reinterpret_cast<std::byte*>(&sent), sizeof(T)});                               // NOLINT
+    receives.push_back({peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof(T)});  // NOLINT
+  }
+  try {
+    axis.communicator->exchange(sends, receives, what, std::source_location());  // lines may differ, of other programs
+  } catch (const CommunicationError& error) {
+    throw CommunicationError(with_line(error.what(), loc));
+  }
+  return all;
+}
+
 // What ranks tell each other of their programs.
 struct Program {
   uint64_t hash = 0, collectives = 0;
@@ -159,36 +205,31 @@ struct Program {
 
 }  // namespace
 
-void check_same_program(const Graph& graph, const std::string& collectives, std::string_view label,
+void check_same_program(const Graph& graph, const std::string& text, size_t collectives, std::string_view label,
                         std::source_location loc) {
-  std::vector<MeshAxisPtr> axes;
-  add_axes(graph, axes);
-  Program mine{.hash = xxh3_64(collectives),
-               .collectives = static_cast<uint64_t>(std::ranges::count(collectives, '\n'))};
+  Program mine{.hash = xxh3_64(text), .collectives = collectives};
   label.copy(mine.label.data(), mine.label.size() - 1);
-  for (const MeshAxisPtr& axis : axes) {
-    const int64_t rank = axis->communicator->rank();
-    std::vector<Program> all(static_cast<size_t>(axis->size));
-    std::vector<Message> sends, receives;
-    for (int64_t peer = 0; peer < axis->size; ++peer) {
-      if (peer == rank) continue;
-      sends.push_back({peer, reinterpret_cast<std::byte*>(&mine), sizeof(Program)});  // NOLINT
-      receives.push_back(
-          {peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof(Program)});  // NOLINT
-    }
-    axis->communicator->exchange(sends, receives, "the comparison of programs", loc);
-    for (int64_t peer = 0; peer < axis->size; ++peer) {
-      const Program& other = all[static_cast<size_t>(peer)];
-      if (peer == rank || other.hash == mine.hash) continue;
-      throw_user<UserError>("shard",
-                            fmt::format("rank {} along \"{}\" runs \"{}\" with {} collectives, this one, {}, \"{}\" "
-                                        "with {}",
-                                        peer, axis->name, other.label.data(), other.collectives, rank,
-                                        mine.label.data(), mine.collectives),
-                            "the same collectives, in the same order and of the same arrays, on all ranks",
-                            "all ranks trace the same function, with blocks of the same shapes", loc);
+  std::string differs;
+  for (const MeshAxisPtr& axis : axes_of(graph)) {  // along all of them, so that nobody waits for one that throws
+    const std::vector<Program> all = told(*axis, mine, "comparison of programs", loc);
+    for (size_t peer = 0; peer < all.size() && differs.empty(); ++peer) {
+      if (all[peer].hash == mine.hash) continue;
+      const auto name = [](const Program& p) { return std::string_view(p.label.data(), strnlen(p.label.data(), 48)); };
+      differs = fmt::format("rank {} along \"{}\" runs \"{}\" with {} collectives; this one, {}, \"{}\" with {}", peer,
+                            axis->name, name(all[peer]), all[peer].collectives, axis->communicator->rank(), name(mine),
+                            mine.collectives);
     }
   }
+  if (!differs.empty())
+    throw_user<CommunicationError>(
+        "shard", differs, "the same collectives, in the same order and of the same arrays, on all ranks",
+        "all ranks trace the same function, with blocks of the same shapes, for like devices", loc);
+}
+
+size_t least_of_ranks(const Graph& graph, size_t value, std::source_location loc) {
+  for (const MeshAxisPtr& axis : axes_of(graph))
+    value = std::ranges::min(told(*axis, value, "comparison of memory", loc));
+  return value;
 }
 
 Collective::Collective(const Node& node, std::span<const Aval> operands)
@@ -196,8 +237,8 @@ Collective::Collective(const Node& node, std::span<const Aval> operands)
       line_(node.loc),
       axis_(node.attrs.mesh_axis()),
       ranks_(axis_->size),
-      dtype_(operands.empty() ? DType::i32 : operands[0].dtype),
-      count_(operands.empty() ? 0 : operands[0].size()) {
+      dtype_(operands.empty() ? DType::i32 : real_dtype(operands[0].dtype)),
+      count_(operands.empty() ? 0 : operands[0].size() * (is_complex(operands[0].dtype) ? 2 : 1)) {
   if (op_ == Op::ppermute) sources_ = node.attrs.ints(Attr::permutation);
   if (axis_->communicator) rank_ = axis_->communicator->rank();
 }
@@ -237,7 +278,7 @@ void Collective::reduce(const std::byte* in, std::byte* out) const {
     const T* const from = typed<T>(in);
     T* const to = typed<T>(out);
     const size_t whole = static_cast<size_t>(count_);
-    const size_t part = whole * sizeof(T) > kSmall ? whole / static_cast<size_t>(ranks_) : 0;
+    const size_t part = part_of(whole, sizeof(T), ranks_);
     if (part > 0) {
       std::vector<Message> sends, receives;
       for (int64_t peer = 0; peer < ranks_; ++peer) {
@@ -253,30 +294,27 @@ void Collective::reduce(const std::byte* in, std::byte* out) const {
       exchange(sends, receives);
     }
     using W = Wide<T>;
-    std::array<W, kSmall / sizeof(W)> sums, theirs;
+    std::array<W, kSegment / sizeof(W)> sums, theirs;
     for (size_t at = part * static_cast<size_t>(ranks_); at < whole; at += sums.size()) {
       const size_t count = std::min(sums.size(), whole - at);
       for (size_t i = 0; i < count; ++i) sums[i] = convert_element<W>(from[at + i]);
-      const auto message = [&](int64_t peer, void* bytes, size_t size) {
-        return Message{peer, static_cast<std::byte*>(bytes), size * count};
+      // Between ranks i and i + h of a level of k values. All ranks come by all levels. Returns whether this one
+      // receives.
+      const auto meet = [&](int64_t k, bool up, void* bytes, size_t element) {
+        const int64_t h = rank_tree_half(k);
+        const bool lower = rank_ + h < k, upper = rank_ >= h && rank_ < k;
+        const Message one{upper ? rank_ - h : rank_ + h, static_cast<std::byte*>(bytes), element * count};
+        exchange(std::span(&one, up ? upper : lower), std::span(&one, up ? lower : upper));
+        return up ? lower : upper;
       };
       std::vector<int64_t> left;  // values before each level
       for (int64_t k = ranks_; k > 1; k = rank_tree_half(k)) left.push_back(k);
-      for (const int64_t k : left) {
-        const int64_t h = rank_tree_half(k);
-        if (rank_ >= h && rank_ < k) exchange(std::array{message(rank_ - h, sums.data(), sizeof(W))}, {});
-        if (rank_ + h < k) {
-          exchange({}, std::array{message(rank_ + h, theirs.data(), sizeof(W))});
+      for (const int64_t k : left)
+        if (meet(k, true, rank_ < rank_tree_half(k) ? theirs.data() : sums.data(), sizeof(W)))
           combine(op_, sums.data(), theirs.data(), count);
-        }
-      }
       if (rank_ == 0)
         for (size_t i = 0; i < count; ++i) to[at + i] = convert_element<T>(sums[i]);
-      for (size_t level = left.size(); level-- > 0;) {
-        const int64_t k = left[level], h = rank_tree_half(k);
-        if (rank_ >= h && rank_ < k) exchange({}, std::array{message(rank_ - h, to + at, sizeof(T))});
-        if (rank_ + h < k) exchange(std::array{message(rank_ + h, to + at, sizeof(T))}, {});
-      }
+      for (size_t level = left.size(); level-- > 0;) meet(left[level], false, to + at, sizeof(T));
     }
   });
 }
@@ -313,15 +351,14 @@ void Collective::all_to_all(const std::byte* in, std::byte* out) const {
 
 void Collective::permute(const std::byte* in, std::byte* out) const {
   const size_t bytes = static_cast<size_t>(count_) * size_of(dtype_);
-  if (bytes == 0) return;
   const int64_t source = sources_[static_cast<size_t>(rank_)];
-  if (source < 0) std::memset(out, 0, bytes);
-  if (source == rank_) std::memcpy(out, in, bytes);
+  if (source < 0 && bytes > 0) std::memset(out, 0, bytes);
+  if (source == rank_ && bytes > 0) std::memcpy(out, in, bytes);
   std::vector<Message> sends, receives;
   if (source >= 0 && source != rank_) receives.push_back({source, out, bytes});
   for (int64_t peer = 0; peer < ranks_; ++peer)
     if (peer != rank_ && sources_[static_cast<size_t>(peer)] == rank_) sends.push_back({peer, read_only(in), bytes});
-  if (!sends.empty() || !receives.empty()) exchange(sends, receives);
+  if (ranks_ > 1) exchange(sends, receives);
 }
 
 std::vector<Aval> infer_collective(const Site& site) {

@@ -25,13 +25,15 @@ Op combined_by(Op reduction);
 /// Returns the dtype in which a tree of the reduction adds.
 DType combined_in(Op reduction, DType dtype);
 
-/// Returns the bytes that a rank sends for a collective of this operand, to all others.
+/// Returns the bytes that a rank sends at most for a collective of this operand, to all others.
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks);
 
-/// Throws UserError unless all ranks of the graph's axes that processes run have the same collectives: the same text,
-/// which says them in the order in which a plan has them. All ranks call it.
-void check_same_program(const Graph& graph, const std::string& collectives, std::string_view label,
+/// Throws CommunicationError unless all processes that run the graph have the same text, which says its collectives as
+/// their plan has them. All ranks call it, and all throw.
+void check_same_program(const Graph& graph, const std::string& text, size_t collectives, std::string_view label,
                         std::source_location loc);
+/// Returns the smallest value that one of those processes has. All ranks call it.
+size_t least_of_ranks(const Graph& graph, size_t value, std::source_location loc);
 
 /// Collective is a node of family collective, taken apart.
 class Collective {

@@ -346,7 +346,7 @@ std::vector<Array> shard_of(const LeafFunction& f, const std::vector<Array>& lea
   }
   s.in.resize(s.traced.graph.inputs.size(), Cut(mesh.axes.size(), -1));  // captured arrays are whole
   const int results = result_of.empty() ? 0 : result_of.back() + 1;
-  if (options.out.size() != 1 && options.out.size() < static_cast<size_t>(results))
+  if (options.out.size() != 1 && options.out.size() != static_cast<size_t>(results))
     throw_user<OptionError>("shard", fmt::format("out has {} entries for {} results", options.out.size(), results),
                             "one for each result, or one for all", "PartitionSpec{} is a result that all ranks have",
                             loc);

@@ -1,10 +1,23 @@
 // Batching of collectives: along another axis they take the batch with them; along the axis that is the batch they are
 // operations on it, which compute what ranks would, to the bit.
+#include <neap/error.h>
+#include <neap/transforms.h>
+
+#include <fmt/format.h>
+
+#include "trace/graph/collective.h"
 #include "trace/tracing/rank_tree.h"
 #include "trace/vmap/vmap_rules.h"
 
 namespace neap::tracing {
 namespace {
+
+// 1, 2, ..., count.
+Shape shifted_axes(int64_t count) {
+  Shape axes;
+  for (int64_t i = 1; i <= count; ++i) axes.push_back(i);
+  return axes;
+}
 
 // Row sources[i] of x as row i, zeros where that is negative: runs of rows together.
 Array taken(const Array& x, const Ints& sources) {
@@ -22,6 +35,21 @@ Array taken(const Array& x, const Ints& sources) {
   return parts.size() == 1 ? parts[0] : concatenate(parts, 0);
 }
 
+// The tree has a derivative of its own: that of pmax between processes, where ranks that are the largest share it.
+Array extreme_over_ranks(const VmapSite& site) {
+  const Array x = site.with_batch(0);
+  const auto tree = [op = site.node.op](const Arrays& in) { return Arrays{tree_over_ranks(op, in[0])}; };
+  if (!is_inexact(x.dtype())) return tree({x})[0];
+  const auto rule = [&](const Arrays& in) {
+    const Array here = equal(in[0], broadcast_in_dim(tree({in[0]})[0], x.shape(), shifted_axes(x.ndim() - 1)));
+    const DType wide = combined_in(Op::psum, x.dtype());
+    const Array shares = select(here, convert(in[1], wide), zeros(x.shape(), wide));
+    return Arrays{
+        convert(tree_over_ranks(Op::psum, shares) / tree_over_ranks(Op::psum, convert(here, wide)), x.dtype())};
+  };
+  return neap::detail::custom_jvp_of(tree, rule, {x}, site.node.loc)[0];
+}
+
 }  // namespace
 
 Array vmap_collective(const VmapSite& site) {
@@ -33,13 +61,22 @@ Array vmap_collective(const VmapSite& site) {
   }
 }
 
+void check_way(const VmapSite& site, std::string_view what) {
+  if (!site.axis || !has_collectives(site.node, site.axis)) return;
+  throw_user<UserError>(name(site.node.op),
+                        fmt::format("{} may differ between the ranks along \"{}\", and collectives along it are in it",
+                                    what, site.axis->name),
+                        "one way for all ranks", "psum(), pmax() or pmin() it, or move the collectives out of it",
+                        site.node.loc);
+}
+
 BatchedResults vmap_along(const VmapSite& site) {
   const AtLine line(site.node.loc);
   switch (site.node.op) {
     case Op::axis_index: return {{iota({site.size}, 0, DType::i32)}, {true}};
-    case Op::psum:
+    case Op::psum: return {{tree_over_ranks(Op::psum, site.with_batch(0))}, {false}};
     case Op::pmax:
-    case Op::pmin: return {{tree_over_ranks(site.node.op, site.with_batch(0))}, {false}};
+    case Op::pmin: return {{extreme_over_ranks(site)}, {false}};
     case Op::all_gather: return {{site.with_batch(0)}, {false}};
     case Op::all_to_all: return {{swapaxes(site.with_batch(0), 0, 1)}, {true}};
     case Op::ppermute: return {{taken(site.with_batch(0), site.node.attrs.ints(Attr::permutation))}, {true}};

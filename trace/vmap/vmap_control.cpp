@@ -61,6 +61,7 @@ BatchedResults vmap_loop(const VmapSite& site) {
     inner = vmap_active(body, batched, site.size, site.axis);
     settled = true;
     each_stops = site.node.op == Op::while_loop && (inner.batched[0] || batched[consts]);
+    if (each_stops) check_way(site, "whether the loop goes on");
     if (each_stops && may_call_host(body))
       inner = vmap_active(masked_calls(body, body.inputs[consts]), batched, site.size, site.axis);
     for (size_t i = 0; i < carries; ++i) {
@@ -101,6 +102,7 @@ BatchedResults vmap_loop(const VmapSite& site) {
 BatchedResults vmap_cond(const VmapSite& site) {
   const std::vector<bool> inputs(site.batched.begin() + 1, site.batched.end());
   const Arrays arguments(site.in.begin() + 1, site.in.end());
+  if (site.batched[0]) check_way(site, "its predicate");
   // The host is called for the examples that take the branch.
   const bool masked = site.batched[0] && may_call_host(site.node);
   const auto branch = [&](Attr attr) {

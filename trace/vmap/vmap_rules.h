@@ -16,7 +16,7 @@ struct VmapSite {
   const Graph& graph;
   const Node& node;
   const Arrays& in;
-  const std::vector<bool>& batched;  // of the operands; at least one is
+  const std::vector<bool>& batched;  // of the operands; at least one is, but of what has collectives along the axis
   int64_t size;                      // of the batch
   const MeshAxis* axis = nullptr;    // that the batch is, if any: collectives along it are between the examples
 
@@ -51,6 +51,8 @@ struct BatchedResults {
 BatchedResults vmap_loop(const VmapSite& site);
 BatchedResults vmap_cond(const VmapSite& site);
 BatchedResults vmap_call(const VmapSite& site);
+/// Throws where ranks may go different ways, and some of them wait for the others in a collective.
+void check_way(const VmapSite& site, std::string_view what);
 /// Makes of a collective along the batch an operation on it.
 BatchedResults vmap_along(const VmapSite& site);
 
