@@ -263,7 +263,7 @@ class Lowering {
         const size_t bytes = body.buffers[b].aval.bytes();
         if (root != place && bytes > 0) {
           code.carried.push_back(
-              {b, step.writes.at(i), bytes, place, step.writes.at(i) != code.condition && trades(*code.body, body, b)});
+              {b, step.writes.at(i), bytes, place, step.writes.at(i) != code.condition && planner::may_trade(body, b)});
         }
       } else {
         code.sliced.push_back({b, step.writes.at(i), body.buffers[b].aval.bytes(), true});
@@ -298,18 +298,6 @@ class Lowering {
     launch.buffers = std::move(loop.buffers);
     launch.extent = launches_.back().kernel.extent;
     launch.split = Split::none;
-  }
-
-  // Whether a body's output lies in the arena where nothing else does, so that it may be anywhere.
-  static bool trades(const Program& program, const PlanData& body, int output) {
-    constexpr size_t kFewest = 4096;  // bytes that are not copied as fast as other pointers are found
-    const auto& buffer = body.buffers[output];
-    if (program.root[output] != output || buffer.offset < 0 || buffer.bytes < kFewest) return false;
-    const auto end = [&](int b) { return body.buffers[b].offset + static_cast<int64_t>(body.buffers[b].bytes); };
-    return std::ranges::none_of(program.in_arena, [&](const auto& other) {
-      const auto& [b, offset] = other;
-      return b != output && offset < end(output) && buffer.offset < end(b);
-    });
   }
 
   const VectorUnit& unit_;

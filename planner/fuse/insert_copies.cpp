@@ -21,7 +21,8 @@ namespace {
 // No measurement of these is recorded; tests/bench/check_peaks shows what they do to peaks, neap-plan-speed to time.
 constexpr size_t kMaxPieces = 64;  // of a join: each is a buffer, and may be a step
 constexpr size_t kMinJoin = 4096;  // bytes; below, one kernel is as good
-constexpr size_t kSmallShare = 4;  // updates or indices of up to a fourth of the operand's bytes are stored for it
+constexpr size_t kSmallShare = 4;  // updates or indices of up to a fourth of the operand's bytes are stored for it;
+                                   // parts of less than a fourth of a join are not worth one
 constexpr int kMostVisits = 1000;  // nodes that one question may look at; after that the answer is no
 
 class CopyInserter {
@@ -87,15 +88,19 @@ class CopyInserter {
     return !is_fusible(node.op);
   }
 
-  // A concatenate of whole blocks of memory, some of which are stored anyway.
+  // A concatenate of whole blocks of memory, of which a good part is stored anyway. (What is not is copied: of a block
+  // with the rims of its neighbours that would be nearly all, where kernels can read all three.)
   bool can_join(const Node& node) const {
     if (node.op != Op::concatenate || node.inputs.size() > kMaxPieces) return false;
     const Aval& whole = graph_.aval(node.out());
     for (int64_t i = 0; i < node.attrs.integer(Attr::axis); ++i) {
       if (whole.shape[i] != 1) return false;
     }
-    return whole.bytes() >= kMinJoin &&
-           std::ranges::any_of(node.inputs, [&](ValueId v) { return is_opaque_result(v); });
+    if (whole.bytes() < kMinJoin) return false;
+    size_t stored = 0;
+    for (const ValueId v : node.inputs)
+      if (is_opaque_result(v)) stored += graph_.aval(v).bytes();
+    return stored > 0 && stored >= whole.bytes() / kSmallShare;
   }
 
   bool may_overwrite(ValueId v) const {

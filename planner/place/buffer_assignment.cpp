@@ -6,6 +6,7 @@
 
 #include "planner/place/place.h"
 #include "planner/place/place_split.h"
+#include "planner/plan/queries.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -158,6 +159,34 @@ size_t held_beside(const PlanData& plan, const Target& target) {
          (target.carves ? 0 : sum_of(plan, Storage::output));
 }
 
+namespace {
+
+// Lays the arena of a loop's body out again so that carries change places, where that takes little: what is in their
+// places before they are there would be elsewhere.
+void let_trade(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared, Arena& arena) {
+  constexpr size_t kShare = 32;            // of the bytes that would be copied in every iteration
+  std::vector<std::pair<int, int>> later;  // carries, and their first steps
+  size_t copied = 0;
+  for (int j = 0; j < num_carry; ++j) {
+    const int b = body.outputs[j];
+    const PlanBuffer& carry = body.buffers[b];
+    if (carry.alias_of >= 0 || carry.bytes < kFewestTraded || carry.first == 0 || may_trade(body, b)) continue;
+    later.emplace_back(b, carry.first);
+    copied += carry.bytes;
+  }
+  if (later.empty()) return;
+  for (const auto& [b, first] : later) body.buffers[b].first = 0;
+  Arena other = collect(body, false, target);
+  other.lay_out(0, Placing::best, shared);
+  if (other.placement.extent <= arena.placement.extent + copied / kShare) {
+    arena = std::move(other);
+    return use_arena(body, arena);
+  }
+  for (const auto& [b, first] : later) body.buffers[b].first = first;
+}
+
+}  // namespace
+
 void assign_buffers_of_body(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared) {
   const int last = std::max(0, static_cast<int>(body.steps.size()) - 1);
   for (int j = 0; j < num_carry; ++j) {
@@ -170,6 +199,7 @@ void assign_buffers_of_body(PlanData& body, int num_carry, const Target& target,
   Arena arena = collect(body, false, target);
   arena.lay_out(0, Placing::best, shared);  // it lies in the one outside, in one piece
   use_arena(body, arena);
+  if (!target.gpu) let_trade(body, num_carry, target, shared, arena);
   body.lower_bound_bytes = live_bound(body, arena);
   body.peak_bytes = body.arena_bytes;
   count_steps(body, 0);

@@ -57,6 +57,16 @@ void mark_read(const Graph& body, std::span<const ValueId> carry_in, std::span<c
   }
 }
 
+bool may_trade(const PlanData& body, int output) {
+  const PlanBuffer& buffer = body.buffers[output];
+  if (buffer.alias_of >= 0 || buffer.offset < 0 || buffer.bytes < kFewestTraded) return false;
+  const auto end = [](const PlanBuffer& b) { return b.offset + static_cast<int64_t>(b.bytes); };
+  return std::ranges::none_of(body.buffers, [&](const PlanBuffer& other) {
+    return &other != &buffer && other.alias_of < 0 && other.offset >= 0 && other.offset < end(buffer) &&
+           buffer.offset < end(other);
+  });
+}
+
 int peak_step(const PlanData& plan) {
   const auto it = std::ranges::max_element(plan.steps, {}, &PlanStep::bytes_live);
   return it == plan.steps.end() ? -1 : static_cast<int>(it - plan.steps.begin());

@@ -41,6 +41,13 @@ std::string where(const auto& item) {
   return item.source.line() == 0 ? "" : to_string(item.source);
 }
 
+/// Tells whether what a loop's body gives as a carry lies in its arena where nothing else does, so that it may lie
+/// where the carry before it does, and that there: from iteration to iteration they change places, and nothing is
+/// copied.
+bool may_trade(const PlanData& body, int output);
+/// Bytes from which on that is faster than a copy.
+inline constexpr size_t kFewestTraded = 4096;
+
 /// Describes the plan as one alternative of a decision.
 inline Alternative alternative(std::string name, const PlanData& plan) {
   return {std::move(name), plan.peak_bytes, plan.predicted_seconds};
