@@ -12,21 +12,25 @@ struct Market {
   Array spot, volatility, rate;
 };
 
-// The discounted payoff of each path of this block: of the geometric mean, whose price has a formula.
+// The sum over the dates of a Brownian path, for each path of this block. It does not depend on the market.
 template <class Draw>
-Array payoffs(const Market& m, int64_t steps, float strike, Draw draw) {
-  const float dt = 1.0f / static_cast<float>(steps);
-  const Array drift = (m.rate - m.volatility * m.volatility / 2) * dt, noise = m.volatility * std::sqrt(dt);
+Array noise_of(int64_t steps, Draw draw) {
   struct Path {
-    Array log, total;
+    Array walk, total;
   };
   auto step = [&](const Array& i, const Path& p) {
-    const Array log = p.log + drift + noise * draw(i);
-    return Path{log, p.total + log};
+    const Array walk = p.walk + draw(i);
+    return Path{walk, p.total + walk};
   };
-  const Array start = neap::log(m.spot) + neap::zeros_like(draw(neap::array(0)));
-  const Path end = neap::fori_loop(0, steps, step, Path{start, neap::zeros_like(start)});
-  const Array mean = neap::exp(end.total / static_cast<float>(steps));
+  const Array start = neap::zeros_like(draw(neap::array(0)));
+  return neap::fori_loop(0, steps, step, Path{start, start}).total;
+}
+
+// The discounted payoff of each path: of the geometric mean, whose price has a formula.
+Array payoffs(const Market& m, const Array& noise, int64_t steps, float strike) {
+  const float dates = static_cast<float>(steps), dt = 1 / dates;
+  const Array drift = (m.rate - m.volatility * m.volatility / 2) * (dt * (dates + 1) / 2);
+  const Array mean = neap::exp(neap::log(m.spot) + drift + m.volatility * (std::sqrt(dt) / dates) * noise);
   return neap::exp(-m.rate) * neap::maximum(mean - strike, 0);
 }
 
@@ -35,13 +39,14 @@ int main(int argc, char** argv) {
     const int64_t paths = number(argc, argv, 1, 1 << 18), steps = number(argc, argv, 2, 64);
     const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
     const float strike = 100;
-    auto price = [=](const Market& market, const Array& key) {
-      return neap::mean(payoffs(market, steps, strike, [&](const Array& i) {
-        return neap::local_block(neap::random::normal(neap::random::fold_in(key, i), {paths}), "x");
-      }));
-    };
     auto greeks = neap::jit(neap::shard(
-        [=](const Market& market, const Array& key) { return neap::pmean(neap::value_and_grad(price)(market, key), "x"); },
+        [=](const Market& market, const Array& key) {
+          const Array noise = noise_of(steps, [&](const Array& i) {
+            return neap::local_block(neap::random::normal(neap::random::fold_in(key, i), {paths}), "x");
+          });
+          auto price = [&](const Market& m) { return neap::mean(payoffs(m, noise, steps, strike)); };
+          return neap::pmean(neap::value_and_grad(price)(market), "x");
+        },
         {.mesh = mesh, .in = {{}, {}}, .out = {{}}}));
     const Market market{neap::array(100.0f), neap::array(0.2f), neap::array(0.05f)};
     const auto [result, seconds] = reported("Asian option", greeks, market, neap::random::key(1));
