@@ -1,7 +1,8 @@
 // A table of embeddings that is cut by rows over ranks. Each rank asks for rows that others have, and gets them by all_to_all;
 // the gradient goes the same way back, into the rows of the rank that has them.
 //
-//   mpirun -n 4 embedding_ranks [ROWS OF A RANK] [LOOKUPS OF A RANK] [WIDTH]
+//   mpirun -n 4 embedding_ranks [ROWS OF A RANK] [LOOKUPS OF A RANK] [WIDTH]        (--plan RANKS before these: the plan of one of
+//   so many)
 #include "report.h"
 
 using neap::Array;
@@ -17,8 +18,9 @@ Array lookup(const Array& rows, const Array& ids) {
 
 int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
+    const int64_t planned = planned_ranks(argc, argv);
     const int64_t rows = number(argc, argv, 1, 5000), lookups = number(argc, argv, 2, 2000), width = number(argc, argv, 3, 32);
-    const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
+    const neap::Mesh mesh = mesh_of(planned);
     const neap::PartitionSpec cut{"x"};
     const int64_t n = mesh.ranks();
     auto loss = [](const Array& embedded, const Array& target) { return neap::sum(neap::square(embedded - target)) / 2; };
@@ -27,6 +29,8 @@ int main(int argc, char** argv) {
           return neap::value_and_grad([=](const Array& t) { return loss(lookup(t, ids), target); })(table).second;
         },
         {.mesh = mesh, .in = {cut, cut, cut}, .out = {cut}}));
+    if (planned > 0) return std::cout << gradient.plan(neap::spec({rows, width}, neap::f32), neap::spec({lookups}, neap::i32),
+                                                   neap::spec({lookups, width}, neap::f32)) << '\n', 0;
     const Array table = neap::random::normal(neap::random::key(1), {rows * n, width});
     const Array ids = neap::random::randint(neap::random::key(2), {lookups * n}, 0, rows * n);
     const Array target = neap::random::normal(neap::random::key(3), {lookups * n, width});

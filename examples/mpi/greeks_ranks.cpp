@@ -1,7 +1,7 @@
 // The price of an Asian option and its Greeks by Monte Carlo, with paths cut over ranks. Each rank draws the numbers of its
 // paths: they are those of one process, and nothing is sent but three sums.
 //
-//   mpirun -n 4 greeks_ranks [PATHS] [STEPS]
+//   mpirun -n 4 greeks_ranks [PATHS] [STEPS]        (--plan RANKS before these: the plan of one of so many)
 #include <cmath>
 
 #include "report.h"
@@ -36,8 +36,9 @@ Array payoffs(const Market& m, const Array& noise, int64_t steps, float strike) 
 
 int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
+    const int64_t planned = planned_ranks(argc, argv);
     const int64_t paths = number(argc, argv, 1, 1 << 18), steps = number(argc, argv, 2, 64);
-    const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
+    const neap::Mesh mesh = mesh_of(planned);
     const float strike = 100;
     auto greeks = neap::jit(neap::shard(
         [=](const Market& market, const Array& key) {
@@ -48,6 +49,8 @@ int main(int argc, char** argv) {
           return neap::pmean(neap::value_and_grad(price)(market), "x");
         },
         {.mesh = mesh, .in = {{}, {}}, .out = {{}}}));
+    const Array scalar = neap::spec({}, neap::f32);
+    if (planned > 0) return std::cout << greeks.plan(Market{scalar, scalar, scalar}, neap::random::key(1)) << '\n', 0;
     const Market market{neap::array(100.0f), neap::array(0.2f), neap::array(0.05f)};
     const auto [result, seconds] = reported("Asian option", greeks, market, neap::random::key(1));
     const auto& [value, slope] = result;

@@ -1,7 +1,7 @@
 // Heat in a plate that is cut by rows over ranks, and the adjoint: how the misfit to a target changes with the temperature
 // at the start. A step needs a row of each neighbour, and so does each step of the adjoint.
 //
-//   mpirun -n 4 heat_ranks [ROWS OF A RANK] [COLUMNS] [STEPS]
+//   mpirun -n 4 heat_ranks [ROWS OF A RANK] [COLUMNS] [STEPS]        (--plan RANKS before these: the plan of one of so many)
 #include "report.h"
 
 using neap::Array, neap::slice;
@@ -21,9 +21,10 @@ Array after(int64_t steps, const Array& start, WithHalo with_halo) {
 
 int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
+    const int64_t planned = planned_ranks(argc, argv);
     const int64_t rows = number(argc, argv, 1, 64), columns = number(argc, argv, 2, 256);
     const int64_t steps = number(argc, argv, 3, 100);
-    const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
+    const neap::Mesh mesh = mesh_of(planned);
     const neap::PartitionSpec cut{"x"};
 
     // On a rank: its rows of the gradient. Each rank's misfit is that of its rows; the derivative is of their sum.
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
         },
         {.mesh = mesh, .in = {cut, cut}, .out = {cut}}));
 
+    if (planned > 0) return std::cout << gradient.plan(neap::spec({rows, columns}, neap::f32), neap::spec({rows, columns}, neap::f32)) << '\n', 0;
     const neap::Shape whole{rows * mesh.ranks(), columns};
     auto numbers = [&](int seed) {
       return neap::jit(neap::shard(

@@ -1,7 +1,7 @@
 // Forces between bodies that are cut over ranks: blocks go round in a ring, and each rank adds what those that come do to
 // its own. They are the gradient of the energy, which one process checks.
 //
-//   mpirun -n 4 nbody_ranks [BODIES OF A RANK]
+//   mpirun -n 4 nbody_ranks [BODIES OF A RANK]        (--plan RANKS before these: the plan of one of so many)
 #include "report.h"
 
 using neap::Array;
@@ -20,8 +20,9 @@ Bodies pull(const Bodies& bodies, const Bodies& others) {
 
 int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
+    const int64_t planned = planned_ranks(argc, argv);
     const int64_t bodies = number(argc, argv, 1, 512);
-    const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
+    const neap::Mesh mesh = mesh_of(planned);
     const neap::PartitionSpec cut{"x"};
     std::vector<std::pair<int64_t, int64_t>> ring;
     for (int64_t r = 0; r < mesh.ranks(); ++r) ring.emplace_back(r, (r + 1) % mesh.ranks());
@@ -40,6 +41,8 @@ int main(int argc, char** argv) {
           return neap::fori_loop(0, mesh.ranks(), round, Round{none, mine}).force;
         },
         {.mesh = mesh, .in = {cut}, .out = {cut}}));
+    const Array part = neap::spec({bodies}, neap::f32);
+    if (planned > 0) return std::cout << forces.plan(Bodies{part, part, part}) << '\n', 0;
     const neap::Shape whole{bodies * mesh.ranks()};
     auto numbers = [&](uint64_t seed) { return neap::random::normal(neap::random::key(seed), whole); };
     const Bodies all{numbers(1), numbers(2), numbers(3)};

@@ -18,6 +18,18 @@ inline int64_t number(int argc, char** argv, int i, int64_t otherwise) {
   return value;
 }
 
+/// Returns the ranks of `--plan RANKS ...`: the program then shows the plan of one of so many, on this process alone. The other
+/// arguments move up.
+inline int64_t planned_ranks(int& argc, char**& argv) {
+  if (argc < 3 || std::string_view(argv[1]) != "--plan") return 0;
+  const int64_t ranks = number(argc, argv, 2, 1);
+  argc -= 2, argv += 2;
+  return ranks;
+}
+inline neap::Mesh mesh_of(int64_t planned) {
+  return planned > 0 ? neap::Mesh::planned({{"x", planned}}) : neap::mpi::mesh({{"x", -1}});
+}
+
 /// Calls the compiled function a few times: returns its result and the seconds of the fastest call. Rank 0 says what the plan
 /// had said of its peak and what it held, and throws where they differ; so does every other rank.
 template <class F, class... A>

@@ -1,7 +1,7 @@
 // Data-parallel training of the transformer of examples/: each rank has the parameters and its rows of the batch; gradients
 // are averaged over ranks. A step on any number of ranks is the step of one process, but for rounding.
 //
-//   mpirun -n 4 transformer_ranks [STEPS]
+//   mpirun -n 4 transformer_ranks [STEPS]        (--plan RANKS before these: the plan of one of so many)
 #include <cmath>
 
 #include "examples/optimizers.h"
@@ -12,15 +12,16 @@ using neap::Array;
 
 int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
-    const neap::Mesh mesh = neap::mpi::mesh({{"x", -1}});
-    const int64_t steps = number(argc, argv, 1, 10);
+    const int64_t planned = planned_ranks(argc, argv);
+    const neap::Mesh mesh = mesh_of(planned);
+    const int64_t steps = number(argc, argv, 1, 10), rows = planned > 0 ? batch * planned : batch;
     const Array corpus = neap::random::randint(neap::random::key(5), {20000}, 0, vocabulary);  // stands for a text
     const optim::Adam adam = optim::adamw(3e-3f, 1e-2f);
 
     // `mine` picks this rank's rows, `all` averages over ranks.
     auto step_of = [&](auto mine, auto all) {
       return [=](const Model& m, const optim::Adam::State<Model>& s, const Array& text, const Array& key) {
-        const Array starts = mine(neap::random::randint(key, {batch, 1}, 0, text.shape()[0] - length));
+        const Array starts = mine(neap::random::randint(key, {rows, 1}, 0, text.shape()[0] - length));
         auto [value, g] = all(neap::value_and_grad(loss)(m, neap::take(text, starts + neap::arange(length + 1))));
         auto [next, after] = adam.update(m, g, s);
         return std::tuple{next, after, value};
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
 
     Model model = init(neap::random::key(1), 2);
     auto state = adam.init(model);
+    if (planned > 0) return std::cout << on_ranks.plan(model, state, corpus, neap::random::key(0)) << '\n', 0;
     const auto [timed, seconds] = reported("a step of training", on_ranks, model, state, corpus, neap::random::key(0));
     auto run = [&](auto& step) {
       auto [m, s] = std::pair{model, state};
