@@ -1,6 +1,6 @@
-// A program for mpirun: ranks FAULT. Without a fault it compares processes with emulated ranks, on random programs and
-// to the bit, and the peak of each with its plan; with one it shows that all ranks end, and what they say
-// (check_ranks).
+// A program for mpirun: ranks [FAULT]. Without a fault it compares processes with emulated ranks, on random programs
+// and to the bit, and the peak of each with its plan; with one it shows that all ranks end, and what they say
+// (check_ranks). "runs" does not end by itself (check_kills).
 #include <neap/mpi.h>
 #include <neap/neap.h>
 
@@ -69,7 +69,7 @@ void with_fault(std::string_view fault) {
   const auto total = [&](auto f) { return shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{}}}); };
   const auto sum = jit(total([](const Array& b) { return psum(b, "x"); }));
   Array x = ones({4});
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 5 || fault == "runs"; ++i) {
     if (i == 2 && mesh.rank() == 1) {
       if (fault == "throws") zeros({2}) + zeros({3});
       if (fault == "empty") throw std::runtime_error("");

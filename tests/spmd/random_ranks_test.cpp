@@ -1,45 +1,15 @@
 // Random programs: on emulated ranks, on threads that exchange messages, to the bit.
-#include "tests/spmd/random_ranks.h"
-
 #include <cstring>
 
-#include "tests/spmd/thread_ranks.h"
+#include "tests/spmd/check_random_ranks.h"
 
 namespace neap {
 namespace {
 
-const std::vector<Mesh::Axes>& meshes() {
-  static const std::vector<Mesh::Axes>& all =
-      *new std::vector<Mesh::Axes>{{{"x", 2}}, {{"x", 3}}, {{"x", 2}, {"y", 2}}, {{"y", 5}}, {{"x", 1}, {"y", 3}}};
-  return all;
-}
-
-ShardOptions options(const Mesh& mesh) {
-  std::vector<std::string> all;
-  for (const auto& [name, size] : mesh.axes()) all.push_back(name);
-  return {.mesh = mesh, .in = {PartitionSpec({all[0]})}, .out = {PartitionSpec(all)}};
-}
-
 class RandomRanksOn : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomRanksOn, ThreadsAreEmulatedRanks) {
-  for (uint64_t trial = 0; trial < 4; ++trial) {
-    const uint64_t seed = GetParam() * 4 + trial;
-    const Mesh::Axes axes = meshes()[seed % meshes().size()];
-    const Mesh emulated = Mesh::emulated(axes);
-    const Array x = random::randint(random::key(seed), {axes[0].second * 3, 2}, -8, 9);
-    const auto program = [&](const Mesh& mesh) {
-      return shard([&](const Array& block) { return RandomRanks(seed, axes)(block); }, options(mesh));
-    };
-    const std::vector<Array> all = jit(program(emulated))(x);
-    on_threads(axes, [&](const Mesh& mesh) {
-      const std::vector<Array> mine = jit(program(mesh))(mesh.local(x, {axes[0].first.c_str()}));
-      const PartitionSpec out = options(mesh).out[0];
-      for (size_t i = 0; i < all.size(); ++i)
-        expect_same(mine[i], mesh.local(all[i], out), "seed " + std::to_string(seed) + ", value " + std::to_string(i));
-    });
-    if (testing::Test::HasFailure()) return;
-  }
+  for (uint64_t seed = GetParam() * 4; seed < (GetParam() + 1) * 4 && !HasFailure(); ++seed) check_random_ranks(seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Block, RandomRanksOn, testing::Range<uint64_t>(0, 12));

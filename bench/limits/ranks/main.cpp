@@ -3,8 +3,10 @@
 //   mpirun -n 4 limits_ranks heat [ROWS OF A RANK] [COLUMNS] [STEPS]
 //                            greeks [PATHS] [STEPS]
 //                            nbody [BODIES OF A RANK]
+//                            messages
 //
-// Each prints its speed as the example does, best of three.
+// Each prints its speed as the example does, best of three; messages says how long one takes between ranks 0 and 1,
+// empty and of a megabyte.
 #include <mpi.h>
 
 #include <algorithm>
@@ -181,6 +183,26 @@ void nbody(int64_t bodies) {
                1e-6 * static_cast<double>(bodies * bodies) * ranks() * ranks() / seconds);
 }
 
+// --- messages there and back.
+
+void messages() {
+  std::vector<char> data(1 << 20);
+  const auto seconds = [&](int bytes, int times) {
+    return best_of_three([&] {
+             for (int i = 0; i < times && rank_of() < 2; ++i) {
+               if (rank_of() == 0) MPI_Send(data.data(), bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+               MPI_Recv(data.data(), bytes, MPI_CHAR, 1 - rank_of(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               if (rank_of() == 1) MPI_Send(data.data(), bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+             }
+           }) /
+           (2 * times);
+  };
+  const double empty = seconds(0, 10000), large = seconds(static_cast<int>(data.size()), 1000);
+  if (rank_of() == 0)
+    fmt::print("an empty message: {:.3g} us; a megabyte: {:.3g} us, {:.3g} GB/s\n", 1e6 * empty, 1e6 * large,
+               1e-9 * static_cast<double>(data.size()) / large);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -192,8 +214,10 @@ int main(int argc, char** argv) {
     greeks(number(argc, argv, 2, 1 << 18), number(argc, argv, 3, 64));
   else if (which == "nbody")
     nbody(number(argc, argv, 2, 512));
+  else if (which == "messages" && ranks() > 1)
+    messages();
   else if (rank_of() == 0)
-    fmt::print(stderr, "limits_ranks heat|greeks|nbody [SIZE]...\n");
+    fmt::print(stderr, "limits_ranks heat|greeks|nbody [SIZE]..., messages (of two ranks or more)\n");
   MPI_Finalize();
-  return which == "heat" || which == "greeks" || which == "nbody" ? 0 : 2;
+  return which == "heat" || which == "greeks" || which == "nbody" || which == "messages" ? 0 : 2;
 }
