@@ -5,6 +5,7 @@
 #include "tests/conformance/complex_program.h"
 #include "tests/conformance/smooth_program.h"
 #include "tests/conformance/transformed_program.h"
+#include "tests/spmd/random_ranks.h"
 
 namespace neap::conformance {
 namespace {
@@ -36,6 +37,19 @@ TEST(Vocabulary, EveryOpIsMade) {
                                   return Arrays{f(in[0], in[1]), jvp(f, args, args).tangent, grad(f)(in[0], in[1])};
                                 }),
           ops);
+  // Programs of ranks are made apart (tests/spmd/random_ranks.h).
+  const Mesh::Axes axes{{"x", 2}, {"y", 2}};
+  const PartitionSpec all, cut{"x", "y"};
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto program = [&](const Array& block, const Array& whole) {
+      return std::tuple(RandomRanks(seed, axes)(block), psum(sum(block * whole), {"x", "y"}));
+    };
+    const auto sharded =
+        shard(program, {.mesh = Mesh::planned(axes), .in = {PartitionSpec{"x"}, all}, .out = {cut, all}});
+    add_ops(tracing::trace_closed(std::vector{Aval{{3, 2}, f64}, Aval{{}, f64}},
+                                  [&](const Arrays& in) { return tree_leaves(sharded(in[0], in[1])); }),
+            ops);
+  }
   std::vector<std::string> missing;
   for (const tracing::OpInfo& op : tracing::op_table())
     if (!ops.contains(op.op)) missing.emplace_back(op.name);
