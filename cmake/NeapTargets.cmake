@@ -213,7 +213,7 @@ endfunction()
 # neap_add_mpi_test(name ranks program argument...): a test, label mpi, of so many processes, of one thread each, on as
 # many cores as there are.
 set(mpi_environment NEAP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
-                    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
+                    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none)
 function(neap_add_mpi_test name ranks)
   add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS mpi TIMEOUT 600 ENVIRONMENT "${mpi_environment}" PROCESSORS 2)
