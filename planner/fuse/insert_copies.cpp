@@ -28,7 +28,11 @@ constexpr int kMostVisits = 1000;  // nodes that one question may look at; after
 class CopyInserter {
  public:
   CopyInserter(const Graph& graph, bool is_body, bool joins, const std::vector<bool>& overwritable)
-      : joins_(joins), overwritable_(overwritable), graph_(graph), uses_(count_uses(graph)) {
+      : joins_(joins),
+        overwritable_(overwritable),
+        graph_(graph),
+        uses_(count_uses(graph)),
+        consumers_(consumers(graph)) {
     renamed_ = copy_inputs(result_, graph);
     find_output_copies(is_body);
     // Copies of inputs come first, so that they never keep a carry from being written in place.
@@ -88,8 +92,17 @@ class CopyInserter {
     return !is_fusible(node.op);
   }
 
-  // A concatenate of whole blocks of memory, of which a good part is stored anyway. (What is not is copied: of a block
-  // with the rims of its neighbours that would be nearly all, where kernels can read all three.)
+  // Whether the value is in memory whoever computes it: an output, or what no kernel reads.
+  bool is_stored(ValueId v) const {
+    if (std::ranges::find(graph_.outputs, v) != graph_.outputs.end()) return true;
+    return std::ranges::any_of(consumers_[v], [&](NodeId id) {
+      const Node& reader = graph_.nodes[id];
+      return reader.op == Op::reshape ? is_stored(reader.out()) : !is_fusible(reader.op);
+    });
+  }
+
+  // A concatenate of whole blocks of memory, some of which are stored anyway. Where kernels could read the parts where
+  // they lie, as of a block with the rims of its neighbours, those are a good part of it: the others are copied.
   bool can_join(const Node& node) const {
     if (node.op != Op::concatenate || node.inputs.size() > kMaxPieces) return false;
     const Aval& whole = graph_.aval(node.out());
@@ -100,7 +113,7 @@ class CopyInserter {
     size_t stored = 0;
     for (const ValueId v : node.inputs)
       if (is_opaque_result(v)) stored += graph_.aval(v).bytes();
-    return stored > 0 && stored >= whole.bytes() / kSmallShare;
+    return stored > 0 && (stored >= whole.bytes() / kSmallShare || is_stored(node.out()));
   }
 
   bool may_overwrite(ValueId v) const {
@@ -166,6 +179,7 @@ class CopyInserter {
   const std::vector<bool>& overwritable_;
   const Graph& graph_;
   std::vector<int> uses_;
+  std::vector<std::vector<NodeId>> consumers_;
   std::vector<ValueId> renamed_;
   std::vector<bool> output_copy_;
   std::vector<ValueId> copied_;
