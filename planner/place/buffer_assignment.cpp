@@ -163,7 +163,7 @@ namespace {
 
 // Lays the arena of a loop's body out again so that carries change places, where that takes little: what is in their
 // places before they are there would be elsewhere.
-void let_trade(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared, Arena& arena) {
+void let_trade(PlanData& body, int num_carry, const Target& target, SharedPlacing* shared, const Arena& arena) {
   constexpr size_t kShare = 32;            // of the bytes that would be copied in every iteration
   std::vector<std::pair<int, int>> later;  // carries, and their first steps
   size_t copied = 0;
@@ -178,11 +178,8 @@ void let_trade(PlanData& body, int num_carry, const Target& target, SharedPlacin
   for (const auto& [b, first] : later) body.buffers[b].first = 0;
   Arena other = collect(body, false, target);
   other.lay_out(0, Placing::best, shared);
-  if (other.placement.extent <= arena.placement.extent + copied / kShare) {
-    arena = std::move(other);
-    return use_arena(body, arena);
-  }
   for (const auto& [b, first] : later) body.buffers[b].first = first;
+  if (other.placement.extent <= arena.placement.extent + copied / kShare) use_arena(body, other);
 }
 
 }  // namespace

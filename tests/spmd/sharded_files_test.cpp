@@ -94,6 +94,10 @@ TEST(ShardedFiles, ErrorsSayWhatIsWrong) {
   std::ofstream(folder.path / "index.json") << R"({"format": "neap sharded safetensors 1", "generation": 1,
     "arrays": {"w": {"dtype": "f32", "shape": [4], "blocks": [{"file": "../w", "start": [0], "shape": [4]}]}}})";
   EXPECT_THAT(message_of<UserError>(load), testing::HasSubstr("the file name"));
+  std::ofstream(folder.path / "index.json") << R"({"format": "neap sharded safetensors 1", "generation": 1,
+    "arrays": {"w": {"dtype": "f32", "shape": [4], "blocks": [
+      {"file": "1-a.safetensors", "start": [0], "shape": [3]}, {"file": "1-b.safetensors", "start": [2], "shape": [1]}]}}})";
+  EXPECT_THAT(message_of<UserError>(load), testing::HasSubstr("share elements"));
   std::ofstream(folder.path / "index.json") << "{";
   EXPECT_THAT(message_of<UserError>(load), testing::HasSubstr("index.json"));
   EXPECT_THAT(message_of<UserError>([&] { save_sharded(folder.path, whole(), Mesh::planned({{"x", 2}}), {}); }),

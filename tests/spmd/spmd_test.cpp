@@ -214,6 +214,28 @@ TEST(Derivatives, FunctionsWithTheirOwn) {
   EXPECT_THAT(sums.to_vector<float>(), ElementsAre(6, 9));
   EXPECT_THAT(slopes.to_vector<float>(), testing::Each(1));
   on_threads({{"x", 3}}, [&](const Mesh& mesh) { expect_same(std::get<0>(f(mesh)(mesh.local(x, {"x"}))), sums); });
+  // A whole argument and a result that all ranks have, from outside: the same on processes.
+  const auto pair = custom_vjp(
+      [](const Array& w, const Array& v) { return std::pair{2 * w, psum(v, "x")}; },
+      [](const Array& w, const Array& v) { return std::pair{std::pair{2 * w, psum(v, "x")}, Array(zeros({}))}; },
+      [](const Array&, const std::pair<Array, Array>& ct) { return std::tuple{2 * ct.first, psum(ct.second, "x")}; });
+  const auto slopes_on = [&](const Mesh& mesh, const Array& part) {
+    const auto g =
+        shard([&](const Array& w, const Array& v) { return std::tuple(pair(w, v).first, pair(w, v).second); },
+              {.mesh = mesh, .in = {P{}, {"x"}}, .out = {P{}}});
+    return grad<0, 1>([&](const Array& w, const Array& v) {
+      const auto [a, c] = g(w, v);
+      return sum(a) + sum(c);
+    })(ones({2}), part);
+  };
+  const auto [of_whole, of_part] = slopes_on(Mesh::emulated({{"x", 3}}), x);
+  EXPECT_THAT(of_whole.to_vector<float>(), testing::Each(2));
+  EXPECT_THAT(of_part.to_vector<float>(), testing::Each(1));
+  on_threads({{"x", 3}}, [&](const Mesh& mesh) {
+    const auto [whole, part] = slopes_on(mesh, mesh.local(x, {"x"}));
+    EXPECT_THAT(whole.to_vector<float>(), testing::Each(2));
+    EXPECT_THAT(part.to_vector<float>(), testing::Each(1));
+  });
   // A linear system whose operator sums over ranks, on vectors that all have.
   const Array rows = random::normal(random::key(1), {6, 4}, f64), b = ones({4}, f64);
   const auto solved = shard(

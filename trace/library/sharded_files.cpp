@@ -82,9 +82,11 @@ Shape numbers_of(const Json& json) {
   return numbers;
 }
 
-Block block_of(const Json& json, const Shape& whole) {
+Block block_of(const Json& json, const Shape& whole, const std::string& prefix) {
   Block block{numbers_of(member(json, "start")), numbers_of(member(json, "shape")), text_of(member(json, "file"))};
-  if (fs::path(block.file).filename() != block.file) throw Damaged{fmt::format("the file name \"{}\"", block.file)};
+  if (!block.file.starts_with(prefix) || !block.file.ends_with(".safetensors") ||
+      fs::path(block.file).filename() != block.file)
+    throw Damaged{fmt::format("the file name \"{}\"", block.file)};
   bool fits = block.start.size() == whole.size() && block.shape.size() == whole.size();
   for (size_t i = 0; fits && i < whole.size(); ++i)
     fits = block.start[i] <= whole[i] && block.shape[i] <= whole[i] - block.start[i];
@@ -92,19 +94,36 @@ Block block_of(const Json& json, const Shape& whole) {
   return block;
 }
 
+// Blocks do not share elements: as many as the array has are all of them.
+void check_apart(const std::string& name, const Entry& entry) {
+  for (size_t a = 0; a < entry.blocks.size(); ++a)
+    for (size_t b = 0; b < a; ++b) {
+      const Block &x = entry.blocks[a], &y = entry.blocks[b];
+      bool common = true;
+      for (size_t i = 0; i < x.shape.size(); ++i)
+        common =
+            common && std::min(x.start[i] + x.shape[i], y.start[i] + y.shape[i]) > std::max(x.start[i], y.start[i]);
+      if (common) throw Damaged{fmt::format("two blocks of '{}' that share elements", name)};
+    }
+}
+
 Contents parsed(std::string_view text) {
   const Json json = Json::parse(text);
   if (text_of(member(json, "format")) != kFormat) throw Damaged{"it is of another format"};
   Contents index;
   const Json& generation = member(json, "generation");
-  if (!generation.is_number_unsigned()) throw Damaged{"its generation is no whole number"};
+  if (!generation.is_number_unsigned() || generation.get<uint64_t>() >= INT64_MAX)
+    throw Damaged{"its generation is no whole number"};
   index.generation = generation.get<int64_t>();
+  if (!member(json, "arrays").is_object()) throw Damaged{"its arrays are no object"};
   for (const auto& [name, array] : member(json, "arrays").members()) {
     const std::optional<DType> dtype = parse_dtype(text_of(member(array, "dtype")));
     if (!dtype) throw Damaged{fmt::format("'{}' has elements of no known type", name)};
     Entry entry{{numbers_of(member(array, "shape")), *dtype}, {}};
     if (!counted_bytes(entry.aval)) throw Damaged{fmt::format("'{}' is {}", name, to_string(entry.aval))};
-    for (const Json& block : member(array, "blocks").items()) entry.blocks.push_back(block_of(block, entry.aval.shape));
+    for (const Json& block : member(array, "blocks").items())
+      entry.blocks.push_back(block_of(block, entry.aval.shape, fmt::format("{}-", index.generation)));
+    check_apart(name, entry);
     index.entries.emplace(name, std::move(entry));
   }
   return index;

@@ -37,6 +37,22 @@ std::vector<bool> either(std::vector<bool> marks, const std::vector<bool>& more)
   return marks;
 }
 
+// Returns the graph whose input has no batch: its first example gets it, as the first rank does of what all have, and
+// the others zeros.
+GraphPtr given_to_first(const Graph& graph, size_t input) {
+  std::vector<Aval> parameters = graph.avals(graph.inputs);
+  const int64_t size = parameters[input].shape[0];
+  parameters[input].shape.erase(parameters[input].shape.begin());
+  return std::make_shared<const Graph>(trace_closed(
+      parameters,
+      [&](Arrays in) {
+        const Array one = reshape(in[input], after(1, in[input].shape()));
+        in[input] = size == 1 ? one : concatenate({one, zeros(after(size - 1, in[input].shape()), one.dtype())}, 0);
+        return inline_graph(graph, in);
+      },
+      graph.name));
+}
+
 // Those of the results that have a tangent.
 std::vector<bool> of_tangents(const VmapSite& site, const std::vector<bool>& results) {
   std::vector<bool> marks;
@@ -116,10 +132,13 @@ BatchedResults vmap_call(const VmapSite& site) {
       std::vector<bool> inputs(site.batched.begin(), site.batched.begin() + consts);
       inputs.insert(inputs.end(), forward.begin() + static_cast<ptrdiff_t>(count), forward.end());
       const std::vector<bool> cotangents = of_tangents(site, results);
-      inputs.insert(inputs.end(), cotangents.begin(), cotangents.end());
+      const size_t before = inputs.size();
+      inputs.resize(before + cotangents.size(), true);
       NEAP_CHECK(inputs.size() == attrs.graph(Attr::backward)->inputs.size(), "{} cotangents", cotangents.size());
       tangents.flip();
       set(Attr::backward, inputs, all(tangents.size()), tangents);
+      for (size_t i = 0; i < cotangents.size(); ++i)
+        if (!cotangents[i]) attrs.set(Attr::backward, given_to_first(*attrs.graph(Attr::backward), before + i));
     }
     set(Attr::body, site.batched, results);
   }
