@@ -207,24 +207,36 @@ class Ranks : public Communicator {
   std::vector<Piece> pieces_;
 };
 
+// All processes, apart from what the program sends to them itself.
+MPI_Comm world() {
+  static const MPI_Comm comm = [] {
+    const std::lock_guard lock(speaking());
+    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+  }();
+  return comm;
+}
+
 using Axes = std::vector<std::pair<std::string, std::shared_ptr<Communicator>>>;
 
 // Throws unless all processes ask for the same axes, as making them waits for all without end.
 void check_same_axes(const Mesh::Axes& axes, Loc loc) {
-  static Ranks& world = *new Ranks(MPI_COMM_WORLD, patience(loc));
+  static Ranks& all_ranks = *new Ranks(world(), patience(loc));
   std::string text;
   for (const auto& [name, size] : axes) text += name + " " + std::to_string(size) + " ";
   uint64_t hash = 1469598103934665603u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  std::vector<uint64_t> all(static_cast<size_t>(world.size()), hash);
+  std::vector<uint64_t> all(static_cast<size_t>(all_ranks.size()), hash);
   std::vector<Message> sends, receives;
-  for (int64_t peer = 0; peer < world.size(); ++peer) {
-    if (peer == world.rank()) continue;
+  for (int64_t peer = 0; peer < all_ranks.size(); ++peer) {
+    if (peer == all_ranks.rank()) continue;
     sends.push_back({peer, reinterpret_cast<std::byte*>(&hash), sizeof hash});                               // NOLINT
     receives.push_back({peer, reinterpret_cast<std::byte*>(&all[static_cast<size_t>(peer)]), sizeof hash});  // NOLINT
   }
   try {
-    world.exchange(sends, receives, "mesh", Loc());  // it may be called from another line
+    all_ranks.exchange(sends, receives, "mesh", Loc());  // it may be called from another line
   } catch (const CommunicationError& error) {
     throw CommunicationError(std::string(error.what()) + "  [" + to_string(loc) + "]");
   }
@@ -246,6 +258,8 @@ int run(int argc, char** argv, const std::function<int()>& program) {
     MPI_Abort(MPI_COMM_WORLD, 1);
     std::abort();
   };
+  if (provided < MPI_THREAD_SERIALIZED) end_all("MPI without MPI_THREAD_SERIALIZED");
+  world();
   int result = 1;
   try {
     result = program();
@@ -290,19 +304,20 @@ Mesh mesh(const Mesh::Axes& axes, Loc loc) {
     throw_user<OptionError>("mesh",
                             "axes of " + std::to_string(product) + " ranks for " + std::to_string(all) + " processes",
                             "as many ranks as there are processes", "mpirun -n says how many", loc);
-  check_same_axes(sizes, loc);
+  const int64_t mine = rank(loc);
   // Made once, and kept: MPI has few, and giving one back waits for all ranks.
   static std::mutex& making = *new std::mutex;
   static std::map<Mesh::Axes, Axes>& made = *new std::map<Mesh::Axes, Axes>;
   const std::lock_guard lock(making);
+  check_same_axes(sizes, loc);
   Axes& communicators = made[sizes];
   if (communicators.empty()) {
+    const std::lock_guard speaks(speaking());
     int64_t inner = all;  // ranks along this axis and those inside it
-    const int64_t mine = rank(loc);
     for (const auto& [name, size] : sizes) {
       const int64_t stride = inner / size, place = mine / stride % size;
       MPI_Comm comm = MPI_COMM_NULL;
-      MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(mine - place * stride), static_cast<int>(place), &comm);
+      MPI_Comm_split(world(), static_cast<int>(mine - place * stride), static_cast<int>(place), &comm);
       MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
       communicators.emplace_back(name, std::make_shared<Ranks>(comm, patience(loc)));
       inner = stride;
