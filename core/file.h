@@ -85,4 +85,8 @@ class AtomicFile {
 
 void write_file_atomic(const std::filesystem::path& path, std::string_view contents);
 
+// Returns when a file, or the names in a folder, are on the disk as they are now, so that a loss of power leaves them.
+// Throws std::system_error where the system refuses. (Portable: nothing happens.)
+void flush_to_disk(const std::filesystem::path& path);
+
 }  // namespace neap

@@ -73,6 +73,7 @@ struct Collectives {
         text += "}";
       }
       if (step.kind != planner::PlanStep::Kind::host || !tracing::has_collectives(step.group)) continue;
+      if (step.phase == planner::PlanStep::Phase::end) continue;
       text += tracing::print(step.group);
       ++count;
     }

@@ -2,7 +2,9 @@
 #include <neap/jit.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <shared_mutex>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/at_line.h"
@@ -52,6 +54,15 @@ struct JitState::Impl {
     return "the limits of " + (options.limits->name.empty() ? "another device" : options.limits->name);
   }
 
+  static planner::Overlap overlap(std::source_location loc) {
+    const char* text = std::getenv("NEAP_OVERLAP");
+    const std::string_view value = text ? text : "";
+    if (value.empty()) return planner::Overlap::where_faster;
+    if (value == "none") return planner::Overlap::none;
+    if (value == "all") return planner::Overlap::all;
+    throw_user<OptionError>("NEAP_OVERLAP", '"' + std::string(value) + '"', "none or all", "", loc);
+  }
+
   planner::PlanOptions plan_options(const FlatCall& call, std::source_location loc) const {
     planner::PlanOptions p;
     p.name = options.name;
@@ -63,6 +74,7 @@ struct JitState::Impl {
     if (options.limits && options.limits->memory > 0)
       p.memory_budget = std::min(p.memory_budget.value_or(SIZE_MAX), options.limits->memory);
     p.target.deterministic = options.deterministic;
+    p.overlap = overlap(loc);
     for (const int argument : options.donate)
       if (argument < 0 || argument >= call.arguments)
         throw_user<OptionError>("jit", "donate names argument " + std::to_string(argument),

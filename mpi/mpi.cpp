@@ -129,7 +129,10 @@ class Ranks : public Communicator {
     const auto began = Clock::now();
     for (int64_t turns = 1; !test(what, line); ++turns) {
       if (turns < 100) continue;
-      std::this_thread::yield();  // ranks may share a core
+      if (in_background())
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      else
+        std::this_thread::yield();  // ranks may share a core
       if (turns % 1000 == 0 && std::chrono::duration<double>(Clock::now() - began).count() > patience_)
         give_up(what, line);
     }

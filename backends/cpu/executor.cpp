@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/program.h"
+#include "core/background.h"
 #include "core/check.h"
 #include "core/progress.h"
 
@@ -58,13 +59,14 @@ class CpuExecutable final : public backends::Executable {
     std::byte* const slab = arena ? arena->data() : nullptr;
     empty(slab, plan_.arena_bytes);
 
+    Background background;  // ends before the memory goes
     for (size_t s = 0; s < program_->steps.size(); ++s) {
       if (plan_.naive) {
         for (const int b : births_[s]) own(b, memory, owned);
       }
       enter(program_->steps[s], slab);
       const double begin = timings ? backends::steady_seconds() : 0;
-      run_step(program_->steps[s], memory.data());
+      run_step(program_->steps[s], memory.data(), background);
       if (progress_on() && Progress::current()) Progress::current()->add();
       if (timings) timings->push_back({static_cast<int>(s), begin, backends::steady_seconds()});
       leave(program_->steps[s], slab);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <span>
 
 #include "backends/cpu/fourier.h"
@@ -155,7 +156,7 @@ class Lowering {
         return operand(step, code.cumulative);
       case PlanStep::Kind::factor: return factor(step, code.factor);
       case PlanStep::Kind::scan: return scan(plan, step, code.scan);
-      case PlanStep::Kind::host: return host(step, code.host);
+      case PlanStep::Kind::host: return host(plan, step, code.host);
       default: return launches(plan, step, code);
     }
   }
@@ -214,13 +215,17 @@ class Lowering {
     if (!step.scratch.empty()) code.scratch = step.scratch[0];
   }
 
-  static void host(const PlanStep& step, HostCode& code) {
+  void host(const PlanData& plan, const PlanStep& step, HostCode& code) {
     const tracing::Node& node = step.group.nodes.at(0);
     code.task.emplace(node, step.group.avals(node.inputs));
     for (const tracing::ValueId v : node.inputs)
       code.in.push_back(step.reads.at(static_cast<size_t>(step.group.values[v].index)));
     code.in.resize(code.task->reads());
     code.out = step.writes.at(0);
+    code.phase = step.phase;
+    int& begun = begun_[{&plan, code.out}];
+    if (code.phase != PlanStep::Phase::end) begun = ++tasks_;
+    code.number = begun;
   }
 
   void scan(const PlanData& plan, const PlanStep& step, ScanCode& code) {
@@ -303,6 +308,8 @@ class Lowering {
   const VectorUnit& unit_;
   std::vector<Launch> launches_;
   std::vector<LaunchCode*> code_;
+  int tasks_ = 0;                                         // of the host
+  std::map<std::pair<const PlanData*, int>, int> begun_;  // number of the latest that writes this buffer
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "backends/cpu/analysis.h"
 #include "backends/cpu/time_blocks.h"
 #include "backends/kernel.h"
+#include "core/background.h"
 #include "planner/kernels/convolution.h"
 #include "planner/kernels/cumulative.h"
 #include "planner/kernels/dot.h"
@@ -107,6 +108,8 @@ struct HostCode {
   std::optional<tracing::HostTask> task;
   std::vector<int> in;  // plan buffers
   int out = -1;
+  planner::PlanStep::Phase phase = planner::PlanStep::Phase::whole;
+  int number = 0;  // of both steps of what begins in one and ends in another; no other of the program has it
 };
 
 struct StepCode {
@@ -147,10 +150,11 @@ std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const st
 /// Compiles the same kernels one by one, until it is asked to stop.
 void compile_program_ahead(const planner::PlanData& plan, const std::stop_token& stop);
 
-/// Runs a step. `memory` is where each plan buffer lies, aliases included.
-void run_step(const StepCode& step, std::byte** memory);
+/// Runs a step. `memory` is where each plan buffer lies, aliases included. Messages that are under way while other
+/// steps run are moved by `background`.
+void run_step(const StepCode& step, std::byte** memory, Background& background);
 /// Runs a loop, in sweeps if they are of more than one iteration (never where the arena is poisoned).
-void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size);
+void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size, Background& background);
 
 /// These check that steps keep to the live ranges of the buffers in their arena: empty() before the first step, enter()
 /// and leave() around each. With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under

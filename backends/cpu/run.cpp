@@ -212,7 +212,7 @@ void run_at_once(const ScanCode& scan, std::byte* const* memory, Progress* progr
 
 }  // namespace
 
-void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size) {
+void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size, Background& background) {
   const Program& body = *scan.body;
   for (const auto& copy : scan.initial) {
     if (memory[copy.from] != memory[copy.to]) copy_bytes(memory[copy.to], memory[copy.from], copy.bytes);
@@ -246,7 +246,7 @@ void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& s
       if (!trade) empty(arena, body.arena_bytes);
       for (const StepCode& step : body.steps) {
         if (!trade) enter(step, arena);
-        run_step(step, inner);
+        run_step(step, inner, background);
         if (!trade) leave(step, arena);
       }
     }
@@ -289,15 +289,27 @@ void begin_with(const ProductCode<Form>& code, std::byte** memory) {
   if (code.initial < 0 || memory[code.initial] == memory[code.out]) return;
   copy_bytes(memory[code.out], memory[code.initial], code.bytes);
 }
+
+// All ranks exchange messages in the order of the steps: what is done at once waits for what is under way.
+void run_host(const HostCode& code, std::byte** memory, Background& background) {
+  using Phase = planner::PlanStep::Phase;
+  if (code.phase == Phase::end) return background.end(code.number);
+  std::vector<const std::byte*> operands;
+  for (const int b : code.in) operands.push_back(memory[b]);
+  std::byte* const out = memory[code.out];
+  if (code.phase == Phase::whole && !(code.task->sends() && background.busy())) return code.task->run(operands, out);
+  background.begin(code.number, [&code, operands = std::move(operands), out] { code.task->run(operands, out); });
+  if (code.phase == Phase::whole) background.end(code.number);
+}
 }  // namespace
 
-void run_step(const StepCode& step, std::byte** memory) {
+void run_step(const StepCode& step, std::byte** memory, Background& background) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
     case Kind::scan: {
       const ScanCode& scan = step.scan;
       const bool sweeps = scan.blocks && !poisoning();
-      return run_loop(scan, memory, sweeps ? sweep_size(*scan.blocks, scan.length) : SweepSize{});
+      return run_loop(scan, memory, sweeps ? sweep_size(*scan.blocks, scan.length) : SweepSize{}, background);
     }
     case Kind::fourier: {
       const FourierCode& code = step.fourier;
@@ -317,12 +329,7 @@ void run_step(const StepCode& step, std::byte** memory) {
       return factor::run(code.form, code.triangle < 0 ? nullptr : memory[code.triangle], memory[code.in],
                          memory[code.out], code.scratch < 0 ? nullptr : memory[code.scratch]);
     }
-    case Kind::host: {
-      const HostCode& code = step.host;
-      std::vector<const std::byte*> operands;
-      for (const int b : code.in) operands.push_back(memory[b]);
-      return code.task->run(operands, memory[code.out]);
-    }
+    case Kind::host: return run_host(step.host, memory, background);
     case Kind::convolution: {
       const auto& code = step.convolution;
       begin_with(code, memory);

@@ -126,6 +126,12 @@ std::optional<std::string> read_own_file(const std::filesystem::path& path) {
   return read_all(file.fd, status.st_size, path);
 }
 
+void flush_to_disk(const std::filesystem::path& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) fail(errno, path);
+  if (fsync(file.fd) != 0 && errno != EINVAL) fail(errno, path);  // some file systems know of nothing to do
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path, Kind kind) : path_(std::move(path)) {
   try {
     open(kind);

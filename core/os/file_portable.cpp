@@ -74,6 +74,8 @@ std::string read_file(const std::filesystem::path& path) {
 
 std::optional<std::string> read_own_file(const std::filesystem::path&) { return std::nullopt; }
 
+void flush_to_disk(const std::filesystem::path&) {}
+
 AtomicFile::AtomicFile(std::filesystem::path path, Kind kind) : path_(std::move(path)) { open(kind); }
 
 void AtomicFile::open(Kind) {

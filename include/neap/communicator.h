@@ -26,7 +26,7 @@ struct Message {
 };
 
 /// A Communicator moves messages between the ranks along one axis of a mesh. Each rank has its own. Threads may call it
-/// at the same time.
+/// at the same time; a program that computes while its messages are under way calls exchange() on a thread beside it.
 class Communicator {
  public:
   Communicator() = default;
@@ -44,6 +44,11 @@ class Communicator {
   /// operation.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
                         std::source_location line) = 0;
+
+ protected:
+  /// Returns whether exchange() was called while the program computes something else and nothing waits for it yet:
+  /// between two looks at what has arrived the thread should sleep, as others want the processor.
+  static bool in_background();
 };
 
 }  // namespace neap

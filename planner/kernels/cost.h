@@ -70,7 +70,10 @@ inline constexpr double kFourierPass = 6;    // of a point that a pass of a Four
 inline constexpr double kFourierLanes = 16;  // in a vector of so many,
 inline constexpr double kCumulate = 35;      // of an element of a cumulative op,
 inline constexpr double kCumulateRow = 105;  // where its row lies side by side
-inline constexpr double kTrips = 16;         // iterations of a while_loop: a guess, as nothing is known of them
+// Messages between ranks, in seconds: guesses for machines side by side (limits_ranks messages measures them), and what
+// it takes to give one to another thread.
+inline constexpr double kExchange = 1e-5, kSentByte = 1 / 5e9, kHandOver = 1e-5;
+inline constexpr double kTrips = 16;  // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 
 /// Returns the cost of one element of the node's result, its operands aside; for a reduction or scatter, that of one

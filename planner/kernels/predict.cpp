@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "planner/kernels/sort.h"
 #include "planner/kernels/traffic.h"
 #include "planner/plan/queries.h"
+#include "trace/graph/collective.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -217,6 +219,25 @@ size_t held_by(const PlanData& body) {
 
 double sum_of(const std::vector<double>& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 
+// The seconds of steps one after the other: of messages that are under way meanwhile, what is left of them.
+void hide_messages(const PlanData& plan, std::vector<double>& seconds) {
+  double now = 0, sent = 0;  // when the messages so far are
+  std::map<int, double> ends;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const PlanStep& step = plan.steps[s];
+    const double messages = message_seconds(step);
+    if (step.phase == PlanStep::Phase::end) {
+      seconds[s] = std::max(0.0, ends.at(step.writes[0]) - now);
+    } else if (messages > 0) {
+      sent = std::max(sent, now) + messages;
+      const bool begins = step.phase == PlanStep::Phase::begin;
+      if (begins) ends[step.writes[0]] = sent;
+      seconds[s] = begins ? predicted::kHandOver : seconds[s] + sent - now;
+    }
+    now += seconds[s];
+  }
+}
+
 // Without another machine the times of bodies are those that they were planned with.
 std::vector<double> steps_on(const predicted::Machine* other, const PlanData& plan, size_t held,
                              const CountedLoop* loop) {
@@ -236,10 +257,21 @@ std::vector<double> steps_on(const predicted::Machine* other, const PlanData& pl
       seconds.push_back(predict_seconds(step, traffic[s], machine));
     }
   }
+  hide_messages(plan, seconds);
   return seconds;
 }
 
 }  // namespace
+
+double message_seconds(const PlanStep& step) {
+  if (step.kind != PlanStep::Kind::host) return 0;
+  const Node& node = step.group.nodes[0];
+  const std::vector<Aval> operands = step.group.avals(node.inputs);
+  if (!sends_messages(node, operands)) return 0;
+  const int64_t ranks = node.attrs.mesh_axis()->size;
+  return predicted::kExchange * static_cast<double>(exchanges(node.op, operands[0], ranks)) +
+         predicted::kSentByte * static_cast<double>(sent_bytes(node.op, operands[0], ranks));
+}
 
 std::vector<double> predict_steps(const PlanData& plan, size_t held, const CountedLoop* loop) {
   return steps_on(nullptr, plan, held, loop);

@@ -12,6 +12,8 @@ namespace neap::planner {
 /// Predicts the seconds of each step of a plan on predicted::kThreads threads, in their order: what was touched a short
 /// while ago lies in a cache. The plan holds no more than `held` bytes; it is the body of `loop`, if that is not null.
 std::vector<double> predict_steps(const PlanData& plan, size_t held, const tracing::CountedLoop* loop = nullptr);
+/// Predicts the seconds that messages of a collective take; 0 of other steps.
+double message_seconds(const PlanStep& step);
 /// Predicts the seconds of a plan on a machine that is not that of the constants.
 double predict_on(const predicted::Machine& machine, const PlanData& plan);
 

@@ -15,6 +15,7 @@
 #include "planner/plan/limits.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/lower_sort.h"
+#include "trace/graph/collective.h"
 
 namespace neap::planner {
 
@@ -106,8 +107,7 @@ bool may_be_worth(Draft& d, const OrderGraph& graph) {
          trial.worth(trial.like->plan.peak_bytes, plan.predicted_seconds);
 }
 
-bool put_in_order(Draft& d) {
-  if (d.options.naive) return true;
+bool find_order(Draft& d) {
   d.planned.problem = order_problem(d.planned.plan, d.order);
   const OrderGraph graph(d.planned.problem);
   if (d.trial && !may_be_worth(d, graph)) return false;
@@ -119,6 +119,14 @@ bool put_in_order(Draft& d) {
   std::vector<int> order = order_steps(graph);
   reorder(d.planned.plan, order);
   if (memo) memo->remember(d.planned.problem, std::move(order));
+  return true;
+}
+
+bool put_in_order(Draft& d) {
+  if (d.options.naive) return true;
+  if (!find_order(d)) return false;
+  PlanData& plan = d.planned.plan;
+  if (tracing::has_collectives(d.planned.graph)) plan.ordered = std::make_shared<PlanData>(plan);
   return true;
 }
 
@@ -221,6 +229,15 @@ Planned plan_body(const Graph& graph, tracing::CountedLoop loop, const PlanOptio
        .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
        .loop = &loop,
        .planned = {graph, {}, {}}});
+}
+
+PlanData place_in_order(PlanData ordered, const PlanOptions& options, const tracing::CountedLoop* loop) {
+  Draft draft{.options = options, .fuse_options = {}, .order = {}, .loop = loop};
+  if (loop) draft.order = {.num_carry = static_cast<int>(loop->carries), .num_consts = static_cast<int>(loop->consts)};
+  draft.planned.plan = std::move(ordered);
+  write_in_place(draft);
+  place_buffers(draft);
+  return std::move(draft.planned.plan);
 }
 
 }  // namespace neap::planner

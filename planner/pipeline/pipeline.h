@@ -42,6 +42,10 @@ std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& op
                                 const Planned* like = nullptr, const FuseOptions& fuse_options = {},
                                 Placing placing = Placing::nowhere);
 
+/// The last passes, of steps in their order, of values that do not share bytes yet. `loop`: of which they are the body,
+/// or null.
+PlanData place_in_order(PlanData ordered, const PlanOptions& options, const tracing::CountedLoop* loop);
+
 /// Places what was tried, as well as can be (planner/place/buffer_assignment.h).
 inline void settle(PlanData& plan, const PlanOptions& options) {
   assign_buffers(plan, options.target, Placing::best, options.placing.get());

@@ -89,7 +89,11 @@ struct PlanStep {
     scan,         // body run `length` times, or while carry 0 is true
     host,         // one host_call, of a function of the program that runs the plan, or one collective; opaque
   };
+  // A collective whose messages are under way while other steps run is two steps of one node. Neither its operands nor
+  // its result are touched from `begin` to `end`, where it is done.
+  enum class Phase : uint8_t { whole, begin, end };
   Kind kind = Kind::map;
+  Phase phase = Phase::whole;
   tracing::Graph group;      // inputs: reads; outputs: writes. For opaque kernels: one node. For scan: one (its avals)
   std::vector<int> reads;    // buffer of each group input
   std::vector<int> writes;   // buffer of each group output
@@ -162,10 +166,11 @@ struct PlanData {
   std::shared_ptr<const PlanData> naive_plan;  // for the report; null when not computed
   double predicted_seconds = 0;
   std::optional<size_t> budget;
-  bool budget_of_machine = false;  // nobody set it: it is what the machine had
-  std::vector<Tradeoff> tradeoff;  // what other budgets would get, as far as the search went
-  Strategies strategies;           // names in use, sorted: "chunked", "fused", ...
-  std::vector<PassRecord> passes;  // in their order, the graph that they began with first; with keep_passes
+  bool budget_of_machine = false;           // nobody set it: it is what the machine had
+  std::vector<Tradeoff> tradeoff;           // what other budgets would get, as far as the search went
+  Strategies strategies;                    // names in use, sorted: "chunked", "fused", ...
+  std::shared_ptr<const PlanData> ordered;  // with collectives: the plan before values shared bytes, or null
+  std::vector<PassRecord> passes;           // in their order, the graph that they began with first; with keep_passes
 
   /// These return the buffer that owns the bytes of `b`, which may be `b`, and the byte at which they begin in it.
   int root(int b) const { return buffers[b].alias_of < 0 ? b : buffers[b].alias_of; }
@@ -189,6 +194,9 @@ struct Target {
   std::string device = "the device";  // in messages
 };
 
+/// Says which messages of collectives are under way while other steps run (planner/search/overlap.h).
+enum class Overlap : uint8_t { none, where_faster, all };
+
 /// Says what a plan may assume and must keep to.
 struct PlanOptions {
   std::string name;
@@ -199,6 +207,7 @@ struct PlanOptions {
   std::optional<Strategy> strategy;      // pinned: planner/search/pins.h
   std::optional<int64_t> chunks;         // pinned K
   Target target = {};
+  Overlap overlap = Overlap::where_faster;
   bool naive_too = true;                         // a naive plan, whose buffers lie apart, may be the one that is chosen
   bool part_steps = false;                       // of fuse() (planner/fuse/fuse.h); the planner's own choice
   std::shared_ptr<class SharedPlacing> placing;  // of plans tried in one search (planner/place/place.h); or null

@@ -20,6 +20,7 @@
 #include "planner/search/budget_ledger.h"
 #include "planner/search/candidates.h"
 #include "planner/search/decisions.h"
+#include "planner/search/overlap.h"
 #include "planner/search/pins.h"
 #include "planner/search/program.h"
 
@@ -146,6 +147,8 @@ PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
       plan = plan_chosen(program, within);
     plan.budget_of_machine = true;
   }
+  overlap_messages(plan, options);
+  plan.ordered.reset();
   if (plan.budget) check_budget(plan);
   check_limits(plan, options.target);
   check_pin(plan, program, options);

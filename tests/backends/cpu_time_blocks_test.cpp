@@ -45,6 +45,7 @@ class Looped {
                           : reinterpret_cast<float*>(at)[i] = static_cast<float>(any(rng));
       }
     }
+    Background background;
     for (const StepCode& step : program_->steps) {
       if (step.kind == planner::PlanStep::Kind::scan) scan_ = &step.scan;
     }
@@ -74,11 +75,12 @@ class Looped {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       std::memcpy(memory[plan_.inputs[i]], inputs_[i].data->data(), inputs_[i].aval.bytes());
     }
+    Background background;
     for (const StepCode& step : program_->steps) {
       if (step.kind == planner::PlanStep::Kind::scan) {
-        run_loop(step.scan, memory.data(), size);
+        run_loop(step.scan, memory.data(), size, background);
       } else {
-        run_step(step, memory.data());
+        run_step(step, memory.data(), background);
       }
     }
     std::vector<std::byte> bytes;

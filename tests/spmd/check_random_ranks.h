@@ -1,6 +1,7 @@
 // A random program on threads that exchange messages, beside emulated ranks.
 #pragma once
 
+#include "tests/environment.h"
 #include "tests/spmd/random_ranks.h"
 #include "tests/spmd/thread_ranks.h"
 
@@ -18,8 +19,10 @@ inline ShardOptions options(const Mesh& mesh) {
   return {.mesh = mesh, .in = {PartitionSpec({all[0]})}, .out = {PartitionSpec(all)}};
 }
 
-/// Every value of every rank is the same, to the bit.
+/// Every value of every rank is the same, to the bit; of every other program with as many messages beside its steps as
+/// there can be.
 inline void check_random_ranks(uint64_t seed) {
+  const Environment beside("NEAP_OVERLAP", seed % 2 == 0 ? "all" : "");
   const Mesh::Axes axes = meshes()[seed % meshes().size()];
   const Array x = random::randint(random::key(seed), {axes[0].second * 3, 2}, -8, 9);
   const auto program = [&](const Mesh& mesh) {

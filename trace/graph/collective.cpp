@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/at_line.h"
+#include "core/background.h"
 #include "core/check.h"
 #include "core/convert.h"
 #include "core/dispatch.h"
@@ -131,30 +132,66 @@ DType combined_in(Op reduction, DType dtype) {
 
 namespace {
 
-// What each rank combines of an array and gives to the others; 0 where messages so short would take longer than those
-// along the tree.
-size_t part_of(size_t count, size_t element, int64_t ranks) {
-  const size_t part = count / static_cast<size_t>(ranks);
-  return part * element < kLeastPart ? 0 : part;
+// How a sum over ranks goes over an array: each rank combines a part and gives it to the others, but of what would be
+// parts so short that messages along the tree take less; the rest goes along the tree.
+struct Shares {
+  size_t element, part, rest;  // bytes, elements, elements
+
+  Shares(DType dtype, size_t count, int64_t ranks) : element(size_of(dtype)) {
+    const auto all = static_cast<size_t>(ranks);
+    part = count / all * element < kLeastPart ? 0 : count / all;
+    rest = count - part * all;
+  }
+};
+
+Shares shares_of(const Aval& operand, int64_t ranks) {
+  const size_t components = is_complex(operand.dtype) ? 2 : 1;
+  return {real_dtype(operand.dtype), static_cast<size_t>(operand.size()) * components, ranks};
 }
+
+// Elements that go along the tree at a time.
+template <class T>
+constexpr size_t kAtOnce = kSegment / sizeof(Wide<T>);
 
 }  // namespace
 
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
-  const size_t others = static_cast<size_t>(ranks - 1), all = static_cast<size_t>(ranks);
+  const size_t others = static_cast<size_t>(ranks - 1);
   switch (op) {
     case Op::psum:
     case Op::pmax:
     case Op::pmin: {
-      const size_t element = size_of(operand.dtype), count = operand.bytes() / element;
-      const size_t part = part_of(count, element, ranks);
-      return (2 * part * others + static_cast<size_t>(depth(ranks)) * (count - part * all)) * element;
+      const Shares shares = shares_of(operand, ranks);
+      return (2 * shares.part * others + static_cast<size_t>(depth(ranks)) * shares.rest) * shares.element;
     }
     case Op::all_gather: return operand.bytes() * others;
-    case Op::all_to_all: return operand.bytes() / all * others;
+    case Op::all_to_all: return operand.bytes() / static_cast<size_t>(ranks) * others;
     case Op::ppermute: return ranks > 1 ? operand.bytes() : 0;
     default: return 0;
   }
+}
+
+int64_t exchanges(Op op, const Aval& operand, int64_t ranks) {
+  if (ranks <= 1) return 0;
+  switch (op) {
+    case Op::psum:
+    case Op::pmax:
+    case Op::pmin: {
+      const Shares shares = shares_of(operand, ranks);
+      const size_t at_once = dispatch(real_dtype(operand.dtype), []<class T>() { return kAtOnce<T>; });
+      const size_t segments = (shares.rest + at_once - 1) / at_once;
+      return (shares.part > 0 ? 2 : 0) + 2 * depth(ranks) * static_cast<int64_t>(segments);
+    }
+    case Op::all_gather:
+    case Op::all_to_all:
+    case Op::ppermute: return 1;
+    default: return 0;
+  }
+}
+
+bool sends_messages(const Node& node, std::span<const Aval> operands) {
+  if (op_info(node.op).family != Family::collective || operands.empty()) return false;
+  return exchanges(node.op, operands[0], node.attrs.mesh_axis()->size) > 0;
 }
 
 namespace {
@@ -278,7 +315,7 @@ void Collective::reduce(const std::byte* in, std::byte* out) const {
     const T* const from = typed<T>(in);
     T* const to = typed<T>(out);
     const size_t whole = static_cast<size_t>(count_);
-    const size_t part = part_of(whole, sizeof(T), ranks_);
+    const size_t part = Shares(dtype_, whole, ranks_).part;
     if (part > 0) {
       std::vector<Message> sends, receives;
       for (int64_t peer = 0; peer < ranks_; ++peer) {
@@ -294,7 +331,7 @@ void Collective::reduce(const std::byte* in, std::byte* out) const {
       exchange(sends, receives);
     }
     using W = Wide<T>;
-    std::array<W, kSegment / sizeof(W)> sums, theirs;
+    std::array<W, kAtOnce<T>> sums, theirs;
     for (size_t at = part * static_cast<size_t>(ranks_); at < whole; at += sums.size()) {
       const size_t count = std::min(sums.size(), whole - at);
       for (size_t i = 0; i < count; ++i) sums[i] = convert_element<W>(from[at + i]);
@@ -391,3 +428,5 @@ std::vector<Aval> infer_collective(const Site& site) {
 }
 
 }  // namespace neap::tracing
+
+bool neap::Communicator::in_background() { return Background::is_unwatched(); }

@@ -27,6 +27,10 @@ DType combined_in(Op reduction, DType dtype);
 
 /// Returns the bytes that a rank sends at most for a collective of this operand, to all others.
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks);
+/// Returns how often ranks wait for each other meanwhile, one time after the other.
+int64_t exchanges(Op op, const Aval& operand, int64_t ranks);
+/// Returns whether the node is a collective for which there are any messages.
+bool sends_messages(const Node& node, std::span<const Aval> operands);
 
 /// Throws CommunicationError unless all processes that run the graph have the same text, which says its collectives as
 /// their plan has them. All ranks call it, and all throw.

@@ -11,7 +11,7 @@ std::variant<HostCall, Collective> task_of(const Node& node, std::span<const Ava
 }  // namespace
 
 HostTask::HostTask(const Node& node, std::span<const Aval> operands)
-    : task_(task_of(node, operands)), reads_(operands.size()) {
+    : task_(task_of(node, operands)), reads_(operands.size()), sends_(sends_messages(node, operands)) {
   const HostCall* call = std::get_if<HostCall>(&task_);
   if (call && call->after) --reads_;
 }

@@ -17,6 +17,8 @@ class HostTask {
 
   /// Returns how many operands it reads: not the last one where that is what an effect before it left.
   size_t reads() const { return reads_; }
+  /// Returns whether it exchanges messages with other ranks.
+  bool sends() const { return sends_; }
   /// Reads the first reads() operands, and writes the result.
   void run(std::span<const std::byte* const> operands, std::byte* out) const {
     std::visit([&](const auto& task) { task.run(operands.first(reads_), out); }, task_);
@@ -25,6 +27,7 @@ class HostTask {
  private:
   std::variant<HostCall, Collective> task_;
   size_t reads_;
+  bool sends_;
 };
 
 }  // namespace neap::tracing

@@ -274,7 +274,19 @@ void save_sharded(const fs::path& folder, const std::map<std::string, Array>& ar
     }
     index.entries.emplace(name, std::move(entry));
   }
-  if (!mine.empty()) save_safetensors(folder / my_file, mine, loc);
+  // What the index names is on the disk before the index is, and that before what it replaces goes.
+  const auto flush = [&](const fs::path& path) {
+    try {
+      flush_to_disk(path);
+    } catch (const std::system_error& error) {
+      refused(error.what());
+    }
+  };
+  if (!mine.empty()) {
+    save_safetensors(folder / my_file, mine, loc);
+    flush(folder / my_file);
+    flush(folder);
+  }
   meet(mesh, op, loc);
   if (std::ranges::all_of(here, [](int64_t r) { return r == 0; })) {
     try {
@@ -282,6 +294,8 @@ void save_sharded(const fs::path& folder, const std::map<std::string, Array>& ar
     } catch (const std::system_error& error) {
       refused(error.what());
     }
+    flush(folder / "index.json");
+    flush(folder);
     std::set<std::string> stale;  // a run that ended in between may have left others, which nobody reads
     for (const auto& [name, entry] : old.entries)
       for (const Block& block : entry.blocks) stale.insert(block.file);

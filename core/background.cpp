@@ -1,0 +1,70 @@
+#include "core/background.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace neap {
+namespace {
+thread_local const std::atomic<bool>* watched = nullptr;  // of whose thread this is
+}  // namespace
+
+Background::~Background() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  watched_ = true;
+  begun_.notify_one();
+  thread_.join();
+}
+
+void Background::begin(int task, std::function<void()> run) {
+  NEAP_CHECK(open_.insert(task).second, "task {} has begun already", task);
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return;  // end() says so
+    tasks_.emplace_back(task, std::move(run));
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run_all(); });
+  begun_.notify_one();
+}
+
+void Background::end(int task) {
+  NEAP_CHECK(open_.erase(task) == 1, "task {} has not begun", task);
+  std::unique_lock lock(mutex_);
+  watched_ = true;
+  done_.wait(lock,
+             [&] { return failure_ || std::ranges::none_of(tasks_, [&](const auto& t) { return t.first == task; }); });
+  watched_ = false;
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+bool Background::is_unwatched() { return watched && !watched->load(std::memory_order_relaxed); }
+
+void Background::run_all() {
+  watched = &watched_;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    begun_.wait(lock, [&] { return stops_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const std::function<void()>& run = tasks_.front().second;  // a deque's elements stay where they are
+    lock.unlock();
+    std::exception_ptr thrown;
+    try {
+      run();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    lock.lock();
+    tasks_.pop_front();
+    if (thrown) {
+      failure_ = thrown;
+      tasks_.clear();
+    }
+    done_.notify_one();
+  }
+}
+
+}  // namespace neap
