@@ -3,20 +3,21 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/os/os.h"
 
 namespace neap {
 namespace {
-thread_local const std::atomic<bool>* watched = nullptr;  // of whose thread this is
+thread_local Background* mine = nullptr;  // whose thread this is
 }  // namespace
 
 Background::~Background() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
-    stops_ = true;
+    stops_ = watched_ = true;
   }
-  watched_ = true;
   begun_.notify_one();
+  watch_.notify_one();
   thread_.join();
 }
 
@@ -35,16 +36,24 @@ void Background::end(int task) {
   NEAP_CHECK(open_.erase(task) == 1, "task {} has not begun", task);
   std::unique_lock lock(mutex_);
   watched_ = true;
+  watch_.notify_one();
   done_.wait(lock,
              [&] { return failure_ || std::ranges::none_of(tasks_, [&](const auto& t) { return t.first == task; }); });
   watched_ = false;
   if (failure_) std::rethrow_exception(failure_);
 }
 
-bool Background::is_unwatched() { return watched && !watched->load(std::memory_order_relaxed); }
+bool Background::rest(std::chrono::microseconds time) {
+  if (!mine) return false;
+  std::unique_lock lock(mine->mutex_);
+  if (mine->watched_) return false;
+  mine->watch_.wait_for(lock, time, [] { return mine->watched_; });
+  return true;
+}
 
 void Background::run_all() {
-  watched = &watched_;
+  mine = this;
+  os::wake_on_time();
   std::unique_lock lock(mutex_);
   while (true) {
     begun_.wait(lock, [&] { return stops_ || !tasks_.empty(); });

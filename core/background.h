@@ -1,7 +1,7 @@
 // A thread beside the one that computes, for what waits more than it works. Tested in tests/core/background_test.cpp.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -30,19 +30,20 @@ class Background {
   /// Returns whether a task has begun and not been waited for.
   bool busy() const { return !open_.empty(); }
 
-  /// Returns whether the calling thread runs a task for which nobody waits yet.
-  static bool is_unwatched();
+  /// Where the calling thread runs a task for which nobody waits yet: sleeps for so long, or until somebody does, and
+  /// returns true. Else returns false at once.
+  static bool rest(std::chrono::microseconds time);
 
  private:
   void run_all();
 
   std::set<int> open_;  // begun, and not ended: of the thread that begins them
   std::mutex mutex_;
-  std::condition_variable begun_, done_;
+  std::condition_variable begun_, done_, watch_;
   std::deque<std::pair<int, std::function<void()>>> tasks_;  // those not done
   std::exception_ptr failure_;
   bool stops_ = false;
-  std::atomic<bool> watched_ = false;
+  bool watched_ = false;  // somebody waits
   std::thread thread_;
 };
 

@@ -23,6 +23,7 @@ using Loc = std::source_location;
 
 constexpr size_t kMostBytes = size_t{1} << 30;  // of one message: MPI counts by int
 constexpr auto kLastWait = std::chrono::seconds(1);
+constexpr auto kBetweenLooks = std::chrono::microseconds(100);  // at what arrives while others compute: 5 % of a core
 
 std::string text_of(int code) {
   char text[MPI_MAX_ERROR_STRING];
@@ -129,10 +130,7 @@ class Ranks : public Communicator {
     const auto began = Clock::now();
     for (int64_t turns = 1; !test(what, line); ++turns) {
       if (turns < 100) continue;
-      if (in_background())
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
-      else
-        std::this_thread::yield();  // ranks may share a core
+      if (!rest(kBetweenLooks)) std::this_thread::yield();  // ranks may share a core
       if (turns % 1000 == 0 && std::chrono::duration<double>(Clock::now() - began).count() > patience_)
         give_up(what, line);
     }

@@ -112,6 +112,12 @@ class Emitter {
   void reduce_columns();
   /// Adds what some rows have in the columns of the body's lanes.
   void add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals);
+  /// Returns an instruction of which a block of the row is computed before any of its sums, or -1 (add_blocks).
+  int32_t kept_in_blocks() const;
+  /// Adds the elements of a row in blocks: what `kept` says of one to the stack, then its sums.
+  void add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, const LanesOf& tail);
+  /// Tells of each instruction whether one of `results` is made of it, by a way that does not go through `without`.
+  std::vector<bool> made_of(const std::vector<int32_t>& results, int32_t without) const;
   std::vector<Value*> identities(int lanes);
   /// Puts what the rows begin with in place of identities.
   void begin_with(std::vector<Value*>& totals, Value* row, const Body& body);

@@ -53,6 +53,9 @@ size_t resident_bytes();
 size_t peak_resident_bytes();
 bool reset_peak_resident();
 
+/// Lets the calling thread wake when a sleep of microseconds ends, and not up to 50 later. (Portable: nothing happens.)
+void wake_on_time();
+
 /// The addresses that the calling thread's stack may have, from the lowest; size 0 where the system does not tell.
 struct Stack {
   uintptr_t low = 0;

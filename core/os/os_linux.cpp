@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,6 +164,8 @@ bool reset_peak_resident() {
   close(fd);
   return done;
 }
+
+void wake_on_time() { prctl(PR_SET_TIMERSLACK, 1000UL); }  // nanoseconds
 
 Stack stack() {
   pthread_attr_t attributes;

@@ -44,6 +44,8 @@ size_t resident_bytes() { return 0; }
 size_t peak_resident_bytes() { return 0; }
 bool reset_peak_resident() { return false; }
 
+void wake_on_time() {}
+
 Stack stack() { return {}; }
 
 int columns_of_errors() { return 0; }

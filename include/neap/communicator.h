@@ -3,6 +3,7 @@
 
 #include <neap/error.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -46,9 +47,9 @@ class Communicator {
                         std::source_location line) = 0;
 
  protected:
-  /// Returns whether exchange() was called while the program computes something else and nothing waits for it yet:
-  /// between two looks at what has arrived the thread should sleep, as others want the processor.
-  static bool in_background();
+  /// Where exchange() was called while the program computes something else, and nothing waits for it yet: sleeps for so
+  /// long, or until something waits, as others want the processor, and returns true. Else returns false at once.
+  static bool rest(std::chrono::microseconds time);
 };
 
 }  // namespace neap

@@ -1,8 +1,8 @@
 // Arrays that are cut over ranks, in files: checkpoints that a run on any number of ranks reads. Not part of neap.h.
 //
 // A folder has a .safetensors file of each rank's blocks, and index.json, which says what they are. All ranks write at
-// once, each its own file; what the folder held before stays until all have written, and is what is read if one of them
-// does not come to that.
+// once, each its own file; what the folder held before stays until what all have written is on the disk, and is what is
+// read if one of them does not come to that.
 #pragma once
 
 #include <neap/spmd.h>

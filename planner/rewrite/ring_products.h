@@ -1,4 +1,4 @@
-// A product of what all ranks have, while blocks go from rank to rank. Tested in tests/planner/ring_products_test.cpp.
+// A product of what all ranks have, while blocks go from rank to rank. Tested in tests/spmd/ring_products_test.cpp.
 #pragma once
 
 #include <optional>

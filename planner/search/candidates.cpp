@@ -6,7 +6,6 @@
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/compact_updates.h"
-#include "planner/rewrite/join_sums.h"
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/narrow_totals.h"
 #include "planner/rewrite/ring_products.h"
@@ -203,18 +202,6 @@ bool update_bands(Search& s) {
   return take_better(s, banded, "whole", "banded", reason) || leave(s, banded);
 }
 
-// Small sums over ranks are one.
-bool join_small_sums(Search& s) {
-  if (s.options.target.gpu || !tracing::has_collectives(s.simple)) return false;
-  const std::optional<Graph> graph = join_sums(s.simple);
-  if (!graph) return false;
-  const Program program(simplify(*graph));
-  Search joined = begin_search(program, s.options);
-  try_steps(joined);
-  const char* reason = "small sums over the same ranks are one, so that ranks wait for each other once";
-  return take_better(s, joined, "one by one", "joined", reason).has_value();
-}
-
 // What is gathered for a product alone goes round in a ring.
 bool go_round(Search& s) {
   if (s.options.target.gpu || !tracing::has_collectives(s.simple)) return false;
@@ -326,7 +313,6 @@ constexpr Candidate kCandidates[] = {
     {"narrowed", false, is_small, narrow},                // planner/rewrite/narrow_totals.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
     {"banded", false, is_small, update_bands},            // planner/slice/stencil.h
-    {"joined", false, is_small, join_small_sums},         // planner/rewrite/join_sums.h
     {"ring", false, is_small, go_round},                  // planner/rewrite/ring_products.h
     {"lowered", false, is_worth_a_search, lower},         // planner/search/budget.h
     {"parted", false, could_part, part},                  // planner/fuse/fuse.h

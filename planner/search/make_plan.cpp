@@ -16,6 +16,7 @@
 #include "planner/pipeline/memo.h"
 #include "planner/plan/limits.h"
 #include "planner/plan/queries.h"
+#include "planner/rewrite/join_sums.h"
 #include "planner/search/budget.h"
 #include "planner/search/budget_ledger.h"
 #include "planner/search/candidates.h"
@@ -23,6 +24,7 @@
 #include "planner/search/overlap.h"
 #include "planner/search/pins.h"
 #include "planner/search/program.h"
+#include "trace/graph/collective.h"
 
 namespace neap::planner {
 
@@ -108,16 +110,22 @@ PlanData plan_chosen(const Program& program, const PlanOptions& options) {
 
 }  // namespace
 
-std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
-  PlanOptions unbounded = options;
-  unbounded.memory_budget.reset();
-  unbounded.naive = false;
-  if (!unbounded.memo) unbounded.memo = std::make_shared<PlanMemo>();
-  std::optional<Progress> progress;
-  if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
-  const Program program(graph, options.target);
-  const Search search = search_candidates(program, unbounded);
-  std::vector<Tradeoff> points = first_of(search);
+namespace {
+
+// The program with small sums over ranks as one, where ranks wait less for each other then and little more is held.
+std::optional<Program> with_joined_sums(const Program& program, const PlanOptions& options) {
+  if (options.naive || options.target.gpu || !tracing::has_collectives(program.graph())) return std::nullopt;
+  const std::optional<Graph> graph = join_sums(program.graph());
+  if (!graph) return std::nullopt;
+  Program joined(*graph);
+  if (!better(begin_search(joined, options).price(), begin_search(program, options).price())) return std::nullopt;
+  return joined;
+}
+
+// What budgets would get.
+void add_points(const Program& program, const PlanOptions& options, std::vector<Tradeoff>& points) {
+  const Search search = search_candidates(program, options);
+  append(points, first_of(search));
   append(points, tradeoff_of(search.simple, search.planned.plan, search.options));
   for (const Search::Start& other : search.others) {
     append(points, tradeoff_of(other.simple, other.plan, search.options));
@@ -126,6 +134,32 @@ std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
   if (search.naive && options.naive_too && search.naive->peak_bytes < lowest->peak_bytes) {  // where nothing else fits
     points.push_back({search.naive->peak_bytes, search.naive->predicted_seconds, "naive"});
   }
+}
+
+PlanData plan_with_sums(const Program& program, const PlanOptions& options) {
+  const std::optional<Program> joined = with_joined_sums(program, options);
+  if (!joined) return plan_chosen(program, options);
+  PlanData plan = plan_chosen(*joined, options);
+  if (!fits(plan, options)) return plan_chosen(program, options);
+  const char* reason = "small sums over the same ranks are one: ranks wait for each other once";
+  plan.decisions.push_back({"sums over ranks", "joined", reason, {alternative("joined", plan)}});
+  return plan;
+}
+
+}  // namespace
+
+std::vector<Tradeoff> tradeoff(const Graph& graph, const PlanOptions& options) {
+  PlanOptions unbounded = options;
+  unbounded.memory_budget.reset();
+  unbounded.naive = false;
+  if (!unbounded.memo) unbounded.memo = std::make_shared<PlanMemo>();
+  std::optional<Progress> progress;
+  if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
+  const Program program(graph, options.target);
+  std::vector<Tradeoff> points;
+  add_points(program, unbounded, points);
+  if (const std::optional<Program> joined = with_joined_sums(program, unbounded))
+    add_points(*joined, unbounded, points);
   return curve_of(std::move(points));
 }
 
@@ -136,7 +170,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
   std::optional<Progress> progress;
   if (progress_on()) progress.emplace(title_of(graph, options), "plan", 0, Progress::Clock::ticks);
   const Program program(graph, options.target);
-  PlanData plan = plan_chosen(program, options);
+  PlanData plan = plan_with_sums(program, options);
   const bool is_too_large = plan.peak_bytes > options.machine_memory.value_or(SIZE_MAX);
   if (is_too_large && plan.budget.value_or(SIZE_MAX) > *options.machine_memory) {
     PlanOptions within = options;
@@ -144,7 +178,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
     if (plan.naive)  // there is no other
       plan.budget = within.memory_budget;
     else
-      plan = plan_chosen(program, within);
+      plan = plan_with_sums(program, within);
     plan.budget_of_machine = true;
   }
   overlap_messages(plan, options);

@@ -34,6 +34,9 @@ using Phase = PlanStep::Phase;
 // By how many steps others may go ahead of what waits for messages: the more, the longer values live.
 constexpr std::array kAhead{1 << 30, 32, 8, 2};
 
+// Of the predicted time of messages: networks are slower, and other ranks late.
+constexpr double kPatience = 100;
+
 // A collective takes two steps; what lies between them is chosen.
 PlanData in_two_steps(const PlanData& plan, double least) {
   PlanData split = plan;
@@ -120,7 +123,7 @@ class Schedule {
     order_.push_back(s);
     simulation_.run(s);
     if (step(s).phase == Phase::begin) {
-      sent_ = std::max(sent_, now_) + message_seconds(step(s));
+      sent_ = std::max(sent_, now_) + kPatience * message_seconds(step(s));
       ends_[step(s).writes[0]] = sent_;
       now_ += predicted::kHandOver;
     } else if (step(s).phase == Phase::end) {

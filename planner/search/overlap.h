@@ -3,7 +3,7 @@
 // A collective begins as soon as its operand is there, and what needs its result waits while there is something else to
 // do: steps get another order, in which a collective is two of them, and values live longer than they would. That is
 // taken where the plan then holds no more, or keeps to its budget. What a function of the program does on the host is
-// never beside messages, as it may send some itself. Tested in tests/planner/overlap_test.cpp.
+// never beside messages, as it may send some itself. Tested in tests/spmd/overlap_test.cpp.
 #pragma once
 
 #include "planner/plan/plan.h"

@@ -4,6 +4,7 @@
 
 #include <future>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace neap {
@@ -47,13 +48,14 @@ TEST(Background, WaitsForWhatHasBegunWhenItGoes) {
   EXPECT_EQ(ran.size(), 100u);
 }
 
-TEST(Background, ATaskKnowsWhetherAnybodyWaits) {
-  EXPECT_FALSE(Background::is_unwatched());
+TEST(Background, ATaskRestsUntilSomebodyWaits) {
+  EXPECT_FALSE(Background::rest(std::chrono::hours(1)));
   Background background;
   std::promise<bool> at_first;
   background.begin(1, [&] {
-    at_first.set_value(Background::is_unwatched());
-    while (Background::is_unwatched()) std::this_thread::yield();  // until end()
+    at_first.set_value(Background::rest(std::chrono::microseconds(1)));
+    while (Background::rest(std::chrono::hours(1))) {  // until end()
+    }
   });
   EXPECT_TRUE(at_first.get_future().get());
   background.end(1);

@@ -429,4 +429,4 @@ std::vector<Aval> infer_collective(const Site& site) {
 
 }  // namespace neap::tracing
 
-bool neap::Communicator::in_background() { return Background::is_unwatched(); }
+bool neap::Communicator::rest(std::chrono::microseconds time) { return Background::rest(time); }
