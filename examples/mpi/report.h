@@ -30,8 +30,15 @@ inline neap::Mesh mesh_of(int64_t planned) {
   return planned > 0 ? neap::Mesh::planned({{"x", planned}}) : neap::mpi::mesh({{"x", -1}});
 }
 
-/// Calls the compiled function a few times: returns its result and the seconds of the fastest call. Rank 0 says what the plan
-/// had said of its peak and what it held, and throws where they differ; so does every other rank.
+/// Returns the largest of what all ranks have.
+inline double largest_of_ranks(double value) {
+  const auto largest = neap::shard([](const neap::Array& one) { return neap::pmax(one, "x"); },
+                                   {.mesh = mesh_of(0), .in = {{"x"}}, .out = {{}}});
+  return largest(neap::array({value})).item<double>();
+}
+
+/// Calls the compiled function, once and then for about a second: returns its result and the mean seconds of a call. Rank 0 says
+/// what the plan had said of its peak and what it held, and throws where they differ; so does every other rank.
 template <class F, class... A>
 auto reported(const char* name, F& f, const A&... arguments) {
   const size_t planned = f.plan(arguments...).peak_bytes();
@@ -39,16 +46,19 @@ auto reported(const char* name, F& f, const A&... arguments) {
   (([&] { for (const neap::Array& leaf : neap::tree_leaves(arguments)) held += (leaf.bytes() + 63) / 64 * 64; })(), ...);
   auto result = f(arguments...);
   size_t measured = 0;
-  double seconds = 1e30;
-  for (int i = 0; i < 3; ++i) {
-    { const auto before = std::move(result); }
-    const size_t others = neap::memory::live_bytes() - held;
-    neap::memory::reset_peak();
+  const auto timed = [&](int calls) {
+    largest_of_ranks(0);  // all begin together
     const auto began = std::chrono::steady_clock::now();
-    result = f(arguments...);
-    seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-    measured = neap::memory::peak_bytes() - others;
-  }
+    for (int i = 0; i < calls; ++i) {
+      { const auto before = std::move(result); }
+      const size_t others = neap::memory::live_bytes() - held;
+      neap::memory::reset_peak();
+      result = f(arguments...);
+      measured = neap::memory::peak_bytes() - others;
+    }
+    return largest_of_ranks(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / calls);
+  };
+  const double seconds = timed(std::clamp(static_cast<int>(1 / timed(1)), 3, 10000));
   if (neap::mpi::rank() == 0)
     std::cout << name << ": " << neap::mpi::ranks() << " ranks, " << seconds << " s, peak of each " << neap::Bytes(measured)
               << ", planned " << neap::Bytes(planned) << '\n';

@@ -8,7 +8,6 @@
 #include "planner/rewrite/compact_updates.h"
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/narrow_totals.h"
-#include "planner/rewrite/ring_products.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/unroll_sums.h"
 #include "planner/search/budget.h"
@@ -16,6 +15,7 @@
 #include "planner/search/loop_checkpoints.h"
 #include "planner/search/separate.h"
 #include "planner/search/sink.h"
+#include "planner/slice/ring_products.h"
 #include "planner/slice/stencil.h"
 #include "trace/graph/collective.h"
 
@@ -313,7 +313,7 @@ constexpr Candidate kCandidates[] = {
     {"narrowed", false, is_small, narrow},                // planner/rewrite/narrow_totals.h
     {"checkpointed", false, is_small, checkpoint_loops},  // planner/search/loop_checkpoints.h
     {"banded", false, is_small, update_bands},            // planner/slice/stencil.h
-    {"ring", false, is_small, go_round},                  // planner/rewrite/ring_products.h
+    {"ring", false, is_small, go_round},                  // planner/slice/ring_products.h
     {"lowered", false, is_worth_a_search, lower},         // planner/search/budget.h
     {"parted", false, could_part, part},                  // planner/fuse/fuse.h
     {"stored", false, is_above_naive, store},             // planner/fuse/fuse.h

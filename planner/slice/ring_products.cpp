@@ -1,4 +1,4 @@
-#include "planner/rewrite/ring_products.h"
+#include "planner/slice/ring_products.h"
 
 #include <memory>
 #include <utility>
