@@ -13,6 +13,7 @@
 #include "planner/search/budget.h"
 #include "planner/search/free_slices.h"
 #include "planner/search/loop_checkpoints.h"
+#include "planner/search/overlap.h"
 #include "planner/search/separate.h"
 #include "planner/search/sink.h"
 #include "planner/slice/ring_products.h"
@@ -111,16 +112,21 @@ void try_steps(Search& s) {
   }
 }
 
-// Takes what was found of another graph of the program, where that is better; gives what it took the place of.
-std::optional<Search::Start> take_better(Search& s, Search& next, const char* instead, const char* chosen,
-                                         std::string reason) {
-  if (!better(next.price(), s.price())) return std::nullopt;
+// Takes what was found of another graph of the program; gives what it took the place of.
+Search::Start take(Search& s, Search& next, const char* instead, const char* chosen, std::string reason) {
   record(next.plan(), chosen, std::move(reason), {alternative(instead, s.plan()), alternative(chosen, next.plan())});
   Search::Start replaced{std::exchange(s.simple, std::move(next.simple)), std::move(s.planned.plan)};
   s.planned = std::move(next.planned);
   s.plain = std::move(next.plain);
   s.other = std::move(next.other);
   return replaced;
+}
+
+// The same, where that is better.
+std::optional<Search::Start> take_better(Search& s, Search& next, const char* instead, const char* chosen,
+                                         std::string reason) {
+  if (!better(next.price(), s.price())) return std::nullopt;
+  return take(s, next, instead, chosen, std::move(reason));
 }
 
 // What was not taken: a search for less may begin there.
@@ -211,8 +217,19 @@ bool go_round(Search& s) {
   Search ring = begin_search(program, s.options);
   if (ring.planned.plan.peak_bytes >= s.plan().peak_bytes) return false;
   try_steps(ring);
-  const char* reason = "blocks of what is gathered go from rank to rank, and are multiplied meanwhile";
-  return take_better(s, ring, "gathered", "ring", reason) || leave(s, ring);
+  // Messages are beside products if that holds no more than what is gathered.
+  PlanData beside = ring.plan();
+  beside.budget = s.plan().peak_bytes;
+  overlap_messages(beside, s.options);
+  beside.budget = ring.plan().budget;
+  if (!better(price_of(beside, s.options.target), s.price())) return leave(s, ring);
+  const auto known = static_cast<std::ptrdiff_t>(ring.plan().decisions.size());
+  take(s, ring, "gathered", "ring", "blocks of what is gathered go from rank to rank, and are multiplied meanwhile");
+  std::vector<Decision> decisions = s.plan().decisions;
+  decisions.insert(decisions.end(), beside.decisions.begin() + known, beside.decisions.end());
+  beside.decisions = std::move(decisions);
+  s.other = std::move(beside);
+  return true;
 }
 
 bool is_worth_a_search(Search& s) {

@@ -110,6 +110,13 @@ Graph weighted_pairs() {
   });
 }
 
+Graph gathered_product() {
+  return traced({{256, 4096}, {4096, 512}}, [](const tracing::Arrays& in) {
+    const auto product = [](const Array& block, const Array& w) { return matmul(all_gather(block, "x", 0, true), w); };
+    return shard(product, {.mesh = Mesh::planned({{"x", 16}}), .in = {{"x"}, {}}, .out = {{}}})(in[0], in[1]);
+  });
+}
+
 struct Case {
   std::string_view candidate;
   Graph graph;
@@ -128,6 +135,7 @@ std::vector<Case> cases() {
           {"rematerialized", layers(), {}},
           {"chunked", heads(), {}},
           {"rematerialized products", self_attention(), {}},
+          {"ring", gathered_product(), {}},
           {"lowered", covariance(), {}},
           {"parted", residual_convolution(), {}},
           {"separated", transposed_sum(), {}}};
