@@ -1,6 +1,7 @@
 #include "core/background.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "core/check.h"
 #include "core/os/os.h"
@@ -25,10 +26,18 @@ void Background::begin(int task, std::function<void()> run) {
   NEAP_CHECK(open_.insert(task).second, "task {} has begun already", task);
   {
     const std::lock_guard lock(mutex_);
-    if (failure_) return;  // end() says so
+    if (failure_) std::rethrow_exception(failure_);
     tasks_.emplace_back(task, std::move(run));
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { run_all(); });
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([this] { run_all(); });
+    } catch (const std::system_error&) {  // no thread is to be had: the task runs here
+      const std::function<void()> now = std::move(tasks_.back().second);
+      tasks_.clear();
+      return now();
+    }
+  }
   begun_.notify_one();
 }
 

@@ -23,7 +23,7 @@ class Background {
   /// Waits for all that has begun; what that throws is lost.
   ~Background();
 
-  /// Begins a task, which runs when those before it are done.
+  /// Begins a task, which runs when those before it are done. Throws what one before it threw.
   void begin(int task, std::function<void()> run);
   /// Waits until the task is done. Throws what it threw, or one before it: after that, none runs.
   void end(int task);

@@ -65,6 +65,9 @@ class AtomicFile {
   void write(const void* data, size_t bytes);
   // Writes out what is held back, so that commit() only has to put the file in its place.
   void finish();
+  // Returns when what was written is on the disk, so that a loss of power after commit() leaves it. (Portable: as
+  // finish().)
+  void flush_to_disk();
   void commit();
 
  private:

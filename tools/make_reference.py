@@ -27,7 +27,7 @@ ENVIRONMENT = {
     "NEAP_PROFILE": "A file, into which is written when each step ran, for Perfetto or chrome://tracing ([devices](devices.md)). Of several"
     " processes that write the same file the last one's stays.",
     "NEAP_PROGRESS": "`1`: standard error tells how far long loops, plannings and compilations are.",
-    "NEAP_OVERLAP": "`none`: messages of collectives are moved in turn with the steps of a program, never beside them; `all`: beside them even where that takes longer. All processes have the same.",
+    "NEAP_OVERLAP": "`none`: messages of collectives are moved in turn with the steps of a program, never beside them; `all`: wherever the peak or the budget lets them, even where that takes longer. All processes have the same.",
     "NEAP_POISON": "`1`: memory in the arena is overwritten when the plan says that it is dead.",
     "NEAP_ISA": "The best instruction set to use: `baseline` (SSE2), `avx2`, `avx512` or `amx` (AVX-512, and tiles for products of bf16). Else the best that the processor has.",
     "NEAP_MEMORY": "Bytes that arrays may hold in all, such as `8GiB`: the first `memory::limit()`. Else what the machine, or the control group, has available ([devices](devices.md)).",

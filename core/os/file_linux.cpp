@@ -129,7 +129,7 @@ std::optional<std::string> read_own_file(const std::filesystem::path& path) {
 void flush_to_disk(const std::filesystem::path& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) fail(errno, path);
-  if (fsync(file.fd) != 0 && errno != EINVAL) fail(errno, path);  // some file systems know of nothing to do
+  if (fsync(file.fd) != 0 && errno != EINVAL) fail(errno, path);  // EINVAL: there is no disk
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path, Kind kind) : path_(std::move(path)) {
@@ -252,6 +252,11 @@ void AtomicFile::finish() {
   const int closed = std::fclose(file_);
   file_ = nullptr;
   if (closed != 0) fail(errno, path_);
+}
+
+void AtomicFile::flush_to_disk() {
+  truncate();
+  if (std::fflush(file_) != 0 || (fsync(fileno(file_)) != 0 && errno != EINVAL)) fail(errno, path_);
 }
 
 void AtomicFile::commit() {

@@ -132,6 +132,11 @@ void AtomicFile::finish() {
   if (closed != 0) fail(path_);
 }
 
+void AtomicFile::flush_to_disk() {
+  errno = 0;
+  if (std::fflush(file_) != 0) fail(path_);
+}
+
 void AtomicFile::commit() {
   if (file_) finish();
   if (temporary_.empty()) return;

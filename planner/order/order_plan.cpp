@@ -26,7 +26,12 @@ class Problem {
     for (const int b : plan.outputs) problem_.values[whole(b)].kept = true;
     for (int s = 0; s < problem_.steps; ++s) {
       for (const int b : plan.steps[s].reads) add(problem_.values[whole(b)].readers, s);
-      for (const int b : plan.steps[s].writes) add(problem_.values[whole(b)].writers, s);
+      // What has begun is written then: its end only looks on (planner/search/overlap.cpp says what comes after).
+      const bool ends = plan.steps[s].phase == PlanStep::Phase::end;
+      for (const int b : plan.steps[s].writes) {
+        OrderProblem::Value& value = problem_.values[whole(b)];
+        add(ends ? value.readers : value.writers, s);
+      }
       for (const int b : plan.steps[s].scratch) problem_.scratch[s] += plan.buffers[b].bytes;
     }
   }

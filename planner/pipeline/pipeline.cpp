@@ -126,7 +126,8 @@ bool put_in_order(Draft& d) {
   if (d.options.naive) return true;
   if (!find_order(d)) return false;
   PlanData& plan = d.planned.plan;
-  if (tracing::has_collectives(d.planned.graph)) plan.ordered = std::make_shared<PlanData>(plan);
+  const bool may_overlap = d.options.overlap != Overlap::none && !d.options.target.gpu;
+  if (may_overlap && tracing::has_collectives(d.planned.graph)) plan.ordered = std::make_shared<PlanData>(plan);
   return true;
 }
 

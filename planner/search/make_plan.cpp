@@ -108,10 +108,6 @@ PlanData plan_chosen(const Program& program, const PlanOptions& options) {
   return options.strategy ? plan_pinned(program, options, plan_freely) : plan_freely(program, options);
 }
 
-}  // namespace
-
-namespace {
-
 // The program with small sums over ranks as one, where ranks wait less for each other then and little more is held.
 std::optional<Program> with_joined_sums(const Program& program, const PlanOptions& options) {
   if (options.naive || options.target.gpu || !tracing::has_collectives(program.graph())) return std::nullopt;
@@ -182,7 +178,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
     plan.budget_of_machine = true;
   }
   overlap_messages(plan, options);
-  plan.ordered.reset();
+  if (tracing::has_collectives(graph)) drop_ordered(plan);
   if (plan.budget) check_budget(plan);
   check_limits(plan, options.target);
   check_pin(plan, program, options);

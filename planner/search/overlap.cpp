@@ -37,6 +37,9 @@ constexpr std::array kAhead{1 << 30, 32, 8, 2};
 // Of the predicted time of messages: networks are slower, and other ranks late.
 constexpr double kPatience = 100;
 
+// What a plan may take of the time of one that holds less.
+constexpr double kWorthMore = 0.98;
+
 // A collective takes two steps; what lies between them is chosen.
 PlanData in_two_steps(const PlanData& plan, double least) {
   PlanData split = plan;
@@ -60,11 +63,19 @@ bool calls_functions(const Graph& graph) {
   });
 }
 
-// Nothing is under way while the host runs a function of the program.
+// What reads a result comes after its end, and nothing is under way while the host runs a function of the program.
 void add_barriers(const PlanData& split, OrderProblem& problem) {
   std::vector<int> begins, ends, calls;
+  std::map<int, int> written;  // the end that has written each buffer
+  const auto use = [&](int s, int b) {
+    const auto end = written.find(split.root(b));
+    if (end != written.end() && end->second < s) problem.before.emplace_back(end->second, s);
+  };
   for (int s = 0; s < static_cast<int>(split.steps.size()); ++s) {
     const PlanStep& step = split.steps[s];
+    for (const auto* list : {&step.reads, &step.writes})
+      for (const int b : *list) use(s, b);
+    if (step.phase == Phase::end) written[split.root(step.writes[0])] = s;
     if (step.phase == Phase::begin) {
       begins.push_back(s);
       for (const int call : calls) problem.before.emplace_back(call, s);
@@ -86,40 +97,47 @@ class Schedule {
   std::vector<int> run() {
     for (int s = 0; s < graph_.steps; ++s) {
       missing_.push_back(graph_.earlier[s].size());
-      if (missing_[s] == 0) ready_.insert(s);
+      if (missing_[s] == 0) make_ready(s);
     }
-    while (!ready_.empty()) take(next());
+    while (std::ssize(order_) < graph_.steps) take(next());
     return std::move(order_);
   }
+
+  /// The largest sum of live bytes, once it has run.
+  size_t peak() const { return simulation_.peak; }
 
  private:
   const PlanStep& step(int s) const { return split_.steps[s]; }
   double end_of(int s) const { return ends_.at(step(s).writes[0]); }
   bool fits(int s) const { return simulation_.live + simulation_.need(s) <= most_; }
 
+  // Begins wherever there is room, then what messages have arrived for, then the first of all others.
   int next() const {
-    const int first = *ready_.begin();
-    int waiting = -1, other = -1;  // the end whose messages arrive first; the first step that is neither
-    for (const int s : ready_) {
-      if (s - first > ahead_) break;
-      switch (step(s).phase) {
-        case Phase::begin:
-          if (fits(s)) return s;
-          break;
-        case Phase::end:
-          if (end_of(s) <= now_) return s;
-          if (waiting < 0 || end_of(s) < end_of(waiting)) waiting = s;
-          break;
-        case Phase::whole:
-          if (other < 0) other = s;
-      }
-    }
-    if (other >= 0 && (other == first || (other - first <= ahead_ && fits(other)))) return other;
-    return waiting >= 0 ? waiting : first;
+    int first = graph_.steps;
+    for (const std::set<int>* some : {&begins_, &others_})
+      if (!some->empty()) first = std::min(first, *some->begin());
+    for (const auto& [time, s] : ends_ready_) first = std::min(first, s);
+    const auto near = [&](int s) { return s - first <= ahead_; };
+    if (!begins_.empty() && near(*begins_.begin()) && fits(*begins_.begin())) return *begins_.begin();
+    if (!ends_ready_.empty() && ends_ready_.begin()->first <= now_) return ends_ready_.begin()->second;
+    if (!others_.empty() && (*others_.begin() == first || (near(*others_.begin()) && fits(*others_.begin()))))
+      return *others_.begin();
+    if (!ends_ready_.empty()) return ends_ready_.begin()->second;
+    return first;
+  }
+
+  void make_ready(int s) {
+    if (step(s).phase == Phase::end)
+      ends_ready_.emplace(end_of(s), s);
+    else
+      (step(s).phase == Phase::begin ? begins_ : others_).insert(s);
   }
 
   void take(int s) {
-    ready_.erase(s);
+    if (step(s).phase == Phase::end)
+      ends_ready_.erase({end_of(s), s});
+    else
+      (step(s).phase == Phase::begin ? begins_ : others_).erase(s);
     order_.push_back(s);
     simulation_.run(s);
     if (step(s).phase == Phase::begin) {
@@ -132,7 +150,7 @@ class Schedule {
       now_ += seconds_[s];
     }
     for (const int after : graph_.after[s]) {
-      if (--missing_[after] == 0) ready_.insert(after);
+      if (--missing_[after] == 0) make_ready(after);
     }
   }
 
@@ -143,7 +161,8 @@ class Schedule {
   int ahead_;
   OrderSimulation simulation_;
   std::vector<size_t> missing_;
-  std::set<int> ready_;
+  std::set<int> begins_, others_;                // that are ready
+  std::set<std::pair<double, int>> ends_ready_;  // with when their messages arrive
   std::vector<int> order_;
   double now_ = 0, sent_ = 0;
   std::map<int, double> ends_;
@@ -181,8 +200,10 @@ void explain(PlanData& plan) {
     if (step.phase != Phase::end) continue;
     const int begin = begins.at(step.writes[0]);
     plan.steps[begin].op += " begins";
-    plan.steps[begin].reason += fmt::format(", beside {} steps", s - begin - 1);
+    const int beside = s - begin - 1;
+    plan.steps[begin].reason += fmt::format(", beside {} step{}", beside, beside == 1 ? "" : "s");
     step.op += " ends";
+    step.reason = "what has come";
   }
 }
 
@@ -231,7 +252,8 @@ class Overlapper {
       step.body = std::make_shared<const PlanData>(*std::move(body));
       if (step.scratch.empty()) continue;
       PlanBuffer& arena = ordered.buffers[step.scratch[0]];
-      arena.aval = scratch_of(step, options_.target).at(0);
+      const std::vector<Aval> needed = scratch_of(step, options_.target);
+      arena.aval = needed.empty() ? Aval{{0}, DType::u8} : needed[0];
       arena.bytes = round_up_64(arena.aval.bytes());
     }
     return any;
@@ -249,10 +271,14 @@ class Overlapper {
     const std::vector<double> seconds = predict_steps(split, plan.peak_bytes, loop);
     std::vector<int> before;
     for (const int ahead : kAhead) {
-      const std::vector<int> order = Schedule(split, graph, seconds, most - std::min(most, held), ahead).run();
-      if (order == std::exchange(before, order)) continue;
+      const size_t room = most - std::min(most, held);
+      Schedule schedule(split, graph, seconds, room, ahead);
+      const std::vector<int> order = schedule.run();
+      if (schedule.peak() > room || order == std::exchange(before, order)) continue;
       PlanData ordered = split;
       join_idle(ordered, seconds, order, least_);
+      if (std::ranges::none_of(ordered.steps, [](const PlanStep& step) { return step.phase == Phase::begin; }))
+        continue;
       explain(ordered);
       std::optional<PlanData> found = if_better(place_in_order(std::move(ordered), options_, loop), plan, loop, most);
       if (found) return found;
@@ -276,10 +302,12 @@ class Overlapper {
 
 void overlap_messages(PlanData& plan, const PlanOptions& options) {
   if (options.overlap == Overlap::none || options.target.gpu || plan.naive || !plan.ordered) return;
-  const size_t most = std::max(plan.peak_bytes, plan.budget.value_or(0));
-  std::optional<PlanData> found;
-  for (const size_t more : {most - plan.peak_bytes, size_t{0}}) {
-    if (!found) found = Overlapper(options, more).of(plan, nullptr, most);
+  std::optional<PlanData> found = Overlapper(options, 0).of(plan, nullptr, plan.peak_bytes);
+  const size_t most = std::min(plan.budget.value_or(0), options.machine_memory.value_or(SIZE_MAX));
+  if (most > plan.peak_bytes) {
+    std::optional<PlanData> more = Overlapper(options, most - plan.peak_bytes).of(plan, nullptr, most);
+    const double seconds = (found ? *found : plan).predicted_seconds;
+    if (more && more->predicted_seconds <= kWorthMore * seconds) found = std::move(more);
   }
   if (!found) return;
   const size_t begun = count(*found, Phase::begin), all = begun + count(*found, Phase::whole);
@@ -294,6 +322,16 @@ void overlap_messages(PlanData& plan, const PlanOptions& options) {
   plan.decisions = std::move(before.decisions);
   plan.passes = std::move(before.passes);
   plan.decisions.push_back(std::move(decision));
+}
+
+void drop_ordered(PlanData& plan) {
+  plan.ordered.reset();
+  for (PlanStep& step : plan.steps) {
+    if (!step.body) continue;
+    auto body = std::make_shared<PlanData>(*step.body);
+    drop_ordered(*body);
+    step.body = std::move(body);
+  }
 }
 
 }  // namespace neap::planner

@@ -13,5 +13,7 @@ namespace neap::planner {
 /// Gives the plan such an order where that saves time, with a decision that says so. A plan without collectives, for a
 /// GPU, or naive, stays as it is.
 void overlap_messages(PlanData& plan, const PlanOptions& options);
+/// Gives back what that needs of a plan and its bodies (PlanData::ordered).
+void drop_ordered(PlanData& plan);
 
 }  // namespace neap::planner

@@ -30,12 +30,16 @@ TEST(Background, RunsTasksInTheirOrderBesideTheCaller) {
 TEST(Background, EndThrowsWhatTheTaskThrewAndNoneRunsAfterIt) {
   bool ran = false;
   Background background;
-  background.begin(1, [] { throw std::runtime_error("lost"); });
+  std::promise<void> may_go;
+  background.begin(1, [&] {
+    may_go.get_future().wait();
+    throw std::runtime_error("lost");
+  });
   background.begin(2, [&] { ran = true; });
+  may_go.set_value();
   EXPECT_THROW(background.end(2), std::runtime_error);
   EXPECT_THROW(background.end(1), std::runtime_error);
-  background.begin(3, [&] { ran = true; });
-  EXPECT_THROW(background.end(3), std::runtime_error);
+  EXPECT_THROW(background.begin(3, [&] { ran = true; }), std::runtime_error);
   EXPECT_FALSE(ran);
 }
 

@@ -275,27 +275,34 @@ void save_sharded(const fs::path& folder, const std::map<std::string, Array>& ar
     index.entries.emplace(name, std::move(entry));
   }
   // What the index names is on the disk before the index is, and that before what it replaces goes.
-  const auto flush = [&](const fs::path& path) {
+  const auto flush_names = [&](const fs::path& of) {
     try {
-      flush_to_disk(path);
-    } catch (const std::system_error& error) {
-      refused(error.what());
+      flush_to_disk(of.empty() ? "." : of);
+    } catch (const std::system_error&) {  // one may write to a folder that one may not read: its names come later
     }
   };
   if (!mine.empty()) {
     save_safetensors(folder / my_file, mine, loc);
-    flush(folder / my_file);
-    flush(folder);
+    try {
+      flush_to_disk(folder / my_file);
+    } catch (const std::system_error& error) {
+      refused(error.what());
+    }
+    flush_names(folder);
   }
   meet(mesh, op, loc);
   if (std::ranges::all_of(here, [](int64_t r) { return r == 0; })) {
     try {
-      write_file_atomic(folder / "index.json", written(index));
+      AtomicFile file(folder / "index.json");
+      const std::string text = written(index);
+      file.write(text.data(), text.size());
+      file.flush_to_disk();
+      file.commit();
     } catch (const std::system_error& error) {
       refused(error.what());
     }
-    flush(folder / "index.json");
-    flush(folder);
+    flush_names(folder);
+    flush_names(fs::absolute(folder).parent_path());
     std::set<std::string> stale;  // a run that ended in between may have left others, which nobody reads
     for (const auto& [name, entry] : old.entries)
       for (const Block& block : entry.blocks) stale.insert(block.file);
