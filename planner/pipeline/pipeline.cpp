@@ -197,7 +197,7 @@ std::optional<Planned> plan_whole(Graph simplified, const PlanOptions& options, 
   if (progress_on() && Progress::current()) Progress::current()->add();
   std::optional<Planned> result = run_passes({.options = options,
                                               .fuse_options = fuse_options,
-                                              .order = {.carves = options.target.carves},
+                                              .order = order_options(options, nullptr),
                                               .trial = trial,
                                               .placing = placing,
                                               .planned = {std::move(simplified), {}, {}}});
@@ -208,6 +208,11 @@ std::optional<Planned> plan_whole(Graph simplified, const PlanOptions& options, 
 }
 
 }  // namespace
+
+OrderOptions order_options(const PlanOptions& options, const tracing::CountedLoop* loop) {
+  if (!loop) return {.carves = options.target.carves};
+  return {.num_carry = static_cast<int>(loop->carries), .num_consts = static_cast<int>(loop->consts)};
+}
 
 Planned plan_simplified(const Graph& simplified, const PlanOptions& options, const FuseOptions& fuse_options,
                         Placing placing) {
@@ -224,17 +229,15 @@ Planned plan_body(const Graph& graph, tracing::CountedLoop loop, const PlanOptio
                   const FuseOptions& fuse_options) {
   PlanOptions inner = options;
   inner.donated.clear();
-  return *run_passes(
-      {.options = inner,
-       .fuse_options = fuse_options,
-       .order = {.num_carry = static_cast<int>(loop.carries), .num_consts = static_cast<int>(loop.consts)},
-       .loop = &loop,
-       .planned = {graph, {}, {}}});
+  return *run_passes({.options = inner,
+                      .fuse_options = fuse_options,
+                      .order = order_options(options, &loop),
+                      .loop = &loop,
+                      .planned = {graph, {}, {}}});
 }
 
 PlanData place_in_order(PlanData ordered, const PlanOptions& options, const tracing::CountedLoop* loop) {
-  Draft draft{.options = options, .fuse_options = {}, .order = {}, .loop = loop};
-  if (loop) draft.order = {.num_carry = static_cast<int>(loop->carries), .num_consts = static_cast<int>(loop->consts)};
+  Draft draft{.options = options, .fuse_options = {}, .order = order_options(options, loop), .loop = loop};
   draft.planned.plan = std::move(ordered);
   write_in_place(draft);
   place_buffers(draft);

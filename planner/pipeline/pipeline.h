@@ -42,6 +42,9 @@ std::optional<Planned> try_plan(tracing::Graph simplified, const PlanOptions& op
                                 const Planned* like = nullptr, const FuseOptions& fuse_options = {},
                                 Placing placing = Placing::nowhere);
 
+/// What becomes of the outputs of a plan, or of the body of `loop`, if that is not null.
+OrderOptions order_options(const PlanOptions& options, const tracing::CountedLoop* loop);
+
 /// The last passes, of steps in their order, of values that do not share bytes yet. `loop`: of which they are the body,
 /// or null.
 PlanData place_in_order(PlanData ordered, const PlanOptions& options, const tracing::CountedLoop* loop);

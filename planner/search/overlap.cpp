@@ -261,17 +261,13 @@ class Overlapper {
 
   std::optional<PlanData> in_best_order(const PlanData& split, const PlanData& plan, const CountedLoop* loop,
                                         size_t most) const {
-    OrderOptions order_options{.carves = options_.target.carves};
-    if (loop)
-      order_options = {.num_carry = static_cast<int>(loop->carries), .num_consts = static_cast<int>(loop->consts)};
-    OrderProblem problem = order_problem(split, order_options);
+    OrderProblem problem = order_problem(split, order_options(options_, loop));
     add_barriers(split, problem);
     const OrderGraph graph(problem);
-    const size_t held = loop ? 0 : held_beside(split, options_.target);
+    const size_t room = most - std::min(most, loop ? 0 : held_beside(split, options_.target));
     const std::vector<double> seconds = predict_steps(split, plan.peak_bytes, loop);
     std::vector<int> before;
     for (const int ahead : kAhead) {
-      const size_t room = most - std::min(most, held);
       Schedule schedule(split, graph, seconds, room, ahead);
       const std::vector<int> order = schedule.run();
       if (schedule.peak() > room || order == std::exchange(before, order)) continue;
