@@ -16,7 +16,7 @@ using scalar::X;
 
 namespace {
 
-constexpr int kFewestVectors = 4;  // in a stretch
+constexpr int kFewestVectors = 4;  // in a stretch, but where it is a row of whole vectors
 constexpr size_t kMostStretches = 4;
 
 int loads_lane_by_lane(const Analysis& a) {
@@ -169,8 +169,10 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   });
   if (out.row > 0 && by_index) return {};  // it is the place in the loop that counts
   const int64_t row = out.row > 0 ? out.row : k.extent[1];
-  const int64_t fewest = int64_t{kFewestVectors} * whole.lanes;
-  if (row < fewest) return {};
+  const auto pays = [&](int64_t begin, int64_t end) {
+    return end - begin >= int64_t{kFewestVectors} * whole.lanes || (end - begin == row && row % whole.lanes == 0);
+  };
+  if (!pays(0, row)) return {};
 
   Within within{{0, row - 1}, {0, (k.extent[1] - 1) / row}, whole.lanes, whole.tail_lanes};
   if (reduces || out.row > 0) within.begins_at = std::gcd(out.row, int64_t{whole.tail_lanes});
@@ -179,7 +181,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   const std::set<int64_t> at = turns(open, row);
   if (at.size() == 2 && out.row == 0) return {};
   for (auto begin = at.begin(), end = std::next(begin); end != at.end(); begin = end++) {
-    if (*end - *begin < fewest) continue;
+    if (!pays(*begin, *end)) continue;
     Stretch s{*begin, *end, between(open, *begin), within};
     s.within.place = {s.begin, s.end - 1};
     if (!reduces && out.row == 0 && !k.any_range) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);

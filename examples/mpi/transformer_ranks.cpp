@@ -1,5 +1,5 @@
-// Data-parallel training of the transformer of examples/: each rank has the parameters and its rows of the batch; gradients
-// are averaged over ranks. A step on any number of ranks is the step of one process, but for rounding.
+// Data-parallel training of the transformer of examples/: each rank has the parameters and its rows of the batch, 16;
+// gradients are averaged over ranks. A step of n ranks is one process's of 16 n rows, but for rounding.
 //
 //   mpirun -n 4 transformer_ranks [STEPS]        (--plan RANKS before these: the plan of one of so many)
 #include <cmath>
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   return neap::mpi::run(argc, argv, [&] {
     const int64_t planned = planned_ranks(argc, argv);
     const neap::Mesh mesh = mesh_of(planned);
-    const int64_t steps = number(argc, argv, 1, 10), rows = planned > 0 ? batch * planned : batch;
+    const int64_t steps = number(argc, argv, 1, 5), rows = batch * mesh.ranks();
     const Array corpus = neap::random::randint(neap::random::key(5), {20000}, 0, vocabulary);  // stands for a text
     const optim::Adam adam = optim::adamw(3e-3f, 1e-2f);
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     const float here = run(on_ranks), there = run(alone);
     if (mesh.rank() == 0)
       std::cout << "loss " << here << " after " << steps << " steps, of one process " << there << '\n'
-                << static_cast<double>(batch * length) / seconds << " characters a second\n";
+                << static_cast<double>(rows * length) / seconds << " characters a second\n";
     return std::abs(here - there) < 2e-3f ? 0 : 1;
   });
 }

@@ -9,7 +9,7 @@ namespace {
 X clamp(X x, double low, double high) { return at_most(select(lt(x, low), c(x, low), x), high); }
 
 X exp_f32(X x) {
-  const X y = clamp(x, -104.0, 89.0);
+  const X y = clamp(x, -176.0, 89.0);
   const Reduced a = reduce_exp(y);
   const X p = polynomial(a.r, {1.0, 1.0, 0.4999999403953552, 0.16666515171527863, 0.04166845604777336,
                                0.008369418792426586, 0.0013813143596053123});
@@ -17,7 +17,7 @@ X exp_f32(X x) {
 }
 
 X exp2_f32(X x) {
-  const X y = clamp(x, -151.0, 129.0), rounded = y + c(x, kRound);
+  const X y = clamp(x, -254.0, 129.0), rounded = y + c(x, kRound);
   return split_scale(rounded)(exp2_core(y - (rounded - c(x, kRound))));
 }
 

@@ -19,7 +19,8 @@ Reduced reduce_exp(X x);
 X power_of_two(X rounded, int offset);
 
 /// Scale is 2^n as the product of two powers, so that it reaches from 2^-252 to 2^256: results may be denormal or
-/// infinite.
+/// infinite. For n = -253 and -254 one of them is 0. Functions let what is far too small come to that: a product that
+/// rounds to 0 takes many processors far longer than one with 0, and exponentials of masked scores are full of them.
 struct Scale {
   X first, second;
   X operator()(X x) const;

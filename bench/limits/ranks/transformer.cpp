@@ -15,7 +15,7 @@
 namespace limits {
 namespace {
 
-constexpr int64_t kWidth = 64, kHeads = 4, kLength = 64, kBatch = 16, kVocabulary = 128, kLayers = 2, kInner = 256;
+constexpr int64_t kWidth = 64, kHeads = 4, kLength = 64, kRows = 16, kVocabulary = 128, kLayers = 2, kInner = 256;
 constexpr int64_t kEach = kWidth / kHeads;
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -113,7 +113,7 @@ struct Saved {
 
 class Training {
  public:
-  Training() : rows_(kBatch / ranks()), positions_(rows_ * kLength), corpus_(20000) {
+  Training() : positions_(kRows * kLength), corpus_(20000) {
     whole();  // it makes room
     gradients_.assign(all_.size(), 0);
     mean_ = square_ = gradients_;
@@ -155,12 +155,12 @@ class Training {
   Model whole() { return Model(Parameters(all_)); }
 
   void draw_rows(int64_t number) {
-    text_.resize(static_cast<size_t>(rows_));
+    text_.resize(static_cast<size_t>(kRows));
     std::mt19937 random(static_cast<unsigned>(number));
-    for (int64_t row = 0; row < kBatch; ++row) {
+    for (int64_t row = 0; row < kRows * ranks(); ++row) {
       const auto start = static_cast<int64_t>(random() % (corpus_.size() - kLength));
-      const int64_t mine = row - rows_ * rank_of();
-      if (mine >= 0 && mine < rows_) text_[static_cast<size_t>(mine)] = corpus_.data() + start;
+      const int64_t mine = row - kRows * rank_of();
+      if (mine >= 0 && mine < kRows) text_[static_cast<size_t>(mine)] = corpus_.data() + start;
     }
   }
 
@@ -182,7 +182,7 @@ class Training {
     p -= rate * (m * mean_scale / ((s * square_scale).sqrt() + 1e-8f) + decay * p);
   }
 
-  int64_t rows_, positions_, steps_ = 0;
+  int64_t positions_, steps_ = 0;
   std::vector<float> all_, gradients_, mean_, square_;
   std::vector<int> corpus_;
   std::vector<const int*> text_;  // of each row: its first character
@@ -197,9 +197,9 @@ void Training::forward(const Layer& layer, Saved& s, Matrix& x) {
   s.k.noalias() = s.normed * layer.k;
   s.v.noalias() = s.normed * layer.v;
   s.mixed.resize(positions_, kWidth);
-  s.weights.resize(static_cast<size_t>(rows_ * kHeads));
+  s.weights.resize(static_cast<size_t>(kRows * kHeads));
   const float scale = 1 / std::sqrt(static_cast<float>(kEach));
-  for (int64_t row = 0; row < rows_; ++row) {
+  for (int64_t row = 0; row < kRows; ++row) {
     for (int64_t h = 0; h < kHeads; ++h) {
       Matrix& w = s.weights[static_cast<size_t>(row * kHeads + h)];
       w.noalias() = head(s.q, row, h) * head(s.k, row, h).transpose();
@@ -239,7 +239,7 @@ void Training::backward(const Layer& layer, Layer& g, Saved& s, Matrix& d) {
   for (Matrix* m : {&dq_, &dk_, &dv_}) m->resize(positions_, kWidth);
   const float scale = 1 / std::sqrt(static_cast<float>(kEach));
   Matrix dw;
-  for (int64_t row = 0; row < rows_; ++row) {
+  for (int64_t row = 0; row < kRows; ++row) {
     for (int64_t h = 0; h < kHeads; ++h) {
       const Matrix& w = s.weights[static_cast<size_t>(row * kHeads + h)];
       const Head out = head(dmixed_, row, h);
@@ -321,7 +321,7 @@ void transformer(int64_t steps) {
     fmt::print(
         "a step of training: {} ranks, {:.4g} s\nloss {:.5g} after {} steps; its slope is {:.4g} of the "
         "gradient's\n{:.6g} characters a second\n",
-        ranks(), seconds, last, steps, change / slope, static_cast<double>(kBatch * kLength) / seconds);
+        ranks(), seconds, last, steps, change / slope, static_cast<double>(ranks() * kRows * kLength) / seconds);
 }
 
 }  // namespace limits
