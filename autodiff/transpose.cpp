@@ -100,7 +100,7 @@ void not_linear(const Node& node) {
 }
 
 Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& linear,
-                            const std::vector<bool>& cotangents) {
+                            const std::vector<bool>& cotangents, const std::vector<bool>& sums) {
   // A rule may call functions that have rules on tangents: their bodies are transposed.
   const std::vector<bool> reached = depends_on(with_calls, linear);
   const Graph g = tracing::inline_calls(with_calls, [&](const Node& node) {
@@ -114,6 +114,9 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
   const size_t known_inputs = parameters.size();
   for (size_t i = 0; i < cotangents.size(); ++i)
     if (cotangents[i]) parameters.push_back(g.aval(g.outputs[i]));
+  const size_t sums_begin = parameters.size();
+  for (size_t i = 0; i < sums.size(); ++i)
+    if (sums[i]) parameters.push_back({g.aval(g.inputs[i]).shape, wide(g.aval(g.inputs[i]).dtype)});
 
   const std::vector<bool> depends = depends_on(g, linear);
   Transposed result;
@@ -129,6 +132,18 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
 
         Arrays ct(g.values.size());
         Arrays gathered(g.values.size());  // apart, so that small terms meet no large ones before they are added up
+        Arrays starts(g.values.size());    // the sums that are not gathered into yet
+        for (size_t i = 0, next = sums_begin; i < sums.size(); ++i)
+          if (sums[i]) starts[g.inputs[i]] = inputs[next++];
+        const auto has_sum = [&](ValueId v) { return !is_zero(gathered[v]) || !is_zero(starts[v]); };
+        const auto sum_for = [&](ValueId v) {
+          return std::exchange(is_zero(gathered[v]) ? starts[v] : gathered[v], Array());
+        };
+        const auto gather_into = [&](const TransposeSite& site) {
+          const Array rows = sum_for(site.node.inputs[0]);
+          gathered[site.node.inputs[0]] =
+              site.node.op == Op::gather ? transpose_gather(site, rows) : transpose_window(site, rows);
+        };
         const auto take = [&](ValueId v) {
           const Array rows = std::exchange(gathered[v], Array());
           const Array total = std::exchange(ct[v], Array());
@@ -148,12 +163,20 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
             in.push_back(depends[v] ? Array() : value[v]);
           }
           const tracing::AtLine at(node->loc);
-          const TransposeSite site{g, *node, in, linear_operands, of_results};
-          if (node->op == Op::gather) {
-            gathered[node->inputs[0]] = transpose_gather(site, gathered[node->inputs[0]]);
+          TransposeSite site{g, *node, in, linear_operands, of_results};
+          if (node->op == Op::gather || (node->op == Op::dynamic_slice && has_sum(node->inputs[0]))) {
+            gather_into(site);
             continue;
           }
+          Arrays sums_of_operands(in.size());
+          if (node->op == Op::scan || node->op == Op::cond) {
+            for (size_t i = 0; i < in.size(); ++i)
+              if (linear_operands[i] && has_sum(node->inputs[i])) sums_of_operands[i] = sum_for(node->inputs[i]);
+            site.sums = &sums_of_operands;
+          }
           const Arrays of_operands = transpose_node(site);
+          for (size_t i = 0; i < in.size(); ++i)
+            if (!is_zero(sums_of_operands[i])) gathered[node->inputs[i]] = sums_of_operands[i];
           NEAP_CHECK(of_operands.size() == in.size(), "{}", tracing::name(node->op));
           for (size_t i = 0; i < in.size(); ++i) {
             if (!linear_operands[i]) continue;
@@ -163,7 +186,12 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
         }
         Arrays outputs;
         for (size_t i = 0; i < linear.size(); ++i) {
-          const Array cotangent = linear[i] ? take(g.inputs[i]) : Array();
+          const ValueId v = g.inputs[i];
+          const bool summed = i < sums.size() && sums[i] && is_zero(starts[v]);
+          const Array rows = summed ? std::exchange(gathered[v], Array()) : Array();
+          const Array rest = linear[i] ? take(v) : Array();
+          const Array cotangent = !summed ? rest : is_zero(rest) ? rows : rows + widened(rest);
+          result.summed.push_back(summed);
           result.active.push_back(!is_zero(cotangent));
           if (result.active[i]) outputs.push_back(cotangent);
         }

@@ -14,11 +14,15 @@ namespace neap::autodiff {
 using tracing::Graph;
 
 /// Transposed has as inputs the inputs of g that are not linear, then the cotangents of the outputs marked in
-/// `cotangents`; its outputs are the cotangents of the linear inputs marked in `active` (one mark for each input of g).
+/// `cotangents`, then a sum for each linear input marked in `sums` (in f32 for half types); its outputs are the
+/// cotangents of the linear inputs marked in `active` (one mark for each input of g). Where rows of an input with a sum
+/// are read, their cotangents are added to the rows of the sum, without an array as large as the input in between: it
+/// is marked in `summed`, and its output is the sum with all that is added to it.
 struct Transposed {
   Graph graph;
-  std::vector<bool> active;
+  std::vector<bool> active, summed;
 };
-Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, const std::vector<bool>& cotangents);
+Transposed transpose_active(const Graph& g, const std::vector<bool>& linear, const std::vector<bool>& cotangents,
+                            const std::vector<bool>& sums = {});
 
 }  // namespace neap::autodiff

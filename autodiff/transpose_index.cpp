@@ -33,6 +33,11 @@ Array transpose_gather(const TransposeSite& site, const Array& so_far) {
   return scatter_axes(Op::scatter_add, start, site.in[1], widened(site.ct()), site.node.attrs.ints(Attr::axes), mode);
 }
 
+Array transpose_window(const TransposeSite& site, const Array& so_far) {
+  const Array window = tracing::window_at(so_far, site.in[1], site.ct().shape(), site.node.loc);
+  return tracing::with_window_at(so_far, window + widened(site.ct()), site.in[1], site.node.loc);
+}
+
 Arrays transpose_scatter(const TransposeSite& site) {
   const Ints& axes = site.node.attrs.ints(Attr::axes);
   const IndexMode mode = index_mode(site.node);

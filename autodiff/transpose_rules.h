@@ -12,12 +12,19 @@ struct TransposeSite {
   const Arrays& in;                 // operands that are not linear; no value for the others
   const std::vector<bool>& linear;  // of the operands; at least one is
   const Arrays& cotangents;         // of the results; at least one is not zero
+  /// Sums that cotangents of operands may be added to, instead of being returned (Transposed::summed); of others no
+  /// value.
+  Arrays* sums = nullptr;
 
   const Array& ct() const { return cotangents[0]; }
   const Aval& aval(size_t operand) const { return graph.aval(node.inputs[operand]); }
   const Shape& shape(size_t operand) const { return aval(operand).shape; }
   Array zeros_of(size_t operand) const { return zeros(shape(operand), aval(operand).dtype); }
 };
+
+/// Returns, for each value of a graph, whether rows of it are read: by a gather or dynamic_slice, or in the bodies of
+/// loops and branches that it is given to.
+std::vector<bool> read_by_rows(const Graph& graph);
 
 /// Throws: only the rule of a custom_jvp can bring a tangent to such a node.
 [[noreturn]] void not_linear(const Node& node);
@@ -31,6 +38,8 @@ Arrays transpose_layout(const TransposeSite& site);
 Arrays transpose_dot(const TransposeSite& site);
 /// Adds the cotangent to `so_far`, which earlier gathers of the same operand gave; half types are added in f32.
 Array transpose_gather(const TransposeSite& site, const Array& so_far);
+/// Does the same for a dynamic_slice; `so_far` is not zero.
+Array transpose_window(const TransposeSite& site, const Array& so_far);
 Arrays transpose_convolution(const TransposeSite& site);
 Arrays transpose_scatter(const TransposeSite& site);
 Arrays transpose_scan(const TransposeSite& site);

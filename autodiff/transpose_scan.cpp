@@ -5,19 +5,40 @@
 
 namespace neap::autodiff {
 
+std::vector<bool> read_by_rows(const Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  const auto mark_operands = [&](const Node& node, size_t first, const Graph& body) {
+    const std::vector<bool> inside = read_by_rows(body);
+    for (size_t i = first; i < node.inputs.size(); ++i)
+      if (inside[body.inputs[i - first]]) read[node.inputs[i]] = true;
+  };
+  for (const Node& node : graph.nodes) {
+    if (node.op == Op::gather || node.op == Op::dynamic_slice) read[node.inputs[0]] = true;
+    if (node.op == Op::scan) mark_operands(node, 0, *node.attrs.graph(Attr::body));
+    if (node.op != Op::cond) continue;
+    mark_operands(node, 1, *node.attrs.graph(Attr::body));
+    mark_operands(node, 1, *node.attrs.graph(Attr::otherwise));
+  }
+  return read;
+}
+
 // The cotangents of linear constants add up over the steps, so they are carries that start at zero (half types add up
-// in f32); those of carries are carries; those of stacked inputs are stacked.
+// in f32) or where the site's are, and a step adds to the rows that it read, not to the whole; those of carries are
+// carries; those of stacked inputs are stacked.
 Arrays transpose_scan(const TransposeSite& site) {
   const LoopView scan(site.node);
   // A carry counts as linear even where it starts at a known zero: the body gives it tangents.
   std::vector<bool> linear = site.linear;
   for (size_t i = 0; i < scan.carries; ++i) linear[scan.consts + i] = true;
 
+  const std::vector<bool> read = read_by_rows(scan.body);
+  std::vector<bool> by_rows(scan.operands, false);  // the linear constants of which the body reads rows
+  for (size_t i = 0; i < scan.consts; ++i) by_rows[i] = linear[i] && read[scan.body.inputs[i]];
   std::vector<bool> has_ct;  // of the body's results
   for (const Array& ct : site.cotangents) has_ct.push_back(!is_zero(ct));
   Transposed body;
   for (bool settled = false; !settled;) {  // which carries get a cotangent: the least fixed point
-    body = transpose_active(scan.body, linear, has_ct);
+    body = transpose_active(scan.body, linear, has_ct, by_rows);
     settled = true;
     for (size_t i = 0; i < scan.carries; ++i) {
       if (!body.active[scan.consts + i] || has_ct[i]) continue;
@@ -26,8 +47,9 @@ Arrays transpose_scan(const TransposeSite& site) {
     }
   }
 
-  // The body's inputs are now: known constants, known stacked, cotangents of carries, cotangents of stacked results.
-  // The scan wants: known constants; sums for constants, cotangents of carries; known stacked, cotangents of stacked.
+  // The body's inputs are now: known constants, known stacked, cotangents of carries, cotangents of stacked results,
+  // sums for constants that are read by rows. The scan wants: known constants; sums for constants, cotangents of
+  // carries; known stacked, cotangents of stacked.
   Arrays operands, stacked;
   size_t known_consts = 0, known_stacked = 0, carry_cts = 0, const_cts = 0;
   for (size_t i = 0; i < scan.operands; ++i) {
@@ -35,9 +57,10 @@ Arrays transpose_scan(const TransposeSite& site) {
     (scan.is_const(i) ? operands : stacked).push_back(site.in[i]);
     (scan.is_const(i) ? known_consts : known_stacked) += 1;
   }
+  const auto goes_on = [&](size_t i) { return body.active[i] && site.sums && !is_zero((*site.sums)[i]); };
   for (size_t i = 0; i < scan.consts; ++i) {
     if (!body.active[i]) continue;
-    operands.push_back(zeros(site.shape(i), wide(site.aval(i).dtype)));
+    operands.push_back(goes_on(i) ? (*site.sums)[i] : zeros(site.shape(i), wide(site.aval(i).dtype)));
     ++const_cts;
   }
   for (size_t i = 0; i < scan.carries; ++i) {
@@ -57,7 +80,7 @@ Arrays transpose_scan(const TransposeSite& site) {
   const auto carry_end = carry_begin + static_cast<std::ptrdiff_t>(carry_cts);
   parameters.insert(parameters.end(), carry_begin, carry_end);
   parameters.insert(parameters.end(), carry_begin - static_cast<std::ptrdiff_t>(known_stacked), carry_begin);
-  parameters.insert(parameters.end(), carry_end, of_body.end());
+  parameters.insert(parameters.end(), carry_end, of_body.end() - std::ranges::count(by_rows, true));
 
   Graph step = tracing::trace_closed(
       parameters,
@@ -67,10 +90,19 @@ Arrays transpose_scan(const TransposeSite& site) {
         for (size_t i = 0; i < known_stacked; ++i) to_body.push_back(in[rows + i]);
         for (size_t i = 0; i < carry_cts; ++i) to_body.push_back(in[cts + i]);
         for (size_t i = rows + known_stacked; i < in.size(); ++i) to_body.push_back(in[i]);
+        for (size_t i = 0, sum = sums; i < scan.consts; ++i) {
+          if (by_rows[i]) to_body.push_back(body.active[i] ? in[sum] : zeros(site.shape(i), wide(site.aval(i).dtype)));
+          if (body.active[i]) ++sum;
+        }
         const Arrays out = tracing::inline_graph(body.graph, to_body);
         Arrays results;
         size_t next = 0;
-        for (size_t i = 0; i < const_cts; ++i) results.push_back(in[sums + i] + widened(out[next++]));
+        for (size_t i = 0; i < scan.consts; ++i) {
+          if (!body.active[i]) continue;
+          const Array& ct = out[next];
+          results.push_back(body.summed[i] ? ct : in[sums + next] + widened(ct));
+          ++next;
+        }
         for (size_t i = 0; i < scan.carries; ++i) {
           const size_t operand = scan.consts + i;
           if (body.active[operand])
@@ -90,7 +122,11 @@ Arrays transpose_scan(const TransposeSite& site) {
   size_t next = 0;
   for (size_t i = 0; i < scan.operands; ++i) {
     const bool given = scan.is_carry(i) ? has_ct[i - scan.consts] : static_cast<bool>(body.active[i]);
-    if (given) cotangents[i] = convert(results[next++], site.aval(i).dtype);
+    if (!given) continue;
+    if (scan.is_const(i) && goes_on(i))
+      (*site.sums)[i] = results[next++];
+    else
+      cotangents[i] = convert(results[next++], site.aval(i).dtype);
   }
   return cotangents;
 }

@@ -150,6 +150,33 @@ Array some_indices(int64_t n, DType t, int64_t low, int64_t high) {
   return nr::randint(nr::key(5), {n, 3}, low, high, t);
 }
 
+// The gradient of a table that a loop reads by rows: the steps add to those rows of one array.
+TEST(GatherPeak, GradientsOfLoopsThatReadRowsHoldTheTableTwice) {
+  const Array table = nr::normal(nr::key(1), {20000, 16}), ids = nr::randint(nr::key(2), {12, 5}, 0, 20000);
+  const auto read = [](const Array& t, const Array& i) { return sum(tanh(take(t, i, 0)), {0}); };
+  const auto window = [](const Array& t, const Array& i) {
+    return tanh(dynamic_slice(t, stack({i[0], array(0)}), {2, 16})[1]);
+  };
+  const auto check = [&](const auto& f) {
+    const auto loss = [&](const Array& t, const Array& all) {
+      return sum(
+          scan([&](const Array& c, const Array& i) { return std::pair{c * 0.5f + f(t, i), nullptr}; }, zeros({16}), all)
+              .first);
+    };
+    const auto unrolled = [&](const Array& t, const Array& all) {
+      Array c = zeros({16});
+      for (int64_t k = 0; k < 12; ++k) c = c * 0.5f + f(t, all[k]);
+      return sum(c);
+    };
+    const Measured m = measure(jit(grad(loss)), table, ids);
+    EXPECT_LE(m.planned, counted({table, ids}) + counted(m.outputs) + 16_KiB) << m.plan;
+    EXPECT_TRUE(allclose(m.outputs[0], grad(unrolled)(table, ids), 1e-6, 1e-6).template item<bool>());
+  };
+  check(read);
+  check(window);
+  check([&](const Array& t, const Array& i) { return read(t, i) * window(t, i); });
+}
+
 TEST(GatherPeak, NeitherIndicesNorCotangentAreCopied) {
   const int64_t n = 200'000;
   const Array x = nr::normal(nr::key(1), {24, 24, 24});

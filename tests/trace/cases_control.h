@@ -89,6 +89,43 @@ inline std::vector<Case> scan_cases() {
              in[0], in[1]);
          return Arrays{c, ys};
        }},
+      {"scan_reads_rows",  // by a gather, a window, and whole
+       {{{7, 3}, f64}, {{5, 2}, i32}, {{3}, f64}},
+       [](const Arrays& in) {
+         const Array& table = in[0];
+         return Arrays{scan(
+                           [&](const Array& c, const Array& i) {
+                             const Array rows = sum(sin(take(table, i, 0)), {0});
+                             const Array window = dynamic_slice(table, stack({i[0], array(0)}), {2, 3});
+                             return std::pair{c * 0.5 + rows * window[1] + 0.1 * mean(table, {0}), nullptr};
+                           },
+                           in[2], in[1])
+                           .first};
+       },
+       -2,
+       2,
+       0,
+       6},
+      {"scan_reads_rows_inside",  // in a loop and a branch of its body, and outside
+       {{{7, 3}, f64}, {{5, 2}, i32}, {{3}, f64}},
+       [](const Arrays& in) {
+         const Array& table = in[0];
+         const auto each = [&](const Array& d, const Array& j) {
+           return std::pair{d * 0.5 + tanh(take(table, j, 0)), nullptr};
+         };
+         const auto step = [&](const Array& c, const Array& i) {
+           const Array all = scan(each, c, i).first;
+           return std::pair{cond(
+                                i[0] % 2 == 0, [&](const Array& a) { return a * take(table, i[1], 0); },
+                                [&](const Array& a) { return a + table[2]; }, all),
+                            nullptr};
+         };
+         return Arrays{take(table, in[1][{0, 0}], 0) * scan(step, in[2], in[1]).first};
+       },
+       -2,
+       2,
+       0,
+       6},
       {"scan_empty",
        {v, {{0, 4}, f64}},
        [](const Arrays& in) {
