@@ -47,10 +47,8 @@ Arrays transpose_cond(const TransposeSite& site) {
   const std::vector<bool> linear(site.linear.begin() + 1, site.linear.end());
   std::vector<bool> has_ct;
   for (const Array& ct : site.cotangents) has_ct.push_back(!is_zero(ct));
-  std::vector<bool> with_sum(linear.size(), false);
-  for (size_t i = 0; i < linear.size(); ++i) with_sum[i] = site.sums && !is_zero((*site.sums)[1 + i]);
-  const Transposed yes = transpose_active(*site.node.attrs.graph(Attr::body), linear, has_ct, with_sum);
-  const Transposed no = transpose_active(*site.node.attrs.graph(Attr::otherwise), linear, has_ct, with_sum);
+  const Transposed yes = transpose_active(*site.node.attrs.graph(Attr::body), linear, has_ct);
+  const Transposed no = transpose_active(*site.node.attrs.graph(Attr::otherwise), linear, has_ct);
   Arrays cotangents(site.in.size());
   std::vector<bool> active(linear.size());
   for (size_t i = 0; i < linear.size(); ++i) active[i] = yes.active[i] || no.active[i];
@@ -62,16 +60,12 @@ Arrays transpose_cond(const TransposeSite& site) {
                         branch.graph.avals(branch.graph.inputs),
                         [&](const Arrays& operands) {
                           const Arrays out = tracing::inline_graph(branch.graph, operands);
-                          auto sum = operands.end() - std::ranges::count(with_sum, true);
                           Arrays all;
                           for (size_t i = 0, next = 0; i < active.size(); ++i) {
-                            const Array ct = branch.active[i] ? out[next++] : Array();
-                            const Array before = with_sum[i] ? *sum++ : Array();
-                            if (!active[i]) continue;
-                            if (!with_sum[i])
-                              all.push_back(is_zero(ct) ? site.zeros_of(1 + i) : ct);
-                            else
-                              all.push_back(is_zero(ct) ? before : branch.summed[i] ? ct : before + widened(ct));
+                            if (branch.active[i])
+                              all.push_back(out[next++]);
+                            else if (active[i])
+                              all.push_back(site.zeros_of(1 + i));
                           }
                           return all;
                         },
@@ -84,11 +78,9 @@ Arrays transpose_cond(const TransposeSite& site) {
     if (!linear[i]) operands.push_back(site.in[1 + i]);
   for (const Array& ct : site.cotangents)
     if (!is_zero(ct)) operands.push_back(ct);
-  for (size_t i = 0; i < linear.size(); ++i)
-    if (with_sum[i]) operands.push_back((*site.sums)[1 + i]);
   const Arrays out = tracing::apply_many(Op::cond, operands, attrs, site.node.loc);
   for (size_t i = 0, next = 0; i < active.size(); ++i)
-    if (active[i]) (with_sum[i] ? (*site.sums)[1 + i] : cotangents[1 + i]) = out[next++];
+    if (active[i]) cotangents[1 + i] = out[next++];
   return cotangents;
 }
 

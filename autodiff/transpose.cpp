@@ -136,13 +136,12 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
         for (size_t i = 0, next = sums_begin; i < sums.size(); ++i)
           if (sums[i]) starts[g.inputs[i]] = inputs[next++];
         const auto has_sum = [&](ValueId v) { return !is_zero(gathered[v]) || !is_zero(starts[v]); };
-        const auto sum_for = [&](ValueId v) {
-          return std::exchange(is_zero(gathered[v]) ? starts[v] : gathered[v], Array());
-        };
+        const auto sum_for = [&](ValueId v) { return is_zero(gathered[v]) ? starts[v] : gathered[v]; };
+        const auto set_sum = [&](ValueId v, const Array& sum) { gathered[v] = sum, starts[v] = Array(); };
         const auto gather_into = [&](const TransposeSite& site) {
-          const Array rows = sum_for(site.node.inputs[0]);
-          gathered[site.node.inputs[0]] =
-              site.node.op == Op::gather ? transpose_gather(site, rows) : transpose_window(site, rows);
+          const ValueId v = site.node.inputs[0];
+          set_sum(v,
+                  site.node.op == Op::gather ? transpose_gather(site, sum_for(v)) : transpose_window(site, sum_for(v)));
         };
         const auto take = [&](ValueId v) {
           const Array rows = std::exchange(gathered[v], Array());
@@ -169,14 +168,17 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
             continue;
           }
           Arrays sums_of_operands(in.size());
-          if (node->op == Op::scan || node->op == Op::cond) {
-            for (size_t i = 0; i < in.size(); ++i)
-              if (linear_operands[i] && has_sum(node->inputs[i])) sums_of_operands[i] = sum_for(node->inputs[i]);
+          if (node->op == Op::scan) {
+            for (size_t i = 0; i < in.size(); ++i) {
+              const auto here = node->inputs.begin() + static_cast<std::ptrdiff_t>(i);
+              const bool again = std::find(node->inputs.begin(), here, *here) != here;
+              if (linear_operands[i] && !again) sums_of_operands[i] = sum_for(*here);
+            }
             site.sums = &sums_of_operands;
           }
           const Arrays of_operands = transpose_node(site);
           for (size_t i = 0; i < in.size(); ++i)
-            if (!is_zero(sums_of_operands[i])) gathered[node->inputs[i]] = sums_of_operands[i];
+            if (!is_zero(sums_of_operands[i])) set_sum(node->inputs[i], sums_of_operands[i]);
           NEAP_CHECK(of_operands.size() == in.size(), "{}", tracing::name(node->op));
           for (size_t i = 0; i < in.size(); ++i) {
             if (!linear_operands[i]) continue;

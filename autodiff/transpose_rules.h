@@ -22,10 +22,6 @@ struct TransposeSite {
   Array zeros_of(size_t operand) const { return zeros(shape(operand), aval(operand).dtype); }
 };
 
-/// Returns, for each value of a graph, whether rows of it are read: by a gather or dynamic_slice, or in the bodies of
-/// loops and branches that it is given to.
-std::vector<bool> read_by_rows(const Graph& graph);
-
 /// Throws: only the rule of a custom_jvp can bring a tangent to such a node.
 [[noreturn]] void not_linear(const Node& node);
 

@@ -5,26 +5,27 @@
 
 namespace neap::autodiff {
 
+namespace {
+
+// Which values of a graph are read by rows: by a gather or dynamic_slice, or in the body of a scan.
 std::vector<bool> read_by_rows(const Graph& graph) {
   std::vector<bool> read(graph.values.size(), false);
-  const auto mark_operands = [&](const Node& node, size_t first, const Graph& body) {
-    const std::vector<bool> inside = read_by_rows(body);
-    for (size_t i = first; i < node.inputs.size(); ++i)
-      if (inside[body.inputs[i - first]]) read[node.inputs[i]] = true;
-  };
   for (const Node& node : graph.nodes) {
     if (node.op == Op::gather || node.op == Op::dynamic_slice) read[node.inputs[0]] = true;
-    if (node.op == Op::scan) mark_operands(node, 0, *node.attrs.graph(Attr::body));
-    if (node.op != Op::cond) continue;
-    mark_operands(node, 1, *node.attrs.graph(Attr::body));
-    mark_operands(node, 1, *node.attrs.graph(Attr::otherwise));
+    if (node.op != Op::scan) continue;
+    const LoopView scan(node);
+    const std::vector<bool> inside = read_by_rows(scan.body);
+    for (size_t i = 0; i < scan.consts; ++i)
+      if (inside[scan.body.inputs[i]]) read[node.inputs[i]] = true;
   }
   return read;
 }
 
+}  // namespace
+
 // The cotangents of linear constants add up over the steps, so they are carries that start at zero (half types add up
-// in f32) or where the site's are, and a step adds to the rows that it read, not to the whole; those of carries are
-// carries; those of stacked inputs are stacked.
+// in f32) or where the site's are; those of carries are carries; those of stacked inputs are stacked. Where the body
+// reads rows of a constant, a step adds to those rows, not to the whole.
 Arrays transpose_scan(const TransposeSite& site) {
   const LoopView scan(site.node);
   // A carry counts as linear even where it starts at a known zero: the body gives it tangents.
@@ -122,11 +123,12 @@ Arrays transpose_scan(const TransposeSite& site) {
   size_t next = 0;
   for (size_t i = 0; i < scan.operands; ++i) {
     const bool given = scan.is_carry(i) ? has_ct[i - scan.consts] : static_cast<bool>(body.active[i]);
-    if (!given) continue;
-    if (scan.is_const(i) && goes_on(i))
+    const bool into_sum = scan.is_const(i) && goes_on(i);
+    if (into_sum)
       (*site.sums)[i] = results[next++];
-    else
+    else if (given)
       cotangents[i] = convert(results[next++], site.aval(i).dtype);
+    if (site.sums && !into_sum) (*site.sums)[i] = Array();
   }
   return cotangents;
 }

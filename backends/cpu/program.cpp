@@ -180,9 +180,19 @@ class Lowering {
         c.part0_buffer = operands[all[i].part0_operand];
         c.table = all[i].kernel.scatters.at(0).buffer;
       }
+      c.copies = copy_of(all[i].kernel, c.buffers);
       launches_.push_back(std::move(all[i]));
       code_.push_back(&c);
     }
+  }
+
+  // The plan buffers of which one is copied to the other, where that is all that the kernel does.
+  static std::optional<std::pair<int, int>> copy_of(const backends::Kernel& k, const std::vector<int>& buffers) {
+    if (k.kind != backends::Kernel::Kind::map || !k.carried.empty() || k.stores.size() != 1) return std::nullopt;
+    const backends::Store& store = k.stores[0];
+    const scalar::Inst& value = k.dag[store.value];
+    if (value.op != scalar::Opcode::load || value.a != store.index) return std::nullopt;
+    return std::pair{buffers[static_cast<size_t>(value.imm)], buffers[store.buffer]};
   }
 
   template <class Form>

@@ -44,6 +44,8 @@ struct LaunchCode {
   int part0_buffer = -1;                          // plan buffer that part 0 writes its table to
   int table = -1;                                 // which of `buffers` that replaces
   std::vector<std::pair<int, size_t>> zero_fill;  // plan buffer, bytes
+  // Of a kernel that does nothing but copy: the plan buffers. A carry of a loop may lie where it comes from.
+  std::optional<std::pair<int, int>> copies;
 };
 
 struct ScanCode {

@@ -81,6 +81,7 @@ void run_tiles(const LaunchCode& launch, void* const* buffers) {
 }
 
 void run_launch(const LaunchCode& launch, std::byte* const* memory) {
+  if (launch.copies && memory[launch.copies->first] == memory[launch.copies->second]) return;
   for (const auto& [buffer, bytes] : launch.zero_fill) zero(memory[buffer], bytes);
   Pointers buffers(launch.buffers, memory);
   void* const* p = buffers.data();

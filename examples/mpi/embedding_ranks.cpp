@@ -12,9 +12,10 @@ using neap::Array;
 
 // Rows `ids` of the table of all ranks, of which `rows` is this rank's block. Each rank sends each other one a list of the rows that
 // it wants of it, and gets them. Lists have a length that the plan knows: what they need where ids are spread at random. Where one
-// is longer, the ranks go on in rounds.
+// is longer, the ranks go on in rounds, as many as there can be.
 Array lookup(const Array& rows, const Array& ids) {
   const int64_t ranks = neap::axis_size("x"), lookups = ids.shape()[0], width = rows.shape()[1];
+  if (lookups == 0) return neap::zeros({0, width});
   const int64_t mean = (lookups + ranks - 1) / ranks;
   const int64_t length = std::min(lookups, mean + 4 * static_cast<int64_t>(std::sqrt(mean)) + 16);
   const Array owner = neap::floor_divide(ids, rows.shape()[0]);

@@ -30,7 +30,7 @@ X erf_f32(X x) {
 // From 1/2 on exp(-a^2) erfcx(a), a = |x|, where every quantity whose rounding would show has a second part: the
 // square, which is s + e; log2(e); the polynomial g = (1 + 2 a) erfcx(a), in (a - 3.75) / (a + 3.75); and 1 + 2 a. So
 // it needs no f64, which few GPUs are fast at. The polynomials are interpolated at Chebyshev's points, up to
-// 10.1; beyond, all rounds to 0. At 10.23 n is -151, the power that is left of it 0 (Scale says why that is quick).
+// 10.1; beyond, all rounds to 0. At 10.23 n is -151, and power_of_two(n + 24) is 0 (Scale says why).
 X erfc_f32(X x) {
   const X a = at_most(abs(x), 10.23), s = a * a, e = fma(a, a, -s);
   const X rounded = fma(s, -M_LOG2E, kRound), n = rounded - c(x, kRound);

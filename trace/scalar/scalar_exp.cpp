@@ -1,6 +1,8 @@
 // Exponentials. x = n ln 2 + r with n whole and |r| <= ln(2) / 2: exp(x) = 2^n exp(r). Polynomials: tools/fit_math.py.
 #include "trace/scalar/scalar_exp.h"
 
+#include <bit>
+
 #include "trace/scalar/scalar_math.h"
 
 namespace neap::scalar::m {
@@ -9,7 +11,7 @@ namespace {
 X clamp(X x, double low, double high) { return at_most(select(lt(x, low), c(x, low), x), high); }
 
 X exp_f32(X x) {
-  const X y = clamp(x, -176.0, 89.0);
+  const X y = clamp(x, -104.7, 89.0);
   const Reduced a = reduce_exp(y);
   const X p = polynomial(a.r, {1.0, 1.0, 0.4999999403953552, 0.16666515171527863, 0.04166845604777336,
                                0.008369418792426586, 0.0013813143596053123});
@@ -17,7 +19,7 @@ X exp_f32(X x) {
 }
 
 X exp2_f32(X x) {
-  const X y = clamp(x, -254.0, 129.0), rounded = y + c(x, kRound);
+  const X y = clamp(x, -151.0, 129.0), rounded = y + c(x, kRound);
   return split_scale(rounded)(exp2_core(y - (rounded - c(x, kRound))));
 }
 
@@ -91,9 +93,13 @@ X at_most(X x, double limit) { return select(lt(c(x, limit), x), c(x, limit), x)
 X Scale::operator()(X x) const { return x * first * second; }
 
 Scale split_scale(X rounded) {
-  const X n = bitcast(rounded, DType::i32), half = shr(n, 1);
-  const X one = bits(n, 0x3f800000);
-  return {bitcast(shl(half, 23) + one, DType::f32), bitcast(shl(n - half, 23) + one, DType::f32)};
+  const X n = bitcast(rounded, DType::i32);
+  const int32_t zero = std::bit_cast<int32_t>(static_cast<float>(kRound));  // the bits of n = 0
+  const X most = n.dag->integer(zero + 103, DType::i32), part = select(n.dag->binary(Opcode::lt, most, n), most, n);
+  const auto power = [&](X of, int32_t offset) {
+    return bitcast(shl(of, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32);
+  };
+  return {power(part, 24), power(n - part, -24)};
 }
 
 X exp2_slope(X r) {

@@ -15,12 +15,12 @@ struct Reduced {
 };
 Reduced reduce_exp(X x);
 
-/// Returns 2^(n + offset), for results between 2^-126 and 2^127, and infinity for 2^128.
+/// Returns 2^(n + offset), for results between 2^-126 and 2^127, 0 for 2^-127 and infinity for 2^128.
 X power_of_two(X rounded, int offset);
 
-/// Scale is 2^n as the product of two powers, so that it reaches from 2^-252 to 2^256: results may be denormal or
-/// infinite. For n = -253 and -254 one of them is 0. Functions let what is far too small come to that: a product that
-/// rounds to 0 takes many processors far longer than one with 0, and exponentials of masked scores are full of them.
+/// Scale is 2^n as the product of two powers, so that it reaches from 2^-150 to 2^230: results may be denormal or
+/// infinite. For n = -151 the first is 0: a function comes to that where its result is 0, as a product that rounds to 0
+/// takes many processors far longer than one with 0, and exponentials of masked scores are full of them.
 struct Scale {
   X first, second;
   X operator()(X x) const;

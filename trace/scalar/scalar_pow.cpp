@@ -25,7 +25,7 @@ X log2_in_f64(X a) {
 X pow_f32(X x, X y) {
   const X a = abs(x), one = c(x, 1), zero = c(x, 0);
   const X exact = convert(y, DType::f64) * log2_in_f64(a), round = c(exact, 0x1.8p52);
-  const X t = at_most(select(lt(exact, -254.0), c(exact, -254), exact), 200.0), n = (t + round) - round;
+  const X t = at_most(select(lt(exact, -151.0), c(exact, -151), exact), 200.0), n = (t + round) - round;
   const X magnitude = split_scale(convert(n, DType::f32) + c(x, kRound))(exp2_core(convert(t - n, DType::f32)));
 
   const X half = y * c(y, 0.5);
