@@ -12,8 +12,8 @@ struct TransposeSite {
   const Arrays& in;                 // operands that are not linear; no value for the others
   const std::vector<bool>& linear;  // of the operands; at least one is
   const Arrays& cotangents;         // of the results; at least one is not zero
-  /// Sums that cotangents of operands may be added to, instead of being returned (Transposed::summed); of others no
-  /// value.
+  /// Of a scan: for operands that have one, the sum that their cotangent is added to instead of being returned. The
+  /// rule leaves the new sum there, and no value where it added nothing.
   Arrays* sums = nullptr;
 
   const Array& ct() const { return cotangents[0]; }

@@ -193,6 +193,21 @@ class SmoothProgram {
         NEAP_ROW(spence(2.0 + sin(x))),
     };
   }
+  // c, after a loop that reads rows of a table, in a loop and a branch too.
+  static Array with_rows_of(const Array& table, const Array& c) {
+    const auto each = [&](const Array& a, const Array& i) {
+      return std::pair{0.5 * a + tanh(take(table, i, 0)), nullptr};
+    };
+    const auto step = [&](const Array& a, const Array& i) {
+      const Array window = dynamic_slice(table, stack({i[0], array(0)}), {2, c.size()});
+      const Array all = scan(each, a, i).first + sin(window[0]) * window[1];
+      return std::pair{cond(
+                           i[1] > 1, [&](const Array& b) { return 0.5 * b * take(table, i[1], 0); },
+                           [&](const Array& b) { return 0.25 * b; }, all),
+                       nullptr};
+    };
+    return scan(step, c, reshape(arange(6), {3, 2}) % 3).first;
+  }
   static std::vector<Row> windows() {
     return {
         NEAP_ROW(reduce(concatenate({sin(x), y}), 0.0, joined_of)),
@@ -289,6 +304,7 @@ class SmoothProgram {
         NEAP_ROW(associative_scan([](const Array& a, const Array& b) { return logaddexp(a, b); }, x)),
         NEAP_ROW(fori_loop(
             0, 3, [&](const Array&, const Array& c) { return logaddexp(c, y) - 0.5; }, x)),
+        NEAP_ROW(with_rows_of(stack({x, y, x * y}), x)),
         NEAP_ROW(real(fft::fft(x))),
         NEAP_ROW(imag(fft::ifft(complex(x, y)))),
         NEAP_ROW(sum(square(real(fft::rfft(concatenate({x, y})))))),
