@@ -135,14 +135,8 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
         Arrays starts(g.values.size());    // the sums that are not gathered into yet
         for (size_t i = 0, next = sums_begin; i < sums.size(); ++i)
           if (sums[i]) starts[g.inputs[i]] = inputs[next++];
-        const auto has_sum = [&](ValueId v) { return !is_zero(gathered[v]) || !is_zero(starts[v]); };
         const auto sum_for = [&](ValueId v) { return is_zero(gathered[v]) ? starts[v] : gathered[v]; };
         const auto set_sum = [&](ValueId v, const Array& sum) { gathered[v] = sum, starts[v] = Array(); };
-        const auto gather_into = [&](const TransposeSite& site) {
-          const ValueId v = site.node.inputs[0];
-          set_sum(v,
-                  site.node.op == Op::gather ? transpose_gather(site, sum_for(v)) : transpose_window(site, sum_for(v)));
-        };
         const auto take = [&](ValueId v) {
           const Array rows = std::exchange(gathered[v], Array());
           const Array total = std::exchange(ct[v], Array());
@@ -163,8 +157,13 @@ Transposed transpose_active(const Graph& with_calls, const std::vector<bool>& li
           }
           const tracing::AtLine at(node->loc);
           TransposeSite site{g, *node, in, linear_operands, of_results};
-          if (node->op == Op::gather || (node->op == Op::dynamic_slice && has_sum(node->inputs[0]))) {
-            gather_into(site);
+          const ValueId first = node->inputs[0];
+          if (node->op == Op::gather) {
+            set_sum(first, transpose_gather(site, sum_for(first)));
+            continue;
+          }
+          if (node->op == Op::dynamic_slice && !is_zero(sum_for(first))) {
+            set_sum(first, transpose_window(site, sum_for(first)));
             continue;
           }
           Arrays sums_of_operands(in.size());

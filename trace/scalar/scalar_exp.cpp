@@ -84,6 +84,9 @@ X cosh_f32(X x) {
   return e + c(x, 0.25) / e;
 }
 
+// 2^(n + offset) of the low bits of an i32.
+X two_to(X n, int offset) { return bitcast(shl(n, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32); }
+
 bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
@@ -96,10 +99,7 @@ Scale split_scale(X rounded) {
   const X n = bitcast(rounded, DType::i32);
   const int32_t zero = std::bit_cast<int32_t>(static_cast<float>(kRound));  // the bits of n = 0
   const X most = n.dag->integer(zero + 103, DType::i32), part = select(n.dag->binary(Opcode::lt, most, n), most, n);
-  const auto power = [&](X of, int32_t offset) {
-    return bitcast(shl(of, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32);
-  };
-  return {power(part, 24), power(n - part, -24)};
+  return {two_to(part, 24), two_to(n - part, -24)};
 }
 
 X exp2_slope(X r) {
@@ -115,10 +115,7 @@ Reduced reduce_exp(X x) {
   return {rounded, fma(n, -0x1.7f7d1cp-20, r)};
 }
 
-X power_of_two(X rounded, int offset) {
-  const X n = bitcast(rounded, DType::i32);
-  return bitcast(shl(n, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32);
-}
+X power_of_two(X rounded, int offset) { return two_to(bitcast(rounded, DType::i32), offset); }
 
 X exp(X x) { return is_f32(x) ? exp_f32(x) : through_f64(Function::exp, x); }
 X exp2(X x) { return is_f32(x) ? exp2_f32(x) : through_f64(Function::exp2, x); }
