@@ -1,6 +1,7 @@
 #include "planner/kernels/dot_scratch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neap::planner {
 namespace {
@@ -12,8 +13,21 @@ constexpr int64_t kEnoughTiles = 16;  // with fewer, tiles are halved, so that m
 constexpr int kMostSlots = 16;        // tiles in flight: more let more threads work, and take more scratch
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Cuts an extent into so many tiles alike, or fewer, without a narrow rest; returns how long they are.
+int64_t even(int64_t extent, int64_t count) { return std::min(extent, ceil_div(ceil_div(extent, count), 16) * 16); }
+
 size_t packed(int64_t rows, int64_t k, DType dtype) {
   return (static_cast<size_t>(rows * k) * size_of(dtype) + 63) / 64 * 64;
+}
+
+// The tiles of a product by their extents: how many there are, and what they pack.
+void count_tiles(const DotForm& form, DotTiles& t) {
+  t.count_m = ceil_div(form.m, t.tile_m);
+  t.count_n = ceil_div(form.n, t.tile_n);
+  t.count = form.batch * t.count_m * t.count_n;
+  t.lhs_bytes = packed(t.tile_m, t.block_k, form.dtype);
+  t.slot_bytes = t.lhs_bytes + packed(t.tile_n, t.block_k, form.dtype);
 }
 
 }  // namespace
@@ -39,23 +53,36 @@ DotTiles dot_tiles(const DotForm& form) {
     int64_t& larger = t.tile_m >= t.tile_n ? t.tile_m : t.tile_n;
     larger = ceil_div(ceil_div(larger, 2), 16) * 16;
   }
-  // No narrow rest.
-  const auto even = [](int64_t extent, int64_t& tile) {
-    const int64_t count = ceil_div(extent, tile);
-    tile = std::min(tile, ceil_div(ceil_div(extent, count), 16) * 16);
-    return count;
-  };
-  t.count_m = even(form.m, t.tile_m);
-  t.count_n = even(form.n, t.tile_n);
-  t.count = count();
-  t.lhs_bytes = packed(t.tile_m, t.block_k, form.dtype);
-  t.slot_bytes = t.lhs_bytes + packed(t.tile_n, t.block_k, form.dtype);
+  t.tile_m = even(form.m, ceil_div(form.m, t.tile_m));
+  t.tile_n = even(form.n, ceil_div(form.n, t.tile_n));
+  count_tiles(form, t);
   const double bytes = static_cast<double>(size_of(form.dtype)) * static_cast<double>(form.batch) *
                        (static_cast<double>(form.m) * static_cast<double>(form.k) +
                         static_cast<double>(form.k) * static_cast<double>(form.n) +
                         static_cast<double>(form.m) * static_cast<double>(form.n));
   t.slots = tiles_in_flight(t.count, work(), bytes, t.slot_bytes);
   return t;
+}
+
+DotTiles one_by_one(const DotForm& form, const DotTiles& tiles) {
+  const size_t scratch = static_cast<size_t>(tiles.slots) * tiles.slot_bytes;
+  DotTiles best = tiles;
+  const auto elements = [&](const DotTiles& t) { return t.count_n * form.m + t.count_m * form.n; };  // packed, by k
+  for (bool larger = true; std::exchange(larger, false);) {
+    const DotTiles from = best;
+    for (const bool of_m : {true, false}) {
+      DotTiles t = from;
+      int64_t& tile = of_m ? t.tile_m : t.tile_n;
+      tile = even(of_m ? form.m : form.n, ceil_div(of_m ? t.count_m : t.count_n, 2));
+      count_tiles(form, t);
+      const bool fits = t.tile_m <= kTileM && t.tile_n <= kTileN && t.slot_bytes <= scratch;
+      if (!fits || elements(t) >= elements(best)) continue;
+      best = t;
+      larger = true;
+    }
+  }
+  best.slots = 1;
+  return best;
 }
 
 size_t dot_scratch_bytes(const DotForm& form) {

@@ -1,5 +1,5 @@
-// A matrix product is cut into tiles, and the tiles in flight need packing space. Both are chosen by shape alone, never
-// by threads, so that the plan is exact and the bits are the same everywhere. Tested in
+// A matrix product is cut into tiles, and the tiles in flight need packing space, which is chosen by shape alone, never
+// by threads, so that the plan is exact; nor do bits depend on how a product is cut. Tested in
 // tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
@@ -27,6 +27,9 @@ inline constexpr double kWorthATile = 1 << 20;
 int tiles_in_flight(int64_t count, double multiplications, double operand_bytes, size_t slot_bytes);
 
 DotTiles dot_tiles(const DotForm& form);
+/// Returns the tiles of a product that one thread makes one by one: as large as the scratch of all slots allows, so
+/// that the same rows and columns are packed less often.
+DotTiles one_by_one(const DotForm& form, const DotTiles& tiles);
 /// Returns the bytes of a dot step's scratch.
 size_t dot_scratch_bytes(const DotForm& form);
 

@@ -54,7 +54,10 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
     for (const bool rhs : {false, true}) {
       for (const DotForm& f :
            {DotForm{1, 1, 1, 1}, DotForm{3, 2, 5, 7}, DotForm{1, 17, 33, 65}, DotForm{2, 130, 70, 300},
-            DotForm{1, 530, 270, 40}, DotForm{40, 8, 8, 8}, DotForm{1, 3, 2, 0}, DotForm{1, 200, 200, 200}}) {
+            DotForm{1, 530, 270, 40}, DotForm{40, 8, 8, 8}, DotForm{1, 3, 2, 0}, DotForm{1, 200, 200, 200},
+            // Tiles that one thread makes larger, that share what is packed, or that read lhs where it lies.
+            DotForm{1, 64, 250, 1030}, DotForm{2, 700, 600, 60}, DotForm{1, 1030, 50, 70}, DotForm{5, 63, 16, 64},
+            DotForm{1, 137, 518, 248}}) {
         DotForm form = f;
         form.lhs_transposed = lhs;
         form.rhs_transposed = rhs;

@@ -27,6 +27,15 @@ X erf_f32(X x) {
   return select(lt(a, 0.93), small, copysign(large, x));
 }
 
+// A polynomial of an even degree above 0 by powers of x^2, two coefficients at a time: a chain of half the length.
+X in_pairs(X x, std::initializer_list<double> coefficients) {
+  const X square = x * x;
+  const double* at = coefficients.end() - 1;
+  X sum = fma(square, c(x, at[0]), fma(x, at[-1], at[-2]));
+  for (at -= 2; at != coefficients.begin(); at -= 2) sum = fma(sum, square, fma(x, at[-1], at[-2]));
+  return sum;
+}
+
 // From 1/2 on exp(-a^2) erfcx(a), a = |x|, where every quantity whose rounding would show has a second part: the
 // square, which is s + e; log2(e); the polynomial g = (1 + 2 a) erfcx(a), in (a - 3.75) / (a + 3.75); and 1 + 2 a. So
 // it needs no f64, which few GPUs are fast at. The polynomials are interpolated at Chebyshev's points, up to
@@ -40,9 +49,9 @@ X erfc_f32(X x) {
 
   const X t = (a - c(x, 3.75)) / (a + c(x, 3.75));
   const double first = 1.2375126307359647, first_rounded = static_cast<float>(first);
-  const X rest = polynomial(t, {-0.1402405863912252, 0.0035854282897913718, 0.0822761080596994, -0.1088045391347036,
-                                0.09231319048278751, -0.05868181275569619, 0.028316683011807467, -0.009829188166564631,
-                                0.0018176732433285519, 0.000493701564938463, -0.0002068488991450764});
+  const X rest = in_pairs(t, {-0.1402405863912252, 0.0035854282897913718, 0.0822761080596994, -0.1088045391347036,
+                              0.09231319048278751, -0.05868181275569619, 0.028316683011807467, -0.009829188166564631,
+                              0.0018176732433285519, 0.000493701564938463, -0.0002068488991450764});
   const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, first - first_rounded);
   const X two_a = a + a, w = two_a + c(x, 1), w_low = c(x, 1) - (w - two_a);
 

@@ -56,10 +56,26 @@ struct Scattered {
   const T* next() { return base + *offset++; }
 };
 
-// out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns; with kDirect of
-// a[r][k], whose rows are `along_row` apart.
-template <class T, int kM, int kN, bool kDirect, class Columns>
-void multiply_block(int64_t k, const T* a, int64_t along_row, Columns b, T* out, int64_t stride, Sums how) {
+// Where the rows of a lie that term after term reads: side by side, each term's so far from those of the one before; or
+// each row's terms side by side.
+template <class T>
+struct ByTerms {
+  const T* at;
+  int64_t along_term;
+  T row(int r) const { return at[r]; }
+  void next() { at += along_term; }
+};
+template <class T>
+struct ByRows {
+  const T* at;
+  int64_t along_row;
+  T row(int r) const { return at[r * along_row]; }
+  void next() { ++at; }
+};
+
+// out[r][c] = (out[r][c] or 0) + sum over k of a[k][r] * b[k][c], of a block of kM rows and kN columns.
+template <class T, int kM, int kN, class Rows, class Columns>
+void multiply_block(int64_t k, Rows a, Columns b, T* out, int64_t stride, Sums how) {
   constexpr int kLength = std::min(kN, kVectorBytes / static_cast<int>(sizeof(T))), kVectors = kN / kLength;
   using Vector = typename VectorOf<T, kLength>::type;
   const auto there = [&](int r, int v) -> Vector& {
@@ -70,12 +86,12 @@ void multiply_block(int64_t k, const T* a, int64_t along_row, Columns b, T* out,
   for (int r = 0; r < kM; ++r) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = goes_on ? there(r, v) : Vector{};
   }
-  for (; k > 0; --k, a += kDirect ? 1 : kM) {
+  for (; k > 0; --k, a.next()) {
     const T* const columns = b.next();
     Vector right[kVectors];
     for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Vector*>(columns + v * kLength);
     for (int r = 0; r < kM; ++r) {
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = a[kDirect ? r * along_row : r] * right[v] + sum[r][v];
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = a.row(r) * right[v] + sum[r][v];
     }
   }
   if (how.apart) {

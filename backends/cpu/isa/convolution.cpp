@@ -340,9 +340,9 @@ class Convolution {
       in_blocks<kN>(0, t.run, [&]<int kColumnsHere>(int64_t column) {
         if constexpr (kColumnsHere * sizeof(T) >= 16) {
           in_blocks<kM>(0, t.out.size, [&]<int kRowsHere>(int64_t row) {
-            multiply_block<T, kRowsHere, kColumnsHere, false>(
-                terms, t.packed + row * terms, 0, Scattered<T>{t.slab + begin + column, t.slab_offsets},
-                t.sums + row * stride + run * t.run + column, stride, how);
+            multiply_block<T, kRowsHere, kColumnsHere>(terms, ByTerms<T>{t.packed + row * terms, kRowsHere},
+                                                       Scattered<T>{t.slab + begin + column, t.slab_offsets},
+                                                       t.sums + row * stride + run * t.run + column, stride, how);
           });
         }
       });
