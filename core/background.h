@@ -29,6 +29,8 @@ class Background {
   void end(int task);
   /// Returns whether a task has begun and not been waited for.
   bool busy() const { return !open_.empty(); }
+  /// Returns whether this task is one of those.
+  bool busy(int task) const { return open_.contains(task); }
 
   /// Where the calling thread runs a task for which nobody waits yet: sleeps for so long, or until somebody does, and
   /// returns true. Else returns false at once.

@@ -1,3 +1,4 @@
+#include <neap/jit.h>
 #include <neap/mpi.h>
 
 #include <mpi.h>
@@ -71,15 +72,38 @@ std::mutex& speaking() {
   return mutex;
 }
 
+// Returns how many of these processes are on this machine. All of them call it.
+int on_this_machine(MPI_Comm comm) {
+  MPI_Comm here = MPI_COMM_NULL;
+  int count = 1;
+  if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return count;
+  MPI_Comm_size(here, &count);
+  MPI_Comm_free(&here);
+  return count;
+}
+
+// Whether messages are to be beside computation wherever they can be.
+bool always_beside() {
+  const char* text = std::getenv("NEAP_OVERLAP");
+  return text && std::string_view(text) == "all";
+}
+
 class Ranks : public Communicator {
  public:
-  Ranks(MPI_Comm comm, double patience) : comm_(comm), patience_(patience) {
+  // `beside`: processes on this machine, with which this one shares its processors.
+  Ranks(MPI_Comm comm, double patience, int beside = 1) : comm_(comm), patience_(patience), beside_(beside) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
+    near_ = on_this_machine(comm_) == size_;
   }
 
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
+  // Between processes of a machine messages are copies: only a processor with nothing else to do makes them beside.
+  bool waits() const override {
+    const int64_t threads = int64_t{beside_} * num_threads();
+    return !near_ || threads < std::thread::hardware_concurrency() || always_beside();
+  }
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
                 Loc line) override {
@@ -200,6 +224,8 @@ class Ranks : public Communicator {
 
   MPI_Comm comm_;
   double patience_;
+  int beside_;
+  bool near_ = false;  // all are on this machine
   int rank_ = 0, size_ = 1, tag_ = 0;
   uint64_t sequence_ = 0;
   std::string broken_;  // what went wrong
@@ -314,13 +340,14 @@ Mesh mesh(const Mesh::Axes& axes, Loc loc) {
   Axes& communicators = made[sizes];
   if (communicators.empty()) {
     const std::lock_guard speaks(speaking());
+    const int beside = on_this_machine(world());
     int64_t inner = all;  // ranks along this axis and those inside it
     for (const auto& [name, size] : sizes) {
       const int64_t stride = inner / size, place = mine / stride % size;
       MPI_Comm comm = MPI_COMM_NULL;
       MPI_Comm_split(world(), static_cast<int>(mine - place * stride), static_cast<int>(place), &comm);
       MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-      communicators.emplace_back(name, std::make_shared<Ranks>(comm, patience(loc)));
+      communicators.emplace_back(name, std::make_shared<Ranks>(comm, patience(loc), beside));
       inner = stride;
     }
   }

@@ -291,14 +291,19 @@ void begin_with(const ProductCode<Form>& code, std::byte** memory) {
   copy_bytes(memory[code.out], memory[code.initial], code.bytes);
 }
 
-// All ranks exchange messages in the order of the steps: what is done at once waits for what is under way.
+// All ranks exchange messages in the order of the steps: what is done at once waits for what is under way. Where
+// messages are work, not waiting, they are moved as soon as they can be by the thread that computes.
 void run_host(const HostCode& code, std::byte** memory, Background& background) {
   using Phase = planner::PlanStep::Phase;
-  if (code.phase == Phase::end) return background.end(code.number);
+  if (code.phase == Phase::end) {
+    if (background.busy(code.number)) background.end(code.number);
+    return;
+  }
   std::vector<const std::byte*> operands;
   for (const int b : code.in) operands.push_back(memory[b]);
   std::byte* const out = memory[code.out];
-  if (code.phase == Phase::whole && !(code.task->sends() && background.busy())) return code.task->run(operands, out);
+  const bool at_once = code.phase == Phase::whole || !code.task->waits();
+  if (at_once && !(code.task->sends() && background.busy())) return code.task->run(operands, out);
   background.begin(code.number, [&code, operands = std::move(operands), out] { code.task->run(operands, out); });
   if (code.phase == Phase::whole) background.end(code.number);
 }

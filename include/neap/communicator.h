@@ -45,6 +45,9 @@ class Communicator {
   /// operation.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
                         std::source_location line) = 0;
+  /// Returns whether exchange() mostly waits, for a network or another processor, so that it may as well go on beside
+  /// what a program computes. Else it is work for processors that all compute, and called by the thread that computes.
+  virtual bool waits() const { return true; }
 
  protected:
   /// Where exchange() was called while the program computes something else, and nothing waits for it yet: sleeps for so

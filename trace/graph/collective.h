@@ -46,6 +46,8 @@ class Collective {
 
   /// Computes this rank's result, with the others. Throws UserError where there are no ranks.
   void run(std::span<const std::byte* const> operands, std::byte* out) const;
+  /// Returns whether that mostly waits (Communicator::waits()).
+  bool waits() const { return axis_->communicator && axis_->communicator->waits(); }
 
  private:
   void reduce(const std::byte* in, std::byte* out) const;

@@ -16,4 +16,9 @@ HostTask::HostTask(const Node& node, std::span<const Aval> operands)
   if (call && call->after) --reads_;
 }
 
+bool HostTask::waits() const {
+  const Collective* collective = std::get_if<Collective>(&task_);
+  return collective && collective->waits();
+}
+
 }  // namespace neap::tracing

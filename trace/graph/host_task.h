@@ -19,6 +19,8 @@ class HostTask {
   size_t reads() const { return reads_; }
   /// Returns whether it exchanges messages with other ranks.
   bool sends() const { return sends_; }
+  /// Returns whether it mostly waits for those.
+  bool waits() const;
   /// Reads the first reads() operands, and writes the result.
   void run(std::span<const std::byte* const> operands, std::byte* out) const {
     std::visit([&](const auto& task) { task.run(operands.first(reads_), out); }, task_);

@@ -29,6 +29,9 @@ std::chrono::microseconds latency() {
 
 extern "C" {
 
+// Each process is on a machine of its own.
+int MPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm* alone) { return PMPI_Comm_dup(MPI_COMM_SELF, alone); }
+
 int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   arrives = Clock::now() + latency();
   return PMPI_Irecv(bytes, count, type, source, tag, comm, request);
