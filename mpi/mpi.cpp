@@ -90,11 +90,11 @@ bool always_beside() {
 
 class Ranks : public Communicator {
  public:
-  // `beside`: processes on this machine, with which this one shares its processors.
-  Ranks(MPI_Comm comm, double patience, int beside = 1) : comm_(comm), patience_(patience), beside_(beside) {
+  // `near`: ranks on this machine; `beside`: all processes there, which share its processors.
+  Ranks(MPI_Comm comm, double patience, int near = 1, int beside = 1)
+      : comm_(comm), patience_(patience), near_(near), beside_(beside) {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    near_ = on_this_machine(comm_) == size_;
   }
 
   int64_t rank() const override { return rank_; }
@@ -102,7 +102,7 @@ class Ranks : public Communicator {
   // Between processes of a machine messages are copies: only a processor with nothing else to do makes them beside.
   bool waits() const override {
     const int64_t threads = int64_t{beside_} * num_threads();
-    return !near_ || threads < std::thread::hardware_concurrency() || always_beside();
+    return near_ < size_ || threads < std::thread::hardware_concurrency() || always_beside();
   }
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
@@ -224,8 +224,7 @@ class Ranks : public Communicator {
 
   MPI_Comm comm_;
   double patience_;
-  int beside_;
-  bool near_ = false;  // all are on this machine
+  int near_, beside_;
   int rank_ = 0, size_ = 1, tag_ = 0;
   uint64_t sequence_ = 0;
   std::string broken_;  // what went wrong
@@ -347,7 +346,7 @@ Mesh mesh(const Mesh::Axes& axes, Loc loc) {
       MPI_Comm comm = MPI_COMM_NULL;
       MPI_Comm_split(world(), static_cast<int>(mine - place * stride), static_cast<int>(place), &comm);
       MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-      communicators.emplace_back(name, std::make_shared<Ranks>(comm, patience(loc), beside));
+      communicators.emplace_back(name, std::make_shared<Ranks>(comm, patience(loc), on_this_machine(comm), beside));
       inner = stride;
     }
   }
