@@ -102,7 +102,7 @@ class Ranks : public Communicator {
   // Between processes of a machine messages are copies: only a processor with nothing else to do makes them beside.
   bool waits() const override {
     const int64_t threads = int64_t{beside_} * num_threads();
-    return near_ < size_ || threads < std::thread::hardware_concurrency() || always_beside();
+    return always_ || near_ < size_ || threads < std::thread::hardware_concurrency();
   }
 
   void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
@@ -225,6 +225,7 @@ class Ranks : public Communicator {
   MPI_Comm comm_;
   double patience_;
   int near_, beside_;
+  const bool always_ = always_beside();
   int rank_ = 0, size_ = 1, tag_ = 0;
   uint64_t sequence_ = 0;
   std::string broken_;  // what went wrong

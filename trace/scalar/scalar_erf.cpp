@@ -27,12 +27,12 @@ X erf_f32(X x) {
   return select(lt(a, 0.93), small, copysign(large, x));
 }
 
-// A polynomial of an even degree above 0 by powers of x^2, two coefficients at a time: a chain of half the length.
+// A polynomial of an even degree by powers of x^2, two coefficients at a time: a chain of half the length.
 X in_pairs(X x, std::initializer_list<double> coefficients) {
   const X square = x * x;
   const double* at = coefficients.end() - 1;
-  X sum = fma(square, c(x, at[0]), fma(x, at[-1], at[-2]));
-  for (at -= 2; at != coefficients.begin(); at -= 2) sum = fma(sum, square, fma(x, at[-1], at[-2]));
+  X sum = c(x, *at);
+  for (; at != coefficients.begin(); at -= 2) sum = fma(sum, square, fma(x, at[-1], at[-2]));
   return sum;
 }
 
