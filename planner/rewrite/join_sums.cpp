@@ -20,7 +20,7 @@ using namespace tracing;
 namespace {
 
 // An array of more bytes is sent by itself, while others are computed; and sums of so many bytes are enough for one.
-constexpr size_t kSmall = size_t{16} << 10, kTogether = size_t{256} << 10;
+constexpr size_t kSmall = size_t{128} << 10, kTogether = size_t{256} << 10;
 
 using Members = std::vector<NodeId>;
 
@@ -29,7 +29,7 @@ using Members = std::vector<NodeId>;
 std::vector<Members> groups_of(const Graph& graph) {
   std::vector<int> depth(graph.values.size(), 0);  // sums on the way to each value, at most
   std::vector<MeshAxisPtr> axes;                   // by first use
-  std::map<std::tuple<int, Op, size_t, DType>, std::vector<Members>> groups;
+  std::map<std::tuple<int, Op, size_t, DType>, Members> alike;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     int before = 0;
@@ -43,19 +43,24 @@ std::vector<Members> groups_of(const Graph& graph) {
     const auto known = std::ranges::find_if(axes, [&](const MeshAxisPtr& other) { return *other == *axis; });
     const auto number = static_cast<size_t>(known - axes.begin());
     if (known == axes.end()) axes.push_back(axis);
-    std::vector<Members>& all = groups[{before, node.op, number, aval.dtype}];
-    size_t held = 0;
-    if (!all.empty()) {
-      for (const NodeId id : all.back()) held += graph.aval(graph.nodes[id].out()).bytes();
-    }
-    if (all.empty() || held + aval.bytes() > kTogether) all.emplace_back();
-    all.back().push_back(static_cast<NodeId>(n));
+    alike[{before, node.op, number, aval.dtype}].push_back(static_cast<NodeId>(n));
   }
   std::vector<Members> result;
-  for (auto& [key, all] : groups) {
-    for (Members& members : all) {
+  for (auto& [key, all] : alike) {
+    // What is computed first is sent first: nothing of it waits for what comes long after.
+    std::ranges::sort(all, {}, [&](NodeId id) { return std::pair(graph.nodes[id].inputs[0], id); });
+    Members members;
+    size_t held = 0;
+    const auto close = [&] {
       if (members.size() > 1) result.push_back(std::move(members));
+      members.clear(), held = 0;
+    };
+    for (const NodeId id : all) {
+      const size_t bytes = graph.aval(graph.nodes[id].out()).bytes();
+      if (held + bytes > kTogether) close();
+      members.push_back(id), held += bytes;
     }
+    close();
   }
   return result;
 }

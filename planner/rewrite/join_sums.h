@@ -8,8 +8,8 @@
 namespace neap::planner {
 
 /// Small arrays that are summed over the same ranks, where none follows from another's sum, are summed as one: ranks
-/// wait for each other once, not for each array. No bit changes. nullopt where there are no two. Loops' bodies are
-/// looked at, too.
+/// wait for each other once, not for each array, and what is computed first is sent first. No bit changes. nullopt
+/// where there are no two. Loops' bodies are looked at, too.
 std::optional<tracing::Graph> join_sums(const tracing::Graph& graph);
 
 }  // namespace neap::planner

@@ -96,6 +96,10 @@ class Schedule {
 
   std::vector<int> run() {
     for (int s = 0; s < graph_.steps; ++s) {
+      const auto begins = [&](int after) { return step(after).phase == Phase::begin; };
+      urgent_.push_back(step(s).phase == Phase::whole && std::ranges::any_of(graph_.after[s], begins));
+    }
+    for (int s = 0; s < graph_.steps; ++s) {
       missing_.push_back(graph_.earlier[s].size());
       if (missing_[s] == 0) make_ready(s);
     }
@@ -111,7 +115,8 @@ class Schedule {
   double end_of(int s) const { return ends_.at(step(s).writes[0]); }
   bool fits(int s) const { return simulation_.live + simulation_.need(s) <= most_; }
 
-  // Begins wherever there is room, then what messages have arrived for, then the first of all others.
+  // Begins wherever there is room, then what messages have arrived for, then what messages need and holds no more, then
+  // the first of all others.
   int next() const {
     int first = graph_.steps;
     for (const std::set<int>* some : {&begins_, &others_})
@@ -120,6 +125,8 @@ class Schedule {
     const auto near = [&](int s) { return s - first <= ahead_; };
     if (!begins_.empty() && near(*begins_.begin()) && fits(*begins_.begin())) return *begins_.begin();
     if (!ends_ready_.empty() && ends_ready_.begin()->first <= now_) return ends_ready_.begin()->second;
+    for (const int s : urgents_)
+      if (near(s) && fits(s) && simulation_.growth(s) <= 0) return s;
     if (!others_.empty() && (*others_.begin() == first || (near(*others_.begin()) && fits(*others_.begin()))))
       return *others_.begin();
     if (!ends_ready_.empty()) return ends_ready_.begin()->second;
@@ -131,6 +138,7 @@ class Schedule {
       ends_ready_.emplace(end_of(s), s);
     else
       (step(s).phase == Phase::begin ? begins_ : others_).insert(s);
+    if (urgent_[s]) urgents_.insert(s);
   }
 
   void take(int s) {
@@ -138,6 +146,7 @@ class Schedule {
       ends_ready_.erase({end_of(s), s});
     else
       (step(s).phase == Phase::begin ? begins_ : others_).erase(s);
+    urgents_.erase(s);
     order_.push_back(s);
     simulation_.run(s);
     if (step(s).phase == Phase::begin) {
@@ -161,7 +170,9 @@ class Schedule {
   int ahead_;
   OrderSimulation simulation_;
   std::vector<size_t> missing_;
+  std::vector<bool> urgent_;                     // of each step: what it writes is sent
   std::set<int> begins_, others_;                // that are ready
+  std::set<int> urgents_;                        // of the others
   std::set<std::pair<double, int>> ends_ready_;  // with when their messages arrive
   std::vector<int> order_;
   double now_ = 0, sent_ = 0;

@@ -17,11 +17,21 @@ namespace {
 
 constexpr int kUnplaced = -1;
 
-// The step that makes each value; kUnplaced of inputs and of values in registers.
+// The step that makes each value, of what is joined from parts the one that makes the last; kUnplaced of inputs and of
+// values in registers.
 std::vector<int> made_at(const Planned& planned) {
   std::vector<int> step(planned.graph.values.size(), kUnplaced);
   for (const PlanBuffer& buffer : planned.plan.buffers) {
     if (buffer.value != no_value && planned.graph.def(buffer.value)) step[buffer.value] = buffer.first;
+  }
+  std::vector<int> there = step;  // in registers: when all that it is of is there
+  for (const Node& node : planned.graph.nodes) {
+    int operands = kUnplaced;
+    for (const ValueId x : node.inputs) operands = std::max(operands, there[x]);
+    for (const ValueId v : node.outputs) {
+      there[v] = std::max(there[v], operands);
+      if (node.op == Op::concatenate && step[v] != kUnplaced) step[v] = there[v];
+    }
   }
   return step;
 }

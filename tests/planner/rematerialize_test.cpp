@@ -317,6 +317,29 @@ TEST(Rematerialize, NothingChangesWhereAllIsKept) {
   EXPECT_EQ(simplify(rematerialize_from(planned, live_across_peak(planned))).nodes.size(), planned.graph.nodes.size());
 }
 
+// What is joined from parts is there when the last is: nothing of the way back comes before the peak for the sake of
+// the first.
+TEST(Rematerialize, PartsThatAreThereEarlyMakeNoneOfTheOthers) {
+  const auto f = [](const std::vector<Array>& in) {
+    const Array& w = in[1];
+    Array h = tanh(matmul(in[0], w)), first = mean(matmul(h, w), 0, true);
+    std::vector<Array> made;
+    for (int i = 0; i < 5; ++i) made.push_back(h = matmul(h, w));
+    for (size_t i = made.size(); i-- > 0;) h = matmul(h, w) * made[i];
+    return std::vector<Array>{matmul(concatenate({first, mean(h, 0, true)}, 0), w)};
+  };
+  const std::vector<Aval> inputs{{{kRows, 64}, DType::f32}, {{64, 64}, DType::f32}};
+  Planned planned = plan_simplified(simplify(trace_closed(inputs, f)), {}, {});
+  const auto joined = std::ranges::find(planned.graph.nodes, Op::concatenate, &Node::op);
+  ASSERT_NE(joined, planned.graph.nodes.end());
+  const auto buffer = std::ranges::find(planned.plan.buffers, joined->out(), &PlanBuffer::value);
+  ASSERT_NE(buffer, planned.plan.buffers.end());
+  buffer->first = std::min(buffer->first, peak_step(planned.plan) - 1);  // where its first part may be written
+  const std::vector<ValueId> across = live_across_peak(planned);
+  EXPECT_THAT(across, testing::Not(testing::Contains(joined->out())));
+  EXPECT_EQ(simplify(rematerialize_from(planned, across)).nodes.size(), planned.graph.nodes.size());
+}
+
 // What they call the host for would be done again.
 TEST(Rematerialize, LoopsThatCallTheHostRunOnce) {
   constexpr size_t n = 6;

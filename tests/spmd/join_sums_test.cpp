@@ -1,6 +1,16 @@
 // Small sums over ranks, together: fewer messages, the same bits.
+#include "planner/rewrite/join_sums.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
 #include "planner/plan/plan.h"
 #include "tests/spmd/thread_ranks.h"
+#include "trace/tracing/tracing.h"
 
 namespace neap {
 namespace {
@@ -29,13 +39,40 @@ auto sums(const Mesh& mesh) {
 }
 
 TEST(JoinSums, RanksWaitOnceForAllThatAreReady) {
-  const Plan plan = sums(Mesh::planned({{"x", 8}})).plan(spec({16}, f32), spec({1 << 16}, f32));
+  const Plan plan = sums(Mesh::planned({{"x", 8}})).plan(spec({16}, f32), spec({1 << 20}, f32));
   EXPECT_EQ(count(plan, tracing::Op::psum), 3u) << plan;
   EXPECT_EQ(count(plan, tracing::Op::pmax), 1u) << plan;
 }
 
+// What is there first does not wait for what comes last, in whatever order the sums are listed.
+TEST(JoinSums, InTheOrderInWhichTheyAreThere) {
+  constexpr int kAll = 8;
+  const auto f = shard(
+      [](Array x) {
+        std::vector<Array> sums(kAll);
+        for (int i = kAll; i-- > 0;) sums[static_cast<size_t>(i)] = x = sin(x);
+        for (Array& a : sums) a = psum(a, "x");
+        return sums;
+      },
+      {.mesh = Mesh::planned({{"x", 4}}), .in = {P{"x"}}, .out = {P{}}});
+  const Aval block{{1 << 14}, f32};  // 64 KiB
+  const tracing::TracedFunction traced =
+      tracing::trace(std::array{block}, [&](const tracing::Arrays& in) { return f(in[0]); });
+  const std::optional<tracing::Graph> joined = planner::join_sums(traced.graph);
+  ASSERT_TRUE(joined);
+  std::vector<int> depth(joined->values.size(), 0);  // sines on the way to each value
+  std::vector<int> sent;
+  for (const tracing::Node& node : joined->nodes) {
+    int before = 0;
+    for (const tracing::ValueId v : node.inputs) before = std::max(before, depth[v]);
+    for (const tracing::ValueId v : node.outputs) depth[v] = before + (node.op == tracing::Op::sin ? 1 : 0);
+    if (node.op == tracing::Op::psum) sent.push_back(before);
+  }
+  EXPECT_THAT(sent, testing::UnorderedElementsAre(kAll / 2, kAll));
+}
+
 TEST(JoinSums, KeepBits) {
-  const Array x = random::normal(random::key(1), {3 * 16}), large = random::normal(random::key(2), {3 * 5000});
+  const Array x = random::normal(random::key(1), {3 * 16}), large = random::normal(random::key(2), {3 * 50000});
   const auto expected = sums(Mesh::emulated({{"x", 3}}))(x, large);
   on_threads({{"x", 3}}, [&](const Mesh& mesh) {
     const auto got = sums(mesh)(mesh.local(x, {"x"}), mesh.local(large, {"x"}));

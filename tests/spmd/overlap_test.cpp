@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "examples/transformer.h"
 #include "planner/plan/plan.h"
 #include "tests/environment.h"
 #include "tests/spmd/thread_ranks.h"
@@ -81,6 +82,23 @@ TEST(Overlap, GradientsAreAddedUpWhileOthersAreComputed) {
 }
 
 // Where the peak leaves no room, a budget may.
+// The value is needed by nothing but the sum that it shares with the last block's gradients.
+TEST(Overlap, NothingWaitsForAValueThatCouldBeThere) {
+  const auto step = jit(shard(
+      [](const Model& m, const Array& rows) {
+        const auto [value, g] = pmean(value_and_grad(::loss)(m, rows), "x");
+        return std::tuple(tree_map([](const Array& w, const Array& d) { return w - 0.1f * d; }, m, g), value);
+      },
+      {.mesh = Mesh::planned({{"x", 4}}), .in = {P{}, P{"x"}}, .out = {P{}, P{}}}));
+  const Plan plan = step.plan(init(random::key(1), 2), spec({batch, length + 1}, i32));
+  const auto spans = under_way(plan.data());
+  ASSERT_EQ(spans.size(), 2u) << plan;
+  const auto& steps = plan.data().steps;
+  const auto is_product = [](const PlanStep& s) { return s.kind == PlanStep::Kind::dot; };
+  const auto sent = steps.begin() + static_cast<std::ptrdiff_t>(spans[0].first);
+  EXPECT_GE(std::count_if(sent, steps.end(), is_product), 15) << plan;  // all of the first block's
+}
+
 TEST(Overlap, KeepsToThePeakOrToTheBudget) {
   const auto f = [](std::optional<size_t> budget) {
     return jit(shard(
@@ -205,8 +223,8 @@ TEST(Overlap, RunsBesideTheProgramAtThePlannedPeak) {
 }
 
 TEST(Overlap, BitsAreThoseInTurn) {
-  const Layers model = layers(128);
-  const Array x = random::normal(random::key(9), {4 * 32, 128});
+  const Layers model = layers(192);  // 144 KiB: too much to be joined with others
+  const Array x = random::normal(random::key(9), {4 * 32, 192});
   const auto trained = [&](const char* how) {
     const Environment set("NEAP_OVERLAP", how);
     std::vector<Array> first(4, Array());
