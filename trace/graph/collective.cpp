@@ -19,9 +19,12 @@ namespace {
 
 // A tree goes over elements in strips that stay in registers and the first cache.
 constexpr size_t kStrip = 256;
-// Bytes of the shortest part of an array that is worth a message to each rank: arrays of shorter ones are summed along
-// the tree itself, so many bytes at a time, in twice as many messages as it is deep.
-constexpr size_t kLeastPart = 512, kSegment = 16384;
+// Up to so many ranks a message to each other one takes less than to wait for others on every level of the tree, twice.
+constexpr int64_t kFewRanks = 128;
+// Bytes of the shortest part of an array that is worth a message to each rank, of few ranks and of many.
+constexpr size_t kLeastPart = 64, kLeastOfMany = 512;
+// Bytes that go along the tree at a time; and of the arrays of all ranks where each sends all of its own.
+constexpr size_t kSegment = 16384;
 
 // Levels of the tree.
 int depth(int64_t ranks) {
@@ -66,16 +69,14 @@ std::byte* read_only(const std::byte* bytes) { return const_cast<std::byte*>(byt
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
 
-// A tree over the parts that ranks have sent, strip by strip.
+// A tree over what ranks have of a part, strip by strip. The sums may take the place of what one of them has.
 template <class T>
 struct Tree {
   Op op;
-  int64_t ranks, rank;
-  const T* mine;      // this rank's part
-  const T* received;  // the part of rank i begins at received + i * part; there is none of this one
-  size_t part;
+  int64_t ranks;
+  std::span<const T* const> parts;  // of each rank
 
-  void run(T* out) const {
+  void run(T* out, size_t part) const {
     std::array<Wide<T>, kStrip> sums;
     for (size_t at = 0; at < part; at += kStrip) {
       const size_t count = std::min(kStrip, part - at);
@@ -94,8 +95,8 @@ struct Tree {
 
   void node(int level, int64_t i, size_t at, size_t count, Wide<T>* sums) const {
     if (level == 0) {
-      const T* from = i == rank ? mine : received + static_cast<size_t>(i) * part;
-      for (size_t j = 0; j < count; ++j) sums[j] = convert_element<Wide<T>>(from[at + j]);
+      const T* from = parts[static_cast<size_t>(i)] + at;
+      for (size_t j = 0; j < count; ++j) sums[j] = convert_element<Wide<T>>(from[j]);
       return;
     }
     node(level - 1, i, at, count, sums);
@@ -132,15 +133,25 @@ DType combined_in(Op reduction, DType dtype) {
 
 namespace {
 
-// How a sum over ranks goes over an array: each rank combines a part and gives it to the others, but of what would be
-// parts so short that messages along the tree take less; the rest goes along the tree.
+// How a sum over ranks goes over an array: each rank combines a part and gives it to the others. What is left of parts
+// that all are equal, and what would be parts too short, each rank sends whole where that is little; else it goes along
+// the tree.
 struct Shares {
-  size_t element, part, rest;  // bytes, elements, elements
+  size_t element;     // bytes
+  size_t part, last;  // elements of each rank's part, but of the last rank's
+  size_t rest;        // elements that are of no part
+  bool whole;         // each rank sends them all
 
   Shares(DType dtype, size_t count, int64_t ranks) : element(size_of(dtype)) {
+    const bool few = ranks <= kFewRanks;
     const auto all = static_cast<size_t>(ranks);
-    part = count / all * element < kLeastPart ? 0 : count / all;
-    rest = count - part * all;
+    const auto sent_whole = [&](size_t elements) { return few && elements * element * all <= kSegment; };
+    part = sent_whole(count) ? 0 : (count + all - 1) / all;
+    last = count - std::min(count, (all - 1) * part);
+    if ((all - 1) * part > count) part = last = count / all;
+    if (part * element < (few ? kLeastPart : kLeastOfMany)) part = last = 0;
+    rest = count - (all - 1) * part - last;
+    whole = sent_whole(rest);
   }
 };
 
@@ -162,7 +173,9 @@ size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
     case Op::pmax:
     case Op::pmin: {
       const Shares shares = shares_of(operand, ranks);
-      return (2 * shares.part * others + static_cast<size_t>(depth(ranks)) * shares.rest) * shares.element;
+      const size_t parts = shares.part * (2 * others - 1) + shares.last;  // those of others, then its own to each
+      const size_t sendings = shares.whole ? others : static_cast<size_t>(depth(ranks));
+      return (parts + sendings * shares.rest) * shares.element;
     }
     case Op::all_gather: return operand.bytes() * others;
     case Op::all_to_all: return operand.bytes() / static_cast<size_t>(ranks) * others;
@@ -179,8 +192,9 @@ int64_t exchanges(Op op, const Aval& operand, int64_t ranks) {
     case Op::pmin: {
       const Shares shares = shares_of(operand, ranks);
       const size_t at_once = dispatch(real_dtype(operand.dtype), []<class T>() { return kAtOnce<T>; });
-      const size_t segments = (shares.rest + at_once - 1) / at_once;
-      return (shares.part > 0 ? 2 : 0) + 2 * depth(ranks) * static_cast<int64_t>(segments);
+      const size_t segments = shares.whole ? 0 : (shares.rest + at_once - 1) / at_once;
+      return (shares.part > 0 ? 2 : 0) + (shares.whole && shares.rest > 0 ? 1 : 0) +
+             2 * depth(ranks) * static_cast<int64_t>(segments);
     }
     case Op::all_gather:
     case Op::all_to_all:
@@ -308,52 +322,90 @@ void Collective::exchange(std::span<const Message> sends, std::span<const Messag
   axis_->communicator->exchange(sends, receives, name(op_), line_);
 }
 
-// Each rank combines a part and gives it to the others. What does not make equal parts, and what is small, goes up and
-// down the tree.
 void Collective::reduce(const std::byte* in, std::byte* out) const {
   dispatch(dtype_, [&]<class T>() {
-    const T* const from = typed<T>(in);
-    T* const to = typed<T>(out);
-    const size_t whole = static_cast<size_t>(count_);
-    const size_t part = Shares(dtype_, whole, ranks_).part;
-    if (part > 0) {
-      std::vector<Message> sends, receives;
-      for (int64_t peer = 0; peer < ranks_; ++peer) {
-        if (peer == rank_) continue;
-        const size_t at = static_cast<size_t>(peer) * part;
-        sends.push_back({peer, read_only(in) + at * sizeof(T), part * sizeof(T)});
-        receives.push_back({peer, out + at * sizeof(T), part * sizeof(T)});
-      }
-      exchange(sends, receives);
-      const size_t mine = static_cast<size_t>(rank_) * part;
-      Tree<T>{op_, ranks_, rank_, from + mine, to, part}.run(to + mine);
-      for (Message& message : sends) message.bytes = out + mine * sizeof(T);
-      exchange(sends, receives);
-    }
-    using W = Wide<T>;
-    std::array<W, kAtOnce<T>> sums, theirs;
-    for (size_t at = part * static_cast<size_t>(ranks_); at < whole; at += sums.size()) {
-      const size_t count = std::min(sums.size(), whole - at);
-      for (size_t i = 0; i < count; ++i) sums[i] = convert_element<W>(from[at + i]);
-      // Between ranks i and i + h of a level of k values. All ranks come by all levels. Returns whether this one
-      // receives.
-      const auto meet = [&](int64_t k, bool up, void* bytes, size_t element) {
-        const int64_t h = rank_tree_half(k);
-        const bool lower = rank_ + h < k, upper = rank_ >= h && rank_ < k;
-        const Message one{upper ? rank_ - h : rank_ + h, static_cast<std::byte*>(bytes), element * count};
-        exchange(std::span(&one, up ? upper : lower), std::span(&one, up ? lower : upper));
-        return up ? lower : upper;
-      };
-      std::vector<int64_t> left;  // values before each level
-      for (int64_t k = ranks_; k > 1; k = rank_tree_half(k)) left.push_back(k);
-      for (const int64_t k : left)
-        if (meet(k, true, rank_ < rank_tree_half(k) ? theirs.data() : sums.data(), sizeof(W)))
-          combine(op_, sums.data(), theirs.data(), count);
-      if (rank_ == 0)
-        for (size_t i = 0; i < count; ++i) to[at + i] = convert_element<T>(sums[i]);
-      for (size_t level = left.size(); level-- > 0;) meet(left[level], false, to + at, sizeof(T));
-    }
+    const auto count = static_cast<size_t>(count_);
+    const Shares shares(dtype_, count, ranks_);
+    if (shares.part > 0) reduce_parts(typed<T>(in), typed<T>(out), shares.part, shares.last);
+    const size_t begin = count - shares.rest;
+    if (shares.rest > 0 && shares.whole) reduce_whole(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
+    if (shares.rest > 0 && !shares.whole) reduce_along(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
   });
+}
+
+// Each rank combines a part and gives it to the others. What others have of it lies where their parts will; of the last
+// rank, whose part may be shorter, where this one's will.
+template <class T>
+void Collective::reduce_parts(const T* in, T* out, size_t part, size_t last) const {
+  const auto size_of_part = [&](int64_t rank) { return rank + 1 == ranks_ ? last : part; };
+  const size_t size = size_of_part(rank_), mine = static_cast<size_t>(rank_) * part;
+  const auto bytes = [](T* at) { return reinterpret_cast<std::byte*>(at); };  // NOLINT
+  std::vector<const T*> parts;
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < ranks_; ++peer) {
+    const size_t at = static_cast<size_t>(peer) * part;
+    if (peer == rank_) {
+      parts.push_back(in + mine);
+      continue;
+    }
+    T* const theirs = out + (peer + 1 == ranks_ ? mine : at);
+    parts.push_back(theirs);
+    sends.push_back({peer, bytes(const_cast<T*>(in) + at), size_of_part(peer) * sizeof(T)});
+    receives.push_back({peer, bytes(theirs), size * sizeof(T)});
+  }
+  exchange(sends, receives);
+  Tree<T>{op_, ranks_, parts}.run(out + mine, size);
+  for (Message& message : sends) message = {message.peer, bytes(out + mine), size * sizeof(T)};
+  for (Message& message : receives) {
+    T* const at = out + static_cast<size_t>(message.peer) * part;
+    message = {message.peer, bytes(at), size_of_part(message.peer) * sizeof(T)};
+  }
+  exchange(sends, receives);
+}
+
+// Each rank has what all have, and combines it all.
+template <class T>
+void Collective::reduce_whole(const T* in, T* out, size_t count) const {
+  alignas(64) std::array<std::byte, kSegment> received;
+  std::vector<const T*> parts;
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < ranks_; ++peer) {
+    std::byte* const theirs = received.data() + static_cast<size_t>(peer) * count * sizeof(T);
+    parts.push_back(peer == rank_ ? in : typed<T>(theirs));
+    if (peer == rank_) continue;
+    sends.push_back({peer, reinterpret_cast<std::byte*>(const_cast<T*>(in)), count * sizeof(T)});  // NOLINT
+    receives.push_back({peer, theirs, count * sizeof(T)});
+  }
+  exchange(sends, receives);
+  Tree<T>{op_, ranks_, parts}.run(out, count);
+}
+
+// Up and down the tree.
+template <class T>
+void Collective::reduce_along(const T* from, T* to, size_t whole) const {
+  using W = Wide<T>;
+  std::array<W, kAtOnce<T>> sums, theirs;
+  for (size_t at = 0; at < whole; at += sums.size()) {
+    const size_t count = std::min(sums.size(), whole - at);
+    for (size_t i = 0; i < count; ++i) sums[i] = convert_element<W>(from[at + i]);
+    // Between ranks i and i + h of a level of k values. All ranks come by all levels. Returns whether this one
+    // receives.
+    const auto meet = [&](int64_t k, bool up, void* bytes, size_t element) {
+      const int64_t h = rank_tree_half(k);
+      const bool lower = rank_ + h < k, upper = rank_ >= h && rank_ < k;
+      const Message one{upper ? rank_ - h : rank_ + h, static_cast<std::byte*>(bytes), element * count};
+      exchange(std::span(&one, up ? upper : lower), std::span(&one, up ? lower : upper));
+      return up ? lower : upper;
+    };
+    std::vector<int64_t> left;  // values before each level
+    for (int64_t k = ranks_; k > 1; k = rank_tree_half(k)) left.push_back(k);
+    for (const int64_t k : left)
+      if (meet(k, true, rank_ < rank_tree_half(k) ? theirs.data() : sums.data(), sizeof(W)))
+        combine(op_, sums.data(), theirs.data(), count);
+    if (rank_ == 0)
+      for (size_t i = 0; i < count; ++i) to[at + i] = convert_element<T>(sums[i]);
+    for (size_t level = left.size(); level-- > 0;) meet(left[level], false, to + at, sizeof(T));
+  }
 }
 
 void Collective::all_gather(const std::byte* in, std::byte* out) const {
