@@ -17,7 +17,7 @@ Array lookup(const Array& rows, const Array& ids) {
   const int64_t ranks = neap::axis_size("x"), lookups = ids.shape()[0], width = rows.shape()[1];
   if (lookups == 0) return neap::zeros({0, width});
   const int64_t mean = (lookups + ranks - 1) / ranks;
-  const int64_t length = std::min(lookups, mean + 4 * static_cast<int64_t>(std::sqrt(mean)) + 16);
+  const int64_t length = std::min(lookups, mean + 3 * static_cast<int64_t>(std::sqrt(mean)) + 16);
   const Array owner = neap::floor_divide(ids, rows.shape()[0]);
   const Array counts = neap::cumsum((neap::expand_dims(neap::arange(ranks), 1) == owner).astype(neap::i32), 1);
   const Array number = neap::squeeze(neap::take_along_axis(counts, neap::expand_dims(owner, 0), 0), {0}) - 1;  // among its owner's

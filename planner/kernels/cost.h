@@ -73,6 +73,8 @@ inline constexpr double kCumulateRow = 105;  // where its row lies side by side
 // Messages between ranks, in seconds: guesses for machines side by side (limits_ranks messages measures them), and what
 // it takes to give one to another thread.
 inline constexpr double kExchange = 1e-5, kSentByte = 1 / 5e9, kHandOver = 1e-5;
+// Moving a result's pages out of an arena and others in, in seconds; a system call each.
+inline constexpr double kMove = 4e-5, kMovedByte = 2e-11;
 inline constexpr double kTrips = 16;  // iterations of a while_loop: a guess, as nothing is known of them
 }  // namespace predicted
 

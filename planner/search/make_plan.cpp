@@ -24,6 +24,7 @@
 #include "planner/search/overlap.h"
 #include "planner/search/pins.h"
 #include "planner/search/program.h"
+#include "planner/search/results_apart.h"
 #include "trace/graph/collective.h"
 
 namespace neap::planner {
@@ -179,6 +180,7 @@ PlanData make_plan(const Graph& graph, const PlanOptions& asked) {
   }
   overlap_messages(plan, options);
   if (tracing::has_collectives(graph)) drop_ordered(plan);
+  lay_results_apart(plan, options);
   if (plan.budget) check_budget(plan);
   check_limits(plan, options.target);
   check_pin(plan, program, options);
