@@ -26,6 +26,9 @@ constexpr size_t kPageAligned = size_t{64} << 10;
 constexpr size_t kCopied = size_t{64} << 10;
 constexpr size_t kLargest = size_t{1} << 56;  // past any address space; rounding up cannot overflow below it
 
+// Whether a piece is copied out of a slab from which so many bytes have been.
+bool is_copied(size_t bytes, size_t copied) { return copied + bytes <= kCopied; }
+
 // Lost is the residence of what take_over() had no memory for.
 class Lost : public Residence {
   std::byte* arrive(const Buffer& buffer) override {
@@ -150,7 +153,7 @@ struct Buffer::Access {
     size_t kept = 0, copied = 0;
     for (const auto& [range, piece] : pieces) {
       kept += range.size();
-      if (slab.slab_ && copied + range.size() <= kCopied) {
+      if (slab.slab_ && is_copied(range.size(), copied)) {
         const std::byte* const from = piece->data_;
         take_small(*piece, "a result");
         std::memcpy(piece->data_, from, piece->requested_);
@@ -184,6 +187,23 @@ struct Buffer::Access {
     slab.counted_ = false;
   }
 };
+
+Moves moves_of_carve(size_t slab_bytes, std::span<const Piece> pieces) {
+  if (slab_bytes < kSlabThreshold) return {};
+  std::vector<detail::Range> stay;
+  for (const Piece& piece : pieces) stay.push_back({piece.offset, piece.offset + round_up_64(piece.bytes)});
+  std::ranges::sort(stay, {}, &detail::Range::begin);
+  size_t copied = 0;
+  std::erase_if(stay, [&](const detail::Range& range) {
+    const bool is = is_copied(range.size(), copied);
+    if (is) copied += range.size();
+    return is;
+  });
+  const std::vector<detail::Range> runs = detail::Heap::moved_by_split(slab_bytes, stay);
+  Moves moves{runs.size(), 0};
+  for (const detail::Range& run : runs) moves.bytes += run.size();
+  return moves;
+}
 
 Buffer::~Buffer() {
   residence_.reset();  // it may name the block

@@ -98,6 +98,13 @@ struct Piece {
 // where their data() says: their pages may have moved. Pages that belong to no piece are idle from then on, as those of
 // a piece are when it dies, or go back to the operating system (heap.cpp).
 std::vector<BufferPtr> carve(BufferPtr slab, std::span<const Piece> pieces);
+// Says what carve() moves where the system lets it: runs of pages, of so many bytes together. As many come in again
+// before the next run.
+struct Moves {
+  size_t runs = 0;
+  size_t bytes = 0;
+};
+Moves moves_of_carve(size_t slab_bytes, std::span<const Piece> pieces);
 
 // Returns a handle to memory that somebody else owns, kept alive through `owner`. It is not counted.
 BufferPtr wrap(void* data, size_t bytes, std::shared_ptr<void> owner);

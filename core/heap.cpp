@@ -75,6 +75,9 @@ std::vector<Range> pages_of(const std::vector<Range>& pieces) {
   return runs;
 }
 
+// Whether so many runs of pages are worth to be moved out of a slab in which so many bytes stay.
+bool is_worth_moving(size_t runs, size_t rest) { return runs <= kMostMoves && rest >= runs * kWorthAMove; }
+
 // Calls visit(hole) for what is not idle of the first `pages` of a free slab.
 template <class Visit>
 void for_each_hole(const Slab& slab, size_t pages, const Visit& visit) {
@@ -311,10 +314,18 @@ std::vector<Home> Heap::split(Slab* slab, std::vector<Range> pieces, size_t copi
   return homes;
 }
 
+std::vector<Range> Heap::moved_by_split(size_t bytes, const std::vector<Range>& pieces) {
+  std::vector<Range> runs = pages_of(pieces);
+  size_t rest = page_ceil(bytes);
+  for (const Range& run : runs) rest -= run.size();
+  if (!is_worth_moving(runs.size(), rest)) runs.clear();
+  return runs;
+}
+
 // Returns whether so many runs of pages may leave a slab in which so many bytes stay. Where slabs that are apart are as
 // many as there may be, dead ones go. What fork() leaves to a child does not become one mapping again.
 bool Heap::may_move(size_t runs, size_t rest) {
-  if (!moves_ || runs > kMostMoves || rest < runs * kWorthAMove || os::process() != process_) return false;
+  if (!moves_ || !is_worth_moving(runs, rest) || os::process() != process_) return false;
   while (apart_ + runs > kMostApart && !fillers_.empty()) {
     Slab* dead = fillers_.begin()->second;
     for (const Range& range : dead->idle) cached_ -= range.size();

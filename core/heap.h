@@ -63,6 +63,8 @@ class Heap {
   // Replaces the slab's only piece by these, sorted and disjoint, and by `copied` bytes that live elsewhere from now
   // on. Returns where each piece lies from now on: they may move.
   std::vector<Home> split(Slab* slab, std::vector<Range> pieces, size_t copied);
+  // Returns what split() moves of a slab of so many bytes, runs of pages, where the system lets it.
+  static std::vector<Range> moved_by_split(size_t bytes, const std::vector<Range>& pieces);
   // Ends the life of the piece that begins at `begin`.
   void unmap(Slab* slab, size_t begin);
 

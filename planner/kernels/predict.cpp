@@ -4,8 +4,10 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
+#include "core/buffer.h"
 #include "planner/kernels/convolution.h"
 #include "planner/kernels/cost.h"
 #include "planner/kernels/cumulative.h"
@@ -279,6 +281,19 @@ std::vector<double> predict_steps(const PlanData& plan, size_t held, const Count
 
 double predict_on(const predicted::Machine& machine, const PlanData& plan) {
   return sum_of(steps_on(&machine, plan, plan.peak_bytes, nullptr));
+}
+
+double move_seconds(const PlanData& plan) {
+  if (!plan.slab || plan.naive) return 0;
+  std::set<int> roots;
+  for (const int b : plan.outputs) roots.insert(plan.root(b));
+  std::vector<Piece> results;
+  for (const int b : roots) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    if (buffer.offset >= 0 && buffer.bytes > 0) results.push_back({static_cast<size_t>(buffer.offset), buffer.bytes});
+  }
+  const Moves moves = moves_of_carve(plan.arena_bytes, results);
+  return predicted::kMove * static_cast<double>(moves.runs) + predicted::kMovedByte * static_cast<double>(moves.bytes);
 }
 
 void predict(PlanData& plan, size_t held) { plan.predicted_seconds = sum_of(predict_steps(plan, held)); }

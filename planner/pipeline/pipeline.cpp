@@ -150,6 +150,7 @@ bool place_buffers(Draft& d) {
   } else {
     assign_buffers(plan, d.options.target, d.placing, shared);
     predict(plan, plan.peak_bytes);
+    if (!d.options.target.gpu) plan.predicted_seconds += move_seconds(plan);
   }
   return true;
 }

@@ -122,6 +122,10 @@ std::optional<Program> with_joined_sums(const Program& program, const PlanOption
 // What budgets would get.
 void add_points(const Program& program, const PlanOptions& options, std::vector<Tradeoff>& points) {
   const Search search = search_candidates(program, options);
+  PlanData apart = search.plan();
+  lay_results_apart(apart, options);
+  if (apart.peak_bytes > search.plan().peak_bytes)
+    points.push_back({apart.peak_bytes, apart.predicted_seconds, "results apart"});
   append(points, first_of(search));
   append(points, tradeoff_of(search.simple, search.planned.plan, search.options));
   for (const Search::Start& other : search.others) {

@@ -88,7 +88,7 @@ void add_barriers(const PlanData& split, OrderProblem& problem) {
   }
 }
 
-// Runs steps in their given order, but for what waits for messages.
+// Runs steps in their given order, but for messages, what they need and what waits for them.
 class Schedule {
  public:
   Schedule(const PlanData& split, const OrderGraph& graph, const std::vector<double>& seconds, size_t most, int ahead)
@@ -96,8 +96,8 @@ class Schedule {
 
   std::vector<int> run() {
     for (int s = 0; s < graph_.steps; ++s) {
-      const auto begins = [&](int after) { return step(after).phase == Phase::begin; };
-      urgent_.push_back(step(s).phase == Phase::whole && std::ranges::any_of(graph_.after[s], begins));
+      const auto sends = [&](int after) { return step(after).phase == Phase::begin && reads_of(after, s); };
+      urgent_.push_back(step(s).phase == Phase::whole && std::ranges::any_of(graph_.after[s], sends));
     }
     for (int s = 0; s < graph_.steps; ++s) {
       missing_.push_back(graph_.earlier[s].size());
@@ -113,6 +113,12 @@ class Schedule {
  private:
   const PlanStep& step(int s) const { return split_.steps[s]; }
   double end_of(int s) const { return ends_.at(step(s).writes[0]); }
+  // Whether a step reads what another writes.
+  bool reads_of(int reader, int writer) const {
+    return std::ranges::any_of(step(reader).reads, [&](int read) {
+      return std::ranges::any_of(step(writer).writes, [&](int b) { return split_.root(b) == split_.root(read); });
+    });
+  }
   bool fits(int s) const { return simulation_.live + simulation_.need(s) <= most_; }
 
   // Begins wherever there is room, then what messages have arrived for, then what messages need and holds no more, then

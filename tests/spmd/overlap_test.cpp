@@ -81,7 +81,6 @@ TEST(Overlap, GradientsAreAddedUpWhileOthersAreComputed) {
   EXPECT_EQ(decision.alternatives.at(1).cost, plain.data().predicted_seconds);
 }
 
-// Where the peak leaves no room, a budget may.
 // The value is needed by nothing but the sum that it shares with the last block's gradients.
 TEST(Overlap, NothingWaitsForAValueThatCouldBeThere) {
   const auto step = jit(shard(
@@ -99,6 +98,7 @@ TEST(Overlap, NothingWaitsForAValueThatCouldBeThere) {
   EXPECT_GE(std::count_if(sent, steps.end(), is_product), 15) << plan;  // all of the first block's
 }
 
+// Where the peak leaves no room, a budget may.
 TEST(Overlap, KeepsToThePeakOrToTheBudget) {
   const auto f = [](std::optional<size_t> budget) {
     return jit(shard(

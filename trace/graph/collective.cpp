@@ -19,10 +19,11 @@ namespace {
 
 // A tree goes over elements in strips that stay in registers and the first cache.
 constexpr size_t kStrip = 256;
-// Up to so many ranks a message to each other one takes less than to wait for others on every level of the tree, twice.
+// Up to so many ranks, a guess, a message to each other one takes less than to wait for others on every level of the
+// tree, up and down.
 constexpr int64_t kFewRanks = 128;
-// Bytes of the shortest part of an array that is worth a message to each rank, of few ranks and of many.
-constexpr size_t kLeastPart = 64, kLeastOfMany = 512;
+// Bytes of the shortest part of an array that is worth a message to each of many ranks.
+constexpr size_t kLeastPart = 512;
 // Bytes that go along the tree at a time; and of the arrays of all ranks where each sends all of its own.
 constexpr size_t kSegment = 16384;
 
@@ -133,25 +134,22 @@ DType combined_in(Op reduction, DType dtype) {
 
 namespace {
 
-// How a sum over ranks goes over an array: each rank combines a part and gives it to the others. What is left of parts
-// that all are equal, and what would be parts too short, each rank sends whole where that is little; else it goes along
-// the tree.
+// How a sum over ranks goes over an array. Of few ranks each sends all of it where that is little; else each combines a
+// part and gives it to the others, the last ones a shorter part or none. Of many ranks the parts are equal, and what is
+// left, or would be parts too short, goes along the tree.
 struct Shares {
-  size_t element;     // bytes
-  size_t part, last;  // elements of each rank's part, but of the last rank's
-  size_t rest;        // elements that are of no part
-  bool whole;         // each rank sends them all
+  size_t element;  // bytes
+  size_t part;     // elements of a rank's part; 0: there are none
+  size_t rest;     // elements that are of no part
+  bool whole;      // each rank sends these to all
 
   Shares(DType dtype, size_t count, int64_t ranks) : element(size_of(dtype)) {
-    const bool few = ranks <= kFewRanks;
     const auto all = static_cast<size_t>(ranks);
-    const auto sent_whole = [&](size_t elements) { return few && elements * element * all <= kSegment; };
-    part = sent_whole(count) ? 0 : (count + all - 1) / all;
-    last = count - std::min(count, (all - 1) * part);
-    if ((all - 1) * part > count) part = last = count / all;
-    if (part * element < (few ? kLeastPart : kLeastOfMany)) part = last = 0;
-    rest = count - (all - 1) * part - last;
-    whole = sent_whole(rest);
+    const bool few = ranks <= kFewRanks;
+    whole = few && count * element * all <= kSegment;
+    part = whole ? 0 : few ? (count + all - 1) / all : count / all;
+    if (!few && part * element < kLeastPart) part = 0;
+    rest = few && !whole ? 0 : count - part * all;
   }
 };
 
@@ -167,19 +165,25 @@ constexpr size_t kAtOnce = kSegment / sizeof(Wide<T>);
 }  // namespace
 
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
+  if (ranks <= 1) return 0;
   const size_t others = static_cast<size_t>(ranks - 1);
   switch (op) {
     case Op::psum:
     case Op::pmax:
     case Op::pmin: {
       const Shares shares = shares_of(operand, ranks);
-      const size_t parts = shares.part * (2 * others - 1) + shares.last;  // those of others, then its own to each
-      const size_t sendings = shares.whole ? others : static_cast<size_t>(depth(ranks));
-      return (parts + sendings * shares.rest) * shares.element;
+      const size_t count = static_cast<size_t>(operand.size()) * (is_complex(operand.dtype) ? 2 : 1);
+      const size_t parts = shares.part > 0 ? count - shares.rest + shares.part * (others - 1) : 0;
+      if (shares.whole) return others * shares.rest * shares.element;
+      // Up once, as they are combined, unless that is for others; down on all other levels.
+      const auto levels = static_cast<size_t>(depth(ranks));
+      const size_t wide = dispatch(real_dtype(operand.dtype), []<class T>() { return sizeof(Wide<T>); });
+      const size_t along = std::max(levels * shares.element, (levels - 1) * shares.element + wide);
+      return parts * shares.element + shares.rest * along;
     }
     case Op::all_gather: return operand.bytes() * others;
     case Op::all_to_all: return operand.bytes() / static_cast<size_t>(ranks) * others;
-    case Op::ppermute: return ranks > 1 ? operand.bytes() : 0;
+    case Op::ppermute: return operand.bytes();
     default: return 0;
   }
 }
@@ -326,40 +330,47 @@ void Collective::reduce(const std::byte* in, std::byte* out) const {
   dispatch(dtype_, [&]<class T>() {
     const auto count = static_cast<size_t>(count_);
     const Shares shares(dtype_, count, ranks_);
-    if (shares.part > 0) reduce_parts(typed<T>(in), typed<T>(out), shares.part, shares.last);
     const size_t begin = count - shares.rest;
+    if (shares.part > 0) reduce_parts(typed<T>(in), typed<T>(out), shares.part, begin);
     if (shares.rest > 0 && shares.whole) reduce_whole(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
     if (shares.rest > 0 && !shares.whole) reduce_along(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
   });
 }
 
-// Each rank combines a part and gives it to the others. What others have of it lies where their parts will; of the last
-// rank, whose part may be shorter, where this one's will.
+// Each rank combines a part of `count` elements and gives it to the others. What others have of it lies where their
+// parts will; what does not fit there, as their parts are shorter, where this one's will, and beside.
 template <class T>
-void Collective::reduce_parts(const T* in, T* out, size_t part, size_t last) const {
-  const auto size_of_part = [&](int64_t rank) { return rank + 1 == ranks_ ? last : part; };
-  const size_t size = size_of_part(rank_), mine = static_cast<size_t>(rank_) * part;
-  const auto bytes = [](T* at) { return reinterpret_cast<std::byte*>(at); };  // NOLINT
+void Collective::reduce_parts(const T* in, T* out, size_t part, size_t count) const {
+  const auto begin_of = [&](int64_t rank) { return std::min(count, static_cast<size_t>(rank) * part); };
+  const auto size_of_part = [&](int64_t rank) { return begin_of(rank + 1) - begin_of(rank); };
+  const size_t size = size_of_part(rank_), mine = begin_of(rank_);
+  const auto bytes = [](const T* at) { return read_only(reinterpret_cast<const std::byte*>(at)); };  // NOLINT
+  std::array<T, kFewRanks> beside;  // ranks without room for a part are few if parts are long
+  size_t used = 0;
+  bool is_free = true;  // the place of this one's part
   std::vector<const T*> parts;
   std::vector<Message> sends, receives;
   for (int64_t peer = 0; peer < ranks_; ++peer) {
-    const size_t at = static_cast<size_t>(peer) * part;
     if (peer == rank_) {
       parts.push_back(in + mine);
       continue;
     }
-    T* const theirs = out + (peer + 1 == ranks_ ? mine : at);
+    T* theirs = out + begin_of(peer);
+    if (size_of_part(peer) < size) {
+      theirs = is_free ? out + mine : beside.data() + used;
+      if (!is_free) used += size;
+      is_free = false;
+      NEAP_CHECK(used <= beside.size(), "{} of {} elements for {} ranks", used, count, ranks_);
+    }
     parts.push_back(theirs);
-    sends.push_back({peer, bytes(const_cast<T*>(in) + at), size_of_part(peer) * sizeof(T)});
+    sends.push_back({peer, bytes(in + begin_of(peer)), size_of_part(peer) * sizeof(T)});
     receives.push_back({peer, bytes(theirs), size * sizeof(T)});
   }
   exchange(sends, receives);
   Tree<T>{op_, ranks_, parts}.run(out + mine, size);
   for (Message& message : sends) message = {message.peer, bytes(out + mine), size * sizeof(T)};
-  for (Message& message : receives) {
-    T* const at = out + static_cast<size_t>(message.peer) * part;
-    message = {message.peer, bytes(at), size_of_part(message.peer) * sizeof(T)};
-  }
+  for (Message& message : receives)
+    message = {message.peer, bytes(out + begin_of(message.peer)), size_of_part(message.peer) * sizeof(T)};
   exchange(sends, receives);
 }
 

@@ -2,8 +2,8 @@
 //
 // A sum over ranks is one tree, whatever arrives first: h = ceil(n / 2), and x[i] + x[i + h] for i < n - h, until one
 // is left; halves are summed in f32 and rounded once. All ranks add parts of the array, and give them to each other, so
-// that nothing is held but the operand and the result. Of small arrays each rank gets what all have, in one exchange,
-// and of many ranks they go up and down the tree.
+// that nothing is held but the operand and the result. Of small arrays each rank gets what all have, in one exchange;
+// of small ones of more than 128 ranks, and of what does not divide by these, they go up and down the tree.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ class Collective {
  private:
   void reduce(const std::byte* in, std::byte* out) const;
   template <class T>
-  void reduce_parts(const T* in, T* out, size_t part, size_t last) const;
+  void reduce_parts(const T* in, T* out, size_t part, size_t count) const;
   template <class T>
   void reduce_whole(const T* in, T* out, size_t count) const;
   template <class T>
