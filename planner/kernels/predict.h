@@ -15,7 +15,7 @@ std::vector<double> predict_steps(const PlanData& plan, size_t held, const traci
 /// Predicts the seconds that messages of a collective take; 0 of other steps.
 double message_seconds(const PlanStep& step);
 /// Predicts the seconds that the results of a plan take to leave its arena after a run, where they lie in it: their
-/// pages are moved, and others in their place (core/buffer.h).
+/// pages are moved, and others in their place (core/buffer.h). predicted_seconds is without.
 double move_seconds(const PlanData& plan);
 /// Predicts the seconds of a plan on a machine that is not that of the constants.
 double predict_on(const predicted::Machine& machine, const PlanData& plan);

@@ -150,7 +150,6 @@ bool place_buffers(Draft& d) {
   } else {
     assign_buffers(plan, d.options.target, d.placing, shared);
     predict(plan, plan.peak_bytes);
-    if (!d.options.target.gpu) plan.predicted_seconds += move_seconds(plan);
   }
   return true;
 }

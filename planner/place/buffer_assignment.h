@@ -4,8 +4,8 @@
 // In a planned pipeline arguments, captured arrays, outputs and the arena are held for the whole run, so the peak is
 // their sum. Of the arena a step's bytes_live counts what is in use during the step, and the holes that placing left
 // (the arena less the most that is ever in use, nearly always 0): the peak step's is the peak. Outputs lie in the arena
-// (`slab`) when that is lower. In a naive one each buffer is held from its first step to its last, and bytes_live is
-// what is held. Tested in tests/planner/plan_test.cpp.
+// (`slab`) when that is lower, and planner/search/results_apart.h does not prefer the other. In a naive one each buffer
+// is held from its first step to its last, and bytes_live is what is held. Tested in tests/planner/plan_test.cpp.
 #pragma once
 
 #include <cstdint>

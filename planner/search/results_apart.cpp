@@ -22,7 +22,7 @@ constexpr double kLeast = 0.02;     // of which so much
 void lay_results_apart(PlanData& plan, const PlanOptions& options) {
   const double moves = options.target.gpu ? 0 : move_seconds(plan);
   if (moves == 0) return;
-  const double saved = moves / plan.predicted_seconds;
+  const double saved = moves / (plan.predicted_seconds + moves);
   if (saved < kLeast) return;
   const auto more = static_cast<size_t>(std::min(kMore, saved) * static_cast<double>(plan.peak_bytes));
   const size_t budget = std::min(plan.budget.value_or(SIZE_MAX), options.machine_memory.value_or(SIZE_MAX));
@@ -35,7 +35,6 @@ void lay_results_apart(PlanData& plan, const PlanOptions& options) {
   assign_buffers(apart, target);
   if (apart.peak_bytes > most) return;
   apart.lower_bound_bytes = plan.lower_bound_bytes;
-  apart.predicted_seconds -= moves;
   Decision decision{"results", "apart", "", {}};
   decision.reason = fmt::format("moving their pages out of the arena after a run takes {:.0f} us", 1e6 * moves);
   decision.alternatives = {alternative(decision.chosen, apart), alternative("in the arena", plan)};
