@@ -139,18 +139,25 @@ namespace {
 // left, or would be parts too short, goes along the tree.
 struct Shares {
   size_t element;  // bytes
+  size_t count;    // elements
   size_t part;     // elements of a rank's part; 0: there are none
   size_t rest;     // elements that are of no part
   bool whole;      // each rank sends these to all
 
-  Shares(DType dtype, size_t count, int64_t ranks) : element(size_of(dtype)) {
+  Shares(DType dtype, size_t elements, int64_t ranks) : element(size_of(dtype)), count(elements) {
     const auto all = static_cast<size_t>(ranks);
     const bool few = ranks <= kFewRanks;
     whole = few && count * element * all <= kSegment;
-    part = whole ? 0 : few ? (count + all - 1) / all : count / all;
-    if (!few && part * element < kLeastPart) part = 0;
-    rest = few && !whole ? 0 : count - part * all;
+    if (few) {
+      part = whole ? 0 : (count + all - 1) / all;
+      rest = whole ? count : 0;
+    } else {
+      part = count / all * element < kLeastPart ? 0 : count / all;
+      rest = count - part * all;
+    }
   }
+
+  size_t in_parts() const { return count - rest; }
 };
 
 Shares shares_of(const Aval& operand, int64_t ranks) {
@@ -172,9 +179,8 @@ size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
     case Op::pmax:
     case Op::pmin: {
       const Shares shares = shares_of(operand, ranks);
-      const size_t count = static_cast<size_t>(operand.size()) * (is_complex(operand.dtype) ? 2 : 1);
-      const size_t parts = shares.part > 0 ? count - shares.rest + shares.part * (others - 1) : 0;
       if (shares.whole) return others * shares.rest * shares.element;
+      const size_t parts = shares.in_parts() + shares.part * (others - 1);  // of others, and its own to each
       // Up once, as they are combined, unless that is for others; down on all other levels.
       const auto levels = static_cast<size_t>(depth(ranks));
       const size_t wide = dispatch(real_dtype(operand.dtype), []<class T>() { return sizeof(Wide<T>); });
@@ -328,9 +334,8 @@ void Collective::exchange(std::span<const Message> sends, std::span<const Messag
 
 void Collective::reduce(const std::byte* in, std::byte* out) const {
   dispatch(dtype_, [&]<class T>() {
-    const auto count = static_cast<size_t>(count_);
-    const Shares shares(dtype_, count, ranks_);
-    const size_t begin = count - shares.rest;
+    const Shares shares(dtype_, static_cast<size_t>(count_), ranks_);
+    const size_t begin = shares.in_parts();
     if (shares.part > 0) reduce_parts(typed<T>(in), typed<T>(out), shares.part, begin);
     if (shares.rest > 0 && shares.whole) reduce_whole(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
     if (shares.rest > 0 && !shares.whole) reduce_along(typed<T>(in) + begin, typed<T>(out) + begin, shares.rest);
