@@ -134,9 +134,9 @@ double factor_units(const factor::Form& form) {
     case factor::Kind::cholesky_cotangent: return cost(0.95, 560);
     case factor::Kind::solve: return cost(0.6, 160) + 25 * m * m;
     case factor::Kind::lu: return cost(0.7, 800);
-    case factor::Kind::qr: return cost(1, 1600);
-    case factor::Kind::eigh: return cost(1.2, 3500);
-    case factor::Kind::svd: return cost(2.4, 5500);
+    case factor::Kind::qr: return cost(0.85, 1600);
+    case factor::Kind::eigh: return cost(1, 3200);
+    case factor::Kind::svd: return cost(2, 5000);
   }
   return 0;
 }

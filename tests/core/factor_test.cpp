@@ -476,6 +476,37 @@ TYPED_TEST(Factor, SvdIsOrthogonalTimesDiagonalTimesOrthogonal) {
   }
 }
 
+// Some rows of matrices whose rows several threads reduce.
+TYPED_TEST(Factor, ReductionsThatThreadsShare) {
+  using T = TypeParam;
+  const int before = num_threads();
+  set_num_threads(3);
+  constexpr int64_t n = 600;
+  std::vector<T> a = numbers<T>(n * n, 9);
+  const auto some = [](const Matrix& of) {
+    Matrix rows = zeros(4, of.columns);
+    for (int64_t i = 0; i < rows.rows; ++i)
+      for (int64_t j = 0; j < of.columns; ++j) rows(i, j) = of(i * 199, j);
+    return rows;
+  };
+  for (const Kind kind : {Kind::eigh, Kind::svd}) {
+    if (kind == Kind::eigh)
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < i; ++j) a[j * n + i] = a[i * n + j];
+    const std::vector<T> out = factors<T>({.kind = kind, .dtype = kDtype<T>, .m = n, .n = n}, a);
+    const T *at = out.data(), *from = a.data();
+    const Matrix values = take(at, 1, n), left = take(at, n, n);
+    const Matrix right = kind == Kind::svd ? take(at, n, n) : transposed(left);
+    Matrix scaled = some(left);
+    EXPECT_LE(difference(scaled * transposed(scaled), identity(4)), this->tolerance(n));
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < n; ++j) scaled(i, j) *= values(0, j);
+    EXPECT_LE(difference(scaled * right, some(take(from, n, n))), 10 * this->tolerance(n));
+    EXPECT_LE(difference(some(right) * transposed(some(right)), identity(4)), this->tolerance(n));
+  }
+  set_num_threads(before);
+}
+
 TYPED_TEST(Factor, NanGivesNan) {
   using T = TypeParam;
   const T nan = std::numeric_limits<T>::quiet_NaN(), infinite = std::numeric_limits<T>::infinity();

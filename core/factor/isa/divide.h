@@ -16,7 +16,7 @@ class Divide {
   /// Matrices of fewer rows are not divided. Smaller ones take more merges, larger ones more rotations.
   static constexpr int64_t kWhole = 32;
   /// Vectors that are made at once, in a strip's own space.
-  static constexpr int64_t kStrip = 96;
+  static constexpr int64_t kStrip = 64;
   static size_t strip_elements(int64_t n) { return static_cast<size_t>(kStrip * n); }
 
   /// Carves the work space for n rows.

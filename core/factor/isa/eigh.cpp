@@ -20,7 +20,7 @@ struct Room {
     values = carver.take<double>(n);
     beside = carver.take<double>(n);
     scales = carver.take<T>(n);
-    for (T*& w : products) w = carver.take<T>(n);
+    for (T*& w : products) w = carver.take<T>(shares(n) * n);
     if (divides(form)) {
       panel = carver.take<T>(panel_size(n, n));
       reflectors = carver.take<T>(n / 2 * n);
@@ -119,7 +119,7 @@ void pass(const Step<T>& step, int64_t i) {
 // Makes a, of which the upper triangle is read, tridiagonal. Row k then holds reflector k from column k + 1 on. The
 // update of a step and the product of the next one read the matrix once.
 template <class T>
-void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
+void tridiagonalize(T* a, int64_t n, const Room<T>& room, const Work<T>& work) {
   const T *v = nullptr, *w = nullptr;  // of the step before; indexed by column
   const auto update = [&](int64_t i) {
     if (v) vec(a + i * n + i, n - i) -= v[i] * vec(w + i, n - i) + w[i] * vec(v + i, n - i);
@@ -133,9 +133,17 @@ void tridiagonalize(T* a, int64_t n, const Room<T>& room) {
     room.beside[k] = result;
     row[k + 1] = T(1);
     T* const p = room.products[k % 2];
-    vec(p + k + 1, n - k - 1).setZero();
-    const Step<T> step{a, n, v, w, row, p};
-    in_rows(k + 1, n, [&]<int kCount>(int64_t i) { v ? pass<true, kCount>(step, i) : pass<false, kCount>(step, i); });
+    const int64_t rest = n - k - 1, count = shares(rest), share = (rest + count - 1) / count;
+    const auto one = [&](int64_t begin, int64_t end, const Work<T>&) {
+      T* const own = p + begin / share * n;
+      vec(own + k + 1 + begin, rest - begin).setZero();
+      const Step<T> step{a, n, v, w, row, own};
+      in_rows(k + 1 + begin, k + 1 + end,
+              [&]<int kCount>(int64_t i) { v ? pass<true, kCount>(step, i) : pass<false, kCount>(step, i); });
+    };
+    work.strips(rest, one, share);
+    for (int64_t begin = share; begin < rest; begin += share)
+      vec(p + k + 1 + begin, rest - begin) += vec(p + begin / share * n + k + 1 + begin, rest - begin);
     const auto ps = vec(p + k + 1, n - k - 1), vs = vec(row + k + 1, n - k - 1);
     vec(p + k + 1, n - k - 1) *= scale;
     const T along = scale / 2 * (ps * vs).sum();
@@ -249,7 +257,7 @@ void eigh(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>&
   }
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j <= i; ++j) z[j * n + i] = a[i * n + j] / scale;
-  tridiagonalize(z, n, room);
+  tridiagonalize(z, n, room, work);
   bool converged = false;
   if (divides(form)) {
     converged = divide(z, n, room, work);

@@ -19,7 +19,7 @@ T norm(const T* x, int64_t n, int64_t stride) {
 template <class T>
 struct Panel {
   Panel(T* room, int64_t m) : v(room), t(v + m * kPanel), products(t + kPanel * kPanel) {}
-  T *v, *t, *products;  // V [m, kPanel] by columns, T by rows, two [kPanel, columns]
+  T *v, *t, *products;  // V [m, kPanel] by columns, T by rows, two [kPanel, columns] by columns
 };
 
 // Copies the reflectors as V is meant: ones on the diagonal, zeros above.
@@ -51,8 +51,9 @@ View<T> make_t(View<T> v, const T* scales, Panel<T>& panel, const Work<T>& work)
 template <class T>
 void apply_block(View<T> v, View<T> t, bool transposed, View<T> c, Panel<T>& panel, const Work<T>& work) {
   if (c.columns == 0) return;
-  const View<T> first = matrix(panel.products, v.columns, c.columns),
-                second = matrix(first.data + v.columns * c.columns, v.columns, c.columns);
+  // By columns, for a product is cut into strips of the longer side that lies so.
+  const View<T> first = matrix(panel.products, c.columns, v.columns).transposed(),
+                second = matrix(first.data + v.columns * c.columns, c.columns, v.columns).transposed();
   std::fill_n(first.data, 2 * v.columns * c.columns, T(0));
   work.product(first, v.transposed(), c, T(1));
   work.product(second, transposed ? t.transposed() : t, first, T(1));

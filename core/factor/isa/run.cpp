@@ -115,8 +115,9 @@ Layout layout(const Form& form) {
   if (form.kind == Kind::cholesky_cotangent) sizes.packing_bytes += kBesideCotangent * size_of(form.dtype);
   if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
-    sizes.packing_bytes = std::max(sizes.packing_bytes, rows * kRotatedBytes);
-    if (form.kind == Kind::eigh) sizes.packing_bytes += eigh_strip_room(form);
+    const size_t strip_room = form.kind == Kind::eigh ? eigh_strip_room(form) : 0;
+    sizes.packing_bytes =
+        strip_room ? sizes.packing_bytes + strip_room : std::max(sizes.packing_bytes, rows * kRotatedBytes);
   }
   // The work space may take a quarter of the operands' bytes, or kLittle where that is more.
   const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);

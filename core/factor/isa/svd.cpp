@@ -17,7 +17,8 @@ struct Room {
     Carver carver(bytes);
     values = carver.take<double>(n);
     beside = carver.take<double>(n);
-    for (T** p : {&left, &right, &outer, &row}) *p = carver.take<T>(n);
+    for (T** p : {&left, &right, &outer}) *p = carver.take<T>(n);
+    sums = carver.take<T>(shares(n) * n);
     x = carver.take<T>(n * n);
     tall = m > n ? carver.take<T>(m * n) : nullptr;
     panel = carver.take<T>(panel_size(m, form.full ? m : n));
@@ -25,7 +26,7 @@ struct Room {
     used = carver.used();
   }
   double *values, *beside;
-  T *left, *right, *outer, *row;  // scales of reflectors; a row of products
+  T *left, *right, *outer, *sums;  // scales of reflectors; rows of products, one for each share of rows
   T *x, *tall, *panel;
   std::byte* rotations[2];
   size_t used;
@@ -98,7 +99,7 @@ struct Step {
 // Makes x [n, n] upper bidiagonal. Column k then holds reflector k of the left from row k on, row k one of the right
 // from column k + 1 on.
 template <class T>
-void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
+void bidiagonalize(T* x, int64_t n, const Room<T>& room, const Work<T>& work) {
   for (int64_t k = 0; k < n; ++k) {
     const int64_t rest = n - k - 1;
     T* const row = x + k * n;
@@ -108,14 +109,21 @@ void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
     room.right[k] = T(0);
     room.beside[k] = 0;
     if (rest == 0) break;
-    const Step<T> step{x, n, k, room.row, row};
-    auto sums = vec(room.row + k + 1, rest);
+    auto sums = vec(room.sums + k + 1, rest);
     sums = vec(row + k + 1, rest);
     const bool is_small = n < kLanes<T>;
+    const int64_t count = shares(rest), share = (rest + count - 1) / count;
     if (is_small) {
       for (int64_t i = k + 1; i < n; ++i) sums += x[i * n + k] * vec(x + i * n + k + 1, rest);
     } else {
-      in_rows(k + 1, n, [&]<int kCount>(int64_t i) { step.template add<kCount>(i); });
+      const auto add = [&](int64_t begin, int64_t end, const Work<T>&) {
+        T* const to = room.sums + begin / share * n;
+        if (begin > 0) vec(to + k + 1, rest).setZero();
+        const Step<T> step{x, n, k, to, row};
+        in_rows(k + 1 + begin, k + 1 + end, [&]<int kCount>(int64_t i) { step.template add<kCount>(i); });
+      };
+      work.strips(rest, add, share);
+      for (int64_t i = 1; i * share < rest; ++i) sums += vec(room.sums + i * n + k + 1, rest);
     }
     sums *= left;
     auto u = vec(row + k + 1, rest);
@@ -125,7 +133,11 @@ void bidiagonalize(T* x, int64_t n, const Room<T>& room) {
     room.beside[k] = beside;
     row[k + 1] = T(1);
     if (!is_small) {
-      in_rows(k + 1, n, [&, scale = right]<int kCount>(int64_t i) { step.template apply<kCount>(i, scale); });
+      const auto apply = [&, scale = right](int64_t begin, int64_t end, const Work<T>&) {
+        const Step<T> step{x, n, k, room.sums, row};
+        in_rows(k + 1 + begin, k + 1 + end, [&]<int kCount>(int64_t i) { step.template apply<kCount>(i, scale); });
+      };
+      work.strips(rest, apply, share);
       continue;
     }
     for (int64_t i = k + 1; i < n; ++i) {
@@ -273,7 +285,7 @@ void svd(const Form& form, const T* a, T* out, std::byte* bytes, const Work<T>& 
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < n; ++j) x[i * n + j] = j < i ? T(0) : worked(i, j);
   }
-  bidiagonalize(x, n, room);
+  bidiagonalize(x, n, room, work);
   T* const v = form.vectors ? (wide ? first : second) : nullptr;  // rows: columns of V
   if (form.vectors) {
     std::fill_n(v, n, T(0));

@@ -17,6 +17,23 @@
 #include "core/function_ref.h"
 #include "core/thread_pool.h"
 
+#if defined(__FMA__) && !defined(__AVX512F__)
+namespace Eigen::internal {
+
+// Tiles of a product of two registers by four, not of three: twelve sums, three registers of one operand and one of the
+// other are all sixteen that there are, and clang 19 keeps one of the sums in memory then, at half the speed.
+template <class T>
+struct SmallerTiles : gebp_traits<T, T, false, false, -1, GEBPPacketFull> {
+  enum { mr = 2 * gebp_traits<T, T, false, false, -1, GEBPPacketFull>::LhsProgress };
+};
+template <>
+class gebp_traits<float, float, false, false, Architecture::Target, GEBPPacketFull> : public SmallerTiles<float> {};
+template <>
+class gebp_traits<double, double, false, false, Architecture::Target, GEBPPacketFull> : public SmallerTiles<double> {};
+
+}  // namespace Eigen::internal
+#endif
+
 namespace neap::factor::NEAP_ISA {
 
 /// In a View, element (i, j) is data[i * down + j * across]; one of the two strides is 1.
@@ -109,6 +126,12 @@ void in_rows(int64_t begin, int64_t end, const Visit& visit) {
   for (; begin + kCount <= end; begin += kCount) visit.template operator()<kCount>(begin);
   for (; begin < end; ++begin) visit.template operator()<1>(begin);
 }
+
+// What a reduction does with the rows of a matrix is shared by threads in strips of about so many: fewer would wait for
+// each other longer than they compute. Time linalg::svd and linalg::eigh at n = 500 and 1000 to choose it again.
+inline constexpr int64_t kSharedRows = 256;
+// Returns the number of strips of `rows` rows.
+inline int64_t shares(int64_t rows) { return std::max<int64_t>(1, (rows + kSharedRows - 1) / kSharedRows); }
 
 // Returns the sum of all lanes, by halves.
 template <class T, class Lanes>
