@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs numpy and scipy.
+"""Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs mpmath, numpy and scipy.
 
 Each is the Remez exchange on a weight that makes the error of the function relative. Coefficients are rounded to f32
 one by one from the highest power down, and those below refitted to what is left. Prints name, largest error, and the
 coefficients from the constant term up.
 """
+import mpmath
 import numpy as np
 from scipy.special import erf, erfc, erfcx
 
@@ -74,6 +75,15 @@ def interpolate(name, f, low, high, degree):
     print(f"{name}:", [float(c) for c in fit.coef], flush=True)
 
 
+def interpolate_f64(name, f, low, high, degree):
+    """Coefficients for f64, of the polynomial that has f's values at Chebyshev's points, in 60 digits."""
+    mpmath.mp.dps = 60
+    count, middle, half = degree + 1, (low + high) / 2, (high - low) / 2
+    points = [middle + half * mpmath.cos(mpmath.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
+    matrix = mpmath.matrix([[x**p for p in range(count)] for x in points])
+    print(f"{name}:", [float(c) for c in mpmath.lu_solve(matrix, mpmath.matrix([f(x) for x in points]))], flush=True)
+
+
 def main():
     h = LN2 / 2 * 1.01
     exp2nd = near(lambda r: (np.expm1(r) - r) / r**2, lambda r: 1 / 2 + r / 6 + r**2 / 24 + r**3 / 120 + r**4 / 720, 0.02)
@@ -114,6 +124,13 @@ def main():
     point = lambda t: 3.75 * (1 + t) / (1 - t)
     interpolate("(1 + 2 x) erfcx(x)", lambda t: (1 + 2 * point(t)) * erfcx(point(t)), -1, 6.35 / 13.85, 11)
     interpolate("2^r of erfc, 1 + r q(r)", slope2, -0.502, 0.502, 6)
+
+    end = mpmath.log(2) / 2 * mpmath.mpf("1.01")
+    second = lambda r: (mpmath.expm1(r) - r) / r**2 if abs(r) > 1e-20 else mpmath.mpf(0.5)
+    interpolate_f64("exp of f64, 1 + r + r^2 q(r)", second, -end, end, 10)
+    end = mpmath.mpf("1.01") * ((mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)) ** 2
+    atanh = lambda z: mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z)
+    interpolate_f64("log of f64, 2 s + s z q(z), z = s^2", lambda z: 2 * (atanh(z) - 1) / z, mpmath.mpf(0), end, 6)
 
 
 if __name__ == "__main__":

@@ -107,22 +107,52 @@ std::unique_ptr<Job> max_pool_gradient(const Request& r) {
   return uniform_job(r, neap::grad(loss), static_cast<double>(32 * 64 * side * side), spec_of({32, 64, side, side}));
 }
 
+// A matrix with so much on its diagonal that it is positive definite, and its triangles well-conditioned.
+Array with_diagonal(const Array& x) { return x + 2.0f * static_cast<float>(x.shape(0)) * neap::eye(x.shape(0)); }
+
+template <int64_t kSide, class F>
+std::unique_ptr<Job> factors(const Request& r, const F& f) {
+  const int64_t n = part_of(kSide, r);
+  const double terms = std::pow(static_cast<double>(n), 3);
+  if constexpr (std::is_invocable_v<F, Array, Array>) {
+    return uniform_job(r, f, terms, spec_of({n, n}), spec_of({n, n}));
+  } else {
+    return uniform_job(r, f, terms, spec_of({n, n}));
+  }
+}
+
+std::unique_ptr<Job> cholesky(const Request& r) {
+  return factors<1024>(r, [](const Array& x) { return neap::linalg::cholesky(with_diagonal(x + neap::transpose(x))); });
+}
+
+std::unique_ptr<Job> triangular_solve(const Request& r) {
+  return factors<1024>(
+      r, [](const Array& x, const Array& b) { return neap::linalg::triangular_solve(with_diagonal(x), b); });
+}
+
+std::unique_ptr<Job> solve(const Request& r) {
+  return factors<1024>(r, [](const Array& x, const Array& b) { return neap::linalg::solve(x, b); });
+}
+
+std::unique_ptr<Job> qr(const Request& r) {
+  return factors<1024>(r, [](const Array& x) {
+    const auto [q, upper] = neap::linalg::qr(x);
+    return std::pair{q, upper};
+  });
+}
+
 std::unique_ptr<Job> svd(const Request& r) {
-  const int64_t n = part_of(512, r);
-  const auto f = [](const Array& x) {
+  return factors<512>(r, [](const Array& x) {
     const auto [u, s, vt] = neap::linalg::svd(x);
     return std::tuple{u, s, vt};
-  };
-  return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
+  });
 }
 
 std::unique_ptr<Job> eigh(const Request& r) {
-  const int64_t n = part_of(512, r);
-  const auto f = [](const Array& x) {
+  return factors<512>(r, [](const Array& x) {
     const auto [w, v] = neap::linalg::eigh(x + neap::transpose(x));
     return std::pair{w, v};
-  };
-  return uniform_job(r, f, std::pow(static_cast<double>(n), 3), spec_of({n, n}));
+  });
 }
 
 std::unique_ptr<Job> attention(const Request& r) {
@@ -203,6 +233,10 @@ constexpr Form kOperations[] = {
     {"matmul-f64", [](const Request& r) { return matmul(r, neap::f64); }},
     {"matmul-bf16", [](const Request& r) { return matmul(r, neap::bf16); }},
     {"matvec", matvec},
+    {"cholesky", cholesky},
+    {"triangular-solve", triangular_solve},
+    {"solve", solve},
+    {"qr", qr},
     {"svd", svd},
     {"eigh", eigh},
 };

@@ -8,7 +8,7 @@ CONVOLUTIONS = {"conv": (32, 64, 56, 64, 3, 1, 1), "conv-stem": (8, 3, 224, 64, 
 GRADIENTS = ("conv", "conv-stem", "conv-deep", "conv-strided", "conv-depthwise")
 OPERATIONS = (*CONVOLUTIONS, *(f"{form}-grad" for form in GRADIENTS), "max-pool-grad", "fft", "fft2", "rfft", "top-k",
               "cumsum", "median", "scatter-rows", "attention", "stencil", "lorenz", "lorenz-array", "matmul", "matmul-f64",
-              "matmul-bf16", "matvec", "svd", "eigh")
+              "matmul-bf16", "matvec", "cholesky", "triangular-solve", "solve", "qr", "svd", "eigh")
 
 
 def shapes_of(form, part):
@@ -19,7 +19,8 @@ def shapes_of(form, part):
             "attention": [(8, n(1024), 64)] * 3, "stencil": [(n(2048),) * 2], "lorenz": [()] * 3,
             "lorenz-array": [(3,)],
             "matmul": [(n(1024),) * 2] * 2, "matmul-f64": [(n(1024),) * 2] * 2, "matmul-bf16": [(n(1024),) * 2] * 2,
-            "matvec": [(n(8192),) * 2, (n(8192),)], "svd": [(n(512),) * 2], "eigh": [(n(512),) * 2]}[form]
+            "matvec": [(n(8192),) * 2, (n(8192),)], "cholesky": [(n(1024),) * 2], "triangular-solve": [(n(1024),) * 2] * 2,
+            "solve": [(n(1024),) * 2] * 2, "qr": [(n(1024),) * 2], "svd": [(n(512),) * 2], "eigh": [(n(512),) * 2]}[form]
 
 
 def convolution(form, part):
@@ -46,6 +47,10 @@ def lorenz_array(stack):
         return (s + 0.001 * stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z]),)
 
     return step
+
+
+def with_diagonal(a, eye):
+    return a + 2 * a.shape[0] * eye(a.shape[0])
 
 
 def in_jax(lib, form, part, make):
@@ -78,7 +83,9 @@ def in_jax(lib, form, part, make):
                                            [(0, 0), (0, 0), (1, 1), (1, 1)])
     f = {"max-pool-grad": jax.grad(lambda a: jnp.sum(jnp.square(pool(a)))), "rfft": jnp.fft.rfft,
          "top-k": lambda a: jax.lax.top_k(a, 10), "cumsum": jnp.cumsum, "median": lambda a: jnp.median(a, 1),
-         "matvec": jnp.matmul, "svd": lambda a: jnp.linalg.svd(a, full_matrices=False),
+         "matvec": jnp.matmul, "cholesky": lambda a: jnp.linalg.cholesky(with_diagonal(a + a.T, jnp.eye)),
+         "triangular-solve": lambda a, b: jax.scipy.linalg.solve_triangular(with_diagonal(a, jnp.eye), b, lower=True),
+         "solve": jnp.linalg.solve, "qr": jnp.linalg.qr, "svd": lambda a: jnp.linalg.svd(a, full_matrices=False),
          "eigh": lambda a: jnp.linalg.eigh(a + a.T)}.get(form, jnp.matmul)
     kind = {"matmul-f64": "float64", "matmul-bf16": "bfloat16"}.get(form, "float32")
     return f, [a.astype(kind) for a in make(shapes_of(form, part))]
@@ -133,7 +140,9 @@ def in_torch(lib, form, part, make):
 
     f = {"max-pool-grad": pool_gradient, "rfft": torch.fft.rfft, "top-k": lambda a: torch.topk(a, 10),
          "cumsum": lambda a: torch.cumsum(a, 0), "median": lambda a: torch.median(a, 1), "matvec": torch.matmul,
-         "svd": lambda a: torch.linalg.svd(a, full_matrices=False),
+         "cholesky": lambda a: torch.linalg.cholesky(with_diagonal(a + a.T, torch.eye)),
+         "triangular-solve": lambda a, b: torch.linalg.solve_triangular(with_diagonal(a, torch.eye), b, upper=False),
+         "solve": torch.linalg.solve, "qr": torch.linalg.qr, "svd": lambda a: torch.linalg.svd(a, full_matrices=False),
          "eigh": lambda a: torch.linalg.eigh(a + a.T)}.get(form, torch.matmul)
     kind = {"matmul-f64": torch.float64, "matmul-bf16": torch.bfloat16}.get(form, torch.float32)
     return f, [a.to(kind) for a in make(shapes_of(form, part))]

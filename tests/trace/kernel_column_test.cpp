@@ -122,7 +122,7 @@ TEST_P(KernelColumn, AgreesWithTheReference) {
         }
         if (d > worst) worst = d, where = i;
       }
-      // Halves round the f32 result once more; f64 comes from C functions, of which digamma cancels near its zeros.
+      // Halves round the f32 result once more; f64 is C functions or near them; digamma cancels near its zeros.
       const double float_ulps = std::same_as<T, float> ? 4 : std::same_as<T, double> ? 32 : 1;
       const double allowed = kIsFloat<T> && out == dtype ? float_ulps : 0;
       std::string operands;

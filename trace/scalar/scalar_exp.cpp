@@ -2,6 +2,7 @@
 #include "trace/scalar/scalar_exp.h"
 
 #include <bit>
+#include <cmath>
 
 #include "trace/scalar/scalar_math.h"
 
@@ -40,12 +41,14 @@ X expm1_f32(X x) {
   return select(lt(abs(x), 0x1p-25), x, result);  // keeps -0 and denormals
 }
 
-X sigmoid_f32(X x) {
-  const X e = exp_f32(-abs(x)), one = c(x, 1), d = one + e;
-  const X numerator = select(lt(x, 0.0), e, one), t = numerator / d;
+// numerator / (1 + e), 0 <= e <= 1, with the digits that rounding takes from 1 + e; inverse(t) is near 1 / (1 + e), t
+// near the result.
+template <class Inverse>
+X over_one_and(X e, X numerator, const Inverse& inverse) {
+  const X one = c(e, 1), d = one + e, t = numerator / d;
   const X error = (d - one) - e;                        // of d, exact
   const X rest = fma(t, error, fma(-t, d, numerator));  // numerator - t (1 + e)
-  return fma(rest, 0.75, t);                            // 0.75: 1 / d, near enough
+  return fma(rest, inverse(t), t);
 }
 
 // `magnitude` >= 0 with the sign of x.
@@ -63,6 +66,72 @@ X tanh_f32(X x) {
                                0.0082894591614604});
   const X large = c(x, 1) - c(x, 1) / fma(power_of_two(s.rounded, -1), p, 0.5);  // 1 - 2 / (exp(2 y) + 1)
   return with_sign(select(lt(a, 0.6), small, large), x);
+}
+
+bool is_f32(X x) { return x.type() == DType::f32; }
+
+// The same of f64, in which n sits in the low bits of the mantissa behind another constant.
+constexpr double kRound64 = 0x1.8p52;
+
+struct Reduced64 {
+  X n, r, rest;  // x = n ln 2 + r + rest
+};
+Reduced64 reduce_f64(X x) {
+  const X n = fma(x, 0x1.71547652b82fep0, kRound64) - c(x, kRound64), near = fma(n, -0x1.62e42fefa3p-1, x);  // exact
+  const X r = fma(n, -0x1.3de6af278ece6p-42, near);
+  return {n, r, fma(n, -0x1.3de6af278ece6p-42, near - r)};
+}
+
+// 2^(n + offset) for a whole n, a normal number or 0 where that is 2^-1023.
+X two_to_f64(X n, int offset) {
+  const X b = bitcast(n + c(n, kRound64), DType::u64);
+  return bitcast(shl(b, 52) + bits(b, static_cast<uint64_t>(1023 + offset) << 52), DType::f64);
+}
+
+// exp(r) - 1 = r + r^2 q(r), to 2^-60.
+X expm1_of(const Reduced64& reduced) {
+  const X r = reduced.r;
+  const X q = polynomial(r, {0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544, 0.0013888888888883327,
+                             0.00019841269876864356, 2.4801587327007187e-05, 2.755725283351691e-06,
+                             2.75572718102198e-07, 2.5106274733573296e-08, 2.0915442297780116e-09});
+  return fma(r * r, q, reduced.rest) + r;
+}
+
+X exp_f64(X x) {
+  const Reduced64 a = reduce_f64(clamp(x, -746.0, 710.0));
+  const X part = at_most(a.n, 970);  // two powers, as those of Scale
+  return (expm1_of(a) + c(x, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
+}
+
+// (exp(x) - 1) 2^-shift for -38 <= x and results below 2^1023, accurate near 0.
+X part_of_expm1(X x, int shift) {
+  const Reduced64 a = reduce_f64(x);
+  const X s = two_to_f64(a.n, -shift);
+  return fma(s, expm1_of(a), s - c(x, std::ldexp(1.0, -shift)));
+}
+
+X expm1_f64(X x) {
+  const X half = part_of_expm1(clamp(x, -38.0, 710.0), 1);
+  return select(lt(abs(x), 0x1p-54), x, half + half);  // keeps -0 and denormals
+}
+
+X tanh_f64(X x) {
+  const X y = at_most(abs(x), 22), half = part_of_expm1(y + y, 1);
+  // Where t is above a half, it is right without more, and 1 - t has few digits.
+  const auto inverse = [&](X t) { return select(lt(c(x, 1), half), c(x, 0), c(x, 1) - t); };
+  return copysign(over_one_and(half, half, inverse), x);
+}
+
+// With q = (exp(a) - 1) / 8 and e = exp(a) / 8 they are four times q + q / (8 q + 1) and e + 1 / (64 e): so long as the
+// result is a number, so are these.
+X sinh_f64(X x) {
+  const X a = abs(x), q = part_of_expm1(at_most(a, 711.0), 3);
+  return select(lt(a, 0x1p-54), x, copysign(c(x, 4) * (q + q / fma(q, 8.0, 1.0)), x));  // keeps denormals
+}
+
+X cosh_f64(X x) {
+  const X e = part_of_expm1(at_most(abs(x), 711.0), 3) + c(x, 0.125);
+  return c(x, 4) * (e + c(x, 0x1p-6) / e);
 }
 
 // exp(a) / 2 up to the overflow of cosh; half of it would still be a number. a >= 0.
@@ -86,8 +155,6 @@ X cosh_f32(X x) {
 
 // 2^(n + offset) of the low bits of an i32.
 X two_to(X n, int offset) { return bitcast(shl(n, 23) + n.dag->integer((127 + offset) << 23, DType::i32), DType::f32); }
-
-bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
 
@@ -117,16 +184,15 @@ Reduced reduce_exp(X x) {
 
 X power_of_two(X rounded, int offset) { return two_to(bitcast(rounded, DType::i32), offset); }
 
-X exp(X x) { return is_f32(x) ? exp_f32(x) : through_f64(Function::exp, x); }
+X exp(X x) { return is_f32(x) ? exp_f32(x) : exp_f64(x); }
 X exp2(X x) { return is_f32(x) ? exp2_f32(x) : through_f64(Function::exp2, x); }
-X expm1(X x) { return is_f32(x) ? expm1_f32(x) : through_f64(Function::expm1, x); }
-X tanh(X x) { return is_f32(x) ? tanh_f32(x) : through_f64(Function::tanh, x); }
-X sinh(X x) { return is_f32(x) ? sinh_f32(x) : through_f64(Function::sinh, x); }
-X cosh(X x) { return is_f32(x) ? cosh_f32(x) : through_f64(Function::cosh, x); }
+X expm1(X x) { return is_f32(x) ? expm1_f32(x) : expm1_f64(x); }
+X tanh(X x) { return is_f32(x) ? tanh_f32(x) : tanh_f64(x); }
+X sinh(X x) { return is_f32(x) ? sinh_f32(x) : sinh_f64(x); }
+X cosh(X x) { return is_f32(x) ? cosh_f32(x) : cosh_f64(x); }
 X sigmoid(X x) {
-  if (is_f32(x)) return sigmoid_f32(x);
-  const X e = exp(-abs(x)), one = c(x, 1);
-  return select(lt(x, 0.0), e, one) / (one + e);
+  const X e = exp(-abs(x));
+  return over_one_and(e, select(lt(x, 0.0), e, c(x, 1)), [&](X) { return c(x, 0.75); });
 }
 
 }  // namespace neap::scalar::m

@@ -72,11 +72,49 @@ X log1p_f32(X x) {
 
 bool is_f32(X x) { return x.type() == DType::f32; }
 
+// The same of f64, whose exponent goes from bits to a number by way of a mantissa.
+constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
+
+struct Split64 {
+  X power, n, r;  // the bits n + 1023
+};
+Split64 split_f64(X x) {
+  const X b = bitcast(x, DType::u64), shifted = b + bits(b, kOne - kSqrtHalf), power = shr(shifted, 52);
+  const X mantissa = (shifted & bits(b, 0x000fffffffffffff)) + bits(b, kSqrtHalf);
+  const X n = bitcast(power | bits(b, 0x4330000000000000), DType::f64) - c(x, 0x1p52 + 1023);
+  return {power, n, bitcast(mantissa, DType::f64) - c(x, 1)};
+}
+
+// n ln(2) + log(1 + r): with s = r / (2 + r) the second is 2 s + s R(s^2), and 2 s = r - s r (Tang 1990).
+X log_of_parts(X n, X r) {
+  const X s = r / (c(r, 2) + r), z = s * s, half = c(r, 0.5) * r * r;
+  const X rest = z * polynomial(z, {0.666666666666667, 0.3999999999989322, 0.28571428628810996, 0.22222210674238516,
+                                    0.18182922513515942, 0.15330617306743305, 0.1463003136412286});
+  // ln(2) in two parts; the first has few enough bits that n times it is exact.
+  const X low = fma(s, half + rest, n * c(r, 0x1.a39ef35793c76p-33));
+  return fma(n, 0x1.62e42feep-1, r - (half - low));
+}
+
+X log_f64(X x) {
+  const X tiny = lt(x, 0x1p-1022);
+  const auto [power, n, r] = split_f64(select(tiny, x * c(x, 0x1p54), x));
+  return with_specials(x, log_of_parts(n + select(tiny, c(x, -54), c(x, 0)), r));
+}
+
+X log1p_f64(X x) {
+  const X u = c(x, 1) + x;
+  const auto [power, n, far] = split_f64(u);
+  const X inverse = bitcast(shl(bits(power, 2046) - power, 52), DType::f64);
+  const X exact = fma(x, inverse, inverse - c(x, 1));
+  const X y = with_specials(u, log_of_parts(n, select(lt(x, 0x1p512), exact, far)));
+  return select(lt(abs(x), 0x1p-54), x, y);  // keeps -0 and denormals
+}
+
 }  // namespace
 
-X log(X x) { return is_f32(x) ? log_f32(x) : through_f64(Function::log, x); }
+X log(X x) { return is_f32(x) ? log_f32(x) : log_f64(x); }
 X log2(X x) { return is_f32(x) ? log2_f32(x) : through_f64(Function::log2, x); }
 X log10(X x) { return is_f32(x) ? log10_f32(x) : through_f64(Function::log10, x); }
-X log1p(X x) { return is_f32(x) ? log1p_f32(x) : through_f64(Function::log1p, x); }
+X log1p(X x) { return is_f32(x) ? log1p_f32(x) : log1p_f64(x); }
 
 }  // namespace neap::scalar::m

@@ -6,8 +6,7 @@
 namespace neap::factor::NEAP_ISA {
 
 /// A row of a strip has this many bytes; strips are gathered in the packing space of the work. Wider rows use more
-/// vector registers and cache, narrower ones gather more often; bench/ has no case for it: time linalg::eigh at n =
-/// 1000.
+/// vector registers and cache, narrower ones gather more often: time form svd of case ops to choose it again.
 inline constexpr size_t kRotatedBytes = 256;
 
 /// Magnitudes below this, in a matrix whose largest element is about 1, count as zero: their squares, and products with

@@ -6,7 +6,7 @@ namespace neap::factor::NEAP_ISA {
 namespace {
 
 // Sizes at which halving stops: below them plain loops beat the packed product's overhead. The bits of results depend
-// on them; bench/ has no case for factorizations: time linalg::solve and linalg::lu on many small matrices.
+// on them; bench/ has large matrices alone: time linalg::solve and linalg::lu on many small ones.
 constexpr int64_t kSmall = 16;      // rows that are not split
 constexpr int64_t kWide = 64;       // columns that a small solve takes at once
 constexpr int64_t kFewColumns = 8;  // of a panel of LU that is not split

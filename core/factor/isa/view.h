@@ -128,7 +128,7 @@ void in_rows(int64_t begin, int64_t end, const Visit& visit) {
 }
 
 // What a reduction does with the rows of a matrix is shared by threads in strips of about so many: fewer would wait for
-// each other longer than they compute. Time linalg::svd and linalg::eigh at n = 500 and 1000 to choose it again.
+// each other longer than they compute. Time forms svd and eigh of case ops to choose it again.
 inline constexpr int64_t kSharedRows = 256;
 // Returns the number of strips of `rows` rows.
 inline int64_t shares(int64_t rows) { return std::max<int64_t>(1, (rows + kSharedRows - 1) / kSharedRows); }
@@ -157,8 +157,7 @@ auto vec(T* data, int64_t n) {
 
 // Extents of the blocks of a product that are packed at once. Larger blocks pass over the operands less often, but take
 // more of the caches and of the packing space of each strip, which a plan counts as scratch; the bits of results depend
-// on them. bench/ has no case for factorizations: time linalg::cholesky and linalg::qr at n = 2000 to choose them
-// again.
+// on them. Time forms cholesky and qr of case ops to choose them again.
 constexpr int64_t kDepth = 192, kRows = 96, kColumns = 192;
 
 inline size_t round_up(size_t bytes) { return (bytes + 63) / 64 * 64; }
