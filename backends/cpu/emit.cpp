@@ -392,7 +392,7 @@ void Emitter::emit_map() {
           if (on.k.kind == backends::Kernel::Kind::scatter) {
             on.scatter_lanes(body);
           } else {
-            for (const auto& s : on.k.stores) on.store(body, s);
+            on.store_all(body);
           }
         };
         if (scatters_blocks()) {

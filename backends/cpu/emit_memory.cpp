@@ -2,6 +2,7 @@
 #include <llvm/Analysis/VectorUtils.h>
 
 #include <algorithm>
+#include <span>
 
 #include "backends/cpu/emitter.h"
 #include "core/check.h"
@@ -308,6 +309,64 @@ void Emitter::store_contiguous(Body& body, Value* pointer, Value* v, DType type)
   b.CreateStore(v, whole);
   Value* bytes = b.CreateMul(body.count, b.getInt64(size_of(type)));
   b.CreateMemCpy(pointer, align, whole, whole->getAlign(), bytes);
+}
+
+void Emitter::store_all(Body& body) {
+  const std::span<const backends::Store> all(k.stores);
+  for (size_t i = 0; i < all.size();) {
+    const size_t count = body.count || W == 1 ? 1 : interleaved(all.subspan(i));
+    if (count > 1) {
+      store_interleaved(body, all.subspan(i, count));
+    } else {
+      store(body, all[i]);
+    }
+    i += count;
+  }
+}
+
+// How many of the first stores write what lies side by side, each every so-manyth element.
+size_t Emitter::interleaved(std::span<const backends::Store> stores) const {
+  if (a.access(stores[0].index) != Access::strided) return 1;
+  const Linear& first = *a.linear(stores[0].index);
+  const auto count = static_cast<size_t>(a.stride(first));
+  if (count > stores.size()) return 1;
+  for (size_t i = 1; i < count; ++i) {
+    const Linear* own = a.linear(stores[i].index);
+    if (stores[i].buffer != stores[0].buffer || !own || !own->exact || own->terms != first.terms ||
+        own->constant != first.constant + static_cast<int64_t>(i)) {
+      return 1;
+    }
+  }
+  return count;
+}
+
+// Element e of what they write is lane e / n of value e mod n. It is written with whole registers.
+void Emitter::store_interleaved(Body& body, std::span<const backends::Store> stores) {
+  const int buffer = stores[0].buffer, n = static_cast<int>(stores.size());
+  const DType type = k.buffers[buffer].type;
+  std::vector<Value*> values;
+  for (const auto& s : stores) values.push_back(lanes(body, s.value));
+  at(body, 2);
+  for (Value*& v : values) v = to_memory(v, type);
+  Value* const pointer = address(body, buffer, *a.linear(stores[0].index));
+  llvm::Type* const e = memory_element(type);
+  const auto size = static_cast<int>(size_of(type));
+  const int width = std::min(unit_.bits / 8 / size, W);
+  for (int start = 0; start < n * W; start += width) {
+    Value* merged = nullptr;
+    for (int i = 0; i < n; ++i) {
+      llvm::SmallVector<int, 64> from(static_cast<size_t>(width), llvm::PoisonMaskElem), blend(from);
+      for (int lane = 0; lane < width; ++lane) {
+        const bool own = (start + lane) % n == i;
+        if (own) from[lane] = (start + lane) / n;
+        blend[lane] = own ? width + lane : lane;
+      }
+      Value* const part = b.CreateShuffleVector(values[i], from);
+      merged = merged ? b.CreateShuffleVector(merged, part, blend) : part;
+    }
+    Value* const place = b.CreateConstGEP1_64(e, pointer, static_cast<uint64_t>(start));
+    b.CreateAlignedStore(merged, place, llvm::Align(static_cast<uint64_t>(size)));
+  }
 }
 
 void Emitter::store(Body& body, const backends::Store& s) {

@@ -190,6 +190,9 @@ class Emitter {
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets, bool near = false);
   void prefetch(Value* pointer, const Linear& linear, int64_t element_bytes);
   void store(Body& body, const backends::Store& s);
+  void store_all(Body& body);
+  size_t interleaved(std::span<const backends::Store> stores) const;
+  void store_interleaved(Body& body, std::span<const backends::Store> stores);
   /// Tells whether the machine reads and writes chosen lanes of elements of this type at once.
   bool has_masks(DType type) const { return unit_.bits == 512 || (unit_.avx2 && size_of(type) >= 4); }
   /// Stores the lanes that count (of the memory type) contiguously.

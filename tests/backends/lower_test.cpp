@@ -126,6 +126,28 @@ TEST(Lower, BroadcastRowsStayOnTheOuterLoop) {
   EXPECT_EQ(divisions(launches[0].kernel), 0);
 }
 
+TEST(Lower, FewColumnsAreWrittenTogether) {
+  for (const Shape& shape : {Shape{100, 3}, Shape{70, 2, 1}, Shape{5, 200, 4}, Shape{3, 500, 8}}) {
+    const int64_t columns = shape.back() == 1 ? shape[1] : shape.back(), count = element_count(shape);
+    Graph g;
+    const ValueId x = g.add_input({shape, f32});
+    const auto axis = static_cast<int64_t>(shape.size()) - (shape.back() == 1 ? 2 : 1);
+    const ValueId reversed = g.add(Op::reverse, {x}, {{Attr::axes, Ints{axis}}});
+    g.outputs = {g.add(Op::subtract, {x, reversed})};
+    const auto launches = check(step_of(g));
+    ASSERT_EQ(launches.size(), 1u);
+    if (columns == 8) continue;  // no cheaper
+    EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, count / columns}));
+    EXPECT_EQ(static_cast<int64_t>(launches[0].kernel.stores.size()), columns);
+    EXPECT_EQ(divisions(launches[0].kernel), 0);
+    // Another output of as many elements shares the kernel, whatever its shape.
+    const Shape other = {count / 5, 5};
+    const ValueId y = g.add_input({other, f32});
+    g.outputs.push_back(g.add(Op::reverse, {y}, {{Attr::axes, Ints{1}}}));
+    EXPECT_EQ(check(step_of(g)).size(), 1u);
+  }
+}
+
 TEST(Lower, ReshapeLeavesNoDivision) {
   for (const Shape& to : {Shape{6, 20}, Shape{120}, Shape{2, 3, 4, 5}, Shape{1, 24, 1, 5}, Shape{8, 15}}) {
     const auto launches = check(step_of(unary({{4, 6, 5}, f32}, Op::reshape, {{Attr::shape, to}})));
