@@ -126,8 +126,9 @@ std::unique_ptr<Job> cholesky(const Request& r) {
 }
 
 std::unique_ptr<Job> triangular_solve(const Request& r) {
-  return factors<1024>(
-      r, [](const Array& x, const Array& b) { return neap::linalg::triangular_solve(with_diagonal(x), b); });
+  return factors<1024>(r, [](const Array& x, const Array& b) {
+    return neap::linalg::triangular_solve(with_diagonal(x), b, {.lower = true});
+  });
 }
 
 std::unique_ptr<Job> solve(const Request& r) {

@@ -206,13 +206,9 @@ std::vector<Case> cases() {
     return Pair{std::bit_cast<double>(r() >> (1 + r() % 62)), std::bit_cast<double>(r() >> (12 + r() % 50))};
   };
   return {
-      {exp, 1, one(std::exp), {any(), in(-746, 710), near(0, -60, 1), in(-746, -708)}},
       {exp2, 1, one(std::exp2), {any(), in(-1080, 1025), near(0, -60, 1)}},
-      {expm1, 1, one(std::expm1), {any(), in(-50, 50), in(-1, 1), in(0, 710), near(0, -60, 1)}},
-      {log, 1, one(std::log), {any(), in(0.5, 2), near(1, -52, -1), near(0, -1074, 1023, 1)}},
       {log2, 1, one(std::log2), {any(), in(0.5, 2), near(1, -52, -1), near(0, -1074, 1023, 1)}},
       {log10, 1, one(std::log10), {any(), in(0.5, 2), near(1, -52, -1), near(0, -1074, 1023, 1)}},
-      {log1p, 1, one(std::log1p), {any(), in(-1, 5), near(0, -60, 0), near(0, 0, 1000, 1), near(-1, -53, 0, 1)}},
       {pow, 1, two(std::pow), {any(), powers, powers_near_1, whole_powers, both(-2, 2, -2, 10)}},
       {sin, 1, one(std::sin), {any(), in(-1, 1), in(-10, 10), in(-2e6, 2e6), near(0, -30, 60), angles}},
       {cos, 1, one(std::cos), {any(), in(-1, 1), in(-10, 10), in(-2e6, 2e6), near(0, -30, 60), angles}},
@@ -221,9 +217,6 @@ std::vector<Case> cases() {
       {acos, 1, one(std::acos), {any(), in(-1, 1), near(0, -60, 0), near(1, -53, 0, -1)}},
       {atan, 1, one(std::atan), {any(), in(-1, 1), near(0, -60, 70), in(-10, 10)}},
       {atan2, 1, two(std::atan2), {any(), both(-3, 3, -3, 3), both(-1074, -900, -1000, 300), ratio(80)}},
-      {sinh, 1, one(std::sinh), {any(), in(-1, 1), in(-30, 30), in(-712, 712), near(0, -40, 10)}},
-      {cosh, 1, one(std::cosh), {any(), in(-1, 1), in(-30, 30), in(-712, 712), near(0, -40, 10)}},
-      {tanh, 1, one(std::tanh), {any(), in(-1, 1), in(-23, 23), near(0, -40, 5)}},
       {asinh, 1, one(std::asinh), {any(), in(-1, 1), in(-30, 30), near(0, -40, 200)}},
       {acosh, 1, one(std::acosh), {any(), in(1, 2), in(1, 30), near(1, -52, 200, 1)}},
       {atanh, 1, one(std::atanh), {any(), in(-1, 1), near(0, -40, 0), near(1, -53, 0, -1)}},

@@ -319,7 +319,9 @@ TEST_P(ScalarMathOfInstructions, IsWithinTwoUlps) {
                              sign * 22 * unit,
                              sign * unit,
                              sign * std::ldexp(0.5 + unit / 2, -static_cast<int>(bits >> 58)),
-                             1 + sign * std::ldexp(unit, -static_cast<int>(bits >> 59))};
+                             1 + sign * std::ldexp(unit, -static_cast<int>(bits >> 59)),
+                             -1 + std::ldexp(unit, -static_cast<int>(bits >> 59)),
+                             sign * std::ldexp(1 - unit / 32, -static_cast<int>(bits >> 60))};
     at.push_back(points[i % std::size(points)]);
   }
   const Runner run(c.op, DType::f64);
@@ -348,7 +350,7 @@ TEST_P(ScalarMathOfInstructions, IsWithinTwoUlps) {
 INSTANTIATE_TEST_SUITE_P(All, ScalarMathOfInstructions,
                          testing::Values(Case64{Op::exp, std::exp}, Case64{Op::expm1, std::expm1},
                                          Case64{Op::log, std::log}, Case64{Op::log1p, std::log1p},
-                                         Case64{Op::sinh, std::sinh, 2.1}, Case64{Op::cosh, std::cosh},
+                                         Case64{Op::sinh, std::sinh, 2.4}, Case64{Op::cosh, std::cosh},
                                          Case64{Op::tanh, std::tanh},
                                          Case64{Op::sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }}),
                          [](const auto& info) { return std::string(tracing::name(info.param.op)); });
@@ -356,7 +358,7 @@ INSTANTIATE_TEST_SUITE_P(All, ScalarMathOfInstructions,
 TEST(ScalarMathF64, CallsTheCLibrary) {
   Dag dag;
   const X x = dag.load(0, DType::f64, dag.index(1, DType::i64));
-  const X results[] = {m::atan(x), m::sin(x), m::erf_inv(x), m::sigmoid(x), m::digamma(x), m::pow(x, x)};
+  const X results[] = {m::atan(x), m::sin(x), m::erf_inv(x), m::tan(x), m::digamma(x), m::pow(x, x)};
   std::vector<int32_t> roots;
   for (X r : results) roots.push_back(r.id);
   const double at = 0.37;
@@ -368,7 +370,7 @@ TEST(ScalarMathF64, CallsTheCLibrary) {
   EXPECT_EQ(value(0), std::atan(at));
   EXPECT_EQ(value(1), std::sin(at));
   EXPECT_NEAR(std::erf(value(2)), at, 1e-16);
-  EXPECT_NEAR(value(3), 1 / (1 + std::exp(-at)), 1e-16);
+  EXPECT_EQ(value(3), std::tan(at));
   EXPECT_NEAR(value(4), (std::lgamma(at + 1e-5) - std::lgamma(at - 1e-5)) / 2e-5, 1e-8);
   EXPECT_EQ(value(5), std::pow(at, at));
 }

@@ -65,13 +65,9 @@ enum class Opcode : uint8_t {
 
 /// Function lists the C library functions reachable by Opcode::call, all on f64; some take a second operand (arity()).
 enum class Function : uint8_t {
-  exp,
   exp2,
-  expm1,
-  log,
   log2,
   log10,
-  log1p,
   pow,
   sin,
   cos,
@@ -80,9 +76,6 @@ enum class Function : uint8_t {
   acos,
   atan,
   atan2,
-  sinh,
-  cosh,
-  tanh,
   asinh,
   acosh,
   atanh,
@@ -96,7 +89,7 @@ enum class Function : uint8_t {
   fmod,
   nextafter,
 };
-const char* symbol(Function);  // the C symbol, resolved by the JIT ("exp", "neap_erf_inv", ...)
+const char* symbol(Function);  // the C symbol, resolved by the JIT ("atan", "neap_erf_inv", ...)
 int arity(Function);
 
 struct Inst {

@@ -41,12 +41,12 @@ X expm1_f32(X x) {
   return select(lt(abs(x), 0x1p-25), x, result);  // keeps -0 and denormals
 }
 
-// numerator / (1 + e), 0 <= e <= 1, with the digits that rounding takes from 1 + e; inverse(t) is near 1 / (1 + e), t
-// near the result.
+// numerator / (1 + e), 0 <= e, with the digits that rounding takes from 1 + e; inverse(t) is near 1 / (1 + e), t near
+// the result, and 0 where e > 1.
 template <class Inverse>
 X over_one_and(X e, X numerator, const Inverse& inverse) {
   const X one = c(e, 1), d = one + e, t = numerator / d;
-  const X error = (d - one) - e;                        // of d, exact
+  const X error = (d - one) - e;                        // of d, exact where e <= 1
   const X rest = fma(t, error, fma(-t, d, numerator));  // numerator - t (1 + e)
   return fma(rest, inverse(t), t);
 }
@@ -103,7 +103,7 @@ X exp_f64(X x) {
   return (expm1_of(a) + c(x, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
 }
 
-// (exp(x) - 1) 2^-shift for -38 <= x and results below 2^1023, accurate near 0.
+// (exp(x) - 1) 2^-shift for -38 <= x and results below 2^1024, accurate near 0.
 X part_of_expm1(X x, int shift) {
   const Reduced64 a = reduce_f64(x);
   const X s = two_to_f64(a.n, -shift);

@@ -127,8 +127,8 @@ void in_rows(int64_t begin, int64_t end, const Visit& visit) {
   for (; begin < end; ++begin) visit.template operator()<1>(begin);
 }
 
-// What a reduction does with the rows of a matrix is shared by threads in strips of about so many: fewer would wait for
-// each other longer than they compute. Time forms svd and eigh of case ops to choose it again.
+// What a reduction does with the rows of a matrix is shared by threads in strips of so many at most: shorter ones would
+// wait for each other longer than they compute. Time forms svd and eigh of case ops to choose it again.
 inline constexpr int64_t kSharedRows = 256;
 // Returns the number of strips of `rows` rows.
 inline int64_t shares(int64_t rows) { return std::max<int64_t>(1, (rows + kSharedRows - 1) / kSharedRows); }
