@@ -21,9 +21,10 @@ Launch launch_of(Kernel kernel);
 using StoreElements = std::function<void(ElementBuilder&, const IndexExpr& flat, Kernel&)>;
 
 /// Makes the map kernel over `shape` (not empty) that `store` fills in. Its two loops are [1, N] where no access then
-/// needs a division; else they split the axes of `shape` where the estimated cost is lowest.
+/// needs a division; else they split the axes of `shape` where the estimated cost is lowest. An iteration is one
+/// element or, if they may go `together`, a whole last axis of few.
 Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
-                const StoreElements& store);
+                const StoreElements& store, bool together = false);
 
 /// Makes a map kernel store `value` at element `index` of a buffer.
 void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const IndexExpr& index, scalar::X value);

@@ -82,8 +82,9 @@ Facts facts_of(const Kernel& kernel) {
   return f;
 }
 
-// A memory access per vector, by what happens from lane to lane: in order, within 8 elements (wide loads and shuffles,
-// backends/cpu/analysis.h), or lane by lane. The numbers are estimates; neap-cost's "transpose" and "gather" measure.
+// A memory access per vector, by what happens from lane to lane: in order, within 8 elements (wide loads or stores and
+// shuffles, backends/cpu/analysis.h; stores that leave gaps go lane by lane), or lane by lane. The numbers are
+// estimates; neap-cost's "transpose" and "gather" measure.
 double access_cost(const Strides& strides, int vector_level) {
   const auto& stride = strides[vector_level];
   if (!stride) return 12;

@@ -15,50 +15,74 @@ void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const Index
 
 namespace {
 
-// A last axis of so few elements (complex numbers, points in space) is written whole by an iteration, where that is
+// A last axis of so few elements (complex numbers, points in space) may be written whole by an iteration, where that is
 // cheaper: by far, if there are more than a few, as shuffles of many registers cost more than the estimate says, and
 // take long to compile (points of 8 numbers that are scaled: 0.9 of the time, compiled in 5 times as long; 8 arrays
 // that are stacked: 0.3 of it; Zen 3).
-constexpr int64_t kMostTogether = 8, kFew = 4;
+constexpr int64_t kMostTogether = 8, kFew = 3;
 constexpr double kByFar = 4;
+// Code that is written once for each element of the axis: so many instructions, or not many more than without.
+constexpr int64_t kLittleCode = 200;
+constexpr double kSameCode = 1.5;
 
 int64_t last_extent(const Shape& shape) {
   const auto last = std::find_if(shape.rbegin(), shape.rend(), [](int64_t extent) { return extent > 1; });
   return last == shape.rend() ? 1 : *last;
 }
 
+// What lies side by side in one buffer is written by stores that follow each other.
+std::vector<Store> by_buffer(const std::vector<Store>& stores) {
+  std::map<int, std::vector<Store>> of;
+  for (const Store& s : stores) of[s.buffer].push_back(s);
+  std::vector<Store> sorted;
+  for (const auto& [buffer, own] : of) sorted.insert(sorted.end(), own.begin(), own.end());
+  return sorted;
+}
+
+// Lanes of random bits share work where they lie side by side (backends/cpu/analysis_lanes.cpp).
+bool has_random_bits(const Kernel& kernel) {
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+    if (kernel.dag[id].op == scalar::Opcode::mulhi) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, const Shape& shape,
-                const StoreElements& store) {
+                const StoreElements& store, bool together) {
   int divisions = 0;
-  auto build = [&](int64_t rows, int64_t columns, int64_t together) {
+  auto build = [&](int64_t rows, int64_t columns, int64_t count) {
     Kernel kernel = kernel_of(step, Kernel::Kind::map, scratch);
-    kernel.extent = {rows, columns / together};
+    kernel.extent = {rows, columns / count};
     ElementBuilder elements(step.group, kernel.dag);
     IndexAlgebra& index = elements.index();
     const IndexExpr first =
-        index.add(index.scale(index.loop(0, rows), columns), index.scale(index.loop(1, columns / together), together));
-    for (int64_t i = 0; i < together; ++i) store(elements, index.add(first, i), kernel);
+        index.add(index.scale(index.loop(0, rows), columns), index.scale(index.loop(1, columns / count), count));
+    for (int64_t i = 0; i < count; ++i) store(elements, index.add(first, i), kernel);
+    if (count > 1) kernel.stores = by_buffer(kernel.stores);
     divisions = index.divisions();
     return kernel;
   };
+  const auto code = [](const Kernel& kernel) { return std::ranges::count(live_instructions(kernel), true); };
   const int64_t count = element_count(shape), last = last_extent(shape);
   Kernel best = build(1, count, 1);
   if (divisions == 0) return best;
   double best_cost = estimate(best, 1);
-  const auto consider = [&](int64_t rows, int64_t together) {
-    Kernel kernel = build(rows, count / rows, together);
+  const auto most_code = std::max(static_cast<double>(kLittleCode), kSameCode * static_cast<double>(code(best)));
+  together = together && 1 < last && last <= kMostTogether && !has_random_bits(best);
+  const auto consider = [&](int64_t rows, int64_t each) {
+    Kernel kernel = build(rows, count / rows, each);
+    if (each > 1 && static_cast<double>(code(kernel)) > most_code) return;
     const double cost = estimate(kernel, 1);
-    if ((together > kFew ? kByFar : 1) * cost < best_cost) {
+    if ((each > kFew ? kByFar : 1) * cost < best_cost) {
       best_cost = cost;
       best = std::move(kernel);
     }
   };
   const auto consider_all = [&](int64_t rows) {
     if (rows > 1) consider(rows, 1);
-    const bool is_short = 1 < last && last <= kMostTogether && count / rows >= last * kRangeUnit;
-    if (is_short) consider(rows, last);
+    if (together && count / rows >= last * kRangeUnit) consider(rows, last);
   };
   consider_all(1);
   int64_t rows = 1;
@@ -164,7 +188,11 @@ std::vector<Launch> lower_map(const planner::PlanStep& step) {
         add_store(elements, kernel, static_cast<int>(graph.inputs.size() + i), flat, x);
       }
     };
-    launches.push_back(launch_of(best_map(step, {}, graph.aval(graph.outputs[outputs[0]]).shape, store)));
+    // A GPU without small types packs those that lie side by side.
+    const bool is_wide =
+        std::ranges::all_of(outputs, [&](size_t i) { return size_of(graph.aval(graph.outputs[i]).dtype) >= 4; });
+    const Shape& shape = graph.aval(graph.outputs[outputs[0]]).shape;
+    launches.push_back(launch_of(best_map(step, {}, shape, store, is_wide)));
   }
   return launches;
 }

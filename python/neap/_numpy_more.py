@@ -117,6 +117,18 @@ def kaiser(M: int, beta: Any) -> Array:
     return _neap.i0(beta * _neap.sqrt(_neap.maximum(1 - x * x, 0))) / _neap.i0(_neap.asarray(beta, dtype=_neap.float32))
 
 
+def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False):
+    """Counts the elements in bins, or adds up their weights; bins: how many, or their edges. And the edges."""
+    if isinstance(bins, int) and weights is None and not density:
+        try:
+            return _neap.histogram(a, bins, range)
+        except _neap.TracerError:  # the range is not known yet
+            pass
+    sample, weights = _neap.ravel(_array(a))[:, None], None if weights is None else _neap.ravel(_array(weights))
+    counts, edges = histogramdd(sample, (bins,), (range,), weights, density)
+    return counts, edges[0]
+
+
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False):
     """Counts the rows of sample [n, axes] in boxes; bins: how many, or edges, of all axes or for each. And the edges."""
     sample = _array(sample)
@@ -315,6 +327,6 @@ def polyval(p: Any, x: Any) -> Array:
 
 __all__ = [
     "argpartition", "array_equiv", "compress", "corrcoef", "cov", "extract", "flatnonzero", "geomspace", "gradient",
-    "histogram2d", "histogramdd", "kaiser", "linspace", "logspace", "nanmedian", "nanpercentile", "nanquantile", "partition",
+    "histogram", "histogram2d", "histogramdd", "kaiser", "linspace", "logspace", "nanmedian", "nanpercentile", "nanquantile", "partition",
     "poly", "polydiv", "polyval", "roots", "setxor1d", "sort_complex", "trapezoid", "trim_zeros",
 ]  # fmt: skip

@@ -155,6 +155,12 @@ def test_lists_as_numpy():
     for got, expected in zip(np.histogram2d(X[0], X[1], 4), numpy.histogram2d(A[0], A[1], 4), strict=True):
         same(got, expected)
     same(np.histogram(np.array([5, 5]), 3)[0], [0, 2, 0])
+    for options in ({"bins": 4}, {"bins": 3, "range": (-1, 2)}, {"bins": [-1, 0, 2]}, {"weights": A}, {"bins": 5, "density": True}):
+        ours = {k: np.array(v) if k == "weights" or isinstance(v, list) else v for k, v in options.items()}
+        for got, expected in zip(np.histogram(X, **ours), numpy.histogram(A, **options), strict=True):
+            same(got, expected, 1e-5)
+        traced = np.jit(lambda x, o=ours: np.histogram(x, **o)[0])(X)
+        same(traced, numpy.histogram(A, **options)[0], 1e-5)
     roots = np.roots(np.array([0.0, 1, -6, 11, -6, 0]))
     same(numpy.sort(numpy.asarray(roots).real), [0, 1, 2, 3], 1e-3)
     same(np.sort(np.partition(X, 2)[:, :3]), numpy.sort(numpy.partition(A, 2)[:, :3]))

@@ -159,25 +159,33 @@ TEST(EmitMap, ReadsAndWritesEveryStride) {
   }
 }
 
-// out[gap * i + c] = in[gap * i + c] of values c < n, which together fill the output where gap is n.
+// out[gap * i + c] = in[gap * i + c] of values c < n, which together fill the output where gap is n, and the same in
+// another buffer.
 TEST(EmitMap, WritesValuesSideBySide) {
+  enum class Order { by_buffer, by_value, swapped };
   for (const DType t : kAll) {
     for (const int n : {2, 3, 4, 5, 8}) {
       for (const int gap : {n, n + 1}) {
         for (const int64_t columns : {5, 40, 141}) {
-          Kernel k;
-          k.extent = {2, columns};
-          Trial run;
-          const int in = run.input(k, t, 2 * columns * gap), out = run.output(k, t, 2 * columns * gap);
-          const X i = k.dag.binary(Opcode::add, k.dag.index(1, i32),
-                                   k.dag.binary(Opcode::mul, k.dag.index(0, i32), k.dag.integer(columns, i32)));
-          const X first = k.dag.binary(Opcode::mul, i, k.dag.integer(gap, i32));
-          for (int c = 0; c < n; ++c) {
-            const X at = k.dag.binary(Opcode::add, first, k.dag.integer(c, i32));
-            k.stores.push_back({out, at.id, k.dag.load(in, t, at).id});
+          for (const Order order : {Order::by_buffer, Order::by_value, Order::swapped}) {
+            Kernel k;
+            k.extent = {2, columns};
+            Trial run;
+            const int in = run.input(k, t, 2 * columns * gap), out = run.output(k, t, 2 * columns * gap),
+                      other = run.output(k, t, 2 * columns * gap);
+            const X i = k.dag.binary(Opcode::add, k.dag.index(1, i32),
+                                     k.dag.binary(Opcode::mul, k.dag.index(0, i32), k.dag.integer(columns, i32)));
+            const X first = k.dag.binary(Opcode::mul, i, k.dag.integer(gap, i32));
+            std::vector<backends::Store> also;
+            for (int c = 0; c < n; ++c) {
+              const X at = k.dag.binary(Opcode::add, first, k.dag.integer(c, i32)), x = k.dag.load(in, t, at);
+              k.stores.push_back({out, at.id, x.id});
+              (order == Order::by_value ? k.stores : also).push_back({other, at.id, x.id});
+            }
+            k.stores.insert(k.stores.end(), also.begin(), also.end());
+            if (order == Order::swapped) std::swap(k.stores[0], k.stores[1]);
+            run.check(k);
           }
-          if (n == 3) std::swap(k.stores[0], k.stores[1]);  // out of order
-          run.check(k);
         }
       }
     }
