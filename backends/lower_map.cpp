@@ -69,8 +69,9 @@ Kernel best_map(const planner::PlanStep& step, std::span<const DType> scratch, c
   Kernel best = build(1, count, 1);
   if (divisions == 0) return best;
   double best_cost = estimate(best, 1);
-  const auto most_code = std::max(static_cast<double>(kLittleCode), kSameCode * static_cast<double>(code(best)));
-  together = together && 1 < last && last <= kMostTogether && !has_random_bits(best);
+  together = together && 1 < last && last <= kMostTogether && count >= last * kRangeUnit && !has_random_bits(best);
+  const double most_code =
+      together ? std::max(static_cast<double>(kLittleCode), kSameCode * static_cast<double>(code(best))) : 0;
   const auto consider = [&](int64_t rows, int64_t each) {
     Kernel kernel = build(rows, count / rows, each);
     if (each > 1 && static_cast<double>(code(kernel)) > most_code) return;

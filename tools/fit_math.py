@@ -2,8 +2,8 @@
 """Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs mpmath, numpy and scipy.
 
 Those of f32 are the Remez exchange on a weight that makes the error of the function relative. Coefficients are rounded
-to f32 one by one from the highest power down, and those below refitted to what is left. Those of f64 interpolate. Prints name, largest error, and the
-coefficients from the constant term up.
+to f32 one by one from the highest power down, and those below refitted to what is left. Those of f64 interpolate.
+Prints name, largest error, and the coefficients from the constant term up.
 """
 import mpmath
 import numpy as np
