@@ -24,15 +24,20 @@ using tracing::Op;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The quantile: one step of Newton's method from neap_erf_inv's value, in long double.
-double true_erf_inv(double x) {
-  const double start = call_function(Function::erf_inv, x, 0);
-  if (!std::isfinite(start) || start == 0.0) return start;
-  const long double y = std::fabs(start), a = std::fabs(x);
-  const long double error = a < 0.5L ? std::erf(y) - a : (1.0L - a) - std::erfc(y);
-  const long double slope = 1.128379167095512573896158903121545172L * std::exp(-y * y);
-  return std::copysign(static_cast<double>(y - error / slope), x);
+// Winitzki's start (2008), then steps of Halley's method.
+long double long_erf_inv(long double x) {
+  const long double a = std::fabs(x), rest = 1 - a, slope = 1.128379167095512573896158903121545172L;
+  if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<long double>::infinity(), x) : NAN;
+  if (a < 1e-5L) return x / slope * (1 + a * a * std::numbers::pi_v<long double> / 12);
+  const long double l = std::log(rest * (1 + a)), h = 2 / (std::numbers::pi_v<long double> * 0.147L) + l / 2;
+  long double y = std::sqrt(std::sqrt(h * h - l / 0.147L) - h);
+  for (int i = 0; i < 4; ++i) {
+    const long double step = (a < 0.5L ? std::erf(y) - a : rest - std::erfc(y)) / (slope * std::exp(-y * y));
+    y -= step / (1 + y * step);
+  }
+  return std::copysign(y, x);
 }
+double true_erf_inv(double x) { return static_cast<double>(long_erf_inv(x)); }
 double true_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double true_rsqrt(double x) { return 1 / std::sqrt(x); }
 
@@ -70,7 +75,7 @@ const Case kCases[] = {NEAP_CASE(exp),
                        NEAP_CASE(cosh),
                        NEAP_CASE(tanh),
                        NEAP_CASE(asinh),
-                       NEAP_CASE(acosh),
+                       {Op::acosh, [](double x) { return std::acosh(x); }, nullptr, 2.4},
                        NEAP_CASE(atanh),
                        NEAP_CASE(sqrt),
                        NEAP_CASE(cbrt),
@@ -280,7 +285,7 @@ class ScalarMathOfInstructions : public testing::TestWithParam<Case64> {};
 TEST_P(ScalarMathOfInstructions, IsWithinTwoUlps) {
   if (std::numeric_limits<long double>::digits < 64) GTEST_SKIP() << "no longer double here";
   const Case64& c = GetParam();
-  EXPECT_LT(op_cost(c.op, DType::f64), 150);  // a call counts more
+  EXPECT_LT(op_cost(c.op, DType::f64), c.op == Op::erf_inv ? 200 : 150);  // a call counts more
   std::vector<double> at;
   for (const double x : {0.0,
                          0x1p-1074,
@@ -348,17 +353,20 @@ TEST_P(ScalarMathOfInstructions, IsWithinTwoUlps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalarMathOfInstructions,
-                         testing::Values(Case64{Op::exp, std::exp}, Case64{Op::expm1, std::expm1},
-                                         Case64{Op::log, std::log}, Case64{Op::log1p, std::log1p},
+                         testing::Values(Case64{Op::exp, std::exp}, Case64{Op::exp2, std::exp2},
+                                         Case64{Op::expm1, std::expm1}, Case64{Op::log, std::log},
+                                         Case64{Op::log2, std::log2}, Case64{Op::log1p, std::log1p},
                                          Case64{Op::sinh, std::sinh, 2.4}, Case64{Op::cosh, std::cosh},
-                                         Case64{Op::tanh, std::tanh},
+                                         Case64{Op::tanh, std::tanh}, Case64{Op::asinh, std::asinh},
+                                         Case64{Op::acosh, std::acosh}, Case64{Op::atanh, std::atanh},
+                                         Case64{Op::erf_inv, long_erf_inv, 5},
                                          Case64{Op::sigmoid, [](long double x) { return 1 / (1 + std::exp(-x)); }}),
                          [](const auto& info) { return std::string(tracing::name(info.param.op)); });
 
 TEST(ScalarMathF64, CallsTheCLibrary) {
   Dag dag;
   const X x = dag.load(0, DType::f64, dag.index(1, DType::i64));
-  const X results[] = {m::atan(x), m::sin(x), m::erf_inv(x), m::tan(x), m::digamma(x), m::pow(x, x)};
+  const X results[] = {m::atan(x), m::sin(x), m::tan(x), m::digamma(x), m::pow(x, x)};
   std::vector<int32_t> roots;
   for (X r : results) roots.push_back(r.id);
   const double at = 0.37;
@@ -369,21 +377,13 @@ TEST(ScalarMathF64, CallsTheCLibrary) {
   auto value = [&](int i) { return std::bit_cast<double>(values[i][0]); };
   EXPECT_EQ(value(0), std::atan(at));
   EXPECT_EQ(value(1), std::sin(at));
-  EXPECT_NEAR(std::erf(value(2)), at, 1e-16);
-  EXPECT_EQ(value(3), std::tan(at));
-  EXPECT_NEAR(value(4), (std::lgamma(at + 1e-5) - std::lgamma(at - 1e-5)) / 2e-5, 1e-8);
-  EXPECT_EQ(value(5), std::pow(at, at));
+  EXPECT_EQ(value(2), std::tan(at));
+  EXPECT_NEAR(value(3), (std::lgamma(at + 1e-5) - std::lgamma(at - 1e-5)) / 2e-5, 1e-8);
+  EXPECT_EQ(value(4), std::pow(at, at));
 }
 
-// The f64 functions that the C library lacks.
-TEST(ScalarMathF64, ErfInvAndDigamma) {
-  for (double x : {1e-300, 1e-9, 1e-3, 0.1, 0.49, 0.5, 0.51, 0.9, 0.999, 0.999999999, 1 - 0x1p-53}) {
-    const double y = call_function(Function::erf_inv, x, 0);
-    EXPECT_NEAR(y, true_erf_inv(x), 4e-16 * y) << x;
-    EXPECT_EQ(call_function(Function::erf_inv, -x, 0), -y);
-  }
-  EXPECT_EQ(call_function(Function::erf_inv, 1, 0), kInfinity);
-  EXPECT_TRUE(std::isnan(call_function(Function::erf_inv, 1.5, 0)));
+// The f64 function that the C library lacks.
+TEST(ScalarMathF64, Digamma) {
   constexpr double kEuler = 0.57721566490153286061, kPi = 3.14159265358979323846;
   auto digamma = [](double x) { return call_function(Function::digamma, x, 0); };
   EXPECT_NEAR(digamma(1), -kEuler, 1e-15);
@@ -399,8 +399,7 @@ TEST(ScalarMathF64, ErfInvAndDigamma) {
 // f32 functions that the random distributions and the usual models are made of run without a call, lane by lane.
 TEST(ScalarMath, CommonFunctionsCallNothing) {
   for (const Case& c : kCases) {
-    if (c.op == Op::asinh || c.op == Op::acosh || c.op == Op::atanh || c.op == Op::lgamma) continue;
-    EXPECT_LT(op_cost(c.op, DType::f32), 150) << tracing::name(c.op);
+    EXPECT_LT(op_cost(c.op, DType::f32), c.op == Op::lgamma ? 400 : 150) << tracing::name(c.op);
   }
   EXPECT_LE(op_cost(Op::erf_inv, DType::f32), 40);
 }

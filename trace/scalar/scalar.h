@@ -65,8 +65,6 @@ enum class Opcode : uint8_t {
 
 /// Function lists the C library functions reachable by Opcode::call, all on f64; some take a second operand (arity()).
 enum class Function : uint8_t {
-  exp2,
-  log2,
   log10,
   pow,
   sin,
@@ -76,20 +74,16 @@ enum class Function : uint8_t {
   acos,
   atan,
   atan2,
-  asinh,
-  acosh,
-  atanh,
   cbrt,
   hypot,
   erf,
   erfc,
-  erf_inv,
   lgamma,
   digamma,
   fmod,
   nextafter,
 };
-const char* symbol(Function);  // the C symbol, resolved by the JIT ("atan", "neap_erf_inv", ...)
+const char* symbol(Function);  // the C symbol, resolved by the JIT ("atan", "neap_lgamma", ...)
 int arity(Function);
 
 struct Inst {

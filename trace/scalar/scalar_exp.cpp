@@ -97,10 +97,17 @@ X expm1_of(const Reduced64& reduced) {
   return fma(r * r, q, reduced.rest) + r;
 }
 
-X exp_f64(X x) {
-  const Reduced64 a = reduce_f64(clamp(x, -746.0, 710.0));
+X exp_of(const Reduced64& a) {
   const X part = at_most(a.n, 970);  // two powers, as those of Scale
-  return (expm1_of(a) + c(x, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
+  return (expm1_of(a) + c(a.r, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
+}
+
+X exp_f64(X x) { return exp_of(reduce_f64(clamp(x, -746.0, 710.0))); }
+
+X exp2_f64(X x) {
+  const X y = clamp(x, -1076.0, 1025.0), n = (y + c(x, kRound64)) - c(x, kRound64), part = y - n;
+  const X r = part * c(x, M_LN2);
+  return exp_of({n, r, fma(part, 0x1.abc9e3b39803fp-56, fma(part, c(x, M_LN2), -r))});
 }
 
 // (exp(x) - 1) 2^-shift for -38 <= x and results below 2^1024, accurate near 0.
@@ -185,7 +192,7 @@ Reduced reduce_exp(X x) {
 X power_of_two(X rounded, int offset) { return two_to(bitcast(rounded, DType::i32), offset); }
 
 X exp(X x) { return is_f32(x) ? exp_f32(x) : exp_f64(x); }
-X exp2(X x) { return is_f32(x) ? exp2_f32(x) : through_f64(Function::exp2, x); }
+X exp2(X x) { return is_f32(x) ? exp2_f32(x) : exp2_f64(x); }
 X expm1(X x) { return is_f32(x) ? expm1_f32(x) : expm1_f64(x); }
 X tanh(X x) { return is_f32(x) ? tanh_f32(x) : tanh_f64(x); }
 X sinh(X x) { return is_f32(x) ? sinh_f32(x) : sinh_f64(x); }

@@ -6,7 +6,6 @@
 #include "trace/scalar/scalar_eval.h"
 
 extern "C" {  // scalar_special.cpp
-double neap_erf_inv(double x);
 double neap_lgamma(double x);
 double neap_digamma(double x);
 }
@@ -22,8 +21,6 @@ struct Row {
 
 // In the order of the enumeration.
 constexpr Row kRows[] = {
-    {"exp2", exp2, nullptr},
-    {"log2", log2, nullptr},
     {"log10", log10, nullptr},
     {"pow", nullptr, pow},
     {"sin", sin, nullptr},
@@ -33,14 +30,10 @@ constexpr Row kRows[] = {
     {"acos", acos, nullptr},
     {"atan", atan, nullptr},
     {"atan2", nullptr, atan2},
-    {"asinh", asinh, nullptr},
-    {"acosh", acosh, nullptr},
-    {"atanh", atanh, nullptr},
     {"cbrt", cbrt, nullptr},
     {"hypot", nullptr, hypot},
     {"erf", erf, nullptr},
     {"erfc", erfc, nullptr},
-    {"neap_erf_inv", neap_erf_inv, nullptr},
     {"neap_lgamma", neap_lgamma, nullptr},
     {"neap_digamma", neap_digamma, nullptr},
     {"fmod", nullptr, fmod},

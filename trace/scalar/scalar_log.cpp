@@ -95,10 +95,21 @@ X log_of_parts(X n, X r) {
   return fma(n, 0x1.62e42feep-1, r - (half - low));
 }
 
-X log_f64(X x) {
+// Of x > 0, denormals included; `power` is without use.
+Split64 split_any_f64(X x) {
   const X tiny = lt(x, 0x1p-1022);
   const auto [power, n, r] = split_f64(select(tiny, x * c(x, 0x1p54), x));
-  return with_specials(x, log_of_parts(n + select(tiny, c(x, -54), c(x, 0)), r));
+  return {power, n + select(tiny, c(x, -54), c(x, 0)), r};
+}
+
+X log_f64(X x) {
+  const auto [power, n, r] = split_any_f64(x);
+  return with_specials(x, log_of_parts(n, r));
+}
+
+X log2_f64(X x) {
+  const auto [power, n, r] = split_any_f64(x);
+  return with_specials(x, fma(log_of_parts(c(x, 0), r), M_LOG2E, n));
 }
 
 X log1p_f64(X x) {
@@ -113,7 +124,7 @@ X log1p_f64(X x) {
 }  // namespace
 
 X log(X x) { return is_f32(x) ? log_f32(x) : log_f64(x); }
-X log2(X x) { return is_f32(x) ? log2_f32(x) : through_f64(Function::log2, x); }
+X log2(X x) { return is_f32(x) ? log2_f32(x) : log2_f64(x); }
 X log10(X x) { return is_f32(x) ? log10_f32(x) : through_f64(Function::log10, x); }
 X log1p(X x) { return is_f32(x) ? log1p_f32(x) : log1p_f64(x); }
 

@@ -6,28 +6,8 @@
 
 extern "C" {
 
-double neap_erf_inv(double x);
 double neap_digamma(double x);
 double neap_lgamma(double x);
-
-/// Returns the inverse error function, to about 2 ulp: a start within 1e-3, then three steps of Halley's method. Both
-/// use the complement in the tails, where erf itself is too flat to tell.
-double neap_erf_inv(double x) {
-  const double a = std::fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::nan("");
-  if (a < 1e-8) return x * (0.5 / std::numbers::inv_sqrtpi);
-  // Winitzki (2008), "A handy approximation for the error function and its inverse".
-  const double complement = 1.0 - a;  // exact when a >= 0.5
-  const double log_t = std::log(complement * (1.0 + a));
-  const double h = 2.0 / (std::numbers::pi * 0.147) + 0.5 * log_t;
-  double y = std::sqrt(std::sqrt(h * h - log_t / 0.147) - h);
-  for (int i = 0; i < 3; ++i) {
-    const double error = a < 0.5 ? std::erf(y) - a : complement - std::erfc(y);
-    const double step = error / (2.0 * std::numbers::inv_sqrtpi * std::exp(-y * y));
-    y -= step / (1.0 + y * step);
-  }
-  return std::copysign(y, x);
-}
 
 /// Returns the derivative of log gamma, NaN at its poles: reflection; around its positive root, which is between 1 and
 /// 2, the distance from there times a polynomial (interpolated at Chebyshev's points); elsewhere the recurrence up to
