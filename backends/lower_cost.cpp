@@ -1,6 +1,8 @@
 // This estimates what a kernel costs, closely enough to choose its loop levels and the size of a parallel task.
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "backends/lower.h"
@@ -36,7 +38,19 @@ std::vector<int32_t> roots_of(const Kernel& kernel) {
   return roots;
 }
 
-Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32_t id, uint8_t levels) {
+// Places along rows are remainders, and the rows quotients: along a row of some vectors one moves as the index, the
+// other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h).
+std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional<int64_t> moved) {
+  constexpr int64_t kVectors = 4;
+  if (!moved || by.op != Opcode::constant) return std::nullopt;
+  const auto constant = static_cast<int64_t>(by.imm);
+  const int64_t row = inst.op == Opcode::bit_and ? constant + 1 : constant;
+  if (row <= 0 || std::abs(*moved) > row / (kVectors * planner::kLanes)) return std::nullopt;
+  if (inst.op == Opcode::div) return 0;
+  return std::has_single_bit(static_cast<uint64_t>(row)) ? moved : std::nullopt;
+}
+
+Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32_t id, uint8_t levels, bool rows) {
   const Inst& inst = dag[id];
   Strides out;
   for (int level = 0; level < 2; ++level) {
@@ -62,6 +76,10 @@ Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32
           out[level] = moved;
         }
         break;
+      case Opcode::div:
+      case Opcode::bit_and:
+        if (rows && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a);
+        break;
       default: break;
     }
   }
@@ -77,7 +95,7 @@ Facts facts_of(const Kernel& kernel) {
     for (int32_t operand : {inst.a, inst.b, inst.c}) {
       if (operand >= 0) f.levels[id] |= f.levels[operand];
     }
-    f.strides[id] = strides_of(dag, f.strides, id, f.levels[id]);
+    f.strides[id] = strides_of(dag, f.strides, id, f.levels[id], kernel.kind == Kernel::Kind::reduce);
   }
   return f;
 }

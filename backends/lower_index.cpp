@@ -103,7 +103,8 @@ IndexExpr IndexAlgebra::sum(const IndexExpr& a, const IndexExpr& b, int64_t fact
   return recombine(merge(a, b, factor));
 }
 
-// Replaces k * mod(x, m) + k * m * div(x, m) by k * x.
+// Replaces k * mod(x, m) + k * m * div(x, m) by k * x, and k * mod(x, m) + k * m * mod(div(x, m), n) by
+// k * mod(x, m * n).
 IndexExpr IndexAlgebra::recombine(IndexExpr a) {
   for (size_t i = 0; i < a.terms.size(); ++i) {
     const IndexTerm term = a.terms[i];
@@ -111,6 +112,18 @@ IndexExpr IndexAlgebra::recombine(IndexExpr a) {
     const IndexExpr of = atoms_[term.atom].of;
     const int64_t divisor = atoms_[term.atom].divisor;
     const IndexExpr quotient = div(of, divisor);
+    const auto next = std::ranges::find_if(a.terms, [&](const IndexTerm& t) {
+      const Atom& other = atoms_[t.atom];
+      return other.kind == Kind::mod && t.coefficient == term.coefficient * divisor && other.of == quotient;
+    });
+    if (next != a.terms.end()) {
+      const IndexTerm outer = *next;
+      const IndexExpr both = mod(of, divisor * atoms_[outer.atom].divisor);
+      a = merge(a, {0, {{term.atom, 1}}}, -term.coefficient);
+      a = merge(merge(a, {0, {{outer.atom, 1}}}, -outer.coefficient), both, term.coefficient);
+      i = static_cast<size_t>(-1);
+      continue;
+    }
     const IndexExpr without =
         merge(merge(a, {0, {{term.atom, 1}}}, -term.coefficient), quotient, -term.coefficient * divisor);
     const bool cancels = std::ranges::none_of(without.terms, [&](const IndexTerm& t) {

@@ -124,7 +124,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
   mark_needed();
   mark_addresses();
   choose_lanes(unit);
-  if (within) lanes = within->lanes, tail_lanes = within->tail_lanes;
+  if (within && within->lanes > 0) lanes = within->lanes, tail_lanes = within->tail_lanes;
   if (k.kind == Kind::scatter && vector_depth == 1) lanes = tail_lanes = 1;  // rows are scattered in order
   if (lanes > 1) group_strided_loads();
 }
@@ -150,7 +150,8 @@ void Analysis::find_dependence() {
 }
 
 Interval Analysis::range_of_index(uint64_t level) const {
-  if (within_ && level > 0) return level == 1 ? within_->place : within_->row;
+  if (within_ && level == 2) return within_->row;
+  if (within_ && level == static_cast<uint64_t>(kernel.vector_level)) return within_->place;
   return {0, std::max<int64_t>(kernel.extent[level] - 1, 0)};
 }
 

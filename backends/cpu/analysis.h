@@ -39,11 +39,11 @@ struct StridedGroup {
   std::vector<std::pair<int64_t, int32_t>> loads;  // (element offset from the first, instruction), ascending
 };
 
-/// Says what is known of a kernel that is a stretch of another's inner loop (stretches.h).
+/// Says what is known of a kernel that is a stretch of another's vector loop (stretches.h).
 struct Within {
-  Interval place, row;  // ranges of the indices of level 1 and 2
-  int lanes = 1, tail_lanes = 1;
-  int64_t begins_at = 1;  // a number of which the places where vectors begin are multiples
+  Interval place, row;            // ranges of the indices of the vector level and of level 2
+  int lanes = 0, tail_lanes = 0;  // 0: as many as suit it
+  int64_t begins_at = 1;          // a number of which the places where vectors begin are multiples
 };
 
 /// Says how the lanes of a varying load or store lie in memory.
@@ -79,6 +79,8 @@ class Analysis {
   const Interval& range(int32_t id) const { return facts_[id].range; }
   /// Returns the range of the index of the vector loop.
   Interval places() const { return range_of_index(static_cast<uint64_t>(kernel.vector_level)); }
+  /// Returns the iterations of the vector loop, or of the row that it is in.
+  int64_t length() const { return within_ ? places().hi - places().lo + 1 : kernel.extent[kernel.vector_level]; }
   const Linear* linear(int32_t id) const { return facts_[id].linear ? &*facts_[id].linear : nullptr; }
   /// Returns the elements from one iteration of a loop to its next, of an address that is an exact Linear.
   int64_t along(const Linear& address, int level) const;

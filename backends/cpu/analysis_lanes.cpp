@@ -75,14 +75,13 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
   if (elements >= 4096 && rotations >= 16) lanes = (shares_ == 4 ? 8 : 4) * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
-  const int64_t extent = kernel.extent[kernel.vector_level];
   tail_lanes = one;
   if (kernel.kind == Kind::reduce && vector_depth == 2) {
     lanes = std::max(lanes, kAccumulators);
     tail_lanes = kAccumulators;
   }
   lanes = std::min(lanes, 64);  // callers cut ranges at multiples of it
-  while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+  while (lanes > 1 && lanes / 2 >= length()) lanes /= 2;
   tail_lanes = std::min(lanes, tail_lanes);
 }
 

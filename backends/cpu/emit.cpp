@@ -178,10 +178,10 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf
   Value* end = bounds_[level][1];
   if (stretched) {
     rest = blocks_through_rows(carried, body);
-  } else if (k.extent[level] >= a.lanes) {
+  } else if (a.length() >= a.lanes) {
     rest = whole_vectors(rest, end, carried, body);
   }
-  if (k.any_range || k.extent[level] % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
+  if (k.any_range || a.length() % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
 }
 
 Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {
@@ -203,9 +203,13 @@ void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, 
   W = a.lanes;
 }
 
+// Vectors across two cache lines take longer, and so would all of a stretch that begins at any place: five points of
+// 1024 x 2048 0.94 ms for 0.77, one thread with AVX-512.
 void Emitter::through_stretches(const LanesOf& body) {
+  constexpr int kFewestAligned = 16;  // vectors of a stretch
   Value* at = bounds_[1][0];
   std::vector<Value*> none;
+  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
   const auto until = [&](int64_t place, const auto& write) {
     Value* end =
         b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, bounds_[1][1], b.getInt64(static_cast<uint64_t>(place)));
@@ -222,9 +226,19 @@ void Emitter::through_stretches(const LanesOf& body) {
     if (stretch.begin > before) until(stretch.begin, one_by_one);
     until(stretch.end, [&](Value* end) {
       Emitter on(*this, stretch.kernel, &stretch.within);
-      Value* rest = on.whole_vectors(at, end, none, body);
-      on.seldom_ = true;
-      on.tail_loop(rest, end, none, body);
+      const auto seldom = [&](Value* from, Value* to) {
+        on.seldom_ = true;
+        on.tail_loop(from, to, none, body);
+        on.seldom_ = false;
+      };
+      Value* from = at;
+      if (k.extent[1] % a.tail_lanes == 0 && stretch.begin % a.tail_lanes != 0 &&
+          stretch.end - stretch.begin >= int64_t{kFewestAligned} * a.tail_lanes) {
+        Value* whole = on.b.CreateAnd(on.b.CreateAdd(at, number(a.tail_lanes - 1)), number(-a.tail_lanes));
+        seldom(at, on.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, end));
+        from = on.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, end);
+      }
+      seldom(on.whole_vectors(from, end, none, body), end);
       b.SetInsertPoint(on.b.GetInsertBlock());
     });
     before = stretch.end;
@@ -265,12 +279,17 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
         branch(
             some, inside,
             [&](std::vector<Value*>& values) {
-              Emitter on(*this, stretch.kernel, &stretch.within);
-              on.row_block_ = b.GetInsertBlock();
-              on.line_ = line;
               values.pop_back();
-              Value* place = on.whole_vectors(b.CreateSub(at, row), b.CreateSub(stop, row), values, body);
-              b.SetInsertPoint(on.b.GetInsertBlock());
+              Value *place = b.CreateSub(at, row), *const there = b.CreateSub(stop, row);
+              for (int width = a.lanes; width >= a.tail_lanes; width -= a.lanes - a.tail_lanes) {
+                Emitter on(*this, stretch.kernel, &stretch.within);
+                on.row_block_ = b.GetInsertBlock();
+                on.line_ = line;
+                on.W = width;
+                place = on.whole_vectors(place, there, values, body);
+                b.SetInsertPoint(on.b.GetInsertBlock());
+                if (a.lanes == a.tail_lanes) break;
+              }
               values.push_back(b.CreateAdd(row, place));
             },
             "inside");

@@ -65,7 +65,7 @@ void Emitter::begin_with(std::vector<Value*>& totals, Value* row, const Body& bo
     const DType type = r.accumulator;
     NEAP_CHECK(k.buffers[r.initial].type == type && working(r) == type, "{}: begins with {}", k.name,
                name(k.buffers[r.initial].type));
-    Value* pointer = b.CreateGEP(memory_element(type), buffers_[r.initial], row);
+    Value* pointer = b.CreateGEP(memory_element(type), buffers_[r.initial], first_ ? b.CreateAdd(first_, row) : row);
     const llvm::Align align(size_of(type));
     if (!body.count || W == 1) {
       total = b.CreateAlignedLoad(total->getType(), pointer, align);
@@ -196,8 +196,8 @@ std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
 
 // Writes the totals of row `row` (the first of the lanes, if these are kept elements).
 void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body) {
-  Value* place = row;
-  if (!k.finish) place = b.CreateAdd(row, b.CreateMul(part_, b.getInt64(static_cast<uint64_t>(k.extent[0]))));
+  Value* place = first_ ? b.CreateAdd(first_, row) : row;
+  if (!k.finish) place = b.CreateAdd(place, b.CreateMul(part_, b.getInt64(static_cast<uint64_t>(k.extent[0]))));
   size_t slot = 0;
   for (const Reduction& r : k.reductions) {
     DType type = working(r);
@@ -369,7 +369,7 @@ void Emitter::add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, 
 // it stopped, in the same order. 4096 x 4096 of f32, one thread: 2.8 ms for 6.5 (Zen 5); four rows or sixteen take 3.1.
 bool Emitter::takes_columns() const {
   constexpr int64_t kFewestVectors = 4;
-  if (k.extent[0] < kFewestVectors * a.lanes) return false;
+  if (a.length() < kFewestVectors * a.lanes) return false;
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     const Inst& i = k.dag[id];
     const Linear* address = i.op == Opcode::load && a.needed(id) && a.varying(id) ? a.linear(i.a) : nullptr;
@@ -454,23 +454,49 @@ void Emitter::add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>
   loop(begin, end, 1, totals, add, "column");
 }
 
+void Emitter::reduce_kept() {
+  if (takes_columns()) return reduce_columns();
+  std::vector<Value*> none;
+  vector_loop(0, none, [&](Emitter&, Value* row, Value* count, std::vector<Value*>&) {
+    row_block_ = b.GetInsertBlock();
+    std::vector<Value*> totals = identities(W);
+    Body body = body_at(row, nullptr);
+    if (count) start_tail(body, count);
+    begin_with(totals, row, body);
+    if (k.extent[1] > 0)
+      add_rows(body, bounds_[1][0], bounds_[1][1], totals);  // else no operand has an element to hoist
+    finish_reduce(totals, row, body);
+  });
+}
+
+void Emitter::reduce_kept_rows() {
+  const Stretch& rows = stretches_.list.front();
+  Value* const length = b.getInt64(static_cast<uint64_t>(stretches_.row));
+  std::vector<Value*> none;
+  repeat(
+      bounds_[0][0], bounds_[0][1], none,
+      [&](Value* at, std::vector<Value*>&) {
+        Emitter on(*this, rows.kernel, &rows.within);
+        on.line_ = b.CreateUDiv(at, length);
+        on.first_ = b.CreateMul(on.line_, length);
+        Value* stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(on.first_, length), bounds_[0][1]);
+        on.bounds_[0][0] = b.CreateSub(at, on.first_);
+        on.bounds_[0][1] = b.CreateSub(stop, on.first_);
+        std::ranges::copy(bounds_[1], on.bounds_[1]);
+        on.reduce_kept();
+        b.SetInsertPoint(on.b.GetInsertBlock());
+        return stop;
+      },
+      "line");
+}
+
 void Emitter::emit_reduce() {
   start_ = new_block("start");
   b.CreateCondBr(b.CreateICmpSLT(bounds_[0][0], bounds_[0][1]), start_, return_);
   b.SetInsertPoint(start_);
-  const bool empty = k.extent[1] == 0;  // then no operand has an element to hoist
   std::vector<Value*> none;
   if (a.vector_depth == 1) {
-    const auto columns = [&](Emitter&, Value* row, Value* count, std::vector<Value*>&) {
-      row_block_ = b.GetInsertBlock();
-      std::vector<Value*> totals = identities(W);
-      Body body = body_at(row, nullptr);
-      if (count) start_tail(body, count);
-      begin_with(totals, row, body);
-      if (!empty) add_rows(body, bounds_[1][0], bounds_[1][1], totals);
-      finish_reduce(totals, row, body);
-    };
-    takes_columns() ? reduce_columns() : vector_loop(0, none, columns);
+    stretches_.list.empty() ? reduce_kept() : reduce_kept_rows();
   } else {
     const int32_t kept = kept_in_blocks();
     const auto one_row = [&](Value* row, std::vector<Value*>&) {
@@ -482,7 +508,7 @@ void Emitter::emit_reduce() {
         on.compute(body);
         carried = on.accumulate(body, carried);
       };
-      if (!empty) kept >= 0 ? add_blocks(row, kept, totals, add) : vector_loop(1, totals, add);
+      if (k.extent[1] > 0) kept >= 0 ? add_blocks(row, kept, totals, add) : vector_loop(1, totals, add);
       Body body = body_at(row, nullptr);
       finish_reduce(horizontal(totals), row, body);
     };

@@ -102,6 +102,10 @@ class Emitter {
 
   // emit_reduce.cpp
   void emit_reduce();
+  /// Reduces columns, those with lanes.
+  void reduce_kept();
+  /// Reduces the columns of each row by its stretch's code.
+  void reduce_kept_rows();
   /// Tells whether several rows are reduced at once.
   bool takes_rows() const;
   void reduce_rows(Value* first);
@@ -231,7 +235,8 @@ class Emitter {
   llvm::BasicBlock* start_ = nullptr;      // depth 0: what comes before the loops, where they run at all
   llvm::BasicBlock* row_block_ = nullptr;  // depth 1: the first block of the outer loop's body
   llvm::BasicBlock* return_ = nullptr;
-  Value* line_ = nullptr;  // of a stretch: the row that it is in
+  Value* line_ = nullptr;   // of a stretch: the row that it is in
+  Value* first_ = nullptr;  // of columns of rows: the first of the row's
   struct Pointer {
     llvm::PHINode* at;
     llvm::Type* element;

@@ -28,13 +28,12 @@ int loads_lane_by_lane(const Analysis& a) {
   return count;
 }
 
-bool is_place(const Inst& i) { return i.op == Opcode::index && i.imm == 1; }
+bool is_index(const Inst& i, int level) { return i.op == Opcode::index && static_cast<int>(i.imm) == level; }
 
 // The constant that an instruction divides the place in the loop by, or 0.
-int64_t divisor(const Dag& dag, const Inst& i) {
-  if ((i.op != Opcode::div && i.op != Opcode::bit_and) || !is_place(dag[i.a]) || dag[i.b].op != Opcode::constant) {
-    return 0;
-  }
+int64_t divisor(const Dag& dag, const Inst& i, int level) {
+  if (i.op != Opcode::div && i.op != Opcode::bit_and) return 0;
+  if (!is_index(dag[i.a], level) || dag[i.b].op != Opcode::constant) return 0;
   const int64_t c = signed_constant(dag[i.b]);
   if (i.op == Opcode::div) return std::max<int64_t>(c, 0);
   return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
@@ -46,7 +45,7 @@ std::optional<int64_t> row_length(const Kernel& k) {
   int64_t length = 0;
   std::set<int64_t> divisors;
   for (int32_t id = 0; id < k.dag.size(); ++id) {
-    if (const int64_t d = divisor(k.dag, k.dag[id]); d > 0) divisors.insert(d);
+    if (const int64_t d = divisor(k.dag, k.dag[id], k.vector_level); d > 0) divisors.insert(d);
   }
   if (!divisors.empty()) length = *divisors.begin();
   for (const int64_t d : divisors) {
@@ -78,14 +77,15 @@ Kernel by_rows(const Kernel& k, int64_t length) {
   return rewritten(k, [&](Dag& dag, int32_t id) -> std::optional<X> {
     const Inst& i = k.dag[id];
     const auto row = [&] { return dag.index(2, i.type); };
+    const auto place = [&] { return dag.index(k.vector_level, i.type); };
     const auto whole = [&](X x, int64_t factor) { return dag.binary(Opcode::mul, x, dag.integer(factor, i.type)); };
-    if (is_place(i)) return dag.binary(Opcode::add, whole(row(), length), dag.index(1, i.type));
-    if (divisor_of_remainder(k.dag, i) == length && is_place(k.dag[i.a])) return dag.index(1, i.type);
-    const int64_t d = divisor(k.dag, i);
+    if (is_index(i, k.vector_level)) return dag.binary(Opcode::add, whole(row(), length), place());
+    if (divisor_of_remainder(k.dag, i) == length && is_index(k.dag[i.a], k.vector_level)) return place();
+    const int64_t d = divisor(k.dag, i, k.vector_level);
     if (d == 0) return std::nullopt;
     const X rows = dag.integer(d / length, i.type);
     if (i.op == Opcode::div) return dag.binary(Opcode::div, row(), rows);
-    return dag.binary(Opcode::add, whole(dag.binary(Opcode::rem, row(), rows), length), dag.index(1, i.type));
+    return dag.binary(Opcode::add, whole(dag.binary(Opcode::rem, row(), rows), length), place());
   });
 }
 
@@ -153,12 +153,25 @@ Kernel between(const Analysis& a, int64_t place) {
   });
 }
 
+// Columns of rows: each lane is one result, whatever vector it is in.
+Stretches rows_of_columns(const Analysis& whole, const VectorUnit& unit) {
+  const Kernel& k = whole.kernel;
+  const int before = loads_lane_by_lane(whole);
+  const int64_t row = row_length(k).value_or(0);
+  if (before == 0 || row < whole.tail_lanes || row >= k.extent[0]) return {};
+  Stretch s{0, row, by_rows(k, row), {{0, row - 1}, {0, (k.extent[0] - 1) / row}}};
+  s.within.begins_at = std::gcd(row, backends::kRangeUnit);
+  if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) >= before) return {};
+  return {row, {std::move(s)}};
+}
+
 }  // namespace
 
 Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   const Kernel& k = whole.kernel;
   const bool reduces = k.kind == Kernel::Kind::reduce;
-  if (k.kind == Kernel::Kind::scatter || k.vector_level != 1 || whole.lanes == 1) return {};
+  if (k.kind == Kernel::Kind::scatter || whole.lanes == 1) return {};
+  if (k.vector_level == 0) return reduces ? rows_of_columns(whole, unit) : Stretches{};
   const int before = loads_lane_by_lane(whole);
   const std::optional<int64_t> length = row_length(k);
   if (before == 0 || !length) return {};

@@ -63,6 +63,11 @@ TEST(LowerReduce, LanesFollowTheMemory) {
   EXPECT_EQ(lower(reduction(Op::reduce_sum, {{200, 300}, f32}, {0}))[0].kernel.vector_level, 0);
   EXPECT_EQ(lower(reduction(Op::reduce_sum, {{90000}, f32}, {0}))[0].kernel.vector_level, 1);
   EXPECT_EQ(lower(reduction(Op::reduce_sum, {{90000, 2}, f32}, {1}))[0].kernel.vector_level, 0);
+  // Along rows of what is flattened: the places in them, which are one row of both last axes.
+  const Kernel channels = lower(reduction(Op::reduce_sum, {{16, 64, 32, 32}, f32}, {0, 2, 3}))[0].kernel;
+  EXPECT_EQ(channels.vector_level, 1);
+  EXPECT_EQ(divisions(channels), 1);
+  EXPECT_EQ(lower(reduction(Op::reduce_max, {{64, 100, 500}, f32}, {1}))[0].kernel.vector_level, 0);
 }
 
 TEST(LowerReduce, Empty) {
