@@ -2,7 +2,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "backends/lower.h"
@@ -41,11 +40,12 @@ std::vector<int32_t> roots_of(const Kernel& kernel) {
 // Places along rows are remainders, and the rows quotients: along a row of some vectors one moves as the index, the
 // other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h).
 std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional<int64_t> moved) {
-  constexpr int64_t kVectors = 4;
+  constexpr int64_t kVectors = 2, kLongest = int64_t{1} << 40;
   if (!moved || by.op != Opcode::constant) return std::nullopt;
-  const auto constant = static_cast<int64_t>(by.imm);
-  const int64_t row = inst.op == Opcode::bit_and ? constant + 1 : constant;
-  if (row <= 0 || std::abs(*moved) > row / (kVectors * planner::kLanes)) return std::nullopt;
+  const auto constant = static_cast<int64_t>(by.imm);  // of i32 a large one where it is negative
+  if (constant <= 0 || constant > kLongest) return std::nullopt;
+  const int64_t row = inst.op == Opcode::bit_and ? constant + 1 : constant, most = row / (kVectors * planner::kLanes);
+  if (*moved > most || *moved < -most) return std::nullopt;
   if (inst.op == Opcode::div) return 0;
   return std::has_single_bit(static_cast<uint64_t>(row)) ? moved : std::nullopt;
 }

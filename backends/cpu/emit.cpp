@@ -181,7 +181,10 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf
   } else if (a.length() >= a.lanes) {
     rest = whole_vectors(rest, end, carried, body);
   }
-  if (k.any_range || a.length() % (stretched ? a.tail_lanes : a.lanes) != 0) tail_loop(rest, end, carried, body);
+  // Of rows the last may be a part of one.
+  const int64_t last = first_ ? k.extent[level] % a.length() : 0;
+  const int whole = stretched ? a.tail_lanes : a.lanes;
+  if (k.any_range || a.length() % whole != 0 || last % whole != 0) tail_loop(rest, end, carried, body);
 }
 
 Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {
@@ -264,7 +267,7 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
         // What comes before the next vector that lies in the stretch: of this row, or of the next.
         Value* row = first_of(line_of(at));
         const auto stop_of = [&](Value* first) { return least(b.CreateAdd(first, number(stretch.end)), end); };
-        Value* here = b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop_of(row));
+        Value* here = b.CreateICmpSLE(b.CreateAdd(at, number(W)), stop_of(row));
         Value* begin = b.CreateAdd(row, number(stretch.begin));
         Value* next = up(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, begin));
         Value* later = stretches_.row ? up(b.CreateAdd(begin, number(stretches_.row))) : end;
@@ -274,22 +277,23 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
         row = first_of(line);
         Value* stop = stop_of(row);
         Value* some = b.CreateAnd(b.CreateICmpSLE(b.CreateAdd(row, number(stretch.begin)), at),
-                                  b.CreateICmpSLE(b.CreateAdd(at, number(a.lanes)), stop));
+                                  b.CreateICmpSLE(b.CreateAdd(at, number(W)), stop));
         inside.push_back(at);
         branch(
             some, inside,
             [&](std::vector<Value*>& values) {
               values.pop_back();
               Value *place = b.CreateSub(at, row), *const there = b.CreateSub(stop, row);
-              for (int width = a.lanes; width >= a.tail_lanes; width -= a.lanes - a.tail_lanes) {
+              const auto by = [&](int width) {
                 Emitter on(*this, stretch.kernel, &stretch.within);
                 on.row_block_ = b.GetInsertBlock();
                 on.line_ = line;
                 on.W = width;
                 place = on.whole_vectors(place, there, values, body);
                 b.SetInsertPoint(on.b.GetInsertBlock());
-                if (a.lanes == a.tail_lanes) break;
-              }
+              };
+              by(a.lanes);
+              if (a.tail_lanes < a.lanes) by(a.tail_lanes);
               values.push_back(b.CreateAdd(row, place));
             },
             "inside");

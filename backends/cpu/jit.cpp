@@ -116,6 +116,13 @@ struct Session : Kept {
     auto& library = llvm->getMainJITDylib();
     library.addGenerator(
         take(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(llvm->getDataLayout().getGlobalPrefix())));
+    // Conversions of halves on processors without them: a module of Python has that library for itself.
+    if (auto own =
+            llvm::orc::DynamicLibrarySearchGenerator::Load("libgcc_s.so.1", llvm->getDataLayout().getGlobalPrefix())) {
+      library.addGenerator(std::move(*own));
+    } else {
+      llvm::consumeError(own.takeError());
+    }
     for (int f = 0; f <= static_cast<int>(scalar::Function::nextafter); ++f) {
       const auto function = static_cast<scalar::Function>(f);
       symbols[llvm->mangleAndIntern(scalar::symbol(function))] = {

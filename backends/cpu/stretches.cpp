@@ -158,7 +158,7 @@ Stretches rows_of_columns(const Analysis& whole, const VectorUnit& unit) {
   const Kernel& k = whole.kernel;
   const int before = loads_lane_by_lane(whole);
   const int64_t row = row_length(k).value_or(0);
-  if (before == 0 || row < whole.tail_lanes || row >= k.extent[0]) return {};
+  if (before == 0 || 2 * row < whole.tail_lanes || row >= k.extent[0]) return {};
   Stretch s{0, row, by_rows(k, row), {{0, row - 1}, {0, (k.extent[0] - 1) / row}}};
   s.within.begins_at = std::gcd(row, backends::kRangeUnit);
   if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) >= before) return {};
@@ -182,8 +182,9 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   });
   if (out.row > 0 && by_index) return {};  // it is the place in the loop that counts
   const int64_t row = out.row > 0 ? out.row : k.extent[1];
+  const int64_t vector = reduces || out.row > 0 ? whole.tail_lanes : whole.lanes;  // the shortest there
   const auto pays = [&](int64_t begin, int64_t end) {
-    return end - begin >= int64_t{kFewestVectors} * whole.lanes || (end - begin == row && row % whole.lanes == 0);
+    return end - begin >= kFewestVectors * vector || (end - begin == row && row % vector == 0);
   };
   if (!pays(0, row)) return {};
 

@@ -46,7 +46,8 @@ Array zeta(const Operand& x, const Operand& q);
 // --- normal distribution
 /// Returns log(ndtr(x)), which does not underflow. To 3 ulp.
 Array log_ndtr(const Operand& x);
-/// Returns the inverse of ndtr, the quantile: -inf at 0, inf at 1, NaN outside. Small p keep their digits. To 3 ulp.
+/// Returns the inverse of ndtr, the quantile: -inf at 0, inf at 1, NaN outside. Small p keep their digits. To 4 ulp,
+/// but for subnormal p.
 Array ndtri(const Operand& p);
 
 // --- incomplete gamma and beta functions

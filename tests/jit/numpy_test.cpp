@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <neap/neap.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -61,6 +62,34 @@ TEST(Numpy, ReadsFormulasAndSides) {
   const std::vector<Array> parts = split_at(arange(5), {3, 1});
   EXPECT_THAT(values(parts[1]), ElementsAre());
   EXPECT_THAT(values(parts[2]), ElementsAre(1, 2, 3, 4));
+}
+
+// What is kept is made of rows, the last of which may be part of one.
+TEST(Numpy, ReducesColumnsThatEndInARow) {
+  for (const int64_t row : {8, 16, 32, 48, 64, 128, 256}) {
+    for (const int64_t kept : {row + 1, row + row / 2, row + 16, 2 * row + 4, 3 * row - 1}) {
+      for (const int64_t depth : {5, 80}) {
+        const int64_t rows = (kept + row - 1) / row;
+        const Array x = reshape(remainder(arange(rows * depth * row) * 7919, 101), {rows, depth, row});
+        const auto side_by_side = [=](const Array& a) {
+          return reshape(moveaxis(a, 1, 0), {depth, rows * row})[{slice(), slice(0, kept)}];
+        };
+        const auto both = [=](const Array& a) { return std::pair(sum(side_by_side(a), 0), max(side_by_side(a), 0)); };
+        const auto [total, largest] = jit(both)(x);
+        const std::vector<int32_t> elements = x.to_vector<int32_t>(), totals = total.to_vector<int32_t>(),
+                                   most = largest.to_vector<int32_t>();
+        for (int64_t c = 0; c < kept; ++c) {
+          int32_t added = 0, highest = 0;
+          for (int64_t d = 0; d < depth; ++d) {
+            const int32_t one = elements[static_cast<size_t>((c / row * depth + d) * row + c % row)];
+            added += one, highest = std::max(highest, one);
+          }
+          ASSERT_EQ(std::pair(totals[static_cast<size_t>(c)], most[static_cast<size_t>(c)]), std::pair(added, highest))
+              << row << ' ' << kept << ' ' << depth << ' ' << c;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // The logarithm of the gamma function and its derivative: of f32 in f64, whose digits are enough for the zeros; of f64
 // by the C library.
 #include <cmath>
-#include <numbers>
 
 #include "trace/scalar/scalar_math.h"
 
@@ -28,16 +27,18 @@ Gamma parts_of(X x) {
           (q + c(x, 10)) * (q + c(x, 12))};
 }
 
-// sin(pi part) / (pi part) and cos(pi part) of |part| <= 1/2, to 1e-11.
+// sin(pi part) / (pi part) and cos(pi part) of |part| <= 1/2: Taylor series, to 2^-53.
 X sine_of(X part) {
   return polynomial(part * part,
-                    {1.0, -1.6449340668482264, 0.8117424252833536, -0.19075182412208421, 0.026147847817654800,
-                     -0.0023460810354558236, 0.00014842879303107100, -6.9758736616563804e-06});
+                    {1.0, -1.6449340668482264, 0.81174242528335364, -0.19075182412208421, 0.026147847817654801,
+                     -0.0023460810354558236, 0.000148428793031071, -6.9758736616563805e-6, 2.5312174041370277e-7,
+                     -7.3047118222177748e-9, 1.7165384749821433e-10});
 }
 X cosine_of(X part) {
   return polynomial(part * part,
-                    {1.0, -4.9348022005446793, 4.0587121264167682, -1.3352627688545895, 0.23533063035889320,
-                     -0.025806891390014060, 0.0019295743094039230, -0.00010463810492484570, 4.3030695870329472e-06});
+                    {1.0, -4.9348022005446793, 4.0587121264167682, -1.3352627688545895, 0.2353306303588932,
+                     -0.02580689139001406, 0.001929574309403923, -0.00010463810492484571, 4.303069587032947e-6,
+                     -1.3878952462213772e-7, 3.6047307974625009e-9, -7.7007071306013534e-11});
 }
 
 // log Gamma(1 + d) and log Gamma(2 + d), |d| <= 1/16, over d: their Taylor series, whose coefficients are zeta's.
@@ -65,7 +66,8 @@ X lgamma_of(X x) {
   const X d = g.y - rint(g.y), one = lt(g.y, 1.5);
   const X is_near = bit_and(lt(abs(d), 0.0625), bit_and(lt(c(x, 0.5), x), lt(x, 2.5)));
   const X infinite = eq(abs(x), c(x, HUGE_VAL));
-  return select(infinite, abs(x), select(is_near, fma(d, slope_of(one, d), c(x, 0)), far));
+  const X close = fma(d, slope_of(one, d), c(x, 0));  // 0, not -0, at 1 and 2
+  return select(infinite, abs(x), select(is_near, close, far));
 }
 
 X digamma_of(X x) {

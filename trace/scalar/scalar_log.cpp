@@ -95,20 +95,20 @@ X log_of_parts(X n, X r) {
   return fma(n, 0x1.62e42feep-1, r - (half - low));
 }
 
-// Of x > 0, denormals included; `power` is without use.
-Split64 split_any_f64(X x) {
+// Of x > 0, denormals included.
+Split split_any_f64(X x) {
   const X tiny = lt(x, 0x1p-1022);
   const auto [power, n, r] = split_f64(select(tiny, x * c(x, 0x1p54), x));
-  return {power, n + select(tiny, c(x, -54), c(x, 0)), r};
+  return {n + select(tiny, c(x, -54), c(x, 0)), r};
 }
 
 X log_f64(X x) {
-  const auto [power, n, r] = split_any_f64(x);
+  const auto [n, r] = split_any_f64(x);
   return with_specials(x, log_of_parts(n, r));
 }
 
 X log2_f64(X x) {
-  const auto [power, n, r] = split_any_f64(x);
+  const auto [n, r] = split_any_f64(x);
   return with_specials(x, fma(log_of_parts(c(x, 0), r), M_LOG2E, n));
 }
 

@@ -1,7 +1,6 @@
 // Functions that the C library lacks, for Opcode::call.
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <numbers>
 
 extern "C" {
