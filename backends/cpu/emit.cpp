@@ -229,17 +229,17 @@ void Emitter::through_stretches(const LanesOf& body) {
     if (stretch.begin > before) until(stretch.begin, one_by_one);
     until(stretch.end, [&](Value* end) {
       Emitter on(*this, stretch.kernel, &stretch.within);
-      const auto seldom = [&](Value* from, Value* to) {
+      const auto seldom = [&](Value* first, Value* last) {
         on.seldom_ = true;
-        on.tail_loop(from, to, none, body);
+        on.tail_loop(first, last, none, body);
         on.seldom_ = false;
       };
       Value* from = at;
       if (k.extent[1] % a.tail_lanes == 0 && stretch.begin % a.tail_lanes != 0 &&
           stretch.end - stretch.begin >= int64_t{kFewestAligned} * a.tail_lanes) {
         Value* whole = on.b.CreateAnd(on.b.CreateAdd(at, number(a.tail_lanes - 1)), number(-a.tail_lanes));
-        seldom(at, on.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, end));
         from = on.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, end);
+        seldom(at, from);
       }
       seldom(on.whole_vectors(from, end, none, body), end);
       b.SetInsertPoint(on.b.GetInsertBlock());

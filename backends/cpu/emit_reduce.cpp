@@ -65,7 +65,7 @@ void Emitter::begin_with(std::vector<Value*>& totals, Value* row, const Body& bo
     const DType type = r.accumulator;
     NEAP_CHECK(k.buffers[r.initial].type == type && working(r) == type, "{}: begins with {}", k.name,
                name(k.buffers[r.initial].type));
-    Value* pointer = b.CreateGEP(memory_element(type), buffers_[r.initial], first_ ? b.CreateAdd(first_, row) : row);
+    Value* pointer = b.CreateGEP(memory_element(type), buffers_[r.initial], result_of(row));
     const llvm::Align align(size_of(type));
     if (!body.count || W == 1) {
       total = b.CreateAlignedLoad(total->getType(), pointer, align);
@@ -196,7 +196,7 @@ std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
 
 // Writes the totals of row `row` (the first of the lanes, if these are kept elements).
 void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body) {
-  Value* place = first_ ? b.CreateAdd(first_, row) : row;
+  Value* place = result_of(row);
   if (!k.finish) place = b.CreateAdd(place, b.CreateMul(part_, b.getInt64(static_cast<uint64_t>(k.extent[0]))));
   size_t slot = 0;
   for (const Reduction& r : k.reductions) {

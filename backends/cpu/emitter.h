@@ -131,6 +131,8 @@ class Emitter {
   Value* combine(backends::Combine how, DType type, Value* x, Value* y);
   Value* better(const backends::Reduction& r, Value* value, Value* index, Value* best, Value* best_index);
   void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
+  /// Returns where the result of a row of the loop lies, or of a column of the row that the loop is in.
+  Value* result_of(Value* row) { return first_ ? b.CreateAdd(first_, row) : row; }
 
   // emit_scatter.cpp
   /// Indices and values of updates that wait for their turn, on the stack.
