@@ -120,7 +120,6 @@ Value* Emitter::repeat(Value* begin, Value* limit, std::vector<Value*>& carried,
 Value* Emitter::loop(Value* begin, Value* end, int64_t step, std::vector<Value*>& carried,
                      const std::function<void(Value*, std::vector<Value*>&)>& body, const char* label,
                      bool to_the_end) {
-  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
   return repeat(
       begin, step == 1 || to_the_end ? end : b.CreateSub(end, number(step - 1)), carried,
       [&](Value* index, std::vector<Value*>& inside) {
@@ -212,10 +211,8 @@ void Emitter::through_stretches(const LanesOf& body) {
   constexpr int kFewestAligned = 16;  // vectors of a stretch
   Value* at = bounds_[1][0];
   std::vector<Value*> none;
-  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
   const auto until = [&](int64_t place, const auto& write) {
-    Value* end =
-        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, bounds_[1][1], b.getInt64(static_cast<uint64_t>(place)));
+    Value* end = least(bounds_[1][1], number(place));
     write(end);
     at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, end);
   };
@@ -237,8 +234,7 @@ void Emitter::through_stretches(const LanesOf& body) {
       Value* from = at;
       if (k.extent[1] % a.tail_lanes == 0 && stretch.begin % a.tail_lanes != 0 &&
           stretch.end - stretch.begin >= int64_t{kFewestAligned} * a.tail_lanes) {
-        Value* whole = on.b.CreateAnd(on.b.CreateAdd(at, number(a.tail_lanes - 1)), number(-a.tail_lanes));
-        from = on.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, whole, end);
+        from = on.least(on.up(at), end);
         seldom(at, from);
       }
       seldom(on.whole_vectors(from, end, none, body), end);
@@ -255,9 +251,6 @@ Value* Emitter::blocks_through_rows(std::vector<Value*>& carried, const LanesOf&
   W = a.tail_lanes;
   seldom_ = true;
   const Stretch& stretch = stretches_.list.front();
-  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
-  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
-  const auto up = [&](Value* x) { return b.CreateAnd(b.CreateAdd(x, number(W - 1)), number(-W)); };
   const auto line_of = [&](Value* at) { return stretches_.row ? b.CreateUDiv(at, number(stretches_.row)) : number(0); };
   const auto first_of = [&](Value* line) { return b.CreateMul(line, number(stretches_.row)); };
   Value* end = bounds_[1][1];

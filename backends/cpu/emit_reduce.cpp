@@ -324,7 +324,6 @@ int32_t Emitter::kept_in_blocks() const {
 
 void Emitter::add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, const LanesOf& tail) {
   constexpr int64_t kBlock = 512;  // 256 take 1% longer, 1024 as long
-  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
   llvm::Type* type = element(k.dag[kept].type);
   const llvm::Align align(size_of(k.dag[kept].type));
   llvm::AllocaInst* room = stack(llvm::ArrayType::get(type, kBlock), "kept");
@@ -340,7 +339,7 @@ void Emitter::add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, 
   loop(
       begin, whole, kBlock, totals,
       [&](Value* from, std::vector<Value*>& sums) {
-        Value* to = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(from, number(kBlock)), whole);
+        Value* to = least(b.CreateAdd(from, number(kBlock)), whole);
         const auto there = [&](Value* i) { return b.CreateGEP(type, room, b.CreateSub(i, from)); };
         loop(
             from, to, W, none,
@@ -391,8 +390,6 @@ void Emitter::reduce_columns() {
   const int64_t most = std::max<int64_t>(kSumBytes / 8 / static_cast<int64_t>(types.size()) / 64 * 64, 64);
   std::vector<llvm::AllocaInst*> sums;
   for (llvm::Type* type : types) sums.push_back(stack(llvm::ArrayType::get(type, static_cast<uint64_t>(most)), "sums"));
-  const auto number = [&](int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); };
-  const auto least = [&](Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); };
   std::vector<Value*> none;
   Value* const ends[] = {bounds_[0][0], bounds_[0][1]};
   const auto some_columns = [&](Value* first, std::vector<Value*>&) {
@@ -463,15 +460,15 @@ void Emitter::reduce_kept() {
     Body body = body_at(row, nullptr);
     if (count) start_tail(body, count);
     begin_with(totals, row, body);
-    if (k.extent[1] > 0)
-      add_rows(body, bounds_[1][0], bounds_[1][1], totals);  // else no operand has an element to hoist
+    const bool empty = k.extent[1] == 0;  // then no operand has an element to hoist
+    if (!empty) add_rows(body, bounds_[1][0], bounds_[1][1], totals);
     finish_reduce(totals, row, body);
   });
 }
 
 void Emitter::reduce_kept_rows() {
   const Stretch& rows = stretches_.list.front();
-  Value* const length = b.getInt64(static_cast<uint64_t>(stretches_.row));
+  Value* const length = number(stretches_.row);
   std::vector<Value*> none;
   repeat(
       bounds_[0][0], bounds_[0][1], none,
@@ -479,7 +476,7 @@ void Emitter::reduce_kept_rows() {
         Emitter on(*this, rows.kernel, &rows.within);
         on.line_ = b.CreateUDiv(at, length);
         on.first_ = b.CreateMul(on.line_, length);
-        Value* stop = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(on.first_, length), bounds_[0][1]);
+        Value* stop = least(b.CreateAdd(on.first_, length), bounds_[0][1]);
         on.bounds_[0][0] = b.CreateSub(at, on.first_);
         on.bounds_[0][1] = b.CreateSub(stop, on.first_);
         std::ranges::copy(bounds_[1], on.bounds_[1]);

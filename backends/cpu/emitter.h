@@ -99,6 +99,10 @@ class Emitter {
   /// in the inner loop.
   void compute(Body& body, const std::vector<bool>* wanted = nullptr);
   llvm::BasicBlock* new_block(const char* label);
+  Value* number(int64_t v) { return b.getInt64(static_cast<uint64_t>(v)); }
+  Value* least(Value* x, Value* y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
+  /// Returns the first multiple of the tail's lanes from x on.
+  Value* up(Value* x) { return b.CreateAnd(b.CreateAdd(x, number(a.tail_lanes - 1)), number(-a.tail_lanes)); }
 
   // emit_reduce.cpp
   void emit_reduce();

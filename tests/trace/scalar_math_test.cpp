@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 
+#include "tests/trace/long_digamma.h"
 #include "trace/graph/op_table.h"
 #include "trace/scalar/scalar_eval.h"
 
@@ -38,18 +39,6 @@ long double long_erf_inv(long double x) {
   return std::copysign(y, x);
 }
 double true_erf_inv(double x) { return static_cast<double>(long_erf_inv(x)); }
-// By the series from 40 on, in long double: its zeros left of 0 are differences of large numbers.
-long double long_digamma(long double x) {
-  if (x <= 0) {
-    const long double part = x - std::nearbyint(x), pi = std::numbers::pi_v<long double>;
-    return part == 0 || std::isinf(x) ? static_cast<long double>(NAN) : long_digamma(1 - x) - pi / std::tan(pi * part);
-  }
-  long double below = 0;
-  for (; x < 40; x += 1) below += 1 / x;
-  const long double r = 1 / (x * x);
-  return std::log(x) - 0.5L / x - r * (1 / 12.0L - r * (1 / 120.0L - r * (1 / 252.0L - r * (1 / 240.0L - r / 132)))) -
-         below;
-}
 double true_digamma(double x) { return static_cast<double>(long_digamma(x)); }
 double true_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 double true_rsqrt(double x) { return 1 / std::sqrt(x); }
