@@ -68,6 +68,29 @@ bool reads_at_index(const Graph& group, ValueId input, ValueId output) {
   });
 }
 
+// Whether a scatter that writes each element once makes each of what its input has there, and of nothing else of it.
+bool updates_what_it_reads(const PlanStep& step, ValueId input, const Node& scatter) {
+  const Graph& group = step.group;
+  const bool sum = scatter.op == Op::scatter_add && group.aval(scatter.out()).dtype != DType::bool_;
+  if (!step.covering || !(sum || scatter.op == Op::scatter_set)) return false;
+  if (group.aval(input).shape != group.aval(scatter.out()).shape) return false;
+  std::vector<bool> of_input(group.values.size(), false);  // made of what the input has at the place of the update
+  for (const Node& node : group.nodes) {
+    if (std::ranges::find(node.inputs, input) != node.inputs.end()) {
+      const bool same_places = node.op == Op::gather && node.inputs[0] == input &&
+                               node.inputs[1] == scatter.inputs[1] &&
+                               node.attrs.ints(Attr::axes) == scatter.attrs.ints(Attr::axes);
+      if (!same_places) return false;
+      of_input[node.out()] = true;
+    } else if (std::ranges::any_of(node.inputs, [&](ValueId v) { return of_input[v]; })) {
+      if (&node == &scatter) return !of_input[scatter.inputs[0]] && !of_input[scatter.inputs[1]];
+      if (!reads_same_index(node.op)) return false;
+      of_input[node.out()] = true;
+    }
+  }
+  return false;
+}
+
 bool same_elements(const Aval& a, const Aval& b) {
   return a.size() == b.size() && size_of(a.dtype) == size_of(b.dtype);
 }
@@ -81,9 +104,11 @@ bool can_alias(const PlanStep& step, int in, int out) {
   const ValueId output = step.group.outputs[index_of(step.writes, out)];
   if (step.kind == PlanStep::Kind::scatter) {
     if (std::ranges::count(step.reads, in) != 1) return false;
-    // As the operand, whole and unchanged, and for nothing else.
     const ValueId input = step.group.inputs[index_of(step.reads, in)];
     const Node& node = *step.group.def(output);
+    if (!same_elements(step.group.aval(input), step.group.aval(output))) return false;
+    if (updates_what_it_reads(step, input, node)) return true;
+    // As the operand, whole and unchanged, and for nothing else.
     return node.inputs[0] == input && count_uses(step.group)[input] == 1;
   }
   if (step.kind == PlanStep::Kind::factor) {
@@ -122,6 +147,7 @@ void mark_in_place(PlanData& plan, int s, int in) {
   if (std::ranges::find(step.reads, in) == step.reads.end()) return;
   if (step.kind != PlanStep::Kind::scan) name_in_place(step);
   if (step.kind != PlanStep::Kind::scatter) return;
+  if (step.group.inputs[index_of(step.reads, in)] != step.group.def(step.group.outputs[0])->inputs[0]) return;
   step.operand_in_place = true;
   // The output holds the operand now: counts that would have lain there need a table of their own.
   const std::vector<Aval> scratch = scratch_of(step);

@@ -25,6 +25,15 @@ struct Injective {
   int64_t lo = 0, hi = 0;
 };
 
+// The axes along which there is more than one element.
+Axes axes_of(const Shape& shape) {
+  Axes axes = 0;
+  for (int64_t d = 0; d < std::ssize(shape); ++d) {
+    if (shape[d] != 1) axes |= bit(d);
+  }
+  return axes;
+}
+
 // Axes of a value, and those of its reshape that hold the same elements; without axes of extent 1.
 struct AxisGroup {
   Axes from = 0, to = 0;
@@ -49,21 +58,20 @@ std::vector<AxisGroup> axis_groups(const Shape& from, const Shape& to) {
   return groups;
 }
 
+ScatterRows rows_of(const Graph& graph, const Node& scatter, int depth);
+
 class Analysis {
  public:
   explicit Analysis(const Graph& graph) : graph_(graph) {}
 
   // Of `v` at the last coordinate `column`, which then counts as no axis; -1: of all.
-  std::optional<Injective> of(ValueId v, int64_t column, int depth = 32) const {
+  std::optional<Injective> of(ValueId v, int64_t column, int depth) const {
     const Node* node = graph_.def(v);
     const Shape& shape = graph_.aval(v).shape;
     if (!node || depth == 0 || std::ssize(shape) > kMostAxes || graph_.aval(v).size() == 0) return std::nullopt;
     std::optional<Injective> result = of_node(*node, shape, column, depth - 1);
     if (!result) return result;
-    Axes some = 0;
-    for (int64_t d = 0; d < std::ssize(shape); ++d) {
-      if (shape[d] != 1 && !(column >= 0 && d + 1 == std::ssize(shape))) some |= bit(d);
-    }
+    const Axes some = axes_of(column >= 0 ? Shape(shape.begin(), shape.end() - 1) : shape);
     result->axes &= some;
     result->given &= some;
     return result;
@@ -123,6 +131,12 @@ class Analysis {
         }
         return moved(of(node.inputs[0], column, depth), [&](int64_t d) { return axes[d]; });
       }
+      case Op::scatter_set: {  // a permutation's inverse
+        if (column >= 0 || shape.size() != 1 || !rows_of(graph_, node, depth / 2).covering) return std::nullopt;
+        const auto updates = of(node.inputs[2], -1, depth / 2);
+        if (!updates || updates->axes != axes_of(graph_.aval(node.inputs[2]).shape)) return std::nullopt;
+        return Injective{bit(0), 0, updates->lo, updates->hi};
+      }
       case Op::reshape: {
         const Shape& from = graph_.aval(node.inputs[0]).shape;
         if (column >= 0) {
@@ -166,6 +180,44 @@ class Analysis {
   const Graph& graph_;
 };
 
+ScatterRows rows_of(const Graph& graph, const Node& scatter, int depth) {
+  ValueId indices = scatter.inputs[1];
+  while (graph.is(indices, Op::reshape)) {  // the same rows, under another shape
+    const ValueId source = graph.def(indices)->inputs[0];
+    if (graph.aval(source).shape.empty() || graph.aval(source).shape.back() != graph.aval(indices).shape.back()) break;
+    indices = source;
+  }
+  const Shape& operand = graph.aval(scatter.inputs[0]).shape;
+  const Shape& shape = graph.aval(indices).shape;
+  const Ints& axes = scatter.attrs.ints(Attr::axes);
+  if (std::ssize(shape) > kMostAxes || graph.aval(indices).size() == 0) return {};
+  const bool clamps = scatter.attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::clamp_update);
+  std::vector<Injective> columns;
+  bool in_range = true;
+  for (size_t c = 0; c < axes.size(); ++c) {
+    const auto column = Analysis(graph).of(indices, static_cast<int64_t>(c), depth);
+    const bool inside = column && column->lo >= 0 && column->hi < operand[axes[c]];
+    in_range &= inside;
+    // A negative index may name what another names from the front; one that is clamped, the last element.
+    if (column && column->lo >= 0 && (inside || !clamps)) columns.push_back(*column);
+  }
+  const Axes rows = axes_of({shape.begin(), shape.end() - 1});
+  Axes known = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (const Injective& column : columns) {
+      if ((column.given & ~known) != 0 || (column.axes & ~known) == 0) continue;
+      known |= column.axes;
+      more = true;
+    }
+  }
+  ScatterRows result;
+  result.unique_indices = (rows & ~known) == 0;
+  result.covering =
+      result.unique_indices && in_range && graph.aval(scatter.inputs[2]).size() == graph.aval(scatter.out()).size();
+  return result;
+}
+
 // The axis of the indices [B..., k] along which column `column` counts; -1: none.
 int64_t counting_axis(const Graph& graph, ValueId indices, int64_t column) {
   std::vector<DType> through;  // each must hold the count
@@ -194,45 +246,7 @@ int64_t counting_axis(const Graph& graph, ValueId indices, int64_t column) {
 
 }  // namespace
 
-ScatterRows scatter_rows(const Graph& graph, const Node& scatter) {
-  ValueId indices = scatter.inputs[1];
-  while (graph.is(indices, Op::reshape)) {  // the same rows, under another shape
-    const ValueId source = graph.def(indices)->inputs[0];
-    if (graph.aval(source).shape.empty() || graph.aval(source).shape.back() != graph.aval(indices).shape.back()) break;
-    indices = source;
-  }
-  const Shape& operand = graph.aval(scatter.inputs[0]).shape;
-  const Shape& shape = graph.aval(indices).shape;
-  const Ints& axes = scatter.attrs.ints(Attr::axes);
-  if (std::ssize(shape) > kMostAxes || graph.aval(indices).size() == 0) return {};
-  const bool clamps = scatter.attrs.integer(Attr::mode) == static_cast<int64_t>(IndexMode::clamp_update);
-  std::vector<Injective> columns;
-  bool in_range = true;
-  for (size_t c = 0; c < axes.size(); ++c) {
-    const auto column = Analysis(graph).of(indices, static_cast<int64_t>(c));
-    const bool inside = column && column->lo >= 0 && column->hi < operand[axes[c]];
-    in_range &= inside;
-    // A negative index may name what another names from the front; one that is clamped, the last element.
-    if (column && column->lo >= 0 && (inside || !clamps)) columns.push_back(*column);
-  }
-  Axes rows = 0, known = 0;
-  for (int64_t d = 0; d + 1 < std::ssize(shape); ++d) {
-    if (shape[d] != 1) rows |= bit(d);
-  }
-  for (bool more = true; more;) {
-    more = false;
-    for (const Injective& column : columns) {
-      if ((column.given & ~known) != 0 || (column.axes & ~known) == 0) continue;
-      known |= column.axes;
-      more = true;
-    }
-  }
-  ScatterRows result;
-  result.unique_indices = (rows & ~known) == 0;
-  result.covering =
-      result.unique_indices && in_range && graph.aval(scatter.inputs[2]).size() == graph.aval(scatter.out()).size();
-  return result;
-}
+ScatterRows scatter_rows(const Graph& graph, const Node& scatter) { return rows_of(graph, scatter, 32); }
 
 int64_t counted_axis(const Graph& graph, const Node& node, int64_t column) {
   const int64_t axis = counting_axis(graph, node.inputs[1], column);

@@ -50,6 +50,26 @@ Adam update(const Adam& state, const Params& gradient) {
 
 Adam initial() { return {filled(0.5f), filled(0.0f), filled(0.0f)}; }
 
+// Rows in another order, and their gradient in the order that they came in.
+TEST(Donation, TheGradientOfAPermutationLiesWhereItsRowsDid) {
+  namespace nr = random;
+  for (const auto& [rows, width] : {std::pair{3000, 33}, {50000, 16}, {257, 1}, {1, 40}}) {
+    const auto f = [](const Array& x, const Array& keys, const Array& target) {
+      const Array order = argsort(keys), n = arange(keys.shape()[0]);
+      const Array place = zeros(n.shape(), i32).at({order}).set(n);
+      const auto loss = [&](const Array& y) { return sum(square(take(y, place) - target)); };
+      return cumsum(grad(loss)(cumsum(x, 0)), 0);
+    };
+    const Array x = nr::normal(nr::key(1), {rows, width}), target = nr::normal(nr::key(3), {rows, width});
+    const Array keys = nr::randint(nr::key(2), {rows}, 0, 100);
+    const Array want = jit(f, {.pipeline = Pipeline::naive})(x, keys, target);
+    const Measured m = measure(jit(f), x, keys, target);
+    EXPECT_TRUE(same_bits(m.outputs[0], want)) << m.plan;
+    if (width > 1 && rows > 1)  // beside the arguments one array
+      EXPECT_LT(m.planned, x.bytes() * 3 + x.bytes() / 2) << m.plan;
+  }
+}
+
 TEST(Donation, AnEmbeddingChangesInTheRowsThatWereRead) {
   namespace nr = random;
   constexpr int64_t kWords = 20'000, kWidth = 64;

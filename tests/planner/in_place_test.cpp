@@ -81,6 +81,37 @@ TEST(Alias, AScatterKeepsItsOperandWhereItLies) {
   EXPECT_TRUE(plan.steps.back().operand_in_place);
 }
 
+// Each row of the result is made of the same row of the product and of nothing else of it.
+TEST(Alias, AScatterOfAllRowsUpdatesWhatItReads) {
+  const auto rows_of = [](ValueId (*place)(Graph&, ValueId order, ValueId other), Op op) {
+    Graph g;
+    const ValueId a = g.add_input({{512, 512}, DType::f32}), b = g.add_input({{512, 512}, DType::f32});
+    const ValueId x = matmul(g, a, a);
+    const auto order = [&](ValueId keys) {
+      return reshape(g, g.add(Op::argsort, {keys}, {{Attr::axis, int64_t{0}}, {Attr::descending, int64_t{0}}}),
+                     {512, 1});
+    };
+    const ValueId into = order(g.add_input({{512}, DType::f32})), other = order(g.add_input({{512}, DType::f32}));
+    const tracing::Attrs by_rows{{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}};
+    const ValueId read = g.add(Op::gather, {x, place(g, into, other)}, by_rows);
+    const ValueId less = g.add(Op::subtract, {g.add(Op::tanh, {read}), b});
+    g.outputs = {g.add(op, {splat(g, 1, DType::f32, {512, 512}), into, less}, by_rows)};
+    return make_plan(g, {});
+  };
+  const auto same = [](Graph&, ValueId order, ValueId) { return order; };
+  for (const Op op : {Op::scatter_set, Op::scatter_add}) {
+    const PlanData plan = rows_of(same, op);
+    EXPECT_EQ(arrays(plan), 1u) << to_text(plan);
+    EXPECT_FALSE(plan.steps.back().operand_in_place);
+  }
+  EXPECT_EQ(arrays(rows_of(same, Op::scatter_mul)), 2u) << "what was there is written before";
+  EXPECT_EQ(arrays(rows_of([](Graph&, ValueId, ValueId other) { return other; }, Op::scatter_set)), 2u);
+  const auto next = [](Graph& g, ValueId order, ValueId) {
+    return g.add(Op::add, {order, splat(g, 1, DType::i32, {512, 1})});
+  };
+  EXPECT_EQ(arrays(rows_of(next, Op::scatter_set)), 2u);
+}
+
 TEST(Alias, CountsAreApartFromAnOperandThatLiesInTheOutput) {
   for (const int64_t rows : {70'000, 5'000'000}) {
     Graph g;

@@ -65,6 +65,24 @@ TEST(Distinct, Permutations) {
   EXPECT_EQ(of(shifted, 9), std::pair(false, false)) << "-1 is 8";
 }
 
+// What is stored at a permutation is a permutation where all of it differs.
+TEST(Distinct, InversesOfPermutations) {
+  Graph g;
+  const ValueId order = reshape(g, argsort(g, g.add_input({{9}, DType::f32}), 0), {9, 1});
+  const auto stored = [&](ValueId indices, ValueId updates, int64_t extent) {
+    return reshape(g,
+                   g.add(Op::scatter_set, {splat(g, 0, DType::i32, {extent}), indices, updates},
+                         {{Attr::axes, Ints{0}}, {Attr::mode, static_cast<int64_t>(IndexMode::fill_or_drop)}}),
+                   {extent, 1});
+  };
+  const ValueId inverse = stored(order, iota(g, {9}, 0), 9);
+  EXPECT_TRUE(rows_of(g, inverse, {9}).covering);
+  EXPECT_TRUE(rows_of(g, stored(inverse, reshape(g, order, {9}), 9), {9}).covering) << "of an inverse";
+  EXPECT_FALSE(rows_of(g, stored(order, iota(g, {9}, 0), 10), {10}).unique_indices) << "one is 0, as another may be";
+  EXPECT_FALSE(rows_of(g, stored(order, splat(g, 3, DType::i32, {9}), 9), {9}).unique_indices) << "all are 3";
+  EXPECT_FALSE(rows_of(g, stored(g.add_input({{9, 1}, DType::i32}), iota(g, {9}, 0), 9), {9}).unique_indices);
+}
+
 TEST(Distinct, ColumnsTogether) {
   Graph g;
   const ValueId x = g.add_input({{4, 3, 5}, DType::f32});
@@ -101,7 +119,7 @@ class Maker {
   ValueId value(const Shape& shape, int depth) {
     if (depth == 0) return leaf(shape);
     const auto rank = std::ssize(shape);
-    switch (below(7)) {
+    switch (below(rank == 1 ? 8 : 7)) {
       case 0: {  // a reshape, of a merge or a split
         Shape from = shape;
         const int64_t d = below(rank);
@@ -149,6 +167,16 @@ class Maker {
       }
       case 4: return g.add(Op::reverse, {value(shape, depth - 1)}, {{Attr::axes, Ints{below(rank)}}});
       case 5: return convert(g, value(shape, depth - 1), below(2) ? DType::i64 : DType::i8);
+      case 7: {  // what is stored at places
+        const int64_t n = shape[0], rows = below(4) ? n : 1 + below(n);
+        const ValueId into = splat(g, static_cast<double>(below(3)), DType::i32, {n});
+        return g.add(
+            Op::scatter_set,
+            {into, convert(g, value({rows, 1}, depth - 1), DType::i32),
+             convert(g, value({rows}, depth - 1), DType::i32)},
+            {{Attr::axes, Ints{0}},
+             {Attr::mode, static_cast<int64_t>(below(2) ? IndexMode::fill_or_drop : IndexMode::clamp_update)}});
+      }
       default: {
         const int64_t columns = shape.back();
         if (columns < 2) return leaf(shape);
