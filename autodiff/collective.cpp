@@ -27,7 +27,9 @@ Array extreme(const JvpSite& site) {
 
 Array jvp_collective(const JvpSite& site) {
   if (site.node.op == Op::pmax || site.node.op == Op::pmin) return extreme(site);
-  return site.apply({site.tangent[0]});
+  Arrays operands = site.in;
+  operands[0] = site.tangent[0];
+  return site.apply(operands);
 }
 
 Array transpose_collective(const TransposeSite& site) {
@@ -39,6 +41,11 @@ Array transpose_collective(const TransposeSite& site) {
     case Op::all_gather:  // the sum of what each rank has for this one
       return tracing::tree_over_ranks(Op::psum, collective(Op::all_to_all, ct, node));
     case Op::all_to_all: return collective(Op::all_to_all, ct, node);
+    case Op::ragged_all_to_all: {  // the same rows back
+      tracing::Attrs attrs = node.attrs;
+      attrs.set(Attr::length, site.shape(0)[0]);
+      return tracing::apply(node.op, {ct, site.in[3], site.in[4], site.in[1], site.in[2]}, std::move(attrs), node.loc);
+    }
     case Op::ppermute: {
       const Ints& sources = node.attrs.ints(Attr::permutation);
       Ints back(sources.size(), -1);

@@ -73,7 +73,11 @@ Arrays transpose_node(const TransposeSite& site) {
       if (site.node.op == Op::while_loop) no_way_back(site.node);
       return site.node.op == Op::cond ? transpose_cond(site) : transpose_scan(site);
     case Family::call: return transpose_call(site);
-    case Family::collective: return {transpose_collective(site)};
+    case Family::collective: {
+      Arrays result(site.node.inputs.size());
+      result[0] = transpose_collective(site);
+      return result;
+    }
     case Family::convert:
       if (site.node.op == Op::convert) return {convert(site.ct(), site.aval(0).dtype)};
       break;

@@ -224,6 +224,20 @@ Array reduce_scatter(const Array& x, std::string_view axis_name, int64_t axis = 
 /// there are ranks and goes, and the new axis concat_axis counts ranks. (jax.lax.all_to_all.)
 Array all_to_all(const Array& x, std::string_view axis_name, int64_t split_axis, int64_t concat_axis,
                  bool tiled = false, std::source_location loc = std::source_location::current());
+/// RaggedRows says which rows of an array are for each rank along an axis, or come from it: sizes[i] of them from row
+/// offsets[i] on. Both are integers [ranks].
+struct RaggedRows {
+  Array offsets, sizes;
+};
+/// Returns `rows` rows, of which rank i has sent recv.sizes[i], which lie from row recv.offsets[i] on; rows that nobody
+/// has sent are zeros. To rank i go the rows of x that `send` says. Nothing else is sent, so that ranks may have much
+/// for one and little for another; memory is that of x and of the result. Sizes agree: what rank i sends to j is what
+/// j says of i, and no row of the result comes twice (IndexError, between processes CommunicationError; where ranks are
+/// emulated such rows are those of one of them, or zeros). One that is sent to several ranks has no derivative: an
+/// IndexError says so on the way back. (jax.lax.ragged_all_to_all with zeros as its output, whose output_offsets are
+/// the receiver's here: MPI_Alltoallv.)
+Array ragged_all_to_all(const Array& x, const RaggedRows& send, const RaggedRows& recv, int64_t rows,
+                        std::string_view axis_name, std::source_location loc = std::source_location::current());
 /// Returns the array of another rank: of each pair (source, destination), the destination gets the source's. A rank
 /// that is no destination gets zeros. No rank may be a source, or a destination, twice.
 Array ppermute(const Array& x, std::string_view axis_name, const std::vector<std::pair<int64_t, int64_t>>& pairs,

@@ -81,7 +81,7 @@ class RandomRanks {
     const std::string& over = axis();
     const int64_t n = axis_size(over);
     const bool tiled = chance(2);
-    switch (below(8)) {
+    switch (below(9)) {
       case 0: return chance(3) ? psum(x, all_axes()) : psum(x, over);
       case 1: return chance(2) ? pmax(x, over) : pmin(x, over);
       case 2: return all_gather(x, over, tiled ? 0 : below(x.ndim() + 1), tiled);
@@ -89,8 +89,36 @@ class RandomRanks {
       case 4: return all_to_all(blocks(x, n, tiled), over, 0, tiled ? x.ndim() - 1 : 0, tiled);
       case 5: return ppermute(x, over, pairs(n));
       case 6: return halo_exchange(x, over, 1 + below(x.shape()[0]), {.axis = 0, .periodic = chance(2)});
+      case 7: return ragged(blocks(x, n, true), over, n);
       default: return local_block(blocks(x, n, true), over, 0);
     }
+  }
+
+  // Windows of rows, side by side or one over the other, which lie apart where they arrive.
+  Array ragged(const Array& x, const std::string& over, int64_t n) {
+    std::vector<int64_t> first, count, place;
+    const int64_t rows = x.shape()[0];
+    const bool derives = !chance(4);  // what several ranks have sent has no derivative
+    for (int64_t from = 0; from < n; ++from)
+      for (int64_t to = 0, next = 0; to < n; ++to) {
+        count.push_back(below(derives ? (rows - next) / (n - to) + 1 : rows + 1));
+        first.push_back(derives ? next : below(rows - count.back() + 1));
+        next += count.back();
+      }
+    int64_t result = 0;
+    for (int64_t to = 0; to < n; ++to) {
+      int64_t next = below(2);
+      for (int64_t from = n; from-- > 0; next += count[static_cast<size_t>(from * n + to)] + below(2)) {
+        place.resize(static_cast<size_t>(n * n));
+        place[static_cast<size_t>(to * n + from)] = next;
+      }
+      result = std::max(result, next);
+    }
+    const auto table = [&](const std::vector<int64_t>& numbers) { return reshape(array(numbers), {n, n}); };
+    const Array rank = axis_index(over);
+    const Array v = derives ? x : stop_gradient(x);
+    return ragged_all_to_all(v, {take(table(first), rank), take(table(count), rank)},
+                             {take(table(place), rank), take(table(count), rank, 1)}, result + below(2), over);
   }
 
   Array step() {

@@ -110,6 +110,120 @@ TEST(Collectives, Halo) {
   EXPECT_LT(max(abs(got - expected)).item<float>(), 1e-6f);
 }
 
+// Of each rank's rows, as many for rank r as r and its own number say, one row of all left out; what comes lies with
+// the last rank's first, a row of zeros before each.
+struct Ragged {
+  int64_t rows = 8, result = 12;
+  Array wanted(int64_t ranks) const {  // [from, to]
+    return reshape(iota({ranks * ranks}, 0), {ranks, ranks}) % 3;
+  }
+  Array operator()(const Array& x) const {
+    const int64_t ranks = axis_size("x");
+    const Array all = wanted(ranks), sent = take(all, axis_index("x")), got = take(all, axis_index("x"), 1);
+    const Array first = 1 + cumsum(sent) - sent, place = 1 + flip(cumsum(flip(got + 1, {0})), {0}) - got - 1;
+    return ragged_all_to_all(x, {first, sent}, {place, got.astype(i64)}, result, "x");
+  }
+};
+
+TEST(Collectives, Ragged) {
+  const Ragged ragged;
+  const Array x = numbers({4 * ragged.rows, 3});
+  const auto f = shard(ragged, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}});
+  // By hand.
+  const auto wanted = ragged.wanted(4).to_vector<int32_t>();
+  const auto values = x.to_vector<float>();
+  std::vector<float> expected(static_cast<size_t>(4 * ragged.result * 3), 0);
+  for (int64_t to = 0; to < 4; ++to) {
+    int64_t place = 1;
+    for (int64_t from = 3; from >= 0; --from) {
+      int64_t first = 1;
+      for (int64_t before = 0; before < to; ++before) first += wanted[static_cast<size_t>(from * 4 + before)];
+      const int64_t count = wanted[static_cast<size_t>(from * 4 + to)];
+      for (int64_t i = 0; i < count * 3; ++i)
+        expected[static_cast<size_t>((to * ragged.result + place) * 3 + i)] =
+            values[static_cast<size_t>((from * ragged.rows + first) * 3 + i)];
+      place += count + 1;
+    }
+  }
+  EXPECT_EQ(f(x).to_vector<float>(), expected);
+  EXPECT_EQ(jit(f)(x).to_vector<float>(), expected);
+  // Rows that were sent get their cotangents back, the others none.
+  const Array weights = numbers({4 * ragged.result, 3}, 5);
+  const auto loss = [&](const Array& v) { return sum(f(v) * weights); };
+  const Array direction = numbers({4 * ragged.rows, 3}, 7);
+  const Array along = sum(grad(loss)(x) * direction), by_values = loss(direction);
+  EXPECT_NEAR(along.item<float>(), by_values.item<float>(), 1e-4f);
+  // Batches: of rows that lie alike, and of those that do not.
+  const Array two = numbers({4 * ragged.rows, 2, 3}, 9);
+  const auto batched = shard([&](const Array& b) { return vmap(ragged, {.in_axes = {1}, .out_axes = 1})(b); },
+                             {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(two);
+  for (const int64_t i : {0, 1})
+    expect_same(squeeze(slice_in_dim(batched, i, i + 1, 1), {1}), f(squeeze(slice_in_dim(two, i, i + 1, 1), {1})));
+  const auto one_row = [](const Array& b, const Array& first) {
+    const Array each = ones({4}, i32);
+    return ragged_all_to_all(b, {first + arange(4), each}, {arange(4), each}, 4, "x");
+  };
+  const auto from = [&](int64_t first) {
+    return shard([&](const Array& b) { return one_row(b, array(first)); },
+                 {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x);
+  };
+  const auto both =
+      shard([&](const Array& b) { return vmap(one_row, {.in_axes = {std::nullopt, 0}})(b, array({1, 3})); },
+            {.mesh = four(), .in = {{"x"}}, .out = {{"", "x"}}})(x);
+  expect_same(both, concatenate({expand_dims(from(1), 0), expand_dims(from(3), 0)}, 0));
+  // Nothing to send, and nowhere to put it.
+  const Array none = zeros({4}, i32);
+  const auto empty = [&](int64_t rows, int64_t result) {
+    return shard([=](const Array& b) { return ragged_all_to_all(b, {none, none}, {none, none}, result, "x"); },
+                 {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(zeros({4 * rows, 3}));
+  };
+  expect_same(empty(0, 2), zeros({8, 3}));
+  expect_same(empty(2, 0), zeros({0, 3}));
+}
+
+// Between ranks that are threads, and what they say of rows that do not fit.
+TEST(Ranks, Ragged) {
+  const Ragged ragged;
+  const Array x = numbers({4 * ragged.rows, 3});
+  const auto on = [&](const Mesh& mesh) { return shard(ragged, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}}); };
+  const auto slope = [&](const Mesh& mesh) {
+    return shard([&](const Array& b) { return grad([&](const Array& v) { return sum(square(ragged(v))); })(b); },
+                 {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}});
+  };
+  const Array whole = on(four())(x), slopes = slope(four())(x);
+  on_threads({{"x", 4}}, [&](const Mesh& mesh) {
+    const Array block = mesh.local(x, {"x"});
+    expect_same(on(mesh)(block), mesh.local(whole, {"x"}));
+    expect_same(jit(slope(mesh))(block), mesh.local(slopes, {"x"}));
+  });
+  const auto exchange = [](const Array& offsets, const Array& sizes, const Array& places, const Array& got) {
+    on_threads({{"x", 2}}, [&](const Mesh& mesh) {
+      shard([&](const Array& b) { return ragged_all_to_all(b, {offsets, sizes}, {places, got}, 4, "x"); },
+            {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(4.0f));
+    });
+  };
+  const Array start = array({0, 2}), two = array({2, 2});
+  exchange(start, two, start, two);
+  const auto said = [&](const Array& offsets, const Array& sizes, const Array& places, const Array& got) {
+    return message_of<IndexError>([&] { exchange(offsets, sizes, places, got); });
+  };
+  EXPECT_THAT(said(array({0, 3}), two, start, two), testing::HasSubstr("2 rows from row 3 on in `send`, rank 1"));
+  EXPECT_THAT(said(start, array({2, -1}), start, two), testing::HasSubstr("-1 rows from row 2 on in `send`"));
+  EXPECT_THAT(said(start, two, array({0, 1}), two), testing::HasSubstr("row 1 in `recv` twice, of ranks 0 and 1"));
+  EXPECT_THAT(said(start, two, start, array({1, 2})), testing::HasSubstr("2 rows of rank 0 for itself, and 1 from"));
+  // Rank 1 gets a row less than it says.
+  EXPECT_THAT(message_of<CommunicationError>([&] {
+                on_threads({{"x", 2}}, [&](const Mesh& mesh) {
+                  const auto f = [&](const Array& b) {
+                    const Array sizes = array({2, mesh.rank() == 0 ? 1 : 2});
+                    return ragged_all_to_all(b, {start, sizes}, {start, two}, 4, "x");
+                  };
+                  shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(4.0f));
+                });
+              }),
+              testing::HasSubstr("4 bytes, not 8"));
+}
+
 TEST(Collectives, NumbersOfABlockAreThoseOfTheWhole) {
   const Array key = random::key(7);
   const auto draw = [](const Array& k) { return local_block(random::normal(k, {1 << 20, 4}), "x"); };
@@ -291,6 +405,15 @@ TEST(Shard, ErrorsSayWhatIsWrong) {
                       {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}})(x);
               }),
               testing::HasSubstr("a width of 3"));
+  const auto ragged = [&](const Array& sizes, int64_t rows) {
+    return said(on_x([=](const Array& b) {
+      const Array none = zeros({4}, i32);
+      return ragged_all_to_all(b, {none, sizes}, {none, none}, rows, "x");
+    }));
+  };
+  EXPECT_THAT(ragged(zeros({3}, i32), 2), testing::HasSubstr("send.sizes i32[3]"));
+  EXPECT_THAT(ragged(zeros({4}, f32), 2), testing::HasSubstr("send.sizes f32[4]"));
+  EXPECT_THAT(ragged(zeros({4}, i32), -2), testing::HasSubstr("-2 rows"));
 }
 
 // Rank 1 has another program.

@@ -189,6 +189,7 @@ size_t sent_bytes(Op op, const Aval& operand, int64_t ranks) {
     }
     case Op::all_gather: return operand.bytes() * others;
     case Op::all_to_all: return operand.bytes() / static_cast<size_t>(ranks) * others;
+    case Op::ragged_all_to_all:
     case Op::ppermute: return operand.bytes();
     default: return 0;
   }
@@ -208,6 +209,7 @@ int64_t exchanges(Op op, const Aval& operand, int64_t ranks) {
     }
     case Op::all_gather:
     case Op::all_to_all:
+    case Op::ragged_all_to_all:
     case Op::ppermute: return 1;
     default: return 0;
   }
@@ -301,6 +303,11 @@ Collective::Collective(const Node& node, std::span<const Aval> operands)
       dtype_(operands.empty() ? DType::i32 : real_dtype(operands[0].dtype)),
       count_(operands.empty() ? 0 : operands[0].size() * (is_complex(operands[0].dtype) ? 2 : 1)) {
   if (op_ == Op::ppermute) sources_ = node.attrs.ints(Attr::permutation);
+  if (op_ == Op::ragged_all_to_all && !operands.empty()) {
+    rows_ = operands[0].shape[0];
+    result_ = node.attrs.integer(Attr::length);
+    row_ = rows_ > 0 ? count_ / rows_ : 0;
+  }
   if (axis_->communicator) rank_ = axis_->communicator->rank();
 }
 
@@ -322,6 +329,7 @@ void Collective::run(std::span<const std::byte* const> operands, std::byte* out)
     case Op::all_to_all:
       if (ranks_ > 1) return all_to_all(operands[0], out);
       break;
+    case Op::ragged_all_to_all: return ragged_all_to_all(operands, out);
     case Op::ppermute: return permute(operands[0], out);
     default: break;
   }
@@ -454,6 +462,85 @@ void Collective::all_to_all(const std::byte* in, std::byte* out) const {
   exchange(sends, receives);
 }
 
+namespace {
+
+// Rows of an array for each rank, or from it.
+class Windows {
+ public:
+  Windows(const std::byte* offsets, const std::byte* sizes, int64_t ranks)
+      : offsets_(typed<int64_t>(offsets), static_cast<size_t>(ranks)),
+        sizes_(typed<int64_t>(sizes), static_cast<size_t>(ranks)) {}
+
+  int64_t begin(int64_t rank) const { return offsets_[static_cast<size_t>(rank)]; }
+  int64_t size(int64_t rank) const { return sizes_[static_cast<size_t>(rank)]; }
+  int64_t end(int64_t rank) const { return begin(rank) + size(rank); }
+
+  // Throws where one does not lie in `rows` rows.
+  void check(int64_t rows, std::string_view which, std::source_location loc) const {
+    for (int64_t r = 0; r < std::ssize(sizes_); ++r) {
+      if (size(r) == 0 || (size(r) > 0 && begin(r) >= 0 && size(r) <= rows && begin(r) <= rows - size(r))) continue;
+      throw_user<IndexError>("ragged_all_to_all",
+                             fmt::format("{} rows from row {} on in `{}`, rank {}", size(r), begin(r), which, r),
+                             fmt::format("rows of the {} that there are", rows), "", loc);
+    }
+  }
+
+  // The ranks that have rows, in the order of these. Throws where two have the same.
+  std::vector<int64_t> in_order(std::string_view which, std::source_location loc) const {
+    std::vector<int64_t> order;
+    for (int64_t r = 0; r < std::ssize(sizes_); ++r)
+      if (size(r) > 0) order.push_back(r);
+    std::ranges::sort(order, {}, [&](int64_t r) { return begin(r); });
+    for (size_t i = 1; i < order.size(); ++i)
+      if (begin(order[i]) < end(order[i - 1]))
+        throw_user<IndexError>(
+            "ragged_all_to_all",
+            fmt::format("row {} in `{}` twice, of ranks {} and {}", begin(order[i]), which, order[i - 1], order[i]),
+            "rows that come from one rank only",
+            "the derivative of rows that are sent to several ranks is no ragged exchange", loc);
+    return order;
+  }
+
+ private:
+  std::span<const int64_t> offsets_, sizes_;
+};
+
+}  // namespace
+
+void Collective::ragged_all_to_all(std::span<const std::byte* const> operands, std::byte* out) const {
+  const Windows send(operands[1], operands[2], ranks_), receive(operands[3], operands[4], ranks_);
+  send.check(rows_, "send", line_);
+  receive.check(result_, "recv", line_);
+  const size_t bytes = static_cast<size_t>(row_) * size_of(dtype_);
+  const auto at = [&](int64_t row) { return static_cast<size_t>(row) * bytes; };
+  int64_t row = 0;  // rows that nothing comes to are zeros
+  const auto clear_to = [&](int64_t end) {
+    if (end > row && bytes > 0) std::memset(out + at(row), 0, at(end - row));
+  };
+  for (const int64_t r : receive.in_order("recv", line_)) {
+    clear_to(receive.begin(r));
+    row = receive.end(r);
+  }
+  clear_to(result_);
+  if (send.size(rank_) != receive.size(rank_))
+    throw_user<IndexError>(
+        "ragged_all_to_all",
+        fmt::format("{} rows of rank {} for itself, and {} from itself", send.size(rank_), rank_, receive.size(rank_)),
+        "as many", "", line_);
+  if (send.size(rank_) > 0 && bytes > 0)
+    std::memcpy(out + at(receive.begin(rank_)), operands[0] + at(send.begin(rank_)), at(send.size(rank_)));
+  if (ranks_ == 1) return;
+  std::vector<Message> sends, receives;
+  for (int64_t peer = 0; peer < ranks_; ++peer) {  // where nothing goes, too, as the other may wait for something
+    if (peer == rank_) continue;
+    const int64_t from = send.size(peer) > 0 ? send.begin(peer) : 0,
+                  to = receive.size(peer) > 0 ? receive.begin(peer) : 0;
+    sends.push_back({peer, read_only(operands[0]) + at(from), at(send.size(peer))});
+    receives.push_back({peer, out + at(to), at(receive.size(peer))});
+  }
+  exchange(sends, receives);
+}
+
 void Collective::permute(const std::byte* in, std::byte* out) const {
   const size_t bytes = static_cast<size_t>(count_) * size_of(dtype_);
   const int64_t source = sources_[static_cast<size_t>(rank_)];
@@ -486,6 +573,15 @@ std::vector<Aval> infer_collective(const Site& site) {
       if (x.shape.empty() || x.shape[0] != ranks)
         site.fail<ShapeError>(to_string(x), fmt::format("{} blocks along axis 0, one for each rank", ranks));
       return {x};
+    case Op::ragged_all_to_all: {
+      if (x.shape.empty()) site.fail<ShapeError>(to_string(x), "rows along axis 0");
+      for (const Aval& numbers : site.in.subspan(1))
+        if (numbers.shape != Shape{ranks} || numbers.dtype != DType::i64)
+          site.fail<ShapeError>(to_string(numbers), fmt::format("offsets and sizes i64[{}]", ranks));
+      Shape shape = x.shape;
+      shape[0] = site.attrs.integer(Attr::length);
+      return {{std::move(shape), x.dtype}};
+    }
     case Op::ppermute: {
       const Ints& sources = site.attrs.ints(Attr::permutation);
       NEAP_CHECK(std::ssize(sources) == ranks, "ppermute: {} sources for {} ranks", sources.size(), ranks);

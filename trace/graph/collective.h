@@ -60,6 +60,7 @@ class Collective {
   void reduce_along(const T* in, T* out, size_t count) const;
   void all_gather(const std::byte* in, std::byte* out) const;
   void all_to_all(const std::byte* in, std::byte* out) const;
+  void ragged_all_to_all(std::span<const std::byte* const> operands, std::byte* out) const;
   void permute(const std::byte* in, std::byte* out) const;
   void exchange(std::span<const Message> sends, std::span<const Message> receives) const;
 
@@ -69,7 +70,9 @@ class Collective {
   int64_t ranks_, rank_ = 0;
   Ints sources_;  // ppermute
   DType dtype_;
-  int64_t count_;  // elements of the operand
+  int64_t count_;                  // elements of the operand
+  int64_t row_ = 0;                // ragged_all_to_all: elements of a row of it
+  int64_t rows_ = 0, result_ = 0;  // its rows, and those of the result
 };
 
 }  // namespace neap::tracing

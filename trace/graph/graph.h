@@ -62,7 +62,7 @@ enum class Attr : uint8_t {
   high,          // ints: pad, convolution
   interior,      // ints: pad, convolution
   label,         // string: reshape: what checkpoint_name() calls its result
-  length,        // int: trip count of scan; of while_loop, where there is one, the largest
+  length,        // int: trip count of scan, at most of while_loop; rows that ragged_all_to_all gives
   lhs_axes,      // ints: convolution: which axis of the operand is the group, the batch, the features, then space
   lhs_batch,     // ints: dot_general
   lhs_contract,  // ints

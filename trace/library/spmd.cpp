@@ -461,6 +461,32 @@ Array all_to_all(const Array& x, std::string_view axis_name, int64_t split_axis,
   return reshape(all, shape);
 }
 
+Array ragged_all_to_all(const Array& x, const RaggedRows& send, const RaggedRows& recv, int64_t rows,
+                        std::string_view axis_name, Loc loc) {
+  const AtLine line(loc);
+  const MeshAxisPtr& ranks = axis_named("ragged_all_to_all", axis_name, loc);
+  check_usable(x, "ragged_all_to_all", loc);
+  if (x.ndim() == 0)
+    throw_user<ShapeError>("ragged_all_to_all", to_string(x.aval()), "an array of rows", "expand_dims() it", loc);
+  if (rows < 0)
+    throw_user<ShapeError>("ragged_all_to_all", fmt::format("{} rows of the result", rows), "0 or more", "", loc);
+  Arrays operands = {x};
+  for (const auto& [which, windows] : {std::pair("send", &send), std::pair("recv", &recv)}) {
+    for (const auto& [what, numbers] : {std::pair("offsets", &windows->offsets), std::pair("sizes", &windows->sizes)}) {
+      check_usable(*numbers, "ragged_all_to_all", loc);
+      if (numbers->shape() != Shape{ranks->size})
+        throw_user<ShapeError>("ragged_all_to_all", fmt::format("{}.{} {}", which, what, to_string(numbers->aval())),
+                               fmt::format("one number for each of the {} ranks along \"{}\"", ranks->size, axis_name),
+                               "", loc);
+      if (!is_integer(numbers->dtype()))
+        throw_user<DTypeError>("ragged_all_to_all", fmt::format("{}.{} {}", which, what, to_string(numbers->aval())),
+                               "integers", "", loc);
+      operands.push_back(convert(*numbers, DType::i64));
+    }
+  }
+  return tracing::apply(Op::ragged_all_to_all, operands, {{Attr::mesh_axis, ranks}, {Attr::length, rows}}, loc);
+}
+
 Array ppermute(const Array& x, std::string_view axis_name, const std::vector<std::pair<int64_t, int64_t>>& pairs,
                Loc loc) {
   const MeshAxisPtr& ranks = axis_named("ppermute", axis_name, loc);

@@ -50,6 +50,27 @@ Array extreme_over_ranks(const VmapSite& site) {
   return neap::detail::custom_jvp_of(tree, rule, {x}, site.node.loc)[0];
 }
 
+// Rows of all examples x [R, N, ...] as those of each, by the offsets and sizes [R, R] of what each sends to each other
+// and gets of it. Rows that nothing comes to are zeros.
+Array ragged_over_ranks(const VmapSite& site) {
+  const Array x = site.with_batch(0);
+  const int64_t ranks = site.size, rows = x.shape()[1], result = site.node.attrs.integer(Attr::length);
+  Shape shape = x.shape();
+  shape[1] = result;
+  if (rows == 0 || result == 0) return zeros(shape, x.dtype());
+  // [R, 1, R]: of a rank that gets rows, what each other sends.
+  const auto sent = [&](size_t operand) { return expand_dims(swapaxes(site.with_batch(operand), 0, 1), 1); };
+  const auto received = [&](size_t operand) { return expand_dims(site.with_batch(operand), 1); };
+  const Array place = iota({ranks, result, ranks}, 1, DType::i64) - received(3);
+  const Array row = place + sent(1), sender = iota({ranks, result, ranks}, 2, DType::i64);
+  const Array comes = place >= 0 && place < minimum(received(4), sent(2)) && row >= 0 && row < rows;
+  const Array all_rows = reshape(x, after(ranks * rows, {shape.begin() + 2, shape.end()}));
+  const Array from = min(select(comes, sender * rows + row, full(comes.shape(), ranks * rows, DType::i64)), {2});
+  Shape nothing_comes(static_cast<size_t>(x.ndim()), 1);
+  std::ranges::copy(from.shape(), nothing_comes.begin());
+  return where(reshape(from == ranks * rows, nothing_comes), zeros({}, x.dtype()), take(all_rows, from, 0));
+}
+
 }  // namespace
 
 Array vmap_collective(const VmapSite& site) {
@@ -57,6 +78,19 @@ Array vmap_collective(const VmapSite& site) {
   switch (site.node.op) {
     case Op::all_gather: return moveaxis(site.apply({x}, site.node.attrs), 1, 0);
     case Op::all_to_all: return moveaxis(site.apply({moveaxis(x, 0, 1)}, site.node.attrs), 1, 0);
+    case Op::ragged_all_to_all: {
+      if (std::find(site.batched.begin() + 1, site.batched.end(), true) == site.batched.end())
+        return moveaxis(
+            site.apply({moveaxis(x, 0, 1), site.in[1], site.in[2], site.in[3], site.in[4]}, site.node.attrs), 1, 0);
+      Arrays examples;  // each has rows of its own to send
+      for (int64_t i = 0; i < site.size; ++i) {
+        Arrays operands;
+        for (size_t k = 0; k < site.in.size(); ++k)
+          operands.push_back(site.batched[k] ? squeeze(slice_in_dim(site.in[k], i, i + 1, 0), {0}) : site.in[k]);
+        examples.push_back(expand_dims(site.apply(operands, site.node.attrs), 0));
+      }
+      return concatenate(examples, 0);
+    }
     default: return site.apply({x}, site.node.attrs);
   }
 }
@@ -79,6 +113,7 @@ BatchedResults vmap_along(const VmapSite& site) {
     case Op::pmin: return {{extreme_over_ranks(site)}, {false}};
     case Op::all_gather: return {{site.with_batch(0)}, {false}};
     case Op::all_to_all: return {{swapaxes(site.with_batch(0), 0, 1)}, {true}};
+    case Op::ragged_all_to_all: return {{ragged_over_ranks(site)}, {true}};
     case Op::ppermute: return {{taken(site.with_batch(0), site.node.attrs.ints(Attr::permutation))}, {true}};
     case Op::pvary:
     case Op::pinvariant: return {{site.in[0]}, {site.batched[0]}};
