@@ -10,36 +10,36 @@
 
 using neap::Array;
 
-// Rows `ids` of the table of all ranks, of which `rows` is this rank's block. Each rank sends each other one a list of the rows that
-// it wants of it, and gets them. Lists have a length that the plan knows: what they need where ids are spread at random. Where one
-// is longer, the ranks go on in rounds, as many as there can be.
+// Rows `ids` of the table of all ranks, of which `rows` is this rank's block. Each rank asks each other one for the rows that it
+// wants of it, and gets those. The plan has room for as many as a rank is asked for where ids are spread at random; where one is
+// asked for more, the ranks go on in rounds of some lookups each.
 Array lookup(const Array& rows, const Array& ids) {
   const int64_t ranks = neap::axis_size("x"), lookups = ids.shape()[0], width = rows.shape()[1];
   if (lookups == 0) return neap::zeros({0, width});
-  const int64_t mean = (lookups + ranks - 1) / ranks;
-  const int64_t length = std::min(lookups, mean + 3 * static_cast<int64_t>(std::sqrt(mean)) + 16);
-  const Array owner = neap::floor_divide(ids, rows.shape()[0]);
-  const Array counts = neap::cumsum((neap::expand_dims(neap::arange(ranks), 1) == owner).astype(neap::i32), 1);
-  const Array number = neap::squeeze(neap::take_along_axis(counts, neap::expand_dims(owner, 0), 0), {0}) - 1;  // among its owner's
-  const auto [turn, place] = neap::divmod(number, length);
-  const auto round = [=, turn = turn, place = place](const Array& r, const Array& i) {
-    const Array in_list = neap::where(turn == i, place, length);  // or beyond it, where nothing is set
-    const Array list = neap::zeros({ranks, length}, neap::i32).at({owner, in_list}).set(ids - owner * r.shape()[0]);
-    return neap::reshape(neap::all_to_all(neap::take(r, neap::all_to_all(list, "x", 0, 0), 0), "x", 0, 0), {ranks * length, width});
+  const int64_t room = std::min(ranks * lookups, lookups + 4 * static_cast<int64_t>(std::sqrt(lookups)));
+  const int64_t some = std::max<int64_t>(1, room / (4 * ranks)), rounds = (lookups + some - 1) / some;
+  const Array owner = neap::floor_divide(ids, rows.shape()[0]), rank = neap::axis_index("x");
+  const Array order = neap::argsort(owner);  // lookups, those of rank 0 first
+  const Array wanted = neap::take(ids - owner * rows.shape()[0], order);
+  const Array counts = neap::all_gather(neap::bincount(owner, ranks), "x");  // [who asks, whom]
+  const Array ends = neap::cumsum(counts, 1);
+  // What `count` lookups from `first` on get, with room for `most` that this rank is asked for.
+  const auto get = [=](const Array& r, const Array& first, int64_t count, int64_t most) {
+    const Array begin = neap::clip(ends - counts, first, first + count), sizes = neap::clip(ends, first, first + count) - begin;
+    const Array own = neap::take(begin, rank), asked = neap::take(sizes, rank), asks = neap::take(sizes, rank, 1);
+    const neap::RaggedRows theirs{neap::cumsum(asks) - asks, asks};
+    const Array list = neap::ragged_all_to_all(wanted, {own, asked}, theirs, most, "x");
+    return neap::ragged_all_to_all(neap::take(r, list), theirs, {own - first, asked}, count, "x");
   };
-  const Array slot = owner * length + place;  // in the lists of all owners
-  const Array fit = neap::pmax(neap::max(turn), "x") == 0;
   const Array got = neap::cond(
-      fit, [=](const Array& r) { return round(r, neap::array(0)); },
-      [=, turn = turn](const Array& r) {  // the rows as they are asked for, and nothing
-        const auto more = [=](const Array& i, const Array& sum) {
-          return neap::where(neap::expand_dims(turn == i, 1), neap::take(round(r, i), slot, 0), sum);
-        };
-        const Array all = neap::fori_loop(0, (lookups + length - 1) / length, more, neap::zeros({lookups, width}));
-        return neap::pad(all, {0, 0}, {ranks * length - lookups, 0});
-      },
+      neap::max(neap::sum(counts, {0})) <= room, [=](const Array& r) { return get(r, neap::array(0), lookups, room); },
+      neap::checkpoint([=](const Array& r) {  // of which the other branch has nothing to keep for the gradient
+        const auto round = [=](const Array& i) { return get(r, i * some, some, some * ranks); };
+        return neap::reshape(neap::map(round, neap::arange(rounds)), {rounds * some, width})[{neap::slice(0, lookups)}];
+      }),
       rows);
-  return neap::take(got, neap::where(fit, slot, neap::arange(lookups, neap::i32)), 0);
+  const Array place = neap::zeros({lookups}, neap::i32).at({order}).set(neap::arange(lookups));  // of each lookup in that order
+  return neap::take(got, place);
 }
 
 int main(int argc, char** argv) {

@@ -28,17 +28,18 @@ int main(int argc, char** argv) {
     for (int64_t r = 0; r < mesh.ranks(); ++r) ring.emplace_back(r, (r + 1) % mesh.ranks());
 
     struct Round {
-      Bodies force, visiting;
+      Bodies force;
+      Array visiting;  // [3, bodies]: one message
     };
     auto forces = neap::jit(neap::shard(
         [=](const Bodies& mine) {
           auto round = [&](const Array&, const Round& now) {
-            const Bodies more = pull(mine, now.visiting);
+            const Bodies more = pull(mine, {now.visiting[0], now.visiting[1], now.visiting[2]});
             return Round{neap::tree_map([](const Array& a, const Array& b) { return a + b; }, now.force, more),
-                         neap::tree_map([&](const Array& a) { return neap::ppermute(a, "x", ring); }, now.visiting)};
+                         neap::ppermute(now.visiting, "x", ring)};
           };
           const Bodies none = neap::tree_map([](const Array& a) { return neap::zeros_like(a); }, mine);
-          return neap::fori_loop(0, mesh.ranks(), round, Round{none, mine}).force;
+          return neap::fori_loop(0, mesh.ranks(), round, Round{none, neap::stack({mine.x, mine.y, mine.z})}).force;
         },
         {.mesh = mesh, .in = {cut}, .out = {cut}}));
     const Array part = neap::spec({bodies}, neap::f32);
