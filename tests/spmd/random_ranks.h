@@ -114,7 +114,11 @@ class RandomRanks {
       }
       result = std::max(result, next);
     }
-    const auto table = [&](const std::vector<int64_t>& numbers) { return reshape(array(numbers), {n, n}); };
+    const auto table = [&](const std::vector<int64_t>& numbers) {  // made in the program: nothing from outside is read
+      std::vector<Array> all;
+      for (const int64_t number : numbers) all.push_back(full({1}, number, i32));
+      return reshape(concatenate(all, 0), {n, n});
+    };
     const Array rank = axis_index(over);
     const Array v = derives ? x : stop_gradient(x);
     return ragged_all_to_all(v, {take(table(first), rank), take(table(count), rank)},

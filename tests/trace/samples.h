@@ -230,9 +230,11 @@ inline Graph sample_graph(Op op, DType dtype = f32) {
     case Op::pvary:
     case Op::pinvariant: return finish({input({2, 3}, f32)}, {{Attr::mesh_axis, one_rank()}});
     case Op::all_to_all: return finish({input({1, 3}, f32)}, {{Attr::mesh_axis, one_rank()}});
-    case Op::ragged_all_to_all:
-      return finish({input({2, 3}, f32), input({1}, i64), input({1}, i64), input({1}, i64), input({1}, i64)},
-                    {{Attr::mesh_axis, one_rank()}, {Attr::length, 4}});
+    case Op::ragged_all_to_all: {
+      const ValueId none =
+          graph.add(Op::constant, {}, {{Attr::value, int64_t{0}}, {Attr::dtype, i64}, {Attr::shape, Ints{1}}});
+      return finish({input({2, 3}, f32), none, none, none, none}, {{Attr::mesh_axis, one_rank()}, {Attr::length, 4}});
+    }
     case Op::ppermute:
       return finish({input({2, 3}, f32)}, {{Attr::mesh_axis, one_rank()}, {Attr::permutation, Ints{-1}}});
     default: break;
