@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/os/os.h"
+#include "planner/kernels/traffic.h"
 #include "planner/plan/plan.h"
 
 namespace bench {
@@ -27,15 +28,20 @@ double times_predicted(Array (*function)(const Array&), int64_t n) {
 
 Array keys(const Array& x) { return neap::random::split(neap::random::key(3), x.shape(0)); }
 
-// Units that a byte takes, read and written alike, where additions of arrays touch so many.
-double measure_bytes(size_t bytes, double unit) {
-  const auto f = neap::jit([](const Array& x, const Array& y) { return x + y; });
-  const auto n = static_cast<int64_t>(bytes / (3 * sizeof(float)));
-  const Array x = floats(n), y = floats(n);
-  const double seconds = fastest_call([&] { f(x, y); });
-  const double shared = seconds * predicted::kUnitsPerSecond - unit * (predicted::kStep + predicted::kFork);
-  const double arithmetic = predicted::kBeside * unit * static_cast<double>(n) / predicted::kThreads;
-  return std::max(0.1, (shared - arithmetic) * predicted::kThreads / static_cast<double>(bytes));
+// Units that the threads take for what so many bytes take by themselves.
+double units_of_bytes(const std::function<void()>& call, double arithmetic, double bytes, double unit) {
+  const double shared = fastest_call(call) * predicted::kUnitsPerSecond - unit * (predicted::kStep + predicted::kFork);
+  return std::max(0.1, (shared * predicted::kThreads - predicted::kBeside * unit * arithmetic) / bytes);
+}
+
+// What a byte costs that is read and that is written where so many are touched.
+neap::planner::ByteCost measure_bytes(double bytes, double unit) {
+  const auto n = static_cast<int64_t>(bytes / sizeof(float));
+  const Array x = floats(n), number = neap::array(1.5f);
+  const auto read = neap::jit([](const Array& v) { return neap::sum(v); });
+  const auto written = neap::jit([&](const Array& v) { return neap::broadcast_to(v, {n}); });
+  return {units_of_bytes([&] { read(x); }, static_cast<double>(n) * predicted::kFold, bytes, unit),
+          units_of_bytes([&] { written(number); }, 0, bytes, unit)};
 }
 
 }  // namespace
@@ -68,16 +74,14 @@ predicted::Machine measure_machine() {
   predicted::Machine machine;
   machine.unit = times_predicted(polynomial, 100'000);
   machine.split = times_predicted(keys, 30'000);
-  const auto level = [&](double bytes, double touched, const predicted::Level& like) {
-    const double cost = measure_bytes(static_cast<size_t>(touched), machine.unit);
-    const double scale = cost / ((2 * like.read + like.write) / 3);  // of two bytes read and one written
-    return predicted::Level{bytes, scale * like.read, scale * like.write};
+  const auto level = [&](double bytes, double touched) {
+    const neap::planner::ByteCost cost = measure_bytes(touched, machine.unit);
+    return predicted::Level{bytes, cost.read, cost.write};
   };
-  const auto& [first, second, third, last] = predicted::kLevels;
-  machine.levels[0] = level(own, own / 2, first);
-  machine.levels[1] = level(std::min(4 * own, shared), (own + shared) / 3, second);
-  machine.levels[2] = level(shared, 0.75 * shared, third);
-  machine.levels[3] = level(memory, memory, last);
+  machine.levels[0] = level(own / 2, own / 4);
+  machine.levels[1] = level(std::min(2 * own, shared), (own + shared) / 3);
+  machine.levels[2] = level(shared, 0.75 * shared);
+  machine.levels[3] = level(memory, memory);
   return machine;
 }
 

@@ -64,7 +64,10 @@ std::vector<Kernel> kernels() {
       {"gather", kSizes, rows, [](const auto& in) { return neap::take(in[0], in[1]); }, true},
       {"scatter", kSizes, rows, [](const auto& in) { return in[0].at(in[1]).add(in[2]); }, true},
       {"gather at 3", kSizes,
-       [](int64_t n) { return std::vector{floats({128, 128, 128}), neap::stack(std::vector(3, indices(n, 128)), 1)}; },
+       [](int64_t n) {
+         return std::vector{floats({128, 128, 128}),
+                            neap::stack({indices(n, 128), indices(n, 128), indices(n, 128)}, 1)};
+       },
        [](const auto& in) { return neap::gather(in[0], in[1]); }, true},
       {"gather rows",
        {1000, 10'000, 100'000, 1'000'000},
@@ -102,6 +105,8 @@ std::vector<Kernel> kernels() {
       {"split", kSizes, one, [](const auto& in) { return nr::split(nr::key(3), in[0].shape(0)); }},
       {"fold_in of keys", kSizes, [](int64_t n) { return std::vector{nr::split(nr::key(3), n)}; },
        [](const auto& in) { return neap::vmap([](const Array& key) { return nr::fold_in(key, 7); })(in[0]); }},
+      {"split of keys", kSizes, [](int64_t n) { return std::vector{nr::split(nr::key(3), n / 2)}; },
+       [](const auto& in) { return neap::vmap([](const Array& key) { return nr::split(key, 2); })(in[0]); }},
       {"random bits",
        {10'000, 100'000, 1'000'000, 10'000'000},
        [](int64_t n) { return std::vector{nr::key(3), neap::zeros({n})}; },
@@ -119,9 +124,12 @@ int main() {
   const predicted::Machine machine = bench::measure_machine();
   fmt::print("units here: {:.2f} of arithmetic, {:.2f} of keys; a byte", machine.unit, machine.split);
   for (const predicted::Level& l : machine.levels)
-    fmt::print(", {:.2f} up to {:.3g} MiB", l.read, l.bytes / predicted::kMiB);
-  fmt::print("\n{:<16} {:>10} {:>12} {:>12} {:>12} {:>8}\n", "kernel", "size", "predicted", "here", "measured",
-             "ratio");
+    fmt::print(", {:.2f} read and {:.2f} written up to {:.3g} MiB", l.read, l.write, l.bytes / predicted::kMiB);
+  const auto nothing = neap::jit([](const Array& x) { return x + 1.0f; });
+  const Array scalar = neap::array(1.0f);
+  const double call_alone = bench::fastest_call([&] { nothing(scalar); });
+  fmt::print("\na call of itself, which is not counted: {:.2f} us\n", 1e6 * call_alone);
+  fmt::print("{:<16} {:>10} {:>12} {:>12} {:>12} {:>8}\n", "kernel", "size", "predicted", "here", "measured", "ratio");
   for (const Kernel& kernel : kernels()) {
     double logs = 0;
     for (const int64_t n : kernel.sizes) {
@@ -134,7 +142,7 @@ int main() {
         calls.back()[1] = kernel.arguments(n)[1];
       }
       size_t call = 0;
-      const double measured = bench::fastest_call([&] { f(calls[call++ % calls.size()]); });
+      const double measured = bench::fastest_call([&] { f(calls[call++ % calls.size()]); }) - call_alone;
       const double here = neap::planner::predict_on(machine, plan.data()), ratio = measured / here;
       fmt::print("{:<16} {:>10} {:>9.1f} us {:>9.1f} us {:>9.1f} us {:>8.2f}\n", kernel.name, n,
                  plan.data().predicted_seconds * 1e6, here * 1e6, measured * 1e6, ratio);

@@ -20,8 +20,9 @@ inline constexpr double kLaunchUnits = 1e5;       // 2 microseconds
 inline constexpr double kLanes = 16;              // a scalar instruction costs what a vector one does
 
 /// Predicted times count these units instead, at a rate of their own. They are fitted by neap-cost (bench/cost/) on two
-/// cores of a Xeon with AVX-512 (Sapphire Rapids, 2 MiB of cache a core): within 1.5 x for most kernels of 10^5
-/// elements and more. Two cores of Zen 3 at 3.2 GHz take 1.7 x as long.
+/// cores of a Xeon with AVX-512 (Sapphire Rapids, 2 MiB of cache a core); on two of another with as much cache, whose
+/// units neap-cost measured, each of its 140 rows took within 1.5 x of its prediction. Two cores of Zen 3 at 3.2 GHz
+/// take 1.7 x as long.
 namespace predicted {
 inline constexpr double kUnitsPerSecond = 85e9;  // of one thread
 // Threads, however many a run has: plans are chosen by predicted times, and a program has one plan and one peak.
@@ -53,23 +54,26 @@ struct Machine {
 inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traffic, which go on side by side
 
 inline constexpr double kGather = 70;        // of a row, whatever its columns
-inline constexpr double kLine = 64;          // bytes that reading one element fetches
+inline constexpr double kLine = 64;          // bytes that reading one element fetches,
+inline constexpr double kFar = 32;           // as long as so many more where no cache of the core has them
 inline constexpr double kScatter = 260;      // of an element that a scatter updates,
 inline constexpr double kUpdate = 25;        // where it is one of a long row
-inline constexpr double kTranspose = 25;     // of an element whose neighbours come from other rows
-inline constexpr double kKeyWord = 130;      // of a key that is stored: each finds what the whole block finds
+inline constexpr double kTranspose = 31;     // of an element whose neighbours come from other rows
+inline constexpr double kSplitWord = 125;    // of a word of a key of many that are split and stored,
+inline constexpr double kFoldedWord = 52;    // or made with a number
 inline constexpr double kFold = 8;           // of an element that a reduction reads,
 inline constexpr double kFoldMiddle = 30;    // where it reduces neither the first axis nor the last
 inline constexpr double kDotMultiply = 1;    // of a product's multiplication and addition,
 inline constexpr double kDotPack = 6;        // of an element that it packs, beside reading it,
 inline constexpr double kDotResult = 4;      // of an element of the result, beside writing it
-inline constexpr double kSortPass = 340;     // of an element;
+inline constexpr double kSortPass = 340;     // of an element,
+inline constexpr double kScattered = 7;      // whose bytes are written to many places, as so many side by side;
 inline constexpr double kSelectPass = 90;    // where ranks are found by digits,
-inline constexpr double kSelect = 10;        // or the best are held
+inline constexpr double kSelect = 11;        // or the best are held
 inline constexpr double kFourierPass = 6;    // of a point that a pass of a Fourier transform computes, of f32
 inline constexpr double kFourierLanes = 16;  // in a vector of so many,
 inline constexpr double kCumulate = 35;      // of an element of a cumulative op,
-inline constexpr double kCumulateRow = 105;  // where its row lies side by side
+inline constexpr double kCumulateRow = 125;  // where its row lies side by side
 // Messages between ranks, in seconds: guesses for machines side by side (limits_ranks messages measures them), and what
 // it takes to give one to another thread.
 inline constexpr double kExchange = 1e-5, kSentByte = 1 / 5e9, kHandOver = 1e-5;

@@ -29,12 +29,10 @@ namespace {
 
 // The units of a product: its arithmetic, what it packs (each tile packs its rows of both operands), and its result,
 // which is added to once for every block of terms.
-double dot_units(const DotForm& form) {
-  const DotTiles tiles = dot_tiles(form);
+double dot_units(const DotForm& form, const DotTiles& tiles) {
   const auto m = static_cast<double>(form.m), n = static_cast<double>(form.n), k = static_cast<double>(form.k);
   const double packed = static_cast<double>(tiles.count_n) * m * k + static_cast<double>(tiles.count_m) * k * n;
-  const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);  // threads
-  return idle * static_cast<double>(form.batch) *
+  return static_cast<double>(form.batch) *
          (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
 }
 
@@ -51,22 +49,25 @@ double fourier_units(const FourierForm& form) {
 }
 
 // The same of a convolution, whose tiles multiply what lies between their columns as well.
-double convolution_units(const ConvolutionForm& form) {
-  const ConvolutionTiles tiles = convolution_tiles(form);
+double convolution_units(const ConvolutionForm& form, const ConvolutionTiles& tiles) {
   const double terms = static_cast<double>(form.in) * static_cast<double>(form.window_size());
   const double sums = static_cast<double>(tiles.out) * static_cast<double>(tiles.run * tiles.runs);
   const double blocks = terms / static_cast<double>(tiles.block.terms(form));
   const double windows = static_cast<double>(tiles.by_group ? tiles.batch : 1) * static_cast<double>(tiles.out);
   const double packed = blocks * static_cast<double>(tiles.slab) + windows * terms;
-  const double idle = predicted::kThreads / std::min<double>(predicted::kThreads, tiles.slots);
-  return idle * static_cast<double>(tiles.count) *
+  return static_cast<double>(tiles.count) *
          (predicted::kDotMultiply * sums * terms + predicted::kDotPack * packed + predicted::kDotResult * sums);
 }
 
-// The units of an element of a sorted row.
-double sort_units(const SortForm& form) {
+// The units of an element of a sorted row. A pass writes elements to as many places as there are digits.
+double sort_units(const SortForm& form, const predicted::Machine& machine) {
   switch (sort_layout(form).selection) {
-    case Selection::none: return predicted::kSortPass * sort_passes(form);
+    case Selection::none: {
+      const auto element = static_cast<double>(size_of(form.dtype) + (form.indices ? sizeof(int32_t) : 0));
+      const double far = byte_cost(2 * element * static_cast<double>(form.length), machine).write;
+      const double moved = predicted::kScattered * element * (far - byte_cost(0, machine).write);
+      return sort_passes(form) * (predicted::kSortPass + moved / machine.unit);
+    }
     case Selection::digits: return predicted::kSelectPass * (1 + std::min(2, sort_passes(form, kSelectDigitBits)));
     default: return predicted::kSelect;
   }
@@ -123,6 +124,10 @@ bool stores_keys(const Graph& group, const Node& node) {
          std::ranges::count(group.outputs, node.out()) > 0;
 }
 
+double key_word(const Node& node) {
+  return node.op == Op::random_split ? predicted::kSplitWord : predicted::kFoldedWord;
+}
+
 // The units of a factorization: its arithmetic, most of it in products, and what it does for each element of the
 // matrix.
 double factor_units(const factor::Form& form) {
@@ -134,9 +139,9 @@ double factor_units(const factor::Form& form) {
     case factor::Kind::cholesky_cotangent: return cost(0.95, 560);
     case factor::Kind::solve: return cost(0.6, 160) + 25 * m * m;
     case factor::Kind::lu: return cost(0.7, 800);
-    case factor::Kind::qr: return cost(0.85, 1600);
-    case factor::Kind::eigh: return cost(1, 3200);
-    case factor::Kind::svd: return cost(2, 5000);
+    case factor::Kind::qr: return cost(0.85, 1600) + 4e4 * n;
+    case factor::Kind::eigh: return cost(0.45, 4500) + 6e4 * n;
+    case factor::Kind::svd: return cost(2, 5000) + 1.4e5 * n;
   }
   return 0;
 }
@@ -165,7 +170,7 @@ double group_units(const Graph& group, const std::vector<double>& times, const p
     const bool in_short_row = short_rows > 0 && group.aval(domain).size() == short_rows;
     const double cost = family == Family::scatter  ? update_cost(group, node)
                         : moves_rows(group, node)  ? predicted::kTranspose
-                        : stores_keys(group, node) ? predicted::kKeyWord
+                        : stores_keys(group, node) ? key_word(node) * machine.split / machine.unit
                                                    : element_cost(group, node);
     units += cost * size(domain) * (in_short_row ? kLanes : 1) * times[node.out()];
   }
@@ -180,11 +185,22 @@ double trips(const Node& loop) {
 double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
   const ByteCost of_tables = byte_cost(bytes.tables, machine);
-  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write);
+  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write) + bytes.at_places;
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
-  if (step.kind == PlanStep::Kind::dot) units += dot_units(dot_form(group, group.nodes[0]));
-  if (step.kind == PlanStep::Kind::convolution) units += convolution_units(convolution_form(group, group.nodes[0]));
+  double threads = predicted::kThreads;  // that have something to do
+  if (step.kind == PlanStep::Kind::dot) {
+    const DotForm form = dot_form(group, group.nodes[0]);
+    const DotTiles tiles = dot_tiles(form);
+    units += dot_units(form, tiles);
+    threads = std::min<double>(threads, tiles.slots);
+  }
+  if (step.kind == PlanStep::Kind::convolution) {
+    const ConvolutionForm form = convolution_form(group, group.nodes[0]);
+    const ConvolutionTiles tiles = convolution_tiles(form);
+    units += convolution_units(form, tiles);
+    threads = std::min<double>(threads, tiles.slots);
+  }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
     units += static_cast<double>(form.batch) * factor_units(form);
@@ -200,13 +216,13 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const pre
   if (step.kind == PlanStep::Kind::fourier) units += fourier_units(fourier_form(group, group.nodes[0]));
   if (step.kind == PlanStep::Kind::sort) {
     const SortForm form = sort_form(group, group.nodes[0]);
-    units += sort_units(form) * static_cast<double>(form.rows) * static_cast<double>(form.length);
+    units += sort_units(form, machine) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
   units = machine.unit * units + group_units(group, bytes.times, machine);
   const bool packs = step.kind == PlanStep::Kind::dot || step.kind == PlanStep::Kind::convolution;
   if (packs) units += std::exchange(traffic, 0);  // they read as they pack, and multiply then
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
-  const double shared = all / predicted::kThreads + machine.unit * predicted::kFork;
+  const double shared = all / threads + machine.unit * predicted::kFork;
   return (std::min(all, shared) + machine.unit * predicted::kStep) / predicted::kUnitsPerSecond;
 }
 

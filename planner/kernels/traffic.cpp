@@ -34,6 +34,12 @@ double repeats(const Graph& group, const Node& node) {
   return times;
 }
 
+// Bytes that rows at places of a table fetch: whole cache lines.
+double bytes_at(const Graph& group, ValueId indices, ValueId at_them) {
+  const auto rows = static_cast<double>(index_rows(group.aval(indices)));
+  return std::max(rows * predicted::kLine, bytes_of(group, at_them));
+}
+
 // What a step reads of each input: once what is read of it at all.
 std::vector<double> bytes_read(const Graph& group, const std::vector<double>& times) {
   std::vector<double> read(group.values.size());
@@ -41,7 +47,7 @@ std::vector<double> bytes_read(const Graph& group, const std::vector<double>& ti
   std::vector<double> lines(group.values.size()), rows(group.values.size());  // of tables: what gathers fetch, and make
   for (const Node& node : group.nodes) {
     if (op_info(node.op).family != Family::gather) continue;
-    lines[node.inputs[0]] += static_cast<double>(index_rows(group.aval(node.inputs[1]))) * predicted::kLine;
+    lines[node.inputs[0]] += bytes_at(group, node.inputs[1], node.out());
     rows[node.inputs[0]] += bytes_of(group, node.out());
   }
   for (size_t v = 0; v < lines.size(); ++v) {
@@ -109,6 +115,36 @@ class Touches {
   size_t now_ = 0;
 };
 
+// What rows at random places of tables cost beside going through these once, in units: those of a table that the cache
+// of a thread does not hold come from further away each time.
+double cost_at_places(const PlanStep& step, const StepTraffic& traffic, const predicted::Machine& machine) {
+  const Graph& group = step.group;
+  double units = 0;
+  const auto add = [&](ValueId indices, double bytes, double table, bool written) {
+    bytes += predicted::kFar * static_cast<double>(index_rows(group.aval(indices)));
+    const ByteCost far = byte_cost(table, machine), near = byte_cost(0, machine);
+    units += std::max(0.0, bytes) * (far.read - near.read + (written ? far.write - near.write : 0));
+  };
+  for (const Node& node : group.nodes) {
+    if (op_info(node.op).family != Family::gather) continue;
+    const double table = bytes_of(group, node.inputs[0]);
+    const double often = std::max(1.0, traffic.times[node.out()]);
+    add(node.inputs[1], often * bytes_at(group, node.inputs[1], node.out()) - table, predicted::kThreads * table,
+        false);
+  }
+  if (step.kind == PlanStep::Kind::scatter && !step.unique_indices) {
+    const Node& node = *group.def(group.outputs[0]);
+    const bool direct = step.form == ScatterForm::direct;  // else each thread has a table
+    const double table =
+        static_cast<double>(group.aval(node.out()).size()) *
+        static_cast<double>(direct ? size_of(group.aval(node.out()).dtype) : size_of(step.table_dtype));
+    const double updates = bytes_of(group, node.inputs[2]);
+    add(node.inputs[1], bytes_at(group, node.inputs[1], node.inputs[2]) - (step.operand_in_place ? updates : 0),
+        (direct ? predicted::kThreads : 1) * table, true);
+  }
+  return units;
+}
+
 // That of a step alone: all lies in memory.
 StepTraffic step_traffic(const PlanStep& step, const predicted::Machine& machine) {
   const Graph& group = step.group;
@@ -128,6 +164,7 @@ StepTraffic step_traffic(const PlanStep& step, const predicted::Machine& machine
   for (const ValueId v : group.outputs) result.written.push_back(std::min(bytes_of(group, v), updated));
   result.read_costs.assign(result.read.size(), in_memory.read);
   result.write_costs.assign(result.written.size(), in_memory.write);
+  result.at_places = cost_at_places(step, result, machine);
   if (step.kind == PlanStep::Kind::scatter && step.form != ScatterForm::direct) {
     result.tables = step.partials * static_cast<double>(group.aval(group.outputs[0]).size()) *
                     static_cast<double>(size_of(step.table_dtype));

@@ -30,6 +30,7 @@ struct StepTraffic {
   std::vector<double> read, written;            // bytes of each input and output of the group
   std::vector<double> read_costs, write_costs;  // units a byte
   double tables = 0;                            // bytes of a scatter's tables, which are filled and added up
+  double at_places = 0;                         // units of gathers and scatters beside these, as rows lie anywhere
   std::vector<double> times;                    // times_computed() of the group
 };
 

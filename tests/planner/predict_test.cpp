@@ -190,18 +190,48 @@ TEST(Predict, ShortStepsAreOneThreads) {
   EXPECT_LT(seconds(100'000), predicted::kThreads * each * 100'000);
 }
 
-// Each word of a key costs the block that it is of, and its operands lie apart.
-TEST(Predict, KeysMadeOfKeysAreDear) {
-  const auto seconds = [](const tracing::Arrays& in, bool many) {
-    const auto fold = [](const Array& key) { return random::fold_in(key, 3); };
-    return many ? vmap(fold)(in[0]) : random::split(in[1], in[0].shape(0));
-  };
-  const auto of = [&](bool many) {
-    const std::array avals{Aval{{100'000, 2}, DType::u32}, Aval{{2}, DType::u32}};
-    const auto keys = [&](const tracing::Arrays& in) { return tracing::Arrays{seconds(in, many)}; };
+// Keys that are split and stored take longer than keys made with a number, and than those of one key.
+TEST(Predict, SplitsOfManyKeysAreDear) {
+  const auto of = [](const std::function<Array(const Array& many, const Array& one)>& make) {
+    const std::array avals{Aval{{50'000, 2}, DType::u32}, Aval{{2}, DType::u32}};
+    const auto keys = [&](const tracing::Arrays& in) { return tracing::Arrays{make(in[0], in[1])}; };
     return planned(tracing::trace_closed(avals, keys)).plan.predicted_seconds;
   };
-  EXPECT_GT(of(true), 2 * of(false));
+  const double split = of([](const Array& many, const Array&) {
+    return vmap([](const Array& key) { return random::split(key, 2); })(many);
+  });
+  EXPECT_GT(split, 1.5 * of([](const Array& many, const Array&) {
+                     return vmap([](const Array& key) { return random::fold_in(key, 3); })(many);
+                   }));
+  EXPECT_GT(split, 1.5 * of([](const Array&, const Array& one) { return random::split(one, 100'000); }));
+}
+
+// Rows at random come from further away each time where no cache of a core holds the table.
+TEST(Predict, RowsOfLargeTablesAreFar) {
+  const auto seconds = [](int64_t table, bool adds) {
+    const std::array avals{Aval{{table}, DType::f32}, Aval{{1'000'000}, DType::i32}, Aval{{1'000'000}, DType::f32}};
+    return planned(tracing::trace_closed(avals,
+                                         [&](const tracing::Arrays& in) {
+                                           return tracing::Arrays{adds ? in[0].at(in[1]).add(in[2])
+                                                                       : take(in[0], in[1])};
+                                         }))
+        .plan.predicted_seconds;
+  };
+  constexpr int64_t kSmall = 10'000, kLarge = 1 << 20;
+  const double streamed = 8.0 * kLarge * 4 / predicted::kUnitsPerSecond;  // a bound of what the table itself takes
+  for (const bool adds : {false, true})
+    EXPECT_GT(seconds(kLarge, adds), 1.3 * seconds(kSmall, adds) + streamed) << adds;
+}
+
+// A product of one tile has one thread, whose time is that of its arithmetic.
+TEST(Predict, ProductsOfOneTileAreOneThreads) {
+  const auto seconds = [](int64_t n) {
+    return planned(traced({{n, n}}, [](const tracing::Arrays& in) { return matmul(in[0], in[0]); }))
+        .plan.predicted_seconds;
+  };
+  const double multiplications = 64.0 * 64 * 64 * predicted::kDotMultiply / predicted::kUnitsPerSecond;
+  EXPECT_LT(seconds(64), 1.6 * multiplications);
+  EXPECT_GT(seconds(64), multiplications);
 }
 
 }  // namespace
