@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "backends/cpu/emit.h"
 #include "backends/cpu/emitter.h"
 #include "core/check.h"
 
@@ -252,6 +253,7 @@ Value* Emitter::call(const Inst& i, Value* x, Value* y) {
     return b.CreateCall(callee, arguments);
   };
   const int n = lanes_of(x);
+  if (function == scalar::Function::fmod && unit_.avx2) return b.CreateCall(fmod(n), {x, y});
   if (n == 1) return one(x, y);
   Value* result = llvm::PoisonValue::get(x->getType());
   for (int lane = 0; lane < n; ++lane) {
@@ -260,6 +262,52 @@ Value* Emitter::call(const Inst& i, Value* x, Value* y) {
     result = b.CreateInsertElement(result, one(b.CreateExtractElement(x, index), q), index);
   }
   return result;
+}
+
+// The remainders of so many lanes, exact as C's: x - q y, rounded once, for the quotient q rounded to an integer, which
+// is one too large at most, as long as it has no more than 53 bits. Where one has, or is none, C finds them all.
+llvm::Function* Emitter::fmod(int n) {
+  const std::string name = "neap_fmod_" + std::to_string(n);
+  if (llvm::Function* made = module_.getFunction(name)) return made;
+  llvm::Type* type = with_lanes(b.getDoubleTy(), n);
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false), llvm::Function::InternalLinkage,
+                                   name, module_);
+  f->addFnAttr(llvm::Attribute::NoUnwind);
+  f->addFnAttr(llvm::Attribute::NoInline);
+  prefer_wide_vectors(*f, unit_);
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  const auto block = [&](const char* label) { return llvm::BasicBlock::Create(context_, label, f); };
+  llvm::BasicBlock *entry = block("entry"), *some = block("some"), *done = block("done");
+  Value *x = f->getArg(0), *y = f->getArg(1);
+
+  b.SetInsertPoint(entry);
+  Value *high = intrinsic(llvm::Intrinsic::fabs, {x}), *low = intrinsic(llvm::Intrinsic::fabs, {y});
+  Value* quotient = intrinsic(llvm::Intrinsic::trunc, {b.CreateFDiv(high, low)});
+  Value* is_exact = b.CreateFCmpOLT(quotient, constant_like(b.getDoubleTy(), 0x1p53, x));
+  Value* rest = intrinsic(llvm::Intrinsic::fma, {b.CreateFNeg(quotient), low, high});
+  Value* below = b.CreateFCmpOLT(rest, llvm::Constant::getNullValue(type));
+  rest = b.CreateSelect(below, b.CreateFAdd(rest, low), rest);
+  rest = b.CreateSelect(b.CreateFCmpOLT(high, low), high, rest);  // y may be infinite
+  rest = intrinsic(llvm::Intrinsic::copysign, {rest, x});
+  b.CreateCondBr(n == 1 ? is_exact : b.CreateAndReduce(is_exact), done, some);
+
+  b.SetInsertPoint(some);
+  auto callee =
+      module_.getOrInsertFunction(scalar::symbol(scalar::Function::fmod),
+                                  llvm::FunctionType::get(b.getDoubleTy(), {b.getDoubleTy(), b.getDoubleTy()}, false));
+  Value* called = n == 1 ? b.CreateCall(callee, {x, y}) : nullptr;
+  for (uint64_t lane = 0; n > 1 && lane < static_cast<uint64_t>(n); ++lane) {
+    Value* one = b.CreateCall(callee, {b.CreateExtractElement(x, lane), b.CreateExtractElement(y, lane)});
+    called = b.CreateInsertElement(called ? called : llvm::PoisonValue::get(type), one, lane);
+  }
+  b.CreateBr(done);
+
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(type, 2);
+  result->addIncoming(rest, entry);
+  result->addIncoming(called, some);
+  b.CreateRet(result);
+  return f;
 }
 
 }  // namespace neap::cpu

@@ -180,6 +180,7 @@ class Emitter {
   Value* to_half(Value* v, DType from, DType to);
   Value* compare(Opcode op, DType type, Value* x, Value* y);
   Value* call(const Inst& inst, Value* x, Value* y);
+  llvm::Function* fmod(int lanes);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
   // emit_memory.cpp

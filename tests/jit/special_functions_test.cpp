@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace neap {
 namespace {
@@ -26,6 +30,61 @@ void expect_close(const Array& got, double want, double ulps, const std::string&
   const double unit = std::nextafter(std::abs(static_cast<T>(want)), std::numeric_limits<T>::infinity()) -
                       std::abs(static_cast<T>(want));
   EXPECT_LE(std::abs(static_cast<double>(value) - want), ulps * unit) << what << ": " << value << " for " << want;
+}
+
+// To the bit that of C, of any lane: with the quotients of many digits, with those that round up to an integer, with
+// none.
+template <class T>
+void expect_remainders_of_c(uint64_t seed) {
+  constexpr T kLeast = std::numeric_limits<T>::denorm_min(), kMost = std::numeric_limits<T>::max();
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> edges{T{0},
+                             -T{0},
+                             T{1},
+                             T{-1},
+                             T{3},
+                             T{0.1f},
+                             kLeast,
+                             -3 * kLeast,
+                             kMost,
+                             -kMost,
+                             std::numeric_limits<T>::min(),
+                             inf,
+                             -inf,
+                             nan,
+                             T{6.2831855f},
+                             T{16777216},
+                             T{9007199254740992.0}};
+  std::vector<T> x, y;
+  for (const T a : edges)
+    for (const T b : edges) x.push_back(a), y.push_back(b);
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 20000; ++i) {
+    const T b =
+        static_cast<T>(std::ldexp(1.0 + static_cast<double>(random() >> 12) * 0x1p-52, static_cast<int>(random() % 8)));
+    const auto n = static_cast<T>(random() % 4 == 0 ? random() >> 20 : random() % 1000);
+    T a = n * b;  // beside a multiple, or far from it
+    if (random() % 2) a = std::nextafter(a, random() % 2 ? kMost : T{0});
+    if (random() % 4 == 0) a += static_cast<T>(0.37) * b;
+    x.push_back(random() % 2 ? a : -a);
+    y.push_back(random() % 2 ? b : -b);
+  }
+  const auto got =
+      jit([](const Array& a, const Array& b) { return remainder(a, b); })(array(x), array(y)).template to_vector<T>();
+  const std::vector<T> by_scalar =
+      jit([](const Array& a) { return remainder(a, array(T{0.7f})); })(array(x)).template to_vector<T>();
+  for (size_t i = 0; i < x.size(); ++i) {
+    for (const auto& [value, divisor] : {std::pair(got[i], y[i]), std::pair(by_scalar[i], T{0.7f})}) {
+      const T want = std::fmod(x[i], divisor);
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(value) : value == want && std::signbit(value) == std::signbit(want))
+          << x[i] << " by " << divisor << ": " << value << ", not " << want;
+    }
+  }
+}
+
+TEST_P(SpecialFunctions, RemaindersAreThoseOfC) {
+  expect_remainders_of_c<float>(1);
+  expect_remainders_of_c<double>(2);
 }
 
 TEST_P(SpecialFunctions, LogarithmOfBeta) {

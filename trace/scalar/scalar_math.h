@@ -4,8 +4,8 @@
 // without branches or tables, so that a backend can vectorise them; they are within 2 ulp of the true value for every
 // input, denormals and specials included (erf_inv: 4 ulp, erfc 2.4, asinh, acosh and atanh 2.5). So are exp, exp2,
 // expm1, log, log2, log1p, sigmoid, sinh (2.4 ulp), cosh, tanh, asinh, acosh, atanh and erf_inv (5 ulp) of f64; other
-// f64 functions, and the remainder of f32, call the C library in f64. No function takes halves except where it says so:
-// apply_op converts.
+// f64 functions, and the remainder of f32, call the C library in f64 (or what a backend has for them). No function
+// takes halves except where it says so: apply_op converts.
 #pragma once
 
 #include <initializer_list>
