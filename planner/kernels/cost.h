@@ -21,7 +21,7 @@ inline constexpr double kLanes = 16;              // a scalar instruction costs 
 
 /// Predicted times count these units instead, at a rate of their own. They are fitted by neap-cost (bench/cost/) on two
 /// cores of a Xeon with AVX-512 (Sapphire Rapids, 2 MiB of cache a core); on two of another with as much cache, whose
-/// units neap-cost measured, each of its 140 rows took within 1.5 x of its prediction. Two cores of Zen 3 at 3.2 GHz
+/// units neap-cost measured, each of its 139 rows took within 1.5 x of its prediction. Two cores of Zen 3 at 3.2 GHz
 /// take 1.7 x as long.
 namespace predicted {
 inline constexpr double kUnitsPerSecond = 85e9;  // of one thread

@@ -124,6 +124,7 @@ bool stores_keys(const Graph& group, const Node& node) {
          std::ranges::count(group.outputs, node.out()) > 0;
 }
 
+// The units of a word of such a key.
 double key_word(const Node& node) {
   return node.op == Op::random_split ? predicted::kSplitWord : predicted::kFoldedWord;
 }

@@ -134,7 +134,8 @@ class Analysis {
       case Op::scatter_set: {  // a permutation's inverse
         if (column >= 0 || shape.size() != 1 || !rows_of(graph_, node, depth / 2).covering) return std::nullopt;
         const auto updates = of(node.inputs[2], -1, depth / 2);
-        if (!updates || updates->axes != axes_of(graph_.aval(node.inputs[2]).shape)) return std::nullopt;
+        const Axes all = axes_of(graph_.aval(node.inputs[2]).shape);
+        if (!updates || updates->axes != all || updates->given != 0) return std::nullopt;
         return Injective{bit(0), 0, updates->lo, updates->hi};
       }
       case Op::reshape: {
