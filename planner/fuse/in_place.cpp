@@ -145,9 +145,11 @@ bool can_alias(const PlanStep& step, int in, int out) {
 void mark_in_place(PlanData& plan, int s, int in) {
   PlanStep& step = plan.steps[s];
   if (std::ranges::find(step.reads, in) == step.reads.end()) return;
-  if (step.kind != PlanStep::Kind::scan) name_in_place(step);
-  if (step.kind != PlanStep::Kind::scatter) return;
-  if (step.group.inputs[index_of(step.reads, in)] != step.group.def(step.group.outputs[0])->inputs[0]) return;
+  const bool scatters = step.kind == PlanStep::Kind::scatter;
+  const bool into_operand =
+      scatters && step.group.inputs[index_of(step.reads, in)] == step.group.def(step.group.outputs[0])->inputs[0];
+  if (step.kind != PlanStep::Kind::scan && (!scatters || into_operand)) name_in_place(step);
+  if (!into_operand) return;
   step.operand_in_place = true;
   // The output holds the operand now: counts that would have lain there need a table of their own.
   const std::vector<Aval> scratch = scratch_of(step);

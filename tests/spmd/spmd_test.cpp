@@ -202,6 +202,12 @@ TEST(Ranks, Ragged) {
             {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(4.0f));
     });
   };
+  // An array without rows, whose result is zeros nevertheless.
+  on_threads({{"x", 2}}, [&](const Mesh& mesh) {
+    const Array none = zeros({2}, i32);
+    const auto f = [&](const Array& b) { return ragged_all_to_all(b, {none, none}, {none, none}, 4096, "x"); };
+    expect_same(shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(zeros({0, 3})), zeros({4096, 3}));
+  });
   const Array start = array({0, 2}), two = array({2, 2});
   exchange(start, two, start, two);
   const auto said = [&](const Array& offsets, const Array& sizes, const Array& places, const Array& got) {

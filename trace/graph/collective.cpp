@@ -306,7 +306,8 @@ Collective::Collective(const Node& node, std::span<const Aval> operands)
   if (op_ == Op::ragged_all_to_all && !operands.empty()) {
     rows_ = operands[0].shape[0];
     result_ = node.attrs.integer(Attr::length);
-    row_ = rows_ > 0 ? count_ / rows_ : 0;
+    row_ = is_complex(operands[0].dtype) ? 2 : 1;  // also where there are no rows
+    for (size_t d = 1; d < operands[0].shape.size(); ++d) row_ *= operands[0].shape[d];
   }
   if (axis_->communicator) rank_ = axis_->communicator->rank();
 }
@@ -497,7 +498,7 @@ class Windows {
             "ragged_all_to_all",
             fmt::format("row {} in `{}` twice, of ranks {} and {}", begin(order[i]), which, order[i - 1], order[i]),
             "rows that come from one rank only",
-            "the derivative of rows that are sent to several ranks is no ragged exchange", loc);
+            "on the way back these are the rows that were sent: to one rank each, where there is a derivative", loc);
     return order;
   }
 

@@ -26,7 +26,8 @@ Op combined_by(Op reduction);
 /// Returns the dtype in which a tree of the reduction adds.
 DType combined_in(Op reduction, DType dtype);
 
-/// Returns the bytes that a rank sends at most for a collective of this operand, to all others.
+/// Returns the bytes that a rank sends at most for a collective of this operand, to all others; of ragged_all_to_all
+/// where it sends each row to one.
 size_t sent_bytes(Op op, const Aval& operand, int64_t ranks);
 /// Returns how often ranks wait for each other meanwhile, one time after the other.
 int64_t exchanges(Op op, const Aval& operand, int64_t ranks);
