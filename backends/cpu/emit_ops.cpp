@@ -244,6 +244,11 @@ Value* Emitter::float_to_int(Value* v, DType from, DType to) {
 
 Value* Emitter::call(const Inst& i, Value* x, Value* y) {
   const auto function = static_cast<scalar::Function>(i.imm);
+  if (function == scalar::Function::fmod && unit_.avx2) return b.CreateCall(fmod(lanes_of(x)), {x, y});
+  return call_of_lanes(function, x, y);
+}
+
+Value* Emitter::call_of_lanes(scalar::Function function, Value* x, Value* y) {
   llvm::SmallVector<llvm::Type*, 2> types(static_cast<size_t>(scalar::arity(function)), b.getDoubleTy());
   auto callee =
       module_.getOrInsertFunction(scalar::symbol(function), llvm::FunctionType::get(b.getDoubleTy(), types, false));
@@ -253,7 +258,6 @@ Value* Emitter::call(const Inst& i, Value* x, Value* y) {
     return b.CreateCall(callee, arguments);
   };
   const int n = lanes_of(x);
-  if (function == scalar::Function::fmod && unit_.avx2) return b.CreateCall(fmod(n), {x, y});
   if (n == 1) return one(x, y);
   Value* result = llvm::PoisonValue::get(x->getType());
   for (int lane = 0; lane < n; ++lane) {
@@ -292,14 +296,7 @@ llvm::Function* Emitter::fmod(int n) {
   b.CreateCondBr(n == 1 ? is_exact : b.CreateAndReduce(is_exact), done, some);
 
   b.SetInsertPoint(some);
-  auto callee =
-      module_.getOrInsertFunction(scalar::symbol(scalar::Function::fmod),
-                                  llvm::FunctionType::get(b.getDoubleTy(), {b.getDoubleTy(), b.getDoubleTy()}, false));
-  Value* called = n == 1 ? b.CreateCall(callee, {x, y}) : nullptr;
-  for (uint64_t lane = 0; n > 1 && lane < static_cast<uint64_t>(n); ++lane) {
-    Value* one = b.CreateCall(callee, {b.CreateExtractElement(x, lane), b.CreateExtractElement(y, lane)});
-    called = b.CreateInsertElement(called ? called : llvm::PoisonValue::get(type), one, lane);
-  }
+  Value* called = call_of_lanes(scalar::Function::fmod, x, y);
   b.CreateBr(done);
 
   b.SetInsertPoint(done);

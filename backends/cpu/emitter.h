@@ -180,6 +180,7 @@ class Emitter {
   Value* to_half(Value* v, DType from, DType to);
   Value* compare(Opcode op, DType type, Value* x, Value* y);
   Value* call(const Inst& inst, Value* x, Value* y);
+  Value* call_of_lanes(scalar::Function function, Value* x, Value* y);  // one call for each
   llvm::Function* fmod(int lanes);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 

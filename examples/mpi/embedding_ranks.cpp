@@ -1,4 +1,4 @@
-// A table of embeddings that is cut by rows over ranks. Each rank asks for rows that others have, and gets them by all_to_all;
+// A table of embeddings that is cut by rows over ranks. Each rank asks for rows that others have, and gets them by ragged_all_to_all;
 // the gradient goes the same way back, into the rows of the rank that has them.
 //
 //   mpirun -n 4 embedding_ranks [ROWS OF A RANK] [LOOKUPS OF A RANK] [WIDTH]        (--plan RANKS before these: the plan of one of

@@ -12,8 +12,8 @@ namespace neap::planner {
 /// Tells whether `step` may write buffer `out` over buffer `in`, which it reads.
 bool can_alias(const PlanStep& step, int in, int out);
 
-/// Notes in step `s` that it writes over buffer `in`, if it reads that. A scatter then updates its operand where it
-/// lies; its scratch is set to what this needs, which may add a buffer.
+/// Notes in step `s` that it writes over buffer `in`, if it reads that. A scatter whose operand that is then
+/// updates it where it lies; its scratch is set to what this needs, which may add a buffer.
 void mark_in_place(PlanData& plan, int s, int in);
 
 /// Makes outputs aliases of operands wherever that is sound. It needs live ranges, and extends them to those of the

@@ -112,7 +112,9 @@ Array vmap_node(const VmapSite& site) {
       if (site.in.size() > 1 && site.batched[1]) return one_by_one(site);
       return site.apply(site.in, attrs);
     case Family::host: return vmap_host_call(site);
-    case Family::collective: return vmap_collective(site);
+    case Family::collective:  // of a ragged exchange each example may have rows of its own to send
+      if (std::find(site.batched.begin() + 1, site.batched.end(), true) != site.batched.end()) return one_by_one(site);
+      return vmap_collective(site);
     case Family::leaf:
     case Family::control:
     case Family::call: break;

@@ -77,19 +77,11 @@ Array vmap_collective(const VmapSite& site) {
   const Array& x = site.in[0];
   switch (site.node.op) {
     case Op::all_gather: return moveaxis(site.apply({x}, site.node.attrs), 1, 0);
-    case Op::all_to_all: return moveaxis(site.apply({moveaxis(x, 0, 1)}, site.node.attrs), 1, 0);
+    case Op::all_to_all:
     case Op::ragged_all_to_all: {
-      if (std::find(site.batched.begin() + 1, site.batched.end(), true) == site.batched.end())
-        return moveaxis(
-            site.apply({moveaxis(x, 0, 1), site.in[1], site.in[2], site.in[3], site.in[4]}, site.node.attrs), 1, 0);
-      Arrays examples;  // each has rows of its own to send
-      for (int64_t i = 0; i < site.size; ++i) {
-        Arrays operands;
-        for (size_t k = 0; k < site.in.size(); ++k)
-          operands.push_back(site.batched[k] ? squeeze(slice_in_dim(site.in[k], i, i + 1, 0), {0}) : site.in[k]);
-        examples.push_back(expand_dims(site.apply(operands, site.node.attrs), 0));
-      }
-      return concatenate(examples, 0);
+      Arrays operands = site.in;
+      operands[0] = moveaxis(x, 0, 1);
+      return moveaxis(site.apply(operands, site.node.attrs), 1, 0);
     }
     default: return site.apply({x}, site.node.attrs);
   }
