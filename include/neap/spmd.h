@@ -232,10 +232,12 @@ struct RaggedRows {
 /// Returns `rows` rows, of which rank i has sent recv.sizes[i], which lie from row recv.offsets[i] on; rows that nobody
 /// has sent are zeros. To rank i go the rows of x that `send` says. Nothing else is sent, so that ranks may have much
 /// for one and little for another; memory is that of x and of the result. Sizes agree: what rank i sends to j is what
-/// j says of i, and no row of the result comes twice (IndexError, between processes CommunicationError; where ranks are
-/// emulated such rows are those of one of them, or zeros). One that is sent to several ranks has no derivative inside
-/// shard(): an IndexError says so on the way back, and emulated ranks get that of one of them.
-/// (jax.lax.ragged_all_to_all with zeros as its output, whose output_offsets are the receiver's here: MPI_Alltoallv.)
+/// j says of i, and no row of the result comes twice. A process throws IndexError for rows that are not there or come
+/// twice, CommunicationError where another says otherwise; where ranks are emulated such rows are those of one of them,
+/// or zeros. A row that is sent to several ranks has no derivative: processes throw IndexError on the way back,
+/// emulated ranks get that of one of them inside shard(), and from outside the sum. ShapeError for more than 2^63
+/// bytes. (jax.lax.ragged_all_to_all with zeros as its output, whose output_offsets are the receiver's here:
+/// MPI_Alltoallv.)
 Array ragged_all_to_all(const Array& x, const RaggedRows& send, const RaggedRows& recv, int64_t rows,
                         std::string_view axis_name, std::source_location loc = std::source_location::current());
 /// Returns the array of another rank: of each pair (source, destination), the destination gets the source's. A rank

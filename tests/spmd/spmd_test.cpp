@@ -420,6 +420,12 @@ TEST(Shard, ErrorsSayWhatIsWrong) {
   EXPECT_THAT(ragged(zeros({3}, i32), 2), testing::HasSubstr("send.sizes i32[3]"));
   EXPECT_THAT(ragged(zeros({4}, f32), 2), testing::HasSubstr("send.sizes f32[4]"));
   EXPECT_THAT(ragged(zeros({4}, i32), -2), testing::HasSubstr("-2 rows"));
+  EXPECT_THAT(ragged(zeros({4}, i32), int64_t{1} << 62), testing::HasSubstr("more than 2^63 bytes"));
+  EXPECT_THAT(said(on_x([](const Array& b) {  // a size that wraps to a small one
+                const Array none = zeros({4}, i32), rows = zeros({2, 8});
+                return ragged_all_to_all(rows + sum(b), {none, none}, {none, none}, (int64_t{1} << 61) + 1, "x");
+              })),
+              testing::HasSubstr("more than 2^63 bytes"));
 }
 
 // Rank 1 has another program.

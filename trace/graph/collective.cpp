@@ -581,7 +581,7 @@ std::vector<Aval> infer_collective(const Site& site) {
           site.fail<ShapeError>(to_string(numbers), fmt::format("offsets and sizes i64[{}]", ranks));
       Shape shape = x.shape;
       shape[0] = site.attrs.integer(Attr::length);
-      return {{std::move(shape), x.dtype}};
+      return {{site.check_shape(shape), x.dtype}};
     }
     case Op::ppermute: {
       const Ints& sources = site.attrs.ints(Attr::permutation);

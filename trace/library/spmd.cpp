@@ -470,6 +470,9 @@ Array ragged_all_to_all(const Array& x, const RaggedRows& send, const RaggedRows
     throw_user<ShapeError>("ragged_all_to_all", to_string(x.aval()), "an array of rows", "expand_dims() it", loc);
   if (rows < 0)
     throw_user<ShapeError>("ragged_all_to_all", fmt::format("{} rows of the result", rows), "0 or more", "", loc);
+  Shape result = x.shape();
+  result[0] = rows;
+  check_extents("ragged_all_to_all", result, x.dtype(), loc);
   Arrays operands = {x};
   for (const auto& [which, windows] : {std::pair("send", &send), std::pair("recv", &recv)}) {
     for (const auto& [what, numbers] : {std::pair("offsets", &windows->offsets), std::pair("sizes", &windows->sizes)}) {
