@@ -11,6 +11,7 @@
 namespace neap::autodiff {
 namespace {
 
+using tracing::Attr;
 using tracing::Family;
 using tracing::Node;
 using tracing::Op;
@@ -75,10 +76,35 @@ class LinearCheck {
       case Family::fft:
       case Family::collective:
       case Family::gather:
-      case Family::control:
       case Family::call: return true;
+      case Family::control: return bodies_are_linear(node);
       default: return false;
     }
+  }
+
+  // Throws with the line of a node in a body; false if what depends on a tangent decides between branches.
+  bool bodies_are_linear(const Node& node) const {
+    std::vector<bool> linear;
+    for (const ValueId v : node.inputs) linear.push_back(depends_[v]);
+    if (node.op == Op::cond) {
+      const bool decides = linear[0];
+      linear.erase(linear.begin());
+      for (const Attr branch : {Attr::body, Attr::otherwise}) LinearCheck(*node.attrs.graph(branch), linear);
+      return !decides;
+    }
+    const Graph& body = *node.attrs.graph(Attr::body);
+    const auto first = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
+    const auto carried = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+    for (bool more = true; more;) {  // what a step makes of tangents is what the next one gets
+      more = false;
+      const std::vector<bool> depends = depends_on(body, linear);
+      for (size_t j = 0; j < carried; ++j) {
+        if (!depends[body.outputs[j]] || linear[first + j]) continue;
+        linear[first + j] = more = true;
+      }
+    }
+    LinearCheck(body, linear);
+    return true;
   }
 
   const Graph& g_;

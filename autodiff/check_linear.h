@@ -9,7 +9,8 @@
 namespace neap::autodiff {
 
 /// Throws UserError with the node's line unless each output is linear in the marked inputs. The graph alone is judged:
-/// x - x is not known to be zero. Loops and functions with rules of their own are trusted.
+/// x - x is not known to be zero, and what a loop starts with is not looked at. Functions with rules of their own are
+/// trusted.
 void check_linear(const tracing::Graph& g, const std::vector<bool>& linear, std::source_location loc);
 
 }  // namespace neap::autodiff

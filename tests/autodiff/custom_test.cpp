@@ -131,6 +131,46 @@ TEST(CustomJvp, MayCallItsFunctionInItsRule) {
   EXPECT_NEAR(vmap(recursive_exp)(array({0.5f}))[0].item<float>(), e, 1e-6);
 }
 
+// Rules with loops and branches: what they decide by x is right, by a tangent an error with its line.
+TEST(CustomJvp, IsLinearInLoops) {
+  using Step = std::function<Array(const Array& i, const Array& x, const Array& t)>;
+  const auto with = [](const Step& step) {
+    return custom_jvp([](const Array& x) { return x * 1.0f; },
+                      [=](const Array& x, const Array& t) {
+                        return fori_loop(0, 3, [&](const Array& i, const Array& v) { return step(i, x, v); }, t);
+                      });
+  };
+  const auto slope = [](auto f) { return grad([f](const Array& v) { return sum(f(v) * array({1.0f, 3.0f})); }); };
+  const Array x = array({2.0f, 5.0f});
+  const auto doubled = [](const Array& i, const Array&, const Array& t) { return where(i > 0, t + t, t); };
+  EXPECT_EQ(slope(with(doubled))(x).to_vector<float>(), (std::vector<float>{4, 12}));
+  const auto turned = [](const Array& i, const Array& v, const Array& t) {
+    const auto inner = [&](const Array& j, const Array& u) { return take(u, argsort(v * (1 - 2 * (j % 2)))); };
+    return cond(
+        i > 0, [](const Array& u) { return u * 2.0f; }, [](const Array& u) { return u; }, fori_loop(0, 3, inner, t));
+  };
+  EXPECT_EQ(slope(with(turned))(x).to_vector<float>(), (std::vector<float>{12, 4}));
+  const auto message = [&](const Step& step) -> std::string {
+    try {
+      slope(with(step))(x);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message([](const Array&, const Array&, const Array& t) { return t * t; }), HasSubstr("multiply of what"));
+  EXPECT_THAT(message([](const Array&, const Array&, const Array& t) { return take(t, argsort(t)); }),
+              HasSubstr("argsort of what depends on a tangent"));
+  EXPECT_THAT(message([](const Array&, const Array&, const Array& t) {
+                return cond(t[0] > 0, [](const Array& u) { return u * 2.0f; }, [](const Array& u) { return u; }, t);
+              }),
+              HasSubstr("greater of what depends on a tangent"));
+  EXPECT_THAT(message([](const Array& i, const Array&, const Array& t) {
+                return cond(i > 0, [](const Array& u) { return sin(u); }, [](const Array& u) { return u; }, t);
+              }),
+              HasSubstr("sin of what depends on a tangent"));
+}
+
 TEST(CustomJvp, MayCallFunctionsWithRulesOnTangents) {
   const auto twice =
       custom_jvp([](const Array& x) { return x * 2.0f; }, [](const Array&, const Array& t) { return t * 2.0f; });

@@ -193,6 +193,29 @@ MISTAKE(Transforms, RuleIsNotLinear, UserError,
   grad(f)(ones({3}));
 }
 
+MISTAKE(Transforms, RuleReadsWhereATangentSays, UserError,
+        "custom_jvp: convert of what depends on a tangent; expected a derivative, which is linear in the tangents; "
+        "see the rule given to custom_jvp") {
+  const auto first = [](const Array& x) { return x[0]; };
+  const auto f = custom_jvp(first, [](const Array&, const Array& t) {
+    return take(t, t.astype(i32))[0];  // here
+  });
+  grad(f)(ones({3}));
+}
+
+MISTAKE(Transforms, RuleReadsInALoopWhereATangentSays, UserError,
+        "custom_jvp: argsort of what depends on a tangent; expected a derivative, which is linear in the tangents; "
+        "see the rule given to custom_jvp") {
+  const auto first = [](const Array& x) { return x[0]; };
+  const auto f = custom_jvp(first, [](const Array&, const Array& t) {
+    const auto step = [](const Array&, const Array& v) {
+      return take(v, argsort(v));  // here
+    };
+    return fori_loop(0, 3, step, t)[0];
+  });
+  grad(f)(ones({3}));
+}
+
 MISTAKE(Transforms, BackwardGivesAnotherShape, ShapeError, "custom_vjp: cotangent 0 is f32[]; expected f32[3]") {
   const auto square = [](const Array& x) { return sum(x * x); };
   const auto forward = [square](const Array& x) { return std::pair(square(x), x); };
