@@ -44,6 +44,7 @@ Array transpose_collective(const TransposeSite& site) {
     case Op::ragged_all_to_all: {  // the same rows back
       tracing::Attrs attrs = node.attrs;
       attrs.set(Attr::length, site.shape(0)[0]);
+      attrs.set(Attr::adds, 1);
       return tracing::apply(node.op, {ct, site.in[3], site.in[4], site.in[1], site.in[2]}, std::move(attrs), node.loc);
     }
     case Op::ppermute: {

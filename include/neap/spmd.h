@@ -234,10 +234,9 @@ struct RaggedRows {
 /// for one and little for another; memory is that of x and of the result. Sizes agree: what rank i sends to j is what
 /// j says of i, and no row of the result comes twice. A process throws IndexError for rows that are not there or come
 /// twice, CommunicationError where another says otherwise; where ranks are emulated such rows are those of one of them,
-/// or zeros. A row that is sent to several ranks has no derivative: processes throw IndexError on the way back,
-/// emulated ranks get that of one of them inside shard(), and from outside the sum. ShapeError for more than 2^63
-/// bytes. (jax.lax.ragged_all_to_all with zeros as its output, whose output_offsets are the receiver's here:
-/// MPI_Alltoallv.)
+/// or zeros. The derivative of a row that is sent to several ranks is the sum of theirs where ranks are emulated;
+/// processes throw IndexError on the way back. ShapeError for more than 2^63 bytes. (jax.lax.ragged_all_to_all with
+/// zeros as its output, whose output_offsets are the receiver's here: MPI_Alltoallv.)
 Array ragged_all_to_all(const Array& x, const RaggedRows& send, const RaggedRows& recv, int64_t rows,
                         std::string_view axis_name, std::source_location loc = std::source_location::current());
 /// Returns the array of another rank: of each pair (source, destination), the destination gets the source's. A rank

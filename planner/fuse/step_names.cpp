@@ -74,14 +74,15 @@ void explain_scatter(PlanStep& step) {
   const Graph& group = step.group;
   const Node& node = *group.def(group.outputs[0]);
   const bool stored_updates = !group.def(node.inputs[2]);
+  const std::string once = fmt::format("no element is updated twice{}", step.covering ? ", none is left out" : "");
   if (node.op != Op::scatter_add || stored_updates) {
-    step.reason = step.unique_indices ? "updates are stored; no element is updated twice" : "updates are stored";
+    step.reason = step.unique_indices ? "updates are stored; " + once : "updates are stored";
     return;
   }
   step.strategy = Strategy::nocopy_gather_grad;
   step.reason = step.form == ScatterForm::counts   ? "one update for all rows: rows are counted"
                 : step.form == ScatterForm::tables ? "updates computed where they are added"
-                : step.unique_indices              ? "no element is updated twice: any order, no tables"
+                : step.unique_indices              ? once + ": any order, no tables"
                                                    : "updates added where they are computed, in row order";
   if (step.form != ScatterForm::direct) {
     step.reason += fmt::format(", {} partial table{}", step.partials, step.partials == 1 ? "" : "s");
@@ -153,7 +154,10 @@ void name_step(PlanStep& step, bool naive, bool recomputes) {
         step.strategy = naive ? Strategy::naive : Strategy::host;
         step.reason = fmt::format("{} ranks along \"{}\"", axis.size, axis.name);
         const size_t sent = node.inputs.empty() ? 0 : sent_bytes(node.op, group.aval(node.inputs[0]), axis.size);
-        if (sent > 0) step.reason += fmt::format(", {} sent", format_bytes(sent));
+        if (sent > 0 && node.op == Op::ragged_all_to_all)  // as many of its rows as there are for others
+          step.reason += fmt::format(", rows of {} to send", format_bytes(sent));
+        else if (sent > 0)
+          step.reason += fmt::format(", {} sent", format_bytes(sent));
         if (step.host) step.reason += copies_of(*step.host);
         return;
       }

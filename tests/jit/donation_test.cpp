@@ -70,6 +70,29 @@ TEST(Donation, TheGradientOfAPermutationLiesWhereItsRowsDid) {
   }
 }
 
+// The carry of a loop is read and written in the order of the step.
+TEST(Donation, AStepThatUpdatesAllRowsInSomeOrderIsInPlace) {
+  namespace nr = random;
+  for (const auto& [rows, width] : {std::pair{3000, 33}, {1, 40}}) {
+    const auto f = [](const Array& x, const Array& keys, const Array& less) {
+      return fori_loop(
+          0, 5,
+          [&](const Array& i, const Array& v) {
+            const Array order = argsort(keys * (i + 1) % 101);
+            return zeros_like(v).at({order}).set(take(v, order) * 0.5f - less);
+          },
+          x);
+    };
+    const Array x = nr::normal(nr::key(1), {rows, width}), less = nr::normal(nr::key(3), {rows, width});
+    const Array keys = nr::randint(nr::key(2), {rows}, 0, 1000);
+    const Array want = jit(f, {.pipeline = Pipeline::naive})(x, keys, less);
+    const Measured m = measure(jit(f), x, keys, less);
+    EXPECT_TRUE(same_bits(m.outputs[0], want)) << m.plan;
+    if (rows > 1)  // the arguments and the carry
+      EXPECT_LT(m.planned, x.bytes() * 3 + x.bytes() / 2) << m.plan;
+  }
+}
+
 TEST(Donation, AnEmbeddingChangesInTheRowsThatWereRead) {
   namespace nr = random;
   constexpr int64_t kWords = 20'000, kWidth = 64;

@@ -68,6 +68,13 @@ void with_fault(std::string_view fault) {
   const Mesh mesh = mpi::mesh({{"x", -1}});
   const auto total = [&](auto f) { return shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{}}}); };
   const auto sum = jit(total([](const Array& b) { return psum(b, "x"); }));
+  const auto exchange = [&](int64_t first) {  // a row of four for each rank
+    const Array each = ones({mesh.ranks()}, i32), place = arange(mesh.ranks());
+    const auto f = [=](const Array& b) {
+      return ragged_all_to_all(b, {place + first, each}, {place, each}, axis_size("x"), "x");
+    };
+    shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(ones({mesh.ranks(), 4}));
+  };
   Array x = ones({4});
   for (int i = 0; i < 5 || fault == "runs"; ++i) {
     if (i == 2 && mesh.rank() == 1) {
@@ -78,7 +85,16 @@ void with_fault(std::string_view fault) {
       if (fault == "memory") memory::set_limit(1), x = ones({1 << 20}) * 2;
       if (fault == "order") total([](const Array& b) { return psum(b, "x"); })(x);
       if (fault == "mesh") mpi::mesh({{"y", -1}});
+      if (fault == "rows") {
+        try {
+          exchange(1);
+        } catch (const IndexError&) {  // it is not the end of this rank
+          std::this_thread::sleep_for(std::chrono::seconds(60));
+        }
+      }
       if (fault == "other") jit(total([](const Array& b) { return psum(psum(b, "x"), "x"); }))(x);
+    } else if (i == 2 && fault == "rows") {
+      exchange(0);
     } else if (i == 2 && fault == "mesh") {
       mpi::mesh({{"z", -1}});
     } else if (i == 2 && fault == "other") {

@@ -171,6 +171,28 @@ TEST(Collectives, Ragged) {
       shard([&](const Array& b) { return vmap(one_row, {.in_axes = {std::nullopt, 0}})(b, array({1, 3})); },
             {.mesh = four(), .in = {{"x"}}, .out = {{"", "x"}}})(x);
   expect_same(both, concatenate({expand_dims(from(1), 0), expand_dims(from(3), 0)}, 0));
+  // A row that goes to all ranks gets the sum of what they have for it, inside and from outside.
+  const auto to_all = [](const Array& b) {
+    const Array each = ones({4}, i32);
+    return ragged_all_to_all(b, {zeros({4}, i32) + axis_index("x"), each}, {arange(4), each}, 5, "x");
+  };
+  const auto square_of = [&](const Array& b, const Array& w) { return sum(square(to_all(b)) * w); };
+  const Array w = numbers({4 * 5, 3}, 11);
+  const Array inside = shard([&](const Array& b, const Array& v) { return grad(square_of)(b, v); },
+                             {.mesh = four(), .in = {{"x"}, {"x"}}, .out = {{"x"}}})(x, w);
+  const auto all = shard(to_all, {.mesh = four(), .in = {{"x"}}, .out = {{"x"}}});
+  const Array outside = grad([&](const Array& v) { return sum(square(all(v)) * w); })(x);
+  EXPECT_LT(max(abs(inside - outside)).item<float>(), 1e-6f);
+  // By hand: row r of rank r comes to row r of each.
+  const auto weight = w.to_vector<float>(), slope = inside.to_vector<float>();
+  for (int64_t rank = 0; rank < 4; ++rank)
+    for (int64_t row = 0; row < ragged.rows; ++row)
+      for (int64_t i = 0; i < 3; ++i) {
+        float total = 0;
+        for (int64_t to = 0; to < 4; ++to) total += weight[static_cast<size_t>((to * 5 + rank) * 3 + i)];
+        const auto at = static_cast<size_t>((rank * ragged.rows + row) * 3 + i);
+        EXPECT_NEAR(slope[at], row == rank ? 2 * values[at] * total : 0, 1e-5f);
+      }
   // Nothing to send, and nowhere to put it.
   const Array none = zeros({4}, i32);
   const auto empty = [&](int64_t rows, int64_t result) {
@@ -217,6 +239,43 @@ TEST(Ranks, Ragged) {
   EXPECT_THAT(said(start, array({2, -1}), start, two), testing::HasSubstr("-1 rows from row 2 on in `send`"));
   EXPECT_THAT(said(start, two, array({0, 1}), two), testing::HasSubstr("row 1 in `recv` twice, of ranks 0 and 1"));
   EXPECT_THAT(said(start, two, start, array({1, 2})), testing::HasSubstr("2 rows of rank 0 for itself, and 1 from"));
+  // A row that was sent to two ranks, on the way back.
+  EXPECT_THAT(message_of<IndexError>([&] {
+                on_threads({{"x", 2}}, [&](const Mesh& mesh) {
+                  const auto f = [&](const Array& b) {
+                    return sum(ragged_all_to_all(b, {start - start, two}, {start, two}, 4, "x"));
+                  };
+                  shard([&](const Array& b) { return grad(f)(b); },
+                        {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(4.0f));
+                });
+              }),
+              testing::HasSubstr("row 0 of the operand was sent to ranks 0 and 1"));
+  // Rank 1 alone is wrong, and says so; the others do not wait for it.
+  std::array<std::string, 3> heard;
+  on_threads({{"x", 3}}, [&](const Mesh& mesh) {
+    const Array each = ones({3}, i32);
+    const auto f = [&](const Array& b) {
+      return ragged_all_to_all(b, {arange(3) + (mesh.rank() == 1 ? 1 : 0), each}, {arange(3), each}, 3, "x");
+    };
+    std::string& mine = heard[static_cast<size_t>(mesh.rank())];
+    try {
+      shard(f, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}})(arange(3.0f));
+    } catch (const std::exception& error) {
+      mine = error.what();
+    }
+  });
+  EXPECT_THAT(heard[0], testing::HasSubstr("0 bytes, not 4"));
+  EXPECT_THAT(heard[1], testing::HasSubstr("1 rows from row 3 on in `send`, rank 2"));
+  EXPECT_THAT(heard[2], testing::HasSubstr("0 bytes, not 4"));
+  // All types.
+  for (const DType t : {bool_, i8, u16, bf16, f64, c64, c128}) {
+    const auto f = [&](const Mesh& mesh) { return shard(ragged, {.mesh = mesh, .in = {{"x"}}, .out = {{"x"}}}); };
+    const Array typed = convert(x > 0, t);
+    const Array expected = f(four())(typed);
+    EXPECT_EQ(expected.dtype(), t);
+    on_threads({{"x", 4}},
+               [&](const Mesh& mesh) { expect_same(f(mesh)(mesh.local(typed, {"x"})), mesh.local(expected, {"x"})); });
+  }
   // Rank 1 gets a row less than it says.
   EXPECT_THAT(message_of<CommunicationError>([&] {
                 on_threads({{"x", 2}}, [&](const Mesh& mesh) {

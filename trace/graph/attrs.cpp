@@ -14,13 +14,13 @@ namespace neap::tracing {
 namespace {
 
 constexpr std::string_view kAttrNames[] = {
-    "after",        "axes",       "axis",       "backward",   "batch",     "body",         "callee",
-    "copy",         "derivative", "descending", "dilation",   "dtype",     "forward",      "full",
-    "full_shape",   "high",       "interior",   "label",      "length",    "lhs_axes",     "lhs_batch",
-    "lhs_contract", "limit",      "low",        "lower",      "marks",     "masked",       "matvec",
-    "mesh_axis",    "mode",       "num_carry",  "num_consts", "otherwise", "out_axes",     "packed",
-    "permutation",  "region",     "reverse",    "rhs_axes",   "rhs_batch", "rhs_contract", "saveable",
-    "shape",        "start",      "stride",     "transposed", "unit",      "value",        "vectors",
+    "adds",       "after",        "axes",       "axis",     "backward",    "batch",     "body",         "callee",
+    "copy",       "derivative",   "descending", "dilation", "dtype",       "forward",   "full",         "full_shape",
+    "high",       "interior",     "label",      "length",   "lhs_axes",    "lhs_batch", "lhs_contract", "limit",
+    "low",        "lower",        "marks",      "masked",   "matvec",      "mesh_axis", "mode",         "num_carry",
+    "num_consts", "otherwise",    "out_axes",   "packed",   "permutation", "region",    "reverse",      "rhs_axes",
+    "rhs_batch",  "rhs_contract", "saveable",   "shape",    "start",       "stride",    "transposed",   "unit",
+    "value",      "vectors",
 };
 static_assert(std::size(kAttrNames) == static_cast<size_t>(Attr::vectors) + 1);
 

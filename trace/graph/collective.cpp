@@ -306,6 +306,7 @@ Collective::Collective(const Node& node, std::span<const Aval> operands)
   if (op_ == Op::ragged_all_to_all && !operands.empty()) {
     rows_ = operands[0].shape[0];
     result_ = node.attrs.integer(Attr::length);
+    adds_ = node.attrs.integer_or(Attr::adds, 0) != 0;
     row_ = is_complex(operands[0].dtype) ? 2 : 1;  // also where there are no rows
     for (size_t d = 1; d < operands[0].shape.size(); ++d) row_ *= operands[0].shape[d];
   }
@@ -486,8 +487,8 @@ class Windows {
     }
   }
 
-  // The ranks that have rows, in the order of these. Throws where two have the same.
-  std::vector<int64_t> in_order(std::string_view which, std::source_location loc) const {
+  // The ranks that have rows, in the order of these. Throws where two have the same; `back`: they were sent to both.
+  std::vector<int64_t> in_order(bool back, std::source_location loc) const {
     std::vector<int64_t> order;
     for (int64_t r = 0; r < std::ssize(sizes_); ++r)
       if (size(r) > 0) order.push_back(r);
@@ -496,9 +497,11 @@ class Windows {
       if (begin(order[i]) < end(order[i - 1]))
         throw_user<IndexError>(
             "ragged_all_to_all",
-            fmt::format("row {} in `{}` twice, of ranks {} and {}", begin(order[i]), which, order[i - 1], order[i]),
-            "rows that come from one rank only",
-            "on the way back these are the rows that were sent: to one rank each, where there is a derivative", loc);
+            fmt::format("row {} {} ranks {} and {}", begin(order[i]),
+                        back ? "of the operand was sent to" : "in `recv` twice, of", order[i - 1], order[i]),
+            back ? "rows that are sent to one rank each, on the way back of a derivative"
+                 : "rows that come from one rank only",
+            back ? "send a copy of the row to each" : "", loc);
     return order;
   }
 
@@ -510,24 +513,31 @@ class Windows {
 
 void Collective::ragged_all_to_all(std::span<const std::byte* const> operands, std::byte* out) const {
   const Windows send(operands[1], operands[2], ranks_), receive(operands[3], operands[4], ranks_);
-  send.check(rows_, "send", line_);
-  receive.check(result_, "recv", line_);
+  std::vector<int64_t> in_order;
+  try {
+    send.check(rows_, "send", line_);
+    receive.check(result_, "recv", line_);
+    in_order = receive.in_order(adds_, line_);
+    if (send.size(rank_) != receive.size(rank_))
+      throw_user<IndexError>("ragged_all_to_all",
+                             fmt::format("{} rows of rank {} for itself, and {} from itself", send.size(rank_), rank_,
+                                         receive.size(rank_)),
+                             "as many", "", line_);
+  } catch (const IndexError&) {
+    send_nothing();  // the others wait for something
+    throw;
+  }
   const size_t bytes = static_cast<size_t>(row_) * size_of(dtype_);
   const auto at = [&](int64_t row) { return static_cast<size_t>(row) * bytes; };
   int64_t row = 0;  // rows that nothing comes to are zeros
   const auto clear_to = [&](int64_t end) {
     if (end > row && bytes > 0) std::memset(out + at(row), 0, at(end - row));
   };
-  for (const int64_t r : receive.in_order("recv", line_)) {
+  for (const int64_t r : in_order) {
     clear_to(receive.begin(r));
     row = receive.end(r);
   }
   clear_to(result_);
-  if (send.size(rank_) != receive.size(rank_))
-    throw_user<IndexError>(
-        "ragged_all_to_all",
-        fmt::format("{} rows of rank {} for itself, and {} from itself", send.size(rank_), rank_, receive.size(rank_)),
-        "as many", "", line_);
   if (send.size(rank_) > 0 && bytes > 0)
     std::memcpy(out + at(receive.begin(rank_)), operands[0] + at(send.begin(rank_)), at(send.size(rank_)));
   if (ranks_ == 1) return;
@@ -540,6 +550,18 @@ void Collective::ragged_all_to_all(std::span<const std::byte* const> operands, s
     receives.push_back({peer, out + at(to), at(receive.size(peer))});
   }
   exchange(sends, receives);
+}
+
+// To all, and lets come what they send.
+void Collective::send_nothing() const {
+  std::vector<Message> messages;
+  for (int64_t peer = 0; peer < ranks_; ++peer)
+    if (peer != rank_) messages.push_back({peer, nullptr, 0});
+  if (messages.empty()) return;
+  try {
+    exchange(messages, messages);
+  } catch (const CommunicationError&) {  // they have sent something; what is thrown says why it is not taken
+  }
 }
 
 void Collective::permute(const std::byte* in, std::byte* out) const {

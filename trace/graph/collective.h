@@ -62,6 +62,7 @@ class Collective {
   void all_gather(const std::byte* in, std::byte* out) const;
   void all_to_all(const std::byte* in, std::byte* out) const;
   void ragged_all_to_all(std::span<const std::byte* const> operands, std::byte* out) const;
+  void send_nothing() const;
   void permute(const std::byte* in, std::byte* out) const;
   void exchange(std::span<const Message> sends, std::span<const Message> receives) const;
 
@@ -74,6 +75,7 @@ class Collective {
   int64_t count_;                  // elements of the operand
   int64_t row_ = 0;                // ragged_all_to_all: elements of a row of it
   int64_t rows_ = 0, result_ = 0;  // its rows, and those of the result
+  bool adds_ = false;              // it is one on the way back
 };
 
 }  // namespace neap::tracing

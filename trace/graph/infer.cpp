@@ -13,6 +13,7 @@ namespace {
 // Returns whether the attribute holds the alternative of AttrValue that it should.
 bool right_kind(Attr attr, const AttrValue& value) {
   switch (attr) {
+    case Attr::adds:
     case Attr::after:
     case Attr::axis:
     case Attr::copy:

@@ -19,6 +19,12 @@ Shape shifted_axes(int64_t count) {
   return axes;
 }
 
+// The shape of a mask for rows of so many axes.
+Shape like_rows(Shape mask, int64_t axes) {
+  mask.insert(mask.end(), static_cast<size_t>(axes), 1);
+  return mask;
+}
+
 // Row sources[i] of x as row i, zeros where that is negative: runs of rows together.
 Array taken(const Array& x, const Ints& sources) {
   std::vector<Array> parts;
@@ -51,7 +57,7 @@ Array extreme_over_ranks(const VmapSite& site) {
 }
 
 // Rows of all examples x [R, N, ...] as those of each, by the offsets and sizes [R, R] of what each sends to each other
-// and gets of it. Rows that nothing comes to are zeros.
+// and gets of it. Rows that nothing comes to are zeros; those that come twice are of one of the ranks, or their sum.
 Array ragged_over_ranks(const VmapSite& site) {
   const Array x = site.with_batch(0);
   const int64_t ranks = site.size, rows = x.shape()[1], result = site.node.attrs.integer(Attr::length);
@@ -66,9 +72,12 @@ Array ragged_over_ranks(const VmapSite& site) {
   const Array comes = place >= 0 && place < minimum(received(4), sent(2)) && row >= 0 && row < rows;
   const Array all_rows = reshape(x, after(ranks * rows, {shape.begin() + 2, shape.end()}));
   const Array from = min(select(comes, sender * rows + row, full(comes.shape(), ranks * rows, DType::i64)), {2});
-  Shape nothing_comes(static_cast<size_t>(x.ndim()), 1);
-  std::ranges::copy(from.shape(), nothing_comes.begin());
-  return where(reshape(from == ranks * rows, nothing_comes), zeros({}, x.dtype()), take(all_rows, from, 0));
+  const auto of_rows = [&](const Array& mask) { return reshape(mask, like_rows(mask.shape(), x.ndim() - 2)); };
+  const Array one = where(of_rows(from == ranks * rows), zeros({}, x.dtype()), take(all_rows, from, 0));
+  if (site.node.attrs.integer_or(Attr::adds, 0) == 0) return one;
+  const Array each = take(all_rows, select(comes, sender * rows + row, zeros(comes.shape(), DType::i64)), 0);
+  const Array several = sum(where(of_rows(comes), each, zeros({}, x.dtype())), {2});
+  return where(of_rows(sum(convert(comes, DType::i32), {2}) > 1), several, one);
 }
 
 }  // namespace
