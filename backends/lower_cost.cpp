@@ -125,7 +125,7 @@ double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level
       if (is_float(inst.type)) return wide * 5;
       return kernel.dag[inst.b].op == Opcode::constant ? wide * 6 : wide * 20;
     case Opcode::sqrt: return wide * 8;
-    case Opcode::call: return 150;
+    case Opcode::call: return inst.c >= 0 ? wide : 150;
     default: return wide;
   }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _erf and _pow. Needs mpmath, numpy and scipy.
+"""Minimax polynomials of trace/scalar/scalar_exp.cpp, _log, _trig, _trig_f64, _erf and _pow. Needs mpmath, numpy and scipy.
 
 Those of f32 are the Remez exchange on a weight that makes the error of the function relative. Coefficients are rounded
 to f32 one by one from the highest power down, and those below refitted to what is left. Those of f64 interpolate.
@@ -131,6 +131,27 @@ def main():
     end = mpmath.mpf("1.01") * ((mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)) ** 2
     atanh = lambda z: mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z)
     interpolate_f64("log of f64, 2 s + s z q(z), z = s^2", lambda z: 2 * (atanh(z) - 1) / z, mpmath.mpf(0), end, 6)
+
+    def odd_f64(f):
+        return lambda z: (f(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1) / z
+
+    none, quarter = mpmath.mpf("1e-25"), (mpmath.pi / 4 * mpmath.mpf("1.0001")) ** 2
+    interpolate_f64("sin of f64, x + x z q(z), z = x^2", odd_f64(mpmath.sin), none, quarter, 5)
+    cosine = lambda z: (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2
+    interpolate_f64("cos of f64, 1 - z / 2 + z^2 q(z)", cosine, mpmath.mpf("1e-20"), quarter, 5)
+    interpolate_f64("atan of f64, x + x z q(z)", odd_f64(mpmath.atan), none, mpmath.mpf(1), 19)
+    interpolate_f64("asin of f64, x + x z q(z)", odd_f64(mpmath.asin), none, mpmath.mpf("0.25"), 12)
+    end = mpmath.mpf("1.01") * ((mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)) ** 2
+    fifth = lambda z: ((atanh(z) - 1) / z - mpmath.mpf(1) / 3) / z
+    interpolate_f64("log of pow of f64, 2 s (1 + z (1/3 + z q(z)))", fifth, mpmath.mpf("1e-20"), end, 7)
+    near_0 = lambda z: mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) - 1
+    interpolate_f64("erf of f64, x + x q(z)", near_0, none, mpmath.mpf(1), 11)
+    for middle, low, high, degree in (("3", "1", "6", 16), ("3.75", "0.5", "27.4", 20)):
+        middle, low, high = mpmath.mpf(middle), mpmath.mpf(low), mpmath.mpf(high)
+        x = lambda t: middle * (1 + t) / (1 - t)
+        g = lambda t: (1 + 2 * x(t)) * mpmath.exp(x(t) ** 2) * mpmath.erfc(x(t))
+        ends = (low - middle) / (low + middle), (high - middle) / (high + middle)
+        interpolate_f64("(1 + 2 x) erfcx(x) of f64", g, *ends, degree)
 
 
 if __name__ == "__main__":

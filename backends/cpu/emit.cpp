@@ -438,6 +438,7 @@ void Emitter::emit() {
 void emit_kernel(const backends::Kernel& kernel, const std::string& name, const VectorUnit& unit,
                  llvm::Module& module) {
   Emitter(kernel, name, unit, module).emit();
+  inline_calls(module);
 #ifndef NDEBUG
   std::string message;
   llvm::raw_string_ostream stream(message);

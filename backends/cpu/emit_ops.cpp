@@ -2,9 +2,13 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <bit>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "backends/cpu/emit.h"
 #include "backends/cpu/emitter.h"
@@ -131,7 +135,7 @@ Value* Emitter::arithmetic(const Inst& i, Value* x, Value* y, Value* z, DType fr
     case Opcode::clz: return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, b.getFalse());
     case Opcode::convert: return convert(x, from, i.type);
     case Opcode::bitcast: return b.CreateBitCast(x, like(element(i.type), x));
-    case Opcode::call: return call(i, x, y);
+    case Opcode::call: return call(i, x, y, z);
     default: break;
   }
   NEAP_CHECK(false, "opcode {} has no code", static_cast<int>(i.op));
@@ -242,8 +246,10 @@ Value* Emitter::float_to_int(Value* v, DType from, DType to) {
   return b.CreateSelect(low, llvm::ConstantInt::get(type, least), result);
 }
 
-Value* Emitter::call(const Inst& i, Value* x, Value* y) {
+Value* Emitter::call(const Inst& i, Value* x, Value* y, Value* where) {
   const auto function = static_cast<scalar::Function>(i.imm);
+  if (where)
+    return b.CreateCall(call_where(function, lanes_of(x)), y ? llvm::ArrayRef{x, where, y} : llvm::ArrayRef{x, where});
   if (function == scalar::Function::fmod && unit_.avx2) return b.CreateCall(fmod(lanes_of(x)), {x, y});
   return call_of_lanes(function, x, y);
 }
@@ -266,6 +272,38 @@ Value* Emitter::call_of_lanes(scalar::Function function, Value* x, Value* y) {
     result = b.CreateInsertElement(result, one(b.CreateExtractElement(x, index), q), index);
   }
   return result;
+}
+
+// Calls for so many lanes if any of the second operand holds. It becomes part of who calls it (inline_calls()), where
+// nothing is kept in memory for what hardly ever happens.
+llvm::Function* Emitter::call_where(scalar::Function function, int n) {
+  const std::string name = fmt::format("{}_where_{}", scalar::symbol(function), n);
+  if (llvm::Function* made = module_.getFunction(name)) return made;
+  llvm::Type *type = with_lanes(b.getDoubleTy(), n), *mask = with_lanes(b.getInt1Ty(), n);
+  llvm::SmallVector<llvm::Type*, 3> types{type, mask};
+  if (scalar::arity(function) == 2) types.push_back(type);
+  auto* f = llvm::Function::Create(llvm::FunctionType::get(type, types, false), llvm::Function::InternalLinkage, name,
+                                   module_);
+  f->addFnAttr(llvm::Attribute::AlwaysInline);
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  const auto block = [&](const char* label) { return llvm::BasicBlock::Create(context_, label, f); };
+  llvm::BasicBlock *entry = block("entry"), *some = block("some"), *done = block("done");
+
+  b.SetInsertPoint(entry);
+  Value* where = f->getArg(1);
+  b.CreateCondBr(n == 1 ? where : b.CreateOrReduce(where), some, done,
+                 llvm::MDBuilder(context_).createBranchWeights(1, 1 << 20));
+
+  b.SetInsertPoint(some);
+  Value* called = call_of_lanes(function, f->getArg(0), types.size() == 3 ? f->getArg(2) : nullptr);
+  b.CreateBr(done);
+
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(type, 2);
+  result->addIncoming(llvm::Constant::getNullValue(type), entry);
+  result->addIncoming(called, some);
+  b.CreateRet(result);
+  return f;
 }
 
 // The remainders of so many lanes, exact as C's: x - q y, rounded once, for the quotient q rounded to an integer, which
@@ -305,6 +343,20 @@ llvm::Function* Emitter::fmod(int n) {
   result->addIncoming(called, some);
   b.CreateRet(result);
   return f;
+}
+
+void inline_calls(llvm::Module& module) {
+  for (llvm::Function& f : llvm::make_early_inc_range(module)) {
+    if (!f.hasFnAttribute(llvm::Attribute::AlwaysInline) || !f.hasLocalLinkage()) continue;
+    llvm::SmallVector<llvm::CallInst*> calls;
+    for (llvm::User* user : f.users()) calls.push_back(llvm::cast<llvm::CallInst>(user));
+    for (llvm::CallInst* call : calls) {
+      llvm::InlineFunctionInfo info;
+      const llvm::InlineResult result = llvm::InlineFunction(*call, info);
+      NEAP_CHECK(result.isSuccess(), "{} is not inlined", f.getName().str());
+    }
+    f.eraseFromParent();
+  }
 }
 
 }  // namespace neap::cpu

@@ -179,8 +179,9 @@ class Emitter {
   Value* float_to_int(Value* v, DType from, DType to);
   Value* to_half(Value* v, DType from, DType to);
   Value* compare(Opcode op, DType type, Value* x, Value* y);
-  Value* call(const Inst& inst, Value* x, Value* y);
+  Value* call(const Inst& inst, Value* x, Value* y, Value* where);
   Value* call_of_lanes(scalar::Function function, Value* x, Value* y);  // one call for each
+  llvm::Function* call_where(scalar::Function function, int lanes);
   llvm::Function* fmod(int lanes);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
@@ -260,5 +261,8 @@ class Emitter {
   Stretches stretches_;
   Cache shared_;
 };
+
+/// Makes functions of the module that are to be part of who calls them just that.
+void inline_calls(llvm::Module& module);
 
 }  // namespace neap::cpu

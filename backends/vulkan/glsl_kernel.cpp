@@ -302,7 +302,8 @@ std::string Body::expression(int32_t id) {
       if (!m.choices.float64) lacking(kernel.name, "float64 arithmetic (shaderFloat64)");
       const auto function = static_cast<scalar::Function>(inst.imm);
       const std::string more = inst.b < 0 ? "" : ", " + values_[inst.b];
-      return fmt::format("{}({}{})", m.use(function), values_[inst.a], more);
+      const std::string text = fmt::format("{}({}{})", m.use(function), values_[inst.a], more);
+      return inst.c < 0 ? text : fmt::format("({} ? {} : 0.0lf)", values_[inst.c], text);
     }
     default: return arithmetic(inst);
   }

@@ -67,8 +67,7 @@ std::vector<Paragraph> read_files() {
 
 int loop_turns(scalar::Function function) {
   using scalar::Function;
-  switch (function) {  // one more for each loop: its end
-    case Function::cbrt: return 3 + 1;
+  switch (function) {                                                 // one more for each loop: its end
     case Function::digamma: return 10 + 1;                            // up to 10
     case Function::lgamma: return 2 * (10 + 1) + (7 + 1) + (10 + 1);  // up to 10, a series; near a zero both once more
     case Function::fmod: return 2046 / 44 + 1 + 1;                    // the exponents' difference

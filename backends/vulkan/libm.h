@@ -1,6 +1,6 @@
 // The f64 maths that GLSL lacks.
 //
-// Within 1 ulp over the whole range (erf and erfc 1.5, lgamma 2, digamma 2 or 2^-52 near its zeros), fmod
+// Within 1 ulp over the whole range (lgamma 2, digamma 2 or 2^-52 near its zeros), fmod
 // and nextafter exact; special values, signed zeros and subnormals as in C99's Annex F. Test:
 // tests/backends/vulkan_libm_test.cpp.
 //

@@ -98,8 +98,16 @@ TEST(EmitMap, SelectsBitcastsAndCalls) {
   }
   check_elementwise(f32, 75, [](Kernel& k, X x, X) { return k.dag.bitcast(x, u32); });
   check_elementwise(u16, 75, [](Kernel& k, X x, X) { return k.dag.bitcast(x, bf16); });
-  check_elementwise(f64, 75, [](Kernel& k, X x, X) { return k.dag.call(scalar::Function::cbrt, x); });
-  check_elementwise(f64, 75, [](Kernel& k, X x, X y) { return k.dag.call(scalar::Function::hypot, x, y); });
+  check_elementwise(f64, 75, [](Kernel& k, X x, X) { return k.dag.call(scalar::Function::lgamma, x); });
+  check_elementwise(f64, 75, [](Kernel& k, X x, X y) { return k.dag.call(scalar::Function::fmod, x, y); });
+  // For all elements, some and none; and for a row at a time.
+  for (const double limit : {-1e300, 0.0, 1e300}) {
+    check_elementwise(f64, 75, [&](Kernel& k, X x, X y) {
+      const X near = k.dag.binary(Opcode::lt, x, k.dag.constant(limit, f64));
+      const X one = k.dag.call(scalar::Function::lgamma, x, {}, near);
+      return k.dag.select(near, k.dag.binary(Opcode::add, one, k.dag.call(scalar::Function::fmod, x, y, near)), y);
+    });
+  }
 }
 
 TEST(EmitMap, UsesConstantsAndIndicesAsValues) {

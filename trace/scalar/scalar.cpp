@@ -309,9 +309,10 @@ X Dag::bitcast(X a, DType type) {
   return push({.op = Opcode::bitcast, .type = type, .a = a.id});
 }
 
-X Dag::call(Function function, X a, X b) {
+X Dag::call(Function function, X a, X b, X where) {
   NEAP_CHECK(a.type() == DType::f64 && (arity(function) == 2) == (b.id >= 0));
-  return push({.op = Opcode::call, .type = DType::f64, .a = a.id, .b = b.id, .imm = static_cast<uint64_t>(function)});
+  const auto imm = static_cast<uint64_t>(function);
+  return push({.op = Opcode::call, .type = DType::f64, .a = a.id, .b = b.id, .c = where.id, .imm = imm});
 }
 
 double Dag::constant_value(X x) const {

@@ -60,24 +60,14 @@ enum class Opcode : uint8_t {
   clz,
   convert,  // C conversion with our rules: floats to integers truncate and saturate, NaN is 0; to bool != 0
   bitcast,
-  call,  // imm: Function; scalar f64 maths from the C library (rare functions and f64)
+  call,  // imm: Function of a and b, f64, from the C library; c: where this does not hold, the result is never selected
 };
 
 /// Function lists the C library functions reachable by Opcode::call, all on f64; some take a second operand (arity()).
 enum class Function : uint8_t {
-  log10,
-  pow,
   sin,
   cos,
   tan,
-  asin,
-  acos,
-  atan,
-  atan2,
-  cbrt,
-  hypot,
-  erf,
-  erfc,
   lgamma,
   digamma,
   fmod,
@@ -121,7 +111,7 @@ class Dag {
   X rotl(X a, int count);
   X convert(X a, DType type);
   X bitcast(X a, DType type);
-  X call(Function function, X a, X b = {});
+  X call(Function function, X a, X b = {}, X where = {});
   /// Makes an instruction of another Dag again, on these operands.
   X again(const Inst& inst, X a, X b, X c);
 

@@ -68,6 +68,15 @@ X polynomial(X x, std::initializer_list<double> coefficients) {
   return p;
 }
 
+X in_pairs(X x, std::initializer_list<double> coefficients) {
+  const X square = x * x;
+  const double* next = coefficients.end();
+  const bool odd = coefficients.size() % 2 == 1;
+  X sum = odd ? c(x, next[-1]) : fma(x, next[-1], next[-2]);
+  for (next -= odd ? 1 : 2; next != coefficients.begin(); next -= 2) sum = fma(sum, square, fma(x, next[-1], next[-2]));
+  return sum;
+}
+
 X eq(X a, X b) { return is_bool(a) ? bit_not(a ^ b) : a.dag->binary(Opcode::eq, a, b); }
 X ne(X a, X b) { return is_bool(a) ? a ^ b : a.dag->binary(Opcode::ne, a, b); }
 X lt(X a, X b) { return is_bool(a) ? bit_not(a) & b : a.dag->binary(Opcode::lt, a, b); }

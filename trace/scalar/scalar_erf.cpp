@@ -27,15 +27,6 @@ X erf_f32(X x) {
   return select(lt(a, 0.93), small, copysign(large, x));
 }
 
-// A polynomial of an even degree by powers of x^2, two coefficients at a time: a chain of half the length.
-X in_pairs(X x, std::initializer_list<double> coefficients) {
-  const X square = x * x;
-  const double* at = coefficients.end() - 1;
-  X sum = c(x, *at);
-  for (; at != coefficients.begin(); at -= 2) sum = fma(sum, square, fma(x, at[-1], at[-2]));
-  return sum;
-}
-
 // From 1/2 on exp(-a^2) erfcx(a), a = |x|, where every quantity whose rounding would show has a second part: the
 // square, which is s + e; log2(e); the polynomial g = (1 + 2 a) erfcx(a), in (a - 3.75) / (a + 3.75); and 1 + 2 a. So
 // it needs no f64, which few GPUs are fast at. The polynomials are interpolated at Chebyshev's points, up to
@@ -64,11 +55,59 @@ X erfc_f32(X x) {
   return select(lt(a, 0.5), c(x, 1) - erf_near_0(x), large);
 }
 
+// erf(x) - x of |x| <= 1 in f64.
+X erf_tail_f64(X x) {
+  return x * in_pairs(x * x, {0.12837916709551256, -0.37612638903183543, 0.11283791670945006, -0.02686617064323777,
+                              0.0052239776071164225, -0.0008548325975389692, 0.00012055294904839707,
+                              -1.492473690741966e-05, 1.6447424703317362e-06, -1.6208483801871705e-07,
+                              1.3720064546777686e-08, -7.795898827002142e-10});
+}
+
+// Beyond, 1 - exp(-a^2) g / (1 + 2 a), with g = (1 + 2 a) erfcx(a) in (a - 3) / (a + 3): from 6 on this is 1.
+X erf_f64(X x) {
+  const X a = abs(x), b = at_most(a, 6.0), square = b * b;
+  const X g = polynomial(
+      (b - c(x, 3)) / (b + c(x, 3)),
+      {1.2530080582697296, -0.13562110612458125, -0.04756229435345085, 0.12964515870278198, -0.11927366341530368,
+       0.06830802734226013, -0.02377051491964532, 0.0025293918800166596, 0.001888690435755151, -0.0007798334986943698,
+       -0.00010516209075560504, 0.0001251113727344013, 4.981552845529902e-06, -2.0149085338203128e-05,
+       -9.42849855288661e-07, 3.4332620536546143e-06, 8.708139946402519e-07});
+  const X far = exp_of(reduce_f64(-square)) * g / fma(b, 2.0, 1.0);
+  return select(lt(a, 1.0), x + erf_tail_f64(x), copysign(c(x, 1) - far, x));
+}
+
+// As erfc_f32, up to 27.3, beyond which it is 0.
+X erfc_f64(X x) {
+  const X a = at_most(abs(x), 27.3), s = a * a, e = fma(a, a, -s);
+  const auto [n, square, square_low] = reduce_f64(-s);
+  const X low = square_low - e, r = square + low;
+  const X tail = expm1_tail({n, r, low - (r - square)}), m = r + tail, m_low = tail - (m - r);  // exp(...) - 1
+
+  const X t = (a - c(x, 3.75)) / (a + c(x, 3.75));
+  const double first = 1.2375126308378275;
+  const X rest =
+      in_pairs(t, {-0.14024059858554677,   0.0035854154854637766,   0.08227673849012108,     -0.10880393014173656,
+                   0.09230432116132534,    -0.05869339858922833,    0.028362277402030348,    -0.009746579572334916,
+                   0.001755626018031047,   0.0002937138409462085,   -0.00029015504553746795, 5.1647953301357235e-05,
+                   2.2387770301825985e-05, -1.1439681150768723e-05, -9.817399660150054e-07,  1.7408853338522875e-06,
+                   -4.54950348593461e-08,  -2.428700532488381e-07,  1.3617528674512304e-08,  2.5464851576408722e-08});
+  const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, 0x1.e65b158f28ce5p-54);
+  const X two_a = a + a, w = two_a + c(x, 1), w_low = c(x, 1) - (w - two_a);
+
+  const X inverse = c(x, 1) / w, y = g * inverse;
+  const X y_low = (fma(-y, w_low, fma(-y, w, g)) + g_low) * inverse;
+  const X p = y + fma(y, m, fma(y, m_low, y_low));
+  const X far = p * two_to_f64(n, 53) * c(x, 0x1p-53);
+  const X large = select(lt(x, 0.0), c(x, 2) - far, far);
+  const X near = c(x, 1) - (x + erf_tail_f64(x));
+  return select(lt(a, 0.5), near, large);
+}
+
 bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
 
-X erf(X x) { return is_f32(x) ? erf_f32(x) : through_f64(Function::erf, x); }
-X erfc(X x) { return is_f32(x) ? erfc_f32(x) : through_f64(Function::erfc, x); }
+X erf(X x) { return is_f32(x) ? erf_f32(x) : erf_f64(x); }
+X erfc(X x) { return is_f32(x) ? erfc_f32(x) : erfc_f64(x); }
 
 }  // namespace neap::scalar::m

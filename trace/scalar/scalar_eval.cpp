@@ -199,7 +199,7 @@ void evaluate(const Inst& inst, DType from, const uint64_t* a, const uint64_t* b
     const auto function = static_cast<Function>(inst.imm);
     for (size_t i = 0; i < out.size(); ++i) {
       const double y = b ? from_bits<double>(b[i]) : 0.0;
-      out[i] = to_bits(call_function(function, from_bits<double>(a[i]), y));
+      out[i] = c && !c[i] ? 0 : to_bits(call_function(function, from_bits<double>(a[i]), y));
     }
     return;
   }

@@ -70,37 +70,8 @@ X tanh_f32(X x) {
 
 bool is_f32(X x) { return x.type() == DType::f32; }
 
-// The same of f64, in which n sits in the low bits of the mantissa behind another constant.
-constexpr double kRound64 = 0x1.8p52;
-
-struct Reduced64 {
-  X n, r, rest;  // x = n ln 2 + r + rest
-};
-Reduced64 reduce_f64(X x) {
-  const X n = fma(x, 0x1.71547652b82fep0, kRound64) - c(x, kRound64), near = fma(n, -0x1.62e42fefa3p-1, x);  // exact
-  const X r = fma(n, -0x1.3de6af278ece6p-42, near);
-  return {n, r, fma(n, -0x1.3de6af278ece6p-42, near - r)};
-}
-
-// 2^(n + offset) for a whole n, a normal number or 0 where that is 2^-1023.
-X two_to_f64(X n, int offset) {
-  const X b = bitcast(n + c(n, kRound64), DType::u64);
-  return bitcast(shl(b, 52) + bits(b, static_cast<uint64_t>(1023 + offset) << 52), DType::f64);
-}
-
-// exp(r) - 1 = r + r^2 q(r), to 2^-60.
-X expm1_of(const Reduced64& reduced) {
-  const X r = reduced.r;
-  const X q = polynomial(r, {0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544, 0.0013888888888883327,
-                             0.00019841269876864356, 2.4801587327007187e-05, 2.755725283351691e-06,
-                             2.75572718102198e-07, 2.5106274733573296e-08, 2.0915442297780116e-09});
-  return fma(r * r, q, reduced.rest) + r;
-}
-
-X exp_of(const Reduced64& a) {
-  const X part = at_most(a.n, 970);  // two powers, as those of Scale
-  return (expm1_of(a) + c(a.r, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
-}
+// The same of f64.
+X expm1_of(const Reduced64& reduced) { return expm1_tail(reduced) + reduced.r; }
 
 X exp_f64(X x) { return exp_of(reduce_f64(clamp(x, -746.0, 710.0))); }
 
@@ -190,6 +161,30 @@ Reduced reduce_exp(X x) {
 }
 
 X power_of_two(X rounded, int offset) { return two_to(bitcast(rounded, DType::i32), offset); }
+
+Reduced64 reduce_f64(X x) {
+  const X n = fma(x, 0x1.71547652b82fep0, kRound64) - c(x, kRound64), near = fma(n, -0x1.62e42fefa3p-1, x);  // exact
+  const X r = fma(n, -0x1.3de6af278ece6p-42, near);
+  return {n, r, fma(n, -0x1.3de6af278ece6p-42, near - r)};
+}
+
+X two_to_f64(X n, int offset) {
+  const X b = bitcast(n + c(n, kRound64), DType::u64);
+  return bitcast(shl(b, 52) + bits(b, static_cast<uint64_t>(1023 + offset) << 52), DType::f64);
+}
+
+X expm1_tail(const Reduced64& reduced) {
+  const X r = reduced.r;
+  const X q = polynomial(r, {0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544, 0.0013888888888883327,
+                             0.00019841269876864356, 2.4801587327007187e-05, 2.755725283351691e-06,
+                             2.75572718102198e-07, 2.5106274733573296e-08, 2.0915442297780116e-09});
+  return fma(r * r, q, reduced.rest);
+}
+
+X exp_of(const Reduced64& a) {
+  const X part = at_most(a.n, 970);  // two powers, as those of Scale
+  return (expm1_of(a) + c(a.r, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
+}
 
 X exp(X x) { return is_f32(x) ? exp_f32(x) : exp_f64(x); }
 X exp2(X x) { return is_f32(x) ? exp2_f32(x) : exp2_f64(x); }

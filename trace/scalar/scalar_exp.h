@@ -31,6 +31,21 @@ Scale split_scale(X rounded);
 X exp2_slope(X r);
 X exp2_core(X r);
 
+/// Adding this to |x| < 2^51 of f64 rounds it to a whole number, which then sits in the low mantissa bits.
+inline constexpr double kRound64 = 0x1.8p52;
+
+/// Reduced64 is x = n ln 2 + r + rest of f64, for |x| < 2^11.
+struct Reduced64 {
+  X n, r, rest;
+};
+Reduced64 reduce_f64(X x);
+/// Returns 2^(n + offset) for a whole n, a normal number or 0 where that is 2^-1023.
+X two_to_f64(X n, int offset);
+/// Returns exp(r + rest) - 1 - r, to 2^-60.
+X expm1_tail(const Reduced64& reduced);
+/// Returns 2^n exp(r + rest).
+X exp_of(const Reduced64& reduced);
+
 /// Returns x, at most `limit`; NaN stays.
 X at_most(X x, double limit);
 

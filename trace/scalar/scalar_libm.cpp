@@ -21,19 +21,9 @@ struct Row {
 
 // In the order of the enumeration.
 constexpr Row kRows[] = {
-    {"log10", log10, nullptr},
-    {"pow", nullptr, pow},
     {"sin", sin, nullptr},
     {"cos", cos, nullptr},
     {"tan", tan, nullptr},
-    {"asin", asin, nullptr},
-    {"acos", acos, nullptr},
-    {"atan", atan, nullptr},
-    {"atan2", nullptr, atan2},
-    {"cbrt", cbrt, nullptr},
-    {"hypot", nullptr, hypot},
-    {"erf", erf, nullptr},
-    {"erfc", erfc, nullptr},
     {"neap_lgamma", neap_lgamma, nullptr},
     {"neap_digamma", neap_digamma, nullptr},
     {"fmod", nullptr, fmod},

@@ -1,4 +1,6 @@
 // Logarithms. x = 2^n m with m in [sqrt(1/2), sqrt(2)): log(x) = n log(2) + log(m). Polynomials: tools/fit_math.py.
+#include "trace/scalar/scalar_log.h"
+
 #include <cmath>
 
 #include "trace/scalar/scalar_math.h"
@@ -73,6 +75,8 @@ X log1p_f32(X x) {
 bool is_f32(X x) { return x.type() == DType::f32; }
 
 // The same of f64, whose exponent goes from bits to a number by way of a mantissa.
+constexpr double kLog10Two = 0x1.34413509f6p-2, kLog10TwoLow = 0x1.9fef311f12b36p-42;
+constexpr double kLog10E = 0x1.bcb7b1526e50ep-2, kLog10ELow = 0x1.95355baaafad3p-57;
 constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000;
 
 struct Split64 {
@@ -85,13 +89,22 @@ Split64 split_f64(X x) {
   return {power, n, bitcast(mantissa, DType::f64) - c(x, 1)};
 }
 
-// n ln(2) + log(1 + r): with s = r / (2 + r) the second is 2 s + s R(s^2), and 2 s = r - s r (Tang 1990).
-X log_of_parts(X n, X r) {
+// log(1 + r): with s = r / (2 + r) it is 2 s + s R(s^2), and 2 s = r - s r (Tang 1990): r - half + s tail.
+struct Mantissa64 {
+  X s, half, tail;
+};
+Mantissa64 log_mantissa_f64(X r) {
   const X s = r / (c(r, 2) + r), z = s * s, half = c(r, 0.5) * r * r;
   const X rest = z * polynomial(z, {0.666666666666667, 0.3999999999989322, 0.28571428628810996, 0.22222210674238516,
                                     0.18182922513515942, 0.15330617306743305, 0.1463003136412286});
+  return {s, half, half + rest};
+}
+
+// n ln(2) + log(1 + r).
+X log_of_parts(X n, X r) {
+  const auto [s, half, tail] = log_mantissa_f64(r);
   // ln(2) in two parts; the first has few enough bits that n times it is exact.
-  const X low = fma(s, half + rest, n * c(r, 0x1.a39ef35793c76p-33));
+  const X low = fma(s, tail, n * c(r, 0x1.a39ef35793c76p-33));
   return fma(n, 0x1.62e42feep-1, r - (half - low));
 }
 
@@ -112,6 +125,18 @@ X log2_f64(X x) {
   return with_specials(x, fma(log_of_parts(c(x, 0), r), M_LOG2E, n));
 }
 
+// What is rounded away on the way is added at the end, so that powers of ten have whole logarithms.
+X log10_f64(X x) {
+  const auto [n, r] = split_any_f64(x);
+  const auto [s, half, tail] = log_mantissa_f64(r);
+  const X near = r - half, half_low = fma(c(r, 0.5) * r, r, -half), more = s * tail;
+  const X log = near + more, log_low = (((r - near) - half) - half_low) + (more - (log - near));
+  // log10(2) and log10(e) in two parts each; n times the first of log10(2) is exact.
+  const X part = log * c(x, kLog10E), whole = n * c(x, kLog10Two), sum = whole + part;
+  const X low = fma(log, c(x, kLog10E), -part) + fma(log, c(x, kLog10ELow), log_low * c(x, kLog10E));
+  return with_specials(x, sum + ((part - (sum - whole)) + fma(n, c(x, kLog10TwoLow), low)));
+}
+
 X log1p_f64(X x) {
   const X u = c(x, 1) + x;
   const auto [power, n, far] = split_f64(u);
@@ -123,9 +148,36 @@ X log1p_f64(X x) {
 
 }  // namespace
 
+Sum exact_sum(X large, X small) {
+  const X high = large + small;
+  return {high, small - (high - large)};
+}
+
+// As log_of_parts, 2 s (1 + z (1/3 + z q(z))), but all that is not below 2^-64 of it has a second part. Polynomial:
+// tools/fit_math.py.
+Sum log2_in_parts(X x) {
+  const auto [n, r] = split_any_f64(x);
+  const auto [under, under_low] = exact_sum(c(x, 2), r);
+  const X inverse = c(x, 1) / under, s = r * inverse;
+  const X s_low = fma(-s, under_low, fma(-s, under, r)) * inverse;
+  const X z = s * s, z_low = fma(s, s, -z) + (s + s) * s_low;
+  const X tail =
+      z * polynomial(z, {0.2, 0.14285714285714712, 0.1111111111081038, 0.09090909171658063, 0.07692297060063184,
+                         0.06667425141273557, 0.05852510783769314, 0.05867909427756484});
+  const auto [third, third_low] = exact_sum(c(x, 1.0 / 3), tail);
+  const X w = z * third, w_low = fma(z, third, -w) + fma(z, third_low + c(x, 0x1.5555555555555p-56), z_low * third);
+  const X u = s * w, u_low = fma(s, w, -u) + fma(s, w_low, s_low * w);
+  const auto [log, rest] = exact_sum(s, u);
+  const X log_low = rest + (s_low + u_low);
+  const X two = c(x, 2 * M_LOG2E), part = log * two;
+  const X part_low = fma(log, two, -part) + fma(log, c(x, 0x1.777d0ffda0d24p-55), log_low * two);
+  const auto [high, low] = exact_sum(n, part);
+  return {high, low + part_low};
+}
+
 X log(X x) { return is_f32(x) ? log_f32(x) : log_f64(x); }
 X log2(X x) { return is_f32(x) ? log2_f32(x) : log2_f64(x); }
-X log10(X x) { return is_f32(x) ? log10_f32(x) : through_f64(Function::log10, x); }
+X log10(X x) { return is_f32(x) ? log10_f32(x) : log10_f64(x); }
 X log1p(X x) { return is_f32(x) ? log1p_f32(x) : log1p_f64(x); }
 
 }  // namespace neap::scalar::m

@@ -2,10 +2,10 @@
 //
 // Every function appends to the Dag of its first operand. f32 functions are compositions of primitive instructions
 // without branches or tables, so that a backend can vectorise them; they are within 2 ulp of the true value for every
-// input, denormals and specials included (erf_inv: 4 ulp, erfc 2.4, asinh, acosh and atanh 2.5). So are exp, exp2,
-// expm1, log, log2, log1p, sigmoid, sinh (2.4 ulp), cosh, tanh, asinh, acosh, atanh and erf_inv (5 ulp) of f64; other
-// f64 functions, and the remainder of f32, call the C library in f64 (or what a backend has for them). No function
-// takes halves except where it says so: apply_op converts.
+// input, denormals and specials included (erf_inv: 4 ulp, erfc 2.4, asinh, acosh and atanh 2.5). So are those of f64
+// (sinh: 2.4 ulp, acosh 2.2, erf_inv 5), but lgamma, digamma, the remainder, and sin, cos and tan of 2^30 and beyond:
+// these, and the remainder of f32, call the C library in f64 (or what a backend has for them). No function takes halves
+// except where it says so: apply_op converts.
 #pragma once
 
 #include <initializer_list>
@@ -39,6 +39,8 @@ X fma(X a, X b, double c);
 X fma(X a, double b, double c);
 /// Returns coefficients[0] + coefficients[1] * x + ..., by Horner's rule.
 X polynomial(X x, std::initializer_list<double> coefficients);
+/// Returns the same by powers of x^2, two coefficients at a time: a chain of half the length.
+X in_pairs(X x, std::initializer_list<double> coefficients);
 
 // Any type, halves excepted: they compare as f32. select also takes halves.
 X eq(X a, X b);

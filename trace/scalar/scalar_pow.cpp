@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "trace/scalar/scalar_exp.h"
+#include "trace/scalar/scalar_log.h"
 #include "trace/scalar/scalar_math.h"
 
 namespace neap::scalar::m {
@@ -21,20 +22,40 @@ X log2_in_f64(X a) {
   return select(eq(wide, c(wide, 0)), c(wide, -HUGE_VAL), select(lt(wide, HUGE_VAL), log, wide));
 }
 
-// C's pow, its special cases included.
-X pow_f32(X x, X y) {
-  const X a = abs(x), one = c(x, 1), zero = c(x, 0);
-  const X exact = convert(y, DType::f64) * log2_in_f64(a), round = c(exact, 0x1.8p52);
-  const X t = at_most(select(lt(exact, -151.0), c(exact, -151), exact), 200.0), n = (t + round) - round;
-  const X magnitude = split_scale(convert(n, DType::f32) + c(x, kRound))(exp2_core(convert(t - n, DType::f32)));
-
-  const X half = y * c(y, 0.5);
+// The result of C's pow where |x|^y is `magnitude`: its sign, and the special cases.
+X with_pow_specials(X x, X y, X magnitude) {
+  const X a = abs(x), one = c(x, 1), zero = c(x, 0), half = y * c(y, 0.5);
   const X whole = eq(rint(y), y), odd = whole & ne(rint(half), half);
-  const X negative = lt(bitcast(x, DType::i32), x.dag->integer(0, DType::i32));
+  const DType bits = x.type() == DType::f32 ? DType::i32 : DType::i64;
+  const X negative = lt(bitcast(x, bits), x.dag->integer(0, bits));
   X result = select(negative & odd, -magnitude, magnitude);
   result = select(lt(x, 0.0) & lt(c(x, -HUGE_VAL), x) & bit_not(whole), c(x, NAN), result);
   const X always_one = eq(x, one) | eq(y, zero) | (eq(a, one) & eq(abs(y), c(y, HUGE_VAL)));
   return select(always_one, one, result);
+}
+
+X pow_f32(X x, X y) {
+  const X a = abs(x);
+  const X exact = convert(y, DType::f64) * log2_in_f64(a), round = c(exact, 0x1.8p52);
+  const X t = at_most(select(lt(exact, -151.0), c(exact, -151), exact), 200.0), n = (t + round) - round;
+  const X magnitude = split_scale(convert(n, DType::f32) + c(x, kRound))(exp2_core(convert(t - n, DType::f32)));
+  return with_pow_specials(x, y, magnitude);
+}
+
+// 2^(y log2(x)), both in two parts.
+X pow_f64(X x, X y) {
+  const X a = abs(x);
+  const auto [log, log_low] = log2_in_parts(a);
+  const X ordinary = lt(c(x, 0), a) & lt(a, HUGE_VAL);
+  const X edge = select(eq(a, c(x, 0)), c(x, -HUGE_VAL), a);  // log2 of 0, infinity and NaN
+  const X exact = y * select(ordinary, log, edge);
+  const X t = at_most(select(lt(exact, -1076.0), c(x, -1076), exact), 1025.0);
+  const X low = select(eq(t, exact) & ordinary, fma(y, log, -exact) + y * log_low, c(x, 0));
+  const X n = (t + c(x, kRound64)) - c(x, kRound64);
+  const auto [part, part_low] = exact_sum(t - n, low);
+  const X r = part * c(x, M_LN2);
+  const X rest = fma(part, 0x1.abc9e3b39803fp-56, fma(part, c(x, M_LN2), -r)) + part_low * c(x, M_LN2);
+  return with_pow_specials(x, y, exp_of({n, r, rest}));
 }
 
 // A third of the bits is a third of the exponent: within 4 %. Two steps of Halley's method, each of which triples the
@@ -60,13 +81,39 @@ X hypot_f32(X x, X y) {
   return select(isinf(x) | isinf(y), c(x, HUGE_VAL), r);  // though the other be NaN
 }
 
+// As that of f32, but the upper half of the bits is divided by three as a number.
+X cbrt_f64(X x) {
+  const X a = abs(x), tiny = lt(a, 0x1p-1000), y = a * select(tiny, c(x, 0x1p54), c(x, 0x1p-3));
+  const X upper = shr(bitcast(y, DType::u64), 32);
+  const X number = bitcast(upper | bits(upper, 0x4330000000000000), DType::f64) - c(x, 0x1p52);
+  const X third = bitcast(fma(number, 1.0 / 3, 0x1p52 + 715094163), DType::u64);
+  const X start = bitcast(shl(third, 32), DType::f64);
+  auto halley = [](X t, X y) {
+    const X cube = t * t * t, two = c(t, 2);
+    return fma(t, (y - cube) / fma(two, cube, y), t);
+  };
+  const X root = halley(halley(halley(start, y), y), y) * select(tiny, c(x, 0x1p-18), c(x, 2));
+  const X ordinary = lt(c(x, 0), a) & lt(a, HUGE_VAL);
+  return select(ordinary, copysign(root, x), x);
+}
+
+// Scaled by a power of two where squares would not be numbers, or few digits.
+X hypot_f64(X x, X y) {
+  const X a = abs(x), b = abs(y), swap = lt(a, b), most = select(swap, b, a);
+  const X large = lt(c(x, 0x1p510), most), small = lt(most, 0x1p-450);
+  const X scale = select(large, c(x, 0x1p-600), select(small, c(x, 0x1p600), c(x, 1)));
+  const X back = select(large, c(x, 0x1p600), select(small, c(x, 0x1p-600), c(x, 1)));
+  const X p = most * scale, q = select(swap, a, b) * scale;
+  return select(isinf(x) | isinf(y), c(x, HUGE_VAL), sqrt(fma(p, p, q * q)) * back);  // though the other be NaN
+}
+
 bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
 
-X pow(X x, X y) { return is_f32(x) ? pow_f32(x, y) : through_f64(Function::pow, x, y); }
-X cbrt(X x) { return is_f32(x) ? cbrt_f32(x) : through_f64(Function::cbrt, x); }
-X hypot(X x, X y) { return is_f32(x) ? hypot_f32(x, y) : through_f64(Function::hypot, x, y); }
+X pow(X x, X y) { return is_f32(x) ? pow_f32(x, y) : pow_f64(x, y); }
+X cbrt(X x) { return is_f32(x) ? cbrt_f32(x) : cbrt_f64(x); }
+X hypot(X x, X y) { return is_f32(x) ? hypot_f32(x, y) : hypot_f64(x, y); }
 X rsqrt(X x) { return c(x, 1) / sqrt(x); }
 
 }  // namespace neap::scalar::m

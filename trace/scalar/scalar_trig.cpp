@@ -1,8 +1,8 @@
-// Trigonometric functions. Polynomials: tools/fit_math.py.
+// Trigonometric functions of f32. Polynomials: tools/fit_math.py.
 #include <cmath>
 #include <numbers>
 
-#include "trace/scalar/scalar_math.h"
+#include "trace/scalar/scalar_trig_f64.h"
 
 namespace neap::scalar::m {
 namespace {
@@ -135,12 +135,12 @@ bool is_f32(X x) { return x.type() == DType::f32; }
 
 }  // namespace
 
-X sin(X x) { return is_f32(x) ? sin_f32(x) : through_f64(Function::sin, x); }
-X cos(X x) { return is_f32(x) ? cos_f32(x) : through_f64(Function::cos, x); }
-X tan(X x) { return is_f32(x) ? tan_f32(x) : through_f64(Function::tan, x); }
-X asin(X x) { return is_f32(x) ? asin_f32(x) : through_f64(Function::asin, x); }
-X acos(X x) { return is_f32(x) ? acos_f32(x) : through_f64(Function::acos, x); }
-X atan(X x) { return is_f32(x) ? atan_f32(x) : through_f64(Function::atan, x); }
-X atan2(X y, X x) { return is_f32(x) ? atan2_f32(y, x) : through_f64(Function::atan2, y, x); }
+X sin(X x) { return is_f32(x) ? sin_f32(x) : sin_f64(x); }
+X cos(X x) { return is_f32(x) ? cos_f32(x) : cos_f64(x); }
+X tan(X x) { return is_f32(x) ? tan_f32(x) : tan_f64(x); }
+X asin(X x) { return is_f32(x) ? asin_f32(x) : asin_f64(x); }
+X acos(X x) { return is_f32(x) ? acos_f32(x) : acos_f64(x); }
+X atan(X x) { return is_f32(x) ? atan_f32(x) : atan_f64(x); }
+X atan2(X y, X x) { return is_f32(x) ? atan2_f32(y, x) : atan2_f64(y, x); }
 
 }  // namespace neap::scalar::m
