@@ -16,9 +16,61 @@ using tracing::Family;
 using tracing::Node;
 using tracing::Op;
 
+// Which values depend on the marked inputs. Whole numbers and bools that nodes with bodies give do not: none is made of
+// tangents in a loop or a branch (check_bodies()), and functions with rules of their own are trusted.
+std::vector<bool> depends_on_tangents(const Graph& g, const std::vector<bool>& linear) {
+  std::vector<bool> depends(g.values.size(), false);
+  for (size_t i = 0; i < linear.size(); ++i) depends[g.inputs[i]] = linear[i];
+  for (const Node& node : g.nodes) {
+    if (std::ranges::none_of(node.inputs, [&](ValueId v) { return depends[v]; })) continue;
+    const Family family = tracing::op_info(node.op).family;
+    const bool has_body = family == Family::control || family == Family::call;
+    for (const ValueId v : node.outputs) depends[v] = !has_body || is_inexact(g.aval(v).dtype);
+  }
+  return depends;
+}
+
+void check_bodies(const Node& node, const std::vector<bool>& depends);
+
+// Throws where a body makes whole numbers or bools of tangents. Its transpose would meet them as operands without a
+// value; all else that is not linear there it says itself.
+void check_numbers(const Graph& body, const std::vector<bool>& linear) {
+  const std::vector<bool> depends = depends_on_tangents(body, linear);
+  for (const Node& node : body.nodes) {
+    const Family family = tracing::op_info(node.op).family;
+    const auto is_made = [&](ValueId v) { return depends[v] && !is_inexact(body.aval(v).dtype); };
+    if (family == Family::control)
+      check_bodies(node, depends);
+    else if (std::ranges::any_of(node.outputs, is_made))
+      not_linear(node);
+  }
+}
+
+void check_bodies(const Node& node, const std::vector<bool>& depends) {
+  std::vector<bool> linear;
+  for (const ValueId v : node.inputs) linear.push_back(depends[v]);
+  if (node.op == Op::cond) {
+    linear.erase(linear.begin());
+    for (const Attr branch : {Attr::body, Attr::otherwise}) check_numbers(*node.attrs.graph(branch), linear);
+    return;
+  }
+  const Graph& body = *node.attrs.graph(Attr::body);
+  const auto first = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
+  const auto carried = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
+  for (bool more = true; more;) {  // what a step makes of tangents is what the next one gets
+    more = false;
+    const std::vector<bool> after = depends_on_tangents(body, linear);
+    for (size_t j = 0; j < carried; ++j) {
+      if (!after[body.outputs[j]] || linear[first + j]) continue;
+      linear[first + j] = more = true;
+    }
+  }
+  check_numbers(body, linear);
+}
+
 class LinearCheck {
  public:
-  LinearCheck(const Graph& g, const std::vector<bool>& linear) : g_(g), depends_(depends_on(g, linear)) {
+  LinearCheck(const Graph& g, const std::vector<bool>& linear) : g_(g), depends_(depends_on_tangents(g, linear)) {
     for (const Node& node : g.nodes)
       if (depends(node) && !is_linear(node)) not_linear(node);
   }
@@ -27,7 +79,9 @@ class LinearCheck {
   bool adds(ValueId v) const { return depends_[v] || is_zero(v); }
 
  private:
-  bool depends(const Node& node) const { return depends_[node.outputs[0]]; }
+  bool depends(const Node& node) const {
+    return std::ranges::any_of(node.outputs, [&](ValueId v) { return depends_[v]; });
+  }
 
   bool is_zero(ValueId v) const {
     const Node* node = g_.def(v);
@@ -77,34 +131,9 @@ class LinearCheck {
       case Family::collective:
       case Family::gather:
       case Family::call: return true;
-      case Family::control: return bodies_are_linear(node);
+      case Family::control: check_bodies(node, depends_); return true;
       default: return false;
     }
-  }
-
-  // Throws with the line of a node in a body; false if what depends on a tangent decides between branches.
-  bool bodies_are_linear(const Node& node) const {
-    std::vector<bool> linear;
-    for (const ValueId v : node.inputs) linear.push_back(depends_[v]);
-    if (node.op == Op::cond) {
-      const bool decides = linear[0];
-      linear.erase(linear.begin());
-      for (const Attr branch : {Attr::body, Attr::otherwise}) LinearCheck(*node.attrs.graph(branch), linear);
-      return !decides;
-    }
-    const Graph& body = *node.attrs.graph(Attr::body);
-    const auto first = static_cast<size_t>(node.attrs.integer(Attr::num_consts));
-    const auto carried = static_cast<size_t>(node.attrs.integer(Attr::num_carry));
-    for (bool more = true; more;) {  // what a step makes of tangents is what the next one gets
-      more = false;
-      const std::vector<bool> depends = depends_on(body, linear);
-      for (size_t j = 0; j < carried; ++j) {
-        if (!depends[body.outputs[j]] || linear[first + j]) continue;
-        linear[first + j] = more = true;
-      }
-    }
-    LinearCheck(body, linear);
-    return true;
   }
 
   const Graph& g_;

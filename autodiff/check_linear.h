@@ -9,8 +9,8 @@
 namespace neap::autodiff {
 
 /// Throws UserError with the node's line unless each output is linear in the marked inputs. The graph alone is judged:
-/// x - x is not known to be zero, and what a loop starts with is not looked at. Functions with rules of their own are
-/// trusted.
+/// x - x is not known to be zero. Functions with rules of their own are trusted, and so are loops and branches, but for
+/// whole numbers and bools that they make of these inputs.
 void check_linear(const tracing::Graph& g, const std::vector<bool>& linear, std::source_location loc);
 
 }  // namespace neap::autodiff

@@ -81,7 +81,9 @@ def interpolate_f64(name, f, low, high, degree):
     count, middle, half = degree + 1, (low + high) / 2, (high - low) / 2
     points = [middle + half * mpmath.cos(mpmath.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
     matrix = mpmath.matrix([[x**p for p in range(count)] for x in points])
-    print(f"{name}:", [float(c) for c in mpmath.lu_solve(matrix, mpmath.matrix([f(x) for x in points]))], flush=True)
+    exact = mpmath.lu_solve(matrix, mpmath.matrix([f(x) for x in points]))
+    rest = float(exact[0] - mpmath.mpf(float(exact[0])))  # the second part of the first one
+    print(f"{name}:", [float(c) for c in exact], "first +", rest.hex(), flush=True)
 
 
 def main():

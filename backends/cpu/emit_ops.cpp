@@ -277,7 +277,7 @@ Value* Emitter::call_of_lanes(scalar::Function function, Value* x, Value* y) {
 // Calls for so many lanes if any of the second operand holds. It becomes part of who calls it (inline_calls()), where
 // nothing is kept in memory for what hardly ever happens.
 llvm::Function* Emitter::call_where(scalar::Function function, int n) {
-  const std::string name = fmt::format("{}_where_{}", scalar::symbol(function), n);
+  const std::string name = fmt::format("{}.where.{}", scalar::symbol(function), n);
   if (llvm::Function* made = module_.getFunction(name)) return made;
   llvm::Type *type = with_lanes(b.getDoubleTy(), n), *mask = with_lanes(b.getInt1Ty(), n);
   llvm::SmallVector<llvm::Type*, 3> types{type, mask};
@@ -309,7 +309,7 @@ llvm::Function* Emitter::call_where(scalar::Function function, int n) {
 // The remainders of so many lanes, exact as C's: x - q y, rounded once, for the quotient q rounded to an integer, which
 // is one too large at most, as long as it has no more than 53 bits. Where one has, or is none, C finds them all.
 llvm::Function* Emitter::fmod(int n) {
-  const std::string name = "neap_fmod_" + std::to_string(n);
+  const std::string name = "neap.fmod." + std::to_string(n);
   if (llvm::Function* made = module_.getFunction(name)) return made;
   llvm::Type* type = with_lanes(b.getDoubleTy(), n);
   auto* f = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false), llvm::Function::InternalLinkage,

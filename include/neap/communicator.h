@@ -41,8 +41,8 @@ class Communicator {
   virtual int64_t size() const = 0;
   /// Sends and receives, and returns when all is done. All ranks make the same calls in the same order; there is at
   /// most one message to each other rank and one from each, and the two ends of a message agree on its size. Throws
-  /// CommunicationError where a rank does not answer in time, or with another size: `what` and `line` are the
-  /// operation.
+  /// CommunicationError where a rank does not answer in time, or with another size, and from then on in each call, as
+  /// what arrives may belong to the one before: `what` and `line` are the operation.
   virtual void exchange(std::span<const Message> sends, std::span<const Message> receives, std::string_view what,
                         std::source_location line) = 0;
   /// Returns whether exchange() mostly waits, for a network or another processor, so that it may as well go on beside

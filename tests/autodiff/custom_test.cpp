@@ -150,6 +150,34 @@ TEST(CustomJvp, IsLinearInLoops) {
         i > 0, [](const Array& u) { return u * 2.0f; }, [](const Array& u) { return u; }, fori_loop(0, 3, inner, t));
   };
   EXPECT_EQ(slope(with(turned))(x).to_vector<float>(), (std::vector<float>{12, 4}));
+  // Zeros from outside, and counters that go through loops and branches.
+  const auto masked = [](const Array&, const Array& v, const Array& t) {
+    const Array zero = zeros_like(t);
+    return fori_loop(
+               0, 2, [&](const Array&, const Array& u) { return where(v > 3, u, zero); }, t) +
+           cond(
+               v[0] > 3, [&](const Array& u) { return where(v > 3, u, zero); },
+               [&](const Array& u) { return u * 0.5f + zero.at({array(0)}).set(u[1]); }, t);
+  };
+  EXPECT_EQ(slope(with(masked))(x).to_vector<float>(),
+            (std::vector<float>{0.125f, 13.375f}));  // thrice of 1/2 1; 0 3/2
+  using Pair = std::pair<Array, Array>;
+  const auto counted = [](const Array&, const Array&, const Array& t) {
+    const auto more = [](const Pair& c) { return c.first < 3; };
+    const auto step = [](const Pair& c) {
+      return cond(
+          c.first % 2 == 0, [](const Pair& d) { return Pair(d.first + 1, d.second * 2.0f); },
+          [](const Pair& d) { return Pair(d.first + 1, d.second); }, c);
+    };
+    const auto twice = [&](const Array&, const Pair& c) {
+      const Pair d = fori_loop(0, 2, [&](const Array&, const Pair& e) { return step(e); }, c);
+      return Pair(d.first, where(d.first > 3, d.second, d.second * 0.5f));
+    };
+    return fori_loop(0, 3, twice, Pair(zeros({}, i32), t)).second +
+           while_loop(more, step, Pair(zeros({}, i32), t)).second;
+  };
+  const Array forward = jvp(with(counted), x, ones({2})).tangent;
+  EXPECT_EQ(forward.to_vector<float>(), (std::vector<float>{512, 512}));
   const auto message = [&](const Step& step) -> std::string {
     try {
       slope(with(step))(x);

@@ -552,7 +552,7 @@ void Collective::ragged_all_to_all(std::span<const std::byte* const> operands, s
   exchange(sends, receives);
 }
 
-// To all, and lets come what they send.
+// To all, and lets come what they send. (Who waits for more than a gigabyte waits on: for its second part.)
 void Collective::send_nothing() const {
   std::vector<Message> messages;
   for (int64_t peer = 0; peer < ranks_; ++peer)

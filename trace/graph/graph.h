@@ -43,7 +43,7 @@ enum class Op : uint16_t {
 
 /// Attr names the attributes; an op's row documents which it takes.
 enum class Attr : uint8_t {
-  adds,          // int (0/1): ragged_all_to_all: rows that come from several ranks are their sum
+  adds,          // int (0/1): ragged_all_to_all: rows that come from several emulated ranks are their sum
   after,         // int (0/1): host_call: its last operand is what the effect before it left, and is not read
   axes,          // ints: reduced / reversed / indexed axes; for broadcast_in_dim: the output axis of each operand axis
   axis,          // int: the axis of iota, concatenate, argmax, sort, fft, ...

@@ -73,7 +73,7 @@ enum class Function : uint8_t {
   fmod,
   nextafter,
 };
-const char* symbol(Function);  // the C symbol, resolved by the JIT ("atan", "neap_lgamma", ...)
+const char* symbol(Function);  // the C symbol, resolved by the JIT ("sin", "neap_lgamma", ...)
 int arity(Function);
 
 struct Inst {

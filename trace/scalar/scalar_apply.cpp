@@ -57,7 +57,7 @@ double cost_of(const Inst& inst, DType from) {
     case Opcode::div: return wide * (real ? 5 : 20);
     case Opcode::rem: return wide * 20;
     case Opcode::sqrt: return wide * 8;
-    case Opcode::call: return inst.c >= 0 ? wide : 150;  // lane by lane
+    case Opcode::call: return inst.c >= 0 ? wide : 150;  // rare, or lane by lane
     default: return wide;
   }
 }

@@ -91,7 +91,7 @@ X erfc_f64(X x) {
                    0.001755626018031047,   0.0002937138409462085,   -0.00029015504553746795, 5.1647953301357235e-05,
                    2.2387770301825985e-05, -1.1439681150768723e-05, -9.817399660150054e-07,  1.7408853338522875e-06,
                    -4.54950348593461e-08,  -2.428700532488381e-07,  1.3617528674512304e-08,  2.5464851576408722e-08});
-  const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, 0x1.e65b158f28ce5p-54);
+  const X g = fma(rest, t, first), g_low = fma(rest, t, c(x, first) - g) + c(x, 0x1.e951fd2c8de59p-54);
   const X two_a = a + a, w = two_a + c(x, 1), w_low = c(x, 1) - (w - two_a);
 
   const X inverse = c(x, 1) / w, y = g * inverse;

@@ -181,10 +181,12 @@ X expm1_tail(const Reduced64& reduced) {
   return fma(r * r, q, reduced.rest);
 }
 
-X exp_of(const Reduced64& a) {
-  const X part = at_most(a.n, 970);  // two powers, as those of Scale
-  return (expm1_of(a) + c(a.r, 1)) * two_to_f64(part, 53) * two_to_f64(a.n - part, -53);
+X times_two_to(X x, X n) {
+  const X part = at_most(n, 970);  // two powers, as those of Scale
+  return x * two_to_f64(part, 53) * two_to_f64(n - part, -53);
 }
+
+X exp_of(const Reduced64& a) { return times_two_to(expm1_of(a) + c(a.r, 1), a.n); }
 
 X exp(X x) { return is_f32(x) ? exp_f32(x) : exp_f64(x); }
 X exp2(X x) { return is_f32(x) ? exp2_f32(x) : exp2_f64(x); }

@@ -1,4 +1,4 @@
-// Parts of the f32 exponentials, for the functions built on them.
+// Parts of the exponentials, for the functions built on them.
 #pragma once
 
 #include "trace/scalar/scalar.h"
@@ -43,6 +43,8 @@ Reduced64 reduce_f64(X x);
 X two_to_f64(X n, int offset);
 /// Returns exp(r + rest) - 1 - r, to 2^-60.
 X expm1_tail(const Reduced64& reduced);
+/// Returns x 2^n for 1/2 < x < 2 and a whole n from -1076 to 1025.
+X times_two_to(X x, X n);
 /// Returns 2^n exp(r + rest).
 X exp_of(const Reduced64& reduced);
 

@@ -153,7 +153,7 @@ Sum exact_sum(X large, X small) {
   return {high, small - (high - large)};
 }
 
-// As log_of_parts, 2 s (1 + z (1/3 + z q(z))), but all that is not below 2^-64 of it has a second part. Polynomial:
+// As log_of_parts, 2 s (1 + z (1/3 + z q(z))), but all that is not below 2^-63 of it has a second part. Polynomial:
 // tools/fit_math.py.
 Sum log2_in_parts(X x) {
   const auto [n, r] = split_any_f64(x);

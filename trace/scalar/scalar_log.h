@@ -9,10 +9,10 @@ namespace neap::scalar::m {
 struct Sum {
   X high, low;
 };
-/// Returns the exact sum, for |large| >= |small| or large = 0.
+/// Returns the exact sum, for |large| >= |small| or large = 0; else one that lacks less than an ulp of small.
 Sum exact_sum(X large, X small);
 
-/// Returns log2(x) of 0 < x < infinity, f64, to 2^-64 relative.
+/// Returns log2(x) of 0 < x < infinity, f64, to 2^-63 relative.
 Sum log2_in_parts(X x);
 
 }  // namespace neap::scalar::m

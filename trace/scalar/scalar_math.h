@@ -3,9 +3,9 @@
 // Every function appends to the Dag of its first operand. f32 functions are compositions of primitive instructions
 // without branches or tables, so that a backend can vectorise them; they are within 2 ulp of the true value for every
 // input, denormals and specials included (erf_inv: 4 ulp, erfc 2.4, asinh, acosh and atanh 2.5). So are those of f64
-// (sinh: 2.4 ulp, acosh 2.2, erf_inv 5), but lgamma, digamma, the remainder, and sin, cos and tan of 2^30 and beyond:
-// these, and the remainder of f32, call the C library in f64 (or what a backend has for them). No function takes halves
-// except where it says so: apply_op converts.
+// (sinh and erfc: 2.4 ulp, acosh 2.2, erf_inv 5), but lgamma, digamma, the remainder, and sin, cos and tan of 2^30 and
+// beyond: these, and the remainder of f32, call the C library in f64 (or what a backend has for them). No function
+// takes halves except where it says so: apply_op converts.
 #pragma once
 
 #include <initializer_list>

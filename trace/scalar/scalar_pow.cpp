@@ -55,7 +55,8 @@ X pow_f64(X x, X y) {
   const auto [part, part_low] = exact_sum(t - n, low);
   const X r = part * c(x, M_LN2);
   const X rest = fma(part, 0x1.abc9e3b39803fp-56, fma(part, c(x, M_LN2), -r)) + part_low * c(x, M_LN2);
-  return with_pow_specials(x, y, exp_of({n, r, rest}));
+  const auto [power, lost] = exact_sum(c(x, 1), r);  // a part of an ulp, which C's pow has, too
+  return with_pow_specials(x, y, times_two_to(power + (lost + expm1_tail({n, r, rest})), n));
 }
 
 // A third of the bits is a third of the exponent: within 4 %. Two steps of Halley's method, each of which triples the

@@ -75,6 +75,7 @@ Array ragged_over_ranks(const VmapSite& site) {
   const auto of_rows = [&](const Array& mask) { return reshape(mask, like_rows(mask.shape(), x.ndim() - 2)); };
   const Array one = where(of_rows(from == ranks * rows), zeros({}, x.dtype()), take(all_rows, from, 0));
   if (site.node.attrs.integer_or(Attr::adds, 0) == 0) return one;
+  // Rows of one rank stay what they are, -0 too.
   const Array each = take(all_rows, select(comes, sender * rows + row, zeros(comes.shape(), DType::i64)), 0);
   const Array several = sum(where(of_rows(comes), each, zeros({}, x.dtype())), {2});
   return where(of_rows(sum(convert(comes, DType::i32), {2}) > 1), several, one);
