@@ -88,7 +88,9 @@ class RandomRanks {
       case 3: return reduce_scatter(blocks(x, n, tiled), over, 0, tiled);
       case 4: return all_to_all(blocks(x, n, tiled), over, 0, tiled ? x.ndim() - 1 : 0, tiled);
       case 5: return ppermute(x, over, pairs(n));
-      case 6: return halo_exchange(x, over, 1 + below(x.shape()[0]), {.axis = 0, .periodic = chance(2)});
+      case 6:
+        if (x.shape()[0] == 0) return ppermute(x, over, pairs(n));  // of a ragged exchange
+        return halo_exchange(x, over, 1 + below(x.shape()[0]), {.axis = 0, .periodic = chance(2)});
       case 7: return ragged(blocks(x, n, true), over, n);
       default: return local_block(blocks(x, n, true), over, 0);
     }
