@@ -250,7 +250,7 @@ Value* Emitter::call(const Inst& i, Value* x, Value* y, Value* where) {
   const auto function = static_cast<scalar::Function>(i.imm);
   if (where)
     return b.CreateCall(call_where(function, lanes_of(x)), y ? llvm::ArrayRef{x, where, y} : llvm::ArrayRef{x, where});
-  if (function == scalar::Function::fmod && unit_.avx2) return b.CreateCall(fmod(lanes_of(x)), {x, y});
+  if (function == scalar::Function::fmod && unit_.avx2) return fmod(x, y);
   return call_of_lanes(function, x, y);
 }
 
@@ -306,43 +306,19 @@ llvm::Function* Emitter::call_where(scalar::Function function, int n) {
   return f;
 }
 
-// The remainders of so many lanes, exact as C's: x - q y, rounded once, for the quotient q rounded to an integer, which
-// is one too large at most, as long as it has no more than 53 bits. Where one has, or is none, C finds them all.
-llvm::Function* Emitter::fmod(int n) {
-  const std::string name = "neap.fmod." + std::to_string(n);
-  if (llvm::Function* made = module_.getFunction(name)) return made;
-  llvm::Type* type = with_lanes(b.getDoubleTy(), n);
-  auto* f = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false), llvm::Function::InternalLinkage,
-                                   name, module_);
-  f->addFnAttr(llvm::Attribute::NoUnwind);
-  f->addFnAttr(llvm::Attribute::NoInline);
-  prefer_wide_vectors(*f, unit_);
-  const llvm::IRBuilderBase::InsertPointGuard guard(b);
-  const auto block = [&](const char* label) { return llvm::BasicBlock::Create(context_, label, f); };
-  llvm::BasicBlock *entry = block("entry"), *some = block("some"), *done = block("done");
-  Value *x = f->getArg(0), *y = f->getArg(1);
-
-  b.SetInsertPoint(entry);
+// A remainder, exact as C's: x - q y, rounded once, for the quotient q rounded to an integer, which is one too large at
+// most, as long as it has no more than 53 bits. Where it has more, or is none, C finds it.
+Value* Emitter::fmod(Value* x, Value* y) {
   Value *high = intrinsic(llvm::Intrinsic::fabs, {x}), *low = intrinsic(llvm::Intrinsic::fabs, {y});
   Value* quotient = intrinsic(llvm::Intrinsic::trunc, {b.CreateFDiv(high, low)});
   Value* is_exact = b.CreateFCmpOLT(quotient, constant_like(b.getDoubleTy(), 0x1p53, x));
   Value* rest = intrinsic(llvm::Intrinsic::fma, {b.CreateFNeg(quotient), low, high});
-  Value* below = b.CreateFCmpOLT(rest, llvm::Constant::getNullValue(type));
+  Value* below = b.CreateFCmpOLT(rest, llvm::Constant::getNullValue(x->getType()));
   rest = b.CreateSelect(below, b.CreateFAdd(rest, low), rest);
   rest = b.CreateSelect(b.CreateFCmpOLT(high, low), high, rest);  // y may be infinite
   rest = intrinsic(llvm::Intrinsic::copysign, {rest, x});
-  b.CreateCondBr(n == 1 ? is_exact : b.CreateAndReduce(is_exact), done, some);
-
-  b.SetInsertPoint(some);
-  Value* called = call_of_lanes(scalar::Function::fmod, x, y);
-  b.CreateBr(done);
-
-  b.SetInsertPoint(done);
-  llvm::PHINode* result = b.CreatePHI(type, 2);
-  result->addIncoming(rest, entry);
-  result->addIncoming(called, some);
-  b.CreateRet(result);
-  return f;
+  Value* called = b.CreateCall(call_where(scalar::Function::fmod, lanes_of(x)), {x, b.CreateNot(is_exact), y});
+  return b.CreateSelect(is_exact, rest, called);
 }
 
 void inline_calls(llvm::Module& module) {

@@ -182,7 +182,7 @@ class Emitter {
   Value* call(const Inst& inst, Value* x, Value* y, Value* where);
   Value* call_of_lanes(scalar::Function function, Value* x, Value* y);  // one call for each
   llvm::Function* call_where(scalar::Function function, int lanes);
-  llvm::Function* fmod(int lanes);
+  Value* fmod(Value* x, Value* y);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
   // emit_memory.cpp

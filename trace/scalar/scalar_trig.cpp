@@ -38,9 +38,6 @@ Turns reduce_turns(X x) {
   return {quadrant, fma(quarters, c(y, -0.25), turns)};
 }
 
-// 1 where bit 0 is set.
-X is_odd(X n) { return ne(n & c(n, 1), c(n, 0)); }
-
 // sin of the angle that is `shift` quadrants further.
 X sine(Turns t, int shift) {
   const X a = convert(t.part * c(t.part, 2 * std::numbers::pi), DType::f32), z = a * a;
@@ -49,11 +46,6 @@ X sine(Turns t, int shift) {
   const X n = t.quadrant + c(t.quadrant, shift);
   const X sign = shl(n & c(n, 2), 30);
   return bitcast(bitcast(select(is_odd(n), k, s), DType::u32) ^ sign, DType::f32);
-}
-
-X with_sign_of(X y, X x) {
-  const X sign = bits(x.dag->integer(0, DType::u32), 0x80000000);
-  return bitcast(bitcast(y, DType::u32) ^ (bitcast(x, DType::u32) & sign), DType::f32);
 }
 
 X sin_f32(X x) { return with_sign_of(sine(reduce_turns(abs(x)), 0), x); }

@@ -43,9 +43,6 @@ Sum cosine_of(const Sum& part) {
   return exact_sum(near, ((c(z, 1) - near) - half) + fma(z * z, p, -(r * part.low)));
 }
 
-// 1 where bit 0 is set.
-X is_odd(X n) { return ne(n & c(n, 1), c(n, 0)); }
-
 X flipped(X y, X sign) { return bitcast(bitcast(y, DType::u64) ^ sign, DType::f64); }
 X sign_bit(X x) { return bitcast(x, DType::u64) & bits(bitcast(x, DType::u64), uint64_t{1} << 63); }
 
@@ -60,8 +57,6 @@ X near_or_far(Function function, X x, X near) {
   const X is_near = lt(abs(x), kFar);
   return select(is_near, near, x.dag->call(function, x, {}, bit_not(is_near)));
 }
-
-X with_sign_of(X y, X x) { return flipped(y, sign_bit(x)); }
 
 // t + tail is atan(t) for 0 <= t <= 1.
 X atan_tail(X t) {
@@ -95,6 +90,14 @@ Asin asin_reduced(X a) {
 }
 
 }  // namespace
+
+X is_odd(X n) { return ne(n & c(n, 1), c(n, 0)); }
+
+X with_sign_of(X y, X x) {
+  const DType type = x.type() == DType::f32 ? DType::u32 : DType::u64;
+  const X all = bitcast(x, type), sign = all & bits(all, uint64_t{1} << (8 * size_of(type) - 1));
+  return bitcast(bitcast(y, type) ^ sign, x.type());
+}
 
 X sin_f64(X x) { return near_or_far(Function::sin, x, with_sign_of(sine(abs(x), 0), x)); }
 X cos_f64(X x) { return near_or_far(Function::cos, x, sine(abs(x), 1)); }

@@ -5,6 +5,11 @@
 
 namespace neap::scalar::m {
 
+/// Returns 1 where bit 0 of an integer is set.
+X is_odd(X n);
+/// Returns y, of the other sign where x is negative or -0.
+X with_sign_of(X y, X x);
+
 X sin_f64(X x);
 X cos_f64(X x);
 X tan_f64(X x);
