@@ -1,6 +1,6 @@
-// Eigenvectors of a symmetric tridiagonal matrix by divide and conquer: the matrix is two smaller ones and a product of
-// a vector with itself (Cuppen 1981). Eigenvalues are the roots of a sum of fractions; vectors are made of them so that
-// they are orthogonal however close the roots are (Gu and Eisenstat 1994), and half or more of the work is products.
+// What divide and conquer does alike for eigenvalues and singular values: a matrix of two smaller ones and a vector z
+// between them. Values are the roots of a sum of fractions; vectors are made of them so that they are orthogonal
+// however close the roots are (Gu and Eisenstat 1994, 1995), and half or more of the work is products.
 #pragma once
 
 #include <algorithm>
@@ -10,167 +10,94 @@
 
 namespace neap::factor::NEAP_ISA {
 
-template <class T>
-class Divide {
+/// Secular finds the roots x of 1 + the sum of weights / (poles - x); `kSquares`: of weights / (poles^2 - x^2). Poles
+/// ascend, weights are positive. A root is an origin, which is a pole, and a step from there: so its distances from all
+/// poles have all digits.
+template <class T, bool kSquares>
+class Secular {
  public:
-  /// Matrices of fewer rows are not divided. Smaller ones take more merges, larger ones more rotations.
-  static constexpr int64_t kWhole = 32;
-  /// Vectors that are made at once, in a strip's own space.
-  static constexpr int64_t kStrip = 64;
-  static size_t strip_elements(int64_t n) { return static_cast<size_t>(kStrip * n); }
-
-  /// Carves the work space for n rows.
-  Divide(Carver& carver, int64_t n) : n_(n) {
-    for (double** array : {&z_, &poles_, &origins_, &steps_, &weights_, &exact_}) *array = carver.take<double>(n);
-    for (int64_t** array : {&order_, &kept_, &place_}) *array = carver.take<int64_t>(n);
-    row_ = carver.take<T>(n);
-    gathered_ = carver.take<T>((n + 1) / 2 * (n + 1));  // two squares of half the rows
+  Secular(Carver& carver, int64_t n) {
+    for (double** array : {&poles_, &weights_, &origins_, &steps_, &exact_}) *array = carver.take<double>(n);
   }
 
-  /// Makes d the eigenvalues, in no order, and the rows of v [n, n] their eigenvectors. e has the elements beside the
-  /// diagonal, and room for one more. leaf(begin, end) does the same for rows [begin, end) alone, which are a matrix of
-  /// their own. Returns false where it does.
-  bool run(double* d, double* e, T* v, const Work<T>& work, FunctionRef<bool(int64_t, int64_t)> leaf) {
-    d_ = d, e_ = e, v_ = v, work_ = &work;
-    std::fill_n(v, n_ * n_, T(0));
-    return solve(0, n_, leaf);
+  void set(int64_t j, double pole, double weight) { poles_[j] = pole, weights_[j] = weight; }
+  double pole(int64_t j) const { return poles_[j]; }
+  double root(int64_t i) const { return origins_[i] + steps_[i]; }
+  /// Returns pole j less root i, or the same of their squares.
+  double difference(int64_t j, int64_t i) const { return apart(poles_[j], origins_[i], steps_[i]); }
+  /// Returns the element of z that belongs to pole j, of which the roots that were found are exact (make_exact()).
+  double exact(int64_t j) const { return exact_[j]; }
+
+  /// Finds the root behind pole i of k. f grows from pole to pole. Each step takes the root of two fractions that have
+  /// the slopes of the sums below and above (Li 1993).
+  void find_root(int64_t i, int64_t k) {
+    const bool last = i == k - 1;
+    const double total = last ? std::accumulate(weights_, weights_ + k, 0.0) : 0;
+    const double next = !last      ? poles_[i + 1]
+                        : kSquares ? std::sqrt(poles_[i] * poles_[i] + 2 * total)
+                                   : poles_[i] + 2 * total;
+    const double gap = next - poles_[i];
+    const bool nearer_next = !last && sums(i, k, poles_[i], gap / 2).value < 0;
+    const double origin = nearer_next ? next : poles_[i];
+    double low = nearer_next ? -gap / 2 : 0, high = nearer_next ? 0 : last ? gap : gap / 2;
+    double step = (low + high) / 2;
+    for (int tries = 0; tries < 100; ++tries) {
+      const Sums s = sums(i, k, origin, step);
+      const double slope = (s.below + s.above) * (kSquares ? 2 * (origin + step) : 1);
+      if (std::abs(s.value) <= kAccuracy * (8 * s.magnitude + std::abs(step) * slope)) break;
+      (s.value < 0 ? low : high) = step;
+      if (high - low <= 2 * kAccuracy * std::max(std::abs(low), std::abs(high))) break;
+      const double x = apart(poles_[i], origin, step), y = apart(next, origin, step);
+      const double a = (x + y) * s.value - x * y * (s.below + s.above), b = x * y * s.value,
+                   c = s.value - x * s.below - y * s.above;
+      const double root = std::sqrt(std::max(0.0, a * a - 4 * b * c));
+      double change = a <= 0 ? (a - root) / (2 * c) : 2 * b / (a + root);
+      if constexpr (kSquares) {  // so far that of the square
+        const double at = origin + step;
+        change /= at + std::sqrt(at * at + change);
+      }
+      const double tried = step + change;
+      step = tried > low && tried < high ? tried : (low + high) / 2;
+    }
+    origins_[i] = origin;
+    steps_[i] = step;
+  }
+
+  /// Makes exact(j), with the sign of z. Needs all roots.
+  void make_exact(int64_t j, int64_t k, double z) {
+    exact_[j] = std::copysign(std::sqrt(std::abs(difference(j, k - 1) * ratios(0, j, poles_, poles_[j]) *
+                                                 ratios(j, k - 1, poles_ + 1, poles_[j]))),
+                              z);
+  }
+
+  /// Returns the sum of (exact / difference)^2 over poles [begin, k), each times its square where `scaled`.
+  double squares(int64_t i, int64_t begin, int64_t k, bool scaled = false) const {
+    constexpr int64_t kStep = kLanes<double>;
+    double sum = 0;
+    Register<double> sums = {};
+    int64_t j = begin;
+    for (; j + kStep <= k; j += kStep) {
+      Register<double> x = lanes(exact_ + j) / apart(lanes(poles_ + j), origins_[i], steps_[i]);
+      if (scaled) x *= lanes(poles_ + j);
+      sums += x * x;
+    }
+    for (int64_t lane = 0; lane < kStep; ++lane) sum += sums[lane];
+    for (; j < k; ++j) {
+      const double x = exact_[j] / difference(j, i) * (scaled ? poles_[j] : 1);
+      sum += x * x;
+    }
+    return sum;
   }
 
  private:
-  static constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
   // Roots need more digits than the vectors that are made of them.
   static constexpr double kAccuracy = sizeof(T) == 8 ? std::numeric_limits<double>::epsilon() / 2 : 1e-11;
 
-  enum Where : uint8_t { kFirst, kBoth, kSecond };
-
-  T* row(int64_t i) const { return v_ + i * n_; }
-
-  bool solve(int64_t begin, int64_t end, FunctionRef<bool(int64_t, int64_t)> leaf) {
-    if (end - begin <= kWhole) return leaf(begin, end);
-    const int64_t middle = begin + (end - begin) / 2;
-    const double beside = e_[middle - 1], rho = std::abs(beside);
-    d_[middle - 1] -= rho;
-    d_[middle] -= rho;
-    if (!solve(begin, middle, leaf) || !solve(middle, end, leaf)) return false;
-    merge(begin, middle, end, rho, beside < 0 ? -1.0 : 1.0);
-    return true;
-  }
-
-  // The matrix is diag(d) + 2 rho z z^T in the vectors that there are, |z| = 1.
-  void merge(int64_t begin, int64_t middle, int64_t end, double rho, double sign) {
-    for (int64_t i = begin; i < end; ++i) {
-      const double last = static_cast<double>(i < middle ? row(i)[middle - 1] : row(i)[middle]);
-      z_[i] = (i < middle ? 1.0 : sign) * last * std::sqrt(0.5);
-    }
-    deflate(begin, middle, end, 2 * rho);
-    const int64_t k = number_;
-    arrange(begin, end);
-    gather(begin, middle, end);
-    // Poles in order, for the roots lie between them; kept_ says which row is whose.
-    std::iota(kept_, kept_ + k, int64_t{0});
-    std::sort(kept_, kept_ + k, [&](int64_t i, int64_t j) { return d_[begin + i] < d_[begin + j]; });
-    for (int64_t i = 0; i < k; ++i) {
-      poles_[i] = d_[begin + kept_[i]];
-      weights_[i] = 2 * rho * z_[begin + kept_[i]] * z_[begin + kept_[i]];
-    }
-    work_->strips(
-        k,
-        [&](int64_t first, int64_t last, const Work<T>&) {
-          for (int64_t i = first; i < last; ++i) find_root(i, k);
-        },
-        kStrip);
-    // The z of which the roots that were found are exactly the eigenvalues' roots.
-    work_->strips(
-        k,
-        [&](int64_t first, int64_t last, const Work<T>&) {
-          for (int64_t j = first; j < last; ++j) {
-            exact_[j] = std::copysign(std::sqrt(weight(j, k)), z_[begin + kept_[j]]);
-          }
-        },
-        kStrip);
-    work_->strips(
-        k, [&](int64_t first, int64_t last, const Work<T>& own) { make_vectors(begin, middle, end, first, last, own); },
-        kStrip);
-    for (int64_t i = 0; i < k; ++i) d_[begin + i] = origins_[i] + steps_[i];
-  }
-
-  // Takes out what is an eigenvector already: where z is as good as 0, or can be made so by a rotation of two vectors
-  // of as good as one eigenvalue. Says in place_ where each row's nonzero elements are, or -1 where it is taken out.
-  void deflate(int64_t begin, int64_t middle, int64_t end, double rho) {
-    double largest = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      largest = std::max({largest, std::abs(d_[i]), std::abs(z_[i])});
-      place_[i] = i < middle ? kFirst : kSecond;
-    }
-    const double tolerance = 8 * kEpsilon * largest;
-    std::iota(order_ + begin, order_ + end, begin);
-    std::sort(order_ + begin, order_ + end, [&](int64_t i, int64_t j) { return d_[i] < d_[j]; });
-    number_ = 0;
-    int64_t before = -1;  // the last that is not taken out
-    for (int64_t at = begin; at < end; ++at) {
-      const int64_t i = order_[at];
-      if (rho * std::abs(z_[i]) <= tolerance) {
-        place_[i] = -1;
-        continue;
-      }
-      if (before >= 0) {
-        const double both = length(z_[before], z_[i]), c = z_[i] / both, s = z_[before] / both;
-        if (std::abs((d_[i] - d_[before]) * c * s) <= tolerance) {
-          z_[i] = both;
-          z_[before] = 0;
-          T *const x = row(before) + begin, *const y = row(i) + begin;
-          for (int64_t j = 0; j < end - begin; ++j) {
-            const T a = x[j], b = y[j];
-            x[j] = static_cast<T>(c) * a - static_cast<T>(s) * b;
-            y[j] = static_cast<T>(c) * b + static_cast<T>(s) * a;
-          }
-          const double first = d_[before], second = d_[i];
-          d_[before] = first * c * c + second * s * s;
-          d_[i] = first * s * s + second * c * c;
-          if (place_[i] != place_[before]) place_[i] = kBoth;
-          place_[before] = -1;
-          --number_;
-        }
-      }
-      ++number_;
-      before = i;
-    }
-  }
-
-  // Brings rows in order: those of the first half, of both, of the second, and then what is taken out.
-  void arrange(int64_t begin, int64_t end) {
-    const auto rank = [&](int64_t i) { return place_[i] < 0 ? int64_t{3} : place_[i]; };
-    std::iota(order_ + begin, order_ + end, begin);
-    std::sort(order_ + begin, order_ + end,
-              [&](int64_t i, int64_t j) { return std::pair(rank(i), i) < std::pair(rank(j), j); });
-    const auto width = static_cast<size_t>(end - begin) * sizeof(T);
-    for (int64_t start = begin; start < end; ++start) {  // each cycle of the permutation once
-      if (order_[start] < 0 || order_[start] == start) continue;
-      std::memcpy(row_, row(start) + begin, width);
-      const double d = d_[start], z = z_[start];
-      const int64_t place = place_[start];
-      int64_t to = start;
-      for (int64_t from; (from = order_[to]) != start; to = from) {
-        std::memcpy(row(to) + begin, row(from) + begin, width);
-        d_[to] = d_[from], z_[to] = z_[from], place_[to] = place_[from];
-        order_[to] = -1;
-      }
-      std::memcpy(row(to) + begin, row_, width);
-      d_[to] = d, z_[to] = z, place_[to] = place;
-      order_[to] = -1;
-    }
-  }
-
-  // Copies the rows that are not taken out, without the halves that are zero.
-  void gather(int64_t begin, int64_t middle, int64_t end) {
-    const auto count = [&](int64_t where) { return std::count(place_ + begin, place_ + begin + number_, where); };
-    of_first_ = count(kFirst) + count(kBoth);
-    of_second_ = count(kBoth) + count(kSecond);
-    T* to = gathered_;
-    for (int64_t i = 0; i < of_first_; ++i, to += middle - begin)
-      std::copy_n(row(begin + i) + begin, middle - begin, to);
-    for (int64_t i = number_ - of_second_; i < number_; ++i, to += end - middle)
-      std::copy_n(row(begin + i) + middle, end - middle, to);
+  template <class X>
+  static X apart(X pole, double origin, double step) {
+    const X first = (pole - origin) - step;
+    if constexpr (kSquares) return first * ((pole + origin) + step);
+    return first;
   }
 
   // A sum of weights / (poles - origin - step) over some poles, and its derivative.
@@ -183,13 +110,13 @@ class Divide {
     Register<double> value = {}, slope = {};
     int64_t j = begin;
     for (; j + kStep <= end; j += kStep) {
-      const Register<double> inverse = 1 / ((lanes(poles_ + j) - origin) - step), part = lanes(weights_ + j) * inverse;
+      const Register<double> inverse = 1 / apart(lanes(poles_ + j), origin, step), part = lanes(weights_ + j) * inverse;
       value += part;
       slope += part * inverse;
     }
     for (int64_t lane = 0; lane < kStep; ++lane) sum.value += value[lane], sum.slope += slope[lane];
     for (; j < end; ++j) {
-      const double inverse = 1 / ((poles_[j] - origin) - step), part = weights_[j] * inverse;
+      const double inverse = 1 / apart(poles_[j], origin, step), part = weights_[j] * inverse;
       sum.value += part;
       sum.slope += part * inverse;
     }
@@ -205,97 +132,177 @@ class Divide {
     return {1 + low.value + high.value, low.slope, high.slope, 1 + std::abs(low.value) + std::abs(high.value)};
   }
 
-  // The root behind pole i: origins_[i] + steps_[i], the origin being the pole that is nearer. f grows from pole to
-  // pole. Each step takes the root of two fractions that have the slopes of the sums below and above (Li 1993).
-  void find_root(int64_t i, int64_t k) const {
-    const bool last = i == k - 1;
-    const double total = last ? std::accumulate(weights_, weights_ + k, 0.0) : 0;
-    const double next = last ? poles_[i] + 2 * total : poles_[i + 1], gap = next - poles_[i];
-    const bool nearer_next = !last && sums(i, k, poles_[i], gap / 2).value < 0;
-    const double origin = nearer_next ? next : poles_[i];
-    double low = nearer_next ? -gap / 2 : 0, high = nearer_next ? 0 : last ? gap : gap / 2;
-    double step = (low + high) / 2;
-    for (int tries = 0; tries < 100; ++tries) {
-      const Sums s = sums(i, k, origin, step);
-      if (std::abs(s.value) <= kAccuracy * (8 * s.magnitude + std::abs(step) * (s.below + s.above))) break;
-      (s.value < 0 ? low : high) = step;
-      if (high - low <= 2 * kAccuracy * std::max(std::abs(low), std::abs(high))) break;
-      const double x = (poles_[i] - origin) - step, y = (next - origin) - step;
-      const double a = (x + y) * s.value - x * y * (s.below + s.above), b = x * y * s.value,
-                   c = s.value - x * s.below - y * s.above;
-      const double root = std::sqrt(std::max(0.0, a * a - 4 * b * c));
-      const double change = a <= 0 ? (a - root) / (2 * c) : 2 * b / (a + root);
-      const double tried = step + change;
-      step = tried > low && tried < high ? tried : (low + high) / 2;
-    }
-    origins_[i] = origin;
-    steps_[i] = step;
-  }
-
-  // The square of the j-th element of that z, times what the matrix has before z z^T.
-  double weight(int64_t j, int64_t k) const {
-    const double pole = poles_[j];
-    return std::abs(((origins_[k - 1] - pole) + steps_[k - 1]) * ratios(0, j, poles_, pole) *
-                    ratios(j, k - 1, poles_ + 1, pole));
-  }
-  // The product of (root - pole) / (other - pole) over some roots, each with its own `other`.
+  // The product of (root - pole) / (other - pole) over some roots, each with its own `other`; or the same of squares.
   double ratios(int64_t begin, int64_t end, const double* others, double pole) const {
     constexpr int64_t kStep = kLanes<double>;
+    const auto ratio = [pole](auto origin, auto step, auto other) {
+      const auto first = ((origin - pole) + step) / (other - pole);
+      if constexpr (kSquares) return first * (((origin + pole) + step) / (other + pole));
+      return first;
+    };
     double product = 1;
     Register<double> products = 1 + Register<double>{};
     int64_t i = begin;
-    for (; i + kStep <= end; i += kStep) {
-      products *= ((lanes(origins_ + i) - pole) + lanes(steps_ + i)) / (lanes(others + i) - pole);
-    }
+    for (; i + kStep <= end; i += kStep) products *= ratio(lanes(origins_ + i), lanes(steps_ + i), lanes(others + i));
     for (int64_t lane = 0; lane < kStep; ++lane) product *= products[lane];
-    for (; i < end; ++i) product *= ((origins_[i] - pole) + steps_[i]) / (others[i] - pole);
+    for (; i < end; ++i) product *= ratio(origins_[i], steps_[i], others[i]);
     return product;
   }
 
-  // The squared length of the i-th vector before it is scaled.
-  double squares(int64_t i, int64_t k) const {
-    constexpr int64_t kStep = kLanes<double>;
-    double sum = 0;
-    Register<double> sums = {};
-    int64_t j = 0;
-    for (; j + kStep <= k; j += kStep) {
-      const Register<double> x = lanes(exact_ + j) / ((lanes(poles_ + j) - origins_[i]) - steps_[i]);
-      sums += x * x;
-    }
-    for (int64_t lane = 0; lane < kStep; ++lane) sum += sums[lane];
-    for (; j < k; ++j) {
-      const double x = exact_[j] / ((poles_[j] - origins_[i]) - steps_[i]);
-      sum += x * x;
-    }
-    return sum;
+  double *poles_, *weights_, *origins_, *steps_, *exact_;
+};
+
+/// Merging says which vectors take part in a merge, and multiplies those that do by new ones. Vectors are rows of
+/// matrices [n, n], one for each value d.
+template <class T>
+class Merging {
+ public:
+  /// Returns how many elements a strip needs beside its packing space.
+  static size_t strip_elements(int64_t n) { return static_cast<size_t>(kStrip * n); }
+
+ protected:
+  // Matrices of fewer rows are not divided. Smaller ones take more merges, larger ones more rotations.
+  static constexpr int64_t kWhole = 32;
+  // Vectors that are made at once, in a strip's own space.
+  static constexpr int64_t kStrip = 64;
+  static constexpr double kEpsilon = std::numeric_limits<T>::epsilon() / 2;
+
+  // For so many matrices; at most `gathered` elements of one take part in a merge.
+  Merging(Carver& carver, int64_t n, int64_t matrices, int64_t gathered) : n_(n) {
+    z_ = carver.take<double>(n);
+    for (int64_t** array : {&order_, &kept_, &place_}) *array = carver.take<int64_t>(n);
+    row_ = carver.take<T>(matrices * n);
+    gathered_ = carver.take<T>(gathered);
   }
 
-  void make_vectors(int64_t begin, int64_t middle, int64_t end, int64_t first, int64_t last, const Work<T>& own) {
-    const int64_t k = number_, count = last - first;
-    T* const made = own.beside(strip_elements(n_));  // [count, k], in the order of the rows
-    for (int64_t i = first; i < last; ++i) {
-      const double scale = 1 / std::sqrt(squares(i, k));
-      T* const to = made + (i - first) * k;
-      for (int64_t j = 0; j < k; ++j) {
-        to[kept_[j]] = static_cast<T>(scale * exact_[j] / ((poles_[j] - origins_[i]) - steps_[i]));
+  enum Where : uint8_t { kFirst, kBoth, kSecond };
+  struct Range {
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+  };
+  // The rows of a merge, and the columns in which they may have elements.
+  struct Span {
+    int64_t begin, end, last;  // rows [begin, end), columns [begin, last)
+  };
+  using Matrices = std::initializer_list<T*>;
+
+  // Takes out what is a vector already: where scale * z is as good as 0, or z can be made so by a rotation of two
+  // vectors of as good as one value. Needs in place_ where each row's nonzero elements are, and leaves -1 where it is
+  // taken out. Row `fixed` stays whatever it has.
+  void deflate(Span of, int64_t fixed, double scale, double tolerance, Matrices matrices) {
+    std::iota(order_ + of.begin, order_ + of.end, of.begin);
+    std::sort(order_ + of.begin, order_ + of.end, [&](int64_t i, int64_t j) { return d_[i] < d_[j]; });
+    number_ = 0;
+    int64_t before = -1;  // the last that is not taken out
+    for (int64_t at = of.begin; at < of.end; ++at) {
+      const int64_t i = order_[at];
+      if (i == fixed) {
+        ++number_;
+        continue;
       }
+      if (scale * std::abs(z_[i]) <= tolerance) {
+        place_[i] = -1;
+        continue;
+      }
+      if (before >= 0) {
+        const double both = length(z_[before], z_[i]), c = z_[i] / both, s = z_[before] / both;
+        if (std::abs((d_[i] - d_[before]) * c * s) <= tolerance) {
+          z_[i] = both;
+          z_[before] = 0;
+          for (T* const rows : matrices) {
+            T *const x = rows + before * n_ + of.begin, *const y = rows + i * n_ + of.begin;
+            for (int64_t j = 0; j < of.last - of.begin; ++j) {
+              const T a = x[j], b = y[j];
+              x[j] = static_cast<T>(c) * a - static_cast<T>(s) * b;
+              y[j] = static_cast<T>(c) * b + static_cast<T>(s) * a;
+            }
+          }
+          const double first = d_[before], second = d_[i];
+          d_[before] = first * c * c + second * s * s;
+          d_[i] = first * s * s + second * c * c;
+          if (place_[i] != place_[before]) place_[i] = kBoth;
+          place_[before] = -1;
+          --number_;
+        }
+      }
+      ++number_;
+      before = i;
     }
-    const View<T> vectors = matrix(made, count, k);
-    const auto multiply = [&](int64_t from, int64_t rows, int64_t column, int64_t columns, T* factor) {
-      const View<T> to{row(begin + first) + column, count, columns, n_, 1};
-      for (int64_t i = 0; i < count; ++i) std::fill_n(&to(i, 0), columns, T(0));
-      own.product(to, vectors.block(0, from, count, rows), matrix(factor, rows, columns), T(1));
+  }
+
+  // Brings rows in order: those of the first half, of both, of the second, and then what is taken out.
+  void arrange(Span of, Matrices matrices) {
+    const auto rank = [&](int64_t i) { return place_[i] < 0 ? int64_t{3} : place_[i]; };
+    std::iota(order_ + of.begin, order_ + of.end, of.begin);
+    std::sort(order_ + of.begin, order_ + of.end,
+              [&](int64_t i, int64_t j) { return std::pair(rank(i), i) < std::pair(rank(j), j); });
+    const auto width = static_cast<size_t>(of.last - of.begin) * sizeof(T);
+    for (int64_t start = of.begin; start < of.end; ++start) {  // each cycle of the permutation once
+      if (order_[start] < 0 || order_[start] == start) continue;
+      T* held = row_;
+      for (T* const rows : matrices) std::memcpy(std::exchange(held, held + n_), rows + start * n_ + of.begin, width);
+      const double d = d_[start], z = z_[start];
+      const int64_t place = place_[start];
+      int64_t to = start;
+      for (int64_t from; (from = order_[to]) != start; to = from) {
+        for (T* const rows : matrices) std::memcpy(rows + to * n_ + of.begin, rows + from * n_ + of.begin, width);
+        d_[to] = d_[from], z_[to] = z_[from], place_[to] = place_[from];
+        order_[to] = -1;
+      }
+      held = row_;
+      for (T* const rows : matrices) std::memcpy(rows + to * n_ + of.begin, std::exchange(held, held + n_), width);
+      d_[to] = d, z_[to] = z, place_[to] = place;
+      order_[to] = -1;
+    }
+    const auto count = [&](int64_t where) { return std::count(place_ + of.begin, place_ + of.begin + number_, where); };
+    of_first_ = count(kFirst) + count(kBoth);
+    of_second_ = count(kBoth) + count(kSecond);
+    // Values ascend, for roots lie between them; kept_ says which row is whose.
+    std::iota(kept_, kept_ + number_, int64_t{0});
+    std::sort(kept_, kept_ + number_, [&](int64_t i, int64_t j) { return d_[of.begin + i] < d_[of.begin + j]; });
+  }
+
+  // Calls f(i) for all that take part.
+  template <class F>
+  void each(const Work<T>& work, const F& f) const {
+    const auto strip = [&](int64_t begin, int64_t end, const Work<T>&) {
+      for (int64_t i = begin; i < end; ++i) f(i);
     };
-    multiply(0, of_first_, begin, middle - begin, gathered_);
-    multiply(k - of_second_, of_second_, middle, end - middle, gathered_ + of_first_ * (middle - begin));
+    work.strips(number_, strip, kStrip);
+  }
+
+  // Replaces the rows that take part by products of new vectors with them. Their nonzero elements are in columns
+  // `first` or `second`, others are not written. fill(i, at) writes vector i, one element at at(j) for each pole j.
+  template <class Fill>
+  void multiply(T* rows, Span of, Range first, Range second, const Work<T>& work, const Fill& fill) {
+    const int64_t k = number_;
+    T *const lower = gathered_, *const upper = gathered_ + of_first_ * first.size();
+    for (int64_t i = 0; i < of_first_; ++i)
+      std::copy_n(rows + (of.begin + i) * n_ + first.begin, first.size(), lower + i * first.size());
+    for (int64_t i = 0; i < of_second_; ++i)
+      std::copy_n(rows + (of.begin + k - of_second_ + i) * n_ + second.begin, second.size(), upper + i * second.size());
+    const auto strip = [&](int64_t begin, int64_t end, const Work<T>& own) {
+      const int64_t count = end - begin;
+      T* const made = own.beside(strip_elements(n_));  // [count, k], in the order of the rows
+      for (int64_t i = begin; i < end; ++i) {
+        fill(i, [&, to = made + (i - begin) * k](int64_t j) -> T& { return to[kept_[j]]; });
+      }
+      const View<T> vectors = matrix(made, count, k);
+      const auto one = [&](int64_t from, int64_t number, Range columns, T* factor) {
+        const View<T> to{rows + (of.begin + begin) * n_ + columns.begin, count, columns.size(), n_, 1};
+        for (int64_t i = 0; i < count; ++i) std::fill_n(&to(i, 0), columns.size(), T(0));
+        own.product(to, vectors.block(0, from, count, number), matrix(factor, number, columns.size()), T(1));
+      };
+      one(0, of_first_, first, lower);
+      one(k - of_second_, of_second_, second, upper);
+    };
+    work.strips(k, strip, kStrip);
   }
 
   int64_t n_;
-  double *d_ = nullptr, *e_ = nullptr;
-  T* v_ = nullptr;
-  const Work<T>* work_ = nullptr;
-  // Of a merge: z, the poles in order, their weights, each root's origin and its distance from there, the exact z.
-  double *z_, *poles_, *weights_, *origins_, *steps_, *exact_;
+  double* d_ = nullptr;
+  // Of a merge: z, and what order_, kept_ and place_ say of rows as above.
+  double* z_;
   int64_t *order_, *kept_, *place_;
   T *row_, *gathered_;
   int64_t number_ = 0, of_first_ = 0, of_second_ = 0;  // rows not taken out; those with elements in each half

@@ -3,7 +3,7 @@
 // whose rotations are applied many at a time.
 #include <optional>
 
-#include "core/factor/isa/divide.h"
+#include "core/factor/isa/divide_tridiagonal.h"
 
 namespace neap::factor::NEAP_ISA {
 namespace {
@@ -36,7 +36,7 @@ struct Room {
   double *values, *beside;
   T *scales, *products[2], *panel = nullptr, *z = nullptr, *reflectors = nullptr;
   std::byte* rotations = nullptr;
-  std::optional<Divide<T>> divide;
+  std::optional<DivideTridiagonal<T>> divide;
   size_t used;
 };
 
@@ -237,7 +237,7 @@ bool divide(T* z, int64_t n, Room<T>& room, const Work<T>& work) {
 }  // namespace
 
 size_t eigh_strip_room(const Form& form) {
-  return divides(form) ? Divide<float>::strip_elements(form.n) * size_of(form.dtype) : 0;
+  return divides(form) ? DivideTridiagonal<float>::strip_elements(form.n) * size_of(form.dtype) : 0;
 }
 
 size_t eigh_room(const Form& form) {
