@@ -45,8 +45,8 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-/// The eigenvectors of so many rows and more are made by divide and conquer, in a work space of as many bytes as the
-/// matrix has and little more; those of fewer by rotations, in place.
+/// The vectors of eigh and svd of so many rows (and columns) and more are made by divide and conquer, in a work space
+/// of as many bytes as the matrix has and little more, half as many again for svd; those of fewer by rotations.
 inline constexpr int64_t kDividedRows = 64;
 
 /// Returns how many elements the result for one matrix has. Throws InternalError where they exceed int64.

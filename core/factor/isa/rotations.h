@@ -13,6 +13,13 @@ inline constexpr size_t kRotatedBytes = 256;
 /// others like them, vanish in double (its smallest number is 5e-324).
 inline constexpr double kTiny = 1e-290;
 
+/// Says whether an element beside the diagonal counts as zero, of a matrix whose largest is about 1: where it is small
+/// to its neighbours on the diagonal (their sum is `near`), to the largest of the part at which an iteration begins, or
+/// at all. In the last two cases products of what it couples vanish in the end, and no step would change anything.
+inline bool is_apart(double beside, double near, double epsilon, double largest) {
+  return std::abs(beside) <= 1e-150 + epsilon * near + 1e-70 * largest;
+}
+
 /// Returns sqrt(a^2 + b^2), also where the squares vanish.
 inline double length(double a, double b) {
   const double squared = a * a + b * b;
@@ -90,6 +97,23 @@ class Rotations {
   Rotation* list_;
   int64_t count_ = 0;
   const Work<T>& work_;
+};
+
+/// Turned rotates rows of a small matrix at once.
+template <class T>
+struct Turned {
+  T* rows;
+  int64_t n, stride;
+  /// As that of Rotations.
+  void add(int64_t i, int64_t j, double c, double s) const {
+    const auto cosine = static_cast<T>(c), sine = static_cast<T>(s);
+    T *const x = rows + i * stride, *const y = rows + j * stride;
+    for (int64_t at = 0; at < n; ++at) {
+      const T a = x[at], b = y[at];
+      x[at] = cosine * a + sine * b;
+      y[at] = cosine * b - sine * a;
+    }
+  }
 };
 
 /// Puts values in order by `before`, and the rows of each matrix [n, n] that is not null with them.

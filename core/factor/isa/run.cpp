@@ -115,7 +115,7 @@ Layout layout(const Form& form) {
   if (form.kind == Kind::cholesky_cotangent) sizes.packing_bytes += kBesideCotangent * size_of(form.dtype);
   if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
-    const size_t strip_room = form.kind == Kind::eigh ? eigh_strip_room(form) : 0;
+    const size_t strip_room = form.kind == Kind::eigh ? eigh_strip_room(form) : svd_strip_room(form);
     sizes.packing_bytes =
         strip_room ? sizes.packing_bytes + strip_room : std::max(sizes.packing_bytes, rows * kRotatedBytes);
   }

@@ -322,9 +322,10 @@ size_t qr_room(const Form& form);
 template <class T>
 void eigh(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
 size_t eigh_room(const Form& form);
-size_t eigh_strip_room(const Form& form);  // of each strip, beside packing
+size_t eigh_strip_room(const Form& form);  // of each strip, beside packing; 0 where it is rotations that need room
 template <class T>
 void svd(const Form& form, const T* a, T* out, std::byte* room, const Work<T>& work);
 size_t svd_room(const Form& form);
+size_t svd_strip_room(const Form& form);
 
 }  // namespace neap::factor::NEAP_ISA
