@@ -177,12 +177,12 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf
   Value* end = bounds_[level][1];
   if (stretched) {
     rest = blocks_through_rows(carried, body);
-  } else if (a.length() >= a.lanes) {
+  } else if (a.length() >= W) {
     rest = whole_vectors(rest, end, carried, body);
   }
   // Of rows the last may be a part of one.
   const int64_t last = first_ ? k.extent[level] % a.length() : 0;
-  const int whole = stretched ? a.tail_lanes : a.lanes;
+  const int whole = stretched ? a.tail_lanes : W;
   if (k.any_range || a.length() % whole != 0 || last % whole != 0) tail_loop(rest, end, carried, body);
 }
 
@@ -193,7 +193,7 @@ Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& car
 }
 
 void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {
-  W = a.tail_lanes;
+  const int before = std::exchange(W, a.tail_lanes);
   loop(
       begin, end, W, carried,
       [&](Value* index, std::vector<Value*>& inside) {
@@ -202,7 +202,7 @@ void Emitter::tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, 
         body(*this, index, b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, lanes), inside);
       },
       "tail", true);
-  W = a.lanes;
+  W = before;
 }
 
 // Vectors across two cache lines take longer, and so would all of a stretch that begins at any place: five points of

@@ -70,7 +70,10 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
     if (rows < 2) return;
     code.split = Split::rows;
     code.grain = per_task(columns);
-    if (kernel.vector_level == 0) code.grain = round_up(code.grain, kRangeUnit);
+    if (kernel.vector_level == 0) {
+      code.grain = round_up(code.grain, kRangeUnit);
+      code.in_shares = kernel.kind == Kernel::Kind::reduce;
+    }
     if (code.grain * 2 > rows) code.split = Split::none;
     return;
   }

@@ -88,9 +88,12 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
   const auto [rows, columns] = launch.extent;
   switch (launch.split) {
     case Split::none: return launch.function(p, nullptr, 0, rows, 0, columns, 0);
-    case Split::rows:
-      return parallel_for(rows, launch.grain,
+    case Split::rows: {
+      const int64_t share = rows / num_threads() / backends::kRangeUnit * backends::kRangeUnit;
+      const int64_t grain = launch.in_shares ? std::max(launch.grain, share) : launch.grain;
+      return parallel_for(rows, grain,
                           [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); });
+    }
     case Split::columns:
       return parallel_for(columns, launch.grain,
                           [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); });

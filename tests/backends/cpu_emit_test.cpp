@@ -255,6 +255,33 @@ TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
   }
 }
 
+// Rows so far apart that columns are read some rows at a time: whole eights of rows and what is left, lines and parts
+// of them, more columns than sums are kept of at once; and a value of the row beside.
+TEST(EmitReduce, ReadsColumnsSomeRowsAtATime) {
+  for (const Sum& s : kSums) {
+    for (const auto& [kept, reduced] : {std::pair<int64_t, int64_t>{1100, 64}, {1027, 71}}) {
+      check_reduce(s, kept, reduced, 0);
+    }
+  }
+  check_reduce({add, f32, f64, f32}, 20'011, 67, 0);
+  check_reduce({max, u8, u8, u8}, 70'001, 66, 0);
+  for (const int64_t kept : {300, 9003}) {
+    constexpr int64_t kRows = 75;
+    Kernel k;
+    k.kind = Kernel::Kind::reduce;
+    k.extent = {kept, kRows};
+    k.vector_level = 0;
+    Trial run;
+    run.tolerance = 1e-7;
+    const int in = run.input(k, f32, kept * kRows), beside = run.input(k, f32, kRows);
+    const X i = k.dag.index(0, u32), j = k.dag.index(1, u32);
+    const X at = k.dag.binary(Opcode::add, k.dag.binary(Opcode::mul, j, k.dag.integer(kept, u32)), i);
+    const X x = k.dag.binary(Opcode::mul, k.dag.load(in, f32, at), k.dag.load(beside, f32, j));
+    k.reductions.push_back({add, k.dag.convert(x, f64).id, f64, f32, run.output(k, f32, kept)});
+    run.check(k);
+  }
+}
+
 // Element i is added to accumulator i mod 16, and those are added by halves: whatever the rows asked for, the number of
 // elements and what else the kernel computes.
 TEST(EmitReduce, FixesTheOrderOfTheSum) {
