@@ -26,6 +26,11 @@ double times_predicted(Array (*function)(const Array&), int64_t n) {
   return fastest_call([&] { f(x); }) / f.plan(x).data().predicted_seconds;
 }
 
+Array squared(const Array& x) {
+  const Array square = neap::reshape(x, {200, 200});
+  return neap::matmul(square, square);
+}
+
 Array keys(const Array& x) { return neap::random::split(neap::random::key(3), x.shape(0)); }
 
 // Units that the threads take for what so many bytes take by themselves.
@@ -74,6 +79,7 @@ predicted::Machine measure_machine() {
   predicted::Machine machine;
   machine.unit = times_predicted(polynomial, 100'000);
   machine.split = times_predicted(keys, 30'000);
+  machine.product = times_predicted(squared, 40'000);
   const auto level = [&](double bytes, double touched) {
     const neap::planner::ByteCost cost = measure_bytes(touched, machine.unit);
     return predicted::Level{bytes, cost.read, cost.write};

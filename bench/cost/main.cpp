@@ -101,7 +101,7 @@ std::vector<Kernel> kernels() {
       {"solve", kSides, definite, [](const auto& in) { return neap::linalg::solve(in[0], in[0]); }},
       {"qr", kSides, definite, [](const auto& in) { return neap::linalg::qr(in[0]).q; }},
       {"eigh", kSides, definite, [](const auto& in) { return neap::linalg::eigh(in[0]).eigenvectors; }},
-      {"svd", {30, 100, 300}, definite, [](const auto& in) { return neap::linalg::svd(in[0]).u; }},
+      {"svd", kSides, definite, [](const auto& in) { return neap::linalg::svd(in[0]).u; }},
       {"split", kSizes, one, [](const auto& in) { return nr::split(nr::key(3), in[0].shape(0)); }},
       {"fold_in of keys", kSizes, [](int64_t n) { return std::vector{nr::split(nr::key(3), n)}; },
        [](const auto& in) { return neap::vmap([](const Array& key) { return nr::fold_in(key, 7); })(in[0]); }},
@@ -122,7 +122,8 @@ std::vector<Kernel> kernels() {
 
 int main() {
   const predicted::Machine machine = bench::measure_machine();
-  fmt::print("units here: {:.2f} of arithmetic, {:.2f} of keys; a byte", machine.unit, machine.split);
+  fmt::print("units here: {:.2f} of arithmetic, {:.2f} of keys, {:.2f} of products; a byte", machine.unit,
+             machine.split, machine.product);
   for (const predicted::Level& l : machine.levels)
     fmt::print(", {:.2f} read and {:.2f} written up to {:.3g} MiB", l.read, l.write, l.bytes / predicted::kMiB);
   const auto nothing = neap::jit([](const Array& x) { return x + 1.0f; });

@@ -33,7 +33,7 @@ double flops(const Form& form) {
     case Kind::lu: return tall;
     case Kind::qr: return 4 * tall + (form.full ? 2 * small * large * large : 0);
     case Kind::eigh: return (!form.vectors ? 1.5 : form.n < kDividedRows ? 9 : 5) * n * n * n;
-    case Kind::svd: return 2 * tall + (form.vectors ? 15 : 3) * small * small * large;
+    case Kind::svd: return 2 * tall + (!form.vectors ? 3 : small < kDividedRows ? 15 : 9) * small * small * large;
   }
   return 0;
 }

@@ -47,8 +47,9 @@ inline constexpr Levels kLevels{{
 // What the same costs elsewhere. Plans are chosen for the machine of the constants, wherever they run; what another
 // takes is measured there (bench/cost/machine.h).
 struct Machine {
-  double unit = 1;   // of arithmetic, and what else is no traffic
-  double split = 1;  // of keys made of one: rotations of bits, which take one instruction or three
+  double unit = 1;     // of arithmetic, and what else is no traffic
+  double split = 1;    // of keys made of one: rotations of bits, which take one instruction or three
+  double product = 1;  // of multiplications and additions of products: vectors of 512 bits are whole in one or in two
   Levels levels = kLevels;
 };
 inline constexpr double kBeside = 0.2;  // of the lesser of arithmetic and traffic, which go on side by side

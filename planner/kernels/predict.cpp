@@ -131,9 +131,10 @@ double key_word(const Node& node) {
 
 // The units of a factorization: its arithmetic, most of it in products, and what it does for each element of the
 // matrix.
-double factor_units(const factor::Form& form) {
+double factor_units(const factor::Form& form, const predicted::Machine& machine) {
   const auto m = static_cast<double>(form.m), n = static_cast<double>(form.n);
-  const auto cost = [&](double flop, double element) { return flop * factor::flops(form) + element * m * n; };
+  const double flops = factor::flops(form) * machine.product / machine.unit;
+  const auto cost = [&](double flop, double element) { return flop * flops + element * m * n; };
   switch (form.kind) {
     case factor::Kind::cholesky: return cost(0.8, 300);
     case factor::Kind::cholesky_tangent: return cost(0.6, 400);
@@ -142,7 +143,7 @@ double factor_units(const factor::Form& form) {
     case factor::Kind::lu: return cost(0.7, 800);
     case factor::Kind::qr: return cost(0.85, 1600) + 4e4 * n;
     case factor::Kind::eigh: return cost(0.45, 4500) + 6e4 * n;
-    case factor::Kind::svd: return cost(2, 5000) + 1.4e5 * n;
+    case factor::Kind::svd: return cost(1, 5000) + 1.4e5 * n;
   }
   return 0;
 }
@@ -186,25 +187,25 @@ double trips(const Node& loop) {
 double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const predicted::Machine& machine) {
   const Graph& group = step.group;
   const ByteCost of_tables = byte_cost(bytes.tables, machine);
-  double units = 0, traffic = bytes.tables * (of_tables.read + of_tables.write) + bytes.at_places;
+  double units = 0, products = 0, traffic = bytes.tables * (of_tables.read + of_tables.write) + bytes.at_places;
   for (size_t i = 0; i < bytes.read.size(); ++i) traffic += bytes.read[i] * bytes.read_costs[i];
   for (size_t i = 0; i < bytes.written.size(); ++i) traffic += bytes.written[i] * bytes.write_costs[i];
   double threads = predicted::kThreads;  // that have something to do
   if (step.kind == PlanStep::Kind::dot) {
     const DotForm form = dot_form(group, group.nodes[0]);
     const DotTiles tiles = dot_tiles(form);
-    units += dot_units(form, tiles);
+    products += dot_units(form, tiles);
     threads = std::min<double>(threads, tiles.slots);
   }
   if (step.kind == PlanStep::Kind::convolution) {
     const ConvolutionForm form = convolution_form(group, group.nodes[0]);
     const ConvolutionTiles tiles = convolution_tiles(form);
-    units += convolution_units(form, tiles);
+    products += convolution_units(form, tiles);
     threads = std::min<double>(threads, tiles.slots);
   }
   if (step.kind == PlanStep::Kind::factor) {
     const factor::Form form = factor_form(group, group.nodes[0]);
-    units += static_cast<double>(form.batch) * factor_units(form);
+    units += static_cast<double>(form.batch) * factor_units(form, machine);
     if (step.host) {
       const ByteCost in_memory = byte_cost(std::numeric_limits<double>::infinity(), machine);
       traffic += static_cast<double>(step.host->sent + step.host->returned) * (in_memory.read + in_memory.write);
@@ -219,7 +220,7 @@ double predict_seconds(const PlanStep& step, const StepTraffic& bytes, const pre
     const SortForm form = sort_form(group, group.nodes[0]);
     units += sort_units(form, machine) * static_cast<double>(form.rows) * static_cast<double>(form.length);
   }
-  units = machine.unit * units + group_units(group, bytes.times, machine);
+  units = machine.unit * units + machine.product * products + group_units(group, bytes.times, machine);
   const bool packs = step.kind == PlanStep::Kind::dot || step.kind == PlanStep::Kind::convolution;
   if (packs) units += std::exchange(traffic, 0);  // they read as they pack, and multiply then
   const double all = std::max(units, traffic) + predicted::kBeside * std::min(units, traffic);
