@@ -86,6 +86,10 @@ class Analysis {
   int64_t along(const Linear& address, int level) const;
   /// Returns the same from one lane to the next.
   int64_t stride(const Linear& address) const;
+  /// Tells whether this is a reduction down columns that reads rows far apart through this address.
+  bool jumps_down(const Linear& address, int64_t element_bytes) const;
+  /// Tells whether columns are reduced a few rows at a time, from the first column to the last.
+  bool takes_columns() const;
   /// Says how a load or store with the element index `id` accesses memory.
   Access access(int32_t id) const;
   /// Tells whether some access of a map runs along the outer loop in memory and jumps from lane to lane, as in a

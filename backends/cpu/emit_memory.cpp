@@ -198,7 +198,7 @@ void Emitter::prefetch(Value* pointer, const Linear& linear, int64_t element_byt
   int64_t from = 0;
   if (a.vector_depth == 2 && takes_rows() && a.along(linear, 0) != 0) {
     from = kBytesAhead;
-  } else if (jumps_down(linear, element_bytes) && !takes_columns()) {
+  } else if (a.jumps_down(linear, element_bytes) && !a.takes_columns()) {
     from = kRowsAhead * a.along(linear, 1) * element_bytes;
   }
   if (from == 0) return;

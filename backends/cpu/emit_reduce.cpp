@@ -369,33 +369,10 @@ void Emitter::add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, 
   if (k.any_range || k.extent[1] % W != 0) tail_loop(whole, end, totals, tail);
 }
 
-// Columns of rows that come from memory are read some rows at a time, from the first column to the last, so that
-// processors fetch ahead along rows: a column of registers at a time jumps from row to row. Each result goes on where
-// it stopped, in the same order. 4096 x 4096 of f32, one thread: 2.8 ms for 6.5 (Zen 5); four rows or sixteen take 3.1.
-// Where code for so many rows is short, each has its own loads, and a line of each is read in turn: by hand, 8192 x
-// 8192 of f32, one thread of Zen 4, 11.0 ms for 13.3 with four lines of each, 17 with as few columns as 1024, and 10.7
-// for the sum of all.
-bool Emitter::takes_columns() const {
-  constexpr int64_t kFewestVectors = 4;
-  if (a.length() < kFewestVectors * a.lanes) return false;
-  for (int32_t id = 0; id < k.dag.size(); ++id) {
-    const Inst& i = k.dag[id];
-    const Linear* address = i.op == Opcode::load && a.needed(id) && a.varying(id) ? a.linear(i.a) : nullptr;
-    if (address && address->exact && jumps_down(*address, static_cast<int64_t>(size_of(i.type)))) return true;
-  }
-  return false;
-}
-
-bool Emitter::jumps_down(const Linear& address, int64_t element_bytes) const {
-  constexpr int64_t kFewestRows = 64, kFarApart = 1024;
-  if (k.kind != backends::Kernel::Kind::reduce || a.vector_depth != 1 || k.extent[1] < kFewestRows) return false;
-  return std::abs(a.along(address, 1)) * element_bytes >= kFarApart;
-}
-
 // The lanes that a line of a cache has of what is read from memory; 0 where code for some rows at once would be long.
 int Emitter::lanes_of_a_line() const {
   constexpr int kLine = 64;
-  if (!has_short_rows() || !stretches_.list.empty() || !a.groups().empty()) return 0;
+  if (!has_short_rows() || !a.groups().empty()) return 0;
   int width = a.tail_lanes;
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     const Inst& i = k.dag[id];
@@ -496,6 +473,10 @@ void Emitter::add_rows_at_once(Body& body, Value* first, int64_t count, std::vec
   llvm::BasicBlock* rows = new_block("rows");
   b.CreateBr(rows);
   b.SetInsertPoint(rows);
+  std::vector<bool> of_all(static_cast<size_t>(k.dag.size()));
+  for (int32_t id = 0; id < k.dag.size(); ++id) of_all[id] = a.depth(id) < 2;
+  body.blocks[2] = rows;
+  compute(body, &of_all);
   for (int64_t r = 0; r < count; ++r) {
     Body row = body;
     row.blocks[2] = b.GetInsertBlock();
@@ -506,7 +487,7 @@ void Emitter::add_rows_at_once(Body& body, Value* first, int64_t count, std::vec
 }
 
 void Emitter::reduce_kept() {
-  if (takes_columns()) return reduce_columns();
+  if (a.takes_columns()) return reduce_columns();
   std::vector<Value*> none;
   vector_loop(0, none, [&](Emitter&, Value* row, Value* count, std::vector<Value*>&) {
     row_block_ = b.GetInsertBlock();

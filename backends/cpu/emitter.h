@@ -113,12 +113,9 @@ class Emitter {
   /// Tells whether several rows are reduced at once.
   bool takes_rows() const;
   void reduce_rows(Value* first);
-  /// Tells whether columns are reduced a few rows at a time.
-  bool takes_columns() const;
   bool has_short_rows() const;
   int lanes_of_a_line() const;
-  /// Tells whether this is a reduction down columns that reads rows far apart through this address.
-  bool jumps_down(const Linear& address, int64_t element_bytes) const;
+  /// Reduces columns some rows at a time (Analysis::takes_columns).
   void reduce_columns();
   /// Adds what some rows have in the columns of the body's lanes.
   void add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals);

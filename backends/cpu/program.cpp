@@ -72,7 +72,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
     code.grain = per_task(columns);
     if (kernel.vector_level == 0) {
       code.grain = round_up(code.grain, kRangeUnit);
-      code.in_shares = kernel.kind == Kernel::Kind::reduce;
+      code.in_shares = kernel.kind == Kernel::Kind::reduce && Analysis(kernel, unit).takes_columns();
     }
     if (code.grain * 2 > rows) code.split = Split::none;
     return;

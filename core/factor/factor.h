@@ -46,7 +46,7 @@ struct Form {
 };
 
 /// The vectors of eigh and svd of so many rows (and columns) and more are made by divide and conquer, in a work space
-/// of as many bytes as the matrix has and little more, half as many again for svd; those of fewer by rotations.
+/// of about twice the matrix where that is large; those of fewer by rotations.
 inline constexpr int64_t kDividedRows = 64;
 
 /// Returns how many elements the result for one matrix has. Throws InternalError where they exceed int64.

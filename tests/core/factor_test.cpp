@@ -478,30 +478,37 @@ TYPED_TEST(Factor, SvdIsOrthogonalTimesDiagonalTimesOrthogonal) {
   }
 }
 
-// Matrices whose elements fall by orders of magnitude, up, down or to the middle: iterations end, and values are right.
+// Matrices whose elements fall by orders of magnitude, up, down or to the middle: iterations end, with vectors or
+// without, which are of other ways from 64 rows on, and vectors are orthogonal.
 TEST(FactorScales, GradedMatrices) {
-  const auto values = [](Kind kind, int64_t n, const std::vector<double>& a, bool vectors) {
-    const Form form{.kind = kind, .dtype = DType::f64, .m = n, .n = n, .vectors = vectors};
-    const std::vector<double> out = factors<double>(form, a);
-    return std::vector<double>(out.begin(), out.begin() + n);
-  };
   for (const int64_t n : {20, 63, 64, 200}) {
     for (const double orders : {10, 20, 40, 80, 150, 200, 250, 280, 300}) {
       for (const int where : {0, 1, 2}) {
         for (const Kind kind : {Kind::eigh, Kind::svd}) {
           std::vector<double> a(static_cast<size_t>(n * n));
           for (int64_t i = 0; i < n; ++i) {
-            const double down = double(i) / double(n), part = where == 0   ? down
-                                                              : where == 1 ? 1 - down
-                                                                           : std::abs(2 * down - 1);
+            const double down = double(i) / double(n);
+            const double part = where == 0 ? down : where == 1 ? 1 - down : std::abs(2 * down - 1);
             const double x = std::pow(10.0, -orders * part);
             a[static_cast<size_t>(i * n + i)] = x;
             if (kind == Kind::svd && i + 1 < n) a[static_cast<size_t>(i * n + i + 1)] = x;
-            if (kind == Kind::eigh && i > 0) a[static_cast<size_t>(i * n + i - 1)] = x;
+            if (kind == Kind::eigh && i > 0)
+              a[static_cast<size_t>(i * n + i - 1)] = a[static_cast<size_t>(i * n - n + i)] = x;
           }
-          const std::vector<double> with = values(kind, n, a, true), without = values(kind, n, a, false);
-          for (size_t i = 0; i < with.size(); ++i)
-            ASSERT_NEAR(with[i], without[i], 1e-14) << n << " " << orders << " " << where;
+          Form form{.kind = kind, .dtype = DType::f64, .m = n, .n = n};
+          const std::vector<double> out = factors<double>(form, a);
+          form.vectors = false;
+          const std::vector<double> values = factors<double>(form, a);
+          const double *at = out.data(), *from = a.data();
+          const Matrix w = take(at, 1, n), u = take(at, n, n), v = kind == Kind::svd ? take(at, n, n) : transposed(u);
+          Matrix scaled = u;
+          for (int64_t j = 0; j < n; ++j) {
+            ASSERT_NEAR(w(0, j), values[static_cast<size_t>(j)], 1e-14) << n << " " << orders << " " << where;
+            for (int64_t i = 0; i < n; ++i) scaled(i, j) *= w(0, j);
+          }
+          ASSERT_LE(difference(scaled * v, take(from, n, n)), 1e-14) << n << " " << orders << " " << where;
+          ASSERT_LE(difference(transposed(u) * u, identity(n)), 2e-14) << n << " " << orders << " " << where;
+          ASSERT_LE(difference(v * transposed(v), identity(n)), 2e-14) << n << " " << orders << " " << where;
         }
       }
     }
@@ -528,12 +535,17 @@ TYPED_TEST(Factor, SvdOfEqualAndCloseSingularValues) {
       case 9: return i == n / 2 ? x : 0;                                  // one row
       case 10: return diagonal || beside ? std::pow(10.0, -300 * (1 - part)) : 0;
       case 11: return diagonal ? 1e-20 : beside ? 1 : 0;
-      case 12: return j <= i ? (diagonal ? 1 : -1) : 0;  // Kahan's, of which the smallest value is 2^-n
+      case 12: return j <= i ? (diagonal ? 1 : -1) : 0;                 // Kahan's, of which the smallest value is 2^-n
+      case 13: return diagonal || beside ? (i < n / 2 ? 1 : 1e-8) : 0;  // halves that hardly touch
+      case 14: return x * (j < n / 2 ? 1 : 1e-9);
+      case 15: return x * (j < n / 2 ? 1 : 1e-12);
+      case 16: return x * (i == n / 2 ? 1e-8 : 1);
+      case 17: return (diagonal || beside) && i == n / 2 ? 1e-8 * x : diagonal || beside ? x : 0;
       default: return x * std::pow(10.0, -12.0 * double(i + j) / double(n));
     }
   };
   for (const int64_t n : {64, 65, 99, 300}) {
-    for (int kind = 0; kind < 14; ++kind) {
+    for (int kind = 0; kind < 19; ++kind) {
       std::vector<T> a(static_cast<size_t>(n * n));
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = 0; j < n; ++j) a[static_cast<size_t>(i * n + j)] = static_cast<T>(given(kind, i, j, n));

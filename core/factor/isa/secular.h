@@ -33,10 +33,12 @@ class Secular {
   void find_root(int64_t i, int64_t k) {
     const bool last = i == k - 1;
     const double total = last ? std::accumulate(weights_, weights_ + k, 0.0) : 0;
-    const double next = !last      ? poles_[i + 1]
-                        : kSquares ? std::sqrt(poles_[i] * poles_[i] + 2 * total)
-                                   : poles_[i] + 2 * total;
-    const double gap = next - poles_[i];
+    // Of the last root it bounds the step: weights may be so small beside the pole that no number lies between the two.
+    const double pole = poles_[i];
+    const double gap = !last      ? poles_[i + 1] - pole
+                       : kSquares ? 2 * total / (pole + std::sqrt(pole * pole + 2 * total))
+                                  : 2 * total;
+    const double next = last ? pole + gap : poles_[i + 1];  // an origin is a pole to the last bit
     const bool nearer_next = !last && sums(i, k, poles_[i], gap / 2).value < 0;
     const double origin = nearer_next ? next : poles_[i];
     double low = nearer_next ? -gap / 2 : 0, high = nearer_next ? 0 : last ? gap : gap / 2;
