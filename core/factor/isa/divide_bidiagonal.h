@@ -32,7 +32,6 @@ class DivideBidiagonal : public Merging<T> {
   using Base = Merging<T>;
   using Base::d_, Base::kept_, Base::kBoth, Base::kEpsilon, Base::kFirst, Base::kSecond, Base::n_, Base::number_,
       Base::place_, Base::z_;
-  using typename Base::Range;
 
   // The row in the middle takes part in both halves.
   static int64_t gathered(int64_t n) {
@@ -67,7 +66,9 @@ class DivideBidiagonal : public Merging<T> {
     const double tolerance = 8 * kEpsilon;
     if (last > end) {  // both halves have a row of v that no row of theirs reaches: one of the two remains so
       const double other = z(end), both = length(z_[middle], other);
-      if (both > tolerance) turn(middle, end, z_[middle] / both, other / both, {begin, last});
+      if (both > tolerance) {
+        Turned<T>{v_ + begin, last - begin, n_}.add(middle, end, z_[middle] / both, other / both);
+      }
       z_[middle] = both;
     }
     if (std::abs(z_[middle]) <= tolerance) z_[middle] = tolerance;
@@ -90,9 +91,8 @@ class DivideBidiagonal : public Merging<T> {
       const double scale = 1 / std::sqrt(secular_.squares(i, 0, k));
       for (int64_t j = 0; j < k; ++j) at(j) = static_cast<T>(scale * secular_.exact(j) / secular_.difference(j, i));
     });
-    const auto left_scale = [&](int64_t i) { return 1 / std::sqrt(1 + secular_.squares(i, 1, k, true)); };
     Base::multiply(u_, of, {begin, middle}, {middle + 1, end}, *work_, [&](int64_t i, const auto& at) {
-      const double scale = left_scale(i);
+      const double scale = 1 / std::sqrt(1 + secular_.squares(i, 1, k, true));
       at(0) = static_cast<T>(-scale);
       for (int64_t j = 1; j < k; ++j) {
         at(j) = static_cast<T>(scale * secular_.pole(j) * secular_.exact(j) / secular_.difference(j, i));
@@ -101,17 +101,6 @@ class DivideBidiagonal : public Merging<T> {
     });
     for (int64_t i = 0; i < k; ++i) d_[begin + i] = secular_.root(i);
     for (int64_t i = begin; i < end; ++i) d_[i] *= largest;
-  }
-
-  // Sets (row i, row j) of v := (c row i + s row j, c row j - s row i).
-  void turn(int64_t i, int64_t j, double c, double s, Range columns) {
-    T *const x = v_ + i * n_, *const y = v_ + j * n_;
-    const auto cosine = static_cast<T>(c), sine = static_cast<T>(s);
-    for (int64_t at = columns.begin; at < columns.end; ++at) {
-      const T a = x[at], b = y[at];
-      x[at] = cosine * a + sine * b;
-      y[at] = cosine * b - sine * a;
-    }
   }
 
   double* e_ = nullptr;
