@@ -25,7 +25,7 @@ TOOLS = [
     ("neap-limits", "Times the kernels written by hand that Neap is held against. `--json` writes JSON, `--reps N` repeats.", []),
     ("neap-plan-speed", "Times tracing and planning by kind and size of program. It takes the flags of Google Benchmark.", []),
     ("neap-cost", "Prints the planner's predicted time beside the measured one, for kernels of every kind. Plans are chosen by the times"
-     " of one machine, so that a program has the same plan everywhere; the tool also measures what the model's units of arithmetic"
+     " of one machine, so that a program has the same plan everywhere; the tool also measures what the model's units of arithmetic and of products"
      " and its bytes take where it runs, in each cache and in memory, and compares with what follows from that. It takes no"
      " arguments.", []),
 ]  # fmt: skip
