@@ -113,12 +113,12 @@ Layout layout(const Form& form) {
   sizes.packing_bytes =
       form.dtype == DType::f64 ? Work<double>::packing_bytes(largest) : Work<float>::packing_bytes(largest);
   if (form.kind == Kind::cholesky_cotangent) sizes.packing_bytes += kBesideCotangent * size_of(form.dtype);
-  size_t counted = sizes.packing_bytes;  // of a strip; what vectors are made in comes on top
+  size_t packing = sizes.packing_bytes;  // without the room that vectors are made in
   if (form.vectors && (form.kind == Kind::eigh || form.kind == Kind::svd)) {
     const auto rows = static_cast<size_t>(std::min(form.m, form.n));
     const size_t strip_room = form.kind == Kind::eigh ? eigh_strip_room(form) : svd_strip_room(form);
-    sizes.packing_bytes = strip_room ? counted + strip_room : std::max(counted, rows * kRotatedBytes);
-    if (!strip_room) counted = sizes.packing_bytes;
+    if (strip_room == 0) packing = std::max(packing, rows * kRotatedBytes);
+    sizes.packing_bytes = packing + strip_room;
   }
   // The work space may take a quarter of the operands' bytes, or kLittle where that is more.
   const size_t operands = static_cast<size_t>(form.batch * form.m * form.n) * size_of(form.dtype);
@@ -129,7 +129,8 @@ Layout layout(const Form& form) {
   };
   sizes.slots = most(form.batch, sizes.slot_bytes());
   if (form.batch == 1 && flops(form) > kInOneStrip) {
-    sizes.strips = most((largest + kColumns - 1) / kColumns, counted);
+    const int64_t useful = (largest + kColumns - 1) / kColumns;  // two, if that room alone is too much for it
+    sizes.strips = std::max(most(useful, sizes.packing_bytes), std::min(2, most(useful, packing)));
   }
   return sizes;
 }
