@@ -116,9 +116,8 @@ void Analysis::group_strided_loads() {
 // Columns of rows that come from memory are read some rows at a time, from the first column to the last, so that
 // processors fetch ahead along rows: a column of registers at a time jumps from row to row. Each result goes on where
 // it stopped, in the same order. 4096 x 4096 of f32, one thread: 2.8 ms for 6.5 (Zen 5); four rows or sixteen take 3.1.
-// Where code for so many rows is short, each has its own loads, and a line of each is read in turn: by hand, 8192 x
-// 8192 of f32, one thread of Zen 4, 11.0 ms for 13.3 with four lines of each, 17 with as few columns as 1024, and 10.7
-// for the sum of all.
+// A line of each is read in turn where there is little to compute: by hand, 8192 x 8192 of f32, one thread of Zen
+// 4, 11.0 ms for 13.3 with four lines of each, 17 with as few columns as 1024, and 10.7 for the sum of all.
 bool Analysis::takes_columns() const {
   constexpr int64_t kFewestVectors = 4;
   if (length() < kFewestVectors * lanes) return false;

@@ -238,7 +238,7 @@ bool Emitter::takes_rows() const {
   return shared || picks(k.reductions[0].combine);
 }
 
-// Whether code for some rows beside each other is short: each instruction that a row has of its own is code and
+// Whether a row has few instructions of its own: where several are computed beside each other each is code and
 // registers.
 bool Emitter::has_short_rows() const {
   constexpr int kMostInstructions = 8;
@@ -369,10 +369,10 @@ void Emitter::add_blocks(Value* row, int32_t kept, std::vector<Value*>& totals, 
   if (k.any_range || k.extent[1] % W != 0) tail_loop(whole, end, totals, tail);
 }
 
-// The lanes that a line of a cache has of what is read from memory; 0 where code for some rows at once would be long.
-int Emitter::lanes_of_a_line() const {
+// A line of each row in turn, where it is memory that is waited for.
+int Emitter::lanes_of_rows() const {
   constexpr int kLine = 64;
-  if (!has_short_rows() || !a.groups().empty()) return 0;
+  if (!has_short_rows() || !a.groups().empty()) return a.lanes;
   int width = a.tail_lanes;
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     const Inst& i = k.dag[id];
@@ -389,7 +389,7 @@ void Emitter::reduce_columns() {
   const int64_t most = std::max<int64_t>(kSumBytes / 8 / static_cast<int64_t>(types.size()) / 64 * 64, 64);
   std::vector<llvm::AllocaInst*> sums;
   for (llvm::Type* type : types) sums.push_back(stack(llvm::ArrayType::get(type, static_cast<uint64_t>(most)), "sums"));
-  const int lines = lanes_of_a_line();
+  const int of_rows = lanes_of_rows();
   std::vector<Value*> none;
   Value* const ends[] = {bounds_[0][0], bounds_[0][1]};
   const auto some_columns = [&](Value* first, std::vector<Value*>&) {
@@ -428,29 +428,18 @@ void Emitter::reduce_columns() {
       put(totals, column);
     };
     each(begin, a.lanes);
-    const auto add_to = [&](const auto& add) {
-      return [&, add](Body& body, Value* column) {
-        std::vector<Value*> totals = get(column);
-        add(body, totals);
-        put(totals, column);
-      };
-    };
-    Value* rest = bounds_[1][0];
-    if (lines) {
-      const auto rows = [&](Value* row, std::vector<Value*>&) {
-        each(add_to([&](Body& body, std::vector<Value*>& totals) {
-               body.count ? add_rows(body, row, b.CreateAdd(row, number(kRows)), totals)
-                          : add_rows_at_once(body, row, kRows, totals);
-             }),
-             lines);
-      };
-      rest = loop(rest, bounds_[1][1], kRows, none, rows, "rows");
-    }
-    const auto some = [&](Value* row, std::vector<Value*>&) {
-      Value* stop = least(b.CreateAdd(row, number(kRows)), bounds_[1][1]);
-      each(add_to([&](Body& body, std::vector<Value*>& totals) { add_rows(body, row, stop, totals); }), a.lanes);
-    };
-    loop(rest, bounds_[1][1], kRows, none, some, "rows", true);
+    loop(
+        bounds_[1][0], bounds_[1][1], kRows, none,
+        [&](Value* row, std::vector<Value*>&) {
+          Value* stop = least(b.CreateAdd(row, number(kRows)), bounds_[1][1]);
+          const auto add = [&](Body& body, Value* column) {
+            std::vector<Value*> totals = get(column);
+            add_rows(body, row, stop, totals);
+            put(totals, column);
+          };
+          each(add, of_rows);
+        },
+        "rows", true);
     each([&](Body& body, Value* column) { finish_reduce(get(column), column, body); }, a.lanes);
   };
   loop(ends[0], ends[1], most, none, some_columns, "columns", true);
@@ -465,25 +454,6 @@ void Emitter::add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>
     carried = accumulate(body, carried);
   };
   loop(begin, end, 1, totals, add, "column");
-}
-
-// Each row has loads of its own, of which processors see that they go along it: a loop over rows whose load goes down
-// and back hides that from those that look at one instruction's addresses.
-void Emitter::add_rows_at_once(Body& body, Value* first, int64_t count, std::vector<Value*>& totals) {
-  llvm::BasicBlock* rows = new_block("rows");
-  b.CreateBr(rows);
-  b.SetInsertPoint(rows);
-  std::vector<bool> of_all(static_cast<size_t>(k.dag.size()));
-  for (int32_t id = 0; id < k.dag.size(); ++id) of_all[id] = a.depth(id) < 2;
-  body.blocks[2] = rows;
-  compute(body, &of_all);
-  for (int64_t r = 0; r < count; ++r) {
-    Body row = body;
-    row.blocks[2] = b.GetInsertBlock();
-    row.index[1] = b.CreateAdd(first, number(r));
-    compute(row);
-    totals = accumulate(row, totals);
-  }
 }
 
 void Emitter::reduce_kept() {

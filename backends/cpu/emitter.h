@@ -114,12 +114,11 @@ class Emitter {
   bool takes_rows() const;
   void reduce_rows(Value* first);
   bool has_short_rows() const;
-  int lanes_of_a_line() const;
+  int lanes_of_rows() const;
   /// Reduces columns some rows at a time (Analysis::takes_columns).
   void reduce_columns();
   /// Adds what some rows have in the columns of the body's lanes.
   void add_rows(Body& body, Value* begin, Value* end, std::vector<Value*>& totals);
-  void add_rows_at_once(Body& body, Value* first, int64_t count, std::vector<Value*>& totals);
   /// Returns an instruction of which a block of the row is computed before any of its sums, or -1 (add_blocks).
   int32_t kept_in_blocks() const;
   /// Adds the elements of a row in blocks: what `kept` says of one to the stack, then its sums.
