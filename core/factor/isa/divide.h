@@ -67,14 +67,7 @@ class Merging {
         if (std::abs((d_[i] - d_[before]) * c * s) <= tolerance) {
           z_[i] = both;
           z_[before] = 0;
-          for (T* const rows : matrices) {
-            T *const x = rows + before * n_ + of.begin, *const y = rows + i * n_ + of.begin;
-            for (int64_t j = 0; j < of.last - of.begin; ++j) {
-              const T a = x[j], b = y[j];
-              x[j] = static_cast<T>(c) * a - static_cast<T>(s) * b;
-              y[j] = static_cast<T>(c) * b + static_cast<T>(s) * a;
-            }
-          }
+          for (T* const rows : matrices) Turned<T>{rows + of.begin, of.last - of.begin, n_}.add(before, i, c, -s);
           const double first = d_[before], second = d_[i];
           d_[before] = first * c * c + second * s * s;
           d_[i] = first * s * s + second * c * c;
