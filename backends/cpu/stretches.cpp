@@ -129,20 +129,27 @@ bool holds(Opcode op, const Line& line, int64_t place) {
   return op == Opcode::lt ? v < 0 : op == Opcode::le ? v <= 0 : op == Opcode::eq ? v == 0 : v != 0;
 }
 
-// Where the truth of some comparison changes, with the row's ends. Between two of them none does.
-std::set<int64_t> turns(const Analysis& a, int64_t length) {
-  std::set<int64_t> at{0, length};
+// Where the truth of some comparison changes between two places, with these. Between two of them none does.
+std::set<int64_t> turns(const Analysis& a, int64_t begin, int64_t end) {
+  std::set<int64_t> at{begin, end};
   for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
     const std::optional<Line> c = comparison(a, id);
     if (!c) continue;
     const int64_t zero = -c->offset / c->slope;  // next to the last place before the zero
     for (int64_t place = zero - 1; place <= zero + 2; ++place) {
-      if (place <= 0 || place >= length) continue;
+      if (place <= begin || place >= end) continue;
       const Opcode op = a.kernel.dag[id].op;
       if (holds(op, *c, place - 1) != holds(op, *c, place)) at.insert(place);
     }
   }
   return at;
+}
+
+bool compares_places(const Analysis& a) {
+  for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
+    if (comparison(a, id)) return true;
+  }
+  return false;
 }
 
 Kernel between(const Analysis& a, int64_t place) {
@@ -151,6 +158,21 @@ Kernel between(const Analysis& a, int64_t place) {
     if (!c) return std::nullopt;
     return dag.integer(holds(a.kernel.dag[id].op, *c, place), DType::bool_);
   });
+}
+
+// The parts of places [begin, end), in each of which all comparisons of places are decided: also those of what others
+// select, as between two bounds. Parts that do not pay stay as they are.
+template <class Pays>
+void cut(std::vector<Stretch>& parts, Stretch whole, const VectorUnit& unit, const Pays& pays) {
+  const Analysis open(whole.kernel, unit, &whole.within);
+  if (!compares_places(open)) return parts.push_back(std::move(whole));
+  const std::set<int64_t> at = turns(open, whole.begin, whole.end);
+  for (auto begin = at.begin(), end = std::next(begin); end != at.end(); begin = end++) {
+    if (!pays(*begin, *end)) continue;
+    Stretch part{*begin, *end, between(open, *begin), whole.within};
+    part.within.place = {part.begin, part.end - 1};
+    cut(parts, std::move(part), unit, pays);
+  }
 }
 
 // Columns of rows: each lane is one result, whatever vector it is in.
@@ -191,13 +213,10 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   Within within{{0, row - 1}, {0, (k.extent[1] - 1) / row}, whole.lanes, whole.tail_lanes};
   if (reduces || out.row > 0) within.begins_at = std::gcd(out.row, int64_t{whole.tail_lanes});
   const Kernel rows = out.row > 0 ? by_rows(k, row) : k;
-  const Analysis open(rows, unit, &within);
-  const std::set<int64_t> at = turns(open, row);
-  if (at.size() == 2 && out.row == 0) return {};
-  for (auto begin = at.begin(), end = std::next(begin); end != at.end(); begin = end++) {
-    if (!pays(*begin, *end)) continue;
-    Stretch s{*begin, *end, between(open, *begin), within};
-    s.within.place = {s.begin, s.end - 1};
+  std::vector<Stretch> parts;
+  cut(parts, {0, row, rows, within}, unit, pays);
+  if (out.row == 0 && parts.size() == 1 && parts[0].end - parts[0].begin == row) return {};
+  for (Stretch& s : parts) {
     if (!reduces && out.row == 0 && !k.any_range) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
     if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) < before) out.list.push_back(std::move(s));
   }

@@ -85,8 +85,9 @@ class Element {
     const int64_t shift = pick(0, 3) == 0 ? pick(-n_ / 2, n_ / 2) : pick(-3, 3);
     const IndexExpr moved = index_.add(place, shift);
     const IndexExpr clamped = index_.clamp(moved, 0, n_ - 1);
-    switch (pick(0, 5)) {
+    switch (pick(0, 6)) {
       case 0: return load(row, clamped);
+      case 6: return load(row, index_.clamp(moved, pick(0, 2), n_ - 1 - pick(0, 2)));  // both bounds are met
       case 4: {
         const X x = load(row, clamped);
         return k_.dag.select(user_made(place), x, nothing());
