@@ -10,7 +10,8 @@ namespace {
 // cache nearest to the core but one, and costs a few percent to pack.
 constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = kDotBlock, kLeastTile = 32;
 constexpr int64_t kEnoughTiles = 16;  // with fewer, tiles are halved, so that more threads have some
-constexpr int kMostSlots = 16;        // tiles in flight: more let more threads work, and take more scratch
+constexpr double kMultiplicationsAByte = 4;
+constexpr int kMostSlots = 16;  // tiles in flight: more let more threads work, and take more scratch
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -60,7 +61,9 @@ DotTiles dot_tiles(const DotForm& form) {
                        (static_cast<double>(form.m) * static_cast<double>(form.k) +
                         static_cast<double>(form.k) * static_cast<double>(form.n) +
                         static_cast<double>(form.m) * static_cast<double>(form.n));
-  t.slots = tiles_in_flight(t.count, work(), bytes, t.slot_bytes);
+  // A byte read or written takes a core as long as some multiplications: what many small matrices wait for.
+  const double moved = kMultiplicationsAByte * bytes / static_cast<double>(std::max<int64_t>(t.count, 1));
+  t.slots = tiles_in_flight(t.count, std::max(work(), moved), bytes, t.slot_bytes);
   return t;
 }
 

@@ -57,7 +57,10 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
             DotForm{1, 530, 270, 40}, DotForm{40, 8, 8, 8}, DotForm{1, 3, 2, 0}, DotForm{1, 200, 200, 200},
             // Tiles that one thread makes larger, that share what is packed, or that read lhs where it lies.
             DotForm{1, 64, 250, 1030}, DotForm{2, 700, 600, 60}, DotForm{1, 1030, 50, 70}, DotForm{5, 63, 16, 64},
-            DotForm{1, 137, 518, 248}}) {
+            DotForm{1, 137, 518, 248},
+            // Small matrices, each by itself: of few terms, and of many.
+            DotForm{500, 3, 3, 3}, DotForm{70, 16, 7, 16}, DotForm{33, 5, 8, 2}, DotForm{1, 3, 3, 100},
+            DotForm{3, 4, 2, 2100}, DotForm{2, 1, 4, 2049}, DotForm{1, 2, 3, 4352}}) {
         DotForm form = f;
         form.lhs_transposed = lhs;
         form.rhs_transposed = rhs;
@@ -407,7 +410,12 @@ void check_parts(DotForm f) {
 TEST(Gemm, PartsOfAProductHaveItsBits) {
   for (const bool lhs : {false, true}) {
     for (const bool rhs : {false, true}) {
-      for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 70, 300}, {33, 5, 260}, {17, 290, 40}, {9, 20, 5001}}) {
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{130, 70, 300},
+                                    {33, 5, 260},
+                                    {17, 290, 40},
+                                    {9, 20, 5001},
+                                    {4, 3, 2500},
+                                    {3, 4, 40}}) {
         check_parts<float>({1, m, n, k, lhs, rhs});
         check_parts<double>({1, m, n, k, lhs, rhs});
       }

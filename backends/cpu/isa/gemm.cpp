@@ -9,6 +9,7 @@
 #include "backends/cpu/isa/bf16_pairs.h"
 #include "backends/cpu/isa/bf16_tiles.h"
 #include "backends/cpu/isa/blocks.h"
+#include "backends/cpu/isa/small_matrices.h"
 #include "core/thread_pool.h"
 #include "planner/kernels/dot_scratch.h"
 
@@ -210,6 +211,7 @@ template <class T>
 void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, std::byte* scratch, bool has_tiles) {
   const Product<T> product{form, lhs, rhs, static_cast<T*>(out), has_tiles && is_for_tiles(form)};
   const DotTiles& tiles = product.tiles;
+  const bool small = !product.of_tiles && has_small_matrices(form);
   std::atomic<int64_t> next{0};
   const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));
   parallel_tasks(tiles.slots, [&](int slot) {
@@ -217,6 +219,11 @@ void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, 
     std::byte* packing = scratch + static_cast<size_t>(slot) * tiles.slot_bytes;
     Packed packed;
     for (int64_t begin; (begin = next.fetch_add(chunk)) < tiles.count;) {
+      if (small) {
+        multiply_small(form, static_cast<const T*>(lhs), static_cast<const T*>(rhs), product.out, begin,
+                       std::min(begin + chunk, tiles.count));
+        continue;
+      }
       for (int64_t i = begin; i < std::min(begin + chunk, tiles.count); ++i) product.run(i, packing, packed);
     }
   });
