@@ -8,6 +8,10 @@
 #include <cstring>
 #include <type_traits>
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 namespace neap::cpu::NEAP_ISA {
 namespace {
 
@@ -210,7 +214,21 @@ template <int kLength>
 template <class H>
 void widen(const H* from, int64_t count, float* to) {
   constexpr int64_t kLength = kVectorBytes / 4;
-  for (int64_t i = 0; i < count; i += kLength) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<H, F16>) {
+    for (; i + kLength <= count; i += kLength) {
+      _mm512_storeu_ps(to + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(from + i))));
+    }
+  }
+#elif defined(__F16C__)
+  if constexpr (std::is_same_v<H, F16>) {
+    for (; i + kLength <= count; i += kLength) {
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(from + i))));
+    }
+  }
+#endif
+  for (; i < count; i += kLength) {
     const int64_t here = std::min(kLength, count - i);
     Words<kLength> bits{};
     if (here == kLength) {
