@@ -57,7 +57,7 @@ int reduce_partials(const Graph& group, const Target& target) {
     columns = columns && goes_down(group, node) && group.aval(v).dtype != DType::f64;
   }
   if (kept == 0 || rows >= (columns ? kFewColumns : kManyRows)) return 1;
-  if (rows >= kManyRows) {
+  if (rows >= kManyRows || (columns && rows > 1)) {
     const int64_t most = std::min<int64_t>(operand / kept / kRowsOfPart, target.reduce_partials);
     return static_cast<int>(std::clamp<int64_t>(operand / kReducePart, 1, std::max<int64_t>(1, most)));
   }

@@ -43,7 +43,9 @@ TEST(Parts, ReductionsByShape) {
 
 // A thread takes many columns at once: a few hundred are too few for all threads.
 TEST(Parts, OfColumnsByElements) {
-  EXPECT_EQ(reduce_partials({1 << 20, 63}, {0}), 16) << "as of rows";
+  EXPECT_EQ(reduce_partials({1 << 20, 63}, {0}), 64);
+  EXPECT_EQ(reduce_partials({20000, 50}, {0}), 15);
+  EXPECT_EQ(reduce_partials({1 << 17, 1}, {0}), 2) << "as of rows";
   EXPECT_EQ(reduce_partials({1 << 20, 64}, {0}), 64);
   EXPECT_EQ(reduce_partials({1 << 14, 64}, {0}), 16);
   EXPECT_EQ(reduce_partials({1 << 14, 64}, {0}, Op::reduce_max), 16);
