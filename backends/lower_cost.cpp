@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backends/lower.h"
+#include "backends/rise.h"
 #include "planner/kernels/cost.h"
 #include "trace/scalar/scalar_eval.h"
 
@@ -24,6 +25,7 @@ struct Facts {
   std::vector<bool> live;
   std::vector<uint8_t> levels;
   std::vector<Strides> strides;
+  std::vector<bool> near;  // integers that lanes of the inner loop find in one register's worth of memory
 };
 
 std::vector<int32_t> roots_of(const Kernel& kernel) {
@@ -50,7 +52,20 @@ std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional
   return std::has_single_bit(static_cast<uint64_t>(row)) ? moved : std::nullopt;
 }
 
-Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32_t id, uint8_t levels, bool rows) {
+// What is clamped between two bounds is not, along most of a long loop (backends/cpu/stretches.h): by how much the
+// smaller or larger of two numbers moves there, of which one does not.
+std::optional<int64_t> unclamped(const scalar::Dag& dag, const std::vector<Strides>& of, const Inst& inst, int level) {
+  const Inst& c = dag[inst.a];
+  if (c.op != Opcode::lt && c.op != Opcode::le) return std::nullopt;
+  const bool chooses = (c.a == inst.b && c.b == inst.c) || (c.a == inst.c && c.b == inst.b);
+  const auto &x = of[inst.b][level], &y = of[inst.c][level];
+  return chooses && x && y && (*x == 0 || *y == 0) ? std::optional(*x + *y) : std::nullopt;
+}
+
+Strides strides_of(const Kernel& kernel, const std::vector<Strides>& of, int32_t id, uint8_t levels) {
+  constexpr int64_t kLong = 128;  // iterations of the inner loop
+  const scalar::Dag& dag = kernel.dag;
+  const bool rows = kernel.kind == Kernel::Kind::reduce;
   const Inst& inst = dag[id];
   Strides out;
   for (int level = 0; level < 2; ++level) {
@@ -76,6 +91,10 @@ Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32
           out[level] = moved;
         }
         break;
+      case Opcode::select:
+        if (level == 1 && is_integer(inst.type) && kernel.extent[1] >= kLong)
+          out[level] = unclamped(dag, of, inst, level);
+        break;
       case Opcode::div:
       case Opcode::bit_and:
         if (rows && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a);
@@ -86,26 +105,43 @@ Strides strides_of(const scalar::Dag& dag, const std::vector<Strides>& of, int32
   return out;
 }
 
+// Small remainders, and what rises so little (backends/rise.h).
+bool is_near(const scalar::Dag& dag, const Inst& inst, const std::vector<bool>& near, const Facts& f) {
+  constexpr int64_t kMost = 16;
+  const auto moves = [&](int32_t i) { return (f.levels[i] >> 1 & 1) != 0; };
+  if (!is_integer(inst.type)) return false;
+  if (inst.op == Opcode::convert) return near[inst.a];
+  if (inst.op == Opcode::add && moves(inst.a) != moves(inst.b)) return near[moves(inst.a) ? inst.a : inst.b];
+  const int64_t d = modulus(dag, inst);
+  return 0 < d && d <= kMost;
+}
+
 Facts facts_of(const Kernel& kernel) {
   const scalar::Dag& dag = kernel.dag;
-  Facts f{live_instructions(kernel), std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size())};
+  Facts f{live_instructions(kernel), std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size()),
+          std::vector<bool>(dag.size())};
+  std::vector<int64_t> rises(dag.size());
+  std::vector<bool> small(dag.size());
   for (int32_t id = 0; id < dag.size(); ++id) {
     const Inst& inst = dag[id];
     if (inst.op == Opcode::index) f.levels[id] = static_cast<uint8_t>(1u << inst.imm);
     for (int32_t operand : {inst.a, inst.b, inst.c}) {
       if (operand >= 0) f.levels[id] |= f.levels[operand];
     }
-    f.strides[id] = strides_of(dag, f.strides, id, f.levels[id], kernel.kind == Kernel::Kind::reduce);
+    f.strides[id] = strides_of(kernel, f.strides, id, f.levels[id]);
+    rises[id] = is_integer(inst.type) ? rise(dag, id, 1, planner::kLanes, rises, (f.levels[id] >> 1 & 1) != 0) : -1;
+    small[id] = is_near(dag, inst, small, f);
+    f.near[id] = small[id] || (0 <= rises[id] && rises[id] < planner::kLanes);
   }
   return f;
 }
 
 // A memory access per vector, by what happens from lane to lane: in order, within 8 elements (wide loads or stores and
-// shuffles, backends/cpu/analysis.h; stores that leave gaps go lane by lane), or lane by lane. The numbers are
-// estimates; neap-cost's "transpose" and "gather" measure.
-double access_cost(const Strides& strides, int vector_level) {
+// shuffles, backends/cpu/analysis.h; stores that leave gaps go lane by lane), near (a load and a permutation), or lane
+// by lane. The numbers are estimates; neap-cost's "transpose" and "gather" measure.
+double access_cost(const Strides& strides, int vector_level, bool near = false) {
   const auto& stride = strides[vector_level];
-  if (!stride) return 12;
+  if (!stride) return near ? 5 : 48;
   if (-1 <= *stride && *stride <= 1) return 1;
   return -8 <= *stride && *stride <= 8 ? 3 : 12;
 }
@@ -119,7 +155,9 @@ double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level
     case Opcode::constant:
     case Opcode::param:
     case Opcode::index: return 0;
-    case Opcode::load: return access_cost(f.strides[inst.a], vector_level);
+    case Opcode::load:
+      return access_cost(f.strides[inst.a], vector_level,
+                         vector_level == 1 && f.near[inst.a] && size_of(inst.type) >= 4);
     case Opcode::div:
     case Opcode::rem:
       if (is_float(inst.type)) return wide * 5;

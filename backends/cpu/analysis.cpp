@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/rise.h"
+
 namespace neap::cpu {
 
 using scalar::Inst;
@@ -115,10 +117,16 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
     std::swap(outer, inner);
   vector_depth = k.vector_level == inner ? 2 : 1;
   find_dependence();
+  for (auto& rises : rises_) rises.assign(static_cast<size_t>(k.dag.size()), -1);
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     if (!integral(k.dag[id].type)) continue;
     facts_[id].range = find_range(id);
     facts_[id].linear = find_linear(id);
+    if (!is_exact(id)) continue;
+    for (const bool more : {false, true}) {
+      auto& rises = rises_[more];
+      rises[id] = backends::rise(k.dag, id, k.vector_level, more ? 16 : 8, rises, facts_[id].varying);
+    }
   }
   find_shared();
   mark_needed();
@@ -312,16 +320,80 @@ Access Analysis::access(int32_t id) const {
 
 bool Analysis::crosses() const {
   constexpr int64_t kJump = 16, kNear = 8;  // elements from lane to lane, along the other loop (neap-cost "transpose")
+  constexpr int64_t kRow = 16;              // what another index counts up to before it begins again
+  // As `along`, in rows of which the index is the place: its remainder of a power of two is no sum of products.
+  const auto along_rows = [&](const Linear& address, int level) {
+    int64_t total = along(address, level);
+    for (const auto& [id, coefficient] : address.terms) {
+      const Inst& i = kernel.dag[id];
+      if (i.op != Opcode::bit_and || !is_constant(kernel.dag, i.b) || signed_constant(kernel.dag[i.b]) < kRow - 1)
+        continue;
+      const Inst& counted = kernel.dag[i.a];
+      const bool is_index = counted.op == Opcode::index && static_cast<int>(counted.imm) == level;
+      if (is_index) total = wrap_add(total, coefficient);
+    }
+    return total;
+  };
   const auto jumps = [&](int32_t index) {
     const Linear* address = linear(index);
     if (!address || !address->exact) return false;
-    const int64_t lane = stride(*address), other = along(*address, 1 - kernel.vector_level);
+    const int64_t lane = stride(*address), other = along_rows(*address, 1 - kernel.vector_level);
     return (lane >= kJump || lane <= -kJump) && other != 0 && -kNear <= other && other <= kNear;
   };
   for (int32_t id = 0; id < kernel.dag.size(); ++id) {
     if (kernel.dag[id].op == Opcode::load && needed(id) && jumps(kernel.dag[id].a)) return true;
   }
   return std::ranges::any_of(kernel.stores, [&](const auto& s) { return jumps(s.index); });
+}
+
+// Whether neither a sum wraps nor a dividend is negative, nor a number that is converted is another then.
+bool Analysis::is_exact(int32_t id) const {
+  const Inst& i = kernel.dag[id];
+  const auto range = [&](int32_t operand) { return facts_[operand].range; };
+  switch (i.op) {
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul: {
+      const auto r = exact_range(i.op, range(i.a), range(i.b));
+      return r && r->inside(range_of(i.type)) && !(i.type == DType::u64 && r->lo < 0);
+    }
+    case Opcode::div: return range(i.a).lo >= 0;
+    case Opcode::convert: {
+      const DType from = kernel.dag[i.a].type;
+      return is_integer(from) && range(i.a).inside(range_of(i.type)) &&
+             !(is_unsigned(from) != is_unsigned(i.type) && range(i.a).lo < 0);
+    }
+    default: return true;
+  }
+}
+
+int32_t Analysis::small_remainder(int32_t address) const {
+  constexpr int64_t kMost = 16;
+  int32_t id = address;
+  for (;;) {
+    const Inst& i = kernel.dag[id];
+    if (const int64_t d = backends::modulus(kernel.dag, i); d > 0) {
+      if (d > kMost || !is_integer(i.type) || facts_[i.a].range.lo < 0) return -1;
+      const Inst& of = kernel.dag[i.a];
+      int64_t repeats = d;
+      int32_t counted = i.a;
+      if (of.op == Opcode::div && is_constant(kernel.dag, of.b)) {
+        const int64_t by = signed_constant(kernel.dag[of.b]);
+        if (by <= 0 || by > (int64_t{1} << 40)) return -1;
+        repeats *= by;
+        counted = of.a;
+      }
+      return is_vector_index(counted) && places().lo == 0 && length() >= repeats ? id : -1;
+    }
+    const auto varies = [&](int32_t operand) { return facts_[operand].varying; };
+    if (i.op == Opcode::convert && is_integer(kernel.dag[i.a].type)) {
+      id = i.a;
+    } else if (i.op == Opcode::add && varies(i.a) != varies(i.b)) {
+      id = varies(i.a) ? i.a : i.b;
+    } else {
+      return -1;
+    }
+  }
 }
 
 void Analysis::mark_needed() {

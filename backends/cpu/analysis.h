@@ -95,6 +95,12 @@ class Analysis {
   /// Tells whether some access of a map runs along the outer loop in memory and jumps from lane to lane, as in a
   /// transpose: then small tiles of both loops reuse cache lines that whole rows would lose.
   bool crosses() const;
+  /// Returns how much an integer that falls from no lane to the next rises within 8 of them, or else 16, at most; -1:
+  /// not known.
+  int64_t rise(int32_t id, int lanes) const { return rises_[lanes > 8][id]; }
+  /// Returns the remainder, of a division by no more than 16, to which an address adds what all lanes have in common,
+  /// where the loop runs through all remainders, or -1.
+  int32_t small_remainder(int32_t address) const;
   /// Returns the group that a strided load belongs to, or -1.
   int group(int32_t load) const { return facts_[load].group; }
   const std::vector<StridedGroup>& groups() const { return groups_; }
@@ -114,6 +120,7 @@ class Analysis {
   Interval range_of_index(uint64_t level) const;
   Interval find_range(int32_t id) const;
   std::optional<Linear> find_linear(int32_t id) const;
+  bool is_exact(int32_t id) const;
   void find_shared();
   void mark_needed();
   void mark_addresses();
@@ -121,6 +128,7 @@ class Analysis {
   void choose_lanes(const VectorUnit& unit);
 
   std::vector<Facts> facts_;
+  std::vector<int64_t> rises_[2];
   std::vector<StridedGroup> groups_;
   std::optional<Within> within_;
   int shares_ = 1;  // the fewest lanes that share an instruction

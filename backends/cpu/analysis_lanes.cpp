@@ -83,6 +83,11 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   lanes = std::min(lanes, 64);  // callers cut ranges at multiples of it
   while (lanes > 1 && lanes / 2 >= length()) lanes /= 2;
   tail_lanes = std::min(lanes, tail_lanes);
+  // What is left over of columns goes at once where it can be masked: each vector of it would go through all rows.
+  const bool masks = unit.bits == 512 || (unit.avx2 && count[1] + count[2] == 0);
+  if (kernel.kind == Kind::reduce && vector_depth == 1 && masks && !takes_columns() && length() % lanes > tail_lanes) {
+    tail_lanes = lanes;
+  }
 }
 
 void Analysis::group_strided_loads() {

@@ -1,10 +1,12 @@
 // This writes operands, addresses, loads and stores.
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <span>
 
 #include "backends/cpu/emitter.h"
+#include "backends/rise.h"
 #include "core/check.h"
 
 namespace neap::cpu {
@@ -157,6 +159,10 @@ Value* Emitter::load(Body& body, int32_t id) {
           b.CreateGEP(type, buffers_[buffer], b.CreateIntCast(index, b.getInt64Ty(), narrow || is_signed(index_type)));
       return from_memory(b.CreateAlignedLoad(type, pointer, align), i.type);
     }
+    const int32_t remainder = a.small_remainder(i.a);
+    Value* const which = remainder >= 0 ? lanes(body, remainder) : nullptr;
+    at(body, a.depth(id));
+    if (Value* near = load_near(id, type, index, which)) return from_memory(near, i.type);
     return from_memory(gather(type, buffers_[buffer], index), i.type);
   }
   const Linear& linear = *a.linear(i.a);
@@ -222,6 +228,51 @@ Value* Emitter::gather(llvm::Type* type, Value* pointer, Value* offsets, bool ne
     result = b.CreateInsertElement(result, b.CreateAlignedLoad(type, address, align), index);
   }
   return result;
+}
+
+// A row's element that all of its columns need, or a column's that all rows do, where rows are shorter than vectors.
+// Elements up to the last lane's are read, or all that the remainder counts: no more, so that they are in the buffer.
+Value* Emitter::load_near(int32_t id, llvm::Type* type, Value* index, Value* remainder) {
+  const Inst& i = k.dag[id];
+  const int size = static_cast<int>(size_of(i.type));
+  if (!unit_.avx2 || (size != 4 && size != 8)) return nullptr;
+  const int width = std::min(unit_.bits / 8 / size, W);
+  llvm::Intrinsic::ID permutation = llvm::Intrinsic::not_intrinsic;
+  if (size == 4 && width == 16) permutation = llvm::Intrinsic::x86_avx512_permvar_si_512;
+  if (size == 4 && width == 8) permutation = llvm::Intrinsic::x86_avx2_permd;
+  if (size == 8 && width == 8) permutation = llvm::Intrinsic::x86_avx512_permvar_di_512;
+  if (permutation == llvm::Intrinsic::not_intrinsic) return nullptr;
+  const int64_t count = remainder ? backends::modulus(k.dag, k.dag[a.small_remainder(i.a)]) : a.rise(i.a, width) + 1;
+  if (count < 1 || count > width) return nullptr;
+  llvm::Type* const word = size == 4 ? b.getInt32Ty() : b.getInt64Ty();
+  llvm::Type* const vector = with_lanes(word, width);
+  llvm::SmallVector<llvm::Constant*, 16> numbers;
+  for (int lane = 0; lane < width; ++lane) numbers.push_back(llvm::ConstantInt::get(word, static_cast<uint64_t>(lane)));
+  const auto splat_to = [&](Value* v) { return b.CreateVectorSplat(static_cast<unsigned>(width), v); };
+  std::vector<Value*> pieces;
+  for (int piece = 0; piece < W; piece += width) {
+    const auto here = [&](Value* v) {
+      const auto mask = llvm::createSequentialMask(static_cast<unsigned>(piece), static_cast<unsigned>(width), 0);
+      v = W == width ? v : b.CreateShuffleVector(v, mask);
+      return b.CreateIntCast(v, vector, false);
+    };
+    Value* const places = here(index);
+    Value* from = remainder ? here(remainder) : nullptr;
+    Value* first = b.CreateExtractElement(places, uint64_t{0});
+    Value* last = b.getIntN(static_cast<unsigned>(8 * size), static_cast<uint64_t>(count - 1));
+    if (remainder) {
+      first = b.CreateSub(first, b.CreateExtractElement(from, uint64_t{0}));
+    } else {
+      from = b.CreateSub(places, splat_to(first));
+      last = b.CreateExtractElement(from, static_cast<uint64_t>(width - 1));
+    }
+    Value* const mask = b.CreateICmpULE(llvm::ConstantVector::get(numbers), splat_to(last));
+    Value* const pointer = b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], b.CreateZExt(first, b.getInt64Ty()));
+    Value* const near = b.CreateMaskedLoad(vector, pointer, llvm::Align(static_cast<uint64_t>(size)), mask,
+                                           llvm::Constant::getNullValue(vector));
+    pieces.push_back(b.CreateIntrinsic(permutation, {}, {near, from}));
+  }
+  return b.CreateBitCast(llvm::concatenateVectors(b, pieces), with_lanes(type, W));
 }
 
 // Lane l of a load with offset o is element l * stride + o of the range that the group covers. The range is read with
