@@ -27,13 +27,43 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int6
 // Calls task(i) for each i in [0, n), each on whichever thread is free.
 void parallel_tasks(int n, FunctionRef<void(int i)> task);
 
+// Hands out [0, n) to tasks, each of which begins with a share of its own and goes on with what others left. So what
+// lies side by side is done by one thread, as parallel_for has it, and is in its core's cache where the next loop reads
+// it.
+class Shares {
+ public:
+  Shares(int64_t n, int count) : n_(n), count_(std::clamp(count, 1, kMost)) {
+    for (int i = 0; i < count_; ++i) next_[i].place = begin(i);
+  }
+
+  // Calls visit(begin, end) with parts of so many elements, in ascending order within a share, until none is left.
+  template <class Visit>
+  void take(int own, int64_t part, const Visit& visit) {
+    for (int i = 0; i < count_; ++i) {
+      const int share = (own + i) % count_;
+      const int64_t stop = begin(share + 1);
+      for (int64_t at; (at = next_[share].place.fetch_add(part)) < stop;) visit(at, std::min(at + part, stop));
+    }
+  }
+
+ private:
+  static constexpr int kMost = 16;
+  struct alignas(64) Next {  // a cache line each
+    std::atomic<int64_t> place;
+  };
+  int64_t begin(int share) const { return n_ / count_ * share + std::min<int64_t>(share, n_ % count_); }
+
+  const int64_t n_;
+  const int count_;
+  Next next_[kMost];
+};
+
 // Calls task(i, slot) for each i in [0, n), as many at once as there are slots at most; no two at once have one slot.
 template <class Task>
 void parallel_in_slots(int64_t n, int slots, const Task& task) {
-  std::atomic<int64_t> next{0};
-  parallel_tasks(static_cast<int>(std::min<int64_t>(slots, n)), [&](int slot) {
-    for (int64_t i; (i = next.fetch_add(1)) < n;) task(i, slot);
-  });
+  const int count = static_cast<int>(std::min<int64_t>(slots, n));
+  Shares shares(n, count);
+  parallel_tasks(count, [&](int slot) { shares.take(slot, 1, [&](int64_t i, int64_t) { task(i, slot); }); });
 }
 
 }  // namespace neap

@@ -109,25 +109,44 @@ Value* Emitter::combine(Combine how, DType t, Value* x, Value* y) {
   return nullptr;
 }
 
-// Whether (value, index) comes before (best, best_index): larger (smaller), NaN before all, then the smaller index.
-Value* Emitter::better(const Reduction& r, Value* value, Value* index, Value* best, Value* best_index) {
+// Whether the value comes before the best of those before it: larger (smaller), NaN before all. Of equal ones the first
+// stays.
+Value* Emitter::better(const Reduction& r, Value* value, Value* best) {
   const DType t = working(r);
   const bool max = r.combine == Combine::argmax;
-  Value* more;
-  Value* same;
   if (is_float(t)) {
-    Value* nan = b.CreateFCmpUNO(value, value);
-    Value* best_nan = b.CreateFCmpUNO(best, best);
-    more = max ? b.CreateFCmpOGT(value, best) : b.CreateFCmpOLT(value, best);
-    more = b.CreateOr(more, b.CreateAnd(nan, b.CreateNot(best_nan)));
-    same = b.CreateOr(b.CreateFCmpOEQ(value, best), b.CreateAnd(nan, best_nan));
-  } else {
-    const auto p = is_signed(t) ? (max ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_SLT)
-                                : (max ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_ULT);
-    more = b.CreateICmp(p, value, best);
-    same = b.CreateICmpEQ(value, best);
+    Value* more = max ? b.CreateFCmpOGT(value, best) : b.CreateFCmpOLT(value, best);
+    return b.CreateOr(more, b.CreateAnd(b.CreateFCmpUNO(value, value), b.CreateFCmpORD(best, best)));
   }
-  return b.CreateOr(more, b.CreateAnd(same, b.CreateICmpULT(index, best_index)));
+  const auto p = is_signed(t) ? (max ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_SLT)
+                              : (max ? llvm::CmpInst::ICMP_UGT : llvm::CmpInst::ICMP_ULT);
+  return b.CreateICmp(p, value, best);
+}
+
+// The index of the best of all lanes, each of which has its first: the best value, then the smallest of the indices
+// that have it.
+Value* Emitter::first_best(const Reduction& r, Value* values, Value* indices) {
+  const bool max = r.combine == Combine::argmax, real = is_float(working(r));
+  Value* best = values;
+  for (int width = a.tail_lanes / 2; width > 0; width /= 2) {
+    const auto half = [&](int from) {
+      return b.CreateShuffleVector(
+          best, llvm::createSequentialMask(static_cast<unsigned>(from), static_cast<unsigned>(width), 0));
+    };
+    Value *const x = half(0), *const y = half(width);
+    Value* const take = !real ? better(r, y, x) : max ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x);
+    best = b.CreateSelect(take, y, x);
+  }
+  best = b.CreateVectorSplat(static_cast<unsigned>(a.tail_lanes), b.CreateExtractElement(best, uint64_t{0}));
+  Value* found = nullptr;
+  if (real) {
+    Value* const nan = b.CreateFCmpUNO(values, values);
+    found = b.CreateSelect(b.CreateOrReduce(nan), nan, b.CreateFCmpOEQ(values, best));
+  } else {
+    found = b.CreateICmpEQ(values, best);
+  }
+  const auto none = llvm::Constant::getAllOnesValue(indices->getType());
+  return b.CreateIntMinReduce(b.CreateSelect(found, indices, none), false);
 }
 
 std::vector<Value*> Emitter::accumulate(Body& body, std::vector<Value*> totals) {
@@ -154,7 +173,7 @@ std::vector<Value*> Emitter::accumulate(Body& body, std::vector<Value*> totals) 
       Value* next = slice(v, first);
       if (is_arg(r)) {
         Value* next_index = slice(index, first);
-        Value* take = better(r, next, next_index, best, totals[slot + 1]);
+        Value* take = better(r, next, best);
         if (live) take = b.CreateAnd(take, live);
         best = b.CreateSelect(take, next, best);
         totals[slot + 1] = b.CreateSelect(take, next_index, totals[slot + 1]);
@@ -169,26 +188,24 @@ std::vector<Value*> Emitter::accumulate(Body& body, std::vector<Value*> totals) 
 }
 
 std::vector<Value*> Emitter::horizontal(std::vector<Value*> all) {
-  for (int width = a.tail_lanes; width > 1; width /= 2) {
-    llvm::SmallVector<int, 64> low, high;
-    for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(i + width / 2);
-    const auto half = [&](Value* v, const llvm::SmallVector<int, 64>& mask) -> Value* {
-      return width == 2 ? b.CreateExtractElement(v, static_cast<uint64_t>(mask[0])) : b.CreateShuffleVector(v, mask);
-    };
-    size_t slot = 0;
-    for (const Reduction& r : k.reductions) {
-      Value* x = half(all[slot], low);
-      Value* y = half(all[slot], high);
-      if (is_arg(r)) {
-        Value* i = half(all[slot + 1], low);
-        Value* j = half(all[slot + 1], high);
-        Value* take = better(r, y, j, x, i);
-        all[slot] = b.CreateSelect(take, y, x);
-        all[slot + 1] = b.CreateSelect(take, j, i);
-        slot += 2;
-      } else {
-        all[slot++] = combine(r.combine, working(r), x, y);
-      }
+  if (a.tail_lanes == 1) return all;
+  size_t slot = 0;
+  for (const Reduction& r : k.reductions) {
+    if (is_arg(r)) {
+      all[slot + 1] = first_best(r, all[slot], all[slot + 1]);
+      slot += 2;
+      continue;
+    }
+    Value*& total = all[slot++];
+    for (int width = a.tail_lanes; width > 1; width /= 2) {
+      llvm::SmallVector<int, 64> low, high;
+      for (int i = 0; i < width / 2; ++i) low.push_back(i), high.push_back(i + width / 2);
+      const auto half = [&](const llvm::SmallVector<int, 64>& mask) -> Value* {
+        return width == 2 ? b.CreateExtractElement(total, static_cast<uint64_t>(mask[0]))
+                          : b.CreateShuffleVector(total, mask);
+      };
+      Value *const x = half(low), *const y = half(high);
+      total = combine(r.combine, working(r), x, y);
     }
   }
   return all;
@@ -206,6 +223,9 @@ void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body&
     if (is_arg(r)) {
       NEAP_CHECK(k.finish, "{}: an argmax has no partial results", k.name);
       v = totals[slot + 1];
+      // Where all elements are what comparisons begin with, none came before it.
+      v = b.CreateSelect(b.CreateICmpEQ(v, llvm::Constant::getAllOnesValue(v->getType())),
+                         llvm::Constant::getNullValue(v->getType()), v);
       type = DType::i32;
     }
     slot += is_arg(r) ? 2 : 1;

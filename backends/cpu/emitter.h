@@ -132,7 +132,8 @@ class Emitter {
   /// Combines accumulators by halves, down to one.
   std::vector<Value*> horizontal(std::vector<Value*> all);
   Value* combine(backends::Combine how, DType type, Value* x, Value* y);
-  Value* better(const backends::Reduction& r, Value* value, Value* index, Value* best, Value* best_index);
+  Value* better(const backends::Reduction& r, Value* value, Value* best);
+  Value* first_best(const backends::Reduction& r, Value* values, Value* indices);
   void finish_reduce(const std::vector<Value*>& totals, Value* row, Body& body);
   /// Returns where the result of a row of the loop lies, or of a column of the row that the loop is in.
   Value* result_of(Value* row) { return first_ ? b.CreateAdd(first_, row) : row; }

@@ -76,12 +76,6 @@ X cbrt_f32(X x) {
   return select(ordinary, copysign(root, x), x);
 }
 
-X hypot_f32(X x, X y) {
-  const X a = convert(x, DType::f64), b = convert(y, DType::f64);
-  const X r = convert(sqrt(fma(a, a, b * b)), DType::f32);
-  return select(isinf(x) | isinf(y), c(x, HUGE_VAL), r);  // though the other be NaN
-}
-
 // As that of f32, but the upper half of the bits is divided by three as a number.
 X cbrt_f64(X x) {
   const X a = abs(x), tiny = lt(a, 0x1p-1000), y = a * select(tiny, c(x, 0x1p54), c(x, 0x1p-3));
@@ -98,15 +92,18 @@ X cbrt_f64(X x) {
   return select(ordinary, copysign(root, x), x);
 }
 
-// Scaled by a power of two where squares would not be numbers, or few digits.
-X hypot_f64(X x, X y) {
+// Scaled by a power of two where squares would not be numbers, or few digits: below one limit and above the other.
+X hypot_scaled(X x, X y, double low, double high, double up, double down) {
   const X a = abs(x), b = abs(y), swap = lt(a, b), most = select(swap, b, a);
-  const X large = lt(c(x, 0x1p510), most), small = lt(most, 0x1p-450);
-  const X scale = select(large, c(x, 0x1p-600), select(small, c(x, 0x1p600), c(x, 1)));
-  const X back = select(large, c(x, 0x1p600), select(small, c(x, 0x1p-600), c(x, 1)));
+  const X large = lt(c(x, high), most), small = lt(most, low);
+  const X scale = select(large, c(x, down), select(small, c(x, up), c(x, 1)));
+  const X back = select(large, c(x, 1 / down), select(small, c(x, 1 / up), c(x, 1)));
   const X p = most * scale, q = select(swap, a, b) * scale;
   return select(isinf(x) | isinf(y), c(x, HUGE_VAL), sqrt(fma(p, p, q * q)) * back);  // though the other be NaN
 }
+
+X hypot_f32(X x, X y) { return hypot_scaled(x, y, 0x1p-50, 0x1p60, 0x1p100, 0x1p-70); }
+X hypot_f64(X x, X y) { return hypot_scaled(x, y, 0x1p-450, 0x1p510, 0x1p600, 0x1p-600); }
 
 bool is_f32(X x) { return x.type() == DType::f32; }
 

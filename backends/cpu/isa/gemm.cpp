@@ -1,7 +1,6 @@
 // Matrix products. The order in which an element is summed is that of planner/kernels/dot.h: how out is cut into tiles
 // and vectors changes no bit, nor what is packed at once along k.
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -212,20 +211,18 @@ void multiply(const DotForm& form, const void* lhs, const void* rhs, void* out, 
   const Product<T> product{form, lhs, rhs, static_cast<T*>(out), has_tiles && is_for_tiles(form)};
   const DotTiles& tiles = product.tiles;
   const bool small = !product.of_tiles && has_small_matrices(form);
-  std::atomic<int64_t> next{0};
+  Shares shares(tiles.count, tiles.slots);
   const int64_t chunk = std::max<int64_t>(1, tiles.count / (int64_t{8} * tiles.slots));
   parallel_tasks(tiles.slots, [&](int slot) {
     const SubnormalsAreZero mode(form.of_bf16);
     std::byte* packing = scratch + static_cast<size_t>(slot) * tiles.slot_bytes;
     Packed packed;
-    for (int64_t begin; (begin = next.fetch_add(chunk)) < tiles.count;) {
+    shares.take(slot, chunk, [&](int64_t begin, int64_t end) {
       if (small) {
-        multiply_small(form, static_cast<const T*>(lhs), static_cast<const T*>(rhs), product.out, begin,
-                       std::min(begin + chunk, tiles.count));
-        continue;
+        return multiply_small(form, static_cast<const T*>(lhs), static_cast<const T*>(rhs), product.out, begin, end);
       }
-      for (int64_t i = begin; i < std::min(begin + chunk, tiles.count); ++i) product.run(i, packing, packed);
-    }
+      for (int64_t i = begin; i < end; ++i) product.run(i, packing, packed);
+    });
   });
 }
 
