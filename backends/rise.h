@@ -1,4 +1,5 @@
-// Rows shorter than vectors: what neighbouring lanes read may lie within one register's worth of memory.
+// What kernels' integers are: remainders, bounds, and how far lanes move. Rows shorter than vectors: what neighbouring
+// lanes read may lie within one register's worth of memory.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +16,11 @@ int64_t rise(const scalar::Dag& dag, int32_t id, int level, int lanes, const std
 
 /// Returns the divisor where the instruction is the remainder x - x / d * d, or of a power of two; 0: it is none.
 int64_t modulus(const scalar::Dag& dag, const scalar::Inst& inst);
+
+/// Tells whether the instruction selects the smaller of two integers, or the larger.
+bool is_bounded(const scalar::Dag& dag, const scalar::Inst& inst);
+
+/// Returns the value of an integer constant; of u64 modulo 2^64.
+int64_t signed_constant(const scalar::Inst& inst);
 
 }  // namespace neap::backends

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/rise.h"
-
 namespace neap::cpu {
 
 using scalar::Inst;
@@ -76,24 +74,8 @@ bool is_constant(const scalar::Dag& dag, int32_t id) { return dag[id].op == Opco
 }  // namespace
 
 std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const Inst& i) {
-  if (i.op != Opcode::sub || dag[i.b].op != Opcode::mul) return std::nullopt;
-  const Inst& product = dag[i.b];
-  const Inst& quotient = dag[product.a];
-  if (quotient.op != Opcode::div || quotient.a != i.a || !is_constant(dag, quotient.b) ||
-      !is_constant(dag, product.b)) {
-    return std::nullopt;
-  }
-  const int64_t d = signed_constant(dag[quotient.b]);
-  return d > 0 && signed_constant(dag[product.b]) == d ? std::optional(d) : std::nullopt;
-}
-
-int64_t signed_constant(const Inst& i) {
-  switch (i.type) {
-    case DType::i8: return static_cast<int8_t>(i.imm);
-    case DType::i16: return static_cast<int16_t>(i.imm);
-    case DType::i32: return static_cast<int32_t>(i.imm);
-    default: return static_cast<int64_t>(i.imm);
-  }
+  const int64_t d = i.op == Opcode::sub ? backends::modulus(dag, i) : 0;
+  return d > 0 ? std::optional(d) : std::nullopt;
 }
 
 Interval range_of(DType t) {
@@ -346,7 +328,7 @@ bool Analysis::crosses() const {
   return std::ranges::any_of(kernel.stores, [&](const auto& s) { return jumps(s.index); });
 }
 
-// Whether neither a sum wraps nor a dividend is negative, nor a number that is converted is another then.
+// Whether a sum or a product does not wrap, a dividend is not negative, and a converted number stays what it is.
 bool Analysis::is_exact(int32_t id) const {
   const Inst& i = kernel.dag[id];
   const auto range = [&](int32_t operand) { return facts_[operand].range; };
@@ -386,7 +368,8 @@ int32_t Analysis::small_remainder(int32_t address) const {
       return is_vector_index(counted) && places().lo == 0 && length() >= repeats ? id : -1;
     }
     const auto varies = [&](int32_t operand) { return facts_[operand].varying; };
-    if (i.op == Opcode::convert && is_integer(kernel.dag[i.a].type)) {
+    if (!is_exact(id)) return -1;
+    if (i.op == Opcode::convert) {
       id = i.a;
     } else if (i.op == Opcode::add && varies(i.a) != varies(i.b)) {
       id = varies(i.a) ? i.a : i.b;

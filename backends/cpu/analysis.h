@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/kernel.h"
+#include "backends/rise.h"
 
 namespace neap::cpu {
 
@@ -136,8 +137,7 @@ class Analysis {
 
 /// Returns what x is divided by where the instruction is x - x / d * d, as places in rows are found.
 std::optional<int64_t> divisor_of_remainder(const scalar::Dag& dag, const scalar::Inst& inst);
-/// Returns the value of an integer constant; of u64 modulo 2^64.
-int64_t signed_constant(const scalar::Inst& inst);
+using backends::signed_constant;
 /// Returns the range of all values of an integer type or bool (for u64 and i64: that of int64).
 Interval range_of(DType type);
 

@@ -256,18 +256,22 @@ Value* Emitter::load_near(int32_t id, llvm::Type* type, Value* index, Value* rem
       v = W == width ? v : b.CreateShuffleVector(v, mask);
       return b.CreateIntCast(v, vector, false);
     };
-    Value* const places = here(index);
-    Value* from = remainder ? here(remainder) : nullptr;
-    Value* first = b.CreateExtractElement(places, uint64_t{0});
+    const auto first_lane = [&](Value* v) {
+      return b.CreateZExtOrTrunc(b.CreateExtractElement(v, static_cast<uint64_t>(piece)), b.getInt64Ty());
+    };
+    Value* first = first_lane(index);
+    Value* from = nullptr;
     Value* last = b.getIntN(static_cast<unsigned>(8 * size), static_cast<uint64_t>(count - 1));
     if (remainder) {
-      first = b.CreateSub(first, b.CreateExtractElement(from, uint64_t{0}));
+      from = here(remainder);
+      first = b.CreateSub(first, first_lane(remainder));
     } else {
-      from = b.CreateSub(places, splat_to(first));
+      Value* const places = here(index);  // of larger numbers the lower halves, which is enough for their differences
+      from = b.CreateSub(places, splat_to(b.CreateExtractElement(places, uint64_t{0})));
       last = b.CreateExtractElement(from, static_cast<uint64_t>(width - 1));
     }
     Value* const mask = b.CreateICmpULE(llvm::ConstantVector::get(numbers), splat_to(last));
-    Value* const pointer = b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], b.CreateZExt(first, b.getInt64Ty()));
+    Value* const pointer = b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], first);
     Value* const near = b.CreateMaskedLoad(vector, pointer, llvm::Align(static_cast<uint64_t>(size)), mask,
                                            llvm::Constant::getNullValue(vector));
     pieces.push_back(b.CreateIntrinsic(permutation, {}, {near, from}));

@@ -219,7 +219,7 @@ void Emitter::finish_reduce(const std::vector<Value*>& totals, Value* row, Body&
   for (const Reduction& r : k.reductions) {
     DType type = working(r);
     Value* v = totals[slot];
-    if (type == DType::bool_) v = b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+    if (type == DType::bool_ && !is_arg(r)) v = b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
     if (is_arg(r)) {
       NEAP_CHECK(k.finish, "{}: an argmax has no partial results", k.name);
       v = totals[slot + 1];

@@ -343,10 +343,12 @@ class Jit {
       end_before_llvm();
       {
         const Unlocked unlocked(lock);
-        parallel_in_slots(std::ssize(fresh), static_cast<int>(threads), [&](int64_t i, int slot) {
-          const LlvmThread at_work;
-          Code& code = *fresh[static_cast<size_t>(i)];
-          code.object = workers[static_cast<size_t>(slot)]->compile(*code.kernel, code.symbol);
+        std::atomic<size_t> next{0};
+        parallel_tasks(static_cast<int>(threads), [&](int slot) {
+          for (size_t i; (i = next.fetch_add(1)) < fresh.size();) {
+            const LlvmThread at_work;
+            fresh[i]->object = workers[static_cast<size_t>(slot)]->compile(*fresh[i]->kernel, fresh[i]->symbol);
+          }
         });
       }
       session.give_back(workers, fresh.size() == 1 ? workers[0] : nullptr);  // one alone, ahead: others come after it

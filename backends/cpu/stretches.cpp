@@ -180,7 +180,7 @@ Stretches rows_of_columns(const Analysis& whole, const VectorUnit& unit) {
   const Kernel& k = whole.kernel;
   const int before = loads_lane_by_lane(whole);
   const int64_t row = row_length(k).value_or(0);
-  if (before == 0 || 2 * row < whole.tail_lanes || row >= k.extent[0]) return {};
+  if (before == 0 || 2 * row < std::min(whole.tail_lanes, unit.bits / 32) || row >= k.extent[0]) return {};
   Stretch s{0, row, by_rows(k, row), {{0, row - 1}, {0, (k.extent[0] - 1) / row}}};
   s.within.begins_at = std::gcd(row, backends::kRangeUnit);
   if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) >= before) return {};

@@ -242,6 +242,45 @@ void check_reduce(const Sum& s, int64_t kept, int64_t reduced, int level, bool f
   run.check(k);
 }
 
+// Of equal elements the first, NaN before all: where lanes are compared with each other, and where no element is better
+// than what comparisons begin with.
+TEST(EmitReduce, FindsTheFirstOfTheBest) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const auto check = [](DType type, backends::Combine combine, auto worst, const auto& others) {
+    using T = decltype(worst);
+    for (const int64_t reduced : {1, 2, 15, 16, 17, 40, 515}) {
+      for (const int level : {0, 1}) {
+        constexpr int64_t kKept = 70;
+        std::vector<T> values(static_cast<size_t>(kKept * reduced), worst);
+        for (int64_t row = 1; row < kKept; ++row) {  // the first row has the worst alone
+          for (int64_t n = 0; n < row % 5; ++n) {
+            const int64_t j = (row * 7 + n * 11) % reduced;
+            values[static_cast<size_t>(level == 1 ? row * reduced + j : j * kKept + row)] =
+                others[static_cast<size_t>(row * 3 + n) % others.size()];
+          }
+        }
+        Kernel k;
+        k.kind = Kernel::Kind::reduce;
+        k.extent = {kKept, reduced};
+        k.vector_level = level;
+        Trial run;
+        const int in = run.add(k, type, bytes_of(values));
+        const X i = k.dag.index(0, u32), j = k.dag.index(1, u32);
+        const X outer = k.dag.binary(Opcode::mul, level == 1 ? i : j, k.dag.integer(level == 1 ? reduced : kKept, u32));
+        const X x = k.dag.load(in, type, k.dag.binary(Opcode::add, outer, level == 1 ? j : i));
+        k.reductions.push_back({combine, x.id, type, DType::i32, run.output(k, DType::i32, kKept)});
+        run.check(k);
+      }
+    }
+  };
+  check(f32, argmax, -inf, std::vector<float>{1, 1, -0.0f, 0, nan, -inf});
+  check(f32, argmin, inf, std::vector<float>{1, 1, 0, -0.0f, nan, inf});
+  check(DType::f64, argmax, -double{inf}, std::vector<double>{1, double{nan}, 1});
+  check(i32, argmax, std::numeric_limits<int32_t>::min(), std::vector<int32_t>{-1, 5, 5});
+  check(i32, argmin, std::numeric_limits<int32_t>::max(), std::vector<int32_t>{-1, 5, -1});
+  check(u8, argmax, uint8_t{0}, std::vector<uint8_t>{3, 200, 200, 0});
+}
+
 TEST(EmitReduce, CombinesEveryTypeAlongEitherLevel) {
   for (const Sum& s : kSums) {
     for (const int level : {0, 1}) {

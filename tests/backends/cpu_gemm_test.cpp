@@ -423,6 +423,63 @@ TEST(Gemm, PartsOfAProductHaveItsBits) {
   }
 }
 
+// What small matrices give is what their columns give among others, which are too many to be small.
+template <class T>
+void check_small(DotForm f) {
+  constexpr int64_t kOthers = 20;
+  f.dtype = dtype_of<T>();
+  const auto lhs = product_operand<T>(f.batch * f.m * f.k, 1), rhs = product_operand<T>(f.batch * f.k * f.n, 2),
+             initial = product_operand<T>(f.batch * f.m * f.n, 3);
+  DotForm wide = f;
+  wide.n += kOthers;
+  std::vector<T> more(static_cast<size_t>(f.batch * f.k * wide.n), T(5)),
+      more_initial(static_cast<size_t>(f.batch * f.m * wide.n), T(5));
+  for (int64_t b = 0; b < f.batch; ++b) {
+    for (int64_t j = 0; j < f.n; ++j) {
+      for (int64_t p = 0; p < f.k; ++p) {
+        const int64_t from = f.rhs_transposed ? j * f.k + p : p * f.n + j;
+        const int64_t to = f.rhs_transposed ? j * f.k + p : p * wide.n + j;
+        more[static_cast<size_t>(b * f.k * wide.n + to)] = rhs[static_cast<size_t>(b * f.k * f.n + from)];
+      }
+      for (int64_t i = 0; i < f.m; ++i) {
+        more_initial[static_cast<size_t>((b * f.m + i) * wide.n + j)] =
+            initial[static_cast<size_t>((b * f.m + i) * f.n + j)];
+      }
+    }
+  }
+  const auto got = product(f, lhs, rhs, initial), all = product(wide, lhs, more, more_initial);
+  for (int64_t row = 0; row < f.batch * f.m; ++row) {
+    const T *const a = &got[static_cast<size_t>(row * f.n)], *const b = &all[static_cast<size_t>(row * wide.n)];
+    ASSERT_EQ(std::memcmp(a, b, static_cast<size_t>(f.n) * sizeof(T)), 0)
+        << f.batch << " x " << f.m << " x " << f.n << " x " << f.k << ", row " << row;
+  }
+}
+
+TEST(Gemm, SmallMatricesHaveTheBitsOfOthers) {
+  for (const bool lhs : {false, true}) {
+    for (const bool rhs : {false, true}) {
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 3, 3},
+                                    {16, 8, 16},
+                                    {5, 2, 7},
+                                    {1, 4, 1},
+                                    {4, 4, 300},
+                                    {3, 4, 2500},
+                                    {2, 3, 17},
+                                    {4, 2, 2304}}) {
+        for (const bool adds : {false, true}) {
+          for (const int64_t whole_k : {0, 5000}) {
+            DotForm f{4, m, n, k, lhs, rhs};
+            f.adds = adds;
+            f.whole_k = whole_k;
+            check_small<float>(f);
+            check_small<double>(f);
+          }
+        }
+      }
+    }
+  }
+}
+
 // One chain of them would be wrong in the second digit.
 TEST(Gemm, RoundingsOfManyTermsDoNotPileUp) {
   const DotForm f{1, 3, 5, 1'000'000};

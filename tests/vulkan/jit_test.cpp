@@ -383,7 +383,7 @@ TEST_F(Vulkan, FunctionsOfFloatsNeedNoDoublesOfTheDevice) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto on_a_phone = [] {
     setenv("NEAP_VULKAN_RECORD", NEAP_TESTS_DIR "/data/devices/arm-mali-g57.json", 1);
-    const auto f = [](const Array& x) { return concatenate({sin(x * 1e9f), hypot(x, x + 1.0f)}, 0); };
+    const auto f = [](const Array& x) { return concatenate({sin(x * 1e9f), cbrt(x)}, 0); };
     const Array x = linspace(-9, 9, 1000);
     const std::vector<float> got = jit(f, on_device())(x).to_vector<float>(), want = elsewhere(f, x).to_vector<float>();
     float worst = 0;
