@@ -40,13 +40,15 @@ std::vector<int32_t> roots_of(const Kernel& kernel) {
 }
 
 // Places along rows are remainders, and the rows quotients: along a row of some vectors one moves as the index, the
-// other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h).
-std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional<int64_t> moved) {
-  constexpr int64_t kVectors = 2, kLongest = int64_t{1} << 40;
+// other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h): columns of half a
+// vector too.
+std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional<int64_t> moved, int level) {
+  constexpr int64_t kLongest = int64_t{1} << 40;
+  const auto shortest = static_cast<int64_t>(level == 0 ? planner::kLanes / 2 : planner::kLanes * 2);
   if (!moved || by.op != Opcode::constant) return std::nullopt;
   const auto constant = static_cast<int64_t>(by.imm);  // of i32 a large one where it is negative
   if (constant <= 0 || constant > kLongest) return std::nullopt;
-  const int64_t row = inst.op == Opcode::bit_and ? constant + 1 : constant, most = row / (kVectors * planner::kLanes);
+  const int64_t row = inst.op == Opcode::bit_and ? constant + 1 : constant, most = row / shortest;
   if (*moved > most || *moved < -most) return std::nullopt;
   if (inst.op == Opcode::div) return 0;
   return std::has_single_bit(static_cast<uint64_t>(row)) ? moved : std::nullopt;
@@ -94,7 +96,7 @@ Strides strides_of(const Kernel& kernel, const std::vector<Strides>& of, int32_t
         break;
       case Opcode::div:
       case Opcode::bit_and:
-        if (rows && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a);
+        if (rows && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a, level);
         break;
       default: break;
     }

@@ -18,20 +18,26 @@ constexpr size_t kFarBytes = size_t{8} << 20;  // of a table for which a cache h
 
 }  // namespace
 
-void Emitter::scatter_one(const Scatter& s, Value* table, Value* index, Value* v) {
+void Emitter::scatter_one(const Scatter& s, Value* table, Value* index, Value* v, Value* mask) {
   const DType type = k.buffers[s.buffer].type;
   llvm::Type* e = memory_element(type);
   const llvm::Align align(size_of(type));
   Value* cell = b.CreateGEP(e, table, index);
-  if (s.combine == Combine::set) {
-    b.CreateAlignedStore(v, cell, align);
-    return;
-  }
-  Value* old = b.CreateAlignedLoad(like(e, v), cell, align);
+  const auto store = [&](Value* x) {
+    if (mask) {
+      b.CreateMaskedStore(x, cell, align, mask);
+    } else {
+      b.CreateAlignedStore(x, cell, align);
+    }
+  };
+  if (s.combine == Combine::set) return store(v);
+  llvm::Type* const all = like(e, v);
+  Value* old = mask ? static_cast<Value*>(b.CreateMaskedLoad(all, cell, align, mask, llvm::Constant::getNullValue(all)))
+                    : b.CreateAlignedLoad(all, cell, align);
   const bool half = type == DType::f16 || type == DType::bf16;
   const DType working = half ? DType::f32 : type;
   Value* result = combine(s.combine, working, convert(old, type, working), convert(v, type, working));
-  b.CreateAlignedStore(convert(result, working, type), cell, align);
+  store(convert(result, working, type));
 }
 
 // Neighbouring elements, all or none of which are valid, are one update of as many lanes. All that are valid lie in the
@@ -51,7 +57,8 @@ void Emitter::scatter_at_once(Body& body, const Scatter& s) {
   at(body, 2);
   index = b.CreateIntCast(b.CreateIntCast(index, element(index_type), false), b.getInt64Ty(), is_signed(index_type));
   std::vector<Value*> none;
-  const auto update = [&](std::vector<Value*>&) { scatter_one(s, table, index, v); };
+  Value* const mask = body.count ? body.mask : nullptr;
+  const auto update = [&](std::vector<Value*>&) { scatter_one(s, table, index, v, mask); };
   if (valid) {
     branch(valid, none, update, "update");
   } else {
@@ -146,7 +153,7 @@ void Emitter::apply(const Updates& u, Value* all_valid, Value* count) {
 
 void Emitter::scatter_lanes(Body& body) {
   for (const Scatter& s : k.scatters) {
-    if (W == 1 || (is_row(s) && !body.count)) {
+    if (W == 1 || (is_row(s) && (!body.count || has_masks(k.buffers[s.buffer].type)))) {
       scatter_at_once(body, s);
       continue;
     }

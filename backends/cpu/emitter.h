@@ -169,7 +169,7 @@ class Emitter {
   bool is_row(const backends::Scatter& s) const;
   void scatter_at_once(Body& body, const backends::Scatter& s);
   Value* table_of(Body& body, const backends::Scatter& s);
-  void scatter_one(const backends::Scatter& s, Value* table, Value* index, Value* value);
+  void scatter_one(const backends::Scatter& s, Value* table, Value* index, Value* value, Value* mask = nullptr);
 
   // emit_ops.cpp
   Value* instruction(Body& body, int32_t id);

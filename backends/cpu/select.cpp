@@ -120,17 +120,30 @@ class Selector {
     int64_t count = 0;
     bool full = false;
     U bound = 0, bound_key = 0;
+    const auto fill = [&] {
+      full = true;
+      bound_key = held[wanted - 1].key();
+      bound = in[kBackwards ? n_ - 1 - held[wanted - 1].at() : held[wanted - 1].at()];
+    };
+    // Few are kept in order, each put where it belongs; of more, all that come until there is no room.
+    const bool inserts = wanted <= planner::kInserted;
     const auto look = [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
         const auto key = static_cast<U>(key_(in[kBackwards ? n_ - 1 - i : i]) ^ flip);
         if (full && key >= bound_key) continue;
-        held[count++] = Held<U>(key, i);
+        const Held<U> next(key, i);
+        if (inserts) {
+          int64_t at = full ? wanted - 1 : count++;
+          for (; at > 0 && next < held[at - 1]; --at) held[at] = held[at - 1];
+          held[at] = next;
+          if (count == wanted) fill();
+          continue;
+        }
+        held[count++] = next;
         if (count < room || i + 1 == end) continue;
         std::nth_element(held, held + wanted - 1, held + count);
         count = wanted;
-        full = true;
-        bound_key = held[wanted - 1].key();
-        bound = in[kBackwards ? n_ - 1 - held[wanted - 1].at() : held[wanted - 1].at()];
+        fill();
       }
     };
     // Most elements are passed by many at a time, most of the others by few.

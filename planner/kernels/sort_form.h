@@ -29,6 +29,9 @@ enum class Selection : uint8_t {
   digits,   // any ranks: elements are counted by digits of their keys, highest first, until a rank's key is known
 };
 /// Digits of so many bits at most.
+// So many of the best are kept in order as a row is read: two of rows of 33 elements take a fifth of what counting
+// digits takes (Xeon, two threads).
+inline constexpr int64_t kInserted = 16;
 inline constexpr int kSelectDigitBits = 11;
 /// Blocks of a row at most.
 inline constexpr int kMostSortBlocks = 64;

@@ -21,8 +21,9 @@ constexpr int64_t kHeldApart = 1024;  // or, where digits are counted, beside th
 
 Selection selection_of(const SortForm& form) {
   if (!form.selects()) return Selection::none;
-  if (form.limit * kFewOf <= form.length) return Selection::leading;
-  if ((form.length - form.start) * kFewOf <= form.length) return Selection::last;
+  const auto few = [&](int64_t best) { return best <= kInserted || best * kFewOf <= form.length; };
+  if (few(form.limit)) return Selection::leading;
+  if (few(form.length - form.start)) return Selection::last;
   return Selection::digits;
 }
 
