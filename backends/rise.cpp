@@ -65,7 +65,7 @@ int64_t signed_constant(const Inst& i) {
 int64_t modulus(const Dag& dag, const Inst& i) {
   if (i.op == Opcode::bit_and) {
     const int64_t mask = constant(dag, i.b);
-    return mask > 0 && (mask & (mask + 1)) == 0 ? mask + 1 : 0;
+    return 0 < mask && mask < kMuch && (mask & (mask + 1)) == 0 ? mask + 1 : 0;
   }
   if (i.op != Opcode::sub || dag[i.b].op != Opcode::mul) return 0;
   const Inst &product = dag[i.b], &quotient = dag[product.a];

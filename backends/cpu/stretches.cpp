@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kFewestVectors = 4;  // in a stretch, but where it is a row of whole vectors
 constexpr size_t kMostStretches = 4;
+// Bounds of places, offsets and slopes: what is computed of them stays far from where integers overflow.
+constexpr int64_t kFar = int64_t{1} << 40, kSteep = int64_t{1} << 20;
 
 int loads_lane_by_lane(const Analysis& a) {
   int count = 0;
@@ -36,7 +38,7 @@ int64_t divisor(const Dag& dag, const Inst& i, int level) {
   if (!is_index(dag[i.a], level) || dag[i.b].op != Opcode::constant) return 0;
   const int64_t c = signed_constant(dag[i.b]);
   if (i.op == Opcode::div) return std::max<int64_t>(c, 0);
-  return c > 0 && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
+  return 0 < c && c < kFar && (c & (c + 1)) == 0 ? c + 1 : 0;  // the remainder of a power of two
 }
 
 // The length of the rows that a loop over several axes runs through: the innermost axis; 0: it is over one; nullopt:
@@ -94,9 +96,6 @@ struct Line {
   int64_t slope = 0, offset = 0;
   int64_t at(int64_t place) const { return slope * place + offset; }
 };
-
-// Bounds of places, offsets and slopes: what is computed of them stays far from where integers overflow.
-constexpr int64_t kFar = int64_t{1} << 40, kSteep = int64_t{1} << 20;
 
 // The integer as a function of the place. It is equal to it modulo 2^64, and so small that it is equal to it, unless
 // the type has no negative numbers and the function does.

@@ -9,10 +9,11 @@ namespace {
 // neap-cost's "product" and "thin product" measure these. Tiles are in elements: a tile's share of out stays in the
 // cache nearest to the core but one, and costs a few percent to pack.
 constexpr int64_t kTileM = 512, kTileN = 256, kBlockK = kDotBlock, kLeastTile = 32;
-constexpr int64_t kEnoughTiles = 16;         // with fewer, tiles are halved, so that more threads have some
-constexpr int64_t kSmall = 16;               // rows, columns and terms of matrices that are small
-constexpr double kMultiplicationsAByte = 4;  // that take a core as long; 10,000 of 3 x 3 take 0.09 ms for 0.17 so
-constexpr int kMostSlots = 16;               // tiles in flight: more let more threads work, and take more scratch
+constexpr int64_t kEnoughTiles = 16;  // with fewer, tiles are halved, so that more threads have some
+constexpr int64_t kSmall = 16;        // rows, columns and terms of matrices that are small
+constexpr double kMultiplicationsAByte =
+    4;                          // that take a core as long as a byte does; 10,000 of 3 x 3 take 0.09 ms for 0.17 so
+constexpr int kMostSlots = 16;  // tiles in flight: more let more threads work, and take more scratch
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

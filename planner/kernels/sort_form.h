@@ -28,10 +28,10 @@ enum class Selection : uint8_t {
   last,     // near the end: the same, in the other order
   digits,   // any ranks: elements are counted by digits of their keys, highest first, until a rank's key is known
 };
-/// Digits of so many bits at most.
-// So many of the best are kept in order as a row is read: two of rows of 33 elements take a fifth of what counting
-// digits takes (Xeon, two threads).
+/// So many of the best are kept in order as a row is read: two of rows of 33 elements take an eighth of what counting
+/// digits takes (Xeon, two threads).
 inline constexpr int64_t kInserted = 16;
+/// Digits of so many bits at most.
 inline constexpr int kSelectDigitBits = 11;
 /// Blocks of a row at most.
 inline constexpr int kMostSortBlocks = 64;

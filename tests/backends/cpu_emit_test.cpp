@@ -447,10 +447,12 @@ TEST(EmitScatter, BlocksOfUpdates) {
 // Updates that lie side by side, with a row's place and validity.
 TEST(EmitScatter, WholeRows) {
   using enum backends::Combine;
-  constexpr int64_t rows = 50, columns = 67;
-  for (const DType t : {f32, f64, DType::f16, DType::u8, DType::i64}) {
+  constexpr int64_t rows = 50;
+  for (const DType t : {f32, f64, DType::f16, DType::bf16, DType::u8, DType::i64}) {
     for (const auto combine : {set, add, min}) {
-      for (const bool with_valid : {false, true}) {
+      for (const int64_t column_count : {67, 20, 18, 3, -67}) {
+        const int64_t columns = std::abs(column_count);
+        const bool with_valid = column_count != 67;
         Kernel k;
         k.kind = Kernel::Kind::scatter;
         k.extent = {rows, columns};

@@ -465,7 +465,10 @@ TEST(Gemm, SmallMatricesHaveTheBitsOfOthers) {
                                     {4, 4, 300},
                                     {3, 4, 2500},
                                     {2, 3, 17},
-                                    {4, 2, 2304}}) {
+                                    {4, 2, 2304},
+                                    {7, 6, 2100},
+                                    {6, 7, 300},
+                                    {7, 7, 17}}) {
         for (const bool adds : {false, true}) {
           for (const int64_t whole_k : {0, 5000}) {
             DotForm f{4, m, n, k, lhs, rhs};

@@ -19,7 +19,7 @@ constexpr int64_t kMostColumns = 8, kMostRows = 16, kTerms = 16;
 // 0.7 of the time, 5 x 5 0.9 to 1.3, 8 x 8 three times as long (Xeon, AVX-512).
 bool waits_for_sums(const planner::DotForm& form) {
   const auto [least, most] = std::minmax(form.m, form.n);
-  return most <= 4 || (least >= 6 && most <= 7);
+  return most <= 4 || (kVectorBytes == 64 && least >= 6 && most <= 7);
 }
 
 bool has_small_matrices(const planner::DotForm& form) {
