@@ -125,8 +125,10 @@ class Selector {
       bound_key = held[wanted - 1].key();
       bound = in[kBackwards ? n_ - 1 - held[wanted - 1].at() : held[wanted - 1].at()];
     };
-    // Few are kept in order, each put where it belongs; of more, all that come until there is no room.
-    const bool inserts = wanted <= planner::kInserted;
+    // Few are kept in order, each put where it belongs; of more, all that come until there is no room, and of long
+    // rows, which may be in the other order.
+    constexpr int64_t kLongRow = 8192;
+    const bool inserts = wanted <= planner::kInserted && n_ <= kLongRow;
     const auto look = [&](int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) {
         const auto key = static_cast<U>(key_(in[kBackwards ? n_ - 1 - i : i]) ^ flip);
