@@ -28,8 +28,8 @@ void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int6
 void parallel_tasks(int n, FunctionRef<void(int i)> task);
 
 // Hands out [0, n) to tasks, each of which begins with a share of its own and goes on with what others left. So what
-// lies side by side is done by one thread, as parallel_for has it, and is in its core's cache where the next loop reads
-// it.
+// lies side by side is mostly done by one thread, as parallel_for has it, and often in its core's cache where the next
+// loop reads it.
 class Shares {
  public:
   Shares(int64_t n, int count) : n_(n), count_(std::clamp(count, 1, kMost)) {

@@ -159,10 +159,7 @@ Value* Emitter::load(Body& body, int32_t id) {
           b.CreateGEP(type, buffers_[buffer], b.CreateIntCast(index, b.getInt64Ty(), narrow || is_signed(index_type)));
       return from_memory(b.CreateAlignedLoad(type, pointer, align), i.type);
     }
-    const int32_t remainder = a.small_remainder(i.a);
-    Value* const which = remainder >= 0 ? lanes(body, remainder) : nullptr;
-    at(body, a.depth(id));
-    if (Value* near = load_near(id, type, index, which)) return from_memory(near, i.type);
+    if (Value* near = load_near(body, id, type, index)) return from_memory(near, i.type);
     return from_memory(gather(type, buffers_[buffer], index), i.type);
   }
   const Linear& linear = *a.linear(i.a);
@@ -232,7 +229,7 @@ Value* Emitter::gather(llvm::Type* type, Value* pointer, Value* offsets, bool ne
 
 // A row's element that all of its columns need, or a column's that all rows do, where rows are shorter than vectors.
 // Elements up to the last lane's are read, or all that the remainder counts: no more, so that they are in the buffer.
-Value* Emitter::load_near(int32_t id, llvm::Type* type, Value* index, Value* remainder) {
+Value* Emitter::load_near(Body& body, int32_t id, llvm::Type* type, Value* index) {
   const Inst& i = k.dag[id];
   const int size = static_cast<int>(size_of(i.type));
   if (!unit_.avx2 || (size != 4 && size != 8)) return nullptr;
@@ -242,8 +239,11 @@ Value* Emitter::load_near(int32_t id, llvm::Type* type, Value* index, Value* rem
   if (size == 4 && width == 8) permutation = llvm::Intrinsic::x86_avx2_permd;
   if (size == 8 && width == 8) permutation = llvm::Intrinsic::x86_avx512_permvar_di_512;
   if (permutation == llvm::Intrinsic::not_intrinsic) return nullptr;
-  const int64_t count = remainder ? backends::modulus(k.dag, k.dag[a.small_remainder(i.a)]) : a.rise(i.a, width) + 1;
+  const int32_t small = a.small_remainder(i.a);
+  const int64_t count = small >= 0 ? backends::modulus(k.dag, k.dag[small]) : a.rise(i.a, width) + 1;
   if (count < 1 || count > width) return nullptr;
+  Value* const remainder = small >= 0 ? lanes(body, small) : nullptr;
+  at(body, a.depth(id));
   llvm::Type* const word = size == 4 ? b.getInt32Ty() : b.getInt64Ty();
   llvm::Type* const vector = with_lanes(word, width);
   llvm::SmallVector<llvm::Constant*, 16> numbers;

@@ -201,7 +201,7 @@ class Emitter {
   Value* load(Body& body, int32_t id);
   Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
   /// Loads what lanes find within one register of memory, and gives each its own; nullptr where they may not.
-  Value* load_near(int32_t id, llvm::Type* type, Value* index, Value* remainder);
+  Value* load_near(Body& body, int32_t id, llvm::Type* type, Value* index);
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets, bool near = false);
   void prefetch(Value* pointer, const Linear& linear, int64_t element_bytes);
   void store(Body& body, const backends::Store& s);
