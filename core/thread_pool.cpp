@@ -9,10 +9,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include "core/sanitize.h"
+#include "core/team.h"
 
 // Half of oneTBB is templates, the other half a library that is not instrumented: of the accesses to its tasks the
 // thread sanitizer would see some, without what orders them.
@@ -31,8 +33,21 @@ namespace neap {
 
 namespace {
 
+// Helper is what oneTBB hands to a thread that is called into the team. The thread sanitizer is told of it.
+class Helper {
+ public:
+  explicit Helper(std::shared_ptr<Team> team) : team_(std::move(team)) { sanitize::release(team_.get()); }
+  void operator()() const {
+    sanitize::acquire(team_.get());
+    team_->help();
+  }
+
+ private:
+  std::shared_ptr<Team> team_;
+};
+
 struct Pool {
-  explicit Pool(int n) : threads(n), arena(n) {}
+  explicit Pool(int n) : threads(n), arena(n), team(std::make_shared<Team>(n)) {}
 
   // The arena would start by itself, but where memory runs out meanwhile, who comes next waits for that for ever. So
   // would who comes after the first start of all, if that failed: it is not tried again, and this returns false.
@@ -48,8 +63,21 @@ struct Pool {
     return true;
   }
 
+  // Calls so many threads of the arena into the team, and returns how many will come.
+  int call(int count) {
+    for (int i = 0; i < count; ++i) {
+      try {
+        arena.enqueue(Helper(team));
+      } catch (const std::bad_alloc&) {
+        return i;  // who is there goes on alone
+      }
+    }
+    return count;
+  }
+
   int threads;
   tbb::task_arena arena;
+  std::shared_ptr<Team> team;  // who helps may leave it after the pool has gone
 };
 
 int initial_threads() {
@@ -125,12 +153,11 @@ class Task {
   const void* done_;
 };
 
-// The loop is isolated: a thread that waits for an inner loop takes no work of an outer one, so thread-local scratch is
-// safe.
+// What the team has no time for: a loop within a loop, and those of several threads at once. It is isolated: a thread
+// that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
 template <class Partitioner>
-void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
-  const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile
-  if (!held->start()) return body(0, blocks);
+void run_apart(Pool& pool, int64_t blocks, Body body, const Partitioner& partitioner) {
+  const Team::Elsewhere elsewhere(*pool.team);
   const Task task(body, &body);
   struct Finally {
     const void* done;
@@ -149,7 +176,14 @@ void run_blocks(int64_t blocks, Body body, const Partitioner& partitioner) {
     }
   } const loop{blocks, task, partitioner};
   sanitize::release(&loop);
-  held->arena.execute(loop);
+  pool.arena.execute(loop);
+}
+
+template <class Partitioner>
+void run_blocks(Pool& pool, int64_t blocks, Body body, const Partitioner& partitioner) {
+  if (!pool.start()) return body(0, blocks);
+  if (!pool.team->run(blocks, body, [&](int count) { return pool.call(count); }))
+    run_apart(pool, blocks, body, partitioner);
 }
 
 }  // namespace
@@ -163,28 +197,24 @@ void set_num_threads(int n) {
 
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
   if (n <= 0) return;
+  const int64_t blocks = n / std::max<int64_t>(grain, 1);  // the last block takes the remainder
+  if (blocks <= 1) return body(0, n);
+  const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile
+  if (held->threads == 1 || (!held->team->has_help() && !held->team->is_worth_calling(blocks))) return body(0, n);
   grain = std::max<int64_t>(grain, 1);
-  if (n <= grain || num_threads() == 1) {
-    body(0, n);
-    return;
-  }
-  const int64_t blocks = n / grain;  // the last block takes the remainder
-  if (blocks == 1) {
-    body(0, n);
-    return;
-  }
   run_blocks(
-      blocks, [&](int64_t begin, int64_t end) { body(begin * grain, end == blocks ? n : end * grain); },
+      *held, blocks, [&](int64_t begin, int64_t end) { body(begin * grain, end == blocks ? n : end * grain); },
       tbb::auto_partitioner());
 }
 
 void parallel_tasks(int n, FunctionRef<void(int)> task) {
-  if (n <= 1 || num_threads() == 1) {
+  const std::shared_ptr<Pool> held = n > 1 ? pool().get() : nullptr;
+  if (!held || held->threads == 1) {
     for (int i = 0; i < n; ++i) task(i);
     return;
   }
   run_blocks(
-      n,
+      *held, n,
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) task(static_cast<int>(i));
       },

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "core/function_ref.h"
+#include "core/shares.h"
 
 namespace neap {
 
@@ -19,44 +19,13 @@ int num_threads();
 void set_num_threads(int n);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, n). Ranges start at multiples of `grain` and have `grain`
-// elements or more. It runs on the calling thread alone if fewer than 2 * grain elements are given or there is one
-// thread. The split may depend on the number of threads, so a result that must not depend on it must not depend on the
-// split.
+// elements or more, which should take some microseconds. It runs on the calling thread alone if fewer than 2 * grain
+// elements are given, there is one thread, or the others sleep and would wake up too late. The split may depend on the
+// number of threads, so a result that must not depend on it must not depend on the split.
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
 
 // Calls task(i) for each i in [0, n), each on whichever thread is free.
 void parallel_tasks(int n, FunctionRef<void(int i)> task);
-
-// Hands out [0, n) to tasks, each of which begins with a share of its own and goes on with what others left. So what
-// lies side by side is mostly done by one thread, as parallel_for has it, and often in its core's cache where the next
-// loop reads it.
-class Shares {
- public:
-  Shares(int64_t n, int count) : n_(n), count_(std::clamp(count, 1, kMost)) {
-    for (int i = 0; i < count_; ++i) next_[i].place = begin(i);
-  }
-
-  // Calls visit(begin, end) with parts of so many elements, in ascending order within a share, until none is left.
-  template <class Visit>
-  void take(int own, int64_t part, const Visit& visit) {
-    for (int i = 0; i < count_; ++i) {
-      const int share = (own + i) % count_;
-      const int64_t stop = begin(share + 1);
-      for (int64_t at; (at = next_[share].place.fetch_add(part)) < stop;) visit(at, std::min(at + part, stop));
-    }
-  }
-
- private:
-  static constexpr int kMost = 16;
-  struct alignas(64) Next {  // a cache line each
-    std::atomic<int64_t> place;
-  };
-  int64_t begin(int share) const { return n_ / count_ * share + std::min<int64_t>(share, n_ % count_); }
-
-  const int64_t n_;
-  const int count_;
-  Next next_[kMost];
-};
 
 // Calls task(i, slot) for each i in [0, n), as many at once as there are slots at most; no two at once have one slot.
 template <class Task>

@@ -89,6 +89,41 @@ TEST_F(ThreadPoolTest, ExceptionsReachTheCaller) {
                std::logic_error);
 }
 
+TEST_F(ThreadPoolTest, ShortLoopsOneAfterTheOther) {
+  for (const int threads : {2, 3, 5}) {
+    set_num_threads(threads);
+    std::vector<int> seen(40);
+    int64_t inner = 0;
+    for (int loop = 1; loop <= 3000; ++loop) {
+      parallel_for(40, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];  // by one thread, after the last loop's
+      });
+      if (loop % 100 == 0) {  // somebody needs the threads elsewhere
+        std::atomic<int64_t> sum = 0;
+        parallel_tasks(threads,
+                       [&](int) { parallel_for(100, 5, [&](int64_t begin, int64_t end) { sum += end - begin; }); });
+        inner += sum;
+      }
+      if (loop % 500 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // until all have left
+      for (const int count : seen) ASSERT_EQ(count, loop);
+    }
+    EXPECT_EQ(inner, 30 * 100 * threads);
+  }
+}
+
+TEST_F(ThreadPoolTest, AfterAnExceptionTheNextLoopRuns) {
+  set_num_threads(3);
+  for (int64_t loop = 0; loop < 200; ++loop) {
+    const auto fails = [&](int64_t begin, int64_t end) {
+      if (begin <= loop % 40 && loop % 40 < end) throw std::runtime_error("x");
+    };
+    EXPECT_THROW(parallel_for(40, 1, fails), std::runtime_error);
+    std::atomic<int64_t> total = 0;
+    parallel_for(40, 1, [&](int64_t begin, int64_t end) { total += end - begin; });
+    EXPECT_EQ(total, 40);
+  }
+}
+
 TEST_F(ThreadPoolTest, CallsFromManyThreads) {
   set_num_threads(2);
   std::atomic<int64_t> total{0};

@@ -1,0 +1,102 @@
+#include "core/team.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace neap {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kStay = 100us;         // after a loop; a program's next call is often nearer than that
+constexpr int64_t kFewBlocks = 8;     // that one thread has done before another has woken up
+constexpr int64_t kManyRecent = 16;   // blocks of short loops that come together: more will
+constexpr int64_t kPartsOfShare = 8;  // so that who is late, or slow, is helped out
+constexpr int kSpins = 64;            // between two looks at the clock
+constexpr int kPatience = 2000;       // spins before a thread lets others run
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+}  // namespace
+
+void Team::Loop::work(int seat) {
+  const auto visit = [&](int64_t begin, int64_t end) {
+    if (failed.load(std::memory_order_relaxed)) return;
+    try {
+      body(begin, end);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  };
+  shares.take(seat, part, visit);
+}
+
+bool Team::run(int64_t blocks, Body body, FunctionRef<int(int)> call) {
+  if (elsewhere_.load(std::memory_order_relaxed) > 0 || busy_.exchange(true, std::memory_order_acquire)) return false;
+  const int shares = static_cast<int>(std::min<int64_t>(blocks, std::ssize(seats_)));
+  call_missing(shares - 1, call);
+  Loop loop{body, Shares(blocks, shares), std::max<int64_t>(1, blocks / (shares * kPartsOfShare))};
+  loop_ = &loop;
+  turn_.fetch_add(1);
+  loop.work(0);
+  turn_.fetch_add(1);
+  for (int spins = 0; inside_.load() > 0; ++spins) spins < kPatience ? pause() : std::this_thread::yield();
+  busy_.store(false, std::memory_order_release);
+  if (loop.error) std::rethrow_exception(loop.error);
+  return true;
+}
+
+int Team::sit_down() {
+  for (size_t i = 1; i < seats_.size(); ++i) {
+    if (!seats_[i].load(std::memory_order_relaxed) && !seats_[i].exchange(true)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void Team::help() {
+  if (const int seat = sit_down(); seat > 0) {
+    uint64_t done = 0;
+    auto end = Clock::now() + kStay;
+    for (int spins = 1;; ++spins) {
+      if (const uint64_t turn = turn_.load(std::memory_order_acquire); turn % 2 == 1 && turn != done) {
+        inside_.fetch_add(1);
+        const bool open = turn_.load() == turn;
+        if (open) loop_->work(seat);
+        inside_.fetch_sub(1);
+        done = turn;
+        if (open) end = Clock::now() + kStay;
+        continue;
+      }
+      if (elsewhere_.load(std::memory_order_relaxed) > 0) break;
+      if (spins % kSpins == 0 && Clock::now() > end) break;
+      pause();
+    }
+    seats_[static_cast<size_t>(seat)].store(false);
+  }
+  present_.fetch_sub(1);
+}
+
+void Team::call_missing(int wanted, FunctionRef<int(int)> call) {
+  const int present = present_.load(std::memory_order_relaxed);  // others only leave meanwhile
+  if (present >= wanted) return;
+  present_.fetch_add(wanted - present);
+  present_.fetch_sub(wanted - present - call(wanted - present));
+}
+
+bool Team::is_worth_calling(int64_t blocks) {
+  if (blocks >= kFewBlocks) return true;
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  const Clock::rep before = last_.exchange(now, std::memory_order_relaxed);
+  const bool together = now - before < Clock::duration(kStay).count();
+  if (!together) recent_.store(0, std::memory_order_relaxed);
+  return recent_.fetch_add(blocks, std::memory_order_relaxed) + blocks >= kManyRecent;
+}
+
+}  // namespace neap
