@@ -57,33 +57,11 @@ X ElementBuilder::structural(const Node& node, const Coords& coords) {
   switch (node.op) {
     case Op::constant: return backends::constant(dag_, node.attrs, graph_.aval(node.out()).dtype);
     case Op::iota: return iota(node, coords);
-    case Op::broadcast_in_dim: {
-      Coords from;
-      for (int64_t axis : node.attrs.ints(Attr::axes)) from.push_back(coords[axis]);
-      return value(node.inputs[0], std::move(from));
-    }
-    case Op::reshape: return reshape(node, coords);
-    case Op::transpose: {
-      const tracing::Ints& permutation = node.attrs.ints(Attr::permutation);
-      Coords from(coords.size());
-      for (size_t d = 0; d < coords.size(); ++d) from[permutation[d]] = coords[d];
-      return value(node.inputs[0], std::move(from));
-    }
-    case Op::slice: {
-      const tracing::Ints& start = node.attrs.ints(Attr::start);
-      const tracing::Ints& stride = node.attrs.ints(Attr::stride);
-      Coords from(coords.size());
-      for (size_t d = 0; d < coords.size(); ++d) from[d] = index_.add(index_.scale(coords[d], stride[d]), start[d]);
-      return value(node.inputs[0], std::move(from));
-    }
-    case Op::reverse: {
-      const Shape& shape = graph_.aval(node.inputs[0]).shape;
-      Coords from = coords;
-      for (int64_t axis : node.attrs.ints(Attr::axes)) {
-        from[axis] = index_.add(index_.scale(coords[axis], -1), shape[axis] - 1);
-      }
-      return value(node.inputs[0], std::move(from));
-    }
+    case Op::broadcast_in_dim:
+    case Op::reshape:
+    case Op::transpose:
+    case Op::slice:
+    case Op::reverse: return value(node.inputs[0], *moved(node, coords));
     case Op::pad: return pad(node, coords);
     case Op::concatenate: return concatenate(node, coords);
     case Op::dynamic_slice: return dynamic_slice(node, coords);
@@ -98,6 +76,42 @@ X ElementBuilder::structural(const Node& node, const Coords& coords) {
   __builtin_unreachable();
 }
 
+std::optional<Coords> ElementBuilder::moved(const Node& node, const Coords& coords) {
+  switch (node.op) {
+    case Op::broadcast_in_dim: {
+      Coords from;
+      for (int64_t axis : node.attrs.ints(Attr::axes)) from.push_back(coords[axis]);
+      return from;
+    }
+    case Op::reshape: {
+      const IndexExpr flat = index_.flatten(coords, graph_.aval(node.out()).shape);
+      return index_.unflatten(flat, graph_.aval(node.inputs[0]).shape);
+    }
+    case Op::transpose: {
+      const tracing::Ints& permutation = node.attrs.ints(Attr::permutation);
+      Coords from(coords.size());
+      for (size_t d = 0; d < coords.size(); ++d) from[permutation[d]] = coords[d];
+      return from;
+    }
+    case Op::slice: {
+      const tracing::Ints& start = node.attrs.ints(Attr::start);
+      const tracing::Ints& stride = node.attrs.ints(Attr::stride);
+      Coords from(coords.size());
+      for (size_t d = 0; d < coords.size(); ++d) from[d] = index_.add(index_.scale(coords[d], stride[d]), start[d]);
+      return from;
+    }
+    case Op::reverse: {
+      const Shape& shape = graph_.aval(node.inputs[0]).shape;
+      Coords from = coords;
+      for (int64_t axis : node.attrs.ints(Attr::axes)) {
+        from[axis] = index_.add(index_.scale(coords[axis], -1), shape[axis] - 1);
+      }
+      return from;
+    }
+    default: return std::nullopt;
+  }
+}
+
 X ElementBuilder::input(int number, const Aval& aval, const Coords& coords) {
   return dag_.load(number, aval.dtype, index_.emit(index_.flatten(coords, aval.shape)));
 }
@@ -106,11 +120,6 @@ X ElementBuilder::iota(const Node& node, const Coords& coords) {
   const X position = index_.emit(coords[node.attrs.integer(Attr::axis)]);
   const DType type = graph_.aval(node.out()).dtype;
   return scalar::apply_op(Op::convert, {&position, 1}, type);
-}
-
-X ElementBuilder::reshape(const Node& node, const Coords& coords) {
-  const IndexExpr flat = index_.flatten(coords, graph_.aval(node.out()).shape);
-  return value(node.inputs[0], index_.unflatten(flat, graph_.aval(node.inputs[0]).shape));
 }
 
 X ElementBuilder::pad(const Node& node, const Coords& coords) {

@@ -6,6 +6,7 @@
 // coordinates.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +30,10 @@ class ElementBuilder {
   /// Returns the element of `v`, which has at least one, at these coordinates.
   scalar::X value(tracing::ValueId v, Coords coords);
 
+  /// Returns the integer at these coordinates as an index expression, if counting and arithmetic give it, looking
+  /// through so many ops at most.
+  std::optional<IndexExpr> counted(tracing::ValueId v, Coords coords, int depth = 16);
+
   /// Says where a row of indices points in an operand.
   struct Located {
     Coords coords;    // of the indexed axes, in their order
@@ -42,9 +47,11 @@ class ElementBuilder {
  private:
   scalar::X build(tracing::ValueId v, const Coords& coords);
   scalar::X structural(const tracing::Node& node, const Coords& coords);
+  /// Returns the coordinates of the element of its operand that an op moves here, if that is all it does.
+  std::optional<Coords> moved(const tracing::Node& node, const Coords& coords);
+  std::optional<IndexExpr> arithmetic(const tracing::Node& node, const Coords& coords, int depth);
   scalar::X input(int number, const Aval& aval, const Coords& coords);
   scalar::X iota(const tracing::Node& node, const Coords& coords);
-  scalar::X reshape(const tracing::Node& node, const Coords& coords);
   scalar::X pad(const tracing::Node& node, const Coords& coords);
   scalar::X concatenate(const tracing::Node& node, const Coords& coords);
   scalar::X dynamic_slice(const tracing::Node& node, const Coords& coords);

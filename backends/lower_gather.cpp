@@ -1,4 +1,5 @@
 // These elements have a place or value that is computed: gather's indices and random numbers.
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -12,6 +13,7 @@ using scalar::X;
 using tracing::Attr;
 using tracing::IndexMode;
 using tracing::Node;
+using tracing::Op;
 
 namespace {
 
@@ -28,7 +30,58 @@ bool may_reach(DType type, int64_t extent) {
   return digits >= 63 || (int64_t{1} << digits) > extent;
 }
 
+// Whether the type holds all of the range.
+bool holds(DType type, Range range) {
+  if (!is_integer(type)) return false;
+  const int bits = static_cast<int>(8 * size_of(type)) - (is_signed(type) ? 1 : 0);
+  const int64_t highest = bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+  return range.within(is_signed(type) ? -highest - 1 : 0, highest);
+}
+
 }  // namespace
+
+std::optional<IndexExpr> ElementBuilder::counted(tracing::ValueId v, Coords coords, int depth) {
+  const Node* node = graph_.def(v);
+  if (!node || depth == 0) return std::nullopt;
+  const Shape& shape = graph_.aval(v).shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) coords[d] = {};
+  }
+  if (std::optional<Coords> from = moved(*node, coords)) return counted(node->inputs[0], std::move(*from), depth - 1);
+  std::optional<IndexExpr> result = arithmetic(*node, coords, depth - 1);
+  if (result && !holds(graph_.aval(v).dtype, index_.range(*result))) return std::nullopt;  // it would wrap
+  return result;
+}
+
+std::optional<IndexExpr> ElementBuilder::arithmetic(const Node& node, const Coords& coords, int depth) {
+  switch (node.op) {
+    case Op::constant: {
+      const auto* integer = std::get_if<int64_t>(node.attrs.find(Attr::value));
+      return integer ? std::optional(IndexAlgebra::constant(*integer)) : std::nullopt;
+    }
+    case Op::iota: return coords[node.attrs.integer(Attr::axis)];
+    case Op::convert: return counted(node.inputs[0], coords, depth);
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::maximum:
+    case Op::minimum: break;
+    default: return std::nullopt;
+  }
+  const std::optional<IndexExpr> a = counted(node.inputs[0], coords, depth);
+  const std::optional<IndexExpr> b = a ? counted(node.inputs[1], coords, depth) : std::nullopt;
+  constexpr Range kSmall{-(int64_t{1} << 31), int64_t{1} << 31};  // products of two fit
+  const auto is_small = [&](const IndexExpr& x) { return index_.range(x).within(kSmall.lo, kSmall.hi); };
+  if (!b || !is_small(*a) || !is_small(*b)) return std::nullopt;
+  if (node.op == Op::add) return index_.add(*a, *b);
+  if (node.op == Op::subtract) return index_.sub(*a, *b);
+  if (!a->is_constant() && !b->is_constant()) return std::nullopt;
+  const IndexExpr& x = a->is_constant() ? *b : *a;
+  const int64_t c = a->is_constant() ? a->constant : b->constant;
+  if (node.op == Op::multiply) return index_.scale(x, c);
+  const Range range = index_.range(x);
+  return node.op == Op::maximum ? index_.clamp(x, c, std::max(range.hi, c)) : index_.clamp(x, std::min(range.lo, c), c);
+}
 
 ElementBuilder::Located ElementBuilder::locate(tracing::ValueId indices, const Coords& batch, const tracing::Ints& axes,
                                                const Shape& shape, IndexMode mode, bool clamped) {
@@ -37,6 +90,10 @@ ElementBuilder::Located ElementBuilder::locate(tracing::ValueId indices, const C
     const int64_t extent = shape[axes[column]];
     Coords at = batch;
     at.push_back(IndexAlgebra::constant(static_cast<int64_t>(column)));
+    if (const auto known = counted(indices, at); known && index_.range(*known).within(0, extent - 1)) {
+      out.coords.push_back(*known);
+      continue;
+    }
     X x = value(indices, std::move(at));
     const DType stored = x.type();
     const bool counts_back = is_signed(stored);

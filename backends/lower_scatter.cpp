@@ -153,6 +153,11 @@ class ScatterStep {
       kernel.extent = {rows, window};
       row = index.loop(0, rows);
       column = index.loop(1, window);
+    } else if (const int64_t run = rows_.empty() ? 1 : rows_.back();
+               window == 1 && run >= kWindowLoop && step_.unique_indices && is_counted(elements)) {
+      // Rows that lie side by side in the table do so along their last axis.
+      kernel.extent = {rows / run, run};
+      row = index.add(index.scale(index.loop(0, rows / run), run), index.loop(1, run));
     } else {
       kernel.extent = {1, rows * window};
       const IndexExpr flat = index.loop(1, rows * window);
@@ -198,6 +203,18 @@ class ScatterStep {
     }
     kernel.scatters.push_back(scatter);
     return kernel;
+  }
+
+  // Whether where each row goes follows from its number.
+  bool is_counted(ElementBuilder& elements) const {
+    const auto columns = static_cast<int64_t>(node_.attrs.ints(Attr::axes).size());
+    Coords at = elements.index().unflatten(elements.index().loop(1, element_count(rows_)), rows_);
+    at.emplace_back();
+    for (int64_t column = 0; column < columns; ++column) {
+      at.back() = IndexAlgebra::constant(column);
+      if (!elements.counted(indices_, at)) return false;
+    }
+    return true;
   }
 
   // Operand and update, as a kernel that reads and writes the table adds them.

@@ -60,6 +60,36 @@ TEST(LowerScatter, DirectOfEveryOp) {
   }
 }
 
+// The places of rows [6, 10] of a window of a flat array [9, 16]: where each goes follows from its number.
+PlanStep counted(Op op, int64_t first) {
+  Graph g;
+  const ValueId operand = g.add_input({{144}, f32}), update = g.add_input({{6, 10}, f32});
+  ValueId at = g.add(Op::iota, {}, {{Attr::dtype, i64}, {Attr::shape, Shape{144}}, {Attr::axis, int64_t{0}}});
+  at = g.add(Op::reshape, {at}, {{Attr::shape, Shape{9, 16}}});
+  at = g.add(Op::slice, {at}, {{Attr::start, Ints{2, 3}}, {Attr::limit, Ints{8, 13}}, {Attr::stride, Ints{1, 1}}});
+  at = g.add(Op::add, {at, g.constant(static_cast<double>(first), i64, {6, 10})});
+  at = g.add(Op::reshape, {at}, {{Attr::shape, Shape{6, 10, 1}}});
+  const ValueId twice = g.add(Op::add, {update, update});
+  g.outputs = {g.add(op, {operand, at, twice}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{1}}})};
+  PlanStep step = step_of(g, PlanStep::Kind::scatter);
+  step.operand_in_place = true;
+  step.unique_indices = true;
+  return step;
+}
+
+TEST(LowerScatter, CountedRowsLieSideBySide) {
+  for (const Op op : {Op::scatter_set, Op::scatter_add, Op::scatter_max}) {
+    const auto launches = check(counted(op, 0));
+    ASSERT_EQ(launches.size(), 1u);
+    const Kernel& kernel = launches[0].kernel;
+    EXPECT_EQ(kernel.extent, (std::array<int64_t, 2>{6, 10}));
+    EXPECT_EQ(kernel.scatters[0].valid, -1) << kernel.print();
+    EXPECT_EQ(divisions(kernel), 0) << kernel.print();
+    // Past the end, and from the end: both are tested for.
+    for (const int64_t first : {60, -60}) EXPECT_GE(check(counted(op, first))[0].kernel.scatters[0].valid, 0);
+  }
+}
+
 TEST(LowerScatter, SetOfBoolsAndHalves) {
   for (DType type : {bool_, f16, bf16}) check(scatter({.op = Op::scatter_set, .type = type}));
 }

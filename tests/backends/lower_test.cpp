@@ -42,6 +42,36 @@ TEST(Lower, EveryOpThatAGroupMayHold) {
   EXPECT_GT(count, 100);
 }
 
+// x[i * 4 + j] of a window that is counted, in every integer arithmetic that counts: a plain load.
+TEST(Lower, CountedIndicesArePlainPlaces) {
+  const auto gathered = [](DType type, int64_t last) {
+    Graph g;
+    const ValueId x = g.add_input({{100}, f32});
+    const auto along = [&](int64_t axis) {
+      return g.add(Op::iota, {}, {{Attr::dtype, type}, {Attr::shape, Shape{20, 12}}, {Attr::axis, axis}});
+    };
+    const auto constant = [&](int64_t value) { return g.constant(static_cast<double>(value), type, {20, 12}); };
+    ValueId at = g.add(Op::add, {g.add(Op::multiply, {along(0), constant(4)}), along(1)});
+    at = g.add(Op::minimum, {g.add(Op::subtract, {g.add(Op::add, {at, constant(9)}), constant(9)}), constant(last)});
+    at = g.add(Op::reshape, {at}, {{Attr::shape, Shape{20, 12, 1}}});
+    g.outputs = {g.add(Op::gather, {x, at}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
+    return check(step_of(g)).at(0).kernel;
+  };
+  for (const DType type : {i32, u32, i64, u8, i8}) {
+    const Kernel kernel = gathered(type, 99);
+    EXPECT_EQ(count_live(kernel, {scalar::Opcode::select}), 0) << kernel.print();
+    EXPECT_EQ(count_live(kernel, {scalar::Opcode::load}), 1);
+  }
+  EXPECT_EQ(count_live(gathered(i32, 50), {scalar::Opcode::select}), 1) << "clamped";
+  Graph wraps;  // of u8, beyond 255
+  const ValueId x = wraps.add_input({{300}, f32});
+  ValueId at = wraps.add(Op::iota, {}, {{Attr::dtype, u8}, {Attr::shape, Shape{200}}, {Attr::axis, int64_t{0}}});
+  at = wraps.add(Op::add, {at, wraps.constant(100, u8, {200})});
+  at = wraps.add(Op::reshape, {at}, {{Attr::shape, Shape{200, 1}}});
+  wraps.outputs = {wraps.add(Op::gather, {x, at}, {{Attr::axes, Ints{0}}, {Attr::mode, int64_t{0}}})};
+  check(step_of(wraps));
+}
+
 TEST(Lower, ElementwiseChainIsFlat) {
   for (const Shape& shape : {Shape{5, 7, 3}, Shape{}, Shape{1}, Shape{0, 4}, Shape{300}}) {
     Graph g;
