@@ -183,7 +183,19 @@ void Emitter::vector_loop(int level, std::vector<Value*>& carried, const LanesOf
   // Of rows the last may be a part of one.
   const int64_t last = first_ ? k.extent[level] % a.length() : 0;
   const int whole = stretched ? a.tail_lanes : W;
+  if (!k.any_range && !stretched && !first_) return known_tail(rest, end, a.length() % W, carried, body);
   if (k.any_range || a.length() % whole != 0 || last % whole != 0) tail_loop(rest, end, carried, body);
+}
+
+// A range ends at a multiple of all lanes or at the extent, so that as many elements are left or none.
+void Emitter::known_tail(Value* begin, Value* end, int64_t left, std::vector<Value*>& carried, const LanesOf& body) {
+  const int before = std::exchange(W, a.tail_lanes);
+  if (left >= W) begin = whole_vectors(begin, end, carried, body);
+  if (left % W > 0) {
+    const auto last = [&](std::vector<Value*>& inside) { body(*this, begin, number(left % W), inside); };
+    branch(b.CreateICmpSLT(begin, end), carried, last, "tail");
+  }
+  W = before;
 }
 
 Value* Emitter::whole_vectors(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body) {

@@ -47,7 +47,7 @@ Value* Emitter::lanes(Body& body, int32_t id) {
   if (auto* constant = llvm::dyn_cast<llvm::Constant>(v)) {
     return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(W)), constant);
   }
-  Value*& cached = cache(body, a.depth(id)).splats[body.count != nullptr][id];
+  Value*& cached = cache(body, a.depth(id)).splats[{id, W}];
   if (!cached) {
     const llvm::IRBuilder<>::InsertPointGuard guard(b);
     at(body, a.depth(id));

@@ -33,11 +33,11 @@ using SumKey = std::pair<std::vector<std::pair<int32_t, int64_t>>, int64_t>;
 
 /// Holds values by instruction, and what is derived from them.
 struct Cache {
-  std::vector<Value*> values, splats[2];  // splats of full width and of the tail's
+  std::vector<Value*> values;
   std::map<SumKey, Value*> sums;
   std::map<std::pair<int, SumKey>, Value*> pointers;
-  std::map<std::pair<int32_t, int>, Value*> grouped;  // by instruction and lanes
-  explicit Cache(size_t n) : values(n), splats{std::vector<Value*>(n), std::vector<Value*>(n)} {}
+  std::map<std::pair<int32_t, int>, Value*> splats, grouped;  // by instruction and lanes
+  explicit Cache(size_t n) : values(n) {}
 };
 
 struct Body {
@@ -92,6 +92,8 @@ class Emitter {
               const char* label);
   /// Writes the loop over what is left for the tail's lanes, from `begin` on, as vector_loop does.
   void tail_loop(Value* begin, Value* end, std::vector<Value*>& carried, const LanesOf& body);
+  /// Writes it where so many elements are left at most, in the last range.
+  void known_tail(Value* begin, Value* end, int64_t left, std::vector<Value*>& carried, const LanesOf& body);
   /// Returns a body at these iterations of the outer and inner loop, whose code goes where the builder stands.
   Body body_at(Value* outer, Value* inner);
   void start_tail(Body& body, Value* count);
