@@ -57,6 +57,7 @@ class Cumulate {
         totals_(totals) {}
 
   void run() const {
+    if (form_.inner == 1 && form_.length <= kShort) return short_rows();
     if (layout_.blocks > 1) {
       each_task([&](const Task& task) { walk<false>(task); });
       for (int64_t o = 0; o < form_.outer; ++o) totals_before(totals_ + o * layout_.blocks * form_.inner);
@@ -67,6 +68,8 @@ class Cumulate {
  private:
   static constexpr int64_t kFewestChunked = 64;
   static constexpr int64_t kGrain = 4096;  // elements that are worth a task; no measurement is recorded
+  // Elements of rows that are walked over side by side, and how many rows: what is between two tasks would take longer.
+  static constexpr int64_t kShort = 16, kSide = 8;
 
   struct Task {
     int64_t first;       // of its elements in the arrays
@@ -89,6 +92,27 @@ class Cumulate {
                   blocks > 1 ? totals_ + (o * blocks + block) * form_.inner + column : nullptr});
       }
     });
+  }
+
+  void short_rows() const {
+    const int64_t grain = std::max<int64_t>(kGrain / form_.length, kSide);
+    parallel_for(form_.outer, grain, [&](int64_t row, int64_t end) {
+      for (; row + kSide <= end; row += kSide) short_rows<kSide>(row);
+      for (; row < end; ++row) short_rows<1>(row);
+    });
+  }
+
+  template <int64_t kRows>
+  void short_rows(int64_t row) const {
+    const T* in = in_ + row * form_.length;
+    T* out = out_ + row * form_.length;
+    A sums[kRows];
+    std::fill_n(sums, kRows, Joins::kFirst);
+    for (int64_t i = 0; i < form_.length; ++i) {
+      const int64_t n = at(i);
+      for (int64_t r = 0; r < kRows; ++r) sums[r] = Joins::join(sums[r], value(in[r * form_.length + n]));
+      for (int64_t r = 0; r < kRows; ++r) out[r * form_.length + n] = rounded(sums[r]);
+    }
   }
 
   // Of each block, what those before it give.

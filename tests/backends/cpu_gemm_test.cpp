@@ -468,7 +468,12 @@ TEST(Gemm, SmallMatricesHaveTheBitsOfOthers) {
                                     {4, 2, 2304},
                                     {7, 6, 2100},
                                     {6, 7, 300},
-                                    {7, 7, 17}}) {
+                                    {7, 7, 17},
+                                    {2, 2, 2},
+                                    {8, 8, 300},
+                                    {5, 5, 2500},
+                                    {2, 8, 2049},
+                                    {8, 3, 2304}}) {
         for (const bool adds : {false, true}) {
           for (const int64_t whole_k : {0, 5000}) {
             DotForm f{4, m, n, k, lhs, rhs};

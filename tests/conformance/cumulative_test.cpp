@@ -20,9 +20,10 @@ constexpr Op kOps[] = {Op::cumsum, Op::cumprod, Op::cummax, Op::cummin};
 TEST_P(Cumulative, ShapesAndAxes) {
   const DType t = GetParam();
   Sheet s(700 + static_cast<uint64_t>(t));
-  const std::pair<Shape, int64_t> cases[] = {{{0}, 0},      {{1}, 0},         {{2}, 0},         {{5, 33}, 0},
-                                             {{5, 33}, 1},  {{2, 7, 129}, 1}, {{3, 0, 4}, 1},   {{0, 4}, 1},
-                                             {{3, 700}, 0}, {{2, 300, 3}, 1}, {{2, 40, 600}, 1}};
+  const std::pair<Shape, int64_t> cases[] = {{{0}, 0},      {{1}, 0},         {{2}, 0},          {{5, 33}, 0},
+                                             {{5, 33}, 1},  {{2, 7, 129}, 1}, {{3, 0, 4}, 1},    {{0, 4}, 1},
+                                             {{3, 700}, 0}, {{2, 300, 3}, 1}, {{2, 40, 600}, 1}, {{19, 2}, 1},
+                                             {{8, 5}, 1},   {{3, 7, 16}, 2},  {{9, 17}, 1}};
   for (const auto& [shape, axis] : cases) {
     for (const Op op : kOps) {
       if (t == bool_ && (op == Op::cumsum || op == Op::cumprod)) continue;  // of integers, by numpy.h
