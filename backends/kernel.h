@@ -50,11 +50,10 @@ struct Store {
 struct Reduction {
   Combine combine;
   int32_t value;
-  DType
-      accumulator;   // f64 for floats, i64 / u64 for integers, bool; of the compared value for max, min, argmax, argmin
-  DType output;      // type written when `finish` (i32 for argmax and argmin)
-  int buffer;        // written: accumulators, or the output when `finish`
-  int initial = -1;  // buffer: the accumulator that each row begins with; its elements are then combined in order
+  DType accumulator;  // of a sum or product f64 for floats, 32 or 64 bits for integers; else that of the value
+  DType output;       // type written when `finish` (i32 for argmax and argmin)
+  int buffer;         // written: accumulators, or the output when `finish`
+  int initial = -1;   // buffer: the accumulator that each row begins with; its elements are then combined in order
 };
 
 struct Scatter {

@@ -135,8 +135,8 @@ int vector_level_of(const Graph& graph, const Kernel& kernel) {
     plain.kind = Kernel::Kind::reduce;
     plain.extent = {element_count(loops.kept_shape), element_count(loops.reduced_shape)};
     if (plain.extent[0] == 0 || plain.extent[1] == 0) return 1;
-    // Those of f32 and halves are rounded from f64, so that another order almost never shows.
-    if (graph.aval(v).dtype != DType::f64 && plain.extent[0] >= planner::kManyRows) {
+    // Where a sum is rounded from f64 another order almost never shows.
+    if (planner::accumulator_of(graph, node) != graph.aval(v).dtype && plain.extent[0] >= planner::kManyRows) {
       tracing::Ints axes;
       Seen seen;
       for (const int64_t axis : node.attrs.ints(Attr::axes)) {
@@ -234,7 +234,7 @@ std::vector<Launch> lower_reduce(const planner::PlanStep& step) {
     if (!loops) loops = own;
     NEAP_CHECK(own == *loops, "{}: reductions over different axes", step.op);
     const Combine combine = combine_of(node->op);
-    accumulators.push_back(planner::accumulator_of(node->op, graph.aval(node->inputs[0]).dtype));
+    accumulators.push_back(planner::accumulator_of(graph, *node));
     in_partials = in_partials && !is_arg(combine);  // a partial argmax would need its index beside it
   }
   if (!loops || element_count(loops->kept_shape) == 0) return {};

@@ -130,10 +130,15 @@ void choose_scatter(PlanStep& step, size_t table_budget, const Target& target) {
 
 }  // namespace
 
-DType accumulator_of(Op op, DType element) {
+DType accumulator_of(const Graph& graph, const Node& reduction) {
+  DType element = graph.aval(reduction.inputs[0]).dtype;
   if (element == DType::f16 || element == DType::bf16) element = DType::f32;
-  if (op != Op::reduce_sum && op != Op::reduce_prod) return element;
-  return is_float(element) ? DType::f64 : is_signed(element) ? DType::i64 : DType::u64;
+  if (reduction.op != Op::reduce_sum && reduction.op != Op::reduce_prod) return element;
+  if (has_mark(reduction, Mark::short_product)) return element;
+  if (is_float(element)) return DType::f64;
+  // Integers wrap: more bits than the result has change none of it.
+  const bool is_narrow = is_integer(element) && size_of(element) <= 4;
+  return is_signed(element) ? (is_narrow ? DType::i32 : DType::i64) : is_narrow ? DType::u32 : DType::u64;
 }
 
 ScatterTables tables_of(const PlanStep& step) {
@@ -172,8 +177,7 @@ std::vector<Aval> scratch_of(const PlanStep& step, const Target& target) {
       if (step.partials == 1) break;
       for (const ValueId v : group.outputs) {
         const Node& node = *group.def(v);
-        scratch.push_back(
-            {{step.partials, group.aval(v).size()}, accumulator_of(node.op, group.aval(node.inputs[0]).dtype)});
+        scratch.push_back({{step.partials, group.aval(v).size()}, accumulator_of(group, node)});
       }
       break;
     case PlanStep::Kind::scatter: {

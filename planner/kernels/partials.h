@@ -24,8 +24,8 @@ inline constexpr int64_t kDirectRows = 65536;
 /// (neap-cost's "sum of rows" and "sum of columns" take the time).
 inline constexpr int64_t kManyRows = 64;
 
-/// Returns the dtype in which a reduction of such elements accumulates.
-DType accumulator_of(tracing::Op op, DType element);
+/// Returns the dtype in which a reduction accumulates.
+DType accumulator_of(const tracing::Graph& graph, const tracing::Node& reduction);
 
 /// Says where a scatter's tables lie.
 struct ScatterTables {

@@ -22,7 +22,36 @@ struct Side {
 
 bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second);
 
-Side make_side(const Builder& b, ValueId value, Ints batch, Ints contract) {
+// What v is the transpose of: a value, or an elementwise op of such and constants; no_value where there is none.
+ValueId untransposed(Builder& b, ValueId v, Ints& permutation) {
+  if (const Node* node = b.match(v, Op::transpose)) {
+    const Ints& own = node->attrs.ints(Attr::permutation);
+    if (!permutation.empty() && permutation != own) return no_value;
+    permutation = own;
+    return node->inputs[0];
+  }
+  const Node* node = b.graph.def(v);
+  if (!node || !is_elementwise(node->op) || node->inputs.size() > 2) return no_value;
+  const auto is_constant = [&](ValueId in) { return b.match(in, Op::constant) != nullptr; };
+  std::vector<ValueId> sources;
+  for (const ValueId in : node->inputs) {
+    const bool moved = b.match(in, Op::transpose) != nullptr;
+    if (!moved && !is_constant(in)) return no_value;
+    sources.push_back(moved ? untransposed(b, in, permutation) : in);
+    if (sources.back() == no_value) return no_value;
+  }
+  const auto moved = std::ranges::find_if_not(sources, is_constant);
+  if (moved == sources.end()) return no_value;
+  const Shape shape = b.aval(*moved).shape;
+  const Node own = *node;
+  for (ValueId& source : sources) {
+    if (!is_constant(source)) continue;
+    source = b.constant(*b.match(source, Op::constant)->attrs.find(Attr::value), b.aval(source).dtype, shape, own.loc);
+  }
+  return b.add(own.op, sources, own.attrs, own.loc);
+}
+
+Side make_side(Builder& b, ValueId value, Ints batch, Ints contract) {
   Side side{value, std::move(batch), {}, std::move(contract)};
   for (int64_t axis = 0; axis < b.aval(value).ndim(); ++axis) {
     if (std::ranges::find(side.batch, axis) == side.batch.end() &&
@@ -31,13 +60,13 @@ Side make_side(const Builder& b, ValueId value, Ints batch, Ints contract) {
     }
   }
   // Read what was transposed, if its order in memory is one that the product takes.
-  if (const Node* node = b.match(side.value, Op::transpose)) {
-    const Ints& permutation = node->attrs.ints(Attr::permutation);
+  Ints permutation;
+  if (const ValueId moved = untransposed(b, side.value, permutation); moved != no_value) {
     Side source = side;
     for (Ints* axes : {&source.batch, &source.free, &source.contract}) {
       for (int64_t& axis : *axes) axis = permutation[axis];
     }
-    source.value = node->inputs[0];
+    source.value = moved;
     if (in_order(b, source, source.free, source.contract) || in_order(b, source, source.contract, source.free)) {
       return source;
     }
@@ -110,7 +139,34 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   // The mark tells the naive pipeline that this is one op.
   const ValueId product = b.add(Op::multiply, {left, right}, outer ? Attrs{} : marked({}, Mark::inner_product), loc);
   if (outer) return product;
-  return b.add(Op::reduce_sum, {product}, {{Attr::axes, Ints{sum_axis}}}, loc);
+  Attrs attrs{{Attr::axes, Ints{sum_axis}}};
+  // As exact as other products, which add up so many terms one after the other (planner/kernels/dot.h).
+  if (b.aval(product).dtype == DType::f32 && k <= kLongDot) set_mark(attrs, Mark::short_product);
+  return b.add(Op::reduce_sum, {product}, std::move(attrs), loc);
+}
+
+// Of so few elements and terms that to call for a product would take longer than to make it: rotations, transforms.
+bool is_tiny(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kMostElements = 16, kMostTerms = 4;
+  return batch == 1 && m * n <= kMostElements && k <= kMostTerms;
+}
+
+// The same, as a multiplication and k - 1 fused ones, in the order of planner/kernels/dot.h.
+ValueId as_terms(Builder& b, const Side& lhs, const Side& rhs, std::source_location loc) {
+  const int64_t m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free), k = extent(b, lhs, lhs.contract);
+  const ValueId left = as_matrices(b, lhs, lhs.free, lhs.contract, loc);
+  const ValueId right = as_matrices(b, rhs, rhs.contract, rhs.free, loc);
+  const auto spread = [&](ValueId v, const Ints& start, const Ints& limit) {
+    const ValueId part =
+        b.add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints{1, 1, 1}}}, loc);
+    return b.add(Op::broadcast_in_dim, {part}, {{Attr::shape, Shape{1, m, n}}, {Attr::axes, Ints{0, 1, 2}}}, loc);
+  };
+  ValueId sum = no_value;
+  for (int64_t p = 0; p < k; ++p) {
+    const ValueId x = spread(left, {0, 0, p}, {1, m, p + 1}), y = spread(right, {0, p, 0}, {1, p + 1, n});
+    sum = sum == no_value ? b.add(Op::multiply, {x, y}, {}, loc) : b.add(Op::fma, {x, y, sum}, {}, loc);
+  }
+  return sum;
 }
 
 // Whether the permutation of `shape`, a view of [batch, m, n], swaps m and n.
@@ -215,7 +271,8 @@ ValueId lower_dot(Builder& b, const Term& term) {
   const bool reduction = !is_float(dtype) || m <= 1 || n <= 1 || k <= 1 || batch == 0;
   // Halves multiply exactly in f32, and are rounded once, at the end.
   const DType wide = size_of(dtype) == 2 && is_float(dtype) ? DType::f32 : dtype;
-  if (!reduction && dtype == wide && lhs.value == term.inputs[0] && rhs.value == term.inputs[1]) {
+  if (!reduction && !is_tiny(batch, m, n, k) && dtype == wide && lhs.value == term.inputs[0] &&
+      rhs.value == term.inputs[1]) {
     Graph trial;  // canonical already?
     trial.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
     if (is_canonical_dot(trial, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
@@ -226,6 +283,8 @@ ValueId lower_dot(Builder& b, const Term& term) {
   ValueId product;
   if (reduction) {
     product = as_reduction(b, wide_lhs, wide_rhs, term.loc);
+  } else if (is_tiny(batch, m, n, k)) {
+    product = as_terms(b, wide_lhs, wide_rhs, term.loc);
   } else {
     const bool lhs_transposed = !in_order(b, lhs, lhs.free, lhs.contract) && in_order(b, lhs, lhs.contract, lhs.free);
     const bool rhs_transposed = !in_order(b, rhs, rhs.contract, rhs.free) && in_order(b, rhs, rhs.free, rhs.contract);

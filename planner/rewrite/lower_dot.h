@@ -9,8 +9,8 @@
 namespace neap::planner {
 
 /// This rule makes a dot_general that is not canonical reshapes, transposes and a canonical one (halves in f32, rounded
-/// at the end). Products of integers, and those with m, n or k of 1, become multiply and reduce_sum, which fuse. It
-/// returns no_value for other terms.
+/// at the end). Products of integers, and those with m, n or k of 1, become multiply and reduce_sum, which fuse; one
+/// matrix of few elements and terms becomes multiply and fma. It returns no_value for other terms.
 tracing::ValueId lower_dot(Builder& b, const Term& term);
 
 /// Under Target::half_products, a canonical product whose f16 operands were widened for it, and which is only read

@@ -11,6 +11,7 @@
 #include "planner/kernels/convolution.h"
 #include "planner/kernels/dot.h"
 #include "planner/kernels/partials.h"
+#include "planner/plan/marks.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -134,7 +135,7 @@ int64_t partial_sum_unit(const Graph& graph, const Node& node, Cut cut) {
 bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
   if (sums_products(node)) return i < 2;
-  if (family != Family::reduce || i != 0) return false;
+  if (family != Family::reduce || i != 0 || has_mark(node, Mark::short_product)) return false;
   if (node.inputs.size() == 1)
     return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == ordered_axis(graph, node);
   const Shape& shape = graph.aval(node.inputs[0]).shape;

@@ -6,11 +6,14 @@
 
 #include "graphs.h"
 #include "planner/kernels/dot_scratch.h"
+#include "planner/kernels/partials.h"
+#include "planner/plan/marks.h"
 #include "planner/plan/plan.h"
 #include "planner/report/report.h"
 #include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/search/make_plan.h"
+#include "planner/slice/partial_sums.h"
 #include "tests/count.h"
 
 namespace neap::planner {
@@ -197,6 +200,60 @@ TEST(Dot, RefusesExtentsThatAreTooLargeForAGpu) {
   EXPECT_EQ(plan(most, true), 1u);
   EXPECT_EQ(plan(most + 1, false), 1u);
   EXPECT_THROW(plan(most + 1, true), UserError);
+}
+
+TEST(Dot, TinyOnesAreTerms) {
+  for (const auto& [m, n, k, tiny] :
+       {std::tuple{3, 3, 3, true}, {4, 4, 4, true}, {2, 8, 3, true}, {4, 5, 4, false}, {3, 3, 5, false}}) {
+    Graph g;
+    const ValueId a = g.add_input({{m, k}, DType::f32}), b = g.add_input({{k, n}, DType::f32});
+    g.outputs = {matmul(g, a, b)};
+    const Graph simple = simplify(g);
+    EXPECT_EQ(count(simple, Op::dot_general), tiny ? 0 : 1) << print(simple);
+    EXPECT_EQ(count(simple, Op::fma), tiny ? k - 1 : 0) << print(simple);
+  }
+  Graph several;
+  const ValueId a = several.add_input({{2, 3, 3}, DType::f32}), b = several.add_input({{2, 3, 3}, DType::f32});
+  several.outputs = {dot(several, a, b, {0}, {0}, {2}, {1})};
+  EXPECT_EQ(count(simplify(several), Op::dot_general), 1);
+}
+
+TEST(Dot, WhatIsElementwiseOfATransposeIsReadAsItLies) {
+  for (const bool vector : {true, false}) {
+    Graph g;
+    const ValueId x = g.add_input({{90, 50}, DType::f32}), r = g.add_input({{90, vector ? 1 : 20}, DType::f32});
+    const ValueId turned = g.add(Op::transpose, {x}, {{Attr::permutation, Ints{1, 0}}});
+    const ValueId half = g.constant(0.5, DType::f32, {50, 90});
+    g.outputs = {matmul(g, g.add(Op::multiply, {half, turned}), r)};
+    const Graph simple = simplify(g);
+    EXPECT_EQ(count(simple, Op::transpose), 0) << print(simple);
+  }
+  // Of one that is transposed otherwise, too.
+  Graph both;
+  const ValueId x = both.add_input({{9, 5}, DType::f32}), y = both.add_input({{5, 9}, DType::f32});
+  const ValueId r = both.add_input({{9, 20}, DType::f32});
+  both.outputs = {
+      matmul(both, both.add(Op::add, {both.add(Op::transpose, {x}, {{Attr::permutation, Ints{1, 0}}}), y}), r)};
+  EXPECT_EQ(count(simplify(both), Op::transpose), 1);
+}
+
+TEST(Dot, ShortSumsOfProductsAreInTheirDtype) {
+  for (const auto& [k, dtype, is_short] : {std::tuple{2048, DType::f32, true},
+                                           {2049, DType::f32, false},
+                                           {100, DType::f64, false},
+                                           {100, DType::i32, false}}) {
+    Graph g;
+    const ValueId a = g.add_input({{70, k}, dtype}), b = g.add_input({{k, 1}, dtype});
+    g.outputs = {matmul(g, a, b)};
+    const Graph simple = simplify(g);
+    for (const tracing::Node& node : simple.nodes) {
+      if (node.op != Op::reduce_sum) continue;
+      EXPECT_EQ(has_mark(node, Mark::short_product), is_short) << print(simple);
+      EXPECT_EQ(accumulator_of(simple, node), dtype == DType::f32 && !is_short ? DType::f64 : dtype);
+      EXPECT_EQ(can_sum_partially(simple, node, 0, simple.aval(node.inputs[0]).ndim() - 1), !is_short);
+    }
+    EXPECT_EQ(count(simple, Op::reduce_sum), 1) << print(simple);
+  }
 }
 
 TEST(Dot, IntegersAndVectorsFuse) {
