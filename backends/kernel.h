@@ -50,7 +50,7 @@ struct Store {
 struct Reduction {
   Combine combine;
   int32_t value;
-  DType accumulator;  // of a sum or product f64 for floats, 32 or 64 bits for integers; else that of the value
+  DType accumulator;  // of sums and products planner::accumulator_of(); else that of the value
   DType output;       // type written when `finish` (i32 for argmax and argmin)
   int buffer;         // written: accumulators, or the output when `finish`
   int initial = -1;   // buffer: the accumulator that each row begins with; its elements are then combined in order

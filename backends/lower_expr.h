@@ -30,9 +30,8 @@ class ElementBuilder {
   /// Returns the element of `v`, which has at least one, at these coordinates.
   scalar::X value(tracing::ValueId v, Coords coords);
 
-  /// Returns the integer at these coordinates as an index expression, if counting and arithmetic give it, looking
-  /// through so many ops at most.
-  std::optional<IndexExpr> counted(tracing::ValueId v, Coords coords, int depth = 16);
+  /// Returns the integer at these coordinates as an index expression, if counting and arithmetic of a few ops give it.
+  std::optional<IndexExpr> counted(tracing::ValueId v, const Coords& coords);
 
   /// Says where a row of indices points in an operand.
   struct Located {
@@ -49,7 +48,8 @@ class ElementBuilder {
   scalar::X structural(const tracing::Node& node, const Coords& coords);
   /// Returns the coordinates of the element of its operand that an op moves here, if that is all it does.
   std::optional<Coords> moved(const tracing::Node& node, const Coords& coords);
-  std::optional<IndexExpr> arithmetic(const tracing::Node& node, const Coords& coords, int depth);
+  std::optional<IndexExpr> counted(tracing::ValueId v, Coords coords, int& ops);
+  std::optional<IndexExpr> arithmetic(const tracing::Node& node, const Coords& coords, int& ops);
   scalar::X input(int number, const Aval& aval, const Coords& coords);
   scalar::X iota(const tracing::Node& node, const Coords& coords);
   scalar::X pad(const tracing::Node& node, const Coords& coords);

@@ -40,27 +40,32 @@ bool holds(DType type, Range range) {
 
 }  // namespace
 
-std::optional<IndexExpr> ElementBuilder::counted(tracing::ValueId v, Coords coords, int depth) {
+std::optional<IndexExpr> ElementBuilder::counted(tracing::ValueId v, const Coords& coords) {
+  int ops = 32;
+  return counted(v, coords, ops);
+}
+
+std::optional<IndexExpr> ElementBuilder::counted(tracing::ValueId v, Coords coords, int& ops) {
   const Node* node = graph_.def(v);
-  if (!node || depth == 0) return std::nullopt;
+  if (!node || ops-- <= 0) return std::nullopt;
   const Shape& shape = graph_.aval(v).shape;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) coords[d] = {};
   }
-  if (std::optional<Coords> from = moved(*node, coords)) return counted(node->inputs[0], std::move(*from), depth - 1);
-  std::optional<IndexExpr> result = arithmetic(*node, coords, depth - 1);
+  if (std::optional<Coords> from = moved(*node, coords)) return counted(node->inputs[0], std::move(*from), ops);
+  std::optional<IndexExpr> result = arithmetic(*node, coords, ops);
   if (result && !holds(graph_.aval(v).dtype, index_.range(*result))) return std::nullopt;  // it would wrap
   return result;
 }
 
-std::optional<IndexExpr> ElementBuilder::arithmetic(const Node& node, const Coords& coords, int depth) {
+std::optional<IndexExpr> ElementBuilder::arithmetic(const Node& node, const Coords& coords, int& ops) {
   switch (node.op) {
     case Op::constant: {
       const auto* integer = std::get_if<int64_t>(node.attrs.find(Attr::value));
       return integer ? std::optional(IndexAlgebra::constant(*integer)) : std::nullopt;
     }
     case Op::iota: return coords[node.attrs.integer(Attr::axis)];
-    case Op::convert: return counted(node.inputs[0], coords, depth);
+    case Op::convert: return counted(node.inputs[0], coords, ops);
     case Op::add:
     case Op::subtract:
     case Op::multiply:
@@ -68,8 +73,8 @@ std::optional<IndexExpr> ElementBuilder::arithmetic(const Node& node, const Coor
     case Op::minimum: break;
     default: return std::nullopt;
   }
-  const std::optional<IndexExpr> a = counted(node.inputs[0], coords, depth);
-  const std::optional<IndexExpr> b = a ? counted(node.inputs[1], coords, depth) : std::nullopt;
+  const std::optional<IndexExpr> a = counted(node.inputs[0], coords, ops);
+  const std::optional<IndexExpr> b = a ? counted(node.inputs[1], coords, ops) : std::nullopt;
   constexpr Range kSmall{-(int64_t{1} << 31), int64_t{1} << 31};  // products of two fit
   const auto is_small = [&](const IndexExpr& x) { return index_.range(x).within(kSmall.lo, kSmall.hi); };
   if (!b || !is_small(*a) || !is_small(*b)) return std::nullopt;

@@ -125,9 +125,12 @@ bool lies_along(const Graph& graph, tracing::ValueId v, const tracing::Ints& axe
 // sum is added up: that of floats depends on the shape of the whole operand alone, as if it were stored, and not on
 // slices of it or on what is computed on the way; but lanes along the rows are much faster for outer products.
 int vector_level_of(const Graph& graph, const Kernel& kernel) {
+  const auto in_order = [&](tracing::ValueId v) {
+    return graph.def(v)->inputs.size() == 2 || planner::adds_in_order(graph, *graph.def(v));
+  };
+  if (std::ranges::any_of(graph.outputs, in_order)) return 0;
   for (const tracing::ValueId v : graph.outputs) {
     const Node& node = *graph.def(v);
-    if (node.inputs.size() == 2) return 0;
     if ((node.op != Op::reduce_sum && node.op != Op::reduce_prod) || !is_float(graph.aval(v).dtype)) continue;
     const Loops loops(
         node, node.attrs.has(Attr::full_shape) ? node.attrs.ints(Attr::full_shape) : graph.aval(node.inputs[0]).shape);

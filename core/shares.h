@@ -12,6 +12,8 @@ namespace neap {
 // loop reads it.
 class Shares {
  public:
+  static constexpr int kMost = 16;
+
   Shares(int64_t n, int count) : n_(n), count_(std::clamp(count, 1, kMost)) {
     for (int i = 0; i < count_; ++i) next_[i].place = begin(i);
   }
@@ -27,7 +29,6 @@ class Shares {
   }
 
  private:
-  static constexpr int kMost = 16;
   struct alignas(64) Next {  // a cache line each
     std::atomic<int64_t> place;
   };

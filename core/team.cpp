@@ -40,14 +40,14 @@ void Team::Loop::work(int seat) {
 
 bool Team::run(int64_t blocks, Body body, FunctionRef<int(int)> call) {
   if (elsewhere_.load(std::memory_order_relaxed) > 0 || busy_.exchange(true, std::memory_order_acquire)) return false;
-  const int shares = static_cast<int>(std::min<int64_t>(blocks, std::ssize(seats_)));
-  call_missing(shares - 1, call);
+  const int shares = static_cast<int>(std::min<int64_t>({blocks, std::ssize(seats_), Shares::kMost}));
   Loop loop{body, Shares(blocks, shares), std::max<int64_t>(1, blocks / (shares * kPartsOfShare))};
   loop_ = &loop;
-  turn_.fetch_add(1);
+  state_.fetch_add(kInside);
+  call_missing(static_cast<int>(std::min<int64_t>(blocks, std::ssize(seats_))) - 1, call);
   loop.work(0);
-  turn_.fetch_add(1);
-  for (int spins = 0; inside_.load() > 0; ++spins) spins < kPatience ? pause() : std::this_thread::yield();
+  state_.fetch_add(kInside);
+  for (int spins = 0; state_.load() % kInside > 0; ++spins) spins < kPatience ? pause() : std::this_thread::yield();
   busy_.store(false, std::memory_order_release);
   if (loop.error) std::rethrow_exception(loop.error);
   return true;
@@ -60,31 +60,40 @@ int Team::sit_down() {
   return -1;
 }
 
-void Team::help() {
-  if (const int seat = sit_down(); seat > 0) {
-    uint64_t done = 0;
-    auto end = Clock::now() + kStay;
-    for (int spins = 1;; ++spins) {
-      if (const uint64_t turn = turn_.load(std::memory_order_acquire); turn % 2 == 1 && turn != done) {
-        inside_.fetch_add(1);
-        const bool open = turn_.load() == turn;
-        if (open) loop_->work(seat);
-        inside_.fetch_sub(1);
-        done = turn;
-        if (open) end = Clock::now() + kStay;
-        continue;
-      }
-      if (elsewhere_.load(std::memory_order_relaxed) > 0) break;
-      if (spins % kSpins == 0 && Clock::now() > end) break;
-      pause();
-    }
-    seats_[static_cast<size_t>(seat)].store(false);
-  }
-  present_.fetch_sub(1);
+// Takes part in the loop that is open, if it is not `last`.
+bool Team::join(int seat, uint64_t& last) {
+  uint64_t state = state_.load();
+  do {
+    if (state / kInside % 2 == 0 || state / kInside == last) return false;
+  } while (!state_.compare_exchange_weak(state, state + 1));
+  last = state / kInside;
+  loop_->work(seat);
+  state_.fetch_sub(1);
+  return true;
 }
 
+void Team::help() {
+  const int seat = sit_down();
+  uint64_t last = 0;
+  auto end = Clock::now() + kStay;
+  for (int spins = 1; seat > 0; ++spins) {
+    if (join(seat, last)) {
+      end = Clock::now() + kStay;
+    } else if (elsewhere_.load(std::memory_order_relaxed) > 0 || (spins % kSpins == 0 && Clock::now() > end)) {
+      break;
+    } else {
+      pause();
+    }
+  }
+  present_.fetch_sub(1);
+  if (seat < 0) return;
+  join(seat, last);  // one that was opened by who still counted on this thread
+  seats_[static_cast<size_t>(seat)].store(false);
+}
+
+// After the loop was opened: who leaves meanwhile looks for it once more.
 void Team::call_missing(int wanted, FunctionRef<int(int)> call) {
-  const int present = present_.load(std::memory_order_relaxed);  // others only leave meanwhile
+  const int present = present_.load();
   if (present >= wanted) return;
   present_.fetch_add(wanted - present);
   present_.fetch_sub(wanted - present - call(wanted - present));

@@ -60,19 +60,21 @@ class Team {
   };
 
   int sit_down();
+  bool join(int seat, uint64_t& last);
   void call_missing(int wanted, FunctionRef<int(int)> call);
 
-  // Odd while a loop is open. Who helps counts itself in before it looks whether the loop is still open; who closes the
-  // loop waits for those that are in.
-  alignas(64) std::atomic<uint64_t> turn_ = 0;
+  // How often a loop was opened and closed, so that it is odd while one is open, above kInside, and below how many
+  // threads are in it. Who helps counts itself in while the loop is open; who closes it waits for those that are in.
+  static constexpr uint64_t kInside = uint64_t{1} << 16;
+  alignas(64) std::atomic<uint64_t> state_ = 0;
   Loop* loop_ = nullptr;
   std::atomic<int> elsewhere_ = 0;
-  alignas(64) std::atomic<int> inside_ = 0;
   alignas(64) std::atomic<bool> busy_ = false;
   std::atomic<int> present_ = 0;
   std::atomic<int64_t> recent_ = 0;  // blocks of short loops
   std::atomic<Clock::rep> last_ = 0;
-  std::vector<std::atomic<bool>> seats_;  // each thread has the same share of every loop; the first is the caller's
+  std::vector<std::atomic<bool>>
+      seats_;  // a thread begins with the same share of every loop; the first is the caller's
 };
 
 }  // namespace neap

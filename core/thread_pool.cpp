@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -33,21 +34,42 @@ namespace neap {
 
 namespace {
 
-// Helper is what oneTBB hands to a thread that is called into the team. The thread sanitizer is told of it.
+// Helper is what oneTBB hands to a thread that is called into the team; as with Task below, the thread sanitizer is
+// told.
 class Helper {
  public:
-  explicit Helper(std::shared_ptr<Team> team) : team_(std::move(team)) { sanitize::release(team_.get()); }
+  explicit Helper(Team& team) : team_(&team) { sanitize::release(this); }
+  Helper(const Helper& other) : team_(copied(other).team_) { sanitize::release(this); }
+  ~Helper() { sanitize::release(this); }
+  Helper& operator=(const Helper&) = delete;
+
   void operator()() const {
-    sanitize::acquire(team_.get());
+    sanitize::acquire(this);
     team_->help();
   }
 
  private:
-  std::shared_ptr<Team> team_;
+  const Helper& copied(const Helper& other) const {
+    sanitize::acquire(this);
+    sanitize::acquire(&other);
+    return other;
+  }
+
+  Team* team_;
 };
 
+// Who helps leaves a team a while after its pool has gone, so that teams stay: one for each number of threads.
+Team& team_of(int threads) {
+  static std::mutex mutex;
+  static auto& teams = *new std::map<int, std::unique_ptr<Team>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Team>& team = teams[threads];
+  if (!team) team = std::make_unique<Team>(threads);
+  return *team;
+}
+
 struct Pool {
-  explicit Pool(int n) : threads(n), arena(n), team(std::make_shared<Team>(n)) {}
+  explicit Pool(int n) : threads(n), arena(n), team(team_of(n)) {}
 
   // The arena would start by itself, but where memory runs out meanwhile, who comes next waits for that for ever. So
   // would who comes after the first start of all, if that failed: it is not tried again, and this returns false.
@@ -77,7 +99,7 @@ struct Pool {
 
   int threads;
   tbb::task_arena arena;
-  std::shared_ptr<Team> team;  // who helps may leave it after the pool has gone
+  Team& team;
 };
 
 int initial_threads() {
@@ -154,10 +176,11 @@ class Task {
 };
 
 // What the team has no time for: a loop within a loop, and those of several threads at once. It is isolated: a thread
-// that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe.
+// that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe. It may wait for a place
+// in the arena until another thread's loop is done, so that no body holds a lock across a loop.
 template <class Partitioner>
 void run_apart(Pool& pool, int64_t blocks, Body body, const Partitioner& partitioner) {
-  const Team::Elsewhere elsewhere(*pool.team);
+  const Team::Elsewhere elsewhere(pool.team);
   const Task task(body, &body);
   struct Finally {
     const void* done;
@@ -182,7 +205,7 @@ void run_apart(Pool& pool, int64_t blocks, Body body, const Partitioner& partiti
 template <class Partitioner>
 void run_blocks(Pool& pool, int64_t blocks, Body body, const Partitioner& partitioner) {
   if (!pool.start()) return body(0, blocks);
-  if (!pool.team->run(blocks, body, [&](int count) { return pool.call(count); }))
+  if (!pool.team.run(blocks, body, [&](int count) { return pool.call(count); }))
     run_apart(pool, blocks, body, partitioner);
 }
 
@@ -195,13 +218,14 @@ void set_num_threads(int n) {
   if (n != num_threads()) pool().set(std::make_shared<Pool>(n));
 }
 
-void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
+void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body, bool brief) {
   if (n <= 0) return;
-  const int64_t blocks = n / std::max<int64_t>(grain, 1);  // the last block takes the remainder
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t blocks = n / grain;  // the last block takes the remainder
   if (blocks <= 1) return body(0, n);
   const std::shared_ptr<Pool> held = pool().get();  // set_num_threads may replace it meanwhile
-  if (held->threads == 1 || (!held->team->has_help() && !held->team->is_worth_calling(blocks))) return body(0, n);
-  grain = std::max<int64_t>(grain, 1);
+  if (held->threads == 1) return body(0, n);
+  if (brief && !held->team.has_help() && !held->team.is_worth_calling(blocks)) return body(0, n);
   run_blocks(
       *held, blocks, [&](int64_t begin, int64_t end) { body(begin * grain, end == blocks ? n : end * grain); },
       tbb::auto_partitioner());

@@ -19,10 +19,10 @@ int num_threads();
 void set_num_threads(int n);
 
 // Calls body(begin, end) on disjoint ranges that cover [0, n). Ranges start at multiples of `grain` and have `grain`
-// elements or more, which should take some microseconds. It runs on the calling thread alone if fewer than 2 * grain
-// elements are given, there is one thread, or the others sleep and would wake up too late. The split may depend on the
-// number of threads, so a result that must not depend on it must not depend on the split.
-void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body);
+// elements or more. It runs on the calling thread alone if fewer than 2 * grain elements are given, there is one
+// thread, or, of brief loops, in which so many take a few microseconds, the others sleep and would wake up too late.
+// The split may depend on the number of threads, so a result that must not depend on it must not depend on the split.
+void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t begin, int64_t end)> body, bool brief = false);
 
 // Calls task(i) for each i in [0, n), each on whichever thread is free.
 void parallel_tasks(int n, FunctionRef<void(int i)> task);

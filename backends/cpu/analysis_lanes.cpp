@@ -67,7 +67,7 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   }
   const bool wide = 3 * count[8] > total;
   int size = wide ? 8 : count[4] + count[8] > 0 ? 4 : count[2] > 0 ? 2 : count[1] > 0 ? 1 : 4;
-  // Accumulators in f64 or i64 of one- and two-byte values would not fit the registers.
+  // Accumulators, of 32 or 64 bits, of one- and two-byte values would not fit the registers.
   if (kernel.kind == Kind::reduce) size = std::max(size, 4);
   const int one = unit.bits / 8 / size;
   const double elements = static_cast<double>(kernel.extent[0]) * static_cast<double>(kernel.extent[1]);

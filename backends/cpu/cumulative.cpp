@@ -96,10 +96,13 @@ class Cumulate {
 
   void short_rows() const {
     const int64_t grain = std::max<int64_t>(kGrain / form_.length, kSide);
-    parallel_for(form_.outer, grain, [&](int64_t row, int64_t end) {
-      for (; row + kSide <= end; row += kSide) short_rows<kSide>(row);
-      for (; row < end; ++row) short_rows<1>(row);
-    });
+    parallel_for(
+        form_.outer, grain,
+        [&](int64_t row, int64_t end) {
+          for (; row + kSide <= end; row += kSide) short_rows<kSide>(row);
+          for (; row < end; ++row) short_rows<1>(row);
+        },
+        true);
   }
 
   template <int64_t kRows>

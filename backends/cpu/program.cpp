@@ -51,6 +51,9 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
   if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, unique)) return;
   const double seconds = kernel.cost_per_element / planner::kUnitsPerSecond + kElementSeconds;
   const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
+  const auto is_brief = [&](int64_t of_each) {
+    return static_cast<double>(code.grain) * static_cast<double>(of_each) <= 2 * elements;
+  };
   // Tiles need loops of a vector's length, and elements that do not fit a small cache (neap-cost "transpose" measures).
   if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {
     if (const Analysis analysis(kernel, unit); analysis.crosses()) {
@@ -58,6 +61,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
       code.tile = {kTile, kTile};
       code.tile[static_cast<size_t>(kernel.vector_level)] = analysis.lanes;
       code.grain = static_cast<int64_t>(elements) / (kTile * analysis.lanes) + 1;
+      code.is_brief = is_brief(kTile * analysis.lanes);
       return;
     }
   }
@@ -75,11 +79,13 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
       code.in_shares = kernel.kind == Kernel::Kind::reduce && Analysis(kernel, unit).takes_columns();
     }
     if (code.grain * 2 > rows) code.split = Split::none;
+    code.is_brief = !code.in_shares && is_brief(columns);
     return;
   }
   code.split = Split::columns;
   code.grain = round_up(per_task(rows), kRangeUnit);
   if (code.grain * 2 > columns) code.split = Split::none;
+  code.is_brief = is_brief(rows);
 }
 
 class Lowering {

@@ -38,6 +38,7 @@ struct LaunchCode {
   std::vector<int> buffers;  // plan buffer of each of the kernel's
   Split split = Split::none;
   int64_t grain = 1;       // rows, columns or tiles of the smallest task; of partials: rows or columns of each
+  bool is_brief = false;   // so many take a few microseconds
   bool in_shares = false;  // Split::rows: about as many tasks as threads, so that each goes along rows for long
   std::array<int64_t, 2> tile{};
   int part_level = 1;  // the level whose range the partials share

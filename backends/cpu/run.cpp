@@ -71,13 +71,16 @@ void run_tiles(const LaunchCode& launch, void* const* buffers) {
   const auto [rows, columns] = launch.extent;
   const auto [tile_rows, tile_columns] = launch.tile;
   const int64_t across = (columns + tile_columns - 1) / tile_columns, down = (rows + tile_rows - 1) / tile_rows;
-  parallel_for(across * down, launch.grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / across * tile_rows, column = i % across * tile_columns;
-      launch.function(buffers, nullptr, row, std::min(rows, row + tile_rows), column,
-                      std::min(columns, column + tile_columns), 0);
-    }
-  });
+  parallel_for(
+      across * down, launch.grain,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t row = i / across * tile_rows, column = i % across * tile_columns;
+          launch.function(buffers, nullptr, row, std::min(rows, row + tile_rows), column,
+                          std::min(columns, column + tile_columns), 0);
+        }
+      },
+      launch.is_brief);
 }
 
 void run_launch(const LaunchCode& launch, std::byte* const* memory) {
@@ -91,12 +94,14 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
     case Split::rows: {
       const int64_t share = rows / num_threads() / backends::kRangeUnit * backends::kRangeUnit;
       const int64_t grain = launch.in_shares ? std::max(launch.grain, share) : launch.grain;
-      return parallel_for(rows, grain,
-                          [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); });
+      return parallel_for(
+          rows, grain, [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); },
+          launch.is_brief);
     }
     case Split::columns:
-      return parallel_for(columns, launch.grain,
-                          [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); });
+      return parallel_for(
+          columns, launch.grain,
+          [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); }, launch.is_brief);
     case Split::tiles: return run_tiles(launch, p);
     case Split::partials: return run_partials(launch, p, memory);
   }

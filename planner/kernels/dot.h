@@ -12,8 +12,12 @@
 // products that are of bf16 in the program (Mark::of_bf16) subnormal numbers, below 2^-126 in size, may count as zeros,
 // as they do in processors' own instructions for such products: on x86-64 they do. Where the processor has tiles
 // (AMX), a chain of such a product of 32 terms and more goes by 32 terms: of these, those with even and those with odd
-// numbers are chains of their own from 0 on, whose sum is added. So parts are multiples of 32 terms. Tested in
-// tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
+// numbers are chains of their own from 0 on, whose sum is added. So parts are multiples of 32 terms.
+//
+// Where m or n is 1 it is a reduction of products instead, in that one's order and in f64. But a processor adds up
+// products in f32 of up to kLongDot terms (Mark::short_product) in f32: of a vector and a matrix [k, n] in order, as
+// above; of a matrix [m, k] and a vector term i to partial sum i modulo 16, and where such a one is cut along k, as
+// other reductions are. Tested in tests/planner/dot_test.cpp and tests/backends/cpu_gemm_test.cpp.
 #pragma once
 
 #include "planner/kernels/dot_form.h"

@@ -33,9 +33,8 @@ constexpr int64_t kMaxCount = int64_t{1} << 32;      // rows that a count of u32
 
 bool is_argreduce(Op op) { return op_info(op).family == Family::argreduce; }
 
-// Whether the reduction goes down columns: the elements of one result lie apart.
-bool goes_down(const Graph& group, const Node& node) {
-  const Shape& shape = group.aval(node.inputs[0]).shape;
+// Whether the reduction of an array of this shape goes down columns: the elements of one result lie apart.
+bool goes_down(const Node& node, const Shape& shape) {
   for (int64_t axis = std::ssize(shape); axis-- > 0;) {
     if (shape[axis] > 1)
       return std::ranges::find(node.attrs.ints(Attr::axes), axis) == node.attrs.ints(Attr::axes).end();
@@ -48,13 +47,13 @@ int reduce_partials(const Graph& group, const Target& target) {
   bool columns = !target.gpu;
   for (const ValueId v : group.outputs) {
     const Node& node = *group.def(v);
-    if (is_argreduce(node.op)) return 1;    // a partial argmax would need its index beside it
-    if (node.inputs.size() == 2) return 1;  // in order
+    if (is_argreduce(node.op)) return 1;  // a partial argmax would need its index beside it
+    if (node.inputs.size() == 2 || has_mark(node, Mark::short_product)) return 1;  // in order; of few terms
     operand = group.aval(node.inputs[0]).size();
     kept = group.aval(v).size();
     rows = std::max(rows, whole_rows(group, node));
     // Of f64 the order of a sum shows, and that of slices is the whole's.
-    columns = columns && goes_down(group, node) && group.aval(v).dtype != DType::f64;
+    columns = columns && goes_down(node, group.aval(node.inputs[0]).shape) && group.aval(v).dtype != DType::f64;
   }
   if (kept == 0 || rows >= (columns ? kFewColumns : kManyRows)) return 1;
   if (rows >= kManyRows || (columns && rows > 1)) {
@@ -139,6 +138,12 @@ DType accumulator_of(const Graph& graph, const Node& reduction) {
   // Integers wrap: more bits than the result has change none of it.
   const bool is_narrow = is_integer(element) && size_of(element) <= 4;
   return is_signed(element) ? (is_narrow ? DType::i32 : DType::i64) : is_narrow ? DType::u32 : DType::u64;
+}
+
+bool adds_in_order(const Graph& graph, const Node& reduction) {
+  if (!has_mark(reduction, Mark::short_product)) return false;
+  const AttrValue* full = reduction.attrs.find(Attr::full_shape);
+  return goes_down(reduction, full ? std::get<Ints>(*full) : graph.aval(reduction.inputs[0]).shape);
 }
 
 ScatterTables tables_of(const PlanStep& step) {

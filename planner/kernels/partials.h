@@ -27,6 +27,10 @@ inline constexpr int64_t kManyRows = 64;
 /// Returns the dtype in which a reduction accumulates.
 DType accumulator_of(const tracing::Graph& graph, const tracing::Node& reduction);
 
+/// Tells whether the reduction is a short product (Mark::short_product) down columns, which is added up in order, so
+/// that it may be cut into parts, each of which goes on where the one before it ended.
+bool adds_in_order(const tracing::Graph& graph, const tracing::Node& reduction);
+
 /// Says where a scatter's tables lie.
 struct ScatterTables {
   DType dtype = DType::f32;

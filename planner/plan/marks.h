@@ -20,8 +20,7 @@ enum class Mark : uint16_t {
   chunked = 1 << 8,         // of a loop: it runs over the slices of a region
   unmerged = 1 << 9,        // of a materialized value: its step makes nothing else
   of_bf16 = 1 << 10,        // of a canonical dot_general: of bf16 in the program (planner/kernels/dot.h)
-  short_product =
-      1 << 11,  // of the reduce_sum of an inner_product of few terms: summed in its own dtype, as products are
+  short_product = 1 << 11,  // of few terms: added up in its own dtype (planner/kernels/dot.h)
 };
 
 void set_mark(tracing::Attrs& attrs, Mark mark);

@@ -1,6 +1,7 @@
 #include "planner/rewrite/lower_dot.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "planner/kernels/dot.h"
@@ -22,36 +23,7 @@ struct Side {
 
 bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints& second);
 
-// What v is the transpose of: a value, or an elementwise op of such and constants; no_value where there is none.
-ValueId untransposed(Builder& b, ValueId v, Ints& permutation) {
-  if (const Node* node = b.match(v, Op::transpose)) {
-    const Ints& own = node->attrs.ints(Attr::permutation);
-    if (!permutation.empty() && permutation != own) return no_value;
-    permutation = own;
-    return node->inputs[0];
-  }
-  const Node* node = b.graph.def(v);
-  if (!node || !is_elementwise(node->op) || node->inputs.size() > 2) return no_value;
-  const auto is_constant = [&](ValueId in) { return b.match(in, Op::constant) != nullptr; };
-  std::vector<ValueId> sources;
-  for (const ValueId in : node->inputs) {
-    const bool moved = b.match(in, Op::transpose) != nullptr;
-    if (!moved && !is_constant(in)) return no_value;
-    sources.push_back(moved ? untransposed(b, in, permutation) : in);
-    if (sources.back() == no_value) return no_value;
-  }
-  const auto moved = std::ranges::find_if_not(sources, is_constant);
-  if (moved == sources.end()) return no_value;
-  const Shape shape = b.aval(*moved).shape;
-  const Node own = *node;
-  for (ValueId& source : sources) {
-    if (!is_constant(source)) continue;
-    source = b.constant(*b.match(source, Op::constant)->attrs.find(Attr::value), b.aval(source).dtype, shape, own.loc);
-  }
-  return b.add(own.op, sources, own.attrs, own.loc);
-}
-
-Side make_side(Builder& b, ValueId value, Ints batch, Ints contract) {
+Side make_side(const Builder& b, ValueId value, Ints batch, Ints contract) {
   Side side{value, std::move(batch), {}, std::move(contract)};
   for (int64_t axis = 0; axis < b.aval(value).ndim(); ++axis) {
     if (std::ranges::find(side.batch, axis) == side.batch.end() &&
@@ -60,13 +32,13 @@ Side make_side(Builder& b, ValueId value, Ints batch, Ints contract) {
     }
   }
   // Read what was transposed, if its order in memory is one that the product takes.
-  Ints permutation;
-  if (const ValueId moved = untransposed(b, side.value, permutation); moved != no_value) {
+  if (const Node* node = b.match(side.value, Op::transpose)) {
+    const Ints& permutation = node->attrs.ints(Attr::permutation);
     Side source = side;
     for (Ints* axes : {&source.batch, &source.free, &source.contract}) {
       for (int64_t& axis : *axes) axis = permutation[axis];
     }
-    source.value = moved;
+    source.value = node->inputs[0];
     if (in_order(b, source, source.free, source.contract) || in_order(b, source, source.contract, source.free)) {
       return source;
     }
@@ -103,8 +75,49 @@ ValueId convert(Builder& b, ValueId v, DType dtype, std::source_location loc) {
   return b.aval(v).dtype == dtype ? v : b.add(Op::convert, {v}, {{Attr::dtype, dtype}}, loc);
 }
 
+// A side that is a transpose times a constant, negated or the like, which a product that fuses computes as it reads: of
+// what is transposed, where that lies in order.
+Side through_arithmetic(Builder& b, const Side& side) {
+  const Node* node = b.graph.def(side.value);
+  if (!node) return side;
+  switch (node->op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::divide:
+    case Op::negative: break;
+    default: return side;
+  }
+  const Node own = *node;  // which add() may move
+  Ints permutation;
+  ValueId source = no_value;
+  for (const ValueId in : own.inputs) {
+    if (b.match(in, Op::constant)) continue;
+    const Node* transpose = b.match(in, Op::transpose);
+    if (!transpose || source != no_value) return side;
+    permutation = transpose->attrs.ints(Attr::permutation);
+    source = transpose->inputs[0];
+  }
+  if (source == no_value) return side;
+  Side moved = side;
+  moved.value = source;
+  for (Ints* axes : {&moved.batch, &moved.free, &moved.contract}) {
+    for (int64_t& axis : *axes) axis = permutation[axis];
+  }
+  if (!in_order(b, moved, moved.free, moved.contract) && !in_order(b, moved, moved.contract, moved.free)) return side;
+  std::vector<ValueId> inputs;
+  for (const ValueId in : own.inputs) {
+    const Node* constant = b.match(in, Op::constant);
+    inputs.push_back(
+        constant ? b.constant(*constant->attrs.find(Attr::value), b.aval(in).dtype, b.aval(source).shape, own.loc)
+                 : source);
+  }
+  moved.value = b.add(own.op, std::move(inputs), own.attrs, own.loc);
+  return moved;
+}
+
 // sum over k of lhs[b, m, k] * rhs[b, n, k], as ops that fuse.
-ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_location loc) {
+ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, bool is_short, std::source_location loc) {
   const int64_t batch = extent(b, lhs, lhs.batch), m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free),
                 k = extent(b, lhs, lhs.contract);
   const bool outer = k == 1;
@@ -140,8 +153,7 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, std::source_l
   const ValueId product = b.add(Op::multiply, {left, right}, outer ? Attrs{} : marked({}, Mark::inner_product), loc);
   if (outer) return product;
   Attrs attrs{{Attr::axes, Ints{sum_axis}}};
-  // As exact as other products, which add up so many terms one after the other (planner/kernels/dot.h).
-  if (b.aval(product).dtype == DType::f32 && k <= kLongDot) set_mark(attrs, Mark::short_product);
+  if (is_short) set_mark(attrs, Mark::short_product);
   return b.add(Op::reduce_sum, {product}, std::move(attrs), loc);
 }
 
@@ -151,7 +163,7 @@ bool is_tiny(int64_t batch, int64_t m, int64_t n, int64_t k) {
   return batch == 1 && m * n <= kMostElements && k <= kMostTerms;
 }
 
-// The same, as a multiplication and k - 1 fused ones, in the order of planner/kernels/dot.h.
+// The same, as the chain of planner/kernels/dot.h.
 ValueId as_terms(Builder& b, const Side& lhs, const Side& rhs, std::source_location loc) {
   const int64_t m = extent(b, lhs, lhs.free), n = extent(b, rhs, rhs.free), k = extent(b, lhs, lhs.contract);
   const ValueId left = as_matrices(b, lhs, lhs.free, lhs.contract, loc);
@@ -161,10 +173,10 @@ ValueId as_terms(Builder& b, const Side& lhs, const Side& rhs, std::source_locat
         b.add(Op::slice, {v}, {{Attr::start, start}, {Attr::limit, limit}, {Attr::stride, Ints{1, 1, 1}}}, loc);
     return b.add(Op::broadcast_in_dim, {part}, {{Attr::shape, Shape{1, m, n}}, {Attr::axes, Ints{0, 1, 2}}}, loc);
   };
-  ValueId sum = no_value;
+  ValueId sum = b.constant(AttrValue(0.0), b.aval(left).dtype, {1, m, n}, loc);
   for (int64_t p = 0; p < k; ++p) {
     const ValueId x = spread(left, {0, 0, p}, {1, m, p + 1}), y = spread(right, {0, p, 0}, {1, p + 1, n});
-    sum = sum == no_value ? b.add(Op::multiply, {x, y}, {}, loc) : b.add(Op::fma, {x, y, sum}, {}, loc);
+    sum = b.add(Op::fma, {x, y, sum}, {}, loc);
   }
   return sum;
 }
@@ -277,12 +289,12 @@ ValueId lower_dot(Builder& b, const Term& term) {
     trial.values = {{b.aval(lhs.value)}, {b.aval(rhs.value)}};
     if (is_canonical_dot(trial, Node{term.op, {0, 1}, attrs, {}, term.loc})) return no_value;
   }
-  Side wide_lhs = lhs, wide_rhs = rhs;
-  wide_lhs.value = convert(b, lhs.value, wide, term.loc);
-  wide_rhs.value = convert(b, rhs.value, wide, term.loc);
+  Side wide_lhs = reduction ? through_arithmetic(b, lhs) : lhs, wide_rhs = reduction ? through_arithmetic(b, rhs) : rhs;
+  wide_lhs.value = convert(b, wide_lhs.value, wide, term.loc);
+  wide_rhs.value = convert(b, wide_rhs.value, wide, term.loc);
   ValueId product;
   if (reduction) {
-    product = as_reduction(b, wide_lhs, wide_rhs, term.loc);
+    product = as_reduction(b, wide_lhs, wide_rhs, has_mark(attrs, Mark::short_product), term.loc);
   } else if (is_tiny(batch, m, n, k)) {
     product = as_terms(b, wide_lhs, wide_rhs, term.loc);
   } else {
@@ -300,6 +312,26 @@ ValueId lower_dot(Builder& b, const Term& term) {
     product = b.add(Op::dot_general, {left, right}, std::move(canonical), term.loc);
   }
   return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
+}
+
+Graph mark_short_products(Graph graph) {
+  for (Node& node : graph.nodes) {
+    for (const Attr body : {Attr::body, Attr::otherwise}) {
+      if (!node.attrs.has(body)) continue;
+      node.attrs.set(body, std::make_shared<const Graph>(mark_short_products(*node.attrs.graph(body))));
+    }
+    if (node.op != Op::dot_general || node.inputs.size() != 2 || node.attrs.has(Attr::dtype)) continue;
+    const Aval &lhs = graph.aval(node.inputs[0]), &rhs = graph.aval(node.inputs[1]), &out = graph.aval(node.out());
+    const bool in_f32 = lhs.dtype == DType::f32 || lhs.dtype == DType::f16 || lhs.dtype == DType::bf16;
+    int64_t k = 1, batch = 1;
+    for (const int64_t axis : node.attrs.ints(Attr::lhs_contract)) k *= lhs.shape[axis];
+    for (const int64_t axis : node.attrs.ints(Attr::lhs_batch)) batch *= lhs.shape[axis];
+    const auto is_vector = [&](const Aval& side) { return side.size() == batch * k; };
+    if (in_f32 && out.size() > 0 && k <= kLongDot && (is_vector(lhs) || is_vector(rhs))) {
+      set_mark(node.attrs, Mark::short_product);
+    }
+  }
+  return graph;
 }
 
 Graph transpose_dots(Graph graph) {

@@ -13,6 +13,10 @@ namespace neap::planner {
 /// matrix of few elements and terms becomes multiply and fma. It returns no_value for other terms.
 tracing::ValueId lower_dot(Builder& b, const Term& term);
 
+/// Marks products with vectors, of f32 or halves and up to kLongDot terms, as short, so that lower_dot leaves their
+/// sums in f32 (planner/kernels/dot.h). For processors: GPUs add up many terms of few sums at once.
+tracing::Graph mark_short_products(tracing::Graph graph);
+
 /// Under Target::half_products, a canonical product whose f16 operands were widened for it, and which is only read
 /// rounded to f16, takes the operands as they are and gives halves: the same exact products and f32 sums, rounded once.
 /// Under Target::bf16_products so does one of bf16. Products with fewer than 16 rows, columns or terms stay as they

@@ -4,6 +4,7 @@
 
 #include "planner/rewrite/complex.h"
 #include "planner/rewrite/lower_convolution.h"
+#include "planner/rewrite/lower_dot.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 #include "trace/graph/effects.h"
@@ -13,7 +14,9 @@ namespace neap::planner {
 using tracing::Graph;
 
 Program::Program(Graph graph, const Target& target)
-    : graph_(lower_convolutions(lower_complex(tracing::ordered_effects(std::move(graph)), target), target)) {}
+    : graph_(lower_convolutions(lower_complex(tracing::ordered_effects(std::move(graph)), target), target)) {
+  if (!target.gpu) graph_ = mark_short_products(std::move(graph_));
+}
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {}
 

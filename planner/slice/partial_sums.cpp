@@ -94,15 +94,22 @@ ValueId add_blocks(Graph& g, const Graph& graph, const Node& node, const Partial
   std::ranges::sort(axes);
   const auto before = std::ranges::count_if(axes, [&](int64_t a) { return a < axis; });
   if (!axes.empty()) x = g.add(node.op, {x}, {{Attr::axes, axes}, {Attr::full_shape, whole}}, node.loc);
-  return g.add(node.op, {x, total}, {{Attr::axes, Ints{axis - before}}}, node.loc);
+  Attrs attrs{{Attr::axes, Ints{axis - before}}};
+  if (adds_in_order(graph, node)) {
+    set_mark(attrs, Mark::short_product);
+    const AttrValue* full = node.attrs.find(Attr::full_shape);
+    attrs.set(Attr::full_shape, full ? std::get<Ints>(*full) : graph.aval(node.inputs[0]).shape);
+  }
+  return g.add(node.op, {x, total}, std::move(attrs), node.loc);
 }
 
 }  // namespace
 
 PartialSum partial_sum_of(const Graph& graph, const Node& node, Cut cut) {
   const DType dtype = graph.aval(node.out()).dtype;
-  const DType wide = is_float(dtype) ? DType::f64 : dtype;
-  const int64_t block = is_float_sum(graph, node) ? block_of(graph, node, cut) : 1;
+  const bool in_order = adds_in_order(graph, node);
+  const DType wide = is_float(dtype) && !in_order ? DType::f64 : dtype;
+  const int64_t block = is_float_sum(graph, node) && !in_order ? block_of(graph, node, cut) : 1;
   constexpr double kInf = std::numeric_limits<double>::infinity();
   switch (node.op) {
     case Op::dot_general: {
@@ -135,7 +142,7 @@ int64_t partial_sum_unit(const Graph& graph, const Node& node, Cut cut) {
 bool can_sum_partially(const Graph& graph, const Node& node, size_t i, int64_t axis) {
   const Family family = op_info(node.op).family;
   if (sums_products(node)) return i < 2;
-  if (family != Family::reduce || i != 0 || has_mark(node, Mark::short_product)) return false;
+  if (family != Family::reduce || i != 0) return false;
   if (node.inputs.size() == 1)
     return !is_float_sum(graph, node) || is_wide_enough(graph, node) || axis == ordered_axis(graph, node);
   const Shape& shape = graph.aval(node.inputs[0]).shape;

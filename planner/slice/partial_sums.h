@@ -27,8 +27,7 @@ PartialSum partial_sum_of(const tracing::Graph& graph, const tracing::Node& node
 int64_t partial_sum_unit(const tracing::Graph& graph, const tracing::Node& node, Cut cut);
 
 /// Tells whether the node can be summed from slices of operand `i` along `axis`. What is added in order already can be
-/// only along its outermost axis, sums in f64 only along their longest, and short products not at all, so that bits do
-/// not depend on the slices.
+/// only along its outermost axis, sums in f64 only along their longest, so that bits do not depend on the slices.
 bool can_sum_partially(const tracing::Graph& graph, const tracing::Node& node, size_t i, int64_t axis);
 
 /// Adds to `total` what a slice comes to, in graph `g`. `inputs` are slices of the operands of `node`, which is in

@@ -89,6 +89,48 @@ TEST_F(ThreadPoolTest, ExceptionsReachTheCaller) {
                std::logic_error);
 }
 
+// Whichever way the others were told: each loop has two pieces that wait for each other.
+TEST_F(ThreadPoolTest, OthersHelp) {
+  set_num_threads(2);
+  const auto two_meet = [](bool brief, int64_t blocks) {
+    std::mutex mutex;
+    std::set<std::thread::id> ids;
+    std::atomic<int> arrived = 0;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto meet = [&](int64_t, int64_t) {
+      {
+        const std::lock_guard lock(mutex);
+        ids.insert(std::this_thread::get_id());
+      }
+      ++arrived;
+      while (arrived < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    };
+    parallel_for(blocks, 1, meet, brief);
+    return ids.size();
+  };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(two_meet(false, 2), 2u);
+    EXPECT_EQ(two_meet(true, 64), 2u);
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // who helped has left
+  }
+  // Brief ones are many before anybody is called, then all that follow have help.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::set<std::thread::id> ids;
+  std::mutex mutex;
+  for (int i = 0; i < 1000; ++i) {
+    parallel_for(
+        4, 1,
+        [&](int64_t, int64_t) {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(3);
+          while (std::chrono::steady_clock::now() < end) {}
+          const std::lock_guard lock(mutex);
+          ids.insert(std::this_thread::get_id());
+        },
+        true);
+  }
+  EXPECT_EQ(ids.size(), 2u);
+}
+
 TEST_F(ThreadPoolTest, ShortLoopsOneAfterTheOther) {
   for (const int threads : {2, 3, 5}) {
     set_num_threads(threads);

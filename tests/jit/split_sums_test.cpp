@@ -103,6 +103,14 @@ TEST_P(SplitSums, OfProducts) {
   check_budgets(f, samples(1, {1009, 16}, t), samples(2, {1009, 16}, t), samples(3, {16, 200}, t));
 }
 
+// Down columns in order, in f32: along whichever axis a budget cuts them.
+TEST(SplitSums, OfAVectorAndAMatrixUnderBudgets) {
+  const Array a = samples(1, {2048, 16}, f32), b = samples(2, {16, 300}, f32), v = samples(3, {2048}, f32);
+  check_budgets([](const Array& x, const Array& y, const Array& w) { return matmul(w, sin(matmul(x, y))); }, a, b, v);
+  check_budgets([](const Array& x, const Array& y, const Array& w) { return matmul(w, sort(sin(matmul(x, y)), 1)); }, a,
+                b, v);
+}
+
 TEST_P(SplitSums, OfGradientsOfLayers) {
   const auto f = grad<0, 1>([](const Array& w, const Array& b, const Array& x) {
     Array h = x;

@@ -14,7 +14,7 @@ void check_failed(const char*, std::source_location) { std::abort(); }
 
 [[gnu::weak]] int num_threads() { return 1; }
 
-[[gnu::weak]] void parallel_for(int64_t n, int64_t, FunctionRef<void(int64_t begin, int64_t end)> body) {
+[[gnu::weak]] void parallel_for(int64_t n, int64_t, FunctionRef<void(int64_t begin, int64_t end)> body, bool) {
   if (n > 0) body(0, n);
 }
 
