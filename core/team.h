@@ -73,8 +73,8 @@ class Team {
   std::atomic<int> present_ = 0;
   std::atomic<int64_t> recent_ = 0;  // blocks of short loops
   std::atomic<Clock::rep> last_ = 0;
-  std::vector<std::atomic<bool>>
-      seats_;  // a thread begins with the same share of every loop; the first is the caller's
+  // Who sits where begins with that share of every loop, which may lie in its core's cache; the first is the caller's.
+  std::vector<std::atomic<bool>> seats_;
 };
 
 }  // namespace neap

@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 
@@ -90,8 +89,8 @@ struct Pool {
     for (int i = 0; i < count; ++i) {
       try {
         arena.enqueue(Helper(team));
-      } catch (const std::bad_alloc&) {
-        return i;  // who is there goes on alone
+      } catch (...) {  // of memory
+        return i;      // who is there goes on alone
       }
     }
     return count;

@@ -5,6 +5,7 @@
 #include "planner/plan/graph_edit.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/builder.h"
+#include "planner/rewrite/select_branches.h"
 #include "planner/rewrite/simplify.h"
 #include "trace/graph/loop.h"
 
@@ -122,7 +123,7 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
   if (node.op == Op::while_loop && is_never(b, inputs[num_consts])) {
     return {inputs.begin() + static_cast<std::ptrdiff_t>(num_consts), inputs.end()};
   }
-  Scan scan{.body = simplify(original), .has_condition = node.op == Op::while_loop};
+  Scan scan{.body = simplify(select_branches(original)), .has_condition = node.op == Op::while_loop};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = scan.body.inputs[i];
     (i < num_consts ? scan.consts : i < num_consts + num_carry ? scan.carry_in : scan.xs).push_back(v);
