@@ -24,12 +24,6 @@ X fill_value(scalar::Dag& dag, DType type) {
   return dag.integer(type == bool_ ? 1 : -1, type);
 }
 
-// Whether an integer of this type can be `extent` or more.
-bool may_reach(DType type, int64_t extent) {
-  const auto digits = static_cast<int>(8 * size_of(type)) - (is_signed(type) ? 1 : 0);
-  return digits >= 63 || (int64_t{1} << digits) > extent;
-}
-
 // Whether the type holds all of the range.
 bool holds(DType type, Range range) {
   if (!is_integer(type)) return false;
@@ -112,8 +106,8 @@ ElementBuilder::Located ElementBuilder::locate(tracing::ValueId indices, const C
     if (mode == IndexMode::clip) {
       const X last = dag_.integer(extent - 1, type);
       if (counts_back) x = dag_.select(dag_.binary(Opcode::lt, x, zero), zero, x);
-      if (may_reach(stored, extent)) x = dag_.select(dag_.binary(Opcode::lt, last, x), last, x);
-    } else if (mode == IndexMode::fill_or_drop && (counts_back || may_reach(stored, extent))) {
+      if (holds(stored, {0, extent})) x = dag_.select(dag_.binary(Opcode::lt, last, x), last, x);
+    } else if (mode == IndexMode::fill_or_drop && (counts_back || holds(stored, {0, extent}))) {
       const DType unsigned_type = fits ? u32 : u64;  // below zero is far above
       const X valid = dag_.binary(Opcode::lt, dag_.convert(x, unsigned_type), dag_.integer(extent, unsigned_type));
       const bool known = dag_.is_constant(valid);

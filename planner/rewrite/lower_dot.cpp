@@ -251,6 +251,13 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
   return halves ? dot : nullptr;
 }
 
+bool has_products(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    const auto in = [&](Attr body) { return node.attrs.has(body) && has_products(*node.attrs.graph(body)); };
+    return node.op == Op::dot_general || in(Attr::body) || in(Attr::otherwise);
+  });
+}
+
 }  // namespace
 
 ValueId lower_dot(Builder& b, const Term& term) {
@@ -317,7 +324,7 @@ ValueId lower_dot(Builder& b, const Term& term) {
 Graph mark_short_products(Graph graph) {
   for (Node& node : graph.nodes) {
     for (const Attr body : {Attr::body, Attr::otherwise}) {
-      if (!node.attrs.has(body)) continue;
+      if (!node.attrs.has(body) || !has_products(*node.attrs.graph(body))) continue;
       node.attrs.set(body, std::make_shared<const Graph>(mark_short_products(*node.attrs.graph(body))));
     }
     if (node.op != Op::dot_general || node.inputs.size() != 2 || node.attrs.has(Attr::dtype)) continue;

@@ -27,8 +27,8 @@ bool has_small_matrices(const planner::DotForm& form) {
   return form.batch > 1 && form.n <= kMostColumns && form.m <= kMostRows;
 }
 
-// The same for many terms, each of which goes to all sums, which do not wait for each other. Of kM rows those beyond m
-// repeat the last one.
+// Products [begin, end) of the batch, of kN columns and many terms, each of which goes to all sums, which do not wait
+// for each other. Of kM rows those beyond m repeat the last one.
 template <class T, int kN, int kM>
 void multiply_narrow(const planner::DotForm& form, const T* lhs, const T* rhs, T* out, int64_t begin, int64_t end) {
   constexpr size_t kRow = kN * sizeof(T);
