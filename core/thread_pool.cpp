@@ -33,28 +33,30 @@ namespace neap {
 
 namespace {
 
-// Helper is what oneTBB hands to a thread that is called into the team; as with Task below, the thread sanitizer is
-// told.
-class Helper {
+// Handed is a function as oneTBB copies it into what it hands to other threads. The thread sanitizer is told of every
+// copy and of its end (its memory serves the next one).
+template <class F>
+class Handed {
  public:
-  explicit Helper(Team& team) : team_(&team) { sanitize::release(this); }
-  Helper(const Helper& other) : team_(copied(other).team_) { sanitize::release(this); }
-  ~Helper() { sanitize::release(this); }
-  Helper& operator=(const Helper&) = delete;
+  explicit Handed(const F& function) : function_(function) { sanitize::release(this); }
+  Handed(const Handed& other) : function_(copied(other).function_) { sanitize::release(this); }
+  ~Handed() { sanitize::release(this); }
+  Handed& operator=(const Handed&) = delete;
 
-  void operator()() const {
+  template <class... A>
+  void operator()(const A&... arguments) const {
     sanitize::acquire(this);
-    team_->help();
+    function_(arguments...);
   }
 
  private:
-  const Helper& copied(const Helper& other) const {
+  const Handed& copied(const Handed& other) const {
     sanitize::acquire(this);
     sanitize::acquire(&other);
     return other;
   }
 
-  Team* team_;
+  F function_;
 };
 
 // Who helps leaves a team a while after its pool has gone, so that teams stay: one for each number of threads.
@@ -88,7 +90,7 @@ struct Pool {
   int call(int count) {
     for (int i = 0; i < count; ++i) {
       try {
-        arena.enqueue(Helper(team));
+        arena.enqueue(Handed([to = &team] { to->help(); }));
       } catch (...) {  // of memory
         return i;      // who is there goes on alone
       }
@@ -143,52 +145,28 @@ Current& pool() {
 
 using Body = FunctionRef<void(int64_t, int64_t)>;
 
-// Task is a loop's body as oneTBB copies it into the tasks that it hands to other threads. The thread sanitizer is told
-// of every copy, of its end (its memory serves the next one) and of the end of every piece of work (as `done`).
-class Task {
- public:
-  Task(const Body& body, const void* done) : body_(body), done_(done) { sanitize::release(this); }
-  Task(const Task& other) : body_(copied(other).body_), done_(other.done_) { sanitize::release(this); }
-  ~Task() { sanitize::release(this); }
-  Task& operator=(const Task&) = delete;
-
-  void operator()(const tbb::blocked_range<int64_t>& range) const {
-    sanitize::acquire(this);
-    const Ended ended{done_};
-    body_(range.begin(), range.end());
-  }
-
- private:
-  struct Ended {
-    const void* done;
-    ~Ended() { sanitize::release(done); }
-  };
-
-  const Task& copied(const Task& other) const {
-    sanitize::acquire(this);
-    sanitize::acquire(&other);
-    return other;
-  }
-
-  Body body_;
-  const void* done_;
-};
-
 // What the team has no time for: a loop within a loop, and those of several threads at once. It is isolated: a thread
 // that waits for an inner loop takes no work of an outer one, so thread-local scratch is safe. It may wait for a place
 // in the arena until another thread's loop is done, so that no body holds a lock across a loop.
 template <class Partitioner>
 void run_apart(Pool& pool, int64_t blocks, Body body, const Partitioner& partitioner) {
   const Team::Elsewhere elsewhere(pool.team);
-  const Task task(body, &body);
   struct Finally {
     const void* done;
     ~Finally() { sanitize::acquire(done); }
   } const finally{&body};
+  struct Ended {  // a piece of work
+    const void* done;
+    ~Ended() { sanitize::release(done); }
+  };
+  const Handed handed([body, done = static_cast<const void*>(&body)](const tbb::blocked_range<int64_t>& range) {
+    const Ended ended{done};
+    body(range.begin(), range.end());
+  });
   // Where all places in the arena are taken, one of its threads runs this for the caller.
   struct Loop {
     int64_t blocks;
-    const Task& task;
+    const decltype(handed)& task;
     const Partitioner& partitioner;
 
     void operator()() const {
@@ -196,7 +174,7 @@ void run_apart(Pool& pool, int64_t blocks, Body body, const Partitioner& partiti
       tbb::this_task_arena::isolate(
           [&] { tbb::parallel_for(tbb::blocked_range<int64_t>(0, blocks, 1), task, partitioner); });
     }
-  } const loop{blocks, task, partitioner};
+  } const loop{blocks, handed, partitioner};
   sanitize::release(&loop);
   pool.arena.execute(loop);
 }
