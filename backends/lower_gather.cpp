@@ -60,6 +60,17 @@ std::optional<IndexExpr> ElementBuilder::arithmetic(const Node& node, const Coor
     }
     case Op::iota: return coords[node.attrs.integer(Attr::axis)];
     case Op::convert: return counted(node.inputs[0], coords, ops);
+    case Op::concatenate: {
+      const int64_t axis = node.attrs.integer(Attr::axis);
+      if (!coords[axis].is_constant()) return std::nullopt;
+      Coords from = coords;
+      for (const tracing::ValueId piece : node.inputs) {
+        const int64_t extent = graph_.aval(piece).shape[axis];
+        if (from[axis].constant < extent) return counted(piece, std::move(from), ops);
+        from[axis].constant -= extent;
+      }
+      return std::nullopt;
+    }
     case Op::add:
     case Op::subtract:
     case Op::multiply:

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "planner/fuse/groups.h"
 #include "planner/kernels/cost.h"
+#include "planner/kernels/counted_indices.h"
 #include "planner/kernels/families.h"
 #include "planner/kernels/frames.h"
 #include "planner/kernels/naive_bound.h"
@@ -49,6 +50,7 @@ class Fuser {
         options_(options),
         part_steps_(part_steps),
         stored_(must_store(graph)),
+        counted_(counted_indices(graph)),
         expressions_(graph),
         uses_(graph.values.size()) {
     fusion_.group_of.assign(graph.values.size(), -1);
@@ -199,6 +201,7 @@ class Fuser {
     // What is spread is stored instead, if it is dear.
     if (node.op == Op::broadcast_in_dim && graph_.aval(node.inputs[0]).size() <= graph_.aval(v).size() / 2) return;
     if (node.op == Op::constant || node.op == Op::iota || node.op == Op::reshape || uses_[v].empty()) return;
+    if (counted_[v]) return;
     const double n = size(v);
     double evaluations = 0, hoisted = 0;
     bool crowded = false;
@@ -324,7 +327,7 @@ class Fuser {
   const Graph& graph_;
   FuseOptions options_;
   bool part_steps_;
-  std::vector<bool> stored_;
+  std::vector<bool> stored_, counted_;
   ExpressionFinder expressions_;
   std::vector<std::vector<Use>> uses_;
   std::vector<OperandRead> reads_;  // of a node's operands
