@@ -177,7 +177,9 @@ std::array<double, 2> weights(const Kernel& kernel, int vector_level) {
   }
   for (const Store& s : kernel.stores) sum[1] += access_cost(f.strides[s.index], vector_level);
   for (size_t i = 0; i < kernel.reductions.size(); ++i) sum[1] += 2;
-  for (size_t i = 0; i < kernel.scatters.size(); ++i) sum[1] += 2 * planner::kLanes;
+  for (const Scatter& s : kernel.scatters) {  // places side by side: loads, stores and what is between by vectors
+    sum[1] += f.strides[s.index][vector_level] == 1 ? 3 : 2 * planner::kLanes;
+  }
   return sum;
 }
 
