@@ -25,9 +25,6 @@ using tracing::Attr;
 
 namespace {
 
-// Smaller tasks use more threads and start more often. No measurement is recorded; neap-cost takes the time of kernels
-// (NEAP_NUM_THREADS says on how many threads).
-constexpr double kTaskSeconds = 4e-6;       // what a task must cost to be worth its start
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
 // Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
@@ -49,8 +46,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
   }
   const auto unique = [](const backends::Scatter& s) { return s.unique_indices; };
   if (kernel.kind == Kernel::Kind::scatter && !std::ranges::all_of(kernel.scatters, unique)) return;
-  const double seconds = kernel.cost_per_element / planner::kUnitsPerSecond + kElementSeconds;
-  const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds));
+  const double elements = std::max(1.0, std::floor(kTaskSeconds / seconds_of_element(kernel)));
   const auto is_brief = [&](int64_t of_each) {
     return static_cast<double>(code.grain) * static_cast<double>(of_each) <= 2 * elements;
   };
@@ -105,7 +101,15 @@ class Lowering {
     result->arena_bytes = plan.arena_bytes;
     result->steps.resize(plan.steps.size());
     lives(plan, *result);
-    for (size_t s = 0; s < plan.steps.size(); ++s) step(plan, static_cast<int>(s), result->steps[s]);
+    std::vector<size_t> own;  // launches that are no loop's
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      step(plan, static_cast<int>(s), result->steps[s]);
+      for (size_t i = result->steps[s].launches.size(); i > 0; --i) own.push_back(launches_.size() - i);
+    }
+    std::vector<const Launch*> launches;
+    for (const size_t i : own) launches.push_back(&launches_[i]);
+    auto runs = row_runs_of(*result, plan, launches, unit_);
+    for (size_t s = 0; s < runs.size(); ++s) result->steps[s].rows = std::move(runs[s]);
     result->only_calls = std::ranges::all_of(result->steps, is_only_calls);
     return result;
   }
@@ -314,6 +318,7 @@ class Lowering {
     code.at_once = true;
     code.carried.clear();
     code.body->steps.resize(1);
+    code.body->steps[0].rows.reset();
     code.body->steps[0].launches.resize(1);
     launches_.resize(first_launch + 1);
     code_.resize(first_launch + 1);
@@ -332,6 +337,10 @@ class Lowering {
 };
 
 }  // namespace
+
+double seconds_of_element(const Kernel& kernel) {
+  return kernel.cost_per_element / planner::kUnitsPerSecond + kElementSeconds;
+}
 
 Lowered lower_program(const PlanData& plan, const VectorUnit& unit) {
   Lowering lowering(unit);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cpu/analysis.h"
+#include "backends/cpu/row_runs.h"
 #include "backends/cpu/time_blocks.h"
 #include "backends/kernel.h"
 #include "core/background.h"
@@ -26,6 +27,10 @@
 namespace neap::cpu {
 
 struct Program;
+
+/// What a task must cost to be worth its start, and what a kernel takes for an element, about.
+inline constexpr double kTaskSeconds = 4e-6;
+double seconds_of_element(const backends::Kernel& kernel);
 
 /// Says how a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the
 /// kernel's shape.
@@ -119,6 +124,7 @@ struct HostCode {
 struct StepCode {
   planner::PlanStep::Kind kind = planner::PlanStep::Kind::map;
   std::vector<LaunchCode> launches;
+  std::optional<RowRun> rows;  // of this step and those after it
   ProductCode<planner::DotForm> dot;
   ProductCode<planner::ConvolutionForm> convolution;
   FourierCode fourier;
@@ -154,9 +160,10 @@ std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const st
 /// Compiles the same kernels one by one, until it is asked to stop.
 void compile_program_ahead(const planner::PlanData& plan, const std::stop_token& stop);
 
-/// Runs a step. `memory` is where each plan buffer lies, aliases included. Messages that are under way while other
-/// steps run are moved by `background`.
-void run_step(const StepCode& step, std::byte** memory, Background& background);
+/// Runs a step of a program, or all of the run that begins there, and returns how many. `memory` is where each plan
+/// buffer lies, aliases included. Messages that are under way while other steps run are moved by `background`. What
+/// lives in the arena is told by enter() and leave(); nullptr: to nobody.
+size_t run_steps(const Program& program, size_t first, std::byte** memory, Background& background, std::byte* arena);
 /// Runs a loop, in sweeps if they are of more than one iteration (never where the arena is poisoned).
 void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size, Background& background);
 

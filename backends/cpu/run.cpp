@@ -253,11 +253,7 @@ void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& s
     } else {
       std::byte** const inner = bindings.at(i);
       if (!trade) empty(arena, body.arena_bytes);
-      for (const StepCode& step : body.steps) {
-        if (!trade) enter(step, arena);
-        run_step(step, inner, background);
-        if (!trade) leave(step, arena);
-      }
+      for (size_t s = 0; s < body.steps.size();) s += run_steps(body, s, inner, background, trade ? nullptr : arena);
     }
     bindings.carry();
     if (progress) progress->at(i + 1);
@@ -315,8 +311,6 @@ void run_host(const HostCode& code, std::byte** memory, Background& background) 
   background.begin(code.number, [&code, operands = std::move(operands), out] { code.task->run(operands, out); });
   if (code.phase == Phase::whole) background.end(code.number);
 }
-}  // namespace
-
 void run_step(const StepCode& step, std::byte** memory, Background& background) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
@@ -359,6 +353,24 @@ void run_step(const StepCode& step, std::byte** memory, Background& background) 
     default:
       for (const LaunchCode& launch : step.launches) run_launch(launch, memory);
   }
+}
+
+}  // namespace
+
+size_t run_steps(const Program& program, size_t first, std::byte** memory, Background& background, std::byte* arena) {
+  const StepCode& step = program.steps[first];
+  if (step.rows && !poisoning()) {
+    const std::span<const StepCode> together = std::span(program.steps).subspan(first, step.rows->steps);
+    for (const StepCode& s : together) enter(s, arena);
+    if (run_rows(*step.rows, memory)) {
+      for (const StepCode& s : together) enter(s, arena), leave(s, arena);
+      return together.size();
+    }
+  }
+  enter(step, arena);
+  run_step(step, memory, background);
+  leave(step, arena);
+  return 1;
 }
 
 }  // namespace neap::cpu

@@ -45,7 +45,6 @@ class Looped {
                           : reinterpret_cast<float*>(at)[i] = static_cast<float>(any(rng));
       }
     }
-    Background background;
     for (const StepCode& step : program_->steps) {
       if (step.kind == planner::PlanStep::Kind::scan) scan_ = &step.scan;
     }
@@ -76,11 +75,12 @@ class Looped {
       std::memcpy(memory[plan_.inputs[i]], inputs_[i].data->data(), inputs_[i].aval.bytes());
     }
     Background background;
-    for (const StepCode& step : program_->steps) {
-      if (step.kind == planner::PlanStep::Kind::scan) {
+    for (size_t s = 0; s < program_->steps.size();) {
+      if (const StepCode& step = program_->steps[s]; step.kind == planner::PlanStep::Kind::scan) {
         run_loop(step.scan, memory.data(), size, background);
+        ++s;
       } else {
-        run_step(step, memory.data(), background);
+        s += run_steps(*program_, s, memory.data(), background, nullptr);
       }
     }
     std::vector<std::byte> bytes;
