@@ -27,6 +27,7 @@ import golden_promotion
 import golden_random
 import golden_solvers
 import golden_special
+import golden_stats
 
 golden_random.write()
 golden_ops.write()
@@ -36,6 +37,7 @@ golden_control.write()
 golden_lax.write()
 golden_linalg.write()
 golden_special.write()
+golden_stats.write()
 golden_more.write()
 golden_promotion.write()
 golden_solvers.write()

@@ -52,6 +52,28 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
+def roll(a: Any, shift: Any, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Moves elements on by `shift`, round the end; along these axes, of which each has a shift of its own or all the same.
+    None: of the array as a vector. A shift may be traced."""
+    shifts = shift if isinstance(shift, (tuple, list)) else [shift]
+    if not builtins.any(isinstance(by, Array) for by in shifts):
+        return _neap.roll(a, shift, axis)
+    x = _array(a)
+    if axis is None:
+        return roll(x.reshape(-1), shift, 0).reshape(x.shape)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    moved = [by[i] if by.ndim else by for by in map(_array, shifts) for i in range(by.shape[0] if by.ndim else 1)]
+    if len(moved) not in (1, len(axes)):
+        raise _neap.ShapeError(_neap._message("roll", f"{len(moved)} shifts along {len(axes)} axes", "one, or one for each"))
+    for i, along in enumerate(axes):
+        if not -x.ndim <= along < x.ndim:
+            raise _neap.ShapeError(_neap._message("roll", f"axis {along} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
+        n = x.shape[along]
+        by = moved[i if len(moved) > 1 else 0]
+        x = _neap.take(x, (_neap.arange(n, dtype=by.dtype) - by) % n, along) if n > 1 else x
+    return x
+
+
 def isscalar(element: Any) -> bool:
     """Whether it is a number, or an array without axes."""
     return isinstance(element, (bool, int, float, complex)) or (_neap._is_operand(element) and _array(element).ndim == 0)
@@ -332,6 +354,6 @@ __all__ = [
     "apply_along_axis", "apply_over_axes", "array_repr", "array_str", "block", "c_", "choose", "copy", "diag_indices",
     "diag_indices_from", "diagflat", "dsplit", "fabs", "fill_diagonal", "frombuffer", "fromfunction", "hsplit", "index_exp",
     "iscomplex", "iscomplexobj", "isreal", "isrealobj", "isscalar", "iterable", "ix_", "mask_indices", "matvec", "mgrid", "ogrid",
-    "piecewise", "place", "put", "r_", "resize", "rollaxis", "s_", "tril_indices_from", "triu_indices_from", "vecmat",
+    "piecewise", "place", "put", "r_", "resize", "roll", "rollaxis", "s_", "tril_indices_from", "triu_indices_from", "vecmat",
     "vectorize", "vsplit",
 ]  # fmt: skip

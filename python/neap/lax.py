@@ -16,6 +16,11 @@ from ._lax_names import (
     reduce_sum, reshape, rev, round, select_n,
     shift_left, shift_right_arithmetic, shift_right_logical, sort, sort_key_val, split, squeeze, top_k, transpose,
 )  # fmt: skip
+from ._lax_places import (
+    batch_matmul, broadcast_shapes, broadcast_to_rank, collapse, dot, dtype, dynamic_index_in_dim, dynamic_slice_in_dim,
+    dynamic_update_index_in_dim, dynamic_update_slice_in_dim, empty, full, full_like, index_in_dim, slice_in_dim, stack, tile,
+    unstack,
+)  # fmt: skip
 from ._neap import (
     Array, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, cbrt, ceil,
     clamp, clz, complex, conj, conv_general, cos, cosh, digamma, dynamic_slice, dynamic_update_slice, erf, erf_inv, erfc, exp,
@@ -231,6 +236,63 @@ def conv_general_dilated(
     )
 
 
+def conv(
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """Convolves [batch, features, space...] with [features of the result, features, space...]; padding: "SAME" or "VALID"."""
+    return conv_general_dilated(
+        lhs, rhs, window_strides, padding, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def conv_with_general_padding(
+    lhs: Any, rhs: Any, window_strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None, rhs_dilation: Sequence[int] | None, precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:  # fmt: skip
+    """Convolves as conv() does, with pairs of padding and dilations."""
+    return conv_general_dilated(
+        lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=precision,
+        preferred_element_type=preferred_element_type,
+    )  # fmt: skip
+
+
+def _transposed_pads(window: int, stride: int, padding: str) -> tuple[int, int]:
+    """Returns what the transposed convolution pads where the one that it transposes has this padding."""
+    kind = padding.upper()
+    if kind not in ("SAME", "VALID"):
+        raise _neap.OptionError(_neap._message("conv_transpose", f'"{padding}"', '"SAME", "VALID" or pairs'))
+    total = window + stride - 2 + (0 if kind == "SAME" else builtins.max(window - stride, 0))
+    low = window - 1 if kind == "VALID" or stride > window - 1 else -(-total // 2)
+    return low, total - low
+
+
+def conv_transpose(
+    lhs: Any, rhs: Any, strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, transpose_kernel: bool = False,
+    precision: Any = None, preferred_element_type: Any = None, use_consistent_padding: bool = False,
+) -> Array:  # fmt: skip
+    """Convolves with lhs spread by strides, as the gradient of a convolution does. Without dimension_numbers features are the
+    last axis: ("NHWC", "HWIO", "NHWC"). padding: that of the convolution if it is a name; pairs: what is padded here, or with
+    use_consistent_padding that of the convolution, too. transpose_kernel: rhs is that of the convolution, turned round."""
+    x, w = _neap._as_array(lhs), _neap._as_array(rhs)
+    if dimension_numbers is None:
+        space = "DHW"[-(x.ndim - 2) :] if 3 <= x.ndim <= 5 else ""
+        dimension_numbers = (f"N{space}C", f"{space}IO", f"N{space}C") if 3 <= x.ndim <= 5 else None
+    dims = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
+    windows = _dilated([w.shape[i] for i in dims.rhs_spec[2:]], rhs_dilation)
+    if isinstance(padding, str):
+        padding = [_transposed_pads(k, s, padding) for k, s in zip(windows, strides, strict=True)]
+    elif use_consistent_padding:
+        padding = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(windows, padding, strict=True)]
+    if transpose_kernel:
+        w = _neap.swapaxes(_neap.flip(w, tuple(dims.rhs_spec[2:])), dims.rhs_spec[0], dims.rhs_spec[1])
+    ones = (1,) * (x.ndim - 2)
+    return conv_general_dilated(
+        x, w, ones, padding, strides, rhs_dilation, dims, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
 def _joined(op: str, operands: Any, init_values: Any, computation: Callable) -> tuple[Callable, list, list, Any]:
     """Returns (computation on leaves, leaves, initial leaves in their dtypes, structure)."""
     leaves, treedef = tree_flatten(operands)
@@ -301,17 +363,20 @@ def reduce_window(
 __all__ = [
     "ConvDimensionNumbers", "GatherDimensionNumbers", "GatherScatterMode", "RoundingMethod", "ScatterDimensionNumbers", "abs",
     "acos", "acosh", "add", "approx_max_k", "approx_min_k", "argmax", "argmin", "asin", "asinh", "associative_scan", "atan",
-    "atan2", "atanh", "bessel_i0e", "bessel_i1e", "betainc", "bitcast_convert_type", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcasted_iota", "cbrt", "ceil", "clamp", "clz",
-    "complex", "concatenate", "cond", "conj", "conv_dimension_numbers", "conv_general", "conv_general_dilated",
+    "atan2", "atanh", "batch_matmul", "bessel_i0e", "bessel_i1e", "betainc", "bitcast_convert_type", "bitwise_and",
+    "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast", "broadcast_in_dim", "broadcast_shapes", "broadcast_to_rank",
+    "broadcasted_iota", "cbrt", "ceil", "clamp", "clz", "collapse", "complex", "concatenate", "cond", "conj", "conv",
+    "conv_dimension_numbers", "conv_general", "conv_general_dilated", "conv_transpose", "conv_with_general_padding",
     "convert_element_type", "cos", "cosh", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve",
-    "custom_root", "digamma", "div", "dot_general", "dynamic_slice", "dynamic_update_slice", "eq", "erf", "erf_inv", "erfc",
-    "exp", "exp2", "expand_dims", "expm1", "fft", "floor", "fori_loop", "gather", "ge", "gt", "igamma", "igammac", "imag",
-    "integer_pow", "iota", "is_finite", "le", "lgamma", "linalg", "log", "log1p", "logistic", "lt", "map", "max", "min", "mul",
-    "ne", "neg", "nextafter", "pad", "padtype_to_pads", "polygamma", "population_count", "pow", "real", "reciprocal", "reduce",
-    "reduce_and", "reduce_max", "reduce_min", "reduce_or", "reduce_precision", "reduce_prod", "reduce_sum", "reduce_window",
-    "reduce_xor", "rem", "reshape", "rev", "round", "rsqrt", "scan", "scatter", "scatter_add", "scatter_max", "scatter_min",
-    "scatter_mul", "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh",
-    "slice", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stop_gradient", "sub", "switch", "tan", "tanh",
-    "top_k", "transpose", "while_loop", "zeta",
+    "custom_root", "digamma", "div", "dot", "dot_general", "dtype", "dynamic_index_in_dim", "dynamic_slice",
+    "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "empty",
+    "eq", "erf", "erf_inv", "erfc", "exp", "exp2", "expand_dims", "expm1", "fft", "floor", "fori_loop", "full", "full_like",
+    "gather", "ge", "gt", "igamma", "igammac", "imag", "index_in_dim", "integer_pow", "iota", "is_finite", "le", "lgamma",
+    "linalg", "log", "log1p", "logistic", "lt", "map", "max", "min", "mul", "ne", "neg", "nextafter", "pad",
+    "padtype_to_pads", "polygamma", "population_count", "pow", "real", "reciprocal", "reduce", "reduce_and", "reduce_max",
+    "reduce_min", "reduce_or", "reduce_precision", "reduce_prod", "reduce_sum", "reduce_window", "reduce_xor", "rem",
+    "reshape", "rev", "round", "rsqrt", "scan", "scatter", "scatter_add", "scatter_max", "scatter_min", "scatter_mul",
+    "select", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "sin", "sinh", "slice",
+    "slice_in_dim", "sort", "sort_key_val", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient", "sub", "switch",
+    "tan", "tanh", "tile", "top_k", "transpose", "unstack", "while_loop", "zeta",
 ]  # fmt: skip
