@@ -30,6 +30,7 @@ constexpr double kDear = 16;               // of what costs more units than so m
 constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
 constexpr double kNodeCost = 12;           // units of one element; dearer nodes are long code and count as several
 constexpr double kWorthAStep = 64;         // nodes of a scalar from which on it is stored for a kernel with too many
+constexpr double kOfRows = 0.5;            // of the traffic of a value that steps read row by row
 constexpr size_t kManyReaders = 64;        // readers of a value from which on it is taken to be needed to the end
 constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
 constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
@@ -228,7 +229,9 @@ class Fuser {
     const bool small = bytes <= static_cast<double>(kSmallBytes);
     // What a row-wise value costs is bounded by hoisting, but storing a small one is sure.
     const double work = ((small ? evaluations : std::min(evaluations, hoisted)) - n) * expression.cost;
-    const double traffic = bytes * (kWriteUnitsPerByte + groups * kReadUnitsPerByte) + kLaunchUnits;
+    const double traffic = (expression.cost > kDear && read_by_rows(v) ? kOfRows : 1) * bytes *
+                               (kWriteUnitsPerByte + groups * kReadUnitsPerByte) +
+                           kLaunchUnits;
     const bool random = !expression.random_nodes.empty() && !small;
     // What costs something may be computed by each reader, but not again and again by one of them.
     const bool often = expression.cost > kDear && std::min(evaluations, hoisted) > kOften * groups * n;
@@ -241,6 +244,27 @@ class Fuser {
     } else if (groups > 1 && expression.cost >= 8) {
       for (const NodeId id : expression.nodes) fusion_.recomputed[graph_.nodes[id].out()] = true;
     }
+  }
+
+  // Whether two steps read the value, each element once: sums of its rows, and what is made of it row by row. They
+  // share the cache, band by band (backends/cpu/row_runs.h), and what is made lies in its place.
+  bool read_by_rows(ValueId v) const {
+    const Shape& shape = graph_.aval(v).shape;
+    if (shape.size() < 2 || uses_[v].size() != 2) return false;
+    int sums = 0;
+    for (const Use& use : uses_[v]) {
+      const ValueId root = fusion_.groups[use.group].roots[0];
+      const Node& node = *graph_.def(root);
+      if (use.evaluations.often() > size(v)) return false;
+      if (op_info(node.op).family != Family::reduce) {
+        if (graph_.aval(root).shape != shape) return false;
+        continue;
+      }
+      const Ints& axes = node.attrs.ints(Attr::axes);
+      if (graph_.aval(node.inputs[0]).shape != shape || axes != Ints{std::ssize(shape) - 1}) return false;
+      ++sums;
+    }
+    return sums == 1;
   }
 
   // Whether computing the value in later steps would keep more alive until then, the stored values that it is of, than

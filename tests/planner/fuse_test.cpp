@@ -110,8 +110,9 @@ TEST(Fuse, ReductionsThatNeedEachOtherAreSeparate) {
   const ValueId e = g.add(Op::exp, {g.add(Op::subtract, {x, broadcast(g, most, {100, 1000}, {0})})});
   g.outputs = {g.add(Op::divide, {e, broadcast(g, reduce_sum(g, e, {1}), {100, 1000}, {0})})};
   const PlanData plan = make_plan(g, {.strategy = Strategy::fused});
-  EXPECT_EQ(plan.steps.size(), 3u) << to_text(plan);
-  EXPECT_EQ(intermediates(plan), 2 * 448u);  // the rows' maximum and sum
+  EXPECT_EQ(plan.steps.size(), 4u) << to_text(plan);
+  EXPECT_EQ(intermediates(plan), 2 * 448u + 400000u);  // the rows' maximum and sum; e lies where the quotient will
+  EXPECT_EQ(plan.peak_bytes, 2 * 400000u + 448u);
 }
 
 TEST(Fuse, ReductionsOfDifferentArraysAreNotHeldTogether) {
@@ -154,6 +155,21 @@ TEST(Fuse, ACheapProducerIsComputedTwiceADearOneKept) {
   bool kept = false;
   for (const Decision& d : dear.decisions) kept |= d.chosen == "keep" && d.alternatives.size() == 2;
   EXPECT_TRUE(kept);
+}
+
+// Two steps that go through rows find them in the cache: what is dear to compute again is kept for them, as it is for
+// more work where one of the two reads columns.
+TEST(Fuse, ADearValueIsKeptForTheSumsOfItsRows) {
+  const auto steps = [](int64_t axis) {
+    Graph g;
+    const Shape shape{4096, 4096};
+    const ValueId x = g.add_input({shape, DType::f32}), dear = g.add(Op::exp, {x});
+    const ValueId sums = broadcast(g, reduce_sum(g, dear, {axis}), shape, {1 - axis});
+    g.outputs = {g.add(Op::divide, {dear, sums})};
+    return make_plan(g, {}).steps.size();
+  };
+  EXPECT_EQ(steps(1), 3u);
+  EXPECT_EQ(steps(0), 2u);
 }
 
 TEST(Fuse, RandomNumbersAreDrawnAgain) {

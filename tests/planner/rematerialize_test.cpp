@@ -279,7 +279,7 @@ TEST(Rematerialize, TransformersHoldLessForLittleTime) {
     const auto budget = static_cast<size_t>(part * static_cast<double>(usual.peak_bytes()));
     const Plan lean = jit(transformer_gradient(), {.memory_budget = budget}).plan(blocks, x);
     EXPECT_LE(lean.peak_bytes(), budget);
-    EXPECT_LE(lean.data().predicted_seconds, 1.1 * usual.data().predicted_seconds) << part;
+    EXPECT_LE(lean.data().predicted_seconds, 1.15 * usual.data().predicted_seconds) << part;
   }
 }
 
