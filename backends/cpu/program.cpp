@@ -72,6 +72,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
     code.grain = per_task(columns);
     if (kernel.vector_level == 0) {
       code.grain = round_up(code.grain, kRangeUnit);
+      code.unit = kRangeUnit;
       code.in_shares = kernel.kind == Kernel::Kind::reduce && Analysis(kernel, unit).takes_columns();
     }
     if (code.grain * 2 > rows) code.split = Split::none;
@@ -79,6 +80,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
     return;
   }
   code.split = Split::columns;
+  code.unit = kRangeUnit;
   code.grain = round_up(per_task(rows), kRangeUnit);
   if (code.grain * 2 > columns) code.split = Split::none;
   code.is_brief = is_brief(rows);

@@ -32,6 +32,10 @@ struct Program;
 inline constexpr double kTaskSeconds = 4e-6;
 double seconds_of_element(const backends::Kernel& kernel);
 
+/// Returns the least that a task gets, no less than `grain` and a multiple of `unit`, so that few tasks are alike, and
+/// loops that go through the same arrays one after the other give a thread the same part, which its cache still has.
+int64_t even_grain(int64_t n, int64_t grain, int64_t unit);
+
 /// Says how a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the
 /// kernel's shape.
 enum class Split : uint8_t { none, rows, columns, tiles, partials };
@@ -43,6 +47,7 @@ struct LaunchCode {
   std::vector<int> buffers;  // plan buffer of each of the kernel's
   Split split = Split::none;
   int64_t grain = 1;       // rows, columns or tiles of the smallest task; of partials: rows or columns of each
+  int64_t unit = 1;        // tasks begin at multiples of so many
   bool is_brief = false;   // so many take a few microseconds
   bool in_shares = false;  // Split::rows: about as many tasks as threads, so that each goes along rows for long
   std::array<int64_t, 2> tile{};

@@ -289,7 +289,7 @@ bool run_rows(const RowRun& run, std::byte* const* memory) {
     for (const int buffer : part.launch->buffers) pointers[count++] = memory[buffer];
   }
   parallel_for(
-      run.rows, grain,
+      run.rows, even_grain(run.rows, grain, run.unit),
       [&](int64_t begin, int64_t end) {
         for (int64_t from = begin; from < end; from += band) {
           const int64_t to = std::min(end, from + band);

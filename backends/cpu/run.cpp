@@ -72,7 +72,7 @@ void run_tiles(const LaunchCode& launch, void* const* buffers) {
   const auto [tile_rows, tile_columns] = launch.tile;
   const int64_t across = (columns + tile_columns - 1) / tile_columns, down = (rows + tile_rows - 1) / tile_rows;
   parallel_for(
-      across * down, launch.grain,
+      across * down, even_grain(across * down, launch.grain, 1),
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t row = i / across * tile_rows, column = i % across * tile_columns;
@@ -93,14 +93,15 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
     case Split::none: return launch.function(p, nullptr, 0, rows, 0, columns, 0);
     case Split::rows: {
       const int64_t share = rows / num_threads() / backends::kRangeUnit * backends::kRangeUnit;
-      const int64_t grain = launch.in_shares ? std::max(launch.grain, share) : launch.grain;
+      const int64_t grain =
+          launch.in_shares ? std::max(launch.grain, share) : even_grain(rows, launch.grain, launch.unit);
       return parallel_for(
           rows, grain, [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); },
           launch.is_brief);
     }
     case Split::columns:
       return parallel_for(
-          columns, launch.grain,
+          columns, even_grain(columns, launch.grain, launch.unit),
           [&](int64_t begin, int64_t end) { launch.function(p, nullptr, 0, rows, begin, end, 0); }, launch.is_brief);
     case Split::tiles: return run_tiles(launch, p);
     case Split::partials: return run_partials(launch, p, memory);
@@ -220,6 +221,13 @@ void run_at_once(const ScanCode& scan, std::byte* const* memory, Progress* progr
 }
 
 }  // namespace
+
+int64_t even_grain(int64_t n, int64_t grain, int64_t unit) {
+  constexpr int64_t kManyTasks = 8;  // of a thread: they are about alike
+  const int64_t threads = num_threads(), tasks = n / grain;
+  if (threads == 1 || tasks < threads || tasks >= kManyTasks * threads) return grain;
+  return std::max(grain, n / (tasks / threads * threads) / unit * unit);
+}
 
 void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size, Background& background) {
   const Program& body = *scan.body;
