@@ -8,6 +8,7 @@
 
 #include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
+#include "backends/cpu/one_thread.h"
 #include "backends/cpu/scalar_loop.h"
 #include "core/check.h"
 #include "planner/kernels/cost.h"
@@ -310,9 +311,22 @@ class Lowering {
       return run_at_once(*std::move(loop), first_launch, code);
     }
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
+    const bool sweeps = code.blocks && sweep_size(*code.blocks, code.length).iterations > 1;
+    if (!sweeps) keep_to_one_thread(code, body, first_launch);
     for (size_t i = 0; code.blocks && i < code.blocks->parts.size(); ++i) {
       if (code.blocks->parts[i].placement.cuts_lanes()) launches_[first_launch + i].kernel.any_range = true;
     }
+  }
+
+  void keep_to_one_thread(ScanCode& code, const PlanData& body, size_t first_launch) {
+    if (!is_faster_on_one_thread(code, body, std::span(launches_).subspan(first_launch), unit_)) return;
+    for (StepCode& step : code.body->steps) {
+      step.rows.reset();
+      for (LaunchCode& launch : step.launches) {
+        if (launch.split != Split::partials) launch.split = Split::none;
+      }
+    }
+    code.body->only_calls = std::ranges::all_of(code.body->steps, is_only_calls);
   }
 
   // The kernel of a whole loop takes the place of its body's launches, of which there is one at least.
