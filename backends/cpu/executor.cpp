@@ -67,9 +67,12 @@ class CpuExecutable final : public backends::Executable {
       const double begin = timings ? backends::steady_seconds() : 0;
       next = s + run_steps(*program_, s, memory.data(), background, slab);
       const double end = timings ? backends::steady_seconds() : 0;
-      for (size_t i = s; i < next; ++i) {  // those that ran together did so for as long
+      double until = begin;
+      for (size_t i = s; i < next; ++i) {  // the time of those that ran together is shared out by estimate
+        const double from = until;
+        until = i + 1 == next ? end : from + program_->steps[s].rows->shares[i - s] * (end - begin);
         if (progress_on() && Progress::current()) Progress::current()->add();
-        if (timings) timings->push_back({static_cast<int>(i), begin, end});
+        if (timings) timings->push_back({static_cast<int>(i), from, until});
       }
       if (plan_.naive) {
         for (const int b : deaths_[s]) owned[b].reset();

@@ -121,6 +121,7 @@ class Finder {
   // Begins anew, with so many rows.
   void begin(int64_t rows) {
     launches_.clear();
+    step_of_.clear();
     steps_ = 0;
     rows_ = rows;
   }
@@ -134,6 +135,7 @@ class Finder {
     if (!std::ranges::all_of(step, fits)) return false;
     const size_t before = launches_.size();
     for (auto& launch : step) launches_.push_back(std::move(launch));
+    step_of_.resize(launches_.size(), steps_);
     bool apart = launches_.size() <= kMostParts && pointers() <= kMostPointers;
     for (size_t j = before; j < launches_.size() && apart; ++j) {
       for (size_t i = 0; i < j && apart; ++i) apart = keep_apart(*launches_[i], *launches_[j]);
@@ -142,6 +144,7 @@ class Finder {
       ++steps_;
     } else {
       launches_.resize(before);
+      step_of_.resize(before);
     }
     return apart;
   }
@@ -152,6 +155,7 @@ class Finder {
     RowRun run;
     run.steps = steps_;
     run.rows = rows_;
+    run.shares.resize(steps_);
     std::set<int> roots;
     std::set<std::pair<int, int>> pairs;
     for (size_t j = 0; j < launches_.size(); ++j) {
@@ -161,7 +165,9 @@ class Finder {
       run.unit = std::max(run.unit, launch.unit(per_row));
       const Kernel& k = launch.launch().kernel;
       const double elements = static_cast<double>(k.extent[0]) * static_cast<double>(k.extent[1]);
-      run.row_seconds += elements / static_cast<double>(run.rows) * seconds_of_element(k);
+      const double row_seconds = elements / static_cast<double>(run.rows) * seconds_of_element(k);
+      run.row_seconds += row_seconds;
+      run.shares[step_of_[j]] += row_seconds;
       for (const Access& b : launch.accesses()) {
         roots.insert(program_.root[b.buffer]);
         for (size_t i = 0; i < j; ++i) {
@@ -175,6 +181,7 @@ class Finder {
         }
       }
     }
+    for (double& share : run.shares) share /= run.row_seconds;
     for (const int root : roots) run.row_bytes += static_cast<double>(bytes(root)) / static_cast<double>(run.rows);
     return run;
   }
@@ -216,8 +223,26 @@ class Finder {
   const PlanData& plan_;
   std::vector<int64_t> offset_;  // of each buffer in the arena; -1: elsewhere
   std::vector<std::unique_ptr<RowLaunch>> launches_;
+  std::vector<size_t> step_of_;  // of each launch
   size_t steps_ = 0;
   int64_t rows_ = 0;
+};
+
+// How rows are cut: what of all parts fits a fourth of a core's cache goes together.
+struct Bands {
+  explicit Bands(const RowRun& run) {
+    const auto whole_units = [&](double n) {
+      return std::max<int64_t>(1, static_cast<int64_t>(std::min(n, static_cast<double>(run.rows))) / run.unit) *
+             run.unit;
+    };
+    const double cache = static_cast<double>(os::caches().of_core) / 4;
+    rows = whole_units(cache / std::max(run.row_bytes, 1.0));
+    grain = whole_units(kTaskSeconds / run.row_seconds + static_cast<double>(run.unit));
+    brief = static_cast<double>(grain) * run.row_seconds <= 2 * kTaskSeconds;
+    fit = static_cast<double>(rows) * run.row_bytes <= 2 * cache;
+  }
+  int64_t rows = 1, grain = 1;  // of a band; of the smallest task
+  bool brief = false, fit = false;
 };
 
 }  // namespace
@@ -267,32 +292,28 @@ std::vector<std::optional<RowRun>> row_runs_of(const Program& program, const Pla
   return runs;
 }
 
-bool run_rows(const RowRun& run, std::byte* const* memory) {
+bool may_run_rows(const RowRun& run, std::byte* const* memory) {
   for (const RowRun::Apart& a : run.apart) {
     const std::byte *x = memory[a.first], *y = memory[a.second];
     if (x < y + a.second_bytes && y < x + a.first_bytes) return false;
   }
-  const auto whole_units = [&](double rows) {
-    const auto n = static_cast<int64_t>(std::min(rows, static_cast<double>(run.rows)));
-    return std::max<int64_t>(1, n / run.unit) * run.unit;
-  };
-  const double cache = static_cast<double>(os::caches().of_core) / 4;
-  const int64_t band = whole_units(cache / std::max(run.row_bytes, 1.0));
-  const int64_t grain = whole_units(kTaskSeconds / run.row_seconds + static_cast<double>(run.unit));
-  const bool brief = static_cast<double>(grain) * run.row_seconds <= 2 * kTaskSeconds;
-  if (static_cast<double>(band) * run.row_bytes > 2 * cache) return false;
-  const bool one_task = run.rows < 2 * grain || num_threads() == 1;
-  if (!one_task && run.rows < kFewestUnits * run.unit * num_threads()) return false;
+  const Bands bands(run);
+  const bool one_task = run.rows < 2 * bands.grain || num_threads() == 1;
+  return bands.fit && (one_task || run.rows >= kFewestUnits * run.unit * num_threads());
+}
+
+void run_rows(const RowRun& run, std::byte* const* memory) {
+  const Bands bands(run);
   std::array<void*, kMostPointers> pointers;
   size_t count = 0;
   for (const RowRun::Part& part : run.parts) {
     for (const int buffer : part.launch->buffers) pointers[count++] = memory[buffer];
   }
   parallel_for(
-      run.rows, even_grain(run.rows, grain, run.unit),
+      run.rows, even_grain(run.rows, bands.grain, run.unit),
       [&](int64_t begin, int64_t end) {
-        for (int64_t from = begin; from < end; from += band) {
-          const int64_t to = std::min(end, from + band);
+        for (int64_t from = begin; from < end; from += bands.rows) {
+          const int64_t to = std::min(end, from + bands.rows);
           void* const* p = pointers.data();
           for (const RowRun::Part& part : run.parts) {
             std::array<std::array<int64_t, 2>, 2> range{{{0, part.launch->extent[0]}, {0, part.launch->extent[1]}}};
@@ -302,8 +323,7 @@ bool run_rows(const RowRun& run, std::byte* const* memory) {
           }
         }
       },
-      brief);
-  return true;
+      bands.brief);
 }
 
 }  // namespace neap::cpu

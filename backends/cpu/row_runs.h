@@ -32,6 +32,7 @@ struct RowRun {
   };
   size_t steps = 0;
   std::vector<Part> parts;
+  std::vector<double> shares;  // what each step takes of the time, about
   std::vector<Apart> apart;
   int64_t rows = 0, unit = 1;  // bands begin at multiples of `unit`
   double row_bytes = 0;        // of all that is read and written, about
@@ -44,8 +45,9 @@ std::vector<std::optional<RowRun>> row_runs_of(const Program& program, const pla
                                                std::span<const backends::Launch* const> launches,
                                                const VectorUnit& unit);
 
-/// Runs the steps band by band; false: nothing was run, as they must run one after the other where memory lies so, or
-/// have too few rows for the threads.
-bool run_rows(const RowRun& run, std::byte* const* memory);
+/// Tells whether the steps may run band by band where memory lies so, and have rows enough for the threads.
+bool may_run_rows(const RowRun& run, std::byte* const* memory);
+/// Runs them so.
+void run_rows(const RowRun& run, std::byte* const* memory);
 
 }  // namespace neap::cpu

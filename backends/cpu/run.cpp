@@ -319,6 +319,7 @@ void run_host(const HostCode& code, std::byte** memory, Background& background) 
   background.begin(code.number, [&code, operands = std::move(operands), out] { code.task->run(operands, out); });
   if (code.phase == Phase::whole) background.end(code.number);
 }
+
 void run_step(const StepCode& step, std::byte** memory, Background& background) {
   using Kind = planner::PlanStep::Kind;
   switch (step.kind) {
@@ -367,13 +368,12 @@ void run_step(const StepCode& step, std::byte** memory, Background& background) 
 
 size_t run_steps(const Program& program, size_t first, std::byte** memory, Background& background, std::byte* arena) {
   const StepCode& step = program.steps[first];
-  if (step.rows && !poisoning()) {
+  if (step.rows && !poisoning() && may_run_rows(*step.rows, memory)) {
     const std::span<const StepCode> together = std::span(program.steps).subspan(first, step.rows->steps);
     for (const StepCode& s : together) enter(s, arena);
-    if (run_rows(*step.rows, memory)) {
-      for (const StepCode& s : together) enter(s, arena), leave(s, arena);
-      return together.size();
-    }
+    run_rows(*step.rows, memory);
+    for (const StepCode& s : together) enter(s, arena), leave(s, arena);
+    return together.size();
   }
   enter(step, arena);
   run_step(step, memory, background);

@@ -4,7 +4,7 @@
 
 `sweeps/` has the programs by subject. Each library runs them in one process of its own, in turns (`--rounds`); of each program
 the median of `--seconds` of calls counts, and of the rounds the best. A row tells milliseconds, their ratio, the first calls and
-how far the results are from each other. PYTHONPATH must lead Neap's interpreter to the package. Without a library's interpreter
+how far two sums of each result, one weighted by place, are from each other. PYTHONPATH must lead Neap's interpreter to the package. Without a library's interpreter
 its column is missing.
 """
 
@@ -17,6 +17,8 @@ import pathlib
 import subprocess
 import sys
 import time
+
+import numpy
 
 FOLDER = pathlib.Path(__file__).parent
 
@@ -46,8 +48,16 @@ def measured(program, seconds):
         begin = time.perf_counter()
         finish(f(*arguments))
         times.append(time.perf_counter() - begin)
-    sums = [float(library.numpy.sum(library.numpy.abs(leaf.astype(library.numpy.float64)))) for leaf in library.host(results)]
+    sums = [total for leaf in library.host(results) for total in sums_of(leaf)]
     return {"first": first, "median": sorted(times)[len(times) // 2], "sums": sums}
+
+
+def sums_of(array):
+    """Numbers that two arrays have alike only if they are alike: sums of real and imaginary parts, plain and by place."""
+    flat = array.astype("complex128").ravel()
+    weights = 1 + (0.618 * numpy.arange(flat.size)) % 1
+    whole = numpy.where(numpy.isfinite(flat), flat, 1e3)
+    return [float(part @ w) for part in (whole.real, whole.imag) for w in (numpy.ones(flat.size), weights)]
 
 
 def run_here(prefixes, seconds):
@@ -62,7 +72,10 @@ def run_here(prefixes, seconds):
 def run_there(python, library, options):
     """The rows of a process of `library`, by name."""
     command = [*options.prefix.split(), python, __file__, "--library", library, "--seconds", str(options.seconds), *options.names]
-    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "SWEEP_LIBRARY": library}).stdout
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "SWEEP_LIBRARY": library})
+    output = run.stdout
+    if run.returncode:
+        print(f"sweep: {library} ended with {run.returncode}; what it had not come to is missing", file=sys.stderr)
     return {row["name"]: row for row in map(json.loads, output.splitlines())}
 
 
@@ -72,16 +85,18 @@ def merged(rounds):
     for rows in rounds:
         for name, row in rows.items():
             old = best.get(name)
-            if old is None or ("error" not in row and row["median"] < old["median"]):
-                best[name] = {**row, "first": old["first"] if old else row.get("first")}
+            if old is None or "error" in old:
+                best[name] = row
+            elif "error" not in row and row["median"] < old["median"]:
+                best[name] = {**row, "first": old["first"]}
     return best
 
 
 def distance(ours, theirs):
-    pairs = list(zip(ours, theirs))
     if len(ours) != len(theirs):
         return math.inf
-    return max((abs(a - b) / max(1e-6, abs(a), abs(b)) for a, b in pairs if math.isfinite(a) or math.isfinite(b)), default=0.0)
+    scale = max([1e-6, *(abs(b) for b in theirs)])
+    return max((abs(a - b) / max(abs(b), 1e-3 * scale) for a, b in zip(ours, theirs)), default=0.0)
 
 
 def show(neap, jax):

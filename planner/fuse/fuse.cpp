@@ -251,13 +251,16 @@ class Fuser {
   bool read_by_rows(ValueId v) const {
     const Shape& shape = graph_.aval(v).shape;
     if (shape.size() < 2 || uses_[v].size() != 2) return false;
+    const auto in_its_place = [&](ValueId root) {
+      return graph_.aval(root).shape == shape && size_of(graph_.aval(root).dtype) == size_of(graph_.aval(v).dtype);
+    };
     int sums = 0;
     for (const Use& use : uses_[v]) {
-      const ValueId root = fusion_.groups[use.group].roots[0];
-      const Node& node = *graph_.def(root);
+      const std::vector<ValueId>& roots = fusion_.groups[use.group].roots;
+      const Node& node = *graph_.def(roots[0]);
       if (use.evaluations.often() > size(v)) return false;
       if (op_info(node.op).family != Family::reduce) {
-        if (graph_.aval(root).shape != shape) return false;
+        if (!std::ranges::any_of(roots, in_its_place)) return false;
         continue;
       }
       const Ints& axes = node.attrs.ints(Attr::axes);

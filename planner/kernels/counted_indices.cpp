@@ -59,7 +59,11 @@ std::optional<Counted> counted(const Graph& graph, const Node& node, const Known
     case Op::transpose:
     case Op::slice:
     case Op::reverse:
-    case Op::convert: return known[node.inputs[0]];
+    case Op::convert: {
+      std::optional<Counted> x = known[node.inputs[0]];
+      if (x) ++x->ops;
+      return x;
+    }
     case Op::concatenate: {  // of columns: of each index one
       if (node.attrs.integer(Attr::axis) != aval.ndim() - 1) return std::nullopt;
       std::optional<Counted> all = known[node.inputs[0]];
@@ -68,6 +72,7 @@ std::optional<Counted> counted(const Graph& graph, const Node& node, const Known
         if (!x || !all || graph.aval(piece).shape.back() != 1) return std::nullopt;
         all = Counted{std::min(all->lo, x->lo), std::max(all->hi, x->hi), std::max(all->ops, x->ops)};
       }
+      ++all->ops;
       return all;
     }
     case Op::add:

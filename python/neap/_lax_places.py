@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _neap
 from ._array_api import broadcast_shapes as broadcast_shapes
+from ._lax_names import dot_general
 from ._neap import Array, dynamic_slice, dynamic_update_slice
 
 _array = _neap._as_array
@@ -57,9 +58,15 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
 
 
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Array:
-    """Returns operand[start_index:limit_index:stride] along an axis."""
+    """Returns operand[start_index:limit_index:stride] along an axis; negative indices count from the end."""
     x = _array(operand)
     axis = _axis("slice_in_dim", x, axis)
+    n = x.shape[axis]
+    start, limit = (i + n if i is not None and i < 0 else i for i in (start_index, limit_index))
+    if not 0 <= (start or 0) <= (n if limit is None else limit) <= n or stride < 1:
+        got = f"{start_index}:{limit_index}:{stride} of an axis of {n}"
+        expected = f"a start, a limit from there to {n}, a stride of 1 or more"
+        raise _neap.IndexError(_neap._message("slice_in_dim", got, expected))
     return x[tuple(slice(start_index, limit_index, stride) if i == axis else slice(None) for i in range(x.ndim))]
 
 
@@ -98,12 +105,12 @@ def broadcast_to_rank(x: Any, rank: int) -> Array:
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """Makes one axis of those from start_dimension up to stop_dimension, which is none of them."""
+    """Makes one axis of those from start_dimension up to stop_dimension, which is none of them; of none one of extent 1."""
     x = _array(operand)
     lo, hi, _ = slice(start_dimension, stop_dimension).indices(x.ndim)
-    if hi <= lo:
+    if hi < lo:
         got = f"axes {start_dimension} to {stop_dimension} of {x.ndim}"
-        raise _neap.ShapeError(_neap._message("collapse", got, "one axis or more"))
+        raise _neap.ShapeError(_neap._message("collapse", got, "a start, and a stop no less"))
     return x.reshape((*x.shape[:lo], math.prod(x.shape[lo:hi]), *x.shape[hi:]))
 
 
@@ -115,24 +122,31 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Array:
 def unstack(x: Any, axis: int = 0) -> tuple[Array, ...]:
     """Returns what lies at each index along an axis."""
     x = _array(x)
+    if x.ndim == 0:
+        raise _neap.ShapeError(_neap._message("unstack", "an array without axes", "one axis or more"))
     return tuple(index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[_axis("unstack", x, axis)]))
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Array:
     """Repeats an array along each of its axes."""
+    x = _array(operand)
+    if len(reps) != x.ndim:
+        raise _neap.ShapeError(_neap._message("tile", f"{len(reps)} counts for {x.ndim} axes", "one for each"))
     return _neap.tile(operand, tuple(reps))
 
 
 def dtype(x: Any) -> Any:
-    """Returns the dtype of an array or a number."""
-    return _array(x).dtype
+    """Returns the dtype of an array or a number, or that which a name or a type stands for."""
+    return _neap.dtype(x) if isinstance(x, (str, type)) else _array(x).dtype
 
 
-def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Array:
-    """Returns the product of vectors or matrices, in any pair."""
-    from ._lax_names import dot_general
-
+def dot(
+    lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
+) -> Array:
+    """Returns the product of vectors or matrices, in any pair; with dimension_numbers, what dot_general does."""
     x, y = _array(lhs), _array(rhs)
+    if dimension_numbers is not None:
+        return dot_general(x, y, dimension_numbers, precision, preferred_element_type)
     if x.ndim not in (1, 2) or y.ndim not in (1, 2):
         raise _neap.ShapeError(_neap._message("dot", f"arrays of {x.ndim} and {y.ndim} axes", "vectors or matrices"))
     return dot_general(x, y, (((x.ndim - 1,), (0,)), ((), ())), precision, preferred_element_type)

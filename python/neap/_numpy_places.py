@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 from typing import Any
 
 from . import _neap
+from ._dtypes import iinfo
 from ._neap import Array
 
 _array = _neap._as_array
@@ -61,17 +63,33 @@ def roll(a: Any, shift: Any, axis: int | tuple[int, ...] | None = None) -> Array
     x = _array(a)
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(x.shape)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    moved = [by[i] if by.ndim else by for by in map(_array, shifts) for i in range(by.shape[0] if by.ndim else 1)]
-    if len(moved) not in (1, len(axes)):
+    axes = [operator.index(along) for along in axis] if isinstance(axis, (tuple, list)) else [operator.index(axis)]
+    moved = []
+    for by in map(_array, shifts):
+        if by.ndim > 1 or by.dtype.kind not in "iub":
+            got = f"a shift of dtype {by.dtype} with {by.ndim} axes"
+            raise _neap.UserError(_neap._message("roll", got, "integers: one, or a vector"))
+        by = by.astype("int32") if by.dtype.kind == "b" else by
+        moved += [by[i] for i in range(by.shape[0])] if by.ndim else [by]
+    if 1 not in (len(moved), len(axes)) and len(moved) != len(axes):
         raise _neap.ShapeError(_neap._message("roll", f"{len(moved)} shifts along {len(axes)} axes", "one, or one for each"))
-    for i, along in enumerate(axes):
+    for i in range(builtins.max(len(moved), len(axes))):
+        along, by = axes[i if len(axes) > 1 else 0], moved[i if len(moved) > 1 else 0]
         if not -x.ndim <= along < x.ndim:
             raise _neap.ShapeError(_neap._message("roll", f"axis {along} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
         n = x.shape[along]
-        by = moved[i if len(moved) > 1 else 0]
-        x = _neap.take(x, (_neap.arange(n, dtype=by.dtype) - by) % n, along) if n > 1 else x
+        if n > 1:
+            x = _neap.take(x, _rolled_from(by, n), along)
     return x
+
+
+def _rolled_from(by: Array, n: int) -> Array:
+    """Where the elements of a rolled axis come from: in a dtype that holds its places, of a remainder that the shift's own
+    dtype gives, whose numbers may lie beyond all others."""
+    if n <= iinfo(by.dtype).max:
+        by = by % _neap.full((), n, by.dtype)
+    places = "int32" if n < 1 << 30 else "int64"
+    return (_neap.arange(n, dtype=places) - by.astype(places)) % n
 
 
 def isscalar(element: Any) -> bool:

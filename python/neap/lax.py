@@ -280,6 +280,9 @@ def conv_transpose(
         space = "DHW"[-(x.ndim - 2) :] if 3 <= x.ndim <= 5 else ""
         dimension_numbers = (f"N{space}C", f"{space}IO", f"N{space}C") if 3 <= x.ndim <= 5 else None
     dims = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
+    if not isinstance(strides, Sequence) or len(strides) != x.ndim - 2:
+        expected = f"{x.ndim - 2}, one for each axis of space"
+        raise _neap.ShapeError(_neap._message("conv_transpose", f"strides {strides!r}", expected))
     windows = _dilated([w.shape[i] for i in dims.rhs_spec[2:]], rhs_dilation)
     if isinstance(padding, str):
         padding = [_transposed_pads(k, s, padding) for k, s in zip(windows, strides, strict=True)]

@@ -43,6 +43,7 @@ def test_shapes_and_products():
     same(lax.broadcast_to_rank(X, 5), X[None, None])
     same(lax.collapse(X, 0, 2), X.reshape(15, 4))
     same(lax.collapse(X, -2), X.reshape(3, 20))
+    same(lax.collapse(X, 1, 1), X.reshape(3, 1, 5, 4))
     same(lax.stack([X, X], 1), numpy.stack([X, X], 1))
     same(lax.unstack(X, 1)[3], X[:, 3])
     same(lax.tile(X, (1, 2, 1)), numpy.tile(X, (1, 2, 1)))
@@ -53,7 +54,11 @@ def test_shapes_and_products():
 
 
 def test_bad_input_is_told():
-    for call in (lambda: lax.dynamic_slice_in_dim(X, 0, 2, 3), lambda: lax.collapse(X, 2, 1), lambda: lax.dot(X, X[0]),
+    for call in (lambda: lax.dynamic_slice_in_dim(X, 0, 2, 3), lambda: lax.collapse(X, 2, 1), lambda: lax.unstack(np.array(1.0)),
+                 lambda: lax.slice_in_dim(X, 0, 99), lambda: lax.slice_in_dim(X, 3, 1), lambda: lax.slice_in_dim(X, 0, 2, -1),
+                 lambda: lax.tile(X, (2,)), lambda: np.roll(X, np.array(1.0), 0),
+                 lambda: lax.conv_transpose(X, X, (1, 1), "SAME"), lambda: lax.conv_transpose(X, X, 2, "SAME"),
+                 lambda: np.roll(X, np.zeros((1, 1), "int32"), 0), lambda: lax.dot(X, X[0]),
                  lambda: lax.batch_matmul(X, X[0]), lambda: lax.index_in_dim(X, 5, 1),
                  lambda: np.roll(X, np.arange(3), (0, 1)), lambda: np.roll(X, np.array(1), 3),
                  lambda: lax.conv_transpose(X, X, (1,), "FULL")):  # fmt: skip
@@ -97,5 +102,9 @@ def test_rolls_by_a_traced_count(by):
     same(np.roll(X, np.array([by, 2]), (0, -1)), numpy.roll(X, (by, 2), (0, 2)))
     counts = np.array([by, 1, 2], "int32")
     same(np.vmap(np.roll)(X, counts), numpy.stack([numpy.roll(x, int(k)) for x, k in zip(X, [by, 1, 2])]))
+    for dtype in ("int8", "uint8", "uint32", "int64", "uint64"):
+        if by >= 0 or dtype[0] == "i":
+            same(np.jit(np.roll)(numpy.arange(300), numpy.array(by, dtype)), numpy.roll(numpy.arange(300), by))
+    same(np.roll(X, np.array([by, 2]), 0), numpy.roll(X, (by, 2), 0))
     grad = np.grad(lambda x, k: np.sum(np.roll(x, k, 1) * Y[:, :1]))(np.array(X), by)
     same(grad, numpy.roll(numpy.broadcast_to(Y[:, :1], X.shape), -by, 1))

@@ -1,7 +1,8 @@
 """Distributions: jax.scipy.stats. Each has the density (`pdf`, of whole numbers `pmf`), its logarithm, and where there is a
 good formula the distribution function (`cdf`), one minus it (`sf`), their logarithms and inverses (`ppf`, `isf`). Arguments
 are arrays or numbers that broadcast; `loc` is taken away first, then what is left is divided by `scale`. Outside of where a
-distribution lives its density is 0. Formulas: SciPy's documentation."""
+distribution lives its density is 0, as that of numbers between whole ones is, and so are the gradients; what is NaN stays so.
+Results have the dtype of the arrays (of integers: float32, of 64 bits float64). Formulas: SciPy's documentation."""
 
 from __future__ import annotations
 
@@ -19,19 +20,32 @@ _INF = math.inf
 
 
 def _arrays(*values: Any) -> list[Array]:
-    """The values as arrays of one floating dtype."""
-    arrays = [_neap._as_array(v) for v in values]
-    dtype = arrays[0].dtype
-    for a in arrays[1:]:
+    """The values as arrays of one floating dtype, which Python's numbers follow."""
+    strong = [_neap._as_array(v) for v in values if not isinstance(v, (bool, int, float, complex))]
+    dtype = strong[0].dtype if strong else _neap.dtype("float32")
+    for a in strong[1:]:
         dtype = _neap.promote_types(dtype, a.dtype)
-    if dtype.kind not in "fV":
-        dtype = _neap.dtype("float64" if dtype.kind in "iu" and dtype.itemsize == 8 else "float32")
-    return [a.astype(dtype) for a in arrays]
+    if dtype.kind == "c" or any(isinstance(v, complex) for v in values):
+        raise _neap.DTypeError(_neap._message("scipy.stats", "complex numbers", "real ones"))
+    if dtype.kind in "iub":
+        dtype = _neap.dtype("float64" if dtype.itemsize == 8 else "float32")
+    is_number = [isinstance(v, (bool, int, float)) for v in values]
+    return [_neap._operand_as(v, dtype) if n else _neap._as_array(v).astype(dtype) for v, n in zip(values, is_number, strict=True)]
 
 
-def _within(inside: Array, x: Array, f: Any, safe: float = 1.0) -> Array:
-    """f(x) where it lives, -inf elsewhere; there f sees `safe`, so that gradients are 0 and not NaN."""
-    return where(inside, f(where(inside, x, safe)), -_INF)
+def _within(outside: Array, x: Array, f: Any, safe: float = 1.0, value: float = -_INF) -> Array:
+    """f(x), and `value` outside of where it lives; there f sees `safe`, so that gradients are 0 and not NaN. NaN is not
+    outside."""
+    return where(outside, value, f(where(outside, safe, x)))
+
+
+def _not_whole(z: Array) -> Array:
+    return z > floor(z)
+
+
+def _quantile(q: Array, value: Array) -> Array:
+    """The value, and NaN where q is no probability."""
+    return where((q < 0) | (q > 1), math.nan, value)
 
 
 class _Distribution:
@@ -54,8 +68,9 @@ class _Whole:
 
 def _log_of(part: Array, rest: Array) -> Array:
     """log(part), of the smaller of both."""
-    small = part < 0.5
-    return where(small, log(where(small, part, 0.5)), log1p(-where(small, 0.5, rest)))
+    none, small = part <= 0, part < 0.5
+    logs = where(small, log(where(small & ~none, part, 0.5)), log1p(-where(small, 0.5, rest)))
+    return where(none, -_INF, logs)
 
 
 class _WithTails(_Distribution):
@@ -119,7 +134,7 @@ class expon(_Distribution):
     def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, loc, scale = _arrays(x, loc, scale)
         z = (x - loc) / scale
-        return where(z >= 0, -z - log(scale), -_INF)
+        return _within(z < 0, z, lambda z: -z - log(scale))
 
     @staticmethod
     def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -129,7 +144,7 @@ class expon(_Distribution):
     def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, loc, scale = _arrays(x, loc, scale)
         z = (x - loc) / scale
-        return _within(z > 0, z, lambda z: log(-expm1(-z)))
+        return _within(z <= 0, z, lambda z: log(-expm1(-z)))
 
     @staticmethod
     def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -138,12 +153,13 @@ class expon(_Distribution):
     @staticmethod
     def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, loc, scale = _arrays(x, loc, scale)
-        return -_neap.maximum((x - loc) / scale, 0)
+        z = (x - loc) / scale
+        return where(z < 0, 0.0, -z)
 
     @staticmethod
     def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         q, loc, scale = _arrays(q, loc, scale)
-        return loc - log1p(-q) * scale
+        return _quantile(q, loc - log1p(-q) * scale)
 
 
 class uniform(_Distribution):
@@ -153,7 +169,8 @@ class uniform(_Distribution):
     def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, loc, scale = _arrays(x, loc, scale)
         z = (x - loc) / scale
-        return where((z >= 0) & (z <= 1), -log(scale) + 0 * z, -_INF)
+        outside = (z < 0) | (z > 1)
+        return where(outside, -_INF, 0 * where(outside, 0.0, z) - log(scale))
 
     @staticmethod
     def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -163,7 +180,7 @@ class uniform(_Distribution):
     @staticmethod
     def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         q, loc, scale = _arrays(q, loc, scale)
-        return where((q >= 0) & (q <= 1), q * scale + loc, math.nan)
+        return _quantile(q, q * scale + loc)
 
 
 class laplace(_Distribution):
@@ -212,14 +229,14 @@ class logistic(_Distribution):
         return _neap.sigmoid((loc - x) / scale)
 
     @staticmethod
-    def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        q, loc, scale = _arrays(q, loc, scale)
-        return _neap.logit(q) * scale + loc
+    def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
+        x, loc, scale = _arrays(x, loc, scale)
+        return _neap.logit(x) * scale + loc
 
     @staticmethod
-    def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        q, loc, scale = _arrays(q, loc, scale)
-        return loc - _neap.logit(q) * scale
+    def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
+        x, loc, scale = _arrays(x, loc, scale)
+        return loc - _neap.logit(x) * scale
 
 
 class cauchy(_WithTails):
@@ -244,12 +261,12 @@ class cauchy(_WithTails):
     @staticmethod
     def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         q, loc, scale = _arrays(q, loc, scale)
-        return _cauchy_quantile(q) * scale + loc
+        return _quantile(q, _cauchy_quantile(q) * scale + loc)
 
     @staticmethod
     def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
         q, loc, scale = _arrays(q, loc, scale)
-        return loc - _cauchy_quantile(q) * scale
+        return _quantile(q, loc - _cauchy_quantile(q) * scale)
 
 
 def _cauchy_quantile(q: Array) -> Array:
@@ -283,12 +300,15 @@ class gumbel_r(_Distribution):
 
     @staticmethod
     def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        return log(gumbel_r.sf(x, loc, scale))
+        x, loc, scale = _arrays(x, loc, scale)
+        z = (x - loc) / scale
+        far = z > 20  # where 1 - exp(-exp(-z)) is exp(-z), to all digits but of f64 half of one
+        return where(far, -z - 0.5 * exp(-where(far, z, 20.0)), log(-expm1(-exp(-where(far, 20.0, z)))))
 
     @staticmethod
-    def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        q, loc, scale = _arrays(q, loc, scale)
-        return loc - log(-log(q)) * scale
+    def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Array:
+        p, loc, scale = _arrays(p, loc, scale)
+        return loc - log(-log(p)) * scale
 
 
 class gumbel_l(_Distribution):
@@ -315,9 +335,9 @@ class gumbel_l(_Distribution):
         return gumbel_r.logcdf(*_mirrored(x, loc, scale))
 
     @staticmethod
-    def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
-        q, loc, scale = _arrays(q, loc, scale)
-        return log(-log1p(-q)) * scale + loc
+    def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Array:
+        p, loc, scale = _arrays(p, loc, scale)
+        return log(-log1p(-p)) * scale + loc
 
 
 def _mirrored(x: Any, loc: Any, scale: Any) -> tuple[Array, Array, Array]:
@@ -332,17 +352,19 @@ class gamma(_WithTails):
     def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, loc, scale = _arrays(x, a, loc, scale)
         z = (x - loc) / scale
-        return _within(z >= 0, z, lambda z: xlogy(a - 1, z) - z - gammaln(a) - log(scale))
+        return _within((z < 0) | (z == _INF), z, lambda z: xlogy(a - 1, z) - z - gammaln(a) - log(scale))
 
     @staticmethod
     def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, loc, scale = _arrays(x, a, loc, scale)
-        return gammainc(a, _neap.maximum((x - loc) / scale, 0))
+        z = (x - loc) / scale
+        return _within(z < 0, z, lambda z: gammainc(a, z), value=0.0)
 
     @staticmethod
     def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, loc, scale = _arrays(x, a, loc, scale)
-        return gammaincc(a, _neap.maximum((x - loc) / scale, 0))
+        z = (x - loc) / scale
+        return _within(z < 0, z, lambda z: gammaincc(a, z), value=1.0)
 
 
 class chi2(_WithTails):
@@ -373,18 +395,20 @@ class beta(_WithTails):
     def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, b, loc, scale = _arrays(x, a, b, loc, scale)
         z = (x - loc) / scale
-        inside = (z >= 0) & (z <= 1)
-        return _within(inside, z, lambda z: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b) - log(scale), 0.5)
+        outside = (z < 0) | (z > 1)
+        return _within(outside, z, lambda z: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b) - log(scale), 0.5)
 
     @staticmethod
     def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, b, loc, scale = _arrays(x, a, b, loc, scale)
-        return betainc(a, b, _neap.clip((x - loc) / scale, 0, 1))
+        z = (x - loc) / scale
+        return where(z >= 1, 1.0, _within((z < 0) | (z >= 1), z, lambda z: betainc(a, b, z), 0.5, 0.0))
 
     @staticmethod
     def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, b, loc, scale = _arrays(x, a, b, loc, scale)
-        return betainc(b, a, _neap.clip((loc + scale - x) / scale, 0, 1))
+        z = (loc + scale - x) / scale
+        return where(z >= 1, 1.0, _within((z < 0) | (z >= 1), z, lambda z: betainc(b, a, z), 0.5, 0.0))
 
 
 class t(_Distribution):
@@ -405,7 +429,7 @@ class pareto(_WithTails):
     def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, b, loc, scale = _arrays(x, b, loc, scale)
         z = (x - loc) / scale
-        return _within(z >= 1, z, lambda z: log(b / scale) - (b + 1) * log(z))
+        return _within(z < 1, z, lambda z: log(b / scale) - (b + 1) * log(z))
 
     @staticmethod
     def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -418,26 +442,27 @@ class pareto(_WithTails):
     @staticmethod
     def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, b, loc, scale = _arrays(x, b, loc, scale)
-        return -b * log(_neap.maximum((x - loc) / scale, 1))
+        z = (x - loc) / scale
+        return _within(z < 1, z, lambda z: -b * log(z), value=0.0)
 
     @staticmethod
     def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         q, b, loc, scale = _arrays(q, b, loc, scale)
-        return exp(-log1p(-q) / b) * scale + loc
+        return _quantile(q, exp(-log1p(-q) / b) * scale + loc)
 
 
 class gennorm(_Distribution):
-    """The generalized normal distribution of shape `p`: 2 is normal, 1 Laplace's."""
+    """The generalized normal distribution of shape `beta`: 2 is normal, 1 Laplace's."""
 
     @staticmethod
-    def logpdf(x: Any, p: Any) -> Array:
-        x, p = _arrays(x, p)
-        return log(p) - math.log(2) - gammaln(1 / p) - _neap.abs(x) ** p
+    def logpdf(x: Any, beta: Any) -> Array:
+        x, beta = _arrays(x, beta)
+        return log(beta) - math.log(2) - gammaln(1 / beta) - _neap.abs(x) ** beta
 
     @staticmethod
-    def cdf(x: Any, p: Any) -> Array:
-        x, p = _arrays(x, p)
-        return 0.5 * (1 + _neap.sign(x) * gammainc(1 / p, _neap.abs(x) ** p))
+    def cdf(x: Any, beta: Any) -> Array:
+        x, beta = _arrays(x, beta)
+        return 0.5 * (1 + _neap.sign(x) * gammainc(1 / beta, _neap.abs(x) ** beta))
 
 
 class vonmises(_Distribution):
@@ -455,8 +480,8 @@ class wrapcauchy(_Distribution):
     @staticmethod
     def logpdf(x: Any, c: Any) -> Array:
         x, c = _arrays(x, c)
-        inside = (x >= 0) & (x < 2 * math.pi)
-        return _within(inside, x, lambda x: log(1 - c * c) - math.log(2 * math.pi) - log(1 + c * c - 2 * c * _neap.cos(x)))
+        outside = (x < 0) | (x >= 2 * math.pi)
+        return _within(outside, x, lambda x: log(1 - c * c) - math.log(2 * math.pi) - log(1 + c * c - 2 * c * _neap.cos(x)))
 
 
 class truncnorm(_Distribution):
@@ -466,7 +491,8 @@ class truncnorm(_Distribution):
     def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
         x, a, b, loc, scale = _arrays(x, a, b, loc, scale)
         z = (x - loc) / scale
-        return where((z >= a) & (z <= b), norm.logpdf(x, loc, scale) - _log_mass(a, b), -_INF)
+        logs = where((z < a) | (z > b), -_INF, norm.logpdf(x, loc, scale) - _log_mass(a, b))
+        return where(a < b, logs, math.nan)
 
     @staticmethod
     def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -476,7 +502,8 @@ class truncnorm(_Distribution):
         known = below | above
         middle = where(known, (a + _neap.where(_neap.isfinite(b), b, a + 1)) / 2, z)
         middle = where(known & ~_neap.isfinite(middle), 0.0, middle)
-        return where(below, -_INF, where(above, 0.0, _log_mass(a, middle) - _log_mass(a, b)))
+        logs = where(below, -_INF, where(above, 0.0, _log_mass(a, middle) - _log_mass(a, b)))
+        return where(a < b, logs, math.nan)
 
     @staticmethod
     def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -507,18 +534,19 @@ class bernoulli(_Whole):
     def logpmf(k: Any, p: Any, loc: Any = 0) -> Array:
         k, p, loc = _arrays(k, p, loc)
         z = k - loc
-        return where((z == 0) | (z == 1), xlogy(z, p) + xlog1py(1 - z, -p), -_INF)
+        outside = (z < 0) | (z > 1) | _not_whole(z)
+        return _within(outside, z, lambda z: xlogy(z, p) + xlog1py(1 - z, -p))
 
     @staticmethod
     def cdf(k: Any, p: Any) -> Array:
         k, p = _arrays(k, p)
-        return where(k < 0, 0.0, where(k < 1, 1 - p, 1.0))
+        return where(k < 0, 0.0, where(k >= 1, 1.0, 1 - p + 0 * k))
 
     @staticmethod
     def ppf(q: Any, p: Any) -> Array:
         q, p = _arrays(q, p)
-        known = (q >= 0) & (q <= 1) & (p >= 0) & (p <= 1)
-        return where(known, (q > 1 - p).astype(q.dtype), math.nan)
+        known = (p >= 0) & (p <= 1) & (q == q)
+        return where(known, _quantile(q, (q > 1 - p).astype(q.dtype)), math.nan)
 
 
 class binom(_Whole):
@@ -528,13 +556,13 @@ class binom(_Whole):
     def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Array:
         k, n, p, loc = _arrays(k, n, p, loc)
         z = k - loc
-        inside = (z >= 0) & (z <= n) & (z == floor(z))
+        outside = (z < 0) | (z > n) | _not_whole(z)
 
         def of(z: Array) -> Array:
             ways = gammaln(n + 1) - gammaln(z + 1) - gammaln(n - z + 1)
             return ways + xlogy(z, p) + xlog1py(n - z, -p)
 
-        return _within(inside, z, of, 0.0)
+        return _within(outside, z, of, 0.0)
 
 
 class betabinom(_Whole):
@@ -544,8 +572,9 @@ class betabinom(_Whole):
     def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Array:
         k, n, a, b, loc = _arrays(k, n, a, b, loc)
         z = floor(k - loc)
-        inside = (z >= 0) & (z <= n)
-        return _within(inside, z, lambda z: -log(n + 1) - betaln(n - z + 1, z + 1) + betaln(z + a, n - z + b) - betaln(a, b), 0.0)
+        outside = (z < 0) | (z > n)
+        ways = lambda z: -log(n + 1) - betaln(n - z + 1, z + 1)
+        return _within(outside, z, lambda z: ways(z) + betaln(z + a, n - z + b) - betaln(a, b), 0.0)
 
 
 class geom(_Whole):
@@ -555,7 +584,7 @@ class geom(_Whole):
     def logpmf(k: Any, p: Any, loc: Any = 0) -> Array:
         k, p, loc = _arrays(k, p, loc)
         z = k - loc
-        return _within((z >= 1) & (z == floor(z)), z, lambda z: xlog1py(z - 1, -p) + log(p))
+        return _within((z < 1) | _not_whole(z), z, lambda z: xlog1py(z - 1, -p) + log(p))
 
 
 class nbinom(_Whole):
@@ -565,8 +594,8 @@ class nbinom(_Whole):
     def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Array:
         k, n, p, loc = _arrays(k, n, p, loc)
         z = k - loc
-        inside = (z >= 0) & (z == floor(z))
-        return _within(inside, z, lambda z: gammaln(z + n) - gammaln(z + 1) - gammaln(n) + xlogy(n, p) + xlog1py(z, -p), 0.0)
+        outside = (z < 0) | _not_whole(z)
+        return _within(outside, z, lambda z: gammaln(z + n) - gammaln(z + 1) - gammaln(n) + xlogy(n, p) + xlog1py(z, -p), 0.0)
 
 
 class poisson(_Whole):
@@ -576,14 +605,14 @@ class poisson(_Whole):
     def logpmf(k: Any, mu: Any, loc: Any = 0) -> Array:
         k, mu, loc = _arrays(k, mu, loc)
         z = k - loc
-        inside = (z >= 0) & (z == floor(z))
-        return _within(inside, z, lambda z: xlogy(z, mu) - mu - gammaln(z + 1), 0.0)
+        outside = (z < 0) | _not_whole(z)
+        return _within(outside, z, lambda z: xlogy(z, mu) - mu - gammaln(z + 1), 0.0)
 
     @staticmethod
     def cdf(k: Any, mu: Any, loc: Any = 0) -> Array:
         k, mu, loc = _arrays(k, mu, loc)
         z = floor(k - loc)
-        return where(z >= 0, gammaincc(_neap.maximum(z, 0) + 1, mu), 0.0)
+        return _within(z < 0, z, lambda z: gammaincc(z + 1, mu), 0.0, 0.0)
 
 
 class multinomial(_Whole):
@@ -591,9 +620,12 @@ class multinomial(_Whole):
 
     @staticmethod
     def logpmf(x: Any, n: Any, p: Any) -> Array:
+        counts = [_neap._as_array(v) for v in (x, n)]
+        if all(c.dtype.kind in "iub" for c in counts):  # floats hold fewer
+            counts = [c.astype("int64") for c in counts]
         x, n, p = _arrays(x, n, p)
         logs = gammaln(n + 1) + _neap.sum(xlogy(x, p) - gammaln(x + 1), -1)
-        return where(_neap.sum(x, -1) == n, logs, -_INF)
+        return where(_neap.sum(counts[0], -1) == counts[1], logs, -_INF)
 
 
 class dirichlet(_Distribution):
@@ -602,7 +634,7 @@ class dirichlet(_Distribution):
     @staticmethod
     def logpdf(x: Any, alpha: Any) -> Array:
         x, alpha = _arrays(x, alpha)
-        k = alpha.shape[0]
+        k = alpha.shape[0] if alpha.ndim == 1 else 0
         if alpha.ndim != 1 or x.ndim == 0 or x.shape[0] not in (k, k - 1):
             got = f"{tuple(x.shape)} and alpha {tuple(alpha.shape)}"
             raise _neap.ShapeError(_neap._message("dirichlet", got, "[k] or [k - 1] first, alpha [k]"))
@@ -615,8 +647,8 @@ class dirichlet(_Distribution):
 
 
 class multivariate_normal(_Distribution):
-    """The normal distribution of vectors in the last axis: mean [..., k], cov [..., k, k] (a number: of each; no axes of x
-    are needed then)."""
+    """The normal distribution of vectors in the last axis: mean [..., k], cov [..., k, k], or a number: that of each. Where
+    mean is a number as well, so is each element of x."""
 
     @staticmethod
     def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Array:
@@ -624,19 +656,17 @@ class multivariate_normal(_Distribution):
             raise _neap.OptionError(_neap._message("multivariate_normal", "allow_singular", "None: it is not to be had"))
         x, mean, cov = _arrays(x, mean, cov)
         d = x - mean
-        if cov.ndim < 2:
-            k = d.shape[-1] if d.ndim else 1
-            squares = d * d / cov
-            total = _neap.sum(squares, -1) if d.ndim else squares
-            logs = k * log(2 * math.pi * cov) if cov.ndim == 0 else _neap.sum(log(2 * math.pi * cov), -1)
-            return -0.5 * (total + logs)
+        if cov.ndim == 0 and mean.ndim == 0:
+            return norm.logpdf(x, mean, _neap.sqrt(cov))
+        if cov.ndim == 0:
+            return -0.5 * (_neap.sum(d * d / cov, -1) + d.shape[-1] * log(2 * math.pi * cov))
         k = cov.shape[-1]
-        if d.ndim == 0 or d.shape[-1] != k or cov.shape[-2] != k:
+        if d.ndim == 0 or d.shape[-1] != k or cov.ndim < 2 or cov.shape[-2] != k:
             got = f"x - mean {tuple(d.shape)} and cov {tuple(cov.shape)}"
             raise _neap.ShapeError(_neap._message("multivariate_normal", got, "[..., k] and [..., k, k]"))
         lower = cholesky(cov, lower=True)
         if cov.ndim == 2:  # one factor, of all vectors at once
-            flat = d.reshape(-1, k)
+            flat = d.reshape(math.prod(d.shape[:-1]), k)
             z = solve_triangular(lower, flat.T, lower=True)
             squares = _neap.sum(z * z, 0).reshape(d.shape[:-1])
         else:
@@ -648,13 +678,13 @@ class multivariate_normal(_Distribution):
         return -0.5 * squares - logs - 0.5 * k * math.log(2 * math.pi)
 
 
-def sem(a: Any, axis: int | None = 0, ddof: int = 1) -> Array:
-    """The standard error of the mean along an axis; None: of all elements."""
+def sem(a: Any, axis: int | None = 0, ddof: int = 1, *, keepdims: bool = False) -> Array:
+    """The standard error of the mean along an axis, with so many degrees of freedom lost; None: of all elements."""
     (x,) = _arrays(a)
-    if axis is not None and not -x.ndim <= axis < x.ndim:
+    if axis is not None and not (isinstance(axis, int) and -x.ndim <= axis < x.ndim):
         raise _neap.ShapeError(_neap._message("sem", f"axis {axis} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
     n = math.prod(x.shape) if axis is None else x.shape[axis]
-    return _neap.std(x, axis, ddof=ddof) / math.sqrt(n)
+    return _neap.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(n)
 
 
 __all__ = [
