@@ -18,9 +18,8 @@ import subprocess
 import sys
 import time
 
-import numpy
-
 FOLDER = pathlib.Path(__file__).parent
+SUMS = 5  # of each result
 
 
 def programs(prefixes):
@@ -53,11 +52,15 @@ def measured(program, seconds):
 
 
 def sums_of(array):
-    """Numbers that two arrays have alike only if they are alike: sums of real and imaginary parts, plain and by place."""
+    """Numbers that two arrays have alike only if they are alike: the sum of sizes, then sums of real and imaginary parts, plain
+    and by place."""
+    import numpy  # of the library's interpreter
+
     flat = array.astype("complex128").ravel()
     weights = 1 + (0.618 * numpy.arange(flat.size)) % 1
     whole = numpy.where(numpy.isfinite(flat), flat, 1e3)
-    return [float(part @ w) for part in (whole.real, whole.imag) for w in (numpy.ones(flat.size), weights)]
+    sums = [part @ w for part in (whole.real, whole.imag) for w in (numpy.ones(flat.size), weights)]
+    return [float(v) for v in (numpy.sum(numpy.abs(whole)), *sums)]
 
 
 def run_here(prefixes, seconds):
@@ -93,10 +96,11 @@ def merged(rounds):
 
 
 def distance(ours, theirs):
+    """The largest difference of two sums, of the sum of sizes."""
     if len(ours) != len(theirs):
         return math.inf
-    scale = max([1e-6, *(abs(b) for b in theirs)])
-    return max((abs(a - b) / max(abs(b), 1e-3 * scale) for a, b in zip(ours, theirs)), default=0.0)
+    sizes = [max(theirs[i - i % SUMS], 1e-30) for i in range(len(theirs))]
+    return max((abs(a - b) / size for a, b, size in zip(ours, theirs, sizes)), default=0.0)
 
 
 def show(neap, jax):

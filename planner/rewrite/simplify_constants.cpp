@@ -1,6 +1,7 @@
 // Constants are folded: an op on constants, evaluated as a kernel would, is a constant.
 #include <algorithm>
 
+#include "planner/plan/marks.h"
 #include "planner/rewrite/builder.h"
 #include "trace/graph/infer.h"
 #include "trace/graph/op_table.h"
@@ -42,7 +43,14 @@ bool moves(const Term& term) {
 }  // namespace
 
 ValueId fold_constants(Builder& b, const Term& term) {
-  if (term.op == Op::constant || term.inputs.empty()) return no_value;
+  if (term.op == Op::constant) {  // integers in the canonical form
+    const DType dtype = term.attrs.dtype(Attr::dtype);
+    const bool whole = is_integer(dtype) && std::get_if<double>(term.attrs.find(Attr::value));
+    if (!whole || has_mark(term.attrs, Mark::uninitialized)) return no_value;
+    scalar::Dag dag;
+    return b.constant(dag.constant_integer(literal(dag, term.attrs)), dtype, term.attrs.ints(Attr::shape), term.loc);
+  }
+  if (term.inputs.empty()) return no_value;
   const Node* first = b.match(term.inputs[0], Op::constant);
   if (!first) return no_value;
   const Attrs attrs = first->attrs;
