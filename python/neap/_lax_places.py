@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _neap
-from ._array_api import broadcast_shapes as broadcast_shapes
 from ._lax_names import dot_general
 from ._neap import Array, dynamic_slice, dynamic_update_slice
 

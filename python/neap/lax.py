@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _lax_linalg as linalg
 from . import _neap
+from ._array_api import broadcast_shapes
 from ._control import associative_scan, cond, fori_loop, map, scan, switch, while_loop
 from ._lax_names import (
     RoundingMethod, approx_max_k, approx_min_k, argmax, argmin, bitcast_convert_type, broadcast, concatenate,
@@ -17,7 +18,7 @@ from ._lax_names import (
     shift_left, shift_right_arithmetic, shift_right_logical, sort, sort_key_val, split, squeeze, top_k, transpose,
 )  # fmt: skip
 from ._lax_places import (
-    batch_matmul, broadcast_shapes, broadcast_to_rank, collapse, dot, dtype, dynamic_index_in_dim, dynamic_slice_in_dim,
+    batch_matmul, broadcast_to_rank, collapse, dot, dtype, dynamic_index_in_dim, dynamic_slice_in_dim,
     dynamic_update_index_in_dim, dynamic_update_slice_in_dim, empty, full, full_like, index_in_dim, slice_in_dim, stack, tile,
     unstack,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Loops that carry something: simulations, filters, recurrences, root finding."""
 
-from .library import grad, integers, lax, nn, normal, np, positive, program, random, root, uniform, vmap
+from .library import grad, integers, lax, normal, np, positive, program, random, root, special, uniform, vmap
 
 
 @program(normal(1000, scale=0.01), normal(1000, scale=0.01))
@@ -221,8 +221,6 @@ def viterbi(p, e):
 
 @program(normal(16, 16), normal(500, 16))
 def log_forward(p, e):
-    from .library import special
-
     def step(a, b):
         return special.logsumexp(a[:, None] + p, axis=0) + b, None
 
@@ -231,8 +229,6 @@ def log_forward(p, e):
 
 @program(normal(16, 16), normal(500, 16))
 def log_forward_gradient(p, e):
-    from .library import special
-
     def loss(p, e):
         def step(a, b):
             return special.logsumexp(a[:, None] + p, axis=0) + b, None
@@ -392,8 +388,6 @@ def kmeans(x):
 
 @program(normal(1000, 2))
 def gaussian_mixture(x):
-    from .library import special
-
     def step(_, s):
         mean, logvar, logw = s
         d = -0.5 * np.sum((x[:, None] - mean) ** 2 / np.exp(logvar) + logvar, axis=-1) + logw
@@ -440,12 +434,9 @@ def state_space(x, b, a):
 def barrier_option(u):
     def step(s, u):
         price, alive = s
-        price = price * np.exp(0.01 * special_normal(u))
+        price = price * np.exp(0.01 * special.ndtri(u))
         return (price, alive & (price > 80)), None
 
-    from .library import special
-
-    special_normal = special.ndtri
     price, alive = lax.scan(step, (np.full(1000, 100.0), np.ones(1000, bool)), u * 0.98 + 0.01)[0]
     return np.mean(np.where(alive, np.maximum(price - 100, 0), 0))
 

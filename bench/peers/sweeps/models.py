@@ -1,6 +1,6 @@
 """Layers, losses and training steps."""
 
-from .library import grad, hessian, integers, jacfwd, jvp, lax, nn, normal, np, program, random, root, special, uniform, value_and_grad, vmap
+from .library import grad, hessian, integers, jacfwd, jvp, lax, nn, normal, np, program, random, uniform, value_and_grad, vmap
 
 
 def layer_norm(x, g, b):

@@ -1,6 +1,6 @@
 """Linear algebra, spectra, special functions, statistics, finance, geometry."""
 
-from .library import grad, hessian, integers, jacfwd, jacrev, lax, linalg, normal, np, positive, program, random, root, special, uniform, vmap
+from .library import grad, hessian, integers, jacfwd, lax, linalg, normal, np, positive, program, random, special, uniform, vmap
 
 
 @program(positive(100), normal(100))
