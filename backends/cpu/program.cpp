@@ -26,6 +26,7 @@ using tracing::Attr;
 
 namespace {
 
+// No measurement is recorded; neap-cost takes the time of kernels (NEAP_NUM_THREADS says on how many threads).
 constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is computed
 // Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.

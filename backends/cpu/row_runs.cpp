@@ -10,7 +10,6 @@
 #include "backends/cpu/rows.h"
 #include "core/os/os.h"
 #include "core/thread_pool.h"
-#include "planner/kernels/cost.h"
 
 namespace neap::cpu {
 
