@@ -12,7 +12,7 @@
 #include "backends/cpu/program.h"
 #include "core/thread_pool.h"
 #include "planner/search/make_plan.h"
-#include "tests/backends/random_program.h"
+#include "tests/backends/plan_memory.h"
 #include "trace/tracing/tracing.h"
 
 namespace neap::cpu {
@@ -39,23 +39,8 @@ class Rowwise {
 
   // The outputs, and how many steps ran with those before them.
   std::pair<std::vector<std::byte>, size_t> outputs(bool together) {
-    std::vector<BufferPtr> held;
     std::mt19937 rng(5);
-    const auto fresh = [&](size_t bytes) {
-      held.push_back(allocate(std::max<size_t>(bytes, 64), "test"));
-      std::memset(held.back()->data(), 0x5a, std::max<size_t>(bytes, 64));
-      return held.back()->data();
-    };
-    std::byte* const arena = fresh(plan_.arena_bytes);
-    std::vector<std::byte*> memory(plan_.buffers.size());
-    for (size_t b = 0; b < memory.size(); ++b) {
-      const auto& buffer = plan_.buffers[b];
-      if (buffer.alias_of < 0) memory[b] = buffer.offset >= 0 ? arena + buffer.offset : fresh(buffer.bytes);
-    }
-    for (size_t b = 0; b < memory.size(); ++b) {
-      const int at = static_cast<int>(b);
-      if (plan_.buffers[b].alias_of >= 0) memory[b] = memory[plan_.root(at)] + plan_.shift(at);
-    }
+    PlanMemory memory(plan_);
     for (const int b : plan_.inputs) {
       auto* const x = reinterpret_cast<float*>(memory[b]);
       std::uniform_real_distribution<float> any(-1, 1);
@@ -70,9 +55,7 @@ class Rowwise {
       const size_t steps = run_steps(*program_, s, memory.data(), background, nullptr);
       ran += steps - 1, s += steps;
     }
-    std::vector<std::byte> bytes;
-    for (const int b : plan_.outputs) bytes.insert(bytes.end(), memory[b], memory[b] + plan_.buffers[b].aval.bytes());
-    return {bytes, ran};
+    return {memory.outputs(), ran};
   }
 
  private:

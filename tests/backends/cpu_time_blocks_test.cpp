@@ -15,6 +15,7 @@
 #include "backends/cpu/target.h"
 #include "core/thread_pool.h"
 #include "planner/search/make_plan.h"
+#include "tests/backends/plan_memory.h"
 #include "tests/backends/random_program.h"
 #include "trace/tracing/tracing.h"
 
@@ -54,23 +55,7 @@ class Looped {
 
   // The program's outputs with all loops run so.
   std::vector<std::byte> outputs(const SweepSize& size) const {
-    std::vector<BufferPtr> held;
-    const auto fresh = [&](size_t bytes) {
-      held.push_back(allocate(std::max<size_t>(bytes, 64), "test"));
-      std::memset(held.back()->data(), 0x5a, std::max<size_t>(bytes, 64));
-      return held.back()->data();
-    };
-    std::byte* const arena = fresh(plan_.arena_bytes);
-    std::vector<std::byte*> memory(plan_.buffers.size());
-    for (size_t b = 0; b < memory.size(); ++b) {
-      const auto& buffer = plan_.buffers[b];
-      if (buffer.alias_of >= 0) continue;
-      memory[b] = buffer.offset >= 0 ? arena + buffer.offset : fresh(buffer.bytes);
-    }
-    for (size_t b = 0; b < memory.size(); ++b) {
-      if (plan_.buffers[b].alias_of >= 0)
-        memory[b] = memory[plan_.root(static_cast<int>(b))] + plan_.shift(static_cast<int>(b));
-    }
+    PlanMemory memory(plan_);
     for (size_t i = 0; i < inputs_.size(); ++i) {
       std::memcpy(memory[plan_.inputs[i]], inputs_[i].data->data(), inputs_[i].aval.bytes());
     }
@@ -83,11 +68,7 @@ class Looped {
         s += run_steps(*program_, s, memory.data(), background, nullptr);
       }
     }
-    std::vector<std::byte> bytes;
-    for (const int b : plan_.outputs) {
-      bytes.insert(bytes.end(), memory[b], memory[b] + plan_.buffers[b].aval.bytes());
-    }
-    return bytes;
+    return memory.outputs();
   }
 
  private:
