@@ -106,3 +106,10 @@ def ndim(a: Any) -> int:
 def size(a: Any, axis: int | None = None) -> int:
     """The number of elements, or the extent of an axis."""
     return _neap._as_array(a).size if axis is None else _neap._as_array(a).shape[axis]
+
+
+def axis_of(op: str, x: Array, axis: int) -> int:
+    """Returns an axis of the array, counted from its first."""
+    if not -x.ndim <= axis < x.ndim:
+        raise _neap.ShapeError(_neap._message(op, f"axis {axis} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
+    return axis % x.ndim

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _neap
+from ._dtypes import axis_of
 from ._lax_names import dot_general
 from ._neap import Array, dynamic_slice, dynamic_update_slice
 
 _array = _neap._as_array
-
-
-def _axis(op: str, x: Array, axis: int) -> int:
-    if not -x.ndim <= axis < x.ndim:
-        raise _neap.ShapeError(_neap._message(op, f"axis {axis} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
-    return axis % x.ndim
 
 
 def _starts(x: Array, axis: int, start: Any) -> list[Any]:
@@ -30,7 +25,7 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
     """Returns slice_size elements along an axis from a start on that may be traced; a start that is too large or too small
     (negative ones count from the end) is moved, so that all of them lie within."""
     x = _array(operand)
-    axis = _axis("dynamic_slice_in_dim", x, axis)
+    axis = axis_of("dynamic_slice_in_dim", x, axis)
     sizes = [slice_size if i == axis else n for i, n in enumerate(x.shape)]
     return dynamic_slice(x, _starts(x, axis, start_index), sizes)
 
@@ -44,14 +39,14 @@ def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Array:
     """Returns operand with update in it, from start_index along an axis on and from 0 along the others."""
     x = _array(operand)
-    axis = _axis("dynamic_update_slice_in_dim", x, axis)
+    axis = axis_of("dynamic_update_slice_in_dim", x, axis)
     return dynamic_update_slice(x, _neap._operand_as(update, x.dtype), _starts(x, axis, start_index))
 
 
 def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Array:
     """Returns operand with update at an index along an axis; update may lack the axis."""
     x = _array(operand)
-    axis = _axis("dynamic_update_index_in_dim", x, axis)
+    axis = axis_of("dynamic_update_index_in_dim", x, axis)
     y = _neap._operand_as(update, x.dtype)
     return dynamic_update_slice_in_dim(x, _neap.expand_dims(y, axis) if y.ndim < x.ndim else y, index, axis)
 
@@ -59,7 +54,7 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Array:
     """Returns operand[start_index:limit_index:stride] along an axis; negative indices count from the end."""
     x = _array(operand)
-    axis = _axis("slice_in_dim", x, axis)
+    axis = axis_of("slice_in_dim", x, axis)
     n = x.shape[axis]
     start, limit = (i + n if i is not None and i < 0 else i for i in (start_index, limit_index))
     if not 0 <= (start or 0) <= (n if limit is None else limit) <= n or stride < 1:
@@ -72,7 +67,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """Returns what lies at an index along an axis; the axis stays, of extent 1, unless keepdims is False."""
     x = _array(operand)
-    axis = _axis("index_in_dim", x, axis)
+    axis = axis_of("index_in_dim", x, axis)
     if not -x.shape[axis] <= index < x.shape[axis]:
         got = f"index {index} of an axis of {x.shape[axis]}"
         raise _neap.IndexError(_neap._message("index_in_dim", got, f"{-x.shape[axis]} to {x.shape[axis] - 1}"))
@@ -123,7 +118,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Array, ...]:
     x = _array(x)
     if x.ndim == 0:
         raise _neap.ShapeError(_neap._message("unstack", "an array without axes", "one axis or more"))
-    return tuple(index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[_axis("unstack", x, axis)]))
+    return tuple(index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis_of("unstack", x, axis)]))
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Array:

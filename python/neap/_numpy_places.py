@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from . import _neap
-from ._dtypes import iinfo
+from ._dtypes import axis_of, iinfo
 from ._neap import Array
 
 _array = _neap._as_array
@@ -75,8 +75,7 @@ def roll(a: Any, shift: Any, axis: int | tuple[int, ...] | None = None) -> Array
         raise _neap.ShapeError(_neap._message("roll", f"{len(moved)} shifts along {len(axes)} axes", "one, or one for each"))
     for i in range(builtins.max(len(moved), len(axes))):
         along, by = axes[i if len(axes) > 1 else 0], moved[i if len(moved) > 1 else 0]
-        if not -x.ndim <= along < x.ndim:
-            raise _neap.ShapeError(_neap._message("roll", f"axis {along} of {x.ndim} axes", f"{-x.ndim} to {x.ndim - 1}"))
+        along = axis_of("roll", x, along)
         n = x.shape[along]
         if n > 1:
             x = _neap.take(x, _rolled_from(by, n), along)
