@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "backends/lane_pattern.h"
 #include "backends/lower.h"
 #include "backends/rise.h"
 #include "planner/kernels/cost.h"
@@ -26,6 +27,8 @@ struct Facts {
   std::vector<uint8_t> levels;
   std::vector<Strides> strides;
   std::vector<bool> near;  // integers that lanes of the inner loop find in one register's worth of memory
+  std::vector<double> registers;  // of memory in which lanes of a load in a map lie by a known pattern; 0: unknown
+  std::vector<bool> first_only;   // integers of which the first lane is enough, as those of the others follow from it
 };
 
 std::vector<int32_t> roots_of(const Kernel& kernel) {
@@ -115,10 +118,42 @@ bool is_near(const scalar::Dag& dag, const Inst& inst, const std::vector<bool>& 
   return 0 < d && d <= kMost;
 }
 
+// Of loads in the inner loop of a map (backends/lane_pattern.h).
+void find_patterns(const Kernel& kernel, Facts& f) {
+  constexpr double kMostRegisters = 4;
+  if (kernel.kind != Kernel::Kind::map || kernel.extent[1] < static_cast<int64_t>(planner::kLanes)) return;
+  LanePatterns patterns(
+      kernel.dag, 1, static_cast<int>(planner::kLanes), [](int32_t) { return true; },
+      [&](int32_t id) { return (f.levels[id] >> 1 & 1) != 0; });
+  const auto varies = [&](int32_t id) { return (f.levels[id] >> 1 & 1) != 0; };
+  std::vector<bool> by_lane(f.live.size());  // those of which each lane is read
+  for (const int32_t root : roots_of(kernel)) by_lane[root] = true;
+  for (int32_t id = kernel.dag.size(); id-- > 0;) {
+    const Inst& inst = kernel.dag[id];
+    if (!f.live[id]) continue;
+    bool reads_lanes = true;
+    if (inst.op == Opcode::load) {
+      const LanePattern* pattern = varies(id) && !f.strides[inst.a][1] ? patterns.of(inst.a) : nullptr;
+      if (pattern) {
+        const auto span = static_cast<double>(pattern->most() - pattern->least() + 1);
+        const double registers = std::ceil(span / planner::kLanes);
+        if (registers <= kMostRegisters) f.registers[id] = registers;
+      }
+      reads_lanes = f.registers[id] == 0;
+    } else if (!by_lane[id] && varies(id) && patterns.of(id)) {
+      f.first_only[id] = true;
+      reads_lanes = false;
+    }
+    for (const int32_t operand : {inst.a, inst.b, inst.c}) {
+      if (operand >= 0 && reads_lanes) by_lane[operand] = true;
+    }
+  }
+}
+
 Facts facts_of(const Kernel& kernel) {
   const scalar::Dag& dag = kernel.dag;
   Facts f{live_instructions(kernel), std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size()),
-          std::vector<bool>(dag.size())};
+          std::vector<bool>(dag.size()), std::vector<double>(dag.size()), std::vector<bool>(dag.size())};
   std::vector<int64_t> rises(dag.size());
   std::vector<bool> small(dag.size());
   for (int32_t id = 0; id < dag.size(); ++id) {
@@ -132,6 +167,7 @@ Facts facts_of(const Kernel& kernel) {
     small[id] = is_near(dag, inst, small, f);
     f.near[id] = small[id] || (0 <= rises[id] && rises[id] < planner::kLanes);
   }
+  find_patterns(kernel, f);
   return f;
 }
 
@@ -151,11 +187,13 @@ double weight(const Kernel& kernel, const Facts& f, int32_t id, int vector_level
   const Inst& inst = kernel.dag[id];
   const DType from = inst.a >= 0 ? kernel.dag[inst.a].type : inst.type;
   const double wide = size_of(inst.type) == 8 || size_of(from) == 8 ? 2 : 1;
+  if (vector_level == 1 && f.first_only[id] && inst.op != Opcode::index) return 1;
   switch (inst.op) {
     case Opcode::constant:
     case Opcode::param:
     case Opcode::index: return 0;
     case Opcode::load:
+      if (vector_level == 1 && f.registers[id] > 0) return 2 + 2 * f.registers[id];  // a load and a permutation each
       return access_cost(f.strides[inst.a], vector_level,
                          vector_level == 1 && f.near[inst.a] && size_of(inst.type) >= 4);
     case Opcode::div:

@@ -48,6 +48,14 @@ void Analysis::find_shared() {
   }
 }
 
+const backends::LanePattern* Analysis::pattern(int32_t id, int lanes) {
+  if (kernel.any_range || kernel.kind == backends::Kernel::Kind::scatter) return nullptr;
+  if (within_ && within_->begins_at % lanes != 0) return nullptr;
+  const auto exact = [this](int32_t of) { return is_exact(of); };
+  const auto varies = [this](int32_t of) { return facts_[of].varying; };
+  return patterns_.try_emplace(lanes, kernel.dag, kernel.vector_level, lanes, exact, varies).first->second.of(id);
+}
+
 // One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random
 // bits, which are one long chain of dependent instructions, eight where four lanes share it. More lanes are more code,
 // and code is slow to compile. Little is 4096 elements; 16 rotations or high products show random bits. No measurement

@@ -146,6 +146,7 @@ Value* Emitter::load(Body& body, int32_t id) {
   const llvm::Align align(size_of(i.type));
   const Access access = a.access(i.a);
   if (!a.linear(i.a) || !a.linear(i.a)->exact) {
+    if (Value* v = load_pattern(body, id, type)) return from_memory(v, i.type);
     Value* index = lanes(body, i.a);
     at(body, a.depth(id));
     const Interval& range = a.range(i.a);
@@ -285,31 +286,35 @@ Value* Emitter::load_strided(Body& body, const StridedGroup& group, int32_t id) 
   const DType dtype = k.dag[id].type;
   llvm::Type* type = memory_element(dtype);
   const int size = static_cast<int>(size_of(dtype));
-  const int width = std::min(unit_.bits / 8 / size, W);
+  Registers registers{.width = std::min(unit_.bits / 8 / size, W)};
   const int64_t total = (W - 1) * group.stride + group.loads.back().first + 1;
-  if (total < width) return nullptr;
+  if (total < registers.width) return nullptr;
   const int first = group.loads.front().second;
   const Linear& linear = *a.linear(k.dag[first].a);
   at(body, a.depth(id));
-  std::vector<Value*> registers;
-  std::vector<int64_t> starts;
   const auto* index = group.loads.data();
   const std::pair<int, SumKey> key{-1 - a.group(id), {}};
-  for (int64_t start = 0; start < total; start += width) {
-    starts.push_back(std::min(start, total - width));
+  for (int64_t start = 0; start < total; start += registers.width) {
+    registers.starts.push_back(std::min(start, total - registers.width));
     const std::pair<int, SumKey> part{key.first, {{}, start}};
     Value*& cached = cache(body, a.depth(id)).pointers[part];
     if (!cached) {
       Value* pointer = address(body, group.buffer, linear);
-      pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(starts.back()));
-      cached = b.CreateAlignedLoad(with_lanes(type, width), pointer, llvm::Align(static_cast<uint64_t>(size)));
+      pointer = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(registers.starts.back()));
+      cached =
+          b.CreateAlignedLoad(with_lanes(type, registers.width), pointer, llvm::Align(static_cast<uint64_t>(size)));
     }
-    registers.push_back(cached);
+    registers.values.push_back(cached);
   }
   while (index->second != id) ++index;
+  return picked(registers, [&](int lane) { return lane * group.stride + index->first; });
+}
+
+Value* Emitter::picked(const Registers& registers, const std::function<int64_t(int lane)>& element_of) {
+  const auto& [values, starts, width] = registers;
   const auto source = [&](int lane) {  // register and lane in it
-    const int64_t e = lane * group.stride + index->first;
-    const int64_t r = std::min<int64_t>(e / width, static_cast<int64_t>(registers.size()) - 1);
+    const int64_t e = element_of(lane);
+    const int64_t r = std::min<int64_t>(e / width, std::ssize(values) - 1);
     return std::pair<int, int>(static_cast<int>(r), static_cast<int>(e - starts[r]));
   };
   std::vector<Value*> pieces;
@@ -320,22 +325,22 @@ Value* Emitter::load_strided(Body& body, const StridedGroup& group, int32_t id) 
     bool blends = true;
     for (int lane = 0; lane < width; ++lane) {
       const auto [r, place] = source(piece + lane);
-      blends &= at_place[place] < 0;
+      blends &= at_place[place] < 0 || at_place[place] == r;
       at_place[place] = r;
     }
     Value* merged = nullptr;
     llvm::SmallVector<int, 64> mask(static_cast<size_t>(width));
     if (blends) {
-      for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+      for (int r = 0; r < static_cast<int>(values.size()); ++r) {
         if (std::find(at_place.begin(), at_place.end(), r) == at_place.end()) continue;
         for (int j = 0; j < width; ++j) mask[j] = at_place[j] == r && merged ? width + j : j;
-        merged = merged ? b.CreateShuffleVector(merged, registers[r], mask) : registers[r];
+        merged = merged ? b.CreateShuffleVector(merged, values[r], mask) : values[r];
       }
       for (int lane = 0; lane < width; ++lane) mask[lane] = source(piece + lane).second;
       pieces.push_back(b.CreateShuffleVector(merged, mask));
       continue;
     }
-    for (int r = 0; r < static_cast<int>(registers.size()); ++r) {
+    for (int r = 0; r < static_cast<int>(values.size()); ++r) {
       bool used = false;
       for (int lane = 0; lane < width; ++lane) {
         const auto [from, place] = source(piece + lane);
@@ -343,11 +348,68 @@ Value* Emitter::load_strided(Body& body, const StridedGroup& group, int32_t id) 
         used |= from == r;
       }
       if (!used) continue;
-      merged = b.CreateShuffleVector(merged ? merged : registers[r], registers[r], mask);
+      merged = b.CreateShuffleVector(merged ? merged : values[r], values[r], mask);
     }
     pieces.push_back(merged);
   }
   return llvm::concatenateVectors(b, pieces);
+}
+
+// Every part of the address is exact, so that 64 bits hold it and no dividend is negative.
+Value* Emitter::first_lane(Body& body, int32_t id) {
+  const Inst& i = k.dag[id];
+  if (!a.varying(id)) {
+    Value* v = value(body, id);
+    at(body, a.depth(id));
+    return b.CreateIntCast(v, b.getInt64Ty(), is_signed(i.type));
+  }
+  if (const Linear* linear = a.linear(id); linear && linear->exact) return sum(body, *linear);
+  if (i.op == Opcode::convert) return first_lane(body, i.a);
+  Value *const x = first_lane(body, i.a), *const y = first_lane(body, i.b);
+  at(body, a.depth(id));
+  switch (i.op) {
+    case Opcode::add: return b.CreateAdd(x, y);
+    case Opcode::sub: return b.CreateSub(x, y);
+    case Opcode::mul: return b.CreateMul(x, y);
+    case Opcode::div: return b.CreateUDiv(x, y);
+    case Opcode::bit_and: return b.CreateAnd(x, y);
+    default: break;
+  }
+  NEAP_CHECK(false, "{}: instruction {} has no pattern", k.name, id);
+  return nullptr;
+}
+
+// A transpose of [n, 4, 4] of f32 reads one register and permutes it. From more than a few registers on lanes are
+// better loaded one by one.
+Value* Emitter::load_pattern(Body& body, int32_t id, llvm::Type* type) {
+  const Inst& i = k.dag[id];
+  if (W == 1 || body.count) return nullptr;
+  const backends::LanePattern* pattern = a.pattern(i.a, W);
+  if (!pattern) return nullptr;
+  const int size = static_cast<int>(size_of(i.type));
+  Registers registers{.width = std::min(unit_.bits / 8 / size, W)};
+  const int64_t least = pattern->least(), total = pattern->most() - least + 1;
+  const int64_t most = unit_.bits == 512 ? 4 : 2;  // registers of each that is made
+  if (total > most * W) return nullptr;
+  Value* const first = first_lane(body, i.a);
+  at(body, a.depth(id));
+  Value* const pointer =
+      b.CreateConstGEP1_64(type, b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], first), static_cast<uint64_t>(least));
+  const llvm::Align align(static_cast<uint64_t>(size));
+  if (total == 1) return splat(b.CreateAlignedLoad(type, pointer, align));
+  if (total < registers.width) {
+    Value* const few = b.CreateAlignedLoad(with_lanes(type, static_cast<int>(total)), pointer, align);
+    llvm::SmallVector<int, 64> whole(static_cast<size_t>(registers.width), llvm::PoisonMaskElem);
+    for (int lane = 0; lane < static_cast<int>(total); ++lane) whole[static_cast<size_t>(lane)] = lane;
+    registers.values.push_back(b.CreateShuffleVector(few, whole));
+    registers.starts.push_back(0);
+  }
+  for (int64_t start = 0; total >= registers.width && start < total; start += registers.width) {
+    registers.starts.push_back(std::min(start, total - registers.width));
+    Value* const there = b.CreateConstGEP1_64(type, pointer, static_cast<uint64_t>(registers.starts.back()));
+    registers.values.push_back(b.CreateAlignedLoad(with_lanes(type, registers.width), there, align));
+  }
+  return picked(registers, [&](int lane) { return pattern->offsets[static_cast<size_t>(lane)] - least; });
 }
 
 void Emitter::store_contiguous(Body& body, Value* pointer, Value* v, DType type) {

@@ -202,6 +202,18 @@ class Emitter {
   Value* address(Body& body, int buffer, const Linear& linear);
   Value* load(Body& body, int32_t id);
   Value* load_strided(Body& body, const StridedGroup& group, int32_t id);
+  /// Returns the value of an integer for lane 0, as i64, of which no part wraps.
+  Value* first_lane(Body& body, int32_t id);
+  /// Loads what lanes find by a pattern, and gives each its own; nullptr where they may not.
+  Value* load_pattern(Body& body, int32_t id, llvm::Type* type);
+  /// Holds consecutive registers' worth of memory: of each its first element.
+  struct Registers {
+    std::vector<Value*> values;
+    std::vector<int64_t> starts;
+    int width = 0;
+  };
+  /// Returns registers of which lane l is element element_of(l) of what they hold.
+  Value* picked(const Registers& registers, const std::function<int64_t(int lane)>& element_of);
   /// Loads what lanes find within one register of memory, and gives each its own; nullptr where they may not.
   Value* load_near(Body& body, int32_t id, llvm::Type* type, Value* index);
   Value* gather(llvm::Type* element, Value* pointer, Value* offsets, bool near = false);

@@ -75,7 +75,8 @@ def run_here(prefixes, seconds):
 def run_there(python, library, options):
     """The rows of a process of `library`, by name."""
     command = [*options.prefix.split(), python, __file__, "--library", library, "--seconds", str(options.seconds), *options.names]
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "SWEEP_LIBRARY": library})
+    asked = {"SWEEP_LIBRARY": library, "SWEEP_SCALE": str(options.scale)}
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **asked})
     output = run.stdout
     if run.returncode:
         print(f"sweep: {library} ended with {run.returncode}; what it had not come to is missing", file=sys.stderr)
@@ -123,6 +124,7 @@ def main():
     parser.add_argument("names", nargs="*", help="what the names of the programs begin with (default: all)")
     parser.add_argument("--seconds", type=float, default=0.3, help="of calls that count, for each program")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--scale", type=float, default=1, help="how much longer the longest axis of each program's arguments is")
     parser.add_argument("--prefix", default="", help="what each process is started with, as 'nice -n -10'")
     parser.add_argument("--json", help="a file for the rows of both")
     parser.add_argument("--library", choices=("neap", "jax"), help=argparse.SUPPRESS)

@@ -71,6 +71,14 @@ bool in_order(const Builder& b, const Side& side, const Ints& first, const Ints&
   return is_reshape(b.aval(side.value).shape, joined({&side.batch, &first, &second}));
 }
 
+// Whether neighbours in memory are of one term: the last axis is free.
+bool ends_free(const Builder& b, const Side& side) {
+  const Shape& shape = b.aval(side.value).shape;
+  int64_t last = std::ssize(shape) - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  return std::ranges::find(side.free, last) != side.free.end();
+}
+
 ValueId convert(Builder& b, ValueId v, DType dtype, std::source_location loc) {
   return b.aval(v).dtype == dtype ? v : b.add(Op::convert, {v}, {{Attr::dtype, dtype}}, loc);
 }
@@ -124,8 +132,7 @@ ValueId as_reduction(Builder& b, const Side& lhs, const Side& rhs, bool is_short
   // A matrix times a vector loops over the matrix as it lies in memory: which axis is the last decides where the lanes
   // of the sum are.
   const Side& matrix = n != 1 ? rhs : lhs;
-  const bool sum_first = (m == 1) != (n == 1) && !outer && !in_order(b, matrix, matrix.free, matrix.contract) &&
-                         in_order(b, matrix, matrix.contract, matrix.free);
+  const bool sum_first = (m == 1) != (n == 1) && !outer && ends_free(b, matrix);
   // Axes of extent 1 are left out, so that the loops are as simple as the product is.
   Shape shape{batch};
   if (sum_first) shape.push_back(k);

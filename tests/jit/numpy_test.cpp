@@ -65,6 +65,42 @@ TEST(Numpy, ReadsFormulasAndSides) {
 }
 
 // What is kept is made of rows, the last of which may be part of one.
+// What is read `steps` elements beyond the last of n, by a walk that turns or begins again at the ends.
+int64_t beyond_last(int64_t n, int64_t steps, PadMode mode) {
+  int64_t at = n - 1, way = mode == PadMode::wrap ? 1 : -1;
+  if (mode == PadMode::edge || n == 1) return at;
+  for (int64_t step = 0; step < steps; ++step) {
+    if (mode == PadMode::symmetric && step == 0) continue;  // the last element again
+    if (mode == PadMode::wrap) {
+      at = (at + 1) % n;
+    } else if (0 <= at + way && at + way < n) {
+      at += way;
+    } else {
+      way = -way;
+      if (mode == PadMode::reflect) at += way;
+    }
+  }
+  return at;
+}
+
+TEST(Numpy, PadsByPartsAndByMoreThanThereIs) {
+  for (const PadMode mode : {PadMode::edge, PadMode::wrap, PadMode::symmetric, PadMode::reflect}) {
+    for (int64_t n = 1; n <= 4; ++n) {
+      for (int64_t before = 0; before <= 9; ++before) {
+        const int64_t after = (before * 7 + n) % 10;
+        std::vector<float> expected;
+        for (int64_t i = -before; i < n + after; ++i) {
+          const int64_t at = i < 0 ? n - 1 - beyond_last(n, -i, mode) : i < n ? i : beyond_last(n, i - n + 1, mode);
+          expected.push_back(static_cast<float>(at));
+        }
+        const Array column = reshape(arange(n, f32), {n, 1}), row = reshape(column, {1, n});
+        EXPECT_EQ(values(pad(row, {{0, 0}, {before, after}}, mode)), expected) << n << " " << before;
+        EXPECT_EQ(values(pad(column, {{before, after}, {0, 0}}, mode)), expected) << n << " " << before;
+      }
+    }
+  }
+}
+
 TEST(Numpy, ReducesColumnsThatEndInARow) {
   for (const int64_t row : {8, 16, 32, 48, 64, 128, 256}) {
     for (const int64_t kept : {row + 1, row + row / 2, row + 16, 2 * row + 4, 3 * row - 1}) {

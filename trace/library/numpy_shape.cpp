@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -254,6 +255,44 @@ Array padded_positions(int64_t n, int64_t before, int64_t after, PadMode mode) {
   return where(m < n, m, period - m);
 }
 
+// What an axis goes on with before its first element (`before` of them) or behind its last, where that is a part of it.
+std::optional<Array> beyond(const Array& a, int64_t axis, int64_t width, bool before, PadMode mode) {
+  const int64_t n = a.shape(axis);
+  const auto part = [&](int64_t skipped, int64_t count, bool at_start) {
+    const int64_t from = at_start ? skipped : n - skipped - count;
+    return slice_in_dim(a, from, from + count, axis);
+  };
+  switch (mode) {
+    case PadMode::edge: {
+      Shape shape = a.shape();
+      shape[static_cast<size_t>(axis)] = width;
+      return broadcast_to(part(0, 1, before), shape);
+    }
+    case PadMode::wrap:
+      if (width > n) return std::nullopt;
+      return part(0, width, !before);
+    case PadMode::symmetric:
+      if (width > n) return std::nullopt;
+      return flip(part(0, width, before), axis);
+    case PadMode::reflect: break;
+  }
+  if (width >= n) return std::nullopt;
+  return flip(part(1, width, before), axis);
+}
+
+Array padded_axis(const Array& a, int64_t axis, int64_t before, int64_t after, PadMode mode) {
+  std::vector<Array> parts;
+  for (const bool at_start : {true, false}) {
+    if (!at_start) parts.push_back(a);
+    const int64_t width = at_start ? before : after;
+    if (width == 0) continue;
+    const std::optional<Array> part = beyond(a, axis, width, at_start, mode);
+    if (!part) return take(a, padded_positions(a.shape(axis), before, after, mode), axis);
+    parts.push_back(*part);
+  }
+  return concatenate(parts, axis);
+}
+
 }  // namespace
 
 Array pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widths, PadMode mode) {
@@ -274,7 +313,7 @@ Array pad(const Operand& x, const std::vector<std::pair<int64_t, int64_t>>& widt
       throw_user<ShapeError>("pad",
                              fmt::format("{} and {} around axis {} of {}", before, after, axis, to_string(a.aval())),
                              "fewer than 2^63 elements", "", user_line(x.loc()));
-    a = take(a, padded_positions(a.shape(axis), before, after, mode), axis);
+    a = padded_axis(a, axis, before, after, mode);
   }
   return a;
 }

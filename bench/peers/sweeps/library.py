@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy
 
 NAME = os.environ.get("SWEEP_LIBRARY", "neap")
+SCALE = float(os.environ.get("SWEEP_SCALE", "1"))  # of each program's longest axis
 root = importlib.import_module(NAME)
 np = importlib.import_module(f"{NAME}.numpy")
 lax, nn, random = (importlib.import_module(f"{NAME}.{part}") for part in ("lax", "nn", "random"))
@@ -21,13 +22,37 @@ PROGRAMS = {}
 _generator = numpy.random.default_rng
 
 
+class Stretched:
+    """A generator that draws `scale` times as many numbers along axes of `length`."""
+
+    def __init__(self, generator, length, scale):
+        self._generator, self._length, self._scale = generator, length, scale
+
+    def _shape(self, shape):
+        return tuple(max(1, round(n * self._scale)) if n == self._length else n for n in shape)
+
+    def standard_normal(self, shape):
+        return self._generator.standard_normal(self._shape(shape))
+
+    def random(self, shape):
+        return self._generator.random(self._shape(shape))
+
+    def integers(self, low, high, shape):
+        return self._generator.integers(low, high, self._shape(shape))
+
+
 @dataclasses.dataclass
 class Program:
     f: Callable
     makers: tuple
 
     def arguments(self):
-        return [np.asarray(make(_generator(seed))) for seed, make in enumerate(self.makers)]
+        """The arguments, their longest axes stretched by SCALE."""
+        drawn = [make(_generator(seed)) for seed, make in enumerate(self.makers)]
+        if SCALE != 1:
+            longest = max((n for a in drawn for n in a.shape), default=0)
+            drawn = [make(Stretched(_generator(seed), longest, SCALE)) for seed, make in enumerate(self.makers)]
+        return [np.asarray(a) for a in drawn]
 
 
 def program(*makers):
