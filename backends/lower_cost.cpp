@@ -26,7 +26,7 @@ struct Facts {
   std::vector<bool> live;
   std::vector<uint8_t> levels;
   std::vector<Strides> strides;
-  std::vector<bool> near;  // integers that lanes of the inner loop find in one register's worth of memory
+  std::vector<bool> near;         // integers that lanes of the inner loop find in one register's worth of memory
   std::vector<double> registers;  // of memory in which lanes of a load in a map lie by a known pattern; 0: unknown
   std::vector<bool> first_only;   // integers of which the first lane is enough, as those of the others follow from it
 };
@@ -152,8 +152,8 @@ void find_patterns(const Kernel& kernel, Facts& f) {
 
 Facts facts_of(const Kernel& kernel) {
   const scalar::Dag& dag = kernel.dag;
-  Facts f{live_instructions(kernel), std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size()),
-          std::vector<bool>(dag.size()), std::vector<double>(dag.size()), std::vector<bool>(dag.size())};
+  Facts f{live_instructions(kernel),     std::vector<uint8_t>(dag.size()), std::vector<Strides>(dag.size()),
+          std::vector<bool>(dag.size()), std::vector<double>(dag.size()),  std::vector<bool>(dag.size())};
   std::vector<int64_t> rises(dag.size());
   std::vector<bool> small(dag.size());
   for (int32_t id = 0; id < dag.size(); ++id) {

@@ -393,8 +393,8 @@ Value* Emitter::load_pattern(Body& body, int32_t id, llvm::Type* type) {
   if (total > most * W) return nullptr;
   Value* const first = first_lane(body, i.a);
   at(body, a.depth(id));
-  Value* const pointer =
-      b.CreateConstGEP1_64(type, b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], first), static_cast<uint64_t>(least));
+  Value* const pointer = b.CreateConstGEP1_64(type, b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], first),
+                                              static_cast<uint64_t>(least));
   const llvm::Align align(static_cast<uint64_t>(size));
   if (total == 1) return splat(b.CreateAlignedLoad(type, pointer, align));
   if (total < registers.width) {

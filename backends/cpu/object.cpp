@@ -390,7 +390,7 @@ backends::Object compile_object(const PlanData& plan, const backends::ObjectRequ
     NEAP_CHECK(is_copied || plan.buffers[plan.root(plan.outputs[i])].offset < 0, "result {} lies in the arena", i);
     object.parameters.push_back({Parameter::Kind::result, i, plan.output_avals[i], true, is_copied});
   }
-  const Lowered lowered = lower_program(plan, target.unit);
+  const Lowered lowered = lower_program(plan, target.unit, 1);
   object.code = compile_module(target, lowered.kernels.size(), [&](llvm::Module& module) {
     Driver driver(lowered, target, module);
     driver.emit(plan, request.function, object, constants);

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/thread_pool.h"
-
 namespace neap::cpu {
 
 using backends::Kernel;
@@ -30,20 +28,25 @@ struct Touch {
   bool far = false;  // each element is in a line of its own
 };
 
-Touch touch_of(const Analysis& a, const LaunchCode& code, const Linear* at, int64_t element) {
+// What a launch touches of a buffer of so many bytes, through an address.
+Touch touch_of(const Analysis& a, const LaunchCode& code, const Linear* at, int64_t element, size_t bytes) {
   const auto [rows, columns] = code.extent;
-  if (!at || !at->exact) return {};
+  if (!at || !at->exact) {  // such as that of an array that is rolled: about the same part as if it were not
+    if (code.split == Split::tiles || code.split == Split::partials) return {};
+    const double most = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(element);
+    const Part part = code.split == Split::none ? Part::one_thread : Part::outer;
+    return {part, std::min(most, static_cast<double>(bytes)) / static_cast<double>(kLine)};
+  }
   const int64_t by_row = std::abs(a.along(*at, 0)), by_column = std::abs(a.along(*at, 1));
   const bool follows_loops = std::ranges::all_of(at->terms, [&](const auto& term) {
     return a.kernel.dag[term.first].op == scalar::Opcode::index || a.depth(term.first) == 0;
   });
   if (!follows_loops) return {};
   Touch touch;
-  const int64_t places = (by_row ? rows : 1) * (by_column ? columns : 1);
+  const double places = (by_row ? static_cast<double>(rows) : 1) * (by_column ? static_cast<double>(columns) : 1);
   const int64_t step = by_row && by_column ? std::min(by_row, by_column) : std::max(by_row, by_column);
   touch.far = step * element >= kLine;
-  touch.lines =
-      static_cast<double>(places) * (touch.far ? 1 : static_cast<double>(element) / static_cast<double>(kLine));
+  touch.lines = places * (touch.far ? 1 : static_cast<double>(element) / static_cast<double>(kLine));
   const bool split_rows = code.split == Split::rows;
   const int64_t own = split_rows ? by_row : by_column, other = split_rows ? by_column : by_row;
   if (code.split == Split::none) {
@@ -94,7 +97,8 @@ class Caches {
 };
 
 // The largest of what a launch touches of each buffer, reads and writes apart.
-std::map<std::pair<int, bool>, Touch> touches_of(const Kernel& k, const LaunchCode& code, const VectorUnit& unit) {
+std::map<std::pair<int, bool>, Touch> touches_of(const Kernel& k, const LaunchCode& code, const VectorUnit& unit,
+                                                 const planner::PlanData& body) {
   const Analysis a(k, unit);
   std::map<std::pair<int, bool>, Touch> touches;
   const auto add = [&](int buffer, const Touch& touch, bool writes) {
@@ -102,17 +106,17 @@ std::map<std::pair<int, bool>, Touch> touches_of(const Kernel& k, const LaunchCo
     if (touch.lines > known.lines) known = touch;
   };
   const auto element = [&](int buffer) { return static_cast<int64_t>(size_of(k.buffers[buffer].type)); };
+  const auto touch = [&](int buffer, int32_t index) {
+    const size_t bytes = body.buffers[code.buffers[buffer]].aval.bytes();
+    return touch_of(a, code, a.linear(index), element(buffer), bytes);
+  };
   for (int32_t id = 0; id < k.dag.size(); ++id) {
     const scalar::Inst& i = k.dag[id];
     const int buffer = static_cast<int>(i.imm);
-    if (i.op == scalar::Opcode::load && a.needed(id))
-      add(buffer, touch_of(a, code, a.linear(i.a), element(buffer)), false);
+    if (i.op == scalar::Opcode::load && a.needed(id)) add(buffer, touch(buffer, i.a), false);
   }
-  for (const backends::Store& s : k.stores)
-    add(s.buffer, touch_of(a, code, a.linear(s.index), element(s.buffer)), true);
-  for (const backends::Scatter& s : k.scatters) {
-    add(s.buffer, touch_of(a, code, a.linear(s.index), element(s.buffer)), true);
-  }
+  for (const backends::Store& s : k.stores) add(s.buffer, touch(s.buffer, s.index), true);
+  for (const backends::Scatter& s : k.scatters) add(s.buffer, touch(s.buffer, s.index), true);
   for (const backends::Reduction& r : k.reductions) {
     const Part part = code.split == Split::none   ? Part::one_thread
                       : code.split == Split::rows ? Part::outer
@@ -125,10 +129,10 @@ std::map<std::pair<int, bool>, Touch> touches_of(const Kernel& k, const LaunchCo
 }  // namespace
 
 bool is_faster_on_one_thread(const ScanCode& scan, const planner::PlanData& body, std::span<const Launch> launches,
-                             const VectorUnit& unit) {
+                             const VectorUnit& unit, int num_threads) {
   using Kind = planner::PlanStep::Kind;
   const Program& program = *scan.body;
-  const auto threads = static_cast<double>(num_threads());
+  const auto threads = static_cast<double>(num_threads);
   const auto is_kernels = [](const StepCode& step) {
     return step.kind == Kind::map || step.kind == Kind::reduce || step.kind == Kind::scatter;
   };
@@ -142,22 +146,24 @@ bool is_faster_on_one_thread(const ScanCode& scan, const planner::PlanData& body
     const auto traded = trades.find(program.root[buffer]);
     return traded == trades.end() ? program.root[buffer] : traded->second;
   };
+  double one = 0, work = 0;  // the kernels' own seconds, on one thread and on all
+  std::vector<std::map<std::pair<int, bool>, Touch>> touches;
+  for (const StepCode& step : program.steps) {
+    for (const LaunchCode& code : step.launches) {
+      const Kernel& k = launches[touches.size()].kernel;
+      const double elements = static_cast<double>(k.extent[0]) * static_cast<double>(k.extent[1]);
+      const double seconds = elements * seconds_of_element(k) * kPartOfEstimate;
+      one += seconds;
+      work += code.split == Split::none ? seconds : seconds / threads;
+      touches.push_back(touches_of(k, code, unit, body));
+    }
+  }
   Caches caches(threads);
-  double one = 0, split = 0;
+  double split = work;
   for (int iteration = 0; iteration < 2; ++iteration) {  // the second follows another
-    one = split = 0;
-    size_t number = 0;
-    for (const StepCode& step : program.steps) {
-      for (const LaunchCode& code : step.launches) {
-        const Kernel& k = launches[number++].kernel;
-        const double elements = static_cast<double>(k.extent[0]) * static_cast<double>(k.extent[1]);
-        const double seconds = elements * seconds_of_element(k) * kPartOfEstimate;
-        one += seconds;
-        split += code.split == Split::none ? seconds : seconds / threads;
-        for (const auto& [what, touch] : touches_of(k, code, unit)) {
-          split += caches.touch(place_of(what.first), touch, what.second);
-        }
-      }
+    split = work;
+    for (const auto& of_launch : touches) {
+      for (const auto& [what, touch] : of_launch) split += caches.touch(place_of(what.first), touch, what.second);
     }
     for (const auto& copy : scan.carried) {  // by the thread that runs the loop
       const Touch all{Part::one_thread, static_cast<double>(copy.bytes) / static_cast<double>(kLine)};

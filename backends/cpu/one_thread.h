@@ -14,6 +14,6 @@ namespace neap::cpu {
 /// Tells whether that holds of a loop's body, by an estimate: where all of its steps are kernels and what they write is
 /// small. `launches` are those of the body, in the order of its steps.
 bool is_faster_on_one_thread(const ScanCode& scan, const planner::PlanData& body,
-                             std::span<const backends::Launch> launches, const VectorUnit& unit);
+                             std::span<const backends::Launch> launches, const VectorUnit& unit, int num_threads);
 
 }  // namespace neap::cpu

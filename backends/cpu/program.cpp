@@ -11,6 +11,7 @@
 #include "backends/cpu/one_thread.h"
 #include "backends/cpu/scalar_loop.h"
 #include "core/check.h"
+#include "core/thread_pool.h"
 #include "planner/kernels/cost.h"
 #include "planner/plan/queries.h"
 #include "trace/graph/loop.h"
@@ -90,7 +91,7 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
 
 class Lowering {
  public:
-  explicit Lowering(const VectorUnit& unit) : unit_(unit) {}
+  Lowering(const VectorUnit& unit, int threads) : unit_(unit), threads_(threads) {}
 
   std::unique_ptr<Program> program(const PlanData& plan) {
     auto result = std::make_unique<Program>();
@@ -320,11 +321,15 @@ class Lowering {
   }
 
   void keep_to_one_thread(ScanCode& code, const PlanData& body, size_t first_launch) {
-    if (!is_faster_on_one_thread(code, body, std::span(launches_).subspan(first_launch), unit_)) return;
+    if (!is_faster_on_one_thread(code, body, std::span(launches_).subspan(first_launch), unit_, threads_)) return;
     for (StepCode& step : code.body->steps) {
       step.rows.reset();
       for (LaunchCode& launch : step.launches) {
-        if (launch.split != Split::partials) launch.split = Split::none;
+        if (launch.split == Split::tiles) {
+          launch.grain = std::numeric_limits<int64_t>::max();  // which caches need as before, in one task
+        } else if (launch.split != Split::partials) {
+          launch.split = Split::none;
+        }
       }
     }
     code.body->only_calls = std::ranges::all_of(code.body->steps, is_only_calls);
@@ -347,6 +352,7 @@ class Lowering {
   }
 
   const VectorUnit& unit_;
+  const int threads_;
   std::vector<Launch> launches_;
   std::vector<LaunchCode*> code_;
   int tasks_ = 0;                                         // of the host
@@ -359,14 +365,14 @@ double seconds_of_element(const Kernel& kernel) {
   return kernel.cost_per_element / planner::kUnitsPerSecond + kElementSeconds;
 }
 
-Lowered lower_program(const PlanData& plan, const VectorUnit& unit) {
-  Lowering lowering(unit);
+Lowered lower_program(const PlanData& plan, const VectorUnit& unit, int num_threads) {
+  Lowering lowering(unit, num_threads);
   auto program = lowering.program(plan);
   return lowering.finish(std::move(program));
 }
 
 std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string& dump_name) {
-  Lowered lowered = lower_program(plan, host_unit());
+  Lowered lowered = lower_program(plan, host_unit(), num_threads());
   const auto functions = compile_kernels(lowered.kernels, dump_name);
   for (size_t i = 0; i < functions.size(); ++i) lowered.code[i]->function = functions[i];
   return std::move(lowered.program);
@@ -375,7 +381,7 @@ std::unique_ptr<Program> compile_program(const PlanData& plan, const std::string
 // The shortest first: a plan that another follows has cost little then, and whoever waits for all of them finds the
 // longest still to be shared among threads.
 void compile_program_ahead(const PlanData& plan, const std::stop_token& stop) {
-  const Lowered lowered = lower_program(plan, host_unit());
+  const Lowered lowered = lower_program(plan, host_unit(), num_threads());
   std::vector<const backends::Kernel*> shortest_first = lowered.kernels;
   std::ranges::sort(shortest_first, {}, [](const backends::Kernel* kernel) { return kernel->dag.size(); });
   for (const backends::Kernel* kernel : shortest_first) {

@@ -32,8 +32,9 @@ struct Program;
 inline constexpr double kTaskSeconds = 4e-6;
 double seconds_of_element(const backends::Kernel& kernel);
 
-/// Returns the least that a task gets, no less than `grain` and a multiple of `unit`, so that few tasks are alike, and
-/// loops that go through the same arrays one after the other give a thread the same part, which its cache still has.
+/// Returns the least that a task gets, no less than `grain`, which is a multiple of `unit` as the result is. Where
+/// tasks are few, all are about as long, and loops that go through the same arrays one after the other give a thread
+/// the same part, which its cache still has.
 int64_t even_grain(int64_t n, int64_t grain, int64_t unit);
 
 /// Says how a launch is spread over threads. Only `partials` decides bits: the ranges of partials are fixed by the
@@ -158,7 +159,8 @@ struct Lowered {
   std::vector<const backends::Kernel*> kernels;
   std::vector<LaunchCode*> code;  // in the program
 };
-Lowered lower_program(const planner::PlanData& plan, const VectorUnit& unit);
+/// `num_threads` decides which loops stay on one (one_thread.h): they do until they are compiled anew.
+Lowered lower_program(const planner::PlanData& plan, const VectorUnit& unit, int num_threads);
 
 /// Lowers and compiles all kernels of the plan as one module, for this machine.
 std::unique_ptr<Program> compile_program(const planner::PlanData& plan, const std::string& dump_name);
@@ -173,8 +175,10 @@ size_t run_steps(const Program& program, size_t first, std::byte** memory, Backg
 void run_loop(const ScanCode& scan, std::byte* const* memory, const SweepSize& size, Background& background);
 
 /// These check that steps keep to the live ranges of the buffers in their arena: empty() before the first step, enter()
-/// and leave() around each. With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense; under
-/// the address sanitizer what is not alive cannot be touched. They do nothing where the arena is null.
+/// and leave() around each, or around the run of steps that go through rows together (row_runs.h): of such a run, what
+/// lives in any part of it. With NEAP_POISON=1 what dies is overwritten, so that reading it again gives nonsense, and
+/// there are no such runs; under the address sanitizer what is not alive cannot be touched. They do nothing where the
+/// arena is null.
 void empty(std::byte* arena, size_t bytes);
 void enter(const StepCode& step, std::byte* arena);
 void leave(const StepCode& step, std::byte* arena);

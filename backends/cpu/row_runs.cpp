@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -45,8 +46,7 @@ class RowLaunch {
     for (const backends::Reduction& r : k.reductions) add(r.buffer, true, -1);
   }
 
-  // Whether it is one, whose rows lie in memory one after the other: where they lie side by side, bands would cut what
-  // is read along.
+  // Whether it is one.
   static bool suits(const Launch& launch, const LaunchCode& code) {
     const Kernel& k = launch.kernel;
     const bool kind = k.kind == Kernel::Kind::map || (k.kind == Kernel::Kind::reduce && k.finish && k.extent[0] > 1);
@@ -57,6 +57,8 @@ class RowLaunch {
            code.part0_buffer < 0 && k.carried.empty() && k.num_params == 0 && !code.copies &&
            std::ranges::none_of(k.reductions, folds);
   }
+  // Whether its rows lie in memory one after the other: where they lie side by side, bands would cut what is read
+  // along.
   bool goes_along() const {
     const Kernel& k = launch_->kernel;
     return k.extent[0] == 1 || std::ranges::all_of(accesses_, [&](const Access& access) {
@@ -227,23 +229,6 @@ class Finder {
   int64_t rows_ = 0;
 };
 
-// How rows are cut: what of all parts fits a fourth of a core's cache goes together.
-struct Bands {
-  explicit Bands(const RowRun& run) {
-    const auto whole_units = [&](double n) {
-      return std::max<int64_t>(1, static_cast<int64_t>(std::min(n, static_cast<double>(run.rows))) / run.unit) *
-             run.unit;
-    };
-    const double cache = static_cast<double>(os::caches().of_core) / 4;
-    rows = whole_units(cache / std::max(run.row_bytes, 1.0));
-    grain = whole_units(kTaskSeconds / run.row_seconds + static_cast<double>(run.unit));
-    brief = static_cast<double>(grain) * run.row_seconds <= 2 * kTaskSeconds;
-    fit = static_cast<double>(rows) * run.row_bytes <= 2 * cache;
-  }
-  int64_t rows = 1, grain = 1;  // of a band; of the smallest task
-  bool brief = false, fit = false;
-};
-
 }  // namespace
 
 std::vector<std::optional<RowRun>> row_runs_of(const Program& program, const PlanData& plan,
@@ -291,18 +276,28 @@ std::vector<std::optional<RowRun>> row_runs_of(const Program& program, const Pla
   return runs;
 }
 
-bool may_run_rows(const RowRun& run, std::byte* const* memory) {
+// What of all parts fits a fourth of a core's cache goes together.
+std::optional<RowBands> row_bands(const RowRun& run, std::byte* const* memory) {
   for (const RowRun::Apart& a : run.apart) {
     const std::byte *x = memory[a.first], *y = memory[a.second];
-    if (x < y + a.second_bytes && y < x + a.first_bytes) return false;
+    const std::less<> before;
+    if (before(x, y + a.second_bytes) && before(y, x + a.first_bytes)) return std::nullopt;
   }
-  const Bands bands(run);
-  const bool one_task = run.rows < 2 * bands.grain || num_threads() == 1;
-  return bands.fit && (one_task || run.rows >= kFewestUnits * run.unit * num_threads());
+  const auto whole_units = [&](double n) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::min(n, static_cast<double>(run.rows))) / run.unit) * run.unit;
+  };
+  const double cache = static_cast<double>(os::caches().of_core) / 4;
+  RowBands bands{.rows = whole_units(cache / std::max(run.row_bytes, 1.0)),
+                 .grain = whole_units(kTaskSeconds / run.row_seconds + static_cast<double>(run.unit))};
+  bands.is_brief = static_cast<double>(bands.grain) * run.row_seconds <= 2 * kTaskSeconds;
+  if (static_cast<double>(bands.rows) * run.row_bytes > 2 * cache) return std::nullopt;
+  const int threads = num_threads();
+  const bool one_task = threads == 1 || static_cast<double>(run.rows) * run.row_seconds < 2 * kTaskSeconds;
+  if (!one_task && run.rows < kFewestUnits * run.unit * threads) return std::nullopt;
+  return bands;
 }
 
-void run_rows(const RowRun& run, std::byte* const* memory) {
-  const Bands bands(run);
+void run_rows(const RowRun& run, const RowBands& bands, std::byte* const* memory) {
   std::array<void*, kMostPointers> pointers;
   size_t count = 0;
   for (const RowRun::Part& part : run.parts) {
@@ -322,7 +317,7 @@ void run_rows(const RowRun& run, std::byte* const* memory) {
           }
         }
       },
-      bands.brief);
+      bands.is_brief);
 }
 
 }  // namespace neap::cpu

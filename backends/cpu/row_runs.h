@@ -45,9 +45,14 @@ std::vector<std::optional<RowRun>> row_runs_of(const Program& program, const pla
                                                std::span<const backends::Launch* const> launches,
                                                const VectorUnit& unit);
 
-/// Tells whether the steps may run band by band where memory lies so, and have rows enough for the threads.
-bool may_run_rows(const RowRun& run, std::byte* const* memory);
-/// Runs them so.
-void run_rows(const RowRun& run, std::byte* const* memory);
+/// Says how rows are cut.
+struct RowBands {
+  int64_t rows = 1, grain = 1;  // of a band; of the smallest task
+  bool is_brief = false;        // so many take a few microseconds
+};
+/// Returns nullopt where memory lies so that the steps may not run band by band, where a band is more than a cache
+/// holds, or where there is work for several threads but not rows enough.
+std::optional<RowBands> row_bands(const RowRun& run, std::byte* const* memory);
+void run_rows(const RowRun& run, const RowBands& bands, std::byte* const* memory);
 
 }  // namespace neap::cpu

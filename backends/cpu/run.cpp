@@ -92,9 +92,9 @@ void run_launch(const LaunchCode& launch, std::byte* const* memory) {
   switch (launch.split) {
     case Split::none: return launch.function(p, nullptr, 0, rows, 0, columns, 0);
     case Split::rows: {
-      const int64_t share = rows / num_threads() / backends::kRangeUnit * backends::kRangeUnit;
+      const auto share = [&] { return rows / num_threads() / backends::kRangeUnit * backends::kRangeUnit; };
       const int64_t grain =
-          launch.in_shares ? std::max(launch.grain, share) : even_grain(rows, launch.grain, launch.unit);
+          launch.in_shares ? std::max(launch.grain, share()) : even_grain(rows, launch.grain, launch.unit);
       return parallel_for(
           rows, grain, [&](int64_t begin, int64_t end) { launch.function(p, nullptr, begin, end, 0, columns, 0); },
           launch.is_brief);
@@ -368,10 +368,12 @@ void run_step(const StepCode& step, std::byte** memory, Background& background) 
 
 size_t run_steps(const Program& program, size_t first, std::byte** memory, Background& background, std::byte* arena) {
   const StepCode& step = program.steps[first];
-  if (step.rows && !poisoning() && may_run_rows(*step.rows, memory)) {
+  const std::optional<RowBands> bands =
+      step.rows && !poisoning() ? row_bands(*step.rows, memory) : std::optional<RowBands>();
+  if (bands) {
     const std::span<const StepCode> together = std::span(program.steps).subspan(first, step.rows->steps);
     for (const StepCode& s : together) enter(s, arena);
-    run_rows(*step.rows, memory);
+    run_rows(*step.rows, *bands, memory);
     for (const StepCode& s : together) enter(s, arena), leave(s, arena);
     return together.size();
   }

@@ -25,15 +25,16 @@ namespace {
 
 // Storing takes bytes and a launch; computing again takes time and code. `neap-bench --case first-call` measures
 // compiling, neap-plan-speed planning, tests/bench/check_peaks the bytes of every case; the numbers are not fitted.
-constexpr double kOften = 4;               // evaluations by one reader,
-constexpr double kDear = 16;               // of what costs more units than so many
-constexpr double kMaxKernelNodes = 500;    // what LLVM compiles in reasonable time: a second, growing as the square
-constexpr double kNodeCost = 12;           // units of one element; dearer nodes are long code and count as several
-constexpr double kWorthAStep = 64;         // nodes of a scalar from which on it is stored for a kernel with too many
-constexpr double kOfRows = 0.5;            // of the traffic of a value that steps read row by row
-constexpr size_t kManyReaders = 64;        // readers of a value from which on it is taken to be needed to the end
-constexpr size_t kSmallBytes = 64 * 1024;  // storing this much is always affordable
-constexpr size_t kSmallShare = 16;         // or this part of what the program would hold if all were stored
+constexpr double kOften = 4;             // evaluations by one reader,
+constexpr double kDear = 16;             // of what costs more units than so many
+constexpr double kMaxKernelNodes = 500;  // what LLVM compiles in reasonable time: a second, growing as the square
+constexpr double kNodeCost = 12;         // units of one element; dearer nodes are long code and count as several
+constexpr double kWorthAStep = 64;       // nodes of a scalar from which on it is stored for a kernel with too many
+constexpr double kOfRows = 0.5;          // of the traffic of a value that steps read row by row,
+constexpr size_t kRowBytes = size_t{128} << 10;  // of at most so much each
+constexpr size_t kManyReaders = 64;              // readers of a value from which on it is taken to be needed to the end
+constexpr size_t kSmallBytes = 64 * 1024;        // storing this much is always affordable
+constexpr size_t kSmallShare = 16;               // or this part of what the program would hold if all were stored
 
 // Where a scatter reads what it adds to what lies elsewhere.
 constexpr Frame kFrameOfIndices = 1, kFrameOfUpdates = 2;
@@ -246,11 +247,13 @@ class Fuser {
     }
   }
 
-  // Whether two steps read the value, each element once: sums of its rows, and what is made of it row by row. They
-  // share the cache, band by band (backends/cpu/row_runs.h), and what is made lies in its place.
+  // Whether two steps read the value, each element once: sums of its rows, of which a cache holds some, and what is
+  // made of it row by row. They share the cache, band by band (backends/cpu/row_runs.h), and what is made lies in its
+  // place.
   bool read_by_rows(ValueId v) const {
     const Shape& shape = graph_.aval(v).shape;
     if (shape.size() < 2 || uses_[v].size() != 2) return false;
+    if (static_cast<size_t>(shape.back()) * size_of(graph_.aval(v).dtype) > kRowBytes) return false;
     const auto in_its_place = [&](ValueId root) {
       return graph_.aval(root).shape == shape && size_of(graph_.aval(root).dtype) == size_of(graph_.aval(v).dtype);
     };
@@ -260,7 +263,8 @@ class Fuser {
       const Node& node = *graph_.def(roots[0]);
       if (use.evaluations.often() > size(v)) return false;
       if (op_info(node.op).family != Family::reduce) {
-        if (!std::ranges::any_of(roots, in_its_place)) return false;
+        const bool scatters = op_info(node.op).family == Family::scatter;
+        if (scatters || !std::ranges::any_of(roots, in_its_place)) return false;
         continue;
       }
       const Ints& axes = node.attrs.ints(Attr::axes);

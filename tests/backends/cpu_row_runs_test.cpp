@@ -140,6 +140,18 @@ TEST_F(RowRuns, GoStepByStepWhereThreadsOrCachesAskForIt) {
   EXPECT_GE(ran(1024, 500), 2);
   EXPECT_EQ(ran(6, 200000), 0);    // fewer rows than threads want
   EXPECT_EQ(ran(33, 1 << 19), 0);  // a row is larger than the cache
+  // All threads have work, but parts of rows of 681 begin at multiples of 64.
+  const auto ran_dear = [](int64_t rows, int64_t columns) {
+    return Rowwise({Aval{{rows, columns}, f32}},
+                   [](const Arrays& in) {
+                     const Array y = tanh(sin(in[0]));
+                     return Arrays{y, y / sum(y, 1, true)};
+                   })
+        .outputs(true)
+        .second;
+  };
+  EXPECT_EQ(ran_dear(127, 681), 0);
+  EXPECT_GE(ran_dear(128, 680), 1);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using List = tracing::Arrays;
 template <class F>
 std::optional<backends::Kernel> whole_loop(const std::vector<Aval>& avals, const F& f) {
   const planner::PlanData plan = planner::make_plan(tracing::trace_closed(avals, f), {});
-  const Lowered lowered = lower_program(plan, host_unit());
+  const Lowered lowered = lower_program(plan, host_unit(), 2);
   for (const StepCode& step : lowered.program->steps) {
     if (!step.scan.at_once) continue;
     EXPECT_EQ(step.scan.body->steps.size(), 1u);
