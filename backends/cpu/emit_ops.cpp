@@ -221,6 +221,17 @@ Value* Emitter::float_to_int(Value* v, DType from, DType to) {
   llvm::Type* real = element(from);
   llvm::Type* type = like(element(to), v);
   const double above = std::ldexp(1.0, sign ? bits - 1 : bits);
+  const double below = sign ? -std::ldexp(1.0, bits - 1) : 0.0;
+  if (bits < 32 || (bits == 32 && from == DType::f64)) {  // the ends are numbers of the type: maximum and minimum do
+    Value* const least = constant_like(real, below, v);
+    Value* const most = constant_like(real, above - 1, v);
+    Value* kept = v;
+    if (sign) kept = b.CreateSelect(b.CreateFCmpORD(v, v), v, llvm::Constant::getNullValue(v->getType()));
+    kept = b.CreateSelect(b.CreateFCmpOGT(kept, least), kept, least);  // NaN too is the least, 0 of what has no sign
+    kept = b.CreateSelect(b.CreateFCmpOLT(kept, most), kept, most);
+    llvm::Type* wide = like(b.getInt32Ty(), v);
+    return b.CreateTrunc(sign || bits < 32 ? b.CreateFPToSI(kept, wide) : b.CreateFPToUI(kept, wide), type);
+  }
   Value* high = b.CreateFCmpOGE(v, constant_like(real, above, v));
   if (unit_.avx2 && from == DType::f32 && to == DType::i32 && lanes_of(v) % 8 == 0) {
     // cvttps2dq gives 0x80000000 for whatever does not fit: right below, its complement above.
@@ -233,13 +244,10 @@ Value* Emitter::float_to_int(Value* v, DType from, DType to) {
     result = b.CreateXor(result, b.CreateSExt(high, type));
     return b.CreateAnd(result, b.CreateSExt(b.CreateFCmpORD(v, v), type));
   }
-  const double below = sign ? -std::ldexp(1.0, bits - 1) : 0.0;  // inclusive: what saturates is the same value
-  Value* low = b.CreateFCmpOLE(v, constant_like(real, below, v));
+  Value* low = b.CreateFCmpOLE(v, constant_like(real, below, v));  // inclusive: what saturates is the same value
   Value* inside = b.CreateNot(b.CreateOr(b.CreateOr(high, low), b.CreateFCmpUNO(v, v)));
   Value* safe = b.CreateSelect(inside, v, llvm::Constant::getNullValue(v->getType()));
-  llvm::Type* wide = bits < 32 ? like(b.getInt32Ty(), v) : type;
-  Value* result = sign || bits < 32 ? b.CreateFPToSI(safe, wide) : b.CreateFPToUI(safe, wide);
-  result = b.CreateTrunc(result, type);
+  Value* result = sign ? b.CreateFPToSI(safe, type) : b.CreateFPToUI(safe, type);
   const llvm::APInt most = sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
   const llvm::APInt least = sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0);
   result = b.CreateSelect(high, llvm::ConstantInt::get(type, most), result);

@@ -1,8 +1,10 @@
 // What is made of factorizations: norms, ranks, pseudo-inverses, powers (neap/linalg.h, after jax.numpy.linalg).
+#include <neap/control.h>
 #include <neap/creation.h>
 #include <neap/transforms.h>
 
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -237,46 +239,57 @@ Array matrix_power(const Operand& a, int64_t n) {
   });
 }
 
-// Higham, "The scaling and squaring method for the matrix exponential revisited" (2005): the approximant of degree 13,
-// of the matrix halved until its norm is small; the number of halvings is a value, so squaring goes on to the most
-// there can be and keeps what is wanted.
+namespace {
+
+// Higham, "The scaling and squaring method for the matrix exponential revisited" (2005): up to this 1-norm the
+// approximant of these coefficients is exact to the precision of the dtype, of degree 7 or 13.
+struct Approximant {
+  double most;
+  std::vector<double> b;
+};
+const Approximant& approximant_of(DType dtype) {
+  static const Approximant& single =
+      *new Approximant{3.925724783138660, {17297280., 8648640., 1995840., 277200., 25200., 1512., 56., 1.}};
+  static const Approximant& twice = *new Approximant{
+      5.371920351148152,
+      {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600.,
+       670442572800., 33522128640., 1323241920., 40840800., 960960., 16380., 182., 1.}};
+  return real_dtype(dtype) == DType::f64 ? twice : single;
+}
+
+}  // namespace
+
+// The matrix is halved until its norm is small; what comes of it is squared as often.
 Array expm(const Operand& a) {
   const AtLine line(a.loc());
   require_matrices(a, "expm", true);
   return in_floats("expm", a, [&](const Array& x) {
     constexpr int64_t kMost = 16;  // norms to 2^16 times the bound, as JAX's max_squarings
-    // theta_13 of Higham (2005): up to this 1-norm the approximant is exact to double precision.
-    constexpr double kBound = 5.371920351148152;
-    constexpr double b[] = {64764752532480000.,
-                            32382376266240000.,
-                            7771770303897600.,
-                            1187353796428800.,
-                            129060195264000.,
-                            10559470521600.,
-                            670442572800.,
-                            33522128640.,
-                            1323241920.,
-                            40840800.,
-                            960960.,
-                            16380.,
-                            182.,
-                            1.};
     if (x.size() == 0) return x;
+    const auto& [most, b] = approximant_of(x.dtype());
     const Array size = stop_gradient(max(sum(abs(x), -2), -1));
-    const Array halvings = maximum(ceil(log2(size / kBound)), zeros_like(size));
+    const Array halvings = maximum(ceil(log2(size / most)), zeros_like(size));
     const Array halved = x / expand_dims(expand_dims(exp2(halvings), -1), -1);
     const Array unit = eye(x.shape(-1), {}, x.dtype());
     const Array x2 = matmul(halved, halved), x4 = matmul(x2, x2), x6 = matmul(x4, x2);
-    const Array odd = matmul(
-        halved, matmul(x6, b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * unit);
-    const Array even =
-        matmul(x6, b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * unit;
-    Array result = solve(even - odd, even + odd);
-    for (int64_t i = 0; i < kMost; ++i) {
-      const Array wanted = expand_dims(expand_dims(halvings > static_cast<double>(i), -1), -1);
-      const Array squared = where(wanted, result, unit);  // what is not wanted must not overflow
-      result = where(wanted, matmul(squared, squared), result);
+    Array odd = b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * unit, even = b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * unit;
+    if (b.size() > 8) {
+      odd = matmul(x6, b[13] * x6 + b[11] * x4 + b[9] * x2) + odd;
+      even = matmul(x6, b[12] * x6 + b[10] * x4 + b[8] * x2) + even;
     }
+    odd = matmul(halved, odd);
+    const auto square = [&](const Array& i, const Array& power) {
+      const Array wanted = halvings > i.astype(halvings.dtype());
+      return cond(
+          any(wanted),
+          [&](const Array& p) {
+            const Array of_these = expand_dims(expand_dims(wanted, -1), -1);
+            const Array squared = where(of_these, p, unit);  // what is not wanted must not overflow
+            return where(of_these, matmul(squared, squared), p);
+          },
+          [](const Array& p) { return p; }, power);
+    };
+    const Array result = fori_loop(0, kMost, square, solve(even - odd, even + odd));
     const Array too_large = expand_dims(expand_dims(halvings > static_cast<double>(kMost), -1), -1);
     return where(too_large, full({}, std::nan(""), x.dtype()), result);
   });
