@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
@@ -32,6 +33,7 @@ constexpr double kElementSeconds = 0.1e-9;  // memory and loop, whatever is comp
 // Where lanes jump through memory, a tile is one vector by so many elements that lie side by side: with a jump of a
 // power of two, which puts all lanes in one set of the cache, a second vector would cost four times the time.
 constexpr int64_t kTile = 64;
+constexpr int64_t kSomeIterations = 100;  // of a loop that ends when it will
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -261,8 +263,10 @@ class Lowering {
     const auto [num_consts, num_carry] = tracing::LoopLayout(node.attrs);
     const PlanData& body = *step.body;
     const size_t first_launch = launches_.size();
-    code.body = program(body);
     code.length = node.attrs.integer_or(Attr::length, std::numeric_limits<int64_t>::max());
+    const double around = runs_;
+    runs_ *= static_cast<double>(node.op == tracing::Op::while_loop ? kSomeIterations : code.length);
+    code.body = program(body);
     if (node.op == tracing::Op::while_loop) code.condition = step.writes.at(0);
     const std::string line = planner::where(step);
     code.label = line.empty() ? step.op : step.op + " at " + line;
@@ -309,7 +313,8 @@ class Lowering {
       if (root == static_cast<int>(b)) continue;
       (is_sliced[root] ? code.sliced_aliases : code.aliases).emplace_back(static_cast<int>(b), root);
     }
-    if (auto loop = scalar_loop_of(code, body, std::span(launches_).subspan(first_launch))) {
+    const double iterations = std::exchange(runs_, around);
+    if (auto loop = scalar_loop_of(code, body, std::span(launches_).subspan(first_launch), iterations)) {
       return run_at_once(*std::move(loop), first_launch, code);
     }
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
@@ -353,6 +358,7 @@ class Lowering {
 
   const VectorUnit& unit_;
   const int threads_;
+  double runs_ = 1;  // of what is lowered now, in the loops around it
   std::vector<Launch> launches_;
   std::vector<LaunchCode*> code_;
   int tasks_ = 0;                                         // of the host

@@ -18,9 +18,9 @@ namespace {
 
 constexpr int32_t kMostInstructions = 2000;
 // Of loops over arrays. (Measured at 20,000 iterations of bodies of 3 to 16 elements on Zen 3.)
-constexpr int64_t kMostElements = 16;       // of an array in registers
-constexpr int64_t kFewestIterations = 100;  // longer code must be worth its compilation
-constexpr int32_t kWorthALaunch = 150;      // instructions on numbers in place of a call, and its vectors
+constexpr int64_t kMostElements = 16;      // of an array in registers
+constexpr double kFewestIterations = 100;  // longer code must be worth its compilation
+constexpr int32_t kWorthALaunch = 150;     // instructions on numbers in place of a call, and its vectors
 
 // What an instruction counts for there: those that take longer than others take as long for a vector.
 int32_t weight(const scalar::Dag& dag, const Inst& inst) {
@@ -32,7 +32,8 @@ int32_t weight(const scalar::Dag& dag, const Inst& inst) {
 
 class Maker {
  public:
-  Maker(const ScanCode& scan, const planner::PlanData& body) : scan_(scan), body_(body) {
+  Maker(const ScanCode& scan, const planner::PlanData& body, double iterations)
+      : scan_(scan), body_(body), iterations_(iterations) {
     all_.extent = {scan.length, 1};
     all_.vector_level = 1;
     slice_ = all_.dag.index(0, i64);
@@ -49,7 +50,7 @@ class Maker {
         all_.name = launch.kernel.name;
       }
     }
-    if (has_arrays_ && (weight() > number * kWorthALaunch || scan_.length < kFewestIterations)) return std::nullopt;
+    if (has_arrays_ && (weight() > number * kWorthALaunch || iterations_ < kFewestIterations)) return std::nullopt;
     if (!write_carries() || !write_stacks()) return std::nullopt;
     return ScalarLoop{std::move(all_), std::move(buffers_)};
   }
@@ -232,6 +233,7 @@ class Maker {
 
   const ScanCode& scan_;
   const planner::PlanData& body_;
+  const double iterations_;
   std::set<int> slices_, fixed_,
       carried_;  // body buffers: slices of operands; what all iterations share, carries of it
   std::vector<std::pair<int, int>> carries_;   // body buffers: what the next iteration finds in which other
@@ -247,12 +249,12 @@ class Maker {
 }  // namespace
 
 std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
-                                         std::span<const Launch> launches) {
+                                         std::span<const Launch> launches, double iterations) {
   using Kind = planner::PlanStep::Kind;
   const auto is_map = [](const StepCode& step) { return step.kind == Kind::map && !step.launches.empty(); };
   if (!scan.counted || scan.length < 2 || scan.body->steps.empty()) return std::nullopt;
   if (!std::ranges::all_of(scan.body->steps, is_map)) return std::nullopt;
-  return Maker(scan, body).run(launches);
+  return Maker(scan, body, iterations).run(launches);
 }
 
 }  // namespace neap::cpu

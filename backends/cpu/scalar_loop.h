@@ -21,8 +21,9 @@ struct ScalarLoop {
 };
 
 /// Makes it of the launches of the loop's body, in their order; nullopt where they are of more than one element, or do
-/// anything else than read, carry and stack numbers. All of `scan` but `blocks` is known.
+/// anything else than read, carry and stack numbers, or where arrays are of so few `iterations`, those of the loops
+/// around it counted, that longer code is not worth its compilation. All of `scan` but `blocks` is known.
 std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
-                                         std::span<const backends::Launch> launches);
+                                         std::span<const backends::Launch> launches, double iterations);
 
 }  // namespace neap::cpu
