@@ -24,7 +24,8 @@ std::optional<LanePattern> near(LanePattern pattern) {
 int64_t LanePattern::least() const { return *std::ranges::min_element(offsets); }
 int64_t LanePattern::most() const { return *std::ranges::max_element(offsets); }
 
-LanePatterns::LanePatterns(const scalar::Dag& dag, int level, int lanes, Tells exact, Tells varies)
+LanePatterns::LanePatterns(const scalar::Dag& dag, int level, int lanes, std::vector<bool> exact,
+                           std::vector<bool> varies)
     : dag_(dag), level_(level), lanes_(lanes), exact_(std::move(exact)), varies_(std::move(varies)) {}
 
 const LanePattern* LanePatterns::of(int32_t id) {
@@ -36,7 +37,7 @@ const LanePattern* LanePatterns::of(int32_t id) {
 std::optional<LanePattern> LanePatterns::find(int32_t id) {
   if (!is_integer(dag_[id].type)) return std::nullopt;
   std::optional<LanePattern> result = varying(id);
-  if (!result && !varies_(id)) result = LanePattern{std::vector<int64_t>(static_cast<size_t>(lanes_)), 1};
+  if (!result && !varies_[id]) result = LanePattern{std::vector<int64_t>(static_cast<size_t>(lanes_)), 1};
   return result;
 }
 
@@ -50,10 +51,10 @@ std::optional<LanePattern> LanePatterns::varying(int32_t id) {
   };
   if (const int64_t by = modulus(dag_, i); by > 0) {
     const bool divides = i.op == Opcode::sub;  // x - x / by * by
-    const LanePattern* x = divides && !exact_(dag_[i.b].a) ? nullptr : of(i.a);
+    const LanePattern* x = divides && !exact_[dag_[i.b].a] ? nullptr : of(i.a);
     return x ? remainder(*x, by) : std::nullopt;
   }
-  if (!exact_(id)) return std::nullopt;
+  if (!exact_[id]) return std::nullopt;
   switch (i.op) {
     case Opcode::constant: {
       result.multiple = signed_constant(i);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -24,9 +23,8 @@ struct LanePattern {
 /// Finds the patterns of integers in the loop of one level.
 class LanePatterns {
  public:
-  using Tells = std::function<bool(int32_t instruction)>;
-  /// `exact` tells whether an instruction neither wraps nor divides what is negative, `varies` whether lanes differ.
-  LanePatterns(const scalar::Dag& dag, int level, int lanes, Tells exact, Tells varies);
+  /// `exact` tells which instructions neither wrap nor divide what is negative, `varies` of which lanes differ.
+  LanePatterns(const scalar::Dag& dag, int level, int lanes, std::vector<bool> exact, std::vector<bool> varies);
   /// Returns nullptr where the lanes are not known. The pointer is valid as long as this object.
   const LanePattern* of(int32_t id);
 
@@ -38,7 +36,7 @@ class LanePatterns {
 
   const scalar::Dag& dag_;
   int level_, lanes_;
-  Tells exact_, varies_;
+  std::vector<bool> exact_, varies_;
   std::map<int32_t, std::optional<LanePattern>> known_;
 };
 

@@ -122,10 +122,9 @@ bool is_near(const scalar::Dag& dag, const Inst& inst, const std::vector<bool>& 
 void find_patterns(const Kernel& kernel, Facts& f) {
   constexpr double kMostRegisters = 4;
   if (kernel.kind != Kernel::Kind::map || kernel.extent[1] < static_cast<int64_t>(planner::kLanes)) return;
-  LanePatterns patterns(
-      kernel.dag, 1, static_cast<int>(planner::kLanes), [](int32_t) { return true; },
-      [&](int32_t id) { return (f.levels[id] >> 1 & 1) != 0; });
-  const auto varies = [&](int32_t id) { return (f.levels[id] >> 1 & 1) != 0; };
+  std::vector<bool> exact(f.live.size(), true), varies(f.live.size());
+  for (size_t id = 0; id < varies.size(); ++id) varies[id] = (f.levels[id] >> 1 & 1) != 0;
+  LanePatterns patterns(kernel.dag, 1, static_cast<int>(planner::kLanes), std::move(exact), varies);
   std::vector<bool> by_lane(f.live.size());  // those of which each lane is read
   for (const int32_t root : roots_of(kernel)) by_lane[root] = true;
   for (int32_t id = kernel.dag.size(); id-- > 0;) {
@@ -133,14 +132,14 @@ void find_patterns(const Kernel& kernel, Facts& f) {
     if (!f.live[id]) continue;
     bool reads_lanes = true;
     if (inst.op == Opcode::load) {
-      const LanePattern* pattern = varies(id) && !f.strides[inst.a][1] ? patterns.of(inst.a) : nullptr;
+      const LanePattern* pattern = varies[id] && !f.strides[inst.a][1] ? patterns.of(inst.a) : nullptr;
       if (pattern) {
         const auto span = static_cast<double>(pattern->most() - pattern->least() + 1);
         const double registers = std::ceil(span / planner::kLanes);
         if (registers <= kMostRegisters) f.registers[id] = registers;
       }
       reads_lanes = f.registers[id] == 0;
-    } else if (!by_lane[id] && varies(id) && patterns.of(id)) {
+    } else if (!by_lane[id] && varies[id] && patterns.of(id)) {
       f.first_only[id] = true;
       reads_lanes = false;
     }

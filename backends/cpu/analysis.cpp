@@ -98,6 +98,7 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
   if (k.vector_level == 0 && (k.kind == Kind::map || (k.kind == Kind::scatter && k.extent[1] <= 1)))
     std::swap(outer, inner);
   vector_depth = k.vector_level == inner ? 2 : 1;
+  most_registers_ = unit.bits == 512 ? 4 : 2;
   find_dependence();
   for (auto& rises : rises_) rises.assign(static_cast<size_t>(k.dag.size()), -1);
   for (int32_t id = 0; id < k.dag.size(); ++id) {

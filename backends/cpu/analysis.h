@@ -104,8 +104,9 @@ class Analysis {
   /// Returns the remainder, of a division by no more than 16, to which an address adds what all lanes have in common,
   /// where the loop runs through all remainders, or -1.
   int32_t small_remainder(int32_t address) const;
-  /// Returns what so many lanes of an integer are, nullptr where that is not known when code is written.
-  const backends::LanePattern* pattern(int32_t id, int lanes);
+  /// Returns what so many lanes of an address are, nullptr where that is not known when code is written or more
+  /// registers of memory lie between them than it is worth to read.
+  const backends::LanePattern* pattern(int32_t address, int lanes) const;
   /// Returns the group that a strided load belongs to, or -1.
   int group(int32_t load) const { return facts_[load].group; }
   const std::vector<StridedGroup>& groups() const { return groups_; }
@@ -135,7 +136,8 @@ class Analysis {
   std::vector<Facts> facts_;
   std::vector<int64_t> rises_[2];
   std::vector<StridedGroup> groups_;
-  std::map<int, backends::LanePatterns> patterns_;  // by lanes
+  mutable std::map<int, backends::LanePatterns> patterns_;  // by lanes
+  int64_t most_registers_ = 0;                              // that are worth it, for each that is made
   std::optional<Within> within_;
   int shares_ = 1;  // the fewest lanes that share an instruction
 };

@@ -48,12 +48,23 @@ void Analysis::find_shared() {
   }
 }
 
-const backends::LanePattern* Analysis::pattern(int32_t id, int lanes) {
-  if (kernel.any_range || kernel.kind == backends::Kernel::Kind::scatter) return nullptr;
+// A transpose of [n, 4, 4] of f32 reads one register and permutes it. From more than a few registers on lanes are
+// better loaded one by one.
+const backends::LanePattern* Analysis::pattern(int32_t address, int lanes) const {
+  if (kernel.any_range || kernel.kind == backends::Kernel::Kind::scatter || lanes == 1) return nullptr;
   if (within_ && within_->begins_at % lanes != 0) return nullptr;
-  const auto exact = [this](int32_t of) { return is_exact(of); };
-  const auto varies = [this](int32_t of) { return facts_[of].varying; };
-  return patterns_.try_emplace(lanes, kernel.dag, kernel.vector_level, lanes, exact, varies).first->second.of(id);
+  auto of = patterns_.find(lanes);
+  if (of == patterns_.end()) {
+    std::vector<bool> exact, varies;
+    for (int32_t id = 0; id < kernel.dag.size(); ++id) {
+      exact.push_back(is_exact(id));
+      varies.push_back(facts_[id].varying);
+    }
+    backends::LanePatterns patterns(kernel.dag, kernel.vector_level, lanes, std::move(exact), std::move(varies));
+    of = patterns_.emplace(lanes, std::move(patterns)).first;
+  }
+  const backends::LanePattern* found = of->second.of(address);
+  return found && found->most() - found->least() < most_registers_ * lanes ? found : nullptr;
 }
 
 // One register's worth of lanes for little data, else two, to have independent instructions in flight; four for random

@@ -379,18 +379,13 @@ Value* Emitter::first_lane(Body& body, int32_t id) {
   return nullptr;
 }
 
-// A transpose of [n, 4, 4] of f32 reads one register and permutes it. From more than a few registers on lanes are
-// better loaded one by one.
 Value* Emitter::load_pattern(Body& body, int32_t id, llvm::Type* type) {
   const Inst& i = k.dag[id];
-  if (W == 1 || body.count) return nullptr;
-  const backends::LanePattern* pattern = a.pattern(i.a, W);
+  const backends::LanePattern* pattern = body.count ? nullptr : a.pattern(i.a, W);
   if (!pattern) return nullptr;
   const int size = static_cast<int>(size_of(i.type));
   Registers registers{.width = std::min(unit_.bits / 8 / size, W)};
   const int64_t least = pattern->least(), total = pattern->most() - least + 1;
-  const int64_t most = unit_.bits == 512 ? 4 : 2;  // registers of each that is made
-  if (total > most * W) return nullptr;
   Value* const first = first_lane(body, i.a);
   at(body, a.depth(id));
   Value* const pointer = b.CreateConstGEP1_64(type, b.CreateGEP(type, buffers_[static_cast<int>(i.imm)], first),

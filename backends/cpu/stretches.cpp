@@ -22,10 +22,12 @@ constexpr size_t kMostStretches = 4;
 constexpr int64_t kFar = int64_t{1} << 40, kSteep = int64_t{1} << 20;
 
 int loads_lane_by_lane(const Analysis& a) {
+  const bool is_map = a.kernel.kind == Kernel::Kind::map;  // of which no place says how it is added up
   int count = 0;
   for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
     const Inst& i = a.kernel.dag[id];
-    if (i.op == Opcode::load && a.needed(id) && a.varying(id) && a.access(i.a) == Access::scattered) ++count;
+    if (i.op != Opcode::load || !a.needed(id) || !a.varying(id) || a.access(i.a) != Access::scattered) continue;
+    if (!is_map || !a.pattern(i.a, a.lanes)) ++count;
   }
   return count;
 }

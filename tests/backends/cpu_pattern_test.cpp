@@ -52,7 +52,7 @@ TEST(LanePattern, IsWhatEveryVectorHas) {
       for (const int32_t operand : {i.a, i.b, i.c}) varies[id] = varies[id] || (operand >= 0 && varies[operand]);
     }
     for (const int lanes : {4, 16}) {
-      LanePatterns patterns(dag, 1, lanes, [](int32_t) { return true; }, [&](int32_t id) { return varies[id]; });
+      LanePatterns patterns(dag, 1, lanes, std::vector<bool>(varies.size(), true), varies);
       for (const X x : made) {
         const backends::LanePattern* pattern = patterns.of(x.id);
         known += pattern && varies[x.id] ? 1 : 0;
