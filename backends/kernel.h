@@ -75,7 +75,8 @@ struct Kernel {
   bool any_range = false;  // map
   // map of one column: an element of a buffer that is read and of one that is written, which lie in the same place:
   // what a row reads there is what the row before it wrote. Where nobody reads it the written one is named twice.
-  // Indices of carried elements are constants.
+  // Indices of carried elements are constants. With vector_level 0: what each row reads and writes there is its own
+  // element, and what a column reads is what the column before it wrote.
   struct Carried {
     int read, written;
     int64_t element;

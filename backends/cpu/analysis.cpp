@@ -95,8 +95,8 @@ Analysis::Analysis(const backends::Kernel& k, const VectorUnit& unit, const With
     : kernel(k), facts_(k.dag.size()), within_(within ? std::optional(*within) : std::nullopt) {
   using Kind = backends::Kernel::Kind;
   // Lanes along the inner loop, unless the order of the loops matters.
-  if (k.vector_level == 0 && (k.kind == Kind::map || (k.kind == Kind::scatter && k.extent[1] <= 1)))
-    std::swap(outer, inner);
+  const bool any_order = (k.kind == Kind::map && k.carried.empty()) || (k.kind == Kind::scatter && k.extent[1] <= 1);
+  if (k.vector_level == 0 && any_order) std::swap(outer, inner);
   vector_depth = k.vector_level == inner ? 2 : 1;
   most_registers_ = unit.bits == 512 ? 4 : 2;
   find_dependence();

@@ -94,6 +94,8 @@ void Analysis::choose_lanes(const VectorUnit& unit) {
   if (elements < 4096 || (kernel.kind == Kind::map && crosses())) lanes = one;
   if (elements >= 4096 && rotations >= 16) lanes = (shares_ == 4 ? 8 : 4) * one;
   if (kernel.kind == Kind::reduce && vector_depth == 1 && elements >= 1 << 16 && total < 16) lanes = 4 * one;
+  // Each step waits for the one before: of several registers' worth at once some have what they need.
+  if (!kernel.carried.empty() && vector_depth == 1) lanes = (total < 24 ? 4 : 2) * one;
   tail_lanes = one;
   if (kernel.kind == Kind::reduce && vector_depth == 2) {
     lanes = std::max(lanes, kAccumulators);

@@ -405,8 +405,51 @@ void Emitter::emit_carried() {
   b.CreateBr(return_);
 }
 
+void Emitter::emit_columns() {
+  start_map();
+  std::vector<Value*> none;
+  vector_loop(0, none, [&](Emitter&, Value* column, Value* count, std::vector<Value*>&) {
+    row_block_ = b.GetInsertBlock();
+    Body body = body_at(column, nullptr);
+    if (count) start_tail(body, count);
+    std::vector<Value*> places, state;
+    for (const auto& c : k.carried) {
+      const DType type = k.buffers[c.written].type;
+      places.push_back(b.CreateGEP(memory_element(type), buffers_[c.written], column));
+      state.push_back(from_memory(load_contiguous(body, places.back(), type), type));
+    }
+    const auto number_of = [&](int written) {
+      return std::ranges::find(k.carried, written, &backends::Kernel::Carried::written) - k.carried.begin();
+    };
+    const auto step = [&](Value* i, std::vector<Value*>& inside) {
+      body.blocks[2] = b.GetInsertBlock();
+      body.index[1] = i;
+      for (int32_t id = 0; id < k.dag.size(); ++id) {
+        if (k.dag[id].op != Opcode::load) continue;
+        const auto c = std::ranges::find(k.carried, static_cast<int>(k.dag[id].imm), &backends::Kernel::Carried::read);
+        if (c != k.carried.end()) body.own.values[id] = inside[c - k.carried.begin()];
+      }
+      compute(body);
+      for (const auto& s : k.stores) {
+        const auto number = number_of(s.buffer);
+        if (number == std::ssize(k.carried)) {
+          store(body, s);
+        } else {
+          inside[number] = lanes(body, s.value);
+        }
+      }
+    };
+    loop(bounds_[1][0], bounds_[1][1], 1, state, step, "step");
+    for (size_t n = 0; n < state.size(); ++n) {
+      const DType type = k.buffers[k.carried[n].written].type;
+      store_contiguous(body, places[n], to_memory(state[n], type), type);
+    }
+  });
+  b.CreateBr(return_);
+}
+
 void Emitter::emit_map() {
-  if (!k.carried.empty()) return emit_carried();
+  if (!k.carried.empty()) return k.vector_level == 0 ? emit_columns() : emit_carried();
   start_map();
   std::vector<Value*> none;
   loop(

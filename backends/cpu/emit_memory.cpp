@@ -407,6 +407,19 @@ Value* Emitter::load_pattern(Body& body, int32_t id, llvm::Type* type) {
   return picked(registers, [&](int lane) { return pattern->offsets[static_cast<size_t>(lane)] - least; });
 }
 
+Value* Emitter::load_contiguous(Body& body, Value* pointer, DType type) {
+  const llvm::Align align(size_of(type));
+  llvm::Type* const lanes = with_lanes(memory_element(type), W);
+  if (!body.count || W == 1) return b.CreateAlignedLoad(lanes, pointer, align);
+  if (has_masks(type)) {
+    return b.CreateMaskedLoad(lanes, pointer, align, body.mask, llvm::Constant::getNullValue(lanes));
+  }
+  llvm::AllocaInst* whole = stack(lanes, "first");
+  b.CreateStore(llvm::Constant::getNullValue(lanes), whole);
+  b.CreateMemCpy(whole, whole->getAlign(), pointer, align, b.CreateMul(body.count, b.getInt64(size_of(type))));
+  return b.CreateLoad(lanes, whole);
+}
+
 void Emitter::store_contiguous(Body& body, Value* pointer, Value* v, DType type) {
   const llvm::Align align(size_of(type));
   if (!body.count || W == 1) {

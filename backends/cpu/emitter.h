@@ -62,6 +62,8 @@ class Emitter {
   void emit_map();
   /// Writes a map whose rows carry values to the next (Kernel::carried), which stay in registers.
   void emit_carried();
+  /// Writes one whose rows are columns that go through a loop (column_loop.h).
+  void emit_columns();
   /// Begins the code of a map, which runs nothing where a range is empty.
   void start_map();
   /// Writes for (at = begin; at < limit; at = body(at)). The builder then stands after the loop. `carried` are values
@@ -224,6 +226,8 @@ class Emitter {
   void store_interleaved(Body& body, std::span<const backends::Store> stores);
   /// Tells whether the machine reads and writes chosen lanes of elements of this type at once.
   bool has_masks(DType type) const { return unit_.bits == 512 || (unit_.avx2 && size_of(type) >= 4); }
+  /// Loads the lanes that count; those past the end are anything.
+  Value* load_contiguous(Body& body, Value* pointer, DType type);
   /// Stores the lanes that count (of the memory type) contiguously.
   void store_contiguous(Body& body, Value* pointer, Value* lanes, DType type);
   Value* to_memory(Value* v, DType type);

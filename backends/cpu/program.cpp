@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "backends/cpu/column_loop.h"
 #include "backends/cpu/fourier.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/one_thread.h"
@@ -71,7 +72,8 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
   const auto per_task = [&](int64_t other) {
     return static_cast<int64_t>(elements / static_cast<double>(std::max<int64_t>(other, 1))) + 1;
   };
-  if (kernel.kind == Kernel::Kind::reduce || rows >= kManyRows || columns < 2 * kRangeUnit) {
+  const bool loops = !kernel.carried.empty();
+  if (kernel.kind == Kernel::Kind::reduce || loops || rows >= kManyRows || columns < 2 * kRangeUnit) {
     if (rows < 2) return;
     code.split = Split::rows;
     code.grain = per_task(columns);
@@ -316,6 +318,11 @@ class Lowering {
     const double iterations = std::exchange(runs_, around);
     if (auto loop = scalar_loop_of(code, body, std::span(launches_).subspan(first_launch), iterations)) {
       return run_at_once(*std::move(loop), first_launch, code);
+    }
+    if (auto loop = column_loop_of(code, body, std::span(launches_).subspan(first_launch))) {
+      run_at_once(*std::move(loop), first_launch, code);
+      code.by_columns = true;
+      return choose_split(launches_.back(), unit_, *code_.back());
     }
     code.blocks = time_blocks_of(code, body, std::span(launches_).subspan(first_launch), unit_);
     const bool sweeps = code.blocks && sweep_size(*code.blocks, code.length).iterations > 1;

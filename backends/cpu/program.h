@@ -86,7 +86,8 @@ struct ScanCode {
   std::vector<Copy> initial;  // plan buffers, where the carry does not start in place
   std::vector<Copy> carried;  // body buffer to plan buffer, after each iteration
   std::optional<TimeBlocks> blocks;
-  bool at_once = false;  // the body is one kernel, of which each row is an iteration (scalar_loop.h)
+  bool at_once = false;     // the body is one kernel, of which each row is an iteration (scalar_loop.h)
+  bool by_columns = false;  // ... or each column (column_loop.h)
 };
 
 /// A product or a convolution.

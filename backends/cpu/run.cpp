@@ -215,7 +215,17 @@ void run_at_once(const ScanCode& scan, std::byte* const* memory, Progress* progr
   Pointers buffers(launch.buffers, memory);
   for (int64_t begin = 0; begin < scan.length; begin += kMostRows) {
     const int64_t end = std::min(scan.length, begin + kMostRows);
-    launch.function(buffers.data(), nullptr, begin, end, 0, 1, 0);
+    const auto columns = [&](int64_t first, int64_t last) {
+      launch.function(buffers.data(), nullptr, first, last, begin, end, 0);
+    };
+    if (!scan.by_columns) {
+      launch.function(buffers.data(), nullptr, begin, end, 0, 1, 0);
+    } else if (launch.split == Split::none) {
+      columns(0, launch.extent[0]);
+    } else {
+      const int64_t all = launch.extent[0];
+      parallel_for(all, even_grain(all, launch.grain, launch.unit), columns, launch.is_brief);
+    }
     if (progress) progress->at(end);
   }
 }
