@@ -74,6 +74,7 @@ class Maker {
     for (const auto& s : scan_.sliced) {
       if (!s.stored) slices_.insert(s.body_buffer);
       if (s.stored && !has_columns(s.body_buffer)) return false;
+      writes_slices_ |= s.stored;
     }
     for (const auto& [buffer, outer] : scan_.fixed) fixed_.insert(buffer);
     for (const auto& c : scan_.carried) {
@@ -138,6 +139,8 @@ class Maker {
     if (carried_.contains(whole) && !(own && has_columns(whole))) return std::nullopt;
     const bool is_slice = slices_.contains(whole);
     if (!is_slice && !fixed_.contains(whole)) return std::nullopt;
+    // What is stacked may take a slice's place where nobody needs it any more: no column before this one may have.
+    if (is_slice && !own && writes_slices_) return std::nullopt;
     const auto [it, is_new] = read_.try_emplace(whole);
     if (is_new) it->second = add_buffer(whole, type, false);
     return all_.dag.load(it->second, type, is_slice ? in_slice(whole, index) : index);
@@ -190,6 +193,7 @@ class Maker {
   std::map<int, int> read_;                   // of root buffers: the kernel's
   Kernel all_;
   std::vector<int> buffers_;
+  bool writes_slices_ = false;
   X column_, slice_;
 };
 
