@@ -21,13 +21,13 @@ constexpr size_t kMostStretches = 4;
 // Bounds of places, offsets and slopes: what is computed of them stays far from where integers overflow.
 constexpr int64_t kFar = int64_t{1} << 40, kSteep = int64_t{1} << 20;
 
-int loads_lane_by_lane(const Analysis& a) {
-  const bool is_map = a.kernel.kind == Kernel::Kind::map;  // of which no place says how it is added up
+// Without those, `but_patterns`, whose lanes are known where each vector of the loop begins (lane_pattern.h).
+int loads_lane_by_lane(const Analysis& a, bool but_patterns = false) {
   int count = 0;
   for (int32_t id = 0; id < a.kernel.dag.size(); ++id) {
     const Inst& i = a.kernel.dag[id];
     if (i.op != Opcode::load || !a.needed(id) || !a.varying(id) || a.access(i.a) != Access::scattered) continue;
-    if (!is_map || !a.pattern(i.a, a.lanes)) ++count;
+    if (!but_patterns || !a.pattern(i.a, a.lanes)) ++count;
   }
   return count;
 }
@@ -195,9 +195,8 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   const bool reduces = k.kind == Kernel::Kind::reduce;
   if (k.kind == Kernel::Kind::scatter || whole.lanes == 1) return {};
   if (k.vector_level == 0) return reduces ? rows_of_columns(whole, unit) : Stretches{};
-  const int before = loads_lane_by_lane(whole);
   const std::optional<int64_t> length = row_length(k);
-  if (before == 0 || !length) return {};
+  if (!length) return {};
   Stretches out{*length, {}};
   if (out.row > 0 && k.any_range) return {};  // vectors in rows begin at multiples
   const bool by_index = std::ranges::any_of(k.reductions, [](const auto& r) {
@@ -206,6 +205,10 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   if (out.row > 0 && by_index) return {};  // it is the place in the loop that counts
   const int64_t row = out.row > 0 ? out.row : k.extent[1];
   const int64_t vector = reduces || out.row > 0 ? whole.tail_lanes : whole.lanes;  // the shortest there
+  // Rows of a few vectors would take longer to find than to copy.
+  const bool is_short = !reduces && out.row > 0 && row < kFewestVectors * vector;
+  const int before = loads_lane_by_lane(whole, is_short);
+  if (before == 0) return {};
   const auto pays = [&](int64_t begin, int64_t end) {
     return end - begin >= kFewestVectors * vector || (end - begin == row && row % vector == 0);
   };

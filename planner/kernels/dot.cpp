@@ -15,7 +15,15 @@ using namespace tracing;
 
 namespace {
 
-Half half_of(DType dtype) { return dtype == DType::f16 ? Half::f16 : dtype == DType::bf16 ? Half::bf16 : Half::no; }
+Narrow narrow_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return Narrow::f16;
+    case DType::bf16: return Narrow::bf16;
+    case DType::i8: return Narrow::i8;
+    case DType::u8: return Narrow::u8;
+    default: return Narrow::no;
+  }
+}
 
 }  // namespace
 
@@ -48,8 +56,8 @@ DotForm dot_form(const Graph& graph, const Node& node) {
   form.dtype = lhs.dtype;
   if (node.attrs.has(Attr::dtype)) {
     form.dtype = node.attrs.dtype(Attr::dtype);
-    form.lhs_half = half_of(lhs.dtype);
-    form.rhs_half = half_of(rhs.dtype);
+    form.lhs_narrow = narrow_of(lhs.dtype);
+    form.rhs_narrow = narrow_of(rhs.dtype);
   }
   form.of_bf16 = has_mark(node, Mark::of_bf16);
   form.adds = node.inputs.size() == 3;

@@ -7,8 +7,8 @@
 
 namespace neap::planner {
 
-/// Half says how an operand lies in memory: as the product's dtype, or as one of the halves, converted as it is packed.
-enum class Half : uint8_t { no, f16, bf16 };
+/// Narrow says how an operand lies in memory: as the product's dtype, or as a narrower one, converted as it is packed.
+enum class Narrow : uint8_t { no, f16, bf16, i8, u8 };
 
 /// Describes a canonical dot_general in terms of matrix products.
 struct DotForm {
@@ -16,10 +16,10 @@ struct DotForm {
   bool lhs_transposed = false;  // lhs is [batch, k, m]
   bool rhs_transposed = false;  // rhs is [batch, n, k]
   DType dtype = DType::f32;
-  bool adds = false;                              // to what out holds
-  int64_t whole_k = 0;                            // of the product of which this is a part along k; or 0
-  Half lhs_half = Half::no, rhs_half = Half::no;  // of products in f32
-  bool of_bf16 = false;                           // in the program: subnormal numbers may count as zeros
+  bool adds = false;                                        // to what out holds
+  int64_t whole_k = 0;                                      // of the product of which this is a part along k; or 0
+  Narrow lhs_narrow = Narrow::no, rhs_narrow = Narrow::no;  // of products in f32
+  bool of_bf16 = false;                                     // in the program: subnormal numbers may count as zeros
   bool operator==(const DotForm&) const = default;
 };
 

@@ -54,7 +54,7 @@ std::string name_of(const PlanOptions& options, const Graph& graph) {
 bool narrow_products(Draft& d) {
   if (d.options.naive) return true;
   d.planned.graph = narrow_dots(d.planned.graph, d.options.target);
-  if (!d.options.target.gpu) d.planned.graph = read_halves(d.planned.graph);
+  if (!d.options.target.gpu) d.planned.graph = read_narrow(d.planned.graph);
   return true;
 }
 

@@ -220,13 +220,15 @@ const Node* transposed_dot(const Graph& graph, const std::vector<int>& uses, con
   return swaps_matrix(shape, node.attrs.ints(Attr::permutation), dot_form(graph, *dot)) ? dot : nullptr;
 }
 
-// The value that was widened from f16 or bf16, then perhaps reshaped or transposed, to become v.
-ValueId half_of(const Graph& graph, ValueId v) {
+bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
+
+// The value that was widened from f16, bf16, i8 or u8, then perhaps reshaped or transposed, to become v.
+ValueId narrow_of(const Graph& graph, ValueId v) {
   while (graph.is(v, Op::reshape) || graph.is(v, Op::transpose)) v = graph.def(v)->inputs[0];
   if (!graph.is(v, Op::convert) || graph.aval(v).dtype != DType::f32) return no_value;
-  const ValueId half = graph.def(v)->inputs[0];
-  const DType dtype = graph.aval(half).dtype;
-  return dtype == DType::f16 || dtype == DType::bf16 ? half : no_value;
+  const ValueId source = graph.def(v)->inputs[0];
+  const DType dtype = graph.aval(source).dtype;
+  return dtype == DType::f16 || dtype == DType::bf16 || is_byte(dtype) ? source : no_value;
 }
 
 // The same reshapes and transposes of what was widened.
@@ -252,7 +254,7 @@ const Node* rounded_dot(const Graph& graph, const std::vector<int>& uses, const 
   const DotForm form = dot_form(graph, *dot);
   if (std::min({form.m, form.n, form.k}) < kLeast || form.batch == 0) return nullptr;
   const bool halves = std::ranges::all_of(dot->inputs, [&](ValueId in) {
-    const ValueId narrow = half_of(graph, in);
+    const ValueId narrow = narrow_of(graph, in);
     return narrow != no_value && graph.aval(narrow).dtype == half;
   });
   return halves ? dot : nullptr;
@@ -328,6 +330,66 @@ ValueId lower_dot(Builder& b, const Term& term) {
   return b.reshape(convert(b, product, dtype, term.loc), shape, term.loc);
 }
 
+namespace {
+
+// An integer of 8 bits that an operand of a product of integers is widened from.
+ValueId byte_of(const Graph& graph, ValueId v) {
+  if (graph.is(v, Op::convert) && is_integer(graph.aval(v).dtype)) v = graph.def(v)->inputs[0];
+  return is_byte(graph.aval(v).dtype) ? v : no_value;
+}
+
+// Whether the node multiplies matrices of bytes of which every sum of products is exact in f32.
+bool is_exact_in_f32(const Graph& graph, const Node& node) {
+  constexpr int64_t kLeast = 8;  // rows, columns and terms: others are sums that fuse
+  if (node.op != Op::dot_general || node.inputs.size() != 2 || node.attrs.has(Attr::dtype)) return false;
+  const Aval &lhs = graph.aval(node.inputs[0]), &rhs = graph.aval(node.inputs[1]);
+  int64_t k = 1, batch = 1, largest = 1;
+  for (const ValueId v : node.inputs) {
+    const ValueId byte = byte_of(graph, v);
+    if (byte == no_value) return false;
+    largest *= graph.aval(byte).dtype == DType::i8 ? 128 : 255;
+  }
+  for (const int64_t axis : node.attrs.ints(Attr::lhs_contract)) k *= lhs.shape[axis];
+  for (const int64_t axis : node.attrs.ints(Attr::lhs_batch)) batch *= lhs.shape[axis];
+  if (batch == 0 || k < kLeast || k > (int64_t{1} << 24) / largest) return false;
+  return std::min(lhs.size(), rhs.size()) / (batch * k) >= kLeast;
+}
+
+}  // namespace
+
+Graph exact_products(const Graph& graph) {
+  const auto has_exact = [](const auto& self, const Graph& g) -> bool {
+    return std::ranges::any_of(g.nodes, [&](const Node& node) {
+      const auto in = [&](Attr body) { return node.attrs.has(body) && self(self, *node.attrs.graph(body)); };
+      return is_exact_in_f32(g, node) || in(Attr::body) || in(Attr::otherwise);
+    });
+  };
+  if (!has_exact(has_exact, graph)) return graph;
+  Graph result;
+  std::vector<ValueId> renamed = copy_inputs(result, graph);
+  for (Node node : graph.nodes) {
+    for (const Attr body : {Attr::body, Attr::otherwise}) {
+      if (node.attrs.has(body)) {
+        node.attrs.set(body, std::make_shared<const Graph>(exact_products(*node.attrs.graph(body))));
+      }
+    }
+    if (!is_exact_in_f32(graph, node)) {
+      append_renamed(result, graph, node, renamed);
+      continue;
+    }
+    const auto convert_to = [&](ValueId v, DType dtype) {
+      return result.add(Op::convert, {v}, {{Attr::dtype, dtype}}, node.loc);
+    };
+    std::vector<ValueId> floats;
+    for (const ValueId v : node.inputs) floats.push_back(convert_to(renamed[byte_of(graph, v)], DType::f32));
+    const ValueId whole = convert_to(result.add(Op::dot_general, std::move(floats), node.attrs, node.loc), DType::i32);
+    const DType dtype = graph.aval(node.out()).dtype;
+    renamed[node.out()] = dtype == DType::i32 ? whole : convert_to(whole, dtype);  // modulo 2^bits, as sums are
+  }
+  for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
+  return eliminate_dead_code(result);
+}
+
 Graph mark_short_products(Graph graph) {
   for (Node& node : graph.nodes) {
     for (const Attr body : {Attr::body, Attr::otherwise}) {
@@ -395,10 +457,12 @@ Graph narrow_dots(const Graph& graph, const Target& target) {
   return eliminate_dead_code(result);
 }
 
-Graph read_halves(const Graph& graph) {
+Graph read_narrow(const Graph& graph) {
   const auto reads = [&](const Node& node, size_t i) {
-    return is_canonical_dot(graph, node) && graph.aval(node.out()).dtype == DType::f32 &&
-           half_of(graph, node.inputs[i]) != no_value;
+    if (!is_canonical_dot(graph, node) || graph.aval(node.out()).dtype != DType::f32) return false;
+    const ValueId source = narrow_of(graph, node.inputs[i]);
+    // Processors make products of bf16 of nothing but floats and bf16.
+    return source != no_value && !(has_mark(node, Mark::of_bf16) && is_byte(graph.aval(source).dtype));
   };
   if (std::ranges::none_of(graph.nodes, [&](const Node& node) { return reads(node, 0) || reads(node, 1); })) {
     return graph;
@@ -412,8 +476,8 @@ Graph read_halves(const Graph& graph) {
     }
     std::vector<ValueId> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool is_half = i < 2 && reads(node, i);
-      inputs.push_back(is_half ? narrow(result, graph, renamed, node.inputs[i]) : renamed[node.inputs[i]]);
+      const bool is_narrow = i < 2 && reads(node, i);
+      inputs.push_back(is_narrow ? narrow(result, graph, renamed, node.inputs[i]) : renamed[node.inputs[i]]);
     }
     Attrs attrs = node.attrs;
     attrs.set(Attr::dtype, DType::f32);

@@ -23,9 +23,13 @@ tracing::Graph mark_short_products(tracing::Graph graph);
 /// are.
 tracing::Graph narrow_dots(const tracing::Graph& graph, const Target& target);
 
-/// Lets canonical products in f32 read operands that were widened from f16 or bf16 as they were: they are converted as
-/// they are packed, and never stored wide for the product's sake. No bit changes. For targets that pack.
-tracing::Graph read_halves(const tracing::Graph& graph);
+/// Lets canonical products in f32 read operands that were widened from f16, bf16, i8 or u8 as they were: they are
+/// converted as they are packed, and never stored wide for the product's sake. No bit changes. For targets that pack.
+tracing::Graph read_narrow(const tracing::Graph& graph);
+
+/// Makes products of matrices of i8 or u8, widened or not, in f32 where that holds every sum of their terms exactly (up
+/// to 1024 of i8, 258 of u8): the same integers. For targets that pack.
+tracing::Graph exact_products(const tracing::Graph& graph);
 
 /// Computes a canonical product that is only read transposed as the transposed one, by (a b)^T = b^T a^T.
 tracing::Graph transpose_dots(tracing::Graph graph);

@@ -15,7 +15,7 @@ using tracing::Graph;
 
 Program::Program(Graph graph, const Target& target)
     : graph_(lower_convolutions(lower_complex(tracing::ordered_effects(std::move(graph)), target), target)) {
-  if (!target.gpu) graph_ = mark_short_products(std::move(graph_));
+  if (!target.gpu) graph_ = mark_short_products(exact_products(graph_));
 }
 
 Program::Program(Graph graph) : graph_(std::move(graph)) {}

@@ -73,7 +73,7 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
 
 // Operands that are halves in memory give the bits of what they convert to.
 template <class H>
-void check_halves(DotForm f, planner::Half half) {
+void check_halves(DotForm f, planner::Narrow half) {
   const auto narrow = [](const std::vector<float>& wide) {
     std::vector<H> halves;
     for (const float x : wide) halves.push_back(H(x));
@@ -90,11 +90,11 @@ void check_halves(DotForm f, planner::Half half) {
     gemm(form, a, b, out.data(), scratch->data());
     EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0);
   };
-  f.lhs_half = half;
+  f.lhs_narrow = half;
   expect_same(f, lhs.data(), wide_rhs.data());
-  f.rhs_half = half;
+  f.rhs_narrow = half;
   expect_same(f, lhs.data(), rhs.data());
-  f.lhs_half = planner::Half::no;
+  f.lhs_narrow = planner::Narrow::no;
   expect_same(f, wide_lhs.data(), rhs.data());
 }
 
@@ -103,8 +103,8 @@ TEST(Gemm, WidensHalvesAsItPacksThem) {
     for (const bool rhs : {false, true}) {
       for (const auto& [m, n, k] :
            {std::array<int64_t, 3>{1, 1, 1}, {2, 5, 7}, {17, 33, 65}, {130, 70, 300}, {9, 20, 0}}) {
-        check_halves<bfloat16>({2, m, n, k, lhs, rhs}, planner::Half::bf16);
-        check_halves<float16>({2, m, n, k, lhs, rhs}, planner::Half::f16);
+        check_halves<bfloat16>({2, m, n, k, lhs, rhs}, planner::Narrow::bf16);
+        check_halves<float16>({2, m, n, k, lhs, rhs}, planner::Narrow::f16);
       }
     }
   }
@@ -143,9 +143,9 @@ TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
             const auto lhs = some(2 * m * k, most_exponent), rhs = some(2 * k * n, most_exponent);
             const auto initial = some(2 * m * n, most_exponent);
             const std::vector<float> wide(rhs.begin(), rhs.end());
-            const auto make = [&](planner::Half rhs_half, const void* right) {
-              form.lhs_half = planner::Half::bf16;
-              form.rhs_half = rhs_half;
+            const auto make = [&](planner::Narrow rhs_narrow, const void* right) {
+              form.lhs_narrow = planner::Narrow::bf16;
+              form.rhs_narrow = rhs_narrow;
               std::vector<float> out(initial.begin(), initial.end());
               const size_t bytes = planner::dot_scratch_bytes(form);
               const BufferPtr scratch = allocate(bytes + 4096, "scratch");
@@ -155,7 +155,7 @@ TEST(Gemm, ProductsOfBf16AreThoseOfWidenedOnes) {
               for (float& x : out) x = std::isnan(x) ? std::numeric_limits<float>::quiet_NaN() : x;
               return out;
             };
-            const auto expected = make(planner::Half::no, wide.data()), out = make(planner::Half::bf16, rhs.data());
+            const auto expected = make(planner::Narrow::no, wide.data()), out = make(planner::Narrow::bf16, rhs.data());
             int differ = 0;
             for (size_t i = 0; i < out.size(); ++i) differ += std::memcmp(&out[i], &expected[i], sizeof(float)) != 0;
             EXPECT_EQ(differ, 0) << m << " x " << n << " x " << k << (adds ? " added" : "") << ", exponents to "
@@ -175,7 +175,7 @@ struct TileProduct {
 
   TileProduct(DotForm f, std::mt19937& random) : form(f), lhs(f.batch * f.m * f.k), rhs(f.batch * f.k * f.n) {
     form.of_bf16 = true;
-    form.lhs_half = form.rhs_half = planner::Half::bf16;
+    form.lhs_narrow = form.rhs_narrow = planner::Narrow::bf16;
     std::normal_distribution<float> any(0, 1);
     for (auto* side : {&lhs, &rhs}) {
       for (bfloat16& x : *side) x = random() % 16 == 0 ? bfloat16(0.0f) : bfloat16(any(random));
@@ -218,8 +218,8 @@ struct TileProduct {
     std::vector<float> out(initial);
     const std::vector<float> left(lhs.begin(), lhs.end()), right(rhs.begin(), rhs.end());
     DotForm form = this->form;
-    if (wide_lhs) form.lhs_half = planner::Half::no;
-    if (wide_rhs) form.rhs_half = planner::Half::no;
+    if (wide_lhs) form.lhs_narrow = planner::Narrow::no;
+    if (wide_rhs) form.rhs_narrow = planner::Narrow::no;
     const size_t bytes = planner::dot_scratch_bytes(form);
     const BufferPtr scratch = allocate(bytes + 4096, "scratch");
     std::memset(scratch->data(), 0xAB, bytes + 4096);
@@ -316,7 +316,7 @@ TEST(Gemm, PartsOfProductsInTilesHaveTheirBits) {
 TEST(Gemm, WhatVanishesOfBf16IsZero) {
   DotForm form{1, 16, 32, 2304};
   form.of_bf16 = true;
-  form.lhs_half = form.rhs_half = planner::Half::bf16;
+  form.lhs_narrow = form.rhs_narrow = planner::Narrow::bf16;
   const std::vector<bfloat16> lhs(16 * 2304, bfloat16(-0x1p-100f)), rhs(2304 * 32, bfloat16(0x1p-100f));
   std::vector<float> out(16 * 32, 77);
   const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
@@ -333,7 +333,7 @@ TEST(Gemm, SubnormalsOfBf16CountAsZeros) {
 #endif
   const float tiny = 1e-39f, large = 1e30f;
   DotForm form{1, 16, 32, 8};
-  form.lhs_half = form.rhs_half = planner::Half::bf16;
+  form.lhs_narrow = form.rhs_narrow = planner::Narrow::bf16;
   const std::vector<bfloat16> lhs(16 * 8, bfloat16(tiny)), rhs(8 * 32, bfloat16(large));
   for (const bool of_bf16 : {false, true}) {
     form.of_bf16 = of_bf16;
@@ -349,9 +349,9 @@ TEST(Gemm, SubnormalsOfBf16CountAsZeros) {
 TEST(Gemm, ConvertsEveryHalf) {
   const DotForm plain{1, 256, 16, 1};
   std::vector<float> ones(16, 1);
-  for (const planner::Half half : {planner::Half::f16, planner::Half::bf16}) {
+  for (const planner::Narrow half : {planner::Narrow::f16, planner::Narrow::bf16}) {
     DotForm form = plain;
-    form.lhs_half = half;
+    form.lhs_narrow = half;
     for (uint32_t high = 0; high < 256; ++high) {
       std::vector<uint16_t> bits;
       for (uint32_t low = 0; low < 256; ++low) bits.push_back(static_cast<uint16_t>(high << 8 | low));
@@ -359,8 +359,8 @@ TEST(Gemm, ConvertsEveryHalf) {
       const BufferPtr scratch = allocate(planner::dot_scratch_bytes(form), "scratch");
       gemm(form, bits.data(), ones.data(), out.data(), scratch->data());
       for (size_t i = 0; i < 256; ++i) {
-        const float value = half == planner::Half::f16 ? static_cast<float>(float16::from_bits(bits[i]))
-                                                       : static_cast<float>(bfloat16::from_bits(bits[i]));
+        const float value = half == planner::Narrow::f16 ? static_cast<float>(float16::from_bits(bits[i]))
+                                                         : static_cast<float>(bfloat16::from_bits(bits[i]));
         if (std::isnan(value))
           EXPECT_TRUE(std::isnan(out[i * 16])) << bits[i];
         else

@@ -120,7 +120,7 @@ TEST(TimeBlocks, KeepTheBits) {
   std::mt19937 rng(3);
   std::array<std::array<int, 3>, 8> cut{};  // of each kind, by the number of axes
   int circular = 0;
-  for (int trial = 0; trial < 300; ++trial) {
+  for (int trial = 0; trial < 400; ++trial) {
     const int axes = pick(rng, 1, 3);
     Shape shape;
     std::vector<std::pair<int, int>> reach;  // above and below

@@ -139,11 +139,11 @@ TEST(Dot, HalvesAreConvertedWhereTheyArePacked) {
       const ValueId a = g.add_input({transposed ? Shape{48, 64} : Shape{64, 48}, half});
       const ValueId b = g.add_input({{48, 32}, DType::f32});
       g.outputs = {dot(g, convert(g, a, DType::f32), b, {}, {}, {transposed ? 0 : 1}, {0})};
-      const Graph simple = simplify(g), narrow = read_halves(simple);
+      const Graph simple = simplify(g), narrow = read_narrow(simple);
       verify(narrow);
       EXPECT_EQ(count(narrow, Op::convert), 0) << print(narrow);
       DotForm form{1, 64, 32, 48, transposed, false, DType::f32};
-      form.lhs_half = half == DType::f16 ? Half::f16 : Half::bf16;
+      form.lhs_narrow = half == DType::f16 ? Narrow::f16 : Narrow::bf16;
       EXPECT_EQ(only_form(narrow), form);
       EXPECT_EQ(simplify(narrow), narrow) << "it stays so";
       const PlanData plan = make_plan(g, {});
@@ -161,7 +161,7 @@ TEST(Dot, ProductsOfBf16KnowThatTheyAre) {
     for (const auto level : {Builder::Level::light, Builder::Level::full}) {
       const Graph simple = simplify(g, level);
       EXPECT_EQ(only_form(simple).of_bf16, dtype == DType::bf16) << "also where it is computed transposed";
-      EXPECT_EQ(only_form(read_halves(simple)).of_bf16, dtype == DType::bf16);
+      EXPECT_EQ(only_form(read_narrow(simple)).of_bf16, dtype == DType::bf16);
     }
   }
 }

@@ -173,9 +173,9 @@ Aval infer_dot(const Site& site) {
   if (site.attrs.has(Attr::dtype)) {
     dtype = site.attrs.dtype(Attr::dtype);
     for (const Aval& x : site.in) {
-      const bool is_half = is_float(x.dtype) && size_of(x.dtype) == 2;
-      if (x.dtype != dtype && !(is_half && dtype == DType::f32)) {
-        throw InternalError("dot_general: an operand is neither of the output's dtype nor a half");
+      const bool is_narrow = size_of(x.dtype) == (is_float(x.dtype) ? 2 : 1) && x.dtype != DType::bool_;
+      if (x.dtype != dtype && !(is_narrow && dtype == DType::f32)) {
+        throw InternalError("dot_general: an operand is neither of the output's dtype nor a narrower one");
       }
     }
   } else {

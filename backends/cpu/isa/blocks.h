@@ -180,12 +180,18 @@ struct Operand {
   int64_t along_row, along_k;
 };
 
-// f16 and bf16 as they lie in memory. What they convert to is exact.
+// f16, bf16 and integers of 8 bits as they lie in memory. What they convert to is exact.
 struct F16 {
   uint16_t bits;
 };
 struct BF16 {
   uint16_t bits;
+};
+struct I8 {
+  int8_t bits;
+};
+struct U8 {
+  uint8_t bits;
 };
 
 template <int kLength>
@@ -210,6 +216,18 @@ template <int kLength>
   return sign | (small & is_small) | (large & is_large) | (raised & ~(is_small | is_large));
 }
 
+// Integers come with their sign.
+template <int kLength>
+[[gnu::always_inline]] inline Words<kLength> value_bits(Words<kLength> bits, I8) {
+  using Ints = typename VectorOf<int32_t, kLength>::type;
+  using Floats = typename VectorOf<float, kLength>::type;
+  return (Words<kLength>)__builtin_convertvector((Ints)bits, Floats);
+}
+template <int kLength>
+[[gnu::always_inline]] inline Words<kLength> value_bits(Words<kLength> bits, U8) {
+  return value_bits<kLength>(bits, I8{});
+}
+
 // to[i] = from[i], as float.
 template <class H>
 void widen(const H* from, int64_t count, float* to) {
@@ -232,9 +250,9 @@ void widen(const H* from, int64_t count, float* to) {
     const int64_t here = std::min(kLength, count - i);
     Words<kLength> bits{};
     if (here == kLength) {
-      for (int64_t j = 0; j < kLength; ++j) bits[j] = from[i + j].bits;
+      for (int64_t j = 0; j < kLength; ++j) bits[j] = static_cast<uint32_t>(from[i + j].bits);
     } else {
-      for (int64_t j = 0; j < here; ++j) bits[j] = from[i + j].bits;
+      for (int64_t j = 0; j < here; ++j) bits[j] = static_cast<uint32_t>(from[i + j].bits);
     }
     bits = value_bits<kLength>(bits, H{});
     std::memcpy(to + i, &bits, static_cast<size_t>(here) * sizeof(float));
@@ -279,9 +297,9 @@ void pack(const Operand<T>& from, int64_t count, int64_t k, T* to) {
   });
 }
 
-// The same of halves: a block of rows is widened, then packed.
+// The same of narrower elements: a block of rows is widened, then packed.
 template <class H, int kSize>
-void pack_halves(const Operand<H>& from, int64_t count, int64_t k, float* to) {
+void pack_narrow(const Operand<H>& from, int64_t count, int64_t k, float* to) {
   const auto [data, along_row, along_k] = from;
   in_blocks<kSize>(0, count, [=]<int kBlock>(int64_t begin) {
     const H* block = data + begin * along_row;

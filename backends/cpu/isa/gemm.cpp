@@ -18,15 +18,15 @@ namespace {
 using planner::DotForm;
 using planner::DotTiles;
 
-// One side of a product, from an element on. Elements are of the product's type, or halves.
+// One side of a product, from an element on. Elements are of the product's type, or narrower.
 template <class T>
 struct Side {
   const void* data;
-  planner::Half half;
+  planner::Narrow narrow;
   int64_t along_row, along_k, begin = 0;
 
   Side from(int64_t row, int64_t term) const {
-    return {data, half, along_row, along_k, begin + row * along_row + term * along_k};
+    return {data, narrow, along_row, along_k, begin + row * along_row + term * along_k};
   }
   template <class E>
   Operand<E> as() const {
@@ -35,8 +35,13 @@ struct Side {
   template <int kSize>
   void pack_into(T* to, int64_t count, int64_t k) const {
     if constexpr (std::is_same_v<T, float>) {
-      if (half == planner::Half::bf16) return pack_halves<BF16, kSize>(as<BF16>(), count, k, to);
-      if (half == planner::Half::f16) return pack_halves<F16, kSize>(as<F16>(), count, k, to);
+      switch (narrow) {
+        case planner::Narrow::bf16: return pack_narrow<BF16, kSize>(as<BF16>(), count, k, to);
+        case planner::Narrow::f16: return pack_narrow<F16, kSize>(as<F16>(), count, k, to);
+        case planner::Narrow::i8: return pack_narrow<I8, kSize>(as<I8>(), count, k, to);
+        case planner::Narrow::u8: return pack_narrow<U8, kSize>(as<U8>(), count, k, to);
+        case planner::Narrow::no: break;
+      }
     }
     pack<T, kSize>(as<T>(), count, k, to);
   }
@@ -75,15 +80,16 @@ void multiply_panels(int64_t m, int64_t n, int64_t k, const Side<T>& lhs, const 
 
 // Whether tiles may make it. That does not depend on how operands lie in memory, which differs between plans.
 bool is_for_tiles(const DotForm& form) {
-  return form.of_bf16 && std::max(form.k, form.whole_k) >= planner::kDotTile && form.lhs_half != planner::Half::f16 &&
-         form.rhs_half != planner::Half::f16;
+  const auto fits = [](planner::Narrow n) { return n == planner::Narrow::no || n == planner::Narrow::bf16; };
+  return form.of_bf16 && std::max(form.k, form.whole_k) >= planner::kDotTile && fits(form.lhs_narrow) &&
+         fits(form.rhs_narrow);
 }
 
 // Whether the processor's own instruction for bf16 makes it. Columns are packed in whole vectors: few need more scratch
 // than there is.
 bool is_of_pairs([[maybe_unused]] const DotForm& form, [[maybe_unused]] const DotTiles& tiles) {
 #if defined(__AVX512F__)
-  return form.of_bf16 && form.lhs_half == planner::Half::bf16 && form.rhs_half == planner::Half::bf16 &&
+  return form.of_bf16 && form.lhs_narrow == planner::Narrow::bf16 && form.rhs_narrow == planner::Narrow::bf16 &&
          bytes_of_pairs(tiles.tile_n, tiles.block_k) <= tiles.slot_bytes - tiles.lhs_bytes && multiplies_bf16_pairs();
 #else
   return false;
@@ -114,8 +120,8 @@ struct Product {
     const int64_t m = std::min(tiles.tile_m, form.m - i), n = std::min(tiles.tile_n, form.n - j);
     const int64_t lhs_row = form.lhs_transposed ? 1 : form.k, lhs_k = form.lhs_transposed ? form.m : 1;
     const int64_t rhs_column = form.rhs_transposed ? form.k : 1, rhs_k = form.rhs_transposed ? 1 : form.n;
-    const Side<T> a = Side<T>{lhs, form.lhs_half, lhs_row, lhs_k, batch * form.m * form.k}.from(i, 0);
-    const Side<T> b = Side<T>{rhs, form.rhs_half, rhs_column, rhs_k, batch * form.k * form.n}.from(j, 0);
+    const Side<T> a = Side<T>{lhs, form.lhs_narrow, lhs_row, lhs_k, batch * form.m * form.k}.from(i, 0);
+    const Side<T> b = Side<T>{rhs, form.rhs_narrow, rhs_column, rhs_k, batch * form.k * form.n}.from(j, 0);
     T* const to = out + (batch * form.m + i) * form.n + j;
     Sums how{form.adds, std::max(form.k, form.whole_k) > planner::kLongDot};
     const auto packed_lhs = reinterpret_cast<T*>(slot), packed_rhs = reinterpret_cast<T*>(slot + tiles.lhs_bytes);
@@ -123,7 +129,7 @@ struct Product {
     if constexpr (std::is_same_v<T, float>) {
       if (of_tiles) {
         const auto side = [](const Side<T>& s) {
-          return TileOperand{s.template as<BF16>(), s.template as<float>(), s.half == planner::Half::no};
+          return TileOperand{s.template as<BF16>(), s.template as<float>(), s.narrow == planner::Narrow::no};
         };
         return multiply_in_tiles(m, n, form.k, side(a), side(b), to, form.n, how, slot, tiles.slot_bytes);
       }
@@ -178,7 +184,7 @@ struct Product {
   // cache does not keep.
   Lhs how_to_read(int64_t n) const {
     const int64_t block = form.m * std::min(form.k, tiles.block_k) * static_cast<int64_t>(sizeof(T));
-    if (n > kFewColumns<T> || form.lhs_half != planner::Half::no) return Lhs::packed;
+    if (n > kFewColumns<T> || form.lhs_narrow != planner::Narrow::no) return Lhs::packed;
     if (!form.lhs_transposed) return Lhs::by_rows;
     return block <= kKeptBytes ? Lhs::by_terms : Lhs::packed;
   }

@@ -22,7 +22,7 @@ bool is_narrow(const planner::DotForm& form) {
 }
 
 bool has_small_matrices(const planner::DotForm& form) {
-  if (form.n < 2 || form.lhs_half != planner::Half::no || form.rhs_half != planner::Half::no) return false;
+  if (form.n < 2 || form.lhs_narrow != planner::Narrow::no || form.rhs_narrow != planner::Narrow::no) return false;
   if (form.k > kTerms) return is_narrow(form);
   return form.batch > 1 && form.n <= kMostColumns && form.m <= kMostRows;
 }

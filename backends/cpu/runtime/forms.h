@@ -25,8 +25,8 @@ static inline std::array<int64_t, 12> encode(const planner::DotForm& f) {
           static_cast<int64_t>(f.dtype),
           f.adds,
           f.whole_k,
-          static_cast<int64_t>(f.lhs_half),
-          static_cast<int64_t>(f.rhs_half),
+          static_cast<int64_t>(f.lhs_narrow),
+          static_cast<int64_t>(f.rhs_narrow),
           f.of_bf16};
 }
 static inline planner::DotForm decode_dot(const int64_t* n) {
@@ -39,8 +39,8 @@ static inline planner::DotForm decode_dot(const int64_t* n) {
           static_cast<DType>(n[6]),
           n[7] != 0,
           n[8],
-          static_cast<planner::Half>(n[9]),
-          static_cast<planner::Half>(n[10]),
+          static_cast<planner::Narrow>(n[9]),
+          static_cast<planner::Narrow>(n[10]),
           n[11] != 0};
 }
 
