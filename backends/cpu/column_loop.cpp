@@ -132,6 +132,7 @@ class Maker {
   std::optional<X> load(int buffer, DType type, X index) {
     const int whole = root(buffer);
     if (!is_whole(buffer) || aval(buffer).dtype != type || aval(whole).dtype != type) return std::nullopt;
+    // A slice of one element is shared: no result of so many columns lies where such slices do.
     const bool own = has_columns(whole) ? is_column(index) : aval(whole).size() == 1;
     if (const auto it = known_.find(whole); it != known_.end()) {
       return own && it->second.type() == type ? std::optional(it->second) : std::nullopt;

@@ -405,7 +405,9 @@ void Emitter::emit_carried() {
   b.CreateBr(return_);
 }
 
+// Lanes past the end begin with 0, not with the last one's: what is carried addresses nothing that is not clamped.
 void Emitter::emit_columns() {
+  NEAP_CHECK(stretches_.list.empty(), "{}: stretches of a loop", k.name);
   start_map();
   std::vector<Value*> none;
   vector_loop(0, none, [&](Emitter&, Value* column, Value* count, std::vector<Value*>&) {

@@ -57,7 +57,8 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
     return static_cast<double>(code.grain) * static_cast<double>(of_each) <= 2 * elements;
   };
   // Tiles need loops of a vector's length, and elements that do not fit a small cache (neap-cost "transpose" measures).
-  if (kernel.kind == Kernel::Kind::map && std::min(rows, columns) >= 16 && rows * columns > 4096) {
+  const bool loops = !kernel.carried.empty();  // whose columns are one task each
+  if (kernel.kind == Kernel::Kind::map && !loops && std::min(rows, columns) >= 16 && rows * columns > 4096) {
     if (const Analysis analysis(kernel, unit); analysis.crosses()) {
       code.split = Split::tiles;
       code.tile = {kTile, kTile};
@@ -72,7 +73,6 @@ void choose_split(const Launch& launch, const VectorUnit& unit, LaunchCode& code
   const auto per_task = [&](int64_t other) {
     return static_cast<int64_t>(elements / static_cast<double>(std::max<int64_t>(other, 1))) + 1;
   };
-  const bool loops = !kernel.carried.empty();
   if (kernel.kind == Kernel::Kind::reduce || loops || rows >= kManyRows || columns < 2 * kRangeUnit) {
     if (rows < 2) return;
     code.split = Split::rows;

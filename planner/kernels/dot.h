@@ -3,8 +3,8 @@
 // Canonical: lhs [batch, m, k] or [batch, k, m], rhs [batch, k, n] or [batch, n, k], both row-major f32 or f64, axis 0
 // the batch, one contracted axis; output [batch, m, n]. For targets that multiply halves (narrow_dots) all three may be
 // f16 or all bf16, the sums f32. With an attribute dtype, which is f32, either operand may be f16, bf16, i8 or u8: the
-// CPU converts it as it packs it. Products of such integers are made so where every sum is exact in f32. A third
-// operand is what the products are added to.
+// CPU converts it as it packs it. Products of such integers in 32 bits are made so where every sum is exact in f32. A
+// third operand is what the products are added to.
 //
 // An element of an f32 or f64 product is one chain: the third operand's element, or 0, then fma(lhs, rhs, sum) for k
 // from 0 up. So the bits do not change when a product is cut along any of its axes, k included, where each part adds to

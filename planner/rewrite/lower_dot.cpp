@@ -338,10 +338,12 @@ ValueId byte_of(const Graph& graph, ValueId v) {
   return is_byte(graph.aval(v).dtype) ? v : no_value;
 }
 
-// Whether the node multiplies matrices of bytes of which every sum of products is exact in f32.
+// Whether the node multiplies matrices of bytes of which every sum of products is exact in f32, to numbers of as many
+// bytes: narrower ones would need room for the wide ones.
 bool is_exact_in_f32(const Graph& graph, const Node& node) {
   constexpr int64_t kLeast = 8;  // rows, columns and terms: others are sums that fuse
   if (node.op != Op::dot_general || node.inputs.size() != 2 || node.attrs.has(Attr::dtype)) return false;
+  if (size_of(graph.aval(node.out()).dtype) != size_of(DType::f32)) return false;
   const Aval &lhs = graph.aval(node.inputs[0]), &rhs = graph.aval(node.inputs[1]);
   int64_t k = 1, batch = 1, largest = 1;
   for (const ValueId v : node.inputs) {
@@ -380,11 +382,13 @@ Graph exact_products(const Graph& graph) {
     const auto convert_to = [&](ValueId v, DType dtype) {
       return result.add(Op::convert, {v}, {{Attr::dtype, dtype}}, node.loc);
     };
-    std::vector<ValueId> floats;
-    for (const ValueId v : node.inputs) floats.push_back(convert_to(renamed[byte_of(graph, v)], DType::f32));
-    const ValueId whole = convert_to(result.add(Op::dot_general, std::move(floats), node.attrs, node.loc), DType::i32);
+    std::vector<ValueId> floats{convert_to(renamed[byte_of(graph, node.inputs[0])], DType::f32)};
+    const bool square = node.inputs[1] == node.inputs[0];
+    floats.push_back(square ? floats[0] : convert_to(renamed[byte_of(graph, node.inputs[1])], DType::f32));
+    const ValueId sums = result.add(Op::dot_general, std::move(floats), node.attrs, node.loc);
+    const ValueId whole = convert_to(sums, DType::i32);
     const DType dtype = graph.aval(node.out()).dtype;
-    renamed[node.out()] = dtype == DType::i32 ? whole : convert_to(whole, dtype);  // modulo 2^bits, as sums are
+    renamed[node.out()] = dtype == DType::i32 ? whole : convert_to(whole, dtype);  // modulo 2^32, as sums are
   }
   for (const ValueId v : graph.outputs) result.outputs.push_back(renamed[v]);
   return eliminate_dead_code(result);

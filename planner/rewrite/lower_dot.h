@@ -27,8 +27,8 @@ tracing::Graph narrow_dots(const tracing::Graph& graph, const Target& target);
 /// converted as they are packed, and never stored wide for the product's sake. No bit changes. For targets that pack.
 tracing::Graph read_narrow(const tracing::Graph& graph);
 
-/// Makes products of matrices of i8 or u8, widened or not, in f32 where that holds every sum of their terms exactly (up
-/// to 1024 of i8, 258 of u8): the same integers. For targets that pack.
+/// Makes products of matrices of i8 or u8 that were widened to 32 bits in f32, where that holds every sum of their
+/// terms exactly (up to 1024 of i8, 258 of u8): the same integers, in as many bytes. For targets that pack.
 tracing::Graph exact_products(const tracing::Graph& graph);
 
 /// Computes a canonical product that is only read transposed as the transposed one, by (a b)^T = b^T a^T.

@@ -71,12 +71,18 @@ TEST(Gemm, MultipliesEveryFormAndSize) {
   }
 }
 
-// Operands that are halves in memory give the bits of what they convert to.
+// Operands that are narrower in memory give the bits of what they convert to.
 template <class H>
-void check_halves(DotForm f, planner::Narrow half) {
+void check_narrow(DotForm f, planner::Narrow half) {
   const auto narrow = [](const std::vector<float>& wide) {
     std::vector<H> halves;
-    for (const float x : wide) halves.push_back(H(x));
+    for (const float x : wide) {
+      if constexpr (std::is_integral_v<H>) {
+        halves.push_back(static_cast<H>(static_cast<int>(x * 1000)));  // any of its bits
+      } else {
+        halves.push_back(H(x));
+      }
+    }
     return halves;
   };
   const auto widened = [](const std::vector<H>& halves) { return std::vector<float>(halves.begin(), halves.end()); };
@@ -103,8 +109,10 @@ TEST(Gemm, WidensHalvesAsItPacksThem) {
     for (const bool rhs : {false, true}) {
       for (const auto& [m, n, k] :
            {std::array<int64_t, 3>{1, 1, 1}, {2, 5, 7}, {17, 33, 65}, {130, 70, 300}, {9, 20, 0}}) {
-        check_halves<bfloat16>({2, m, n, k, lhs, rhs}, planner::Narrow::bf16);
-        check_halves<float16>({2, m, n, k, lhs, rhs}, planner::Narrow::f16);
+        check_narrow<bfloat16>({2, m, n, k, lhs, rhs}, planner::Narrow::bf16);
+        check_narrow<float16>({2, m, n, k, lhs, rhs}, planner::Narrow::f16);
+        check_narrow<int8_t>({2, m, n, k, lhs, rhs}, planner::Narrow::i8);
+        check_narrow<uint8_t>({2, m, n, k, lhs, rhs}, planner::Narrow::u8);
       }
     }
   }

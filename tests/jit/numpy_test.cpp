@@ -65,6 +65,27 @@ TEST(Numpy, ReadsFormulasAndSides) {
 }
 
 // What is kept is made of rows, the last of which may be part of one.
+TEST(Numpy, MultipliesBytesExactly) {
+  for (const DType type : {i8, u8}) {
+    const int64_t low = type == i8 ? -128 : 0;
+    for (const int64_t k : {8, 258, 1024, 1025}) {
+      const Array x = reshape(arange(20 * k, i64) * 37 % 256 + low, {20, k}),
+                  y = reshape(arange(k * 9, i64) * 101 % 256 + low, {k, 9});
+      const Array extreme = full({20, k}, type == i8 ? -128 : 255, i64);
+      for (const Array& lhs : {x, extreme}) {
+        for (const Array& rhs : {y, full({k, 9}, type == i8 ? -128 : 255, i64)}) {
+          const Array a = convert(lhs, type), b = convert(rhs, type), want = matmul(lhs, rhs);
+          const auto wide =
+              jit([](const Array& p, const Array& q) { return matmul(convert(p, i32), convert(q, i32)); });
+          EXPECT_TRUE(array_equal(wide(a, b), convert(want, i32)).item<bool>()) << name(type) << k;
+          const auto same = jit([](const Array& p, const Array& q) { return matmul(p, q); });
+          EXPECT_TRUE(array_equal(same(a, b), convert(want, type)).item<bool>()) << name(type) << k;
+        }
+      }
+    }
+  }
+}
+
 // What is read `steps` elements beyond the last of n, by a walk that turns or begins again at the ends.
 int64_t beyond_last(int64_t n, int64_t steps, PadMode mode) {
   int64_t at = n - 1, way = mode == PadMode::wrap ? 1 : -1;

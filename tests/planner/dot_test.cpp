@@ -153,6 +153,33 @@ TEST(Dot, HalvesAreConvertedWhereTheyArePacked) {
   }
 }
 
+TEST(Dot, BytesAreMultipliedInF32WhereThatIsExact) {
+  const auto is_exact = [](DType lhs, DType rhs, int64_t k, int64_t m = 20) {
+    Graph g;
+    const ValueId a = g.add_input({{m, k}, lhs}), b = g.add_input({{k, 30}, rhs});
+    g.outputs = {matmul(g, convert(g, a, DType::i32), convert(g, b, DType::i32))};
+    const Graph made = exact_products(g);
+    verify(made);
+    EXPECT_EQ(made.aval(made.outputs[0]), g.aval(g.outputs[0]));
+    if (made == g) return false;
+    const Graph narrow = read_narrow(simplify(made));
+    DotForm form{1, m, 30, k};
+    form.lhs_narrow = lhs == DType::i8 ? Narrow::i8 : Narrow::u8;
+    form.rhs_narrow = rhs == DType::i8 ? Narrow::i8 : Narrow::u8;
+    EXPECT_EQ(only_form(narrow), form);
+    EXPECT_EQ(count(narrow, Op::convert), 1) << "of the result alone: " << print(narrow);
+    return true;
+  };
+  EXPECT_TRUE(is_exact(DType::i8, DType::i8, 1024));
+  EXPECT_FALSE(is_exact(DType::i8, DType::i8, 1025));
+  EXPECT_TRUE(is_exact(DType::u8, DType::u8, 258));
+  EXPECT_FALSE(is_exact(DType::u8, DType::u8, 259));
+  EXPECT_TRUE(is_exact(DType::i8, DType::u8, 514));
+  EXPECT_FALSE(is_exact(DType::i8, DType::u8, 515));
+  EXPECT_FALSE(is_exact(DType::i16, DType::i8, 10));
+  EXPECT_FALSE(is_exact(DType::i8, DType::i8, 100, 3)) << "sums that fuse";
+}
+
 TEST(Dot, ProductsOfBf16KnowThatTheyAre) {
   for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     Graph g;
