@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "backends/cpu/loop_places.h"
+
 namespace neap::cpu {
 
 using backends::Kernel;
@@ -71,23 +73,13 @@ class Maker {
   }
 
   bool find_places() {
-    for (const auto& s : scan_.sliced) {
-      if (!s.stored) slices_.insert(s.body_buffer);
-      if (s.stored && !has_columns(s.body_buffer)) return false;
-      writes_slices_ |= s.stored;
-    }
-    for (const auto& [buffer, outer] : scan_.fixed) fixed_.insert(buffer);
-    for (const auto& c : scan_.carried) {
-      if (fixed_.contains(root(c.from))) return false;  // it is not made here
-      carries_.emplace_back(c.from, c.in_place_of);
-    }
-    for (const int b : body_.outputs) {
-      if (fixed_.contains(root(b))) carries_.emplace_back(b, root(b));  // written where it lies, or the same for ever
-    }
-    return std::ranges::all_of(carries_, [&](const auto& c) {
-      carried_.insert(c.second);
-      return is_whole(c.first) && root(c.second) == c.second && aval(c.first).size() == aval(c.second).size();
-    });
+    std::optional<LoopPlaces> found = LoopPlaces::of(scan_, body_);
+    if (!found) return false;
+    places_ = *std::move(found);
+    const auto fits = [&](const auto& s) { return !s.stored || has_columns(s.body_buffer); };
+    writes_slices_ = std::ranges::any_of(scan_.sliced, [](const auto& s) { return s.stored; });
+    return std::ranges::all_of(scan_.sliced, fits) &&
+           std::ranges::all_of(places_.carries, [&](const auto& c) { return is_whole(c.first); });
   }
 
   // Appends a kernel that computes each element of arrays by itself, or one number for all of them.
@@ -117,7 +109,8 @@ class Maker {
     for (const backends::Store& s : k.stores) {
       const int buffer = code.buffers[static_cast<size_t>(s.buffer)];
       const X index = made[static_cast<size_t>(s.index)], value = made[static_cast<size_t>(s.value)];
-      const bool whole = is_whole(buffer) && aval(buffer).dtype == value.type() && !slices_.contains(root(buffer));
+      const bool whole =
+          is_whole(buffer) && aval(buffer).dtype == value.type() && !places_.slices.contains(root(buffer));
       if (!whole || aval(buffer).size() != (one ? 1 : columns_) || !(one || is_column(index))) return false;
       known_.insert_or_assign(root(buffer), value);
     }
@@ -137,9 +130,9 @@ class Maker {
     if (const auto it = known_.find(whole); it != known_.end()) {
       return own && it->second.type() == type ? std::optional(it->second) : std::nullopt;
     }
-    if (carried_.contains(whole) && !(own && has_columns(whole))) return std::nullopt;
-    const bool is_slice = slices_.contains(whole);
-    if (!is_slice && !fixed_.contains(whole)) return std::nullopt;
+    if (places_.carried.contains(whole) && !(own && has_columns(whole))) return std::nullopt;
+    const bool is_slice = places_.slices.contains(whole);
+    if (!is_slice && !places_.fixed.contains(whole)) return std::nullopt;
     // What is stacked may take a slice's place where nobody needs it any more: no column before this one may have.
     if (is_slice && !own && writes_slices_) return std::nullopt;
     const auto [it, is_new] = read_.try_emplace(whole);
@@ -160,7 +153,7 @@ class Maker {
 
   bool write_carries() {
     std::set<int> places;
-    for (const auto& [from, place] : carries_) {
+    for (const auto& [from, place] : places_.carries) {
       const auto it = known_.find(root(from));
       if (it == known_.end() && root(from) == place) continue;  // it stays
       if (it == known_.end() || !has_columns(from) || it->second.type() != aval(place).dtype) return false;
@@ -188,10 +181,9 @@ class Maker {
   const ScanCode& scan_;
   const planner::PlanData& body_;
   int64_t columns_ = 0;
-  std::set<int> slices_, fixed_, carried_;    // body buffers: slices of operands; what all iterations share; carries
-  std::vector<std::pair<int, int>> carries_;  // body buffers: what the next iteration finds in which other
-  std::map<int, X> known_;                    // root buffers that were written in this iteration
-  std::map<int, int> read_;                   // of root buffers: the kernel's
+  LoopPlaces places_;
+  std::map<int, X> known_;   // root buffers that were written in this iteration
+  std::map<int, int> read_;  // of root buffers: the kernel's
   Kernel all_;
   std::vector<int> buffers_;
   bool writes_slices_ = false;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "backends/cpu/loop_places.h"
+
 namespace neap::cpu {
 
 using backends::Kernel;
@@ -75,24 +77,13 @@ class Maker {
     return is_inside && at % size == 0 ? std::optional(Place(root(buffer), at)) : std::nullopt;
   }
 
-  // Where the loop's operands and results lie: numbers and small arrays, but for what all iterations read.
+  // Whether the loop's operands and results are numbers and small arrays, but for what all iterations read.
   bool find_places() {
-    for (const auto& s : scan_.sliced) {
-      if (!is_small(s.body_buffer)) return false;
-      if (!s.stored) slices_.insert(s.body_buffer);
-    }
-    for (const auto& [buffer, outer] : scan_.fixed) fixed_.insert(buffer);
-    for (const auto& c : scan_.carried) {
-      if (fixed_.contains(root(c.from))) return false;  // it is not made here
-      carries_.emplace_back(c.from, c.in_place_of);
-    }
-    for (const int b : body_.outputs) {
-      if (fixed_.contains(root(b))) carries_.emplace_back(b, root(b));  // written where it lies, or the same for ever
-    }
-    for (const auto& [from, place] : carries_) carried_.insert(place);
-    return std::ranges::all_of(carries_, [&](const auto& c) {
-      return is_small(c.first) && root(c.second) == c.second && aval(c.first).size() == aval(c.second).size();
-    });
+    std::optional<LoopPlaces> found = LoopPlaces::of(scan_, body_);
+    if (!found) return false;
+    places_ = *std::move(found);
+    return std::ranges::all_of(scan_.sliced, [&](const auto& s) { return is_small(s.body_buffer); }) &&
+           std::ranges::all_of(places_.carries, [&](const auto& c) { return is_small(c.first); });
   }
 
   // Appends a kernel element by element; then what it writes is known.
@@ -158,12 +149,12 @@ class Maker {
       if (const auto it = known_.find(*place); it != known_.end()) {
         return it->second.type() == type ? std::optional(it->second) : std::nullopt;
       }
-    } else if (carried_.contains(whole) || width_.contains(whole)) {
+    } else if (places_.carried.contains(whole) || width_.contains(whole)) {
       return std::nullopt;
     }
-    const bool is_slice = slices_.contains(whole);
+    const bool is_slice = places_.slices.contains(whole);
     const auto width = width_.find(whole);
-    if ((!is_slice && !fixed_.contains(whole)) || shift % size != 0) return std::nullopt;
+    if ((!is_slice && !places_.fixed.contains(whole)) || shift % size != 0) return std::nullopt;
     if (width != width_.end() && width->second != size_of(type)) return std::nullopt;
     index = all_.dag.convert(index, i64);
     index = all_.dag.binary(Opcode::add, index, all_.dag.integer(shift / size, i64));
@@ -194,7 +185,7 @@ class Maker {
 
   bool write_carries() {
     std::set<int> places;
-    for (const auto& [from, place] : carries_) {
+    for (const auto& [from, place] : places_.carries) {
       const bool is_in_place = root(from) == place;
       if (is_in_place && !width_.contains(place)) continue;  // it stays
       if (!places.insert(place).second) return false;
@@ -234,9 +225,7 @@ class Maker {
   const ScanCode& scan_;
   const planner::PlanData& body_;
   const double iterations_;
-  std::set<int> slices_, fixed_,
-      carried_;  // body buffers: slices of operands; what all iterations share, carries of it
-  std::vector<std::pair<int, int>> carries_;   // body buffers: what the next iteration finds in which other
+  LoopPlaces places_;
   std::map<Place, X> known_;                   // what was written in this iteration
   std::map<int, size_t> width_;                // of elements that were written, by root buffer
   std::map<std::pair<int, DType>, int> read_;  // of root buffers: the kernel's

@@ -15,18 +15,6 @@ namespace {
 
 using List = std::vector<Array>;
 
-template <class F>
-void expect_reference(const F& f, const List& x, const std::string& what = "") {
-  const List got = jit(f)(x);
-  const eager_reference plain;
-  const List want = f(x);
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    EXPECT_EQ(got[i].dtype(), want[i].dtype());
-    EXPECT_TRUE(same_bits(got[i], want[i])) << what << " output " << i;
-  }
-}
-
 Array some(const Shape& shape, int seed, DType type = f32) {
   return convert(random::uniform(random::key(seed), shape) * 100, type);
 }

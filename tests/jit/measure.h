@@ -1,6 +1,7 @@
 // Runs a compiled function and measures it: what the plan promises is what the allocator saw, to the byte.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <neap/neap.h>
 
 #include <algorithm>
@@ -29,6 +30,20 @@ inline bool has(const Plan& plan, const std::string& strategy) {
 }
 
 inline bool same_bits(const Array& a, const Array& b) { return std::ranges::equal(a.raw(), b.raw()); }
+
+/// Expects what f computes when compiled to be what the reference interpreter computes, to the bit, as sums, products
+/// and choices of f32 and less are.
+template <class F>
+void expect_reference(const F& f, const std::vector<Array>& x, const std::string& what = "") {
+  const std::vector<Array> got = jit(f)(x);
+  const eager_reference plain;
+  const std::vector<Array> want = f(x);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i].dtype(), want[i].dtype());
+    EXPECT_TRUE(same_bits(got[i], want[i])) << what << " output " << i << ": " << got[i] << ", not " << want[i];
+  }
+}
 
 /// Calls f, compiled before, and holds plan, JSON report and allocator against each other. `captured`: arrays that f
 /// closed over.

@@ -16,19 +16,6 @@ namespace {
 
 using List = std::vector<Array>;
 
-// Sums, products and choices of f32 and less are those of the reference, to the bit.
-template <class F>
-void expect_reference(const F& f, const List& x, const std::string& what = "") {
-  const List got = jit(f)(x);
-  const eager_reference plain;
-  const List want = f(x);
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    EXPECT_EQ(got[i].dtype(), want[i].dtype());
-    EXPECT_TRUE(same_bits(got[i], want[i])) << what << " output " << i << ": " << got[i] << ", not " << want[i];
-  }
-}
-
 Array number(double v, DType type = f32) { return full({}, v, type); }
 Array three(float a, float b, float c) { return array(std::vector<float>{a, b, c}); }
 
