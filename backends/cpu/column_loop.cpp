@@ -1,12 +1,11 @@
 #include "backends/cpu/column_loop.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "backends/cpu/loop_places.h"
+#include "backends/cpu/loop_kernel.h"
 
 namespace neap::cpu {
 
@@ -25,18 +24,17 @@ constexpr int64_t kFewestColumns = 17, kMostColumns = 8192;
 constexpr int64_t kFewColumns = 64;             // that lie together however many slices there are
 constexpr size_t kMostBytes = size_t{4} << 20;  // of slices that many columns read or write
 
-class Maker {
+class Maker : LoopKernelMaker {
  public:
-  Maker(const ScanCode& scan, const planner::PlanData& body) : scan_(scan), body_(body) {}
+  Maker(const ScanCode& scan, const planner::PlanData& body) : LoopKernelMaker(scan, body) {}
 
-  std::optional<ScalarLoop> run(std::span<const Launch> launches) {
-    if (!find_columns(launches) || !find_places()) return std::nullopt;
+  std::optional<LoopKernel> run(std::span<const Launch> launches) {
+    if (!find_columns(launches) || !find_places() || !have_columns()) return std::nullopt;
     all_.extent = {columns_, scan_.length};
     all_.vector_level = 0;
     all_.cost_per_element = 0;
     column_ = all_.dag.index(0, u32);
-    slice_ = all_.dag.index(1, i64);
-    if (scan_.reverse) slice_ = all_.dag.binary(Opcode::sub, all_.dag.integer(scan_.length - 1, i64), slice_);
+    iterate(1);
     size_t number = 0;
     for (const StepCode& step : scan_.body->steps) {
       for (const LaunchCode& code : step.launches) {
@@ -47,12 +45,10 @@ class Maker {
       }
     }
     if (all_.dag.size() > kMostInstructions || !write_carries() || !write_stacks()) return std::nullopt;
-    return ScalarLoop{std::move(all_), std::move(buffers_)};
+    return made();
   }
 
  private:
-  int root(int buffer) const { return scan_.body->root[static_cast<size_t>(buffer)]; }
-  const Aval& aval(int buffer) const { return body_.buffers[static_cast<size_t>(buffer)].aval; }
   // A whole buffer: no part of another, and not under another name of other size.
   bool is_whole(int buffer) const {
     return scan_.body->shift[static_cast<size_t>(buffer)] == 0 && aval(buffer).bytes() == aval(root(buffer)).bytes();
@@ -72,22 +68,19 @@ class Maker {
     return columns_ <= kFewColumns || bytes <= kMostBytes;
   }
 
-  bool find_places() {
-    std::optional<LoopPlaces> found = LoopPlaces::of(scan_, body_);
-    if (!found) return false;
-    places_ = *std::move(found);
+  // Whether what is stacked has all columns, and what is carried is whole.
+  bool have_columns() {
     const auto fits = [&](const auto& s) { return !s.stored || has_columns(s.body_buffer); };
     writes_slices_ = std::ranges::any_of(scan_.sliced, [](const auto& s) { return s.stored; });
     return std::ranges::all_of(scan_.sliced, fits) &&
-           std::ranges::all_of(places_.carries, [&](const auto& c) { return is_whole(c.first); });
+           std::ranges::all_of(carries_, [&](const auto& c) { return is_whole(c.first); });
   }
 
   // Appends a kernel that computes each element of arrays by itself, or one number for all of them.
   bool append(const Launch& launch, const LaunchCode& code) {
     const Kernel& k = launch.kernel;
     const auto [rows, columns] = k.extent;
-    const bool is_map = k.kind == Kernel::Kind::map && k.num_params == 0 && k.carried.empty();
-    if (!is_map || launch.partials > 1 || !code.zero_fill.empty()) return false;
+    if (!is_plain_map(launch, code)) return false;
     const bool one = rows * columns == 1;
     if (!one && (rows * columns != columns_ || std::min(rows, columns) != 1)) return false;
     std::vector<X> made;
@@ -109,8 +102,7 @@ class Maker {
     for (const backends::Store& s : k.stores) {
       const int buffer = code.buffers[static_cast<size_t>(s.buffer)];
       const X index = made[static_cast<size_t>(s.index)], value = made[static_cast<size_t>(s.value)];
-      const bool whole =
-          is_whole(buffer) && aval(buffer).dtype == value.type() && !places_.slices.contains(root(buffer));
+      const bool whole = is_whole(buffer) && aval(buffer).dtype == value.type() && !slices_.contains(root(buffer));
       if (!whole || aval(buffer).size() != (one ? 1 : columns_) || !(one || is_column(index))) return false;
       known_.insert_or_assign(root(buffer), value);
     }
@@ -130,30 +122,19 @@ class Maker {
     if (const auto it = known_.find(whole); it != known_.end()) {
       return own && it->second.type() == type ? std::optional(it->second) : std::nullopt;
     }
-    if (places_.carried.contains(whole) && !(own && has_columns(whole))) return std::nullopt;
-    const bool is_slice = places_.slices.contains(whole);
-    if (!is_slice && !places_.fixed.contains(whole)) return std::nullopt;
+    if (carried_.contains(whole) && !(own && has_columns(whole))) return std::nullopt;
+    const bool is_slice = slices_.contains(whole);
+    if (!is_slice && !fixed_.contains(whole)) return std::nullopt;
     // What is stacked may take a slice's place where nobody needs it any more: no column before this one may have.
     if (is_slice && !own && writes_slices_) return std::nullopt;
     const auto [it, is_new] = read_.try_emplace(whole);
     if (is_new) it->second = add_buffer(whole, type, false);
-    return all_.dag.load(it->second, type, is_slice ? in_slice(whole, index) : index);
-  }
-
-  X in_slice(int buffer, X index) {
-    const X begin = all_.dag.binary(Opcode::mul, slice_, all_.dag.integer(aval(buffer).size(), i64));
-    return all_.dag.binary(Opcode::add, begin, all_.dag.convert(index, i64));
-  }
-
-  int add_buffer(int buffer, DType type, bool written) {
-    all_.buffers.push_back({type, written, {}});
-    buffers_.push_back(buffer);
-    return static_cast<int>(buffers_.size()) - 1;
+    return all_.dag.load(it->second, type, is_slice ? in_slice(whole, all_.dag.convert(index, i64)) : index);
   }
 
   bool write_carries() {
     std::set<int> places;
-    for (const auto& [from, place] : places_.carries) {
+    for (const auto& [from, place] : carries_) {
       const auto it = known_.find(root(from));
       if (it == known_.end() && root(from) == place) continue;  // it stays
       if (it == known_.end() || !has_columns(from) || it->second.type() != aval(place).dtype) return false;
@@ -173,31 +154,23 @@ class Maker {
       if (root(s.body_buffer) != s.body_buffer || it == known_.end()) return false;
       if (it->second.type() != aval(s.body_buffer).dtype) return false;
       const int out = add_buffer(s.body_buffer, it->second.type(), true);
-      all_.stores.push_back({out, in_slice(s.body_buffer, column_).id, it->second.id});
+      all_.stores.push_back({out, in_slice(s.body_buffer, all_.dag.convert(column_, i64)).id, it->second.id});
     }
     return true;
   }
 
-  const ScanCode& scan_;
-  const planner::PlanData& body_;
   int64_t columns_ = 0;
-  LoopPlaces places_;
   std::map<int, X> known_;   // root buffers that were written in this iteration
   std::map<int, int> read_;  // of root buffers: the kernel's
-  Kernel all_;
-  std::vector<int> buffers_;
   bool writes_slices_ = false;
-  X column_, slice_;
+  X column_;
 };
 
 }  // namespace
 
-std::optional<ScalarLoop> column_loop_of(const ScanCode& scan, const planner::PlanData& body,
+std::optional<LoopKernel> column_loop_of(const ScanCode& scan, const planner::PlanData& body,
                                          std::span<const Launch> launches) {
-  using Kind = planner::PlanStep::Kind;
-  const auto is_map = [](const StepCode& step) { return step.kind == Kind::map && !step.launches.empty(); };
-  if (!scan.counted || scan.body->steps.empty() || !std::ranges::all_of(scan.body->steps, is_map)) return std::nullopt;
-  return Maker(scan, body).run(launches);
+  return is_loop_of_maps(scan) ? Maker(scan, body).run(launches) : std::nullopt;
 }
 
 }  // namespace neap::cpu

@@ -7,8 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "backends/cpu/program.h"
-#include "backends/cpu/scalar_loop.h"
+#include "backends/cpu/loop_kernel.h"
 #include "backends/kernel.h"
 #include "planner/plan/plan.h"
 
@@ -17,7 +16,7 @@ namespace neap::cpu {
 /// Makes a kernel of the launches of the loop's body, in their order: its rows are the columns, and what it goes
 /// through for each are the iterations. nullopt where the body does anything else, and where arrays are so large that
 /// what is read and written a column at a time would not stay in a cache.
-std::optional<ScalarLoop> column_loop_of(const ScanCode& scan, const planner::PlanData& body,
+std::optional<LoopKernel> column_loop_of(const ScanCode& scan, const planner::PlanData& body,
                                          std::span<const backends::Launch> launches);
 
 }  // namespace neap::cpu

@@ -348,7 +348,7 @@ class Lowering {
   }
 
   // The kernel of a whole loop takes the place of its body's launches, of which there is one at least.
-  void run_at_once(ScalarLoop loop, size_t first_launch, ScanCode& code) {
+  void run_at_once(LoopKernel loop, size_t first_launch, ScanCode& code) {
     code.at_once = true;
     code.carried.clear();
     code.body->steps.resize(1);

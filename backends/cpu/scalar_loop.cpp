@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "backends/cpu/loop_places.h"
+#include "backends/cpu/loop_kernel.h"
 
 namespace neap::cpu {
 
@@ -32,18 +32,17 @@ int32_t weight(const scalar::Dag& dag, const Inst& inst) {
   return to_integer ? 8 : 1;
 }
 
-class Maker {
+class Maker : LoopKernelMaker {
  public:
   Maker(const ScanCode& scan, const planner::PlanData& body, double iterations)
-      : scan_(scan), body_(body), iterations_(iterations) {
+      : LoopKernelMaker(scan, body), iterations_(iterations) {
     all_.extent = {scan.length, 1};
     all_.vector_level = 1;
-    slice_ = all_.dag.index(0, i64);
-    if (scan.reverse) slice_ = all_.dag.binary(Opcode::sub, all_.dag.integer(scan.length - 1, i64), slice_);
+    iterate(0);
   }
 
-  std::optional<ScalarLoop> run(std::span<const Launch> launches) {
-    if (!find_places()) return std::nullopt;
+  std::optional<LoopKernel> run(std::span<const Launch> launches) {
+    if (!find_places() || !are_small()) return std::nullopt;
     int32_t number = 0;
     for (const StepCode& step : scan_.body->steps) {
       for (const LaunchCode& code : step.launches) {
@@ -54,7 +53,7 @@ class Maker {
     }
     if (has_arrays_ && (weight() > number * kWorthALaunch || iterations_ < kFewestIterations)) return std::nullopt;
     if (!write_carries() || !write_stacks()) return std::nullopt;
-    return ScalarLoop{std::move(all_), std::move(buffers_)};
+    return made();
   }
 
  private:
@@ -67,8 +66,6 @@ class Maker {
     return sum;
   }
 
-  int root(int buffer) const { return scan_.body->root[static_cast<size_t>(buffer)]; }
-  const Aval& aval(int buffer) const { return body_.buffers[static_cast<size_t>(buffer)].aval; }
   bool is_small(int buffer) const { return aval(buffer).size() > 0 && aval(buffer).size() <= kMostElements; }
   std::optional<Place> place_of(int buffer, DType type, int64_t index) const {
     const auto size = static_cast<int64_t>(size_of(type));
@@ -78,20 +75,16 @@ class Maker {
   }
 
   // Whether the loop's operands and results are numbers and small arrays, but for what all iterations read.
-  bool find_places() {
-    std::optional<LoopPlaces> found = LoopPlaces::of(scan_, body_);
-    if (!found) return false;
-    places_ = *std::move(found);
+  bool are_small() const {
     return std::ranges::all_of(scan_.sliced, [&](const auto& s) { return is_small(s.body_buffer); }) &&
-           std::ranges::all_of(places_.carries, [&](const auto& c) { return is_small(c.first); });
+           std::ranges::all_of(carries_, [&](const auto& c) { return is_small(c.first); });
   }
 
   // Appends a kernel element by element; then what it writes is known.
   bool append(const Launch& launch, const LaunchCode& code) {
     const Kernel& k = launch.kernel;
     const auto [rows, columns] = k.extent;
-    const bool is_map = k.kind == Kernel::Kind::map && k.num_params == 0 && k.carried.empty();
-    if (!is_map || launch.partials > 1 || !code.zero_fill.empty()) return false;
+    if (!is_plain_map(launch, code)) return false;
     if (rows > kMostElements || columns > kMostElements || rows * columns > kMostElements) return false;
     has_arrays_ |= rows * columns > 1;
     std::vector<std::pair<Place, X>> written;
@@ -149,30 +142,18 @@ class Maker {
       if (const auto it = known_.find(*place); it != known_.end()) {
         return it->second.type() == type ? std::optional(it->second) : std::nullopt;
       }
-    } else if (places_.carried.contains(whole) || width_.contains(whole)) {
+    } else if (carried_.contains(whole) || width_.contains(whole)) {
       return std::nullopt;
     }
-    const bool is_slice = places_.slices.contains(whole);
+    const bool is_slice = slices_.contains(whole);
     const auto width = width_.find(whole);
-    if ((!is_slice && !places_.fixed.contains(whole)) || shift % size != 0) return std::nullopt;
+    if ((!is_slice && !fixed_.contains(whole)) || shift % size != 0) return std::nullopt;
     if (width != width_.end() && width->second != size_of(type)) return std::nullopt;
     index = all_.dag.convert(index, i64);
     index = all_.dag.binary(Opcode::add, index, all_.dag.integer(shift / size, i64));
     const auto [it, is_new] = read_.try_emplace(std::pair(whole, type));
     if (is_new) it->second = add_buffer(whole, type, false);
     return all_.dag.load(it->second, type, is_slice ? in_slice(whole, index) : index);
-  }
-
-  // The place in all slices of an element of this iteration's.
-  X in_slice(int buffer, X index) {
-    const X begin = all_.dag.binary(Opcode::mul, slice_, all_.dag.integer(aval(buffer).size(), i64));
-    return all_.dag.binary(Opcode::add, begin, index);
-  }
-
-  int add_buffer(int buffer, DType type, bool written) {
-    all_.buffers.push_back({type, written, {}});
-    buffers_.push_back(buffer);
-    return static_cast<int>(buffers_.size()) - 1;
   }
 
   // An element that was written in this iteration.
@@ -185,7 +166,7 @@ class Maker {
 
   bool write_carries() {
     std::set<int> places;
-    for (const auto& [from, place] : places_.carries) {
+    for (const auto& [from, place] : carries_) {
       const bool is_in_place = root(from) == place;
       if (is_in_place && !width_.contains(place)) continue;  // it stays
       if (!places.insert(place).second) return false;
@@ -222,27 +203,18 @@ class Maker {
     return true;
   }
 
-  const ScanCode& scan_;
-  const planner::PlanData& body_;
   const double iterations_;
-  LoopPlaces places_;
   std::map<Place, X> known_;                   // what was written in this iteration
   std::map<int, size_t> width_;                // of elements that were written, by root buffer
   std::map<std::pair<int, DType>, int> read_;  // of root buffers: the kernel's
   bool has_arrays_ = false;
-  Kernel all_;
-  std::vector<int> buffers_;
-  X slice_;
 };
 
 }  // namespace
 
-std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
+std::optional<LoopKernel> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
                                          std::span<const Launch> launches, double iterations) {
-  using Kind = planner::PlanStep::Kind;
-  const auto is_map = [](const StepCode& step) { return step.kind == Kind::map && !step.launches.empty(); };
-  if (!scan.counted || scan.length < 2 || scan.body->steps.empty()) return std::nullopt;
-  if (!std::ranges::all_of(scan.body->steps, is_map)) return std::nullopt;
+  if (!is_loop_of_maps(scan) || scan.length < 2) return std::nullopt;
   return Maker(scan, body, iterations).run(launches);
 }
 

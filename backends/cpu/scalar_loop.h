@@ -5,25 +5,17 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
-#include "backends/cpu/program.h"
+#include "backends/cpu/loop_kernel.h"
 #include "backends/kernel.h"
 #include "planner/plan/plan.h"
 
 namespace neap::cpu {
 
-/// A loop in one kernel, and the body buffers that it is given; one that is carried is given where the loop's operand
-/// for it lies, and one that is stacked the whole of what it is a slice of.
-struct ScalarLoop {
-  backends::Kernel kernel;
-  std::vector<int> buffers;
-};
-
 /// Makes it of the launches of the loop's body, in their order; nullopt where they are of more than one element, or do
 /// anything else than read, carry and stack numbers, or where arrays are of so few `iterations`, those of the loops
 /// around it counted, that longer code is not worth its compilation. All of `scan` but `blocks` is known.
-std::optional<ScalarLoop> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
+std::optional<LoopKernel> scalar_loop_of(const ScanCode& scan, const planner::PlanData& body,
                                          std::span<const backends::Launch> launches, double iterations);
 
 }  // namespace neap::cpu
