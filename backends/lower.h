@@ -33,6 +33,8 @@ void add_store(ElementBuilder& elements, Kernel& kernel, int buffer, const Index
 double estimate(const Kernel& kernel, int vector_level);
 /// Estimates the cost of one element without the waste of short rows, in units of planner/kernels/cost.h.
 double cost_per_element(const Kernel& kernel);
+/// Counts the loads that lanes of the inner loop find far apart and neighbouring rows do, too.
+int far_loads(const Kernel& kernel);
 /// Marks the instructions that the kernel's results need.
 std::vector<bool> live_instructions(const Kernel& kernel);
 

@@ -99,7 +99,7 @@ Strides strides_of(const Kernel& kernel, const std::vector<Strides>& of, int32_t
         break;
       case Opcode::div:
       case Opcode::bit_and:
-        if (rows && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a, level);
+        if ((rows || level == 0) && is_integer(inst.type)) out[level] = along_row(inst, dag[inst.b], a, level);
         break;
       default: break;
     }
@@ -230,6 +230,21 @@ double estimate(const Kernel& kernel, int vector_level) {
              columns = static_cast<double>(kernel.extent[1]);
   if (vector_level == 1) return rows * (kRowOverhead + outer + std::ceil(columns / planner::kLanes) * inner);
   return std::ceil(rows / planner::kLanes) * (kRowOverhead + outer + columns * inner);
+}
+
+int far_loads(const Kernel& kernel) {
+  constexpr int64_t kJump = 16, kNear = 8;  // as Analysis::crosses() has them
+  const Facts f = facts_of(kernel);
+  const auto is_far = [&](int32_t id) {
+    const Inst& inst = kernel.dag[id];
+    if (inst.op != Opcode::load || !f.live[id]) return false;
+    const auto &by_row = f.strides[inst.a][0], &by_lane = f.strides[inst.a][1];
+    if (!by_lane || std::abs(*by_lane) < kJump) return false;
+    return !by_row || std::abs(*by_row) > kNear;
+  };
+  int count = 0;
+  for (int32_t id = 0; id < kernel.dag.size(); ++id) count += is_far(id) ? 1 : 0;
+  return count;
 }
 
 double cost_per_element(const Kernel& kernel) {

@@ -91,7 +91,51 @@ Value* Emitter::instruction(Body& body, int32_t id) {
   Value* y = operand(i.b);
   Value* z = operand(i.c);
   at(body, a.depth(id));
+  if (i.op == Opcode::div && unit_.avx2) {
+    if (Value* quotient = small_quotient(i, x)) return quotient;
+  }
   return arithmetic(i, x, y, z, k.dag[i.a].type);
+}
+
+namespace {
+
+// Calls f with each value of an integer type of 8 or 16 bits; whether it held for all.
+template <class F>
+bool holds_for_all(DType type, const F& f) {
+  const auto bits = 8 * static_cast<int>(size_of(type));
+  const int first = is_signed(type) ? -(1 << (bits - 1)) : 0;
+  for (int v = first; v < first + (1 << bits); ++v) {
+    if (!f(static_cast<float>(v))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Divisions of bytes and words by a constant, as those of pixels by 255: all quotients are tried here, so the product
+// with the reciprocal is taken where it is the same, or that and what the remainder adds to it. A division costs ten
+// instructions.
+Value* Emitter::small_quotient(const Inst& i, Value* x) {
+  const Inst &from = k.dag[i.a], &by = k.dag[i.b];
+  if (i.type != DType::f32 || from.op != Opcode::convert || by.op != Opcode::constant) return nullptr;
+  const DType type = k.dag[from.a].type;
+  if (!is_integer(type) || size_of(type) > 2) return nullptr;
+  const auto divisor = std::bit_cast<float>(static_cast<uint32_t>(by.imm));
+  const float reciprocal = 1 / divisor;
+  const auto same = [](float one, float other) { return std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(other); };
+  const auto constant = [&](float v) { return constant_like(b.getFloatTy(), static_cast<double>(v), x); };
+  if (!std::isnormal(divisor) || !std::isnormal(reciprocal)) return nullptr;
+  if (holds_for_all(type, [&](float v) { return same(v * reciprocal, v / divisor); })) {
+    return b.CreateFMul(x, constant(reciprocal));
+  }
+  const bool is_exact = holds_for_all(type, [&](float v) {
+    const float near = v * reciprocal, rest = std::fma(-near, divisor, v);
+    return same(std::fma(rest, reciprocal, near), v / divisor);
+  });
+  if (!is_exact) return nullptr;
+  Value* near = b.CreateFMul(x, constant(reciprocal));
+  Value* rest = intrinsic(llvm::Intrinsic::fma, {b.CreateFNeg(near), constant(divisor), x});
+  return intrinsic(llvm::Intrinsic::fma, {rest, constant(reciprocal), near});
 }
 
 Value* Emitter::arithmetic(const Inst& i, Value* x, Value* y, Value* z, DType from) {

@@ -178,6 +178,7 @@ class Emitter {
   // emit_ops.cpp
   Value* instruction(Body& body, int32_t id);
   Value* uniform_constant(const Inst& inst);
+  Value* small_quotient(const Inst& inst, Value* x);
   Value* arithmetic(const Inst& inst, Value* x, Value* y, Value* z, DType from);
   Value* convert(Value* v, DType from, DType to);
   Value* float_to_int(Value* v, DType from, DType to);

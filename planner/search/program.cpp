@@ -5,6 +5,7 @@
 #include "planner/rewrite/complex.h"
 #include "planner/rewrite/lower_convolution.h"
 #include "planner/rewrite/lower_dot.h"
+#include "planner/rewrite/product_sums.h"
 #include "planner/rewrite/simplify.h"
 #include "planner/rewrite/subkey.h"
 #include "trace/graph/effects.h"
@@ -15,6 +16,7 @@ using tracing::Graph;
 
 Program::Program(Graph graph, const Target& target)
     : graph_(lower_convolutions(lower_complex(tracing::ordered_effects(std::move(graph)), target), target)) {
+  graph_ = multiply_product_sums(graph_);
   if (!target.gpu) graph_ = mark_short_products(exact_products(graph_));
 }
 

@@ -104,6 +104,82 @@ void check_narrow(DotForm f, planner::Narrow half) {
   expect_same(f, wide_lhs.data(), rhs.data());
 }
 
+// Products of bytes against sums of integers, also added up in parts along k.
+template <class L, class R>
+void check_bytes(DotForm f, std::mt19937& random) {
+  const auto narrow = []<class B>(B) { return std::is_signed_v<B> ? planner::Narrow::i8 : planner::Narrow::u8; };
+  std::vector<L> lhs(f.batch * f.m * f.k);
+  std::vector<R> rhs(f.batch * f.k * f.n);
+  for (L& x : lhs) x = static_cast<L>(random() % 8 == 0 ? -128 : static_cast<int>(random()));  // the extremes, too
+  for (R& x : rhs) x = static_cast<R>(random() % 8 == 0 ? -1 : static_cast<int>(random()));
+  f.lhs_narrow = narrow(L{});
+  f.rhs_narrow = narrow(R{});
+  const std::vector<double> want = product_by_loops(f, lhs, rhs);
+  const auto expect_integers = [&](const std::vector<float>& out) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(static_cast<double>(out[i]), want[i]) << f.batch << " x " << f.m << " x " << f.n << " x " << f.k;
+    }
+  };
+  std::vector<float> out(want.size(), 77);
+  const auto multiply = [&](const DotForm& form, const L* a, const R* b) {
+    const size_t bytes = planner::dot_scratch_bytes(form);
+    const BufferPtr scratch = allocate(bytes + 4096, "scratch");
+    std::memset(scratch->data(), 0xAB, bytes + 4096);
+    gemm(form, a, b, out.data(), scratch->data());
+    for (size_t i = 0; i < 4096; ++i) EXPECT_EQ(scratch->data()[bytes + i], std::byte{0xAB});
+  };
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    multiply(f, lhs.data(), rhs.data());
+    expect_integers(out);
+  }
+  if (f.batch != 1 || !f.lhs_transposed || f.rhs_transposed || f.k < 2) return;
+  DotForm part = f;  // rows of both
+  part.whole_k = f.k;
+  part.k = f.k / 2;
+  multiply(part, lhs.data(), rhs.data());
+  part.adds = true;
+  part.k = f.k - f.k / 2;
+  multiply(part, lhs.data() + f.k / 2 * f.m, rhs.data() + f.k / 2 * f.n);
+  expect_integers(out);
+}
+
+TEST(Gemm, MultipliesBytesAsIntegers) {
+  std::mt19937 random(5);
+  for (const bool lhs : {false, true}) {
+    for (const bool rhs : {false, true}) {
+      for (const auto& [batch, m, n, k] : {std::array<int64_t, 4>{2, 17, 33, 65},
+                                           {1, 130, 70, 258},
+                                           {1, 1, 8, 9},
+                                           {3, 64, 16, 64},
+                                           {1, 12, 47, 131},
+                                           {1, 300, 520, 30},
+                                           {2, 9, 20, 3}}) {
+        const DotForm form{batch, m, n, k, lhs, rhs};
+        check_bytes<int8_t, int8_t>(form, random);
+        check_bytes<uint8_t, uint8_t>(form, random);
+        check_bytes<int8_t, uint8_t>(form, random);
+        check_bytes<uint8_t, int8_t>(form, random);
+      }
+      check_bytes<int8_t, int8_t>({1, 40, 50, 1024, lhs, rhs}, random);
+    }
+  }
+  DotForm form{1, 20, 20, 40};  // to what is no integer: in the order of any product
+  form.lhs_narrow = form.rhs_narrow = planner::Narrow::i8;
+  const std::vector<int8_t> bytes(800, 3);
+  const std::vector<float> wide(800, 3), initial(400, 0.1f);
+  const auto added = [&](const DotForm& f, const void* a, const void* b) {
+    std::vector<float> out = initial;
+    const BufferPtr scratch = allocate(planner::dot_scratch_bytes(f), "scratch");
+    gemm(f, a, b, out.data(), scratch->data());
+    return out;
+  };
+  form.adds = true;
+  const auto narrow = added(form, bytes.data(), bytes.data());
+  form.lhs_narrow = form.rhs_narrow = planner::Narrow::no;
+  EXPECT_EQ(narrow, added(form, wide.data(), wide.data()));
+}
+
 TEST(Gemm, WidensHalvesAsItPacksThem) {
   for (const bool lhs : {false, true}) {
     for (const bool rhs : {false, true}) {

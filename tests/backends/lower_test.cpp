@@ -1,4 +1,5 @@
 // Map steps: every op that a fused group may hold, alone and composed, and the form of the kernels.
+#include "backends/lower.h"
 #include "tests/backends/lowering.h"
 #include "tests/trace/samples.h"
 #include "trace/graph/op_table.h"
@@ -199,6 +200,25 @@ TEST(Lower, ReshapeOfTranspose) {
   const auto launches = check(step_of(g));
   EXPECT_EQ(extent(launches), (std::array<int64_t, 2>{1, 120})) << "it is the identity";
   EXPECT_EQ(divisions(launches[0].kernel), 0);
+}
+
+// What lanes find far apart lies side by side for neighbouring rows, so that tiles of both share what they read.
+TEST(Lower, RowsGoAlongWhatLanesJumpOver) {
+  const Shape shape{20, 18, 1, 16};
+  for (const Ints& order : {Ints{3, 1, 2, 0}, Ints{3, 2, 1, 0}, Ints{1, 3, 2, 0}, Ints{0, 3, 1, 2}, Ints{2, 3, 1, 0}}) {
+    Graph g;
+    const ValueId x = g.add_input({shape, f32});
+    const ValueId t = g.add(Op::transpose, {x}, {{Attr::permutation, order}});
+    g.outputs = {g.add(Op::add, {t, g.add_input({g.aval(t).shape, f32})})};
+    const auto launches = check(step_of(g));
+    ASSERT_EQ(launches.size(), 1u);
+    EXPECT_EQ(far_loads(launches[0].kernel), 0) << launches[0].kernel.print();
+  }
+  Graph g;  // which is not the same for both
+  const ValueId x = g.add_input({{16, 17, 18, 19}, f32}), y = g.add_input({{19, 16, 17, 18}, f32});
+  g.outputs = {g.add(Op::add, {g.add(Op::transpose, {x}, {{Attr::permutation, Ints{3, 2, 1, 0}}}),
+                               g.add(Op::transpose, {y}, {{Attr::permutation, Ints{0, 3, 2, 1}}})})};
+  EXPECT_EQ(far_loads(check(step_of(g)).at(0).kernel), 1);
 }
 
 TEST(Lower, SplitAndMergeOfOneAxis) {

@@ -18,8 +18,8 @@ std::vector<T> product_operand(int64_t n, int seed) {
 }
 
 /// The product by plain loops in double.
-template <class T>
-std::vector<double> product_by_loops(const planner::DotForm& f, const std::vector<T>& lhs, const std::vector<T>& rhs) {
+template <class L, class R>
+std::vector<double> product_by_loops(const planner::DotForm& f, const std::vector<L>& lhs, const std::vector<R>& rhs) {
   std::vector<double> out;
   for (int64_t b = 0; b < f.batch; ++b) {
     for (int64_t i = 0; i < f.m; ++i) {
