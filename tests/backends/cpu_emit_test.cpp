@@ -88,6 +88,25 @@ TEST(EmitMap, DividesShiftsAndCounts) {
     check_elementwise(u32, 75, [&](Kernel& k, X x, X) { return k.dag.rotl(x, count); });
 }
 
+TEST(EmitMap, DividesEveryByteAndWordByConstants) {
+  for (const DType t : {DType::u8, DType::i8, DType::u16, DType::i16}) {
+    const int64_t n = int64_t{1} << 8 * size_of(t);
+    Bytes all(static_cast<size_t>(n) * size_of(t));
+    for (size_t v = 0; v < static_cast<size_t>(n); ++v) std::memcpy(&all[v * size_of(t)], &v, size_of(t));
+    for (const double divisor : {255.0, 3.0, 7.0, -10.0, 65535.0, 49.0, 0.1, 1.0 / 3, 1e-37, 1e38, 1e-42, HUGE_VAL}) {
+      Kernel k;
+      k.extent = {1, n};
+      Trial run;
+      const int in = run.add(k, t, all);
+      const X i = k.dag.index(1, u32);
+      const X x = k.dag.convert(k.dag.load(in, t, i), f32);
+      const X quotient = k.dag.binary(Opcode::div, x, k.dag.constant(divisor, f32));
+      k.stores.push_back({run.output(k, f32, n), i.id, quotient.id});
+      run.check(k);
+    }
+  }
+}
+
 TEST(EmitMap, SelectsBitcastsAndCalls) {
   for (const DType t : kAll) {
     check_elementwise(t, 75, [&](Kernel& k, X x, X y) {

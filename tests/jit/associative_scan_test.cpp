@@ -67,6 +67,38 @@ TEST(AssociativeScan, IsOneOfMatrices) {
   }
 }
 
+TEST(AssociativeScan, OfAdditionsAndTheLikeIsCumulative) {
+  const auto add = [](const Array& x, const Array& y) { return x + y; };
+  const auto larger = [](const Array& x, const Array& y) { return maximum(y, x); };
+  const auto smaller = [](const Array& x, const Array& y) { return minimum(x, y); };
+  const auto times = [](const Array& x, const Array& y) { return x * y; };
+  const Array x = random::uniform(random::key(4), {5, 70}, f64, 0.5, 1.5);
+  for (const bool reverse : {false, true}) {
+    for (const int64_t axis : {0, 1, -1}) {
+      expect_near(associative_scan(add, x, reverse, axis), cumsum(x, axis, reverse));
+      expect_near(associative_scan(times, x, reverse, axis), cumprod(x, axis, reverse));
+      expect_near(associative_scan(larger, x, reverse, axis), cummax(x, axis, reverse));
+      expect_near(associative_scan(smaller, x, reverse, axis), cummin(x, axis, reverse));
+    }
+  }
+  const Array one = ones({}, f64);  // captured, so that f is no such op alone
+  const auto by_joins = [&](const Array& a, const Array& b) { return a * b * one; };
+  expect_near(grad([&](const Array& a) { return sum(square(associative_scan(times, a, false, 1))); })(x),
+              grad([&](const Array& a) { return sum(square(associative_scan(by_joins, a, false, 1))); })(x));
+  const Array bytes = full({300}, 3, DType::u8);  // wrap, as additions of them do
+  EXPECT_EQ(associative_scan(add, bytes)[299].item<uint8_t>(), static_cast<uint8_t>(900));
+  const Array bits = array({true, false, true});
+  EXPECT_EQ(associative_scan(add, bits).dtype(), DType::bool_);
+  using Two = std::pair<Array, Array>;
+  const Two both = associative_scan([](const Two& a, const Two& b) { return Two(a.first + b.first, maximum(a.second, b.second)); },
+                                    Two(x, -x), true, 1);
+  expect_near(both.first, cumsum(x, 1, true));
+  expect_near(both.second, cummax(-x, 1, true));
+  const Two crossed = associative_scan([](const Two& a, const Two& b) { return Two(a.second + b.second, a.first + b.first); },
+                                       Two(x, x), false, 1);
+  expect_near(crossed.first, cumsum(x, 1));  // of two that are alike
+}
+
 TEST(AssociativeScan, SaysWhatIsWrong) {
   try {
     associative_scan([](const Array& x, const Array&) { return sum(x); }, arange(5));

@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "trace/tracing/tracing.h"
 
 namespace neap::detail {
@@ -62,6 +66,39 @@ class PairwiseScan {
   const LeafFunction& f_;
 };
 
+// What running joins of an array are where each is this op on two elements.
+std::optional<Op> running(Op join, DType dtype) {
+  if (dtype == DType::bool_) return std::nullopt;
+  if (join == Op::add) return Op::cumsum;
+  if (is_complex(dtype)) return std::nullopt;
+  switch (join) {
+    case Op::multiply: return Op::cumprod;
+    case Op::maximum: return Op::cummax;
+    case Op::minimum: return Op::cummin;
+    default: return std::nullopt;
+  }
+}
+
+// The op that gives the running joins of each leaf, if f joins each by itself and by such an op alone.
+std::optional<std::vector<Op>> running_ops(const LeafFunction& f, std::span<const Aval> leaves) {
+  std::vector<Aval> pair(leaves.begin(), leaves.end());
+  pair.insert(pair.end(), leaves.begin(), leaves.end());
+  const TracedFunction traced = neap::tracing::trace(pair, f);
+  const Graph& graph = traced.graph;
+  if (!traced.captured.empty() || graph.outputs.size() != leaves.size()) return std::nullopt;
+  std::vector<Op> ops;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Node* node = graph.def(graph.outputs[i]);
+    if (!node || node->inputs.size() != 2) return std::nullopt;
+    const ValueId x = graph.inputs[i], y = graph.inputs[leaves.size() + i];
+    const std::vector<ValueId> forwards{x, y}, backwards{y, x};
+    const std::optional<Op> op = running(node->op, leaves[i].dtype);
+    if (!op || (node->inputs != forwards && node->inputs != backwards)) return std::nullopt;
+    ops.push_back(*op);
+  }
+  return ops;
+}
+
 void check_like(const Arrays& pair, const Arrays& joined, std::source_location loc) {
   const size_t n = pair.size() / 2;
   if (joined.size() != n)
@@ -95,6 +132,15 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
     length = n;
   }
   const TracedFunction traced = neap::tracing::trace(avals, [&](const Arrays& in) {
+    if (const std::optional<std::vector<Op>> ops = running_ops(f, avals)) {
+      Arrays result;
+      for (size_t i = 0; i < in.size(); ++i) {
+        const int64_t along = normalize_axis(axis, in[i].ndim(), "associative_scan", loc);
+        result.push_back(
+            apply((*ops)[i], {in[i]}, {{Attr::axis, along}, {Attr::reverse, int64_t{reverse}}}, loc));
+      }
+      return result;
+    }
     Arrays first;  // with the axis in front, as their ranks may differ
     for (const Array& a : in) {
       const Array moved = moveaxis(a, axis, 0);
