@@ -80,10 +80,15 @@ std::optional<Op> running(Op join, DType dtype) {
 }
 
 // The op that gives the running joins of each leaf, if f joins each by itself and by such an op alone.
-std::optional<std::vector<Op>> running_ops(const LeafFunction& f, std::span<const Aval> leaves) {
+std::optional<std::vector<Op>> running_ops(const LeafFunction& f, std::span<const Aval> leaves,
+                                           std::source_location loc) {
   std::vector<Aval> pair(leaves.begin(), leaves.end());
   pair.insert(pair.end(), leaves.begin(), leaves.end());
-  const TracedFunction traced = neap::tracing::trace(pair, f);
+  const TracedFunction traced = neap::tracing::trace(pair, [&](const Arrays& in) {
+    Arrays joined = f(in);
+    for (const Array& a : joined) aval_of(a, loc);  // throws where it has no value
+    return joined;
+  });
   const Graph& graph = traced.graph;
   if (!traced.captured.empty() || graph.outputs.size() != leaves.size()) return std::nullopt;
   std::vector<Op> ops;
@@ -132,7 +137,7 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
     length = n;
   }
   const TracedFunction traced = neap::tracing::trace(avals, [&](const Arrays& in) {
-    if (const std::optional<std::vector<Op>> ops = running_ops(f, avals)) {
+    if (const std::optional<std::vector<Op>> ops = running_ops(f, avals, loc)) {
       Arrays result;
       for (size_t i = 0; i < in.size(); ++i) {
         const int64_t along = normalize_axis(axis, in[i].ndim(), "associative_scan", loc);

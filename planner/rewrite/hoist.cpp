@@ -1,0 +1,137 @@
+#include "planner/rewrite/hoist.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "planner/kernels/cost.h"
+#include "planner/plan/graph_edit.h"
+#include "trace/graph/op_table.h"
+
+namespace neap::planner {
+
+using namespace tracing;
+
+namespace {
+
+constexpr double kDear = 16;                   // of an element; others cost no more than to read them
+constexpr size_t kFewBytes = size_t{4} << 10;  // which any value may take
+constexpr size_t kMostValues = 1000;           // that one is computed of: others stay
+
+bool may_move(const Node& node) {
+  if (node.outputs.size() != 1) return false;
+  switch (op_info(node.op).family) {
+    case Family::control:
+    case Family::call:
+    case Family::host:
+    case Family::collective: return false;
+    default: return true;
+  }
+}
+
+class Hoister {
+ public:
+  Hoister(Builder& b, LoopParts& loop) : b_(b), loop_(loop), body_(loop.body), outside_(body_.values.size(), no_value) {
+    for (size_t i = 0; i < loop.consts + loop.carries; ++i) {
+      const ValueId v = body_.inputs[i];
+      const bool is_const = i < loop.consts;
+      const bool stays = !is_const && !(loop.has_condition && i == loop.consts) && body_.outputs[i - loop.consts] == v;
+      if (is_const || stays) outside_[v] = loop.operands[i];
+    }
+    moves_.assign(body_.values.size(), false);
+    for (const ValueId v : body_.inputs) moves_[v] = outside_[v] != no_value;
+    for (const Node& node : body_.nodes) {
+      const bool all = may_move(node) && std::ranges::all_of(node.inputs, [&](ValueId v) { return moves_[v]; });
+      for (const ValueId v : node.outputs) moves_[v] = all;
+    }
+  }
+
+  void run() {
+    find();
+    if (hoisted_.empty()) return;
+    std::ranges::reverse(hoisted_);
+    for (const ValueId v : hoisted_) build(v);
+    rewrite();
+  }
+
+ private:
+  // From the last node to the first: values that move, and that are read by what does not.
+  void find() {
+    std::vector<bool> read(body_.values.size(), false);
+    for (const ValueId v : body_.outputs) read[v] = true;
+    for (size_t n = body_.nodes.size(); n-- > 0;) {
+      const Node& node = body_.nodes[n];
+      if (std::ranges::none_of(node.outputs, [&](ValueId v) { return read[v]; })) continue;
+      if (moves_[node.outputs[0]] && is_worth_it(node.out())) {
+        hoisted_.push_back(node.out());
+        continue;
+      }
+      for (const ValueId v : node.inputs) read[v] = true;
+    }
+  }
+
+  bool is_worth_it(ValueId v) const {
+    std::set<ValueId> seen;
+    double cost = 0;
+    size_t bytes = 0;
+    bool is_stored = false;
+    const auto visit = [&](const auto& self, ValueId value) -> void {
+      if (seen.size() > kMostValues || !seen.insert(value).second) return;
+      const Node* node = body_.def(value);
+      if (!node) {
+        bytes += body_.aval(value).bytes();
+        return;
+      }
+      is_stored = is_stored || !is_fusible(node->op);
+      cost += element_cost(body_, *node) * static_cast<double>(body_.aval(value).size());
+      for (const ValueId in : node->inputs) self(self, in);
+    };
+    visit(visit, v);
+    const Aval& aval = body_.aval(v);
+    if (seen.size() > kMostValues || bytes == 0 || aval.bytes() > std::max(kFewBytes, bytes)) return false;
+    return is_stored || cost > kDear * static_cast<double>(aval.size());
+  }
+
+  ValueId build(ValueId v) {
+    if (outside_[v] != no_value) return outside_[v];
+    const Node& node = *body_.def(v);
+    std::vector<ValueId> inputs;
+    for (const ValueId in : node.inputs) inputs.push_back(build(in));
+    return outside_[v] = b_.add(node.op, std::move(inputs), node.attrs, node.loc);
+  }
+
+  void rewrite() {
+    Graph result;
+    result.name = body_.name;
+    std::vector<ValueId> renamed(body_.values.size(), no_value);
+    const auto add_inputs = [&](const std::vector<ValueId>& values, size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) renamed[values[i]] = result.add_input(body_.aval(values[i]));
+    };
+    add_inputs(body_.inputs, 0, loop_.consts);
+    add_inputs(hoisted_, 0, hoisted_.size());
+    add_inputs(body_.inputs, loop_.consts, body_.inputs.size());
+    for (const Node& node : body_.nodes) {
+      if (renamed[node.outputs[0]] == no_value) append_renamed(result, body_, node, renamed);
+    }
+    for (const ValueId v : body_.outputs) result.outputs.push_back(renamed[v]);
+    std::vector<ValueId> operands;
+    for (const ValueId v : hoisted_) operands.push_back(outside_[v]);
+    loop_.operands.insert(loop_.operands.begin() + static_cast<ptrdiff_t>(loop_.consts), operands.begin(),
+                          operands.end());
+    loop_.consts += hoisted_.size();
+    loop_.body = std::move(result);
+  }
+
+  Builder& b_;
+  LoopParts& loop_;
+  const Graph& body_;
+  std::vector<ValueId> outside_;  // of values of the body: the same before the loop
+  std::vector<bool> moves_;       // whether it does not change from iteration to iteration
+  std::vector<ValueId> hoisted_;
+};
+
+}  // namespace
+
+void hoist(Builder& b, LoopParts& loop) { Hoister(b, loop).run(); }
+
+}  // namespace neap::planner
