@@ -122,7 +122,9 @@ Value* Emitter::small_quotient(const Inst& i, Value* x) {
   if (!is_integer(type) || size_of(type) > 2) return nullptr;
   const auto divisor = std::bit_cast<float>(static_cast<uint32_t>(by.imm));
   const float reciprocal = 1 / divisor;
-  const auto same = [](float one, float other) { return std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(other); };
+  const auto same = [](float one, float other) {
+    return std::bit_cast<uint32_t>(one) == std::bit_cast<uint32_t>(other);
+  };
   const auto constant = [&](float v) { return constant_like(b.getFloatTy(), static_cast<double>(v), x); };
   if (!std::isnormal(divisor) || !std::isnormal(reciprocal)) return nullptr;
   if (holds_for_all(type, [&](float v) { return same(v * reciprocal, v / divisor); })) {

@@ -90,12 +90,13 @@ TEST(AssociativeScan, OfAdditionsAndTheLikeIsCumulative) {
   const Array bits = array({true, false, true});
   EXPECT_EQ(associative_scan(add, bits).dtype(), DType::bool_);
   using Two = std::pair<Array, Array>;
-  const Two both = associative_scan([](const Two& a, const Two& b) { return Two(a.first + b.first, maximum(a.second, b.second)); },
-                                    Two(x, -x), true, 1);
+  const Two both =
+      associative_scan([](const Two& a, const Two& b) { return Two(a.first + b.first, maximum(a.second, b.second)); },
+                       Two(x, -x), true, 1);
   expect_near(both.first, cumsum(x, 1, true));
   expect_near(both.second, cummax(-x, 1, true));
-  const Two crossed = associative_scan([](const Two& a, const Two& b) { return Two(a.second + b.second, a.first + b.first); },
-                                       Two(x, x), false, 1);
+  const Two crossed = associative_scan(
+      [](const Two& a, const Two& b) { return Two(a.second + b.second, a.first + b.first); }, Two(x, x), false, 1);
   expect_near(crossed.first, cumsum(x, 1));  // of two that are alike
 }
 

@@ -51,67 +51,94 @@ Array repeat(int64_t n, const std::function<Array(const Array&)>& f, const Array
 }
 
 TEST(Hoist, WhatIsDearAndTakesNoMoreBytes) {
-  EXPECT_EQ(counts(Op::cos, {{100}, {100}}, [](const Arrays& in) {
-              return repeat(5, [&](const Array& c) { return c * (2 * cos(in[1])); }, in[0]);
-            }), (Counts{0, 1}));
-  EXPECT_EQ(counts(Op::dot_general, {{20}, {20, 30}}, [](const Arrays& in) {  // the product of the two, not with c
-              return repeat(5, [&](const Array& c) { return tanh(matmul(matmul(in[1], transpose(in[1], Shape{1, 0})), c)); },
-                            in[0]);
-            }).outside, 1);
-  EXPECT_EQ(counts(Op::reduce_sum, {{10}, {30, 10}}, [](const Arrays& in) {
-              return repeat(5, [&](const Array& c) { return c + sum(in[1], {0}); }, in[0]);
-            }), (Counts{0, 1}));
-  EXPECT_EQ(counts(Op::cos, {{8, 8}, {8, 8}}, [](const Arrays& in) {  // of few bytes, though of fewer
-              return repeat(5, [&](const Array& c) { return c * cos(expand_dims(in[1][0], 0) * arange(8.0f)); }, in[0]);
-            }), (Counts{0, 1}));
+  EXPECT_EQ(
+      counts(Op::cos, {{100}, {100}},
+             [](const Arrays& in) { return repeat(5, [&](const Array& c) { return c * (2 * cos(in[1])); }, in[0]); }),
+      (Counts{0, 1}));
+  EXPECT_EQ(counts(Op::dot_general, {{20}, {20, 30}},
+                   [](const Arrays& in) {  // the product of the two, not with c
+                     return repeat(
+                         5,
+                         [&](const Array& c) { return tanh(matmul(matmul(in[1], transpose(in[1], Shape{1, 0})), c)); },
+                         in[0]);
+                   })
+                .outside,
+            1);
+  EXPECT_EQ(
+      counts(Op::reduce_sum, {{10}, {30, 10}},
+             [](const Arrays& in) { return repeat(5, [&](const Array& c) { return c + sum(in[1], {0}); }, in[0]); }),
+      (Counts{0, 1}));
+  EXPECT_EQ(counts(Op::cos, {{8, 8}, {8, 8}},
+                   [](const Arrays& in) {  // of few bytes, though of fewer
+                     return repeat(
+                         5, [&](const Array& c) { return c * cos(expand_dims(in[1][0], 0) * arange(8.0f)); }, in[0]);
+                   }),
+            (Counts{0, 1}));
 }
 
 TEST(Hoist, FromLoopsInLoops) {
-  EXPECT_EQ(counts(Op::cos, {{100}, {100}}, [](const Arrays& in) {
-              return repeat(4, [&](const Array& a) {
-                return repeat(5, [&](const Array& c) { return c * cos(in[1]); }, a);
-              }, in[0]);
-            }), (Counts{0, 1}));
-  EXPECT_EQ(counts(Op::cos, {{100}}, [](const Arrays& in) {  // as far as it stays the same
-              return repeat(4, [&](const Array& a) {
-                return repeat(5, [&](const Array& c) { return c * cos(a); }, a);
-              }, in[0]);
-            }), (Counts{1, 0}));
+  EXPECT_EQ(counts(Op::cos, {{100}, {100}},
+                   [](const Arrays& in) {
+                     return repeat(
+                         4,
+                         [&](const Array& a) { return repeat(5, [&](const Array& c) { return c * cos(in[1]); }, a); },
+                         in[0]);
+                   }),
+            (Counts{0, 1}));
+  EXPECT_EQ(counts(Op::cos, {{100}},
+                   [](const Arrays& in) {  // as far as it stays the same
+                     return repeat(
+                         4, [&](const Array& a) { return repeat(5, [&](const Array& c) { return c * cos(a); }, a); },
+                         in[0]);
+                   }),
+            (Counts{1, 0}));
 }
 
 TEST(Hoist, OfCarriesThatNeverChange) {
-  EXPECT_EQ(counts(Op::cos, {{100}, {100}}, [](const Arrays& in) {
-              using Two = std::pair<Array, Array>;
-              return fori_loop(
-                         0, 5, [](const Array&, const Two& c) { return Two(c.first * cos(c.second), c.second); },
-                         Two(in[0], in[1]))
-                  .first;
-            }), (Counts{0, 1}));
+  EXPECT_EQ(counts(Op::cos, {{100}, {100}},
+                   [](const Arrays& in) {
+                     using Two = std::pair<Array, Array>;
+                     return fori_loop(
+                                0, 5, [](const Array&, const Two& c) { return Two(c.first * cos(c.second), c.second); },
+                                Two(in[0], in[1]))
+                         .first;
+                   }),
+            (Counts{0, 1}));
 }
 
 TEST(Hoist, OthersStay) {
-  EXPECT_EQ(counts(Op::cos, {{100}}, [](const Arrays& in) {
-              return repeat(5, [&](const Array& c) { return cos(c); }, in[0]);
-            }), (Counts{1, 0}));
-  EXPECT_EQ(counts(Op::add, {{100}, {100}}, [](const Arrays& in) {  // cheaper than to hold it
-              return repeat(5, [&](const Array& c) { return c * (in[1] + 1); }, in[0]);
-            }), (Counts{1, 0}));
-  EXPECT_EQ(counts(Op::exp, {{200}, {200}}, [](const Arrays& in) {  // of far more bytes than what it is computed of
-              return repeat(5, [&](const Array& c) {
-                return sum(exp(expand_dims(in[1], 0) * expand_dims(in[1], 1)) * c, {1}) / 1000;
-              }, in[0]);
-            }).inside, 1);
-  EXPECT_EQ(counts(Op::cos, {{100}, {100}, {}}, [](const Arrays& in) {  // of a branch that may not be taken
-              return cond(in[2] > 100, [&](const Array& x) { return x * cos(in[1]); }, [](const Array& x) { return x; },
-                          in[0]);
-            }), (Counts{1, 0}));
+  EXPECT_EQ(counts(Op::cos, {{100}},
+                   [](const Arrays& in) { return repeat(5, [&](const Array& c) { return cos(c); }, in[0]); }),
+            (Counts{1, 0}));
+  EXPECT_EQ(counts(Op::add, {{100}, {100}},
+                   [](const Arrays& in) {  // cheaper than to hold it
+                     return repeat(5, [&](const Array& c) { return c * (in[1] + 1); }, in[0]);
+                   }),
+            (Counts{1, 0}));
+  EXPECT_EQ(counts(Op::exp, {{200}, {200}},
+                   [](const Arrays& in) {  // of far more bytes than what it is computed of
+                     return repeat(
+                         5,
+                         [&](const Array& c) {
+                           return sum(exp(expand_dims(in[1], 0) * expand_dims(in[1], 1)) * c, {1}) / 1000;
+                         },
+                         in[0]);
+                   })
+                .inside,
+            1);
+  EXPECT_EQ(counts(Op::cos, {{100}, {100}, {}},
+                   [](const Arrays& in) {  // of a branch that may not be taken
+                     return cond(
+                         in[2] > 100, [&](const Array& x) { return x * cos(in[1]); }, [](const Array& x) { return x; },
+                         in[0]);
+                   }),
+            (Counts{1, 0}));
 }
 
 TEST(Hoist, TheGradientOfALoopToo) {
   const Graph g = traced({{64}, {64}}, [](const Arrays& in) {
-    return grad([&](const Array& x) {
-      return sum(repeat(6, [&](const Array& c) { return sin(c) * exp(in[1]); }, x));
-    })(in[0]);
+    return grad([&](const Array& x) { return sum(repeat(6, [&](const Array& c) { return sin(c) * exp(in[1]); }, x)); })(
+        in[0]);
   });
   const Graph made = simplify(g);
   for (const tracing::Node& node : made.nodes) {

@@ -52,28 +52,46 @@ void expect_products(int expected, const std::vector<Shape>& shapes, const F& f,
 
 TEST(ProductSums, InEveryOrderOfAxes) {
   for (const DType dtype : {f32, f64}) {
-    expect_products(1, {{40, 30}, {40, 35}}, [](const Arrays& in) {
-      return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0});  // rows, columns
-    }, dtype);
-    expect_products(1, {{40, 30}, {40, 35}}, [](const Arrays& in) {
-      return sum(expand_dims(in[0], 1) * expand_dims(in[1], 2), {0});  // columns, rows
-    }, dtype);
-    expect_products(1, {{30, 40}, {35, 40}}, [](const Arrays& in) {
-      return sum(expand_dims(in[1], 0) * expand_dims(in[0], 1), {2}, true);
-    }, dtype);
-    expect_products(1, {{5, 20, 30}, {5, 30, 25}}, [](const Arrays& in) {
-      return sum(expand_dims(in[0], 3) * expand_dims(in[1], 1), {2});  // batches
-    }, dtype);
-    expect_products(1, {{20, 5, 30}, {25, 30, 5}}, [](const Arrays& in) {  // batches that are in the middle, transposed
-      return sum(expand_dims(in[0], 1) * expand_dims(neap::transpose(in[1], Shape{0, 2, 1}), 0), {3});
-    }, dtype);
-    expect_products(1, {{6, 10, 12, 4}, {12, 7, 10, 3}}, [](const Arrays& in) {  // two axes of each kind, mixed
-      const Array x = reshape(in[0], {6, 1, 10, 12, 4, 1}), y = neap::transpose(in[1], Shape{1, 2, 0, 3});
-      return sum(x * reshape(y, {1, 7, 10, 12, 1, 3}), {2, 3});
-    }, dtype);
-    expect_products(1, {{40, 30}}, [](const Arrays& in) {
-      return sum(expand_dims(in[0], 2) * expand_dims(in[0], 1), {0});  // of one array
-    }, dtype);
+    expect_products(
+        1, {{40, 30}, {40, 35}},
+        [](const Arrays& in) {
+          return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0});  // rows, columns
+        },
+        dtype);
+    expect_products(
+        1, {{40, 30}, {40, 35}},
+        [](const Arrays& in) {
+          return sum(expand_dims(in[0], 1) * expand_dims(in[1], 2), {0});  // columns, rows
+        },
+        dtype);
+    expect_products(
+        1, {{30, 40}, {35, 40}},
+        [](const Arrays& in) { return sum(expand_dims(in[1], 0) * expand_dims(in[0], 1), {2}, true); }, dtype);
+    expect_products(
+        1, {{5, 20, 30}, {5, 30, 25}},
+        [](const Arrays& in) {
+          return sum(expand_dims(in[0], 3) * expand_dims(in[1], 1), {2});  // batches
+        },
+        dtype);
+    expect_products(
+        1, {{20, 5, 30}, {25, 30, 5}},
+        [](const Arrays& in) {  // batches that are in the middle, transposed
+          return sum(expand_dims(in[0], 1) * expand_dims(neap::transpose(in[1], Shape{0, 2, 1}), 0), {3});
+        },
+        dtype);
+    expect_products(
+        1, {{6, 10, 12, 4}, {12, 7, 10, 3}},
+        [](const Arrays& in) {  // two axes of each kind, mixed
+          const Array x = reshape(in[0], {6, 1, 10, 12, 4, 1}), y = neap::transpose(in[1], Shape{1, 2, 0, 3});
+          return sum(x * reshape(y, {1, 7, 10, 12, 1, 3}), {2, 3});
+        },
+        dtype);
+    expect_products(
+        1, {{40, 30}},
+        [](const Arrays& in) {
+          return sum(expand_dims(in[0], 2) * expand_dims(in[0], 1), {0});  // of one array
+        },
+        dtype);
   }
 }
 
@@ -84,8 +102,7 @@ TEST(ProductSums, OfGradientsAndBodiesToo) {
   EXPECT_EQ(products(traced({{40, 30}, {30, 35}}, [&](const Arrays& in) { return grad(loss)(in[0], in[1]); })), 2);
   const Graph loop = traced({{32, 32}, {32, 32}}, [&](const Arrays& in) {
     return fori_loop(
-        0, 3, [&](const Array&, const Array& c) { return sum(expand_dims(c, 2) * expand_dims(in[1], 0), {1}); },
-        in[0]);
+        0, 3, [&](const Array&, const Array& c) { return sum(expand_dims(c, 2) * expand_dims(in[1], 0), {1}); }, in[0]);
   });
   const Graph made = multiply_product_sums(loop);
   verify(made);
@@ -112,8 +129,9 @@ TEST(ProductSums, OthersStay) {
   none({{40, 30}, {40, 35}}, [](const Arrays& in) {  // over an axis that one of them has
     return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {1});
   });
-  none({{40, 30}, {40, 35}}, [](const Arrays& in) { return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0}); },
-       DType::i32);
+  none(
+      {{40, 30}, {40, 35}}, [](const Arrays& in) { return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0}); },
+      DType::i32);
   none({{40, 30}, {40, 35}}, [](const Arrays& in) { return sum(expand_dims(in[0], 2) + expand_dims(in[1], 1), {0}); });
   none({{4000}, {4000}, {4000, 8}}, [](const Arrays& in) {  // of what would be stored for it, and is large
     return sum(expand_dims(exp(expand_dims(in[0], 1) - in[1]), 2) * in[2], {1});
@@ -122,8 +140,7 @@ TEST(ProductSums, OthersStay) {
 
 TEST(ProductSums, HoldNothingButWhatAProductDoes) {
   const auto arena = [](const auto& f) { return make_plan(traced({{256, 256}, {256, 256}}, f), {}).arena_bytes; };
-  const size_t summed =
-      arena([](const Arrays& in) { return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0}); });
+  const size_t summed = arena([](const Arrays& in) { return sum(expand_dims(in[0], 2) * expand_dims(in[1], 1), {0}); });
   EXPECT_EQ(summed, arena([](const Arrays& in) { return matmul(neap::transpose(in[0]), in[1]); }));
 }
 

@@ -141,8 +141,7 @@ Arrays associative_scan_of(const LeafFunction& f, const Arrays& leaves, bool rev
       Arrays result;
       for (size_t i = 0; i < in.size(); ++i) {
         const int64_t along = normalize_axis(axis, in[i].ndim(), "associative_scan", loc);
-        result.push_back(
-            apply((*ops)[i], {in[i]}, {{Attr::axis, along}, {Attr::reverse, int64_t{reverse}}}, loc));
+        result.push_back(apply((*ops)[i], {in[i]}, {{Attr::axis, along}, {Attr::reverse, int64_t{reverse}}}, loc));
       }
       return result;
     }

@@ -326,22 +326,24 @@ Array positions(const Array& x, const IndexList& list) {
 // so only where kernels do that apart from the rest (planner/kernels/windows.h), in place.
 constexpr int64_t kLargeWindow = 4;
 
-bool is_large(const Shape& window, const Shape& whole, bool combines) {
+bool is_large(const Shape& window, const Shape& whole) {
   const int64_t elements = element_count(window);
-  if (elements == 0 || elements < element_count(whole) / kLargeWindow) return false;
-  return !combines || is_worth_writing_apart(whole, window);
+  return elements > 0 && elements >= element_count(whole) / kLargeWindow;
 }
+
+// Arrays of so few elements are rather made anew: kernels of loops may then hold them in registers.
+constexpr int64_t kFewElements = 256;
 
 // Run at once, a window without steps is read, combined and written back, and where it starts is an operand: positions
 // would be an array of 8 bytes for each element of x, and each place an executable of its own. A large window of a
 // traced array is too, but starts where it is known to: kernels then write it and what lies around it apart.
-Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& updates) {
+Array update_window(Op op, const Array& x, const Shape& start, const Shape& window, const Array& y) {
   const auto known = [&] {
     std::vector<Array> each;
     for (const int64_t first : start) each.push_back(full({1}, first, DType::i64));
     return concatenate(each, 0);
   };
-  const Array y = reshape(updates, window), at = is_tracing() ? known() : array(start);
+  const Array at = is_tracing() ? known() : array(start);
   const auto old = [&] {
     if (!is_tracing()) return window_at(x, at, window, user_line({}));
     Shape limit = start;
@@ -354,6 +356,23 @@ Array update_window(Op op, const Array& x, const Shape& start, const Shape& wind
                         : op == Op::scatter_max ? maximum(old(), y)
                                                 : y;
   return with_window_at(x, changed, at, user_line({}));
+}
+
+// A window, also one with steps, is updated by an array of x's shape, which fuses with what is around it.
+Array update_everywhere(Op op, const Array& x, const Window& w, const Array& updates) {
+  const Shape& shape = updates.shape();
+  Shape high, between;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    between.push_back(w.stride[i] - 1);
+    high.push_back(x.shape()[i] - w.start[i] - (shape[i] - 1) * w.stride[i] - 1);
+  }
+  const auto spread = [&](const Array& a, const Operand& around) { return pad(a, w.start, high, around, between); };
+  if (op == Op::scatter_add)
+    return x + (is_float(x.dtype()) ? spread(updates, -0.0) : spread(updates, 0));  // x + -0 is x
+  if (op == Op::scatter_mul) return x * spread(updates, 1);
+  const Array inside = spread(full(shape, true), false), y = spread(updates, 0);
+  const Array changed = op == Op::scatter_min ? minimum(x, y) : op == Op::scatter_max ? maximum(x, y) : y;
+  return where(inside, changed, x);
 }
 
 // Returns the index arrays where they stand first and all of the other axes is meant: then whole rows are updated.
@@ -379,9 +398,20 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
     const Window w = window_of(entries, x, true, loc);
     Shape window;
     for (size_t i = 0; i < w.start.size(); ++i) window.push_back(w.limit[i] - w.start[i]);
-    if ((!is_tracing() || is_large(window, x.shape(), op != Op::scatter_set)) && w.reversed.empty() &&
-        std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; })) {
-      return update_window(op, x, w.start, window, fit_updates("at", y, basic_shape(entries, window), x.dtype(), loc));
+    const bool is_plain = w.reversed.empty() && std::ranges::all_of(w.stride, [](int64_t n) { return n == 1; });
+    const auto fitted = [&](const Shape& of) {
+      return reshape(fit_updates("at", y, basic_shape(entries, of), x.dtype(), loc), of);
+    };
+    const bool is_wide = is_large(window, x.shape());
+    if (is_plain &&
+        (!is_tracing() || (is_wide && (op == Op::scatter_set || is_worth_writing_apart(x.shape(), window))))) {
+      return update_window(op, x, w.start, window, fitted(window));
+    }
+    Shape steps;  // elements along each axis
+    for (size_t i = 0; i < window.size(); ++i) steps.push_back((window[i] + w.stride[i] - 1) / w.stride[i]);
+    if (is_tracing() && w.reversed.empty() && !is_complex(x.dtype()) && element_count(steps) > 0 &&
+        (is_large(steps, x.shape()) || x.size() <= kFewElements)) {
+      return update_everywhere(op, x, w, fitted(steps));
     }
   }
   if (const std::vector<Array> indices = row_indices(entries); !indices.empty()) {

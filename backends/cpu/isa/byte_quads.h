@@ -148,8 +148,8 @@ void multiply_panels_of_quads(int64_t m, int64_t n, int64_t k, const Operand<uin
   in_blocks<kRows>(0, m, [&]<int kRowsHere>(int64_t row) {
     in_panels([&]<int kVectors>(int64_t column) {
       multiply_block_of_quads<kRowsHere, kVectors, kUnsignedLeft>(
-          quads, packed_lhs + row * quads, packed_rhs + column * quads, begin + column / 16, out + row * stride + column,
-          stride, std::min<int64_t>(16 * kVectors, n - column), adds);
+          quads, packed_lhs + row * quads, packed_rhs + column * quads, begin + column / 16,
+          out + row * stride + column, stride, std::min<int64_t>(16 * kVectors, n - column), adds);
     });
   });
 }

@@ -169,10 +169,9 @@ struct Product {
         const bool has_lhs = std::exchange(packed, {rows, -1}).lhs == rows;
         const bool is_signed = form.rhs_narrow == planner::Narrow::i8, flips = form.lhs_narrow == form.rhs_narrow;
         const auto go = [&]<bool kUnsignedLeft>() {
-          multiply_panels_of_quads<kUnsignedLeft>(m, n, form.k, a.template as<uint8_t>(), flips,
-                                                  b.template as<uint8_t>(), to, form.n, how.adds,
-                                                  reinterpret_cast<uint32_t*>(packed_lhs),
-                                                  reinterpret_cast<uint32_t*>(packed_rhs), has_lhs);
+          multiply_panels_of_quads<kUnsignedLeft>(
+              m, n, form.k, a.template as<uint8_t>(), flips, b.template as<uint8_t>(), to, form.n, how.adds,
+              reinterpret_cast<uint32_t*>(packed_lhs), reinterpret_cast<uint32_t*>(packed_rhs), has_lhs);
         };
         return is_signed ? go.template operator()<true>() : go.template operator()<false>();
       }
