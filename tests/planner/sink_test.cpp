@@ -40,13 +40,19 @@ Graph traced_sinkhorn(int64_t rows, int64_t columns) {
                                [](const tracing::Arrays& in) { return tracing::Arrays{sinkhorn(in[0], in[1])}; });
 }
 
+// What changes with the carry: a sum of the constant alone would be computed before the loop.
+ValueId summed(Graph& body, ValueId constant, ValueId carry) {
+  const ValueId rows = broadcast(body, carry, {kRows, kColumns}, {0});
+  return reduce_sum(body, body.add(Op::add, {constant, rows}), {1});
+}
+
 // A scan of four steps whose body adds up what it reads of the constants, which have kRows x kColumns elements.
 Graph scan_of(Graph g, std::vector<ValueId> constants) {
   Graph body;
   std::vector<ValueId> read;
   for (size_t i = 0; i < constants.size(); ++i) read.push_back(body.add_input({{kRows, kColumns}, f32}));
   ValueId carry = body.add_input({{kRows}, f32});
-  for (const ValueId v : read) carry = body.add(Op::add, {carry, reduce_sum(body, v, {1})});
+  for (const ValueId v : read) carry = body.add(Op::add, {carry, summed(body, v, carry)});
   body.outputs = {carry};
   std::vector<ValueId> inputs = constants;
   inputs.push_back(splat(g, 0, f32, {kRows}));
@@ -135,7 +141,7 @@ TEST(Sink, SeveralLoopsComputeIt) {
   Graph body;
   const ValueId own = body.add_input({{kRows}, f32}), read = body.add_input({{kRows, kColumns}, f32});
   const ValueId carry = body.add_input({{kRows}, f32}), row = body.add_input({{kRows}, f32});
-  const ValueId next = body.add(Op::add, {body.add(Op::add, {carry, own}), reduce_sum(body, read, {1})});
+  const ValueId next = body.add(Op::add, {body.add(Op::add, {carry, own}), summed(body, read, carry)});
   body.outputs = {next, body.add(Op::multiply, {next, row})};
   const ValueId rows = g.add_input({{3, kRows}, f32});
   const std::vector<ValueId> results = add_scan(g, {x, table, g.outputs[0], rows}, body, 3, 2, 1).outputs;
@@ -156,7 +162,7 @@ TEST(Sink, ThatEndByACondition) {
   const ValueId count = body.add_input({{}, i32}), total = body.add_input({{kRows}, f32});
   const ValueId next = body.add(Op::add, {count, splat(body, 1, i32, {})});
   body.outputs = {body.add(Op::less, {next, splat(body, 5, i32, {})}), next,
-                  body.add(Op::add, {total, reduce_sum(body, read, {1})})};
+                  body.add(Op::add, {total, summed(body, read, total)})};
   for (const bool any : {true, false}) {
     Graph g;
     const ValueId table = g.add(Op::exp, {rows_of(g, g.add_input({{kRows}, f32}))});
