@@ -32,6 +32,10 @@ namespace neap::backends {
 /// Where ranges of a kernel may be cut along its vector level: at multiples of the most lanes of any machine's vectors.
 inline constexpr int64_t kRangeUnit = 64;
 
+/// Elements from lane to lane from which on lanes jump through memory, and from row to row up to which they lie near:
+/// tiles of rows and lanes then share cache lines (neap-cost "transpose").
+inline constexpr int64_t kJump = 16, kNear = 8;
+
 enum class Combine : uint8_t { set, add, mul, max, min, any, all, bit_xor, argmax, argmin };
 /// Returns the name of a combination, such as "add".
 std::string_view name(Combine combine);

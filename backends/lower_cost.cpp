@@ -43,8 +43,8 @@ std::vector<int32_t> roots_of(const Kernel& kernel) {
 }
 
 // Places along rows are remainders, and the rows quotients: along a row of some vectors one moves as the index, the
-// other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h): columns of half a
-// vector too.
+// other does not. Reductions run along such rows by code of their own (backends/cpu/stretches.h), columns of half a
+// vector too; rows of a map share what lies side by side.
 std::optional<int64_t> along_row(const Inst& inst, const Inst& by, std::optional<int64_t> moved, int level) {
   constexpr int64_t kLongest = int64_t{1} << 40;
   const auto shortest = static_cast<int64_t>(level == 0 ? planner::kLanes / 2 : planner::kLanes * 2);
@@ -233,7 +233,6 @@ double estimate(const Kernel& kernel, int vector_level) {
 }
 
 int far_loads(const Kernel& kernel) {
-  constexpr int64_t kJump = 16, kNear = 8;  // as Analysis::crosses() has them
   const Facts f = facts_of(kernel);
   const auto is_far = [&](int32_t id) {
     const Inst& inst = kernel.dag[id];

@@ -302,8 +302,8 @@ Access Analysis::access(int32_t id) const {
 }
 
 bool Analysis::crosses() const {
-  constexpr int64_t kJump = 16, kNear = 8;  // elements from lane to lane, along the other loop (neap-cost "transpose")
-  constexpr int64_t kRow = 16;              // what another index counts up to before it begins again
+  using backends::kJump, backends::kNear;
+  constexpr int64_t kRow = 16;  // what another index counts up to before it begins again
   // As `along`, in rows of which the index is the place: its remainder of a power of two is no sum of products.
   const auto along_rows = [&](const Linear& address, int level) {
     int64_t total = along(address, level);

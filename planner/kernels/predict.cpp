@@ -27,13 +27,17 @@ using namespace tracing;
 
 namespace {
 
+// Half as many numbers of f64 are in a vector.
+double width_of(DType dtype) { return size_of(dtype) == 8 ? 2 : 1; }
+
 // The units of a product: its arithmetic, what it packs (each tile packs its rows of both operands), and its result,
 // which is added to once for every block of terms.
 double dot_units(const DotForm& form, const DotTiles& tiles) {
   const auto m = static_cast<double>(form.m), n = static_cast<double>(form.n), k = static_cast<double>(form.k);
   const double packed = static_cast<double>(tiles.count_n) * m * k + static_cast<double>(tiles.count_m) * k * n;
   return static_cast<double>(form.batch) *
-         (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed + predicted::kDotResult * m * n);
+         (width_of(form.dtype) * (predicted::kDotMultiply * m * n * k + predicted::kDotPack * packed) +
+          predicted::kDotResult * m * n);
 }
 
 // The same of transforms: points of passes by a radix take as long as its sums are many.
@@ -56,7 +60,9 @@ double convolution_units(const ConvolutionForm& form, const ConvolutionTiles& ti
   const double windows = static_cast<double>(tiles.by_group ? tiles.batch : 1) * static_cast<double>(tiles.out);
   const double packed = blocks * static_cast<double>(tiles.slab) + windows * terms;
   return static_cast<double>(tiles.count) *
-         (predicted::kDotMultiply * sums * terms + predicted::kDotPack * packed + predicted::kDotResult * sums);
+         (predicted::kTile +
+          width_of(form.dtype) * (predicted::kDotMultiply * sums * terms + predicted::kDotPack * packed) +
+          predicted::kDotResult * sums);
 }
 
 // The units of an element of a sorted row. A pass writes elements to as many places as there are digits.

@@ -1,11 +1,14 @@
 #include "planner/rewrite/hoist.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "planner/kernels/cost.h"
 #include "planner/plan/graph_edit.h"
+#include "trace/graph/loop.h"
 #include "trace/graph/op_table.h"
 
 namespace neap::planner {
@@ -15,7 +18,7 @@ using namespace tracing;
 namespace {
 
 constexpr double kDear = 16;                   // of an element; others cost no more than to read them
-constexpr size_t kFewBytes = size_t{4} << 10;  // which any value may take
+constexpr size_t kFewBytes = size_t{4} << 10;  // of all values of a loop that move whatever it holds
 constexpr size_t kMostValues = 1000;           // that one is computed of: others stay
 
 bool may_move(const Node& node) {
@@ -29,14 +32,23 @@ bool may_move(const Node& node) {
   }
 }
 
+// What comes after a first iteration may be computed before it. A while_loop may have none, so that only what fuses,
+// and takes no longer than its result is large, is computed for it.
+bool may_have_no_iteration(const Node& loop) { return loop.op == Op::while_loop; }
+bool repeats(const Node& loop) {
+  const int64_t length = CountedLoop(loop.attrs).length;
+  return may_have_no_iteration(loop) ? length != 1 : length > 1;  // a branch that is taken or not is a loop of one
+}
+
 class Hoister {
  public:
-  Hoister(Builder& b, LoopParts& loop) : b_(b), loop_(loop), body_(loop.body), outside_(body_.values.size(), no_value) {
+  Hoister(Builder& b, LoopParts& loop, bool only_few)
+      : b_(b), loop_(loop), body_(loop.body), only_few_(only_few), outside_(body_.values.size(), no_value) {
+    const size_t condition = loop.node.op == Op::while_loop ? loop.consts : SIZE_MAX;
     for (size_t i = 0; i < loop.consts + loop.carries; ++i) {
       const ValueId v = body_.inputs[i];
-      const bool is_const = i < loop.consts;
-      const bool stays = !is_const && !(loop.has_condition && i == loop.consts) && body_.outputs[i - loop.consts] == v;
-      if (is_const || stays) outside_[v] = loop.operands[i];
+      const bool stays = i < loop.consts || (i != condition && body_.outputs[i - loop.consts] == v);
+      if (stays) outside_[v] = loop.operands[i];
     }
     moves_.assign(body_.values.size(), false);
     for (const ValueId v : body_.inputs) moves_[v] = outside_[v] != no_value;
@@ -46,12 +58,13 @@ class Hoister {
     }
   }
 
-  void run() {
-    find();
-    if (hoisted_.empty()) return;
+  bool run() {
+    if (repeats(loop_.node)) find();
+    if (hoisted_.empty()) return false;
     std::ranges::reverse(hoisted_);
     for (const ValueId v : hoisted_) build(v);
     rewrite();
+    return true;
   }
 
  private:
@@ -70,7 +83,7 @@ class Hoister {
     }
   }
 
-  bool is_worth_it(ValueId v) const {
+  bool is_worth_it(ValueId v) {
     std::set<ValueId> seen;
     double cost = 0;
     size_t bytes = 0;
@@ -88,8 +101,11 @@ class Hoister {
     };
     visit(visit, v);
     const Aval& aval = body_.aval(v);
-    if (seen.size() > kMostValues || bytes == 0 || aval.bytes() > std::max(kFewBytes, bytes)) return false;
-    return is_stored || cost > kDear * static_cast<double>(aval.size());
+    if (seen.size() > kMostValues || bytes == 0) return false;
+    if (is_stored ? may_have_no_iteration(loop_.node) : cost <= kDear * static_cast<double>(aval.size())) return false;
+    if (only_few_ ? held_ + aval.bytes() > kFewBytes : aval.bytes() > std::max(kFewBytes, bytes)) return false;
+    held_ += aval.bytes();
+    return true;
   }
 
   ValueId build(ValueId v) {
@@ -125,6 +141,8 @@ class Hoister {
   Builder& b_;
   LoopParts& loop_;
   const Graph& body_;
+  const bool only_few_;
+  size_t held_ = 0;               // bytes, of those that move
   std::vector<ValueId> outside_;  // of values of the body: the same before the loop
   std::vector<bool> moves_;       // whether it does not change from iteration to iteration
   std::vector<ValueId> hoisted_;
@@ -132,6 +150,31 @@ class Hoister {
 
 }  // namespace
 
-void hoist(Builder& b, LoopParts& loop) { Hoister(b, loop).run(); }
+void hoist_few(Builder& b, LoopParts& loop) { Hoister(b, loop, true).run(); }
+
+std::optional<Graph> hoist_from_loops(const Graph& graph) {
+  Builder b(Builder::Level::full);
+  std::vector<ValueId> renamed = copy_inputs(b.graph, graph);
+  bool changed = false;
+  for (const Node& node : graph.nodes) {
+    if (!is_loop(node.op)) {
+      append_renamed(b.graph, graph, node, renamed);
+      continue;
+    }
+    const Graph& body = *node.attrs.graph(Attr::body);
+    const std::optional<Graph> inner = hoist_from_loops(body);
+    const LoopLayout layout(node.attrs);
+    LoopParts parts{node, inner.value_or(body), {}, layout.consts, layout.carries};
+    for (const ValueId v : node.inputs) parts.operands.push_back(renamed[v]);
+    changed = Hoister(b, parts, false).run() || inner || changed;
+    const NodeId id = append_copy(b.graph, graph, node, std::move(parts.operands));
+    b.graph.nodes[id].attrs.set(Attr::body, std::make_shared<const Graph>(std::move(parts.body)));
+    b.graph.nodes[id].attrs.set(Attr::num_consts, static_cast<int64_t>(parts.consts));
+    for (size_t i = 0; i < node.outputs.size(); ++i) renamed[node.outputs[i]] = b.graph.nodes[id].outputs[i];
+  }
+  if (!changed) return std::nullopt;
+  for (const ValueId v : graph.outputs) b.graph.outputs.push_back(renamed[v]);
+  return std::move(b.graph);
+}
 
 }  // namespace neap::planner

@@ -119,18 +119,17 @@ std::vector<ValueId> simplify_loop(Builder& b, const Graph& from, const Node& no
     b.graph.nodes[id].attrs.set(Attr::body, std::make_shared<const Graph>(simplify(original, b.level())));
     return b.graph.nodes[id].outputs;
   }
-  const CountedLoop layout(node.attrs);
+  const LoopLayout layout(node.attrs);
   const size_t num_carry = layout.carries;
 
   if (node.op == Op::while_loop && is_never(b, inputs[layout.consts])) {
     return {inputs.begin() + static_cast<std::ptrdiff_t>(layout.consts), inputs.end()};
   }
-  LoopParts parts{simplify(select_branches(original)), std::move(inputs), layout.consts, num_carry,
-                  node.op == Op::while_loop};
-  if (layout.length != 1) hoist(b, parts);  // of a branch that is taken or not
+  LoopParts parts{node, simplify(select_branches(original)), std::move(inputs), layout.consts, num_carry};
+  hoist_few(b, parts);
   const size_t num_consts = parts.consts;
   inputs = std::move(parts.operands);
-  Scan scan{.body = std::move(parts.body), .has_condition = parts.has_condition};
+  Scan scan{.body = std::move(parts.body), .has_condition = node.op == Op::while_loop};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = scan.body.inputs[i];
     (i < num_consts ? scan.consts : i < num_consts + num_carry ? scan.carry_in : scan.xs).push_back(v);

@@ -6,6 +6,7 @@
 #include "planner/kernels/naive_bound.h"
 #include "planner/plan/queries.h"
 #include "planner/rewrite/compact_updates.h"
+#include "planner/rewrite/hoist.h"
 #include "planner/rewrite/layouts.h"
 #include "planner/rewrite/narrow_totals.h"
 #include "planner/rewrite/simplify.h"
@@ -161,6 +162,20 @@ bool sink(Search& s) {
       s, sunk, "stored before", "sunk", "what loops read in every iteration is computed there, and not stored");
   if (!replaced) return leave(s, sunk);
   s.others.push_back(*std::move(replaced));  // not all budgets are met with "sunk"
+  return true;
+}
+
+// What loops compute in every iteration of nothing that changes is computed once, and held.
+bool hoist(Search& s) {
+  const std::optional<Graph> graph = hoist_from_loops(s.simple);
+  if (!graph) return false;
+  const Program program(simplify(*graph));
+  Search hoisted = begin_search(program, s.options);
+  try_steps(hoisted);
+  std::optional<Search::Start> replaced =
+      take_better(s, hoisted, "computed again", "hoisted", "what does not change is computed before the loop");
+  if (!replaced) return leave(s, hoisted);
+  s.others.push_back(*std::move(replaced));  // budgets may have no room for it
   return true;
 }
 
@@ -325,6 +340,7 @@ constexpr Candidate kCandidates[] = {
     {"chunked", true, always, slice_freely},                // planner/search/free_slices.h
     {"rematerialized products", true, is_whole, rematerialize_products},
     {"placed", true, always, place},                      // planner/place/place.h
+    {"hoisted", false, is_small, hoist},                  // planner/rewrite/hoist.h
     {"unrolled", false, is_small, unroll},                // planner/rewrite/unroll_sums.h
     {"sunk", false, is_small, sink},                      // planner/search/sink.h
     {"narrowed", false, is_small, narrow},                // planner/rewrite/narrow_totals.h

@@ -100,6 +100,17 @@ TEST(AssociativeScan, OfAdditionsAndTheLikeIsCumulative) {
   expect_near(crossed.first, cumsum(x, 1));  // of two that are alike
 }
 
+TEST(AssociativeScan, CallsTheHostAsOftenAsItJoins) {
+  int calls = 0;
+  const auto seen = [&](const Array& x, const Array& y) {
+    debug::callback([&](const Array&) { ++calls; }, x);
+    return x + y;
+  };
+  const Array x = arange(4.0f);
+  EXPECT_EQ(associative_scan(seen, x).to_vector<float>(), (std::vector<float>{0, 1, 3, 6}));
+  EXPECT_GT(calls, 0);
+}
+
 TEST(AssociativeScan, SaysWhatIsWrong) {
   try {
     associative_scan([](const Array& x, const Array&) { return sum(x); }, arange(5));

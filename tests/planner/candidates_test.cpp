@@ -110,6 +110,13 @@ Graph weighted_pairs() {
   });
 }
 
+// A rotation of many numbers by angles that stay.
+Graph turned_in_a_loop() {
+  return traced({{1 << 20}, {1 << 20}}, [](const tracing::Arrays& in) {
+    return fori_loop(0, 20, [&](const Array&, const Array& c) { return c * cos(in[1]) + flip(c) * sin(in[1]); }, in[0]);
+  });
+}
+
 Graph gathered_product() {
   return traced({{256, 4096}, {4096, 512}}, [](const tracing::Arrays& in) {
     const auto product = [](const Array& block, const Array& w) { return matmul(all_gather(block, "x", 0, true), w); };
@@ -128,6 +135,7 @@ std::vector<Case> cases() {
   donated.donated = {true, false, false};
   return {{"compacted", descent_of_a_table(100'000, 3), donated},
           {"sunk", distances_in_a_loop(), {}},
+          {"hoisted", turned_in_a_loop(), {}},
           {"narrowed", weighted_pairs(), {}},
           {"checkpointed", gated_loop(), {}},
           {"unrolled", potential(), {}},

@@ -135,6 +135,40 @@ TEST(Hoist, OthersStay) {
             (Counts{1, 0}));
 }
 
+TEST(Hoist, NotWhatIsStoredOfLoopsThatMayNotRun) {
+  const auto stored = [](int64_t steps) {
+    return counts(Op::dot_general, {{20}, {20, 20}}, [&](const Arrays& in) {
+      const auto step = [&](const Array& c) { return c + matmul(matmul(in[1], in[1]), c); };
+      if (steps >= 0) return repeat(steps, step, in[0]);
+      return while_loop([](const Array& c) { return sum(c) < 1e6f; }, step, in[0]);
+    });
+  };
+  EXPECT_EQ(stored(5).outside, 1);
+  EXPECT_EQ(stored(0), (Counts{0, 0}));
+  EXPECT_EQ(stored(-1).outside, 0);
+}
+
+// What takes more than a page is held only where that is worth its bytes.
+TEST(Hoist, LargeValuesAreACandidate) {
+  const auto turned = [](const Arrays& in) {
+    return repeat(20, [&](const Array& c) { return c * cos(in[1]) + flip(c) * sin(in[1]); }, in[0]);
+  };
+  constexpr int64_t kElements = 1 << 18;
+  EXPECT_EQ(counts(Op::cos, {{kElements}, {kElements}}, turned), (Counts{1, 0}));
+  const Graph g = traced({{kElements}, {kElements}}, turned);
+  const std::optional<Graph> made = hoist_from_loops(simplify(g));
+  ASSERT_TRUE(made);
+  verify(*made);
+  EXPECT_EQ(count(*made, Op::cos), 1);
+  expect_same_values(g, *made, [](std::mt19937& random) { return static_cast<float>(random() % 100) / 128; });
+  EXPECT_FALSE(hoist_from_loops(simplify(*made)));
+  // A budget that has no room for them is met without.
+  const size_t array = 4 * kElements;
+  PlanOptions options;
+  options.memory_budget = 4 * array + 4096;
+  EXPECT_LE(make_plan(g, options).peak_bytes, 4 * array + 4096);
+}
+
 TEST(Hoist, TheGradientOfALoopToo) {
   const Graph g = traced({{64}, {64}}, [](const Arrays& in) {
     return grad([&](const Array& x) { return sum(repeat(6, [&](const Array& c) { return sin(c) * exp(in[1]); }, x)); })(

@@ -56,6 +56,34 @@ TEST_F(Edges, PowersOfIntegersAreIntegers) {
   EXPECT_EQ(power(array(int64_t{3}), array(int64_t{39})).item<int64_t>(), 4052555153018976267);
 }
 
+// Products, quotients and roots have the special cases of pow, and its derivatives.
+TEST_F(Edges, PowersByNumbersArePow) {
+  for (const DType dtype : {f32, f64}) {
+    const Array x =
+        array({0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-30, 1e30, 3e38, HUGE_VAL, -HUGE_VAL, double{NAN}}).astype(dtype);
+    for (const double y : {0.5, -0.5, 1.5, 1.0, 2.0, 3.0, -1.0, 0.0, 2.5}) {
+      const auto got = power(x, y).to_vector<double>(), want = pow(x, full({}, y, dtype)).to_vector<double>();
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (std::isnan(want[i])) {
+          EXPECT_TRUE(std::isnan(got[i])) << i << " to the " << y;
+        } else if (want[i] == 0 || std::isinf(want[i])) {
+          EXPECT_EQ(got[i], want[i]) << i << " to the " << y;
+          EXPECT_EQ(std::signbit(got[i]), std::signbit(want[i])) << i << " to the " << y;
+        } else {
+          EXPECT_NEAR(got[i] / want[i], 1, dtype == f32 ? 3e-7 : 1e-15) << i << " to the " << y;
+        }
+      }
+      const Array positive = linspace(0.2, 3, 7, dtype);
+      const auto of = [&](const auto& f) { return grad([&](const Array& x) { return sum(f(x)); })(positive); };
+      const auto slope = of([&](const Array& x) { return power(x, y); }).template to_vector<double>();
+      const auto expected = of([&](const Array& x) { return pow(x, full({}, y, dtype)); }).template to_vector<double>();
+      for (size_t i = 0; i < slope.size(); ++i) EXPECT_NEAR(slope[i], expected[i], 1e-5 * std::abs(expected[i]) + 1e-6);
+    }
+  }
+  EXPECT_EQ(power(array({4, 9}), 0.5).to_vector<float>(), (std::vector<float>{2, 3}));
+  EXPECT_EQ(power(array({4, 9}), 2.0).dtype(), f32);
+}
+
 TEST_F(Edges, ProductsOfBoolsAreBools) {
   const Array p = matmul(array({true, true}), array({true, true}));
   EXPECT_EQ(p.dtype(), bool_);

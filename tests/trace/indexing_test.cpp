@@ -77,6 +77,66 @@ TEST(Indexing, UpdatesOfLargeWindows) {
 }
 
 // The loop's carry and what it begins with, and nothing beside them.
+// Of small arrays, and of wide windows with steps: arrays that fuse, with the bits of what is run at once.
+TEST(Indexing, UpdatesOfKnownWindows) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<std::vector<IndexList::Entry>> windows{{2},
+                                                           {-1},
+                                                           {slice(1, 4)},
+                                                           {slice(none, none, 2)},
+                                                           {slice(1, none, 3), 2},
+                                                           {slice(), 0},
+                                                           {0, slice(1, none, 2)},
+                                                           {slice(5, 2)},
+                                                           {slice(none, none, -1)},
+                                                           {slice(-3, none), slice(none, -2)},
+                                                           {slice(none, none, kMost), 1}};
+  const Array odd = array({1.5, -0.0, 0.0, double{NAN}, HUGE_VAL, -HUGE_VAL, 3.0, -2.25, 7.0});
+  for (const int64_t rows : {6, 600}) {
+    for (const DType dtype : {f32, f64, DType::f16, i32, u8, DType::i8, bool_, DType::c64}) {
+      const auto drawn = [&](int64_t shift) {
+        const Array x = reshape(odd[(arange(rows * 5) + shift) % 9], {rows, 5});
+        return is_float(dtype) ? x.astype(dtype) : where(abs(x) < 100, x, 1).astype(dtype);
+      };
+      const Array x = drawn(0), other = drawn(4);
+      for (const std::vector<IndexList::Entry>& window : windows) {
+        const auto expect = [&](const auto& update) {
+          const auto f = [&](const Array& x, const Array& y) { return update(x.at(window), y[window]); };
+          const Array once = f(x, other), compiled = jit(f)(x, other);
+          const auto bits = [&](const Array& a) {
+            return (dtype == bool_        ? a.astype(u8)
+                    : dtype == DType::c64 ? stack({real(a), imag(a)})
+                                          : a)
+                .to_vector<double>();
+          };
+          const auto want = bits(once), got = bits(compiled);
+          ASSERT_EQ(want.size(), got.size());
+          for (size_t i = 0; i < want.size(); ++i) {
+            ASSERT_TRUE(std::memcmp(&want[i], &got[i], sizeof(double)) == 0 ||
+                        (std::isnan(want[i]) && std::isnan(got[i])))
+                << want[i] << " and " << got[i] << " at " << i << " of " << to_string(x.aval());
+          }
+        };
+        expect([](const IndexUpdate& at, const Array& y) { return at.set(y); });
+        if (dtype == bool_) continue;
+        expect([](const IndexUpdate& at, const Array& y) { return at.add(y); });
+        if (dtype == DType::c64) continue;
+        expect([](const IndexUpdate& at, const Array& y) { return at.mul(y); });
+        expect([](const IndexUpdate& at, const Array& y) { return at.min(y); });
+        expect([](const IndexUpdate& at, const Array& y) { return at.max(y); });
+      }
+    }
+  }
+  const Array x = reshape(linspace(0.5, 2.0, 30), {6, 5});
+  const auto loss = [](const Array& x) {
+    const Array y =
+        x.at({slice(none, none, 2), 1}).mul(x[{slice(1, none, 2), 2}]).at({slice(1, 3)}).add(square(x[{slice(0, 2)}]));
+    return sum(y * y.at({3}).max(1.0));
+  };
+  const auto want = grad(loss)(x).to_vector<float>(), got = jit(grad(loss))(x).to_vector<float>();
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(want[i], got[i], 1e-5);
+}
+
 TEST(Indexing, LargeWindowsOfACarryAreUpdatedInPlace) {
   const Array x = spec({512, 512}, f32);
   const auto peak = [&](const auto& update) {

@@ -90,7 +90,8 @@ std::optional<std::vector<Op>> running_ops(const LeafFunction& f, std::span<cons
     return joined;
   });
   const Graph& graph = traced.graph;
-  if (!traced.captured.empty() || graph.outputs.size() != leaves.size()) return std::nullopt;
+  const bool is_one_op_each = graph.outputs.size() == leaves.size() && graph.nodes.size() == leaves.size();
+  if (!traced.captured.empty() || !is_one_op_each) return std::nullopt;
   std::vector<Op> ops;
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Node* node = graph.def(graph.outputs[i]);

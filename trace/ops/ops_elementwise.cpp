@@ -216,8 +216,21 @@ static Array integer_power(const Array& x, const Array& y) {
   });
 }
 
+// Powers of floats by numbers whose powers are products, quotients or roots; the special cases are pow's.
+static std::optional<Array> simple_power(const Operand& x, double y) {
+  const Array a = x.as(to_float_dtype(x.dtype()));
+  if (is_complex(a.dtype())) return std::nullopt;
+  if (y == 1 || y == 2 || y == 3 || y == -1) return power(a, static_cast<int64_t>(y));
+  if (y != 0.5 && y != -0.5 && y != 1.5) return std::nullopt;
+  const Array base = where(a == -HUGE_VAL, HUGE_VAL, a), root = sqrt(base) + 0.0;  // of -0 it is 0
+  return y == 0.5 ? root : y == 1.5 ? base * root + 0.0 : reciprocal(root);
+}
+
 Array power(const Operand& x, const Operand& y) {
   const AtLine line(x.loc());
+  if (y.is_scalar() && y.kind() == WeakKind::floating && !x.is_scalar()) {
+    if (const std::optional<Array> simple = simple_power(x, y.real())) return *simple;
+  }
   if (!y.is_scalar() || y.kind() != WeakKind::integer) {
     const std::array<const Operand*, 2> operands{&x, &y};
     const DType dtype = common_dtype(operands);

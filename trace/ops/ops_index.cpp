@@ -322,8 +322,7 @@ Array positions(const Array& x, const IndexList& list) {
   return indexed(flat, list, GatherMode::fill);  // out of range: the lowest integer, which a scatter drops
 }
 
-// The most elements of x for each of a window's that is written into it rather than scattered. What combines with x is
-// so only where kernels do that apart from the rest (planner/kernels/windows.h), in place.
+// The most elements of x for each of a window's that is written into it, or made anew with it, rather than scattered.
 constexpr int64_t kLargeWindow = 4;
 
 bool is_large(const Shape& window, const Shape& whole) {
@@ -402,13 +401,14 @@ Array update(Op op, const Array& x, const IndexList& list, GatherMode mode, cons
     const auto fitted = [&](const Shape& of) {
       return reshape(fit_updates("at", y, basic_shape(entries, of), x.dtype(), loc), of);
     };
+    // What combines with x is written into it only where kernels do that apart from the rest, in place.
     const bool is_wide = is_large(window, x.shape());
     if (is_plain &&
         (!is_tracing() || (is_wide && (op == Op::scatter_set || is_worth_writing_apart(x.shape(), window))))) {
       return update_window(op, x, w.start, window, fitted(window));
     }
     Shape steps;  // elements along each axis
-    for (size_t i = 0; i < window.size(); ++i) steps.push_back((window[i] + w.stride[i] - 1) / w.stride[i]);
+    for (size_t i = 0; i < window.size(); ++i) steps.push_back(window[i] > 0 ? 1 + (window[i] - 1) / w.stride[i] : 0);
     if (is_tracing() && w.reversed.empty() && !is_complex(x.dtype()) && element_count(steps) > 0 &&
         (is_large(steps, x.shape()) || x.size() <= kFewElements)) {
       return update_everywhere(op, x, w, fitted(steps));

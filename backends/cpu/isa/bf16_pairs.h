@@ -86,8 +86,7 @@ void pack_block_of_pairs(const Operand<BF16>& from, int64_t count, int64_t k, ui
   for (int64_t p = 0; p < k; p += 2 * kPairs, panel += kBlock * kPairs) {
     const int64_t terms = std::min(2 * kPairs, k - p);
     for (int64_t r = 0; r < count; ++r) pack_row_of_pairs(data + r * along_row + p, terms, none, rows + r * kPairs);
-    pack<float, kBlock>({reinterpret_cast<const float*>(rows), kPairs, 1}, kBlock, (terms + 1) / 2,
-                        reinterpret_cast<float*>(panel));
+    pack<uint32_t, kBlock>({rows, kPairs, 1}, kBlock, (terms + 1) / 2, panel);
   }
 }
 

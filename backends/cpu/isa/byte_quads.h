@@ -73,8 +73,7 @@ void pack_block_of_quads(const Operand<uint8_t>& from, int64_t count, int64_t k,
       std::memcpy(row, data + r * along_row + p, static_cast<size_t>(terms));
       for (int64_t q = 0; q < quads; ++q) row[q] ^= flip;
     }
-    pack<float, kBlock>({reinterpret_cast<const float*>(rows), kQuads, 1}, kBlock, quads,
-                        reinterpret_cast<float*>(panel));
+    pack<uint32_t, kBlock>({rows, kQuads, 1}, kBlock, quads, panel);
   }
 }
 
