@@ -165,6 +165,25 @@ bool sink(Search& s) {
   return true;
 }
 
+bool is_price_above_naive(Search& s, Price price) {
+  if (!s.naive) {
+    if (!s.naive_at_least) {
+      s.naive_at_least = naive_peak_at_least(s.program.light(), s.options.target);
+    }
+    if (price.peak_bytes <= *s.naive_at_least) return false;
+    s.naive = plan_naive(s.program, s.options);
+  }
+  return price.peak_bytes > s.naive->peak_bytes;
+}
+
+bool is_price_far_above_naive(Search& s, Price price) {
+  return is_price_above_naive(s, price) && exceeds_naive(price, price_of(*s.naive));
+}
+
+bool is_above_naive(Search& s) { return is_price_above_naive(s, s.price()); }
+
+bool is_far_above_naive(Search& s) { return is_price_far_above_naive(s, s.price()); }
+
 // What loops compute in every iteration of nothing that changes is computed once, and held.
 bool hoist(Search& s) {
   const std::optional<Graph> graph = hoist_from_loops(s.simple);
@@ -172,6 +191,7 @@ bool hoist(Search& s) {
   const Program program(simplify(*graph));
   Search hoisted = begin_search(program, s.options);
   try_steps(hoisted);
+  if (is_price_far_above_naive(s, hoisted.price())) return leave(s, hoisted);
   std::optional<Search::Start> replaced =
       take_better(s, hoisted, "computed again", "hoisted", "what does not change is computed before the loop");
   if (!replaced) return leave(s, hoisted);
@@ -282,19 +302,6 @@ bool part(Search& s) {
   s.other = std::move(parted.other);
   return true;
 }
-
-bool is_above_naive(Search& s) {
-  if (!s.naive) {
-    if (!s.naive_at_least) {
-      s.naive_at_least = naive_peak_at_least(s.program.light(), s.options.target);
-    }
-    if (s.price().peak_bytes <= *s.naive_at_least) return false;
-    s.naive = plan_naive(s.program, s.options);
-  }
-  return s.price().peak_bytes > s.naive->peak_bytes;
-}
-
-bool is_far_above_naive(Search& s) { return is_above_naive(s) && exceeds_naive(s.price(), price_of(*s.naive)); }
 
 // What has several readers is stored, not computed by each from what must wait in its place: less waits in some small
 // programs.
