@@ -207,7 +207,7 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   const int64_t vector = reduces || out.row > 0 ? whole.tail_lanes : whole.lanes;  // the shortest there
   // Rows of a few vectors would take longer to find than to copy.
   const bool is_short = !reduces && out.row > 0 && row < kFewestVectors * vector;
-  const int before = loads_lane_by_lane(whole, is_short);
+  const int before = loads_lane_by_lane(whole, is_short), but_patterns = loads_lane_by_lane(whole, true);
   if (before == 0) return {};
   const auto pays = [&](int64_t begin, int64_t end) {
     return end - begin >= kFewestVectors * vector || (end - begin == row && row % vector == 0);
@@ -220,9 +220,21 @@ Stretches stretches_of(const Analysis& whole, const VectorUnit& unit) {
   std::vector<Stretch> parts;
   cut(parts, {0, row, rows, within}, unit, pays);
   if (out.row == 0 && parts.size() == 1 && parts[0].end - parts[0].begin == row) return {};
+  const auto is_better = [&](const Stretch& s) {
+    const Analysis part(s.kernel, unit, &s.within);
+    return loads_lane_by_lane(part) < before || loads_lane_by_lane(part, true) < but_patterns;
+  };
   for (Stretch& s : parts) {
-    if (!reduces && out.row == 0 && !k.any_range) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
-    if (loads_lane_by_lane(Analysis(s.kernel, unit, &s.within)) < before) out.list.push_back(std::move(s));
+    const bool is_one_row = !reduces && out.row == 0 && !k.any_range;
+    if (is_one_row) s.within.begins_at = std::gcd(s.begin, backends::kRangeUnit);
+    bool takes = is_better(s);
+    // Patterns are known from where every vector begins at a multiple.
+    if (!takes && is_one_row && s.end - s.begin > 2 * backends::kRangeUnit) {
+      s.begin = s.within.place.lo = (s.begin + backends::kRangeUnit - 1) / backends::kRangeUnit * backends::kRangeUnit;
+      s.within.begins_at = backends::kRangeUnit;
+      takes = is_better(s);
+    }
+    if (takes) out.list.push_back(std::move(s));
   }
   const auto size = [](const Stretch& s) { return s.end - s.begin; };
   if (reduces || out.row > 0) {

@@ -301,8 +301,8 @@ auto map(const F& f, const Xs& xs, std::optional<int64_t> batch_size = {},
 /// Returns running joins along an axis: the first slice, then f of the first two, ... (reverse: from the last). f is
 /// associative and maps over whole slices: it takes two trees like `elements`, of any length along the axis, and gives
 /// one. Joins are made pairwise, in about 2 log2(n) steps, each of which works on many slices at once; scan() takes n
-/// steps. Where f only adds, multiplies or takes the larger or smaller of two arrays, they are cumsum() and its kin, with
-/// their derivatives.
+/// steps. Where f only adds, multiplies or takes the larger or smaller of two arrays, they are cumsum() and its kin,
+/// with their derivatives.
 template <class F, class T>
 T associative_scan(const F& f, const T& elements, bool reverse = false, int64_t axis = 0,
                    std::source_location loc = std::source_location::current()) {
