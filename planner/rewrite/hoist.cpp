@@ -32,8 +32,8 @@ bool may_move(const Node& node) {
   }
 }
 
-// What comes after a first iteration may be computed before it. A while_loop may have none, so that only what fuses,
-// and takes no longer than its result is large, is computed for it.
+// A while_loop may end before it begins: of what it would compute only what fuses is then computed for nothing, no
+// products or factorizations.
 bool may_have_no_iteration(const Node& loop) { return loop.op == Op::while_loop; }
 bool repeats(const Node& loop) {
   const int64_t length = CountedLoop(loop.attrs).length;
