@@ -136,6 +136,14 @@ bool leave(Search& s, Search& next) {
   return false;
 }
 
+// Takes what is better; whatever was not taken, a budget may be met from.
+bool take_or_leave(Search& s, Search& next, const char* instead, const char* chosen, std::string reason) {
+  std::optional<Search::Start> replaced = take_better(s, next, instead, chosen, std::move(reason));
+  if (!replaced) return leave(s, next);
+  s.others.push_back(*std::move(replaced));
+  return true;
+}
+
 // Sums of a few terms are additions, computed where they are read.
 bool unroll(Search& s) {
   const std::optional<Graph> graph = unroll_sums(s.simple);
@@ -158,11 +166,8 @@ bool sink(Search& s) {
   Search sunk = begin_search(program, s.options);
   if (sunk.planned.plan.peak_bytes >= s.plain_plan().plan.peak_bytes) return false;
   try_steps(sunk);
-  std::optional<Search::Start> replaced = take_better(
-      s, sunk, "stored before", "sunk", "what loops read in every iteration is computed there, and not stored");
-  if (!replaced) return leave(s, sunk);
-  s.others.push_back(*std::move(replaced));  // not all budgets are met with "sunk"
-  return true;
+  return take_or_leave(s, sunk, "stored before", "sunk",
+                       "what loops read in every iteration is computed there, and not stored");
 }
 
 bool is_price_above_naive(Search& s, Price price) {
@@ -192,11 +197,7 @@ bool hoist(Search& s) {
   Search hoisted = begin_search(program, s.options);
   try_steps(hoisted);
   if (is_price_far_above_naive(s, hoisted.price())) return leave(s, hoisted);
-  std::optional<Search::Start> replaced =
-      take_better(s, hoisted, "computed again", "hoisted", "what does not change is computed before the loop");
-  if (!replaced) return leave(s, hoisted);
-  s.others.push_back(*std::move(replaced));  // budgets may have no room for it
-  return true;
+  return take_or_leave(s, hoisted, "computed again", "hoisted", "what does not change is computed before the loop");
 }
 
 // What a loop adds up is added up as what is read of it. That is another order of the same sums: without a budget it is
